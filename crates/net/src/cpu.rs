@@ -1,0 +1,84 @@
+//! Which CPUs a thread may run on: `sched_setaffinity(2)`.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// CPU numbers, written `0`, `0,2` or `0-3`. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuList(Vec<usize>);
+
+impl CpuList {
+    /// The CPUs in `cpus`, in that order; `None` when there are none.
+    pub fn new(cpus: Vec<usize>) -> Option<Self> {
+        (!cpus.is_empty()).then_some(Self(cpus))
+    }
+
+    /// The CPU for the `index`-th thread, going round.
+    pub fn in_turn(&self, index: usize) -> usize {
+        self.0.get(index % self.0.len()).copied().unwrap_or(0)
+    }
+
+    /// The CPU numbers.
+    pub fn as_slice(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.pad(&list.join(","))
+    }
+}
+
+impl FromStr for CpuList {
+    type Err = ParseCpuListError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || ParseCpuListError(text.to_owned());
+        let number = |text: &str| {
+            text.trim().parse::<usize>().ok().filter(|&cpu| cpu < CpuSet::MAX_CPU).ok_or_else(wrong)
+        };
+        let mut cpus = Vec::new();
+        for part in text.split(',') {
+            match part.split_once('-') {
+                None => cpus.push(number(part)?),
+                Some((first, last)) => cpus.extend(number(first)?..=number(last)?),
+            }
+        }
+        Self::new(cpus).ok_or_else(wrong)
+    }
+}
+
+/// A text that is no list of CPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseCpuListError(String);
+
+impl fmt::Display for ParseCpuListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is not a list of CPUs: write it as 0, 0,2 or 0-3", self.0)
+    }
+}
+
+impl std::error::Error for ParseCpuListError {}
+
+/// The CPUs the calling thread may run on.
+///
+/// # Errors
+/// As `sched_getaffinity(2)`.
+pub fn allowed() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+}
+
+/// Puts the calling thread on `cpus`; threads it starts later inherit that.
+///
+/// # Errors
+/// None of them is there or allowed (EINVAL), as `sched_setaffinity(2)`.
+pub fn pin_current_thread(cpus: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|&cpu| set.set(cpu));
+    Ok(sched_setaffinity(None, &set)?)
+}

@@ -1,0 +1,14 @@
+//! Sockets, CPUs, the monotonic clock and process hygiene for every role.
+//!
+//! Thin wrappers over rustix and socket2 that set an option, read it back and tell both.
+//! Not for: HTTP, event loops, or any decision about what should be set.
+
+pub mod clock;
+pub mod cpu;
+pub mod limit;
+pub mod role;
+pub mod stop;
+pub mod tcp;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! What every role does first: live no longer than its parent, run where it should, print lines.
+
+use std::io::{self, Write};
+
+use records::{Record, Role};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+use crate::cpu::{self, CpuList};
+use crate::limit;
+
+/// Options that every role shares.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct RoleOptions {
+    /// Run only on these CPUs, as 0, 0,2 or 0-3
+    #[arg(long, value_name = "CPUS", help_heading = "Process")]
+    pub cpus: Option<CpuList>,
+
+    /// End when the process with this id, our parent, ends
+    #[arg(long, value_name = "PID", hide = true, help_heading = "Process")]
+    pub parent_pid: Option<i32>,
+}
+
+impl RoleOptions {
+    /// Applies them to the whole process: call it before any thread is started.
+    /// Returns the soft limit of open descriptors, raised as far as allowed.
+    ///
+    /// # Errors
+    /// The CPUs are not there, or the parent has ended already.
+    pub fn enter(&self) -> io::Result<u64> {
+        if let Some(parent) = self.parent_pid {
+            // prctl(2) PR_SET_PDEATHSIG: it tells of later deaths only, so look once afterwards.
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            if getppid().map(Pid::as_raw_pid) != Some(parent) {
+                return Err(io::Error::other("the process that started this one has ended"));
+            }
+        }
+        if let Some(cpus) = &self.cpus {
+            cpu::pin_current_thread(cpus.as_slice()).map_err(|source| {
+                io::Error::new(source.kind(), format!("cannot run on CPUs {cpus}: {source}"))
+            })?;
+        }
+        Ok(limit::raise_open_files())
+    }
+
+    /// The same options as arguments of a command line.
+    pub fn to_args(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        if let Some(cpus) = &self.cpus {
+            args.extend(["--cpus".to_owned(), cpus.to_string()]);
+        }
+        if let Some(pid) = self.parent_pid {
+            args.extend(["--parent-pid".to_owned(), pid.to_string()]);
+        }
+        args
+    }
+}
+
+/// Prints one record as one line on standard output and flushes it.
+///
+/// # Errors
+/// The reader is gone (EPIPE) or the disk is full: the role cannot do its work any more.
+pub fn print(record: &Record) -> io::Result<()> {
+    let line = record.to_line().map_err(io::Error::other)?;
+    let mut out = io::stdout().lock();
+    out.write_all(line.as_bytes())?;
+    out.flush()
+}
+
+/// The name of a thread that belongs to a role, within the 15 bytes Linux keeps.
+pub fn thread_name(role: Role, part: &str) -> String {
+    format!("{role}-{part}").chars().take(15).collect()
+}

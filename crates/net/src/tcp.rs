@@ -1,0 +1,134 @@
+//! TCP sockets with their buffers and listeners with their mode, each option read back.
+
+use std::io;
+use std::net::SocketAddr;
+
+use records::{Bytes, ListenerMode, SocketSetting};
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Buffer sizes of a socket as asked for; absent: the kernel tunes them (tcp(7)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffers {
+    /// SO_RCVBUF.
+    pub rcvbuf: Option<Bytes>,
+    /// SO_SNDBUF.
+    pub sndbuf: Option<Bytes>,
+}
+
+impl Buffers {
+    /// Sets what was asked for. The kernel caps it silently at `net.core.{r,w}mem_max` and keeps
+    /// twice the value (socket(7)), so read it back with [`Self::read_back`].
+    ///
+    /// # Errors
+    /// As `setsockopt(2)`.
+    pub fn apply(self, socket: &Socket) -> io::Result<()> {
+        if let Some(size) = self.rcvbuf {
+            socket.set_recv_buffer_size(size.as_usize())?;
+        }
+        if let Some(size) = self.sndbuf {
+            socket.set_send_buffer_size(size.as_usize())?;
+        }
+        Ok(())
+    }
+
+    /// Both options of `socket`, named after `what`, requested beside effective.
+    ///
+    /// # Errors
+    /// As `getsockopt(2)`.
+    pub fn read_back(self, socket: &Socket, what: &str) -> io::Result<Vec<SocketSetting>> {
+        Ok(vec![
+            SocketSetting {
+                name: format!("{what} SO_RCVBUF"),
+                requested: self.rcvbuf,
+                effective: Bytes(socket.recv_buffer_size()? as u64),
+            },
+            SocketSetting {
+                name: format!("{what} SO_SNDBUF"),
+                requested: self.sndbuf,
+                effective: Bytes(socket.send_buffer_size()? as u64),
+            },
+        ])
+    }
+}
+
+/// A listening socket to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Listen {
+    /// Where; port 0: a free one.
+    pub addr: SocketAddr,
+    /// Whether others may listen on the same port (SO_REUSEPORT, set before bind).
+    pub mode: ListenerMode,
+    /// `listen(2)` backlog; the kernel caps it at `net.core.somaxconn`.
+    pub backlog: u32,
+    /// Buffers that accepted sockets inherit.
+    pub buffers: Buffers,
+}
+
+impl Listen {
+    /// Opens a non-blocking listener.
+    ///
+    /// # Errors
+    /// The port is taken or may not be used; the message names the address.
+    pub fn open(&self) -> io::Result<Socket> {
+        self.try_open().map_err(|source| {
+            let advice = match source.kind() {
+                io::ErrorKind::AddrInUse => ": choose another port, or 0 for a free one",
+                io::ErrorKind::PermissionDenied => ": ports under 1024 need root",
+                _ => "",
+            };
+            io::Error::new(
+                source.kind(),
+                format!("cannot listen on {}: {source}{advice}", self.addr),
+            )
+        })
+    }
+
+    fn try_open(&self) -> io::Result<Socket> {
+        let socket = stream_socket(self.addr)?;
+        socket.set_reuse_address(true)?;
+        if self.mode == ListenerMode::Reuseport {
+            socket.set_reuse_port(true)?;
+        }
+        self.buffers.apply(&socket)?;
+        socket.bind(&self.addr.into())?;
+        socket.listen(i32::try_from(self.backlog).unwrap_or(i32::MAX))?;
+        Ok(socket)
+    }
+}
+
+/// A connection to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Dial {
+    /// To where.
+    pub addr: SocketAddr,
+    /// From which address; absent: the kernel chooses address and port.
+    pub from: Option<SocketAddr>,
+    /// Set before the connect, so that the window scale fits them.
+    pub buffers: Buffers,
+}
+
+impl Dial {
+    /// Starts a non-blocking connect: the socket is writable when it is decided.
+    ///
+    /// # Errors
+    /// As `socket(2)`, `setsockopt(2)`, `bind(2)` and `connect(2)`, but for EINPROGRESS.
+    pub fn start(&self) -> io::Result<Socket> {
+        let socket = stream_socket(self.addr)?;
+        self.buffers.apply(&socket)?;
+        if let Some(from) = self.from {
+            socket.set_reuse_address(true)?;
+            socket.bind(&from.into())?;
+        }
+        match socket.connect(&self.addr.into()) {
+            Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
+            other => other?,
+        }
+        Ok(socket)
+    }
+}
+
+fn stream_socket(addr: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}

@@ -1,0 +1,70 @@
+//! Options are what the kernel says they are, not what was asked for.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use records::{Bytes, ListenerMode};
+
+use crate::cpu::{self, CpuList};
+use crate::tcp::{Buffers, Dial, Listen};
+use crate::{clock, limit};
+
+const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+fn listen(addr: SocketAddr, mode: ListenerMode) -> Listen {
+    Listen { addr, mode, backlog: 16, buffers: Buffers::default() }
+}
+
+#[test]
+fn the_clock_never_goes_back() {
+    let (first, second) = (clock::now(), clock::now());
+    assert!(second >= first);
+}
+
+#[test]
+fn a_receive_buffer_is_read_back_doubled() {
+    let buffers = Buffers { rcvbuf: Some(Bytes::kib(40)), sndbuf: None };
+    let listener = listen(LOOPBACK, ListenerMode::Shared).open().expect("a free port");
+    let addr = listener.local_addr().expect("bound").as_socket().expect("an IP address");
+    let socket = Dial { addr, from: None, buffers }.start().expect("a connect under way");
+    let settings = buffers.read_back(&socket, "upstream").expect("readable options");
+    assert_eq!(settings[0].name, "upstream SO_RCVBUF");
+    assert_eq!(settings[0].effective, Bytes::kib(80), "socket(7): the kernel doubles it");
+    assert_eq!(settings[1].requested, None);
+}
+
+#[test]
+fn only_reuseport_shares_a_port() {
+    let first = listen(LOOPBACK, ListenerMode::Reuseport).open().expect("a free port");
+    let addr = first.local_addr().expect("bound").as_socket().expect("an IP address");
+    assert!(listen(addr, ListenerMode::Reuseport).open().is_ok());
+    let error = listen(addr, ListenerMode::Shared).open().expect_err("a busy port").to_string();
+    assert!(error.contains("choose another port"), "{error}");
+}
+
+#[test]
+fn cpu_lists_read_as_people_write_them() {
+    let list: CpuList = "0,2-4".parse().expect("a list");
+    assert_eq!(list.as_slice(), [0, 2, 3, 4]);
+    assert_eq!(list.in_turn(5), 2);
+    for text in ["", "a", "1-", "3-1", "99999"] {
+        assert!(text.parse::<CpuList>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn pinning_is_read_back() {
+    std::thread::spawn(|| {
+        let first = cpu::allowed().expect("an affinity mask")[0];
+        cpu::pin_current_thread(&[first]).expect("an allowed CPU");
+        assert_eq!(cpu::allowed().expect("an affinity mask"), [first]);
+    })
+    .join()
+    .expect("no panic");
+}
+
+#[test]
+fn the_soft_limit_is_raised_to_the_hard_one() {
+    let raised = limit::raise_open_files();
+    assert_eq!(raised, limit::raise_open_files());
+    assert!(raised > 0);
+}

@@ -1,0 +1,48 @@
+//! Units and every record that crosses a process boundary.
+//!
+//! A role (origin, proxy, slow, fast) prints one [`Record`] a line on its
+//! standard output; the harness files those lines in a run directory and makes
+//! [`Summary`] from them. Both sides know each other by this crate alone.
+//!
+//! Not for: input and output, command lines, or any arithmetic on records
+//! beyond units. Nothing here reads a clock, a file or a socket.
+//!
+//! Invariants:
+//! - Times are integers on `CLOCK_MONOTONIC` of the host that wrote the record, with the unit in the
+//!   field's name.
+//! - Fields are only ever added within one [`SCHEMA_VERSION`].
+
+mod arm;
+mod download;
+mod fetch;
+mod line;
+mod manifest;
+mod outcome;
+mod policy;
+mod ready;
+mod session;
+mod step;
+mod summary;
+mod units;
+mod verdict;
+mod worker;
+
+pub use arm::{Arm, Arrivals, ListenerMode, Pin, Placement, Sink};
+pub use download::{Dialed, Download, DownloadEnd, DownloadInterval};
+pub use fetch::{Fetch, Phase};
+pub use line::{LineError, Record, SCHEMA_VERSION};
+pub use manifest::{Fault, Host, Manifest, PhaseSpan, RoleProcess, Side};
+pub use outcome::{Outcome, OutcomeCounts};
+pub use policy::{ParsePolicyError, ReadPolicy};
+pub use ready::{Effective, Ready, Role, SocketSetting};
+pub use session::{Accepted, LogTimes, Session, SessionEnd};
+pub use step::{Hold, LoopTurn, StepEnd, StepHistogram, WorkerTotals};
+pub use summary::{
+    FetchSummary, LatencyUs, LogGap, ProxySummary, SlowSummary, Summary, WorkerSummary,
+};
+pub use units::{Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError};
+pub use verdict::{Caveat, CaveatCode, Verdict};
+pub use worker::WorkerSample;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! What a run was: written before it starts, completed when it ends.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Arm, Effective, Micros, MonoNs, Phase, Role};
+
+/// `manifest.json` of a run directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`crate::SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// Version of `turnstile`.
+    pub version: String,
+    /// The command, as it was typed.
+    pub command: Vec<String>,
+    /// UTC, ISO 8601.
+    pub started_at: String,
+    /// The setting of all toggles, as asked for.
+    pub arm: Arm,
+    /// Length of the idle phase, as asked for.
+    pub idle_us: Micros,
+    /// Length of the measure phase, as asked for.
+    pub measure_us: Micros,
+    /// Steps and loop turns from this length on are recorded one by one.
+    pub hold_us: Micros,
+    /// The machine.
+    pub host: Host,
+    /// The processes of the run, in the order of their start.
+    pub processes: Vec<RoleProcess>,
+    /// The phases that began, in order.
+    pub phases: Vec<PhaseSpan>,
+    /// What went wrong, if anything: a run with faults is inconclusive.
+    pub faults: Vec<Fault>,
+    /// The signal that cut the run short, as `SIGINT`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interrupted: Option<String>,
+}
+
+/// The machine a run was made on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// `uname -r`.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// CPUs online.
+    pub cpus: usize,
+    /// CPUs the workers were put on; empty: not pinned.
+    pub worker_cpus: Vec<usize>,
+    /// CPUs the load was put on; empty: not pinned.
+    pub load_cpus: Vec<usize>,
+    /// Memory, KiB.
+    pub memory_kib: u64,
+    /// Settings of the kernel that bear on the effect, as `net.ipv4.tcp_rmem`.
+    pub sysctls: BTreeMap<String, String>,
+    /// CPU time the hypervisor withheld from start to end of the run, ms over all CPUs.
+    pub stolen_ms: u64,
+}
+
+/// One process of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleProcess {
+    /// Which program.
+    pub role: Role,
+    /// Its process id.
+    pub pid: u32,
+    /// Its arguments, program first.
+    pub command: Vec<String>,
+    /// What it read back from the kernel.
+    pub effective: Effective,
+}
+
+/// A phase and its bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseSpan {
+    /// Which one.
+    pub phase: Phase,
+    /// Its start.
+    pub start_ns: MonoNs,
+    /// Its end; absent when the run stopped inside it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub end_ns: Option<MonoNs>,
+}
+
+/// What went wrong in a run, and on which side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Whose fault.
+    pub side: Side,
+    /// When it was noticed.
+    pub phase: Phase,
+    /// What happened.
+    pub message: String,
+}
+
+/// A side that can be at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The upstream.
+    Origin,
+    /// The proxy under test.
+    Proxy,
+    /// The downloads.
+    Slow,
+    /// The fetches.
+    Fast,
+    /// The harness or this host.
+    Host,
+}
+
+impl From<Role> for Side {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Origin => Self::Origin,
+            Role::Proxy => Self::Proxy,
+            Role::Slow => Self::Slow,
+            Role::Fast => Self::Fast,
+        }
+    }
+}

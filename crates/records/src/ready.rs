@@ -1,0 +1,87 @@
+//! What a role says when it is up: where it listens and what the kernel made of its settings.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Bytes;
+
+/// The four programs of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The upstream.
+    Origin,
+    /// The proxy under test.
+    Proxy,
+    /// The downloads.
+    Slow,
+    /// The fetches.
+    Fast,
+}
+
+impl Role {
+    /// The subcommand and the word in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Origin => "origin",
+            Self::Proxy => "proxy",
+            Self::Slow => "slow",
+            Self::Fast => "fast",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The first line of every role: it is ready for work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// [`crate::SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// Who speaks.
+    pub role: Role,
+    /// Process id.
+    pub pid: u32,
+    /// Where it accepts connections; absent for clients.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub listen: Option<SocketAddr>,
+    /// Thread ids of the proxy's workers, by worker; empty elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub worker_tids: Vec<i32>,
+    /// What was set and read back.
+    pub effective: Effective,
+}
+
+/// Settings read back from the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effective {
+    /// CPUs this process may run on (the proxy: its workers).
+    #[serde(default)]
+    pub cpus: Vec<usize>,
+    /// Soft limit of open descriptors.
+    #[serde(default)]
+    pub max_open_files: u64,
+    /// Socket options, requested beside effective.
+    #[serde(default)]
+    pub sockets: Vec<SocketSetting>,
+}
+
+/// One socket option as it was asked for and as the kernel keeps it.
+///
+/// For buffers the kernel keeps twice what it was asked for (socket(7)); `effective` is what
+/// `getsockopt` says, undivided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketSetting {
+    /// Which socket and option, as `upstream SO_RCVBUF`.
+    pub name: String,
+    /// What was asked for; absent: left to the kernel.
+    pub requested: Option<Bytes>,
+    /// What `getsockopt` answered.
+    pub effective: Bytes,
+}

@@ -1,0 +1,106 @@
+//! One downstream connection of the proxy, told by the proxy.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Micros, MonoNs};
+
+/// A worker accepted a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// Which worker, from 0.
+    pub worker: u32,
+    /// The session's number within its worker.
+    pub session: u64,
+    /// The client's port.
+    pub client_port: u16,
+    /// When `accept` returned, by the true clock.
+    pub at_ns: MonoNs,
+}
+
+/// One session, from accept to close, by the true clock; `log` by the worker's cached clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Which worker, from 0.
+    pub worker: u32,
+    /// Counts up from 0 within one worker.
+    pub session: u64,
+    /// The client's port: the key that joins a session to a fetch or a download.
+    pub client_port: u16,
+    /// Our port on the upstream connection, once there was one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub upstream_port: Option<u16>,
+    /// The request line without its CR LF; empty when none was read.
+    pub request: String,
+    /// Status as the access log has it; 499: the client closed before an answer's head was sent.
+    /// Zero: nothing was asked, and nothing is logged.
+    pub status: u16,
+    /// How it ended.
+    pub end: SessionEnd,
+    /// Body bytes sent to the client.
+    pub body_bytes: Bytes,
+    /// When `accept` returned.
+    pub accepted_ns: MonoNs,
+    /// When the request's head was complete.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub request_ns: Option<MonoNs>,
+    /// When the upstream connection was seen to stand.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub connected_ns: Option<MonoNs>,
+    /// When the answer's head was complete.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub head_ns: Option<MonoNs>,
+    /// When the session was closed.
+    pub closed_ns: MonoNs,
+    /// What the access log says of it.
+    pub log: LogTimes,
+    /// Steps this session was given.
+    pub steps: u64,
+    /// Its longest step.
+    pub longest_step_us: Micros,
+}
+
+/// Times as nginx logs them: from a clock that stands still within a loop turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogTimes {
+    /// `$time_local`: milliseconds since 1970.
+    pub at_unix_ms: u64,
+    /// `$request_time`: from the first byte of the request read to the log line.
+    pub rt_ms: u64,
+    /// `$upstream_connect_time`; absent: logged as `-`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub uct_ms: Option<u64>,
+    /// `$upstream_header_time`; absent: logged as `-`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub uht_ms: Option<u64>,
+    /// `$upstream_response_time`; absent: logged as `-`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub urt_ms: Option<u64>,
+}
+
+/// How a session ended, with the side that ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionEnd {
+    /// The whole answer was sent.
+    Completed,
+    /// The client closed its side.
+    ClientClosed,
+    /// The client reset the connection.
+    ClientReset,
+    /// The client sent no request, or took no bytes, for too long.
+    ClientTimeout,
+    /// The request could not be served: 400, 413, 431 or 501 was sent.
+    BadRequest,
+    /// The upstream refused or could not be reached.
+    UpstreamUnreachable,
+    /// The upstream did not connect or answer in time.
+    UpstreamTimeout,
+    /// The upstream's head was not HTTP or too large.
+    UpstreamBadHead,
+    /// The upstream closed or reset inside its head or body.
+    UpstreamClosedEarly,
+    /// This host had no descriptor, port or memory for the upstream connection.
+    LocalError,
+    /// The proxy was told to stop.
+    Shutdown,
+}

@@ -1,0 +1,169 @@
+//! `summary.json`: what a run showed. Made from the records alone, so it can be made again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Arm, Bytes, BytesPerSec, Caveat, Micros, Outcome, OutcomeCounts, SessionEnd, StepEnd, Verdict,
+};
+
+/// The document `turnstile --json` prints. Fields are only ever added.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`crate::SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// What the run proves.
+    pub verdict: Verdict,
+    /// Why, the weightiest first, with the thresholds that were applied.
+    pub verdict_reasons: Vec<String>,
+    /// Reasons to trust a number less.
+    pub caveats: Vec<Caveat>,
+    /// The signal that cut the run short.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interrupted: Option<String>,
+    /// The setting of all toggles.
+    pub arm: Arm,
+    /// Fetches without load.
+    pub idle: FetchSummary,
+    /// Fetches under load.
+    pub measure: FetchSummary,
+    /// The downloads.
+    pub slow: SlowSummary,
+    /// The proxy and its workers.
+    pub proxy: ProxySummary,
+    /// Where the access log's time and the true time of a failed or slow fetch differ most.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub log_gap: Option<LogGap>,
+}
+
+/// The fetches of one phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FetchSummary {
+    /// All of them.
+    pub attempts: u64,
+    /// How they ended; the sum is `attempts`.
+    pub outcomes: OutcomeCounts,
+    /// Real start to end, all outcomes; timeouts at their true age.
+    pub latency_us: LatencyUs,
+    /// Intended start to end, all outcomes.
+    pub response_us: LatencyUs,
+    /// Share that did not end `ok`.
+    pub failed_share: f64,
+    /// The fast client's own lateness: real start after intended start.
+    pub lag_us: LatencyUs,
+}
+
+/// A distribution in a few figures, us. Percentiles from an HDR histogram of 3 digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyUs {
+    /// Smallest.
+    pub min: u64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// Largest.
+    pub max: u64,
+    /// Mean; of censored samples a lower bound.
+    pub mean: u64,
+}
+
+/// The downloads, over the measure phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowSummary {
+    /// In parallel.
+    pub downloads: u64,
+    /// Received in the measure phase.
+    pub bytes: Bytes,
+    /// The same as a rate.
+    pub bytes_per_sec: BytesPerSec,
+    /// Downloads that ended whole in the run.
+    pub completed: u64,
+    /// Downloads that ended otherwise while the trial wanted them.
+    pub broken: u64,
+    /// Rate of each slot in the measure phase.
+    pub slot_bytes_per_sec: Vec<BytesPerSec>,
+    /// Times of whole downloads, us.
+    pub completed_us: Vec<Micros>,
+    /// Workers that held a download in the measure phase.
+    pub workers_holding: u64,
+}
+
+/// The proxy, told by its log and its workers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProxySummary {
+    /// Status codes of fetches as the access log saw them, measure phase.
+    pub status_counts: BTreeMap<u16, u64>,
+    /// What the clients of those log lines saw: status, then outcome.
+    pub status_outcomes: BTreeMap<u16, OutcomeCounts>,
+    /// Fetches of the measure phase that no log line tells of.
+    pub unlogged: OutcomeCounts,
+    /// 499-style early closes: fetches for which the proxy recorded 499.
+    pub early_closes: u64,
+    /// How the sessions of fetches ended, measure phase.
+    pub session_ends: BTreeMap<SessionEnd, u64>,
+    /// By worker.
+    pub workers: Vec<WorkerSummary>,
+}
+
+/// One worker; times and counts over the load and measure phases, until the load was stopped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerSummary {
+    /// Which worker, from 0.
+    pub worker: u32,
+    /// Sessions it accepted.
+    pub sessions: u64,
+    /// Downloads among them that were held in the measure phase.
+    pub downloads: u64,
+    /// Steps.
+    pub steps: u64,
+    /// Steps of at least the hold length.
+    pub holds: u64,
+    /// Its longest step.
+    pub longest_step_us: u64,
+    /// Bytes of that step.
+    pub longest_step_bytes: u64,
+    /// What ended that step.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub longest_step_ended_by: Option<StepEnd>,
+    /// Its longest loop turn.
+    pub longest_loop_turn_us: u64,
+    /// Share of the time on a CPU: user.
+    pub user_share: f64,
+    /// Share of the time on a CPU: system.
+    pub system_share: f64,
+    /// Share of the time on a CPU.
+    pub cpu_share: f64,
+    /// Share of the time ready to run, without a CPU.
+    pub wait_share: f64,
+    /// Time ready to run, without a CPU.
+    pub run_wait_us: u64,
+    /// Voluntary switches.
+    pub voluntary_switches: u64,
+    /// Involuntary switches.
+    pub involuntary_switches: u64,
+    /// Voluntary switches per second.
+    pub voluntary_per_sec: f64,
+    /// Involuntary switches per second.
+    pub involuntary_per_sec: f64,
+}
+
+/// One fetch whose log line and truth differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogGap {
+    /// Its number.
+    pub fetch: u64,
+    /// The worker that owned it.
+    pub worker: u32,
+    /// Status in the log.
+    pub status: u16,
+    /// `rt` in the log.
+    pub logged_us: Micros,
+    /// What its client measured.
+    pub true_us: Micros,
+    /// What its client saw.
+    pub outcome: Outcome,
+}

@@ -1,0 +1,106 @@
+//! Round trips of everything that is typed or written, and the wording of what is wrong.
+
+use std::str::FromStr;
+
+use proptest::prelude::*;
+
+use crate::*;
+
+#[test]
+fn sizes_read_as_people_write_them() {
+    for (text, bytes) in
+        [("40960", 40960), ("64KiB", 65536), ("2 GiB", 2 << 30), ("3MB", 3_000_000)]
+    {
+        assert_eq!(Bytes::from_str(text), Ok(Bytes(bytes)), "{text}");
+    }
+    for text in ["", "-1", "2GiBs", "lots", "99999999999GiB"] {
+        let error = Bytes::from_str(text).expect_err(text).to_string();
+        assert!(error.contains("is not a size: write it as"), "{error}");
+    }
+}
+
+#[test]
+fn rates_are_above_zero() {
+    assert_eq!(BytesPerSec::from_str("10MiB/s"), Ok(BytesPerSec(10 << 20)));
+    assert!(BytesPerSec::from_str("0/s").is_err());
+    assert_eq!(Bytes(3_000).per(std::time::Duration::from_secs(2)), BytesPerSec(1_500));
+}
+
+#[test]
+fn units_are_printed_with_their_unit() {
+    assert_eq!(Bytes(40960).to_string(), "40.0 KiB");
+    assert_eq!(BytesPerSec(1_050_000_000).to_string(), "1.05 GB/s");
+    assert_eq!(Micros(870).to_string(), "870 us");
+    assert_eq!(Micros(12_400).to_string(), "12.4 ms");
+    assert_eq!(Micros(1_004_000).to_string(), "1.004 s");
+}
+
+#[test]
+fn policies_say_what_they_could_be() {
+    for text in ["", "drains", "bytes:", "bytes:0", "reads:-1", "time:0s", "drain:1"] {
+        let error = ReadPolicy::from_str(text).expect_err(text).to_string();
+        assert!(error.contains("drain, short-read, fionread"), "{error}");
+    }
+}
+
+#[test]
+fn arrivals_are_a_rate_or_closed() {
+    assert_eq!("10/s".parse(), Ok(Arrivals::PerSecond(10.0)));
+    assert_eq!("closed".parse(), Ok(Arrivals::Closed));
+    for text in ["10", "0/s", "-1/s", "inf/s", "nan/s", "open"] {
+        assert!(Arrivals::from_str(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn every_outcome_is_named_in_json_also_at_zero() {
+    let counts: OutcomeCounts = [Outcome::Ok, Outcome::TimeoutNoByte].into_iter().collect();
+    let json = serde_json::to_value(&counts).expect("counts are JSON");
+    for outcome in Outcome::ALL {
+        assert!(json.get(outcome.name()).is_some(), "{outcome} is missing in {json}");
+    }
+    assert_eq!(counts.failed_share(), Some(0.5));
+    assert_eq!(OutcomeCounts::default().failed_share(), None);
+}
+
+#[test]
+fn a_torn_line_is_refused() {
+    let line =
+        Record::Accepted(Accepted { worker: 1, session: 2, client_port: 3, at_ns: MonoNs(4) })
+            .to_line()
+            .expect("a record is a line");
+    assert!(Record::from_line(&line).is_ok());
+    assert!(Record::from_line(&line[..line.len() / 2]).is_err());
+    assert!(Record::from_line("{\"record\":\"teapot\"}").is_err());
+}
+
+fn policy() -> impl Strategy<Value = ReadPolicy> {
+    prop_oneof![
+        Just(ReadPolicy::Drain),
+        Just(ReadPolicy::ShortRead),
+        Just(ReadPolicy::Fionread),
+        (1..u64::MAX >> 2).prop_map(|n| ReadPolicy::Bytes(Bytes(n))),
+        (1..u64::MAX).prop_map(ReadPolicy::Reads),
+        (1..u64::MAX >> 20).prop_map(|n| ReadPolicy::Time(Micros(n))),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_policy_reads_back_as_itself(policy in policy()) {
+        prop_assert_eq!(policy.to_string().parse(), Ok(policy));
+    }
+
+    #[test]
+    fn an_exact_size_reads_back_as_itself(size in 0..u64::MAX >> 2) {
+        prop_assert_eq!(Bytes(size).exact().parse(), Ok(Bytes(size)));
+    }
+
+    #[test]
+    fn outcome_counts_add_up(picks in prop::collection::vec(0..9usize, 0..200)) {
+        let counts: OutcomeCounts = picks.iter().map(|&pick| Outcome::ALL[pick]).collect();
+        prop_assert_eq!(counts.attempts(), picks.len() as u64);
+        let total: u64 = Outcome::ALL.into_iter().map(|outcome| counts.count(outcome)).sum();
+        prop_assert_eq!(total, counts.attempts());
+    }
+}

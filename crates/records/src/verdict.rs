@@ -1,0 +1,78 @@
+//! The words of judgement.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a trial proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Fetches failed or waited, because of the load.
+    Starved,
+    /// Some fetches were much later than without load.
+    Degraded,
+    /// Fetches were served under load as without.
+    Healthy,
+    /// The run cannot carry a conclusion; the reasons say why.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// The word used in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Starved => "starved",
+            Self::Degraded => "degraded",
+            Self::Healthy => "healthy",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A reason to trust a number less, attached to the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caveat {
+    /// Which one, for programs.
+    pub code: CaveatCode,
+    /// What it means here, for people.
+    pub message: String,
+}
+
+/// Every caveat there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaveatCode {
+    /// Some workers hold no download, which bounds the failed share.
+    UnevenPlacement,
+    /// A socket buffer is not what was asked for.
+    BufferNotAsAsked,
+    /// The fast client was late now and then.
+    ClientLate,
+    /// Records were lost, by count.
+    RecordsLost,
+    /// Workers share CPUs with the load.
+    SharedCpu,
+    /// The scheduler may move everything: nothing is pinned.
+    NotPinned,
+    /// A worker stopped accepting for want of connections or descriptors.
+    AcceptPaused,
+    /// The hypervisor took CPU time away during the measurement.
+    StolenCpu,
+    /// The machine was busy with other work.
+    BusyHost,
+    /// Few fetches: percentiles are coarse.
+    FewFetches,
+    /// The target is not this host.
+    RemoteTarget,
+    /// The kernel hides a figure.
+    FigureMissing,
+    /// The run was cut short.
+    Interrupted,
+}
