@@ -1,1 +1,89 @@
-//! .
+//! Sans-io HTTP/1.1: heads over `httparse`, and where a body ends on the wire.
+//!
+//! The proxy uses it in both directions, the slow client for answers. Bytes come in, values come
+//! out: nothing here reads a socket or a clock.
+//!
+//! Not for: connections, timeouts, keep-alive, decoding a body (it is relayed as it is), trailers
+//! as data, CONNECT and upgrades.
+//!
+//! Invariants:
+//! - No input panics, and none makes a parser keep or scan more than the [`HeadLimit`].
+//! - How the bytes were cut into reads changes neither a head nor the end of a body.
+//! - What two readers could frame differently is refused (request smuggling, RFC 9112 11.2).
+//! - What was parsed holds no CR, LF or NUL, so that encoding it again cannot inject a line.
+
+mod body;
+mod chunked;
+mod encode;
+mod error;
+mod framing;
+mod headers;
+mod request;
+mod response;
+mod status;
+
+pub use body::{Advance, Body};
+pub use chunked::FramingError;
+pub use error::HeadError;
+pub use framing::BodyFraming;
+pub use headers::{Headers, TransferCoding};
+pub use request::{Method, RequestHead, parse_request};
+pub use response::{ResponseHead, parse_response};
+pub use status::{error_response, reason_phrase};
+
+/// Header lines of one head at most. More are refused with 431.
+pub const MAX_HEADERS: usize = 64;
+
+/// How long a head may be, in bytes, with its blank line.
+///
+/// Default: 8 KiB, one of nginx's `large_client_header_buffers 4 8k`. nginx bounds each line by one
+/// buffer and the head by all four; here the whole head has one bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadLimit(pub usize);
+
+impl Default for HeadLimit {
+    fn default() -> Self {
+        Self(8 * 1024)
+    }
+}
+
+/// What the bytes so far hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parsed<T> {
+    /// The head has not ended yet: read more, and parse again from its first byte.
+    Partial,
+    /// A whole head.
+    Complete {
+        /// The head.
+        head: T,
+        /// Its length in bytes with the blank line: the body starts there.
+        len: usize,
+    },
+}
+
+/// The protocol version in a head's first line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+}
+
+impl Version {
+    /// As it stands in the first line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+        }
+    }
+
+    /// From httparse's minor version, which is 0 or 1.
+    const fn from_minor(minor: u8) -> Self {
+        if minor == 0 { Self::Http10 } else { Self::Http11 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

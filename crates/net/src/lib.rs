@@ -8,6 +8,7 @@ pub mod cpu;
 pub mod limit;
 pub mod role;
 pub mod stop;
+pub mod target;
 pub mod tcp;
 
 #[cfg(test)]

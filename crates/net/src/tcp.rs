@@ -108,13 +108,22 @@ pub struct Dial {
 }
 
 impl Dial {
+    /// A socket with its buffers set, connected to nothing yet.
+    ///
+    /// # Errors
+    /// As `socket(2)` and `setsockopt(2)`.
+    pub fn make(&self) -> io::Result<Socket> {
+        let socket = stream_socket(self.addr)?;
+        self.buffers.apply(&socket)?;
+        Ok(socket)
+    }
+
     /// Starts a non-blocking connect: the socket is writable when it is decided.
     ///
     /// # Errors
     /// As `socket(2)`, `setsockopt(2)`, `bind(2)` and `connect(2)`, but for EINPROGRESS.
     pub fn start(&self) -> io::Result<Socket> {
-        let socket = stream_socket(self.addr)?;
-        self.buffers.apply(&socket)?;
+        let socket = self.make()?;
         if let Some(from) = self.from {
             socket.set_reuse_address(true)?;
             socket.bind(&from.into())?;

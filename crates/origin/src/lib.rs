@@ -1,1 +1,24 @@
-//! .
+//! The upstream: `GET|HEAD /bytes/<size>` with a body that everybody can check.
+//!
+//! It shares a core with the clients and must outrun a proxy on another core, so what counts is the
+//! CPU it costs per byte: no body is copied or even stored in user space, and one system call moves
+//! megabytes ([`Pattern`]). It must also answer a small fetch while downloads run, so a connection
+//! gives way after each such call.
+//!
+//! Not for: files, ranges, TLS, or being slow on purpose.
+//!
+//! Invariants:
+//! - One thread, one event loop; a connection's turn is bounded in bytes.
+//! - The byte at offset `i` of any body is `i mod 251`.
+//! - A client can end its own connection only, whatever it sends.
+
+mod body;
+mod options;
+mod respond;
+mod run;
+mod send_buffer;
+mod turn;
+
+pub use body::{Body, PERIOD, Pattern};
+pub use options::OriginOptions;
+pub use run::{OriginError, run};

@@ -1,1 +1,28 @@
-//! .
+//! The mirror: an nginx worker on mio, with everything that is wrong with it.
+//!
+//! A worker is one thread with one edge-triggered poll and one slab of sessions. It serves a
+//! session until that session can do no more, and only then looks at the next: whether such a
+//! *step* has an end is decided by the [`records::ReadPolicy`] alone.
+//!
+//! Not for: TLS, caching, keep-alive, request bodies, or being fast. It copies a page at a time, as
+//! nginx does with `proxy_buffering off`.
+//!
+//! Invariants:
+//! - Workers share nothing but a listener (in shared mode) and a flag that says "stop".
+//! - A worker writes no file and takes no lock. What it has to tell goes into a bounded ring; what
+//!   does not fit is counted.
+//! - A session stands in the ready queue at most once and never runs twice in one loop turn because
+//!   of it.
+//! - Nothing that a peer sends can panic a worker: trouble is a [`records::SessionEnd`].
+
+mod access_log;
+mod options;
+mod policy;
+mod recorder;
+mod run;
+mod session;
+mod worker;
+mod writer;
+
+pub use options::{ProxyOptions, ProxyToggles};
+pub use run::{ProxyError, run};

@@ -17,6 +17,7 @@ mod download;
 mod fetch;
 mod line;
 mod manifest;
+mod order;
 mod outcome;
 mod policy;
 mod ready;
@@ -32,13 +33,15 @@ pub use download::{Dialed, Download, DownloadEnd, DownloadInterval};
 pub use fetch::{Fetch, Phase};
 pub use line::{LineError, Record, SCHEMA_VERSION};
 pub use manifest::{Fault, Host, Manifest, PhaseSpan, RoleProcess, Side};
+pub use order::SlowOrder;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use policy::{ParsePolicyError, ReadPolicy};
 pub use ready::{Effective, Ready, Role, SocketSetting};
 pub use session::{Accepted, LogTimes, Session, SessionEnd};
 pub use step::{Hold, LoopTurn, StepEnd, StepHistogram, WorkerTotals};
 pub use summary::{
-    FetchSummary, LatencyUs, LogGap, ProxySummary, SlowSummary, Summary, WorkerSummary,
+    FetchSummary, LatencyUs, LogGap, ProxySummary, SchedulerFigures, SlowSummary, Summary,
+    WorkerSummary,
 };
 pub use units::{Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError};
 pub use verdict::{Caveat, CaveatCode, Verdict};

@@ -96,6 +96,17 @@ pub struct LoopTurn {
 #[serde(transparent)]
 pub struct StepHistogram(pub Vec<u64>);
 
+impl StepHistogram {
+    /// Buckets that hold every length up to 9 hours; longer ones count in the last.
+    pub const BUCKETS: usize = 36;
+
+    /// The bucket of a step of this length.
+    pub fn bucket(length: Micros) -> usize {
+        let bits = (u64::BITS - length.0.leading_zeros()) as usize;
+        bits.min(Self::BUCKETS - 1)
+    }
+}
+
 /// A worker's own count of its work since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerTotals {

@@ -24,6 +24,9 @@ pub struct Summary {
     pub interrupted: Option<String>,
     /// The setting of all toggles.
     pub arm: Arm,
+    /// Length of the measure phase as it was; zero when there was none.
+    #[serde(default)]
+    pub measured_us: Micros,
     /// Fetches without load.
     pub idle: FetchSummary,
     /// Fetches under load.
@@ -50,6 +53,9 @@ pub struct FetchSummary {
     pub response_us: LatencyUs,
     /// Share that did not end `ok`.
     pub failed_share: f64,
+    /// Attempts that the cap cut short: their time is a lower bound.
+    #[serde(default)]
+    pub censored: u64,
     /// The fast client's own lateness: real start after intended start.
     pub lag_us: LatencyUs,
 }
@@ -86,7 +92,13 @@ pub struct SlowSummary {
     pub broken: u64,
     /// Rate of each slot in the measure phase.
     pub slot_bytes_per_sec: Vec<BytesPerSec>,
-    /// Times of whole downloads, us.
+    /// The smallest of them.
+    #[serde(default)]
+    pub slowest_slot: BytesPerSec,
+    /// The largest of them.
+    #[serde(default)]
+    pub fastest_slot: BytesPerSec,
+    /// Times of whole downloads, us, ascending.
     pub completed_us: Vec<Micros>,
     /// Workers that held a download in the measure phase.
     pub workers_holding: u64,
@@ -109,7 +121,8 @@ pub struct ProxySummary {
     pub workers: Vec<WorkerSummary>,
 }
 
-/// One worker; times and counts over the load and measure phases, until the load was stopped.
+/// One worker: sessions, steps and the longest of them over the load and measure phases, until the
+/// load was stopped; shares, waits and switches over the measure phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerSummary {
     /// Which worker, from 0.
@@ -122,15 +135,18 @@ pub struct WorkerSummary {
     pub steps: u64,
     /// Steps of at least the hold length.
     pub holds: u64,
-    /// Its longest step.
+    /// Its longest step; zero when none was as long as a hold and no shorter one is known.
     pub longest_step_us: u64,
     /// Bytes of that step.
     pub longest_step_bytes: u64,
     /// What ended that step.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub longest_step_ended_by: Option<StepEnd>,
-    /// Its longest loop turn.
+    /// Its longest loop turn; zero as above.
     pub longest_loop_turn_us: u64,
+    /// Which of the figures below are there; those that are not stand at zero.
+    #[serde(default)]
+    pub scheduler: SchedulerFigures,
     /// Share of the time on a CPU: user.
     pub user_share: f64,
     /// Share of the time on a CPU: system.
@@ -149,6 +165,20 @@ pub struct WorkerSummary {
     pub voluntary_per_sec: f64,
     /// Involuntary switches per second.
     pub involuntary_per_sec: f64,
+}
+
+/// What is known of a worker from the kernel's scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchedulerFigures {
+    /// All of it.
+    #[default]
+    All,
+    /// CPU time in clock ticks and switches, but no time spent waiting for a CPU: the kernel hides
+    /// `schedstat`.
+    NoWait,
+    /// Nothing: the worker was not sampled twice in the measure phase.
+    None,
 }
 
 /// One fetch whose log line and truth differ.

@@ -1,0 +1,209 @@
+//! Reasons to trust a number less, each said in terms of this run.
+
+use records::{Bytes, Caveat, CaveatCode, Micros, RoleProcess, SchedulerFigures, SocketSetting};
+
+use super::evidence::{Evidence, Measured};
+use super::thresholds::Thresholds;
+use super::wording::{count, list, percent};
+
+/// The caveats of a run, the weightiest first.
+pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mut say = |code, message: Option<String>| {
+        caveats.extend(message.map(|message| Caveat { code, message }));
+    };
+    say(CaveatCode::Interrupted, interrupted(evidence));
+    say(CaveatCode::UnevenPlacement, uneven_placement(evidence));
+    for message in buffers_not_as_asked(evidence) {
+        say(CaveatCode::BufferNotAsAsked, Some(message));
+    }
+    say(CaveatCode::RecordsLost, records_lost(evidence));
+    say(CaveatCode::AcceptPaused, accept_paused(evidence));
+    say(CaveatCode::ClientLate, client_late(evidence, thresholds));
+    say(CaveatCode::StolenCpu, stolen_cpu(evidence, thresholds));
+    say(CaveatCode::SharedCpu, shared_cpu(evidence));
+    say(CaveatCode::NotPinned, not_pinned(evidence));
+    say(CaveatCode::FigureMissing, figure_missing(evidence));
+    say(CaveatCode::FewFetches, few_fetches(evidence, thresholds));
+    caveats
+}
+
+fn interrupted(evidence: &Evidence<'_>) -> Option<String> {
+    let signal = evidence.manifest.interrupted.as_ref()?;
+    let (measured, wanted) = (evidence.summary.measured_us, evidence.manifest.measure_us);
+    Some(format!("{signal} cut the run short: {measured} of {wanted} were measured"))
+}
+
+/// With a listener each, the kernel's hash sends a fetch to a held worker whether or not another
+/// is free; with a shared listener a free worker takes it.
+fn uneven_placement(evidence: &Evidence<'_>) -> Option<String> {
+    let workers = evidence.summary.proxy.workers.len() as u64;
+    let holding = evidence.summary.slow.workers_holding;
+    let wanted = evidence.manifest.arm.slow > 0 && evidence.measured == Measured::Began;
+    if !wanted || workers == 0 || holding >= workers {
+        return None;
+    }
+    let held = match holding {
+        0 => return Some(format!("none of {workers} workers held a download while fetches ran")),
+        1 => format!("1 of {workers} workers holds a download"),
+        _ => format!("{holding} of {workers} workers hold a download"),
+    };
+    Some(if evidence.manifest.arm.reuseport {
+        let bound = percent(holding as f64 / workers as f64);
+        format!("{held}: at most about {bound} of the fetches can meet it")
+    } else {
+        format!("{held}: the others are free to accept every fetch")
+    })
+}
+
+fn buffers_not_as_asked(evidence: &Evidence<'_>) -> Vec<String> {
+    let mut messages: Vec<String> = Vec::new();
+    for process in &evidence.manifest.processes {
+        for setting in &process.effective.sockets {
+            if let Some(message) = buffer_not_as_asked(evidence, process, setting)
+                && !messages.contains(&message)
+            {
+                messages.push(message);
+            }
+        }
+    }
+    messages
+}
+
+/// The kernel keeps twice what it grants (socket(7)); only that is as asked.
+fn buffer_not_as_asked(
+    evidence: &Evidence<'_>,
+    process: &RoleProcess,
+    setting: &SocketSetting,
+) -> Option<String> {
+    let asked = setting.requested?;
+    let granted = Bytes(setting.effective.0 / 2);
+    if setting.effective.0 == asked.0.saturating_mul(2) {
+        return None;
+    }
+    let (role, name) = (process.role, &setting.name);
+    let finding = format!("{role}, {name}: asked for {asked}, the kernel grants {granted}");
+    if granted > asked {
+        return Some(format!("{finding}, the least it allows"));
+    }
+    let limit = if name.contains("SNDBUF") { "net.core.wmem_max" } else { "net.core.rmem_max" };
+    let value = evidence.manifest.host.sysctls.get(limit);
+    let value = value.map(|value| format!(" = {value}")).unwrap_or_default();
+    Some(format!("{finding} ({limit}{value}); raise that limit or ask for less"))
+}
+
+fn records_lost(evidence: &Evidence<'_>) -> Option<String> {
+    let fetches = (evidence.fetches_missing > 0).then(|| {
+        let missing = count(evidence.fetches_missing, "fetch", "fetches");
+        format!("{missing} left no record")
+    });
+    let proxy = (evidence.records_lost > 0).then(|| {
+        let lost = count(evidence.records_lost, "record", "records");
+        format!("the proxy lost {lost}: rows of workers and statuses may lack some")
+    });
+    let lost: Vec<String> = fetches.into_iter().chain(proxy).collect();
+    (!lost.is_empty()).then(|| lost.join("; "))
+}
+
+fn accept_paused(evidence: &Evidence<'_>) -> Option<String> {
+    let workers: Vec<u32> = evidence.accept_pauses.iter().map(|(worker, _)| *worker).collect();
+    let times = evidence.accept_pauses.iter().fold(0_u64, |sum, (_, times)| sum.saturating_add(*times));
+    let word = if workers.len() == 1 { "worker" } else { "workers" };
+    (!workers.is_empty()).then(|| {
+        format!(
+            "{word} {} stopped accepting {} for want of connections or descriptors: fetches may \
+             have waited for that; raise the limit of open files",
+            list(&workers),
+            count(times, "time", "times")
+        )
+    })
+}
+
+fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let (lag, cap) = (evidence.summary.measure.lag_us, evidence.manifest.arm.cap_us);
+    let most = Micros(lag.max);
+    (most.as_secs() > cap.as_secs() * thresholds.lag_of_cap).then(|| {
+        format!(
+            "the fast client started a fetch up to {most} late (p90 {}): times from the intended \
+             start count that, times from the real start do not",
+            Micros(lag.p90)
+        )
+    })
+}
+
+fn stolen_cpu(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let stolen = Micros(evidence.manifest.host.stolen_ms.saturating_mul(1_000));
+    let elapsed = evidence.elapsed_us;
+    (elapsed.0 > 0 && stolen.as_secs() > elapsed.as_secs() * thresholds.stolen_share).then(|| {
+        let share = percent(stolen.as_secs() / elapsed.as_secs());
+        format!(
+            "the hypervisor took {stolen} of CPU time in {elapsed} ({share}; a caveat above {}): \
+             some waiting is its doing",
+            percent(thresholds.stolen_share)
+        )
+    })
+}
+
+fn shared_cpu(evidence: &Evidence<'_>) -> Option<String> {
+    let host = &evidence.manifest.host;
+    let mut shared: Vec<usize> =
+        host.worker_cpus.iter().filter(|cpu| host.load_cpus.contains(cpu)).copied().collect();
+    shared.sort_unstable();
+    shared.dedup();
+    let word = if shared.len() == 1 { "CPU" } else { "CPUs" };
+    (!shared.is_empty()).then(|| {
+        format!(
+            "workers and load share {word} {}: a worker that waits for its CPU looks like one \
+             that is held",
+            list(&shared)
+        )
+    })
+}
+
+fn not_pinned(evidence: &Evidence<'_>) -> Option<String> {
+    let host = &evidence.manifest.host;
+    let free = match (host.worker_cpus.is_empty(), host.load_cpus.is_empty()) {
+        (false, false) => return None,
+        (true, true) => "workers and load are",
+        (true, false) => "the workers are",
+        (false, true) => "the load is",
+    };
+    Some(format!("{free} not pinned: runs differ with where the scheduler puts them"))
+}
+
+fn figure_missing(evidence: &Evidence<'_>) -> Option<String> {
+    if evidence.measured == Measured::Never {
+        return None;
+    }
+    let workers = &evidence.summary.proxy.workers;
+    if workers.is_empty() {
+        return Some("nothing is known of the proxy's workers: only the clients told".to_owned());
+    }
+    let lacking = |figures: SchedulerFigures| -> Vec<u32> {
+        let lacking = workers.iter().filter(|worker| worker.scheduler == figures);
+        lacking.map(|worker| worker.worker).collect()
+    };
+    let (none, no_wait) = (lacking(SchedulerFigures::None), lacking(SchedulerFigures::NoWait));
+    if !none.is_empty() {
+        return Some(format!(
+            "no CPU figures of worker {}: too few samples in the measure phase",
+            list(&none)
+        ));
+    }
+    (!no_wait.is_empty()).then(|| {
+        "the kernel hides schedstat (CONFIG_SCHED_INFO): %wait is unknown, %CPU counts in ticks of \
+         10 ms"
+            .to_owned()
+    })
+}
+
+fn few_fetches(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let attempts = evidence.summary.measure.attempts;
+    (attempts > 0 && attempts < thresholds.coarse_fetches).then(|| {
+        format!(
+            "{} under load: p99 is their maximum (from {} on it is not)",
+            count(attempts, "fetch", "fetches"),
+            thresholds.coarse_fetches
+        )
+    })
+}

@@ -1,0 +1,36 @@
+//! What the judge sees.
+
+use records::{Manifest, Micros, Summary};
+
+/// A run's figures and the facts beside them. The verdict, its reasons and the caveats in
+/// `summary` are not looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// What the run was.
+    pub manifest: &'a Manifest,
+    /// Its figures.
+    pub summary: &'a Summary,
+    /// Length of the whole run.
+    pub elapsed_us: Micros,
+    /// Whether there was a measure phase.
+    pub measured: Measured,
+    /// Slots of downloads that never received a byte.
+    pub never_moved: &'a [u32],
+    /// Fetches that were started but of which no record is there.
+    pub fetches_missing: u64,
+    /// Records that the proxy's workers could not hand on.
+    pub records_lost: u64,
+    /// Fetches under load that were answered, but of which the proxy has no session.
+    pub answers_unjoined: u64,
+    /// Workers that stopped accepting, and how often.
+    pub accept_pauses: &'a [(u32, u64)],
+}
+
+/// Whether a run came to its measure phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// It did, though it may have been cut short.
+    Began,
+    /// It ended before.
+    Never,
+}

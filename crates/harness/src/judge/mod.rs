@@ -1,0 +1,21 @@
+//! What a run proves: the verdict with its reasons, and the caveats.
+//!
+//! Not for: making figures. The judge reads a summary and the few facts beside it, and applies
+//! [`Thresholds`] to them.
+//!
+//! Invariant: a run whose preconditions failed is `inconclusive`, however its figures look.
+
+mod caveats;
+mod evidence;
+mod preconditions;
+mod thresholds;
+mod verdict;
+mod wording;
+
+pub use caveats::caveats;
+pub use evidence::{Evidence, Measured};
+pub use thresholds::Thresholds;
+pub use verdict::{Judgement, judge};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! What must hold before a run can prove anything.
+
+use records::{FetchSummary, Micros, OutcomeCounts};
+
+use super::evidence::{Evidence, Measured};
+use super::thresholds::Thresholds;
+use super::wording::{count, list, percent};
+
+/// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
+pub(crate) fn failed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
+    let mut reasons = faults(evidence);
+    reasons.extend(too_few(evidence, thresholds));
+    reasons.extend(never_moved(evidence));
+    reasons.extend(client_late(evidence, thresholds));
+    reasons.extend(bad_baseline(evidence, thresholds));
+    reasons.extend(fetches_lost(evidence, thresholds));
+    reasons.extend(proxy_records_lost(evidence, thresholds));
+    reasons
+}
+
+fn faults(evidence: &Evidence<'_>) -> Vec<String> {
+    let faults = evidence.manifest.faults.iter();
+    faults.map(|fault| format!("{} (in the {} phase)", fault.message, fault.phase.name())).collect()
+}
+
+/// An interruption is the reason itself when it left too few fetches, and no matter otherwise.
+fn too_few(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
+    let needed = thresholds.min_fetches;
+    let (idle, measure) = (evidence.summary.idle.attempts, evidence.summary.measure.attempts);
+    if let Some(signal) = &evidence.manifest.interrupted
+        && measure < needed
+    {
+        let made = count(measure, "fetch", "fetches");
+        return vec![format!("{signal} cut the run short: {made} under load, {needed} are needed")];
+    }
+    let mut reasons = Vec::new();
+    if measure < needed {
+        let made = count(measure, "fetch", "fetches");
+        reasons.push(format!(
+            "only {made} under load, {needed} are needed: raise --arrivals or --duration"
+        ));
+    }
+    if idle < needed {
+        let made = count(idle, "fetch", "fetches");
+        reasons.push(format!(
+            "only {made} before the load, {needed} are needed as a baseline: raise --arrivals or \
+             lengthen the idle phase"
+        ));
+    }
+    reasons
+}
+
+fn never_moved(evidence: &Evidence<'_>) -> Option<String> {
+    // Before the measure phase a download may well not have moved yet.
+    if evidence.measured == Measured::Never || evidence.never_moved.is_empty() {
+        return None;
+    }
+    let (stuck, wanted) = (evidence.never_moved.len(), evidence.manifest.arm.slow);
+    let slots = list(evidence.never_moved);
+    Some(format!("{stuck} of {wanted} downloads never received a byte (slot {slots})"))
+}
+
+fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let cap = evidence.manifest.arm.cap_us;
+    let late = |phase: &'static str, fetches: &FetchSummary| {
+        let lag = Micros(fetches.lag_us.p90);
+        (lag.as_secs() > cap.as_secs() * thresholds.lag_of_cap).then(|| {
+            format!(
+                "the fast client itself was late {phase}: p90 of its lag is {lag} (above {} of \
+                 the {cap} cap; this host is too busy)",
+                percent(thresholds.lag_of_cap)
+            )
+        })
+    };
+    late("under load", &evidence.summary.measure).or_else(|| late("while idle", &evidence.summary.idle))
+}
+
+fn bad_baseline(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let (idle, cap) = (&evidence.summary.idle, evidence.manifest.arm.cap_us);
+    if idle.failed_share > thresholds.idle_failed_share {
+        return Some(format!(
+            "{} of {} fetches failed without any load ({}; above {} the baseline is bad)",
+            idle.outcomes.failed(),
+            idle.attempts,
+            percent(idle.failed_share),
+            percent(thresholds.idle_failed_share)
+        ));
+    }
+    let p50 = Micros(idle.latency_us.p50);
+    (p50.as_secs() > cap.as_secs() * thresholds.idle_p50_of_cap).then(|| {
+        format!(
+            "p50 without any load is {p50} (above {} of the {cap} cap the baseline is bad)",
+            percent(thresholds.idle_p50_of_cap)
+        )
+    })
+}
+
+/// Missing fetches matter when the verdict would differ between all of them failed and none.
+fn fetches_lost(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let missing = evidence.fetches_missing;
+    // What was under way when the run was cut short was never told.
+    if missing == 0 || evidence.manifest.interrupted.is_some() {
+        return None;
+    }
+    let starved = |failed: u64, attempts: u64| {
+        attempts > 0 && failed as f64 / attempts as f64 >= thresholds.starved_share
+    };
+    let outcomes: &OutcomeCounts = &evidence.summary.measure.outcomes;
+    let attempts = outcomes.attempts().saturating_add(missing);
+    let (best, worst) = (outcomes.failed(), outcomes.failed().saturating_add(missing));
+    (starved(best, attempts) != starved(worst, attempts)).then(|| {
+        format!(
+            "{} left no record: between {} and {} failed (starved from {})",
+            count(missing, "fetch", "fetches"),
+            percent(best as f64 / attempts as f64),
+            percent(worst as f64 / attempts as f64),
+            percent(thresholds.starved_share)
+        )
+    })
+}
+
+/// Records the proxy lost matter when they left answered fetches without a session: then nobody
+/// knows which worker served them, and what its log said.
+fn proxy_records_lost(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let (unjoined, attempts) = (evidence.answers_unjoined, evidence.summary.measure.attempts);
+    let share = if attempts == 0 { 0.0 } else { unjoined as f64 / attempts as f64 };
+    (evidence.records_lost > 0 && share > thresholds.unjoined_share).then(|| {
+        format!(
+            "the proxy lost {}, and {unjoined} of {attempts} fetches were answered by a session \
+             that is not known ({}; at most {})",
+            count(evidence.records_lost, "record", "records"),
+            percent(share),
+            percent(thresholds.unjoined_share)
+        )
+    })
+}

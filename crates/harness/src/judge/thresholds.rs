@@ -1,0 +1,56 @@
+//! The numbers that decide, in one place. They are printed with every verdict.
+
+use records::Micros;
+
+/// Where one verdict ends and the next begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Fetches that each of the idle and the measure phase needs. 20: one of them is 5 %, the share
+    /// that decides.
+    pub min_fetches: u64,
+    /// Failed share under load from which a run is `starved`. 0.05.
+    pub starved_share: f64,
+    /// Times idle p50 from which p50 under load is `starved`. 10: no change of the machine's mood
+    /// makes half of all fetches ten times slower.
+    pub starved_p50_factor: u64,
+    /// p50 under load below which a run is not `starved` for slowness, however fast the idle
+    /// machine is. 100 ms, which people notice.
+    pub starved_p50_floor: Micros,
+    /// Times idle p99 from which p99 under load is `degraded`. 5.
+    pub degraded_p99_factor: u64,
+    /// p99 under load below which a run is not `degraded`. 50 ms: some turns of the scheduler.
+    pub degraded_p99_floor: Micros,
+    /// Failed share above which the idle baseline is bad. 0.05.
+    pub idle_failed_share: f64,
+    /// Share of the cap above which idle p50 makes a bad baseline. 0.5: the fetches are too large or
+    /// the machine too slow for this cap.
+    pub idle_p50_of_cap: f64,
+    /// Share of the cap above which the fast client's own lateness (p90) spoils the run; a maximum
+    /// above it is a caveat. 0.1.
+    pub lag_of_cap: f64,
+    /// Share of the answered fetches that may lack a session when records were lost. 0.05.
+    pub unjoined_share: f64,
+    /// Fetches below which p99 is no more than the maximum. 100.
+    pub coarse_fetches: u64,
+    /// Share of the run's time that the hypervisor may take before it is a caveat. 0.02.
+    pub stolen_share: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            min_fetches: 20,
+            starved_share: 0.05,
+            starved_p50_factor: 10,
+            starved_p50_floor: Micros(100_000),
+            degraded_p99_factor: 5,
+            degraded_p99_floor: Micros(50_000),
+            idle_failed_share: 0.05,
+            idle_p50_of_cap: 0.5,
+            lag_of_cap: 0.1,
+            unjoined_share: 0.05,
+            coarse_fetches: 100,
+            stolen_share: 0.02,
+        }
+    }
+}

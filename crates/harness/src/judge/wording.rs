@@ -1,0 +1,33 @@
+//! Figures as the judge's sentences have them.
+
+/// A share as a percentage: `78 %`, `2.5 %`, `5 %`. Never `0 %` for what is not zero, nor `100 %`
+/// for what is not all.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 0.1 {
+        "<0.1 %".to_owned()
+    } else if percent < 10.0 {
+        let text = format!("{percent:.1}");
+        format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+    } else if percent > 99.0 && percent < 100.0 {
+        format!("{:.1} %", percent.min(99.9))
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// `1 fetch`, `2 fetches`, `0 fetches`.
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
+/// Items as `0`, `0 and 1`, `0, 1 and 2`; beyond five: `0, 1, 2, 3, 4 and 7 more`.
+pub(crate) fn list<T: ToString>(items: &[T]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = items.iter().take(SHOWN).map(ToString::to_string).collect();
+    match (shown.as_slice(), items.len().saturating_sub(SHOWN)) {
+        (shown, more @ 1..) => format!("{} and {more} more", shown.join(", ")),
+        ([head @ .., last], 0) if !head.is_empty() => format!("{} and {last}", head.join(", ")),
+        (shown, 0) => shown.concat(),
+    }
+}

@@ -1,0 +1,162 @@
+//! What a trial shows of itself while it runs: a live line on a terminal, else a line per phase.
+//!
+//! Not for: results. Those come from the records, after the run.
+
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use records::{Bytes, BytesPerSec, DownloadInterval, Fetch, MonoNs, Outcome, Phase};
+
+#[cfg(test)]
+mod tests;
+
+/// Where progress goes: always to standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Nowhere.
+    Nothing,
+    /// One plain line as each phase begins.
+    Phases,
+    /// One line that is drawn again and again.
+    Live,
+}
+
+impl Show {
+    /// What suits standard error, unless people want quiet.
+    pub fn fitting(quiet: bool) -> Self {
+        match (quiet, io::stderr().is_terminal()) {
+            (true, _) => Self::Nothing,
+            (false, true) => Self::Live,
+            (false, false) => Self::Phases,
+        }
+    }
+}
+
+/// The progress of one trial.
+#[derive(Debug)]
+pub struct Progress {
+    show: Show,
+    bar: ProgressBar,
+    phase: Phase,
+    until: Option<Instant>,
+    good: u64,
+    failed: u64,
+    slow: LastSecond,
+}
+
+impl Progress {
+    /// Time between two drawings.
+    pub const INTERVAL: Duration = Duration::from_millis(200);
+
+    /// Progress that begins with the setup.
+    pub fn new(show: Show) -> Self {
+        let bar = match show {
+            Show::Live => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+            Show::Nothing | Show::Phases => ProgressBar::hidden(),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            show,
+            bar,
+            phase: Phase::Setup,
+            until: None,
+            good: 0,
+            failed: 0,
+            slow: LastSecond::default(),
+        }
+    }
+
+    /// A phase begins; `length` is its own, when it has one.
+    pub fn phase(&mut self, phase: Phase, length: Option<Duration>) {
+        self.phase = phase;
+        self.until = length.map(|length| Instant::now() + length);
+        (self.good, self.failed) = (0, 0);
+        if self.show == Show::Phases {
+            let length = length.map(|length| format!(", {}", humantime::format_duration(length)));
+            // Nobody may be listening any more: that is no reason to stop a trial.
+            let _ = writeln!(
+                io::stderr(),
+                "{}: {}{}",
+                phase.name(),
+                meaning(phase),
+                length.unwrap_or_default()
+            );
+        }
+        self.draw();
+    }
+
+    /// A fetch has ended.
+    pub fn fetch(&mut self, fetch: &Fetch) {
+        match fetch.outcome {
+            Outcome::Ok => self.good += 1,
+            _ => self.failed += 1,
+        }
+    }
+
+    /// What the downloads received.
+    pub fn downloads(&mut self, interval: &DownloadInterval) {
+        self.slow.add(interval.start_ns, interval.end_ns, interval.bytes.iter().copied().sum());
+    }
+
+    /// Draws the live line, if that is wanted.
+    pub fn draw(&self) {
+        if self.show == Show::Live {
+            self.bar.set_message(self.line(Instant::now()));
+            self.bar.tick();
+        }
+    }
+
+    /// Takes the live line away: what follows is the report, or an error.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn line(&self, now: Instant) -> String {
+        let mut line = format!("{:8} {}", self.phase.name(), meaning(self.phase));
+        if let Some(until) = self.until {
+            line += &format!(", {:.0} s left", until.saturating_duration_since(now).as_secs_f64());
+        }
+        if self.good + self.failed > 0 {
+            line += &format!(" | fetches: {} good, {} failed", self.good, self.failed);
+        }
+        if let Some(rate) = self.slow.rate() {
+            line += &format!(" | downloads: {rate}");
+        }
+        line
+    }
+}
+
+/// What happens in a phase.
+const fn meaning(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Setup => "starting origin and proxy",
+        Phase::Idle => "fetches alone",
+        Phase::Load => "starting downloads",
+        Phase::Measure => "fetches beside downloads",
+        Phase::Drain => "waiting for the last fetches",
+        Phase::Teardown => "stopping",
+    }
+}
+
+/// Bytes received in the last second or so.
+#[derive(Debug, Default)]
+struct LastSecond(VecDeque<(MonoNs, MonoNs, Bytes)>);
+
+impl LastSecond {
+    fn add(&mut self, start: MonoNs, end: MonoNs, bytes: Bytes) {
+        self.0.push_back((start, end, bytes));
+        while self.0.front().is_some_and(|(start, ..)| end.since(*start) > Duration::from_secs(1)) {
+            self.0.pop_front();
+        }
+    }
+
+    fn rate(&self) -> Option<BytesPerSec> {
+        let ((start, ..), (_, end, _)) = (self.0.front()?, self.0.back()?);
+        let bytes: Bytes = self.0.iter().map(|&(_, _, bytes)| bytes).sum();
+        Some(bytes.per(end.since(*start)))
+    }
+}

@@ -1,0 +1,55 @@
+use records::Micros;
+
+use super::*;
+
+fn fetch(outcome: Outcome) -> Fetch {
+    Fetch {
+        fetch: 0,
+        phase: Phase::Measure,
+        intended_ns: MonoNs(0),
+        start_ns: MonoNs(0),
+        client_port: None,
+        connect_us: None,
+        first_byte_us: None,
+        total_us: Micros(0),
+        response_us: Micros(0),
+        bytes: Bytes(0),
+        status: None,
+        outcome,
+    }
+}
+
+fn interval(quarter: u64, mib: u64) -> DownloadInterval {
+    let ns = |quarter: u64| MonoNs(quarter * 250_000_000);
+    DownloadInterval {
+        start_ns: ns(quarter),
+        end_ns: ns(quarter + 1),
+        bytes: vec![Bytes::mib(mib), Bytes(0)],
+    }
+}
+
+#[test]
+fn the_line_counts_what_ended_in_this_phase() {
+    let mut progress = Progress::new(Show::Nothing);
+    progress.fetch(&fetch(Outcome::Ok));
+    progress.phase(Phase::Measure, Some(Duration::from_secs(8)));
+    let start = progress.until.expect("it has a length") - Duration::from_secs(8);
+    assert_eq!(progress.line(start), "measure  fetches beside downloads, 8 s left");
+    progress.fetch(&fetch(Outcome::Ok));
+    progress.fetch(&fetch(Outcome::TimeoutNoByte));
+    progress.fetch(&fetch(Outcome::Reset));
+    assert_eq!(
+        progress.line(start + Duration::from_secs(5)),
+        "measure  fetches beside downloads, 3 s left | fetches: 1 good, 2 failed"
+    );
+}
+
+#[test]
+fn throughput_is_that_of_the_last_second() {
+    let mut progress = Progress::new(Show::Nothing);
+    // A slow start that must be forgotten.
+    (0..4).for_each(|quarter| progress.downloads(&interval(quarter, 0)));
+    (4..8).for_each(|quarter| progress.downloads(&interval(quarter, 25)));
+    assert_eq!(progress.slow.rate(), Some(BytesPerSec(100 * 1024 * 1024)));
+    assert!(progress.line(Instant::now()).ends_with("| downloads: 105 MB/s"));
+}

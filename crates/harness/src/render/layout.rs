@@ -1,0 +1,92 @@
+//! Lines of a hundred columns: wrapping, labels, and short forms of figures.
+
+use records::Bytes;
+
+use super::style::{Style, Tint};
+
+/// The widest line.
+pub(crate) const WIDTH: usize = 100;
+
+/// Where the text of a section starts.
+pub(crate) const INDENT: usize = 12;
+
+/// At most this many lines of one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MaxLines(pub(crate) usize);
+
+/// `text` beside `label`, wrapped; what does not fit into `max` lines ends in dots.
+pub(crate) fn labelled(style: Style, label: &str, text: &str, max: MaxLines) -> Vec<String> {
+    let mut lines = wrap(text, WIDTH - INDENT, max);
+    for (index, line) in lines.iter_mut().enumerate() {
+        let label = if index == 0 { label } else { "" };
+        let padded = format!("{label:<INDENT$}");
+        *line = format!("{}{line}", style.paint(Tint::Label, &padded));
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The first line of a table: its name, painted, and its columns.
+pub(crate) fn heading(style: Style, name: &str, width: usize, columns: &str) -> String {
+    let padded = format!("{name:<width$}");
+    format!("{}{columns}", style.paint(Tint::Label, &padded))
+}
+
+/// Breaks `text` at spaces into lines of at most `width` columns; a longer word is cut.
+pub(crate) fn wrap(text: &str, width: usize, max: MaxLines) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace().flat_map(|word| pieces(word, width)) {
+        let line = lines.last().map_or(0, |line| columns(line));
+        let space = usize::from(line > 0);
+        if line + space + columns(&word) > width {
+            lines.push(word);
+        } else if let Some(last) = lines.last_mut() {
+            last.extend((space == 1).then_some(' '));
+            last.push_str(&word);
+        }
+    }
+    if lines.len() > max.0 {
+        lines.truncate(max.0);
+        if let Some(last) = lines.last_mut() {
+            *last = last.chars().take(width.saturating_sub(4)).collect();
+            last.push_str(" ...");
+        }
+    }
+    lines
+}
+
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    let letters: Vec<char> = word.chars().filter(|letter| !letter.is_control()).collect();
+    letters.chunks(width.max(1)).map(|piece| piece.iter().collect()).collect()
+}
+
+/// Columns that a text takes. Messages are ASCII but for names from elsewhere.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Bytes in at most 8 columns: `491 MiB`, `2.2 GiB`, `917 B`.
+pub(crate) fn short_bytes(bytes: Bytes) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes.0 < 1_024 {
+        return format!("{} B", bytes.0);
+    }
+    let mut amount = bytes.0 as f64 / 1_024.0;
+    let mut unit = 0;
+    // 1023.5 would print as 1024.
+    while amount >= 1_023.5 && unit + 1 < UNITS.len() {
+        amount /= 1_024.0;
+        unit += 1;
+    }
+    let decimals = usize::from(amount < 99.95);
+    format!("{amount:.decimals$} {}", UNITS[unit])
+}
+
+/// A count in at most 5 columns: `343`, `99999`, `123k`, `45M`.
+pub(crate) fn short_count(count: f64) -> String {
+    match count {
+        count if count < 99_999.5 => format!("{count:.0}"),
+        count if count < 999_950.0 => format!("{:.0}k", count / 1e3),
+        count if count < 9.995e8 => format!("{:.0}M", count / 1e6),
+        count => format!("{:.0}G", (count / 1e9).min(9_999.0)),
+    }
+}

@@ -1,0 +1,145 @@
+//! What the proxy's side tells: a row for each worker, the access log, and where that log misleads.
+
+use records::{
+    Bytes, LogGap, Manifest, Micros, Outcome, OutcomeCounts, SchedulerFigures, StepEnd, Summary,
+    WorkerSummary,
+};
+
+use super::Limits;
+use super::layout::{MaxLines, heading, labelled, short_bytes, short_count};
+use super::style::Style;
+
+/// The table of workers; of many, those with the longest steps.
+pub(crate) fn workers(
+    manifest: &Manifest,
+    summary: &Summary,
+    style: Style,
+    limits: &Limits,
+) -> Vec<String> {
+    let all = &summary.proxy.workers;
+    if all.is_empty() {
+        return labelled(style, "workers", "nothing is known of them", MaxLines(1));
+    }
+    let mut shown: Vec<&WorkerSummary> = all.iter().collect();
+    shown.sort_by(|a, b| {
+        (b.longest_step_us, b.cpu_share)
+            .partial_cmp(&(a.longest_step_us, a.cpu_share))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    shown.truncate(limits.workers);
+    shown.sort_by_key(|worker| worker.worker);
+    let mut lines = vec![
+        heading(style, "", 18, &format!(
+            "{:>8} {:>8} {:<12} {:>8} {:>5} {:>7} {:>5} {:>5} {:>5} {:>7}",
+            "longest", "", "", "longest", "", "", "", "", "cswch", "nvcswch",
+        )),
+        heading(style, "worker sessions held", 20, &format!(
+            " {:>7} {:>8} {:<12} {:>8} {:>5} {:>7} {:>5} {:>5} {:>5} {:>7}",
+            "step", "bytes", "ended by", "turn", "%usr", "%system", "%wait", "%CPU", "/s", "/s",
+        )),
+    ];
+    lines.extend(shown.iter().map(|worker| row(worker, manifest.hold_us)));
+    if all.len() > shown.len() {
+        let held = limits.workers;
+        lines.push(format!("  ({held} of {} workers: those with the longest steps)", all.len()));
+    }
+    lines
+}
+
+fn row(worker: &WorkerSummary, hold_us: Micros) -> String {
+    let WorkerSummary { worker: number, sessions, downloads, .. } = worker;
+    // Nothing as long as a hold, and no shorter one known.
+    let length = |us: u64| if us == 0 { format!("<{hold_us}") } else { Micros(us).to_string() };
+    let step = length(worker.longest_step_us);
+    let bytes = match worker.longest_step_us {
+        0 => "-".to_owned(),
+        _ => short_bytes(Bytes(worker.longest_step_bytes)),
+    };
+    let ended = worker.longest_step_ended_by.map_or("-", ended_by);
+    let turn = length(worker.longest_loop_turn_us);
+    let share = |share: f64| format!("{:.1}", (share * 100.0).min(999.9));
+    let [user, system, wait, cpu] =
+        [worker.user_share, worker.system_share, worker.wait_share, worker.cpu_share].map(share);
+    let [voluntary, involuntary] =
+        [worker.voluntary_per_sec, worker.involuntary_per_sec].map(short_count);
+    let unknown = || "-".to_owned();
+    let (user, system, cpu, voluntary, involuntary) = match worker.scheduler {
+        SchedulerFigures::None => (unknown(), unknown(), unknown(), unknown(), unknown()),
+        SchedulerFigures::All | SchedulerFigures::NoWait => {
+            (user, system, cpu, voluntary, involuntary)
+        }
+    };
+    let wait = if worker.scheduler == SchedulerFigures::All { wait } else { unknown() };
+    let sessions = short_count(*sessions as f64);
+    let downloads = short_count(*downloads as f64);
+    format!(
+        "{number:>6} {sessions:>8} {downloads:>4} {step:>8} {bytes:>8} {ended:<12} {turn:>8} \
+         {user:>5} {system:>7} {wait:>5} {cpu:>5} {voluntary:>5} {involuntary:>7}"
+    )
+}
+
+/// What ended a step, in 12 columns; [`StepEnd::words`] says it in full.
+const fn ended_by(end: StepEnd) -> &'static str {
+    match end {
+        StepEnd::UpstreamEmpty => "EAGAIN",
+        StepEnd::DownstreamFull => "client full",
+        StepEnd::DownstreamEmpty => "client idle",
+        StepEnd::UpstreamFull => "send EAGAIN",
+        StepEnd::ShortRead => "short read",
+        StepEnd::Fionread => "FIONREAD",
+        StepEnd::Quota => "quota",
+        StepEnd::Closed => "its close",
+    }
+}
+
+/// Statuses as logged, beside what the clients of those lines saw.
+pub(crate) fn statuses(summary: &Summary, style: Style, limits: &Limits) -> Vec<String> {
+    let proxy = &summary.proxy;
+    let head = format!("{:>8}  what their clients saw", "fetches");
+    let mut lines = vec![heading(style, "access log", 12, &head)];
+    let mut statuses = proxy.status_counts.iter();
+    for (status, fetches) in statuses.by_ref().take(limits.statuses) {
+        let saw = proxy.status_outcomes.get(status).map(seen).unwrap_or_default();
+        lines.push(format!("  {status:<10}{fetches:>8}  {saw}"));
+    }
+    let more = statuses.count();
+    if more > 0 {
+        lines.push(format!("  and {more} more statuses (proxy.status_counts in summary.json)"));
+    }
+    let unlogged = proxy.unlogged.attempts();
+    if unlogged > 0 {
+        lines.push(format!("  {:<10}{unlogged:>8}  {}", "no line", seen(&proxy.unlogged)));
+    }
+    if lines.len() == 1 {
+        lines.push("  no fetch under load".to_owned());
+    }
+    if let Some(gap) = &summary.log_gap {
+        lines.extend(log_gap(gap, style));
+    }
+    lines
+}
+
+/// `timeout_no_byte 58, reset 2`: the most frequent first, four of them.
+fn seen(outcomes: &OutcomeCounts) -> String {
+    const SHOWN: usize = 4;
+    let mut counts: Vec<(u64, Outcome)> = Outcome::ALL
+        .into_iter()
+        .map(|outcome| (outcomes.count(outcome), outcome))
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    counts.sort_by_key(|(count, outcome)| (std::cmp::Reverse(*count), *outcome));
+    let shown: Vec<String> =
+        counts.iter().take(SHOWN).map(|(count, outcome)| format!("{outcome} {count}")).collect();
+    let more = if counts.len() > SHOWN { ", ..." } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn log_gap(gap: &LogGap, style: Style) -> Vec<String> {
+    let LogGap { fetch, worker, status, outcome, .. } = gap;
+    let (logged, waited) = (gap.logged_us.as_secs(), gap.true_us.as_secs());
+    let text = format!(
+        "fetch {fetch} on worker {worker}: the log says {status} after {logged:.3} s, its client \
+         waited {waited:.3} s ({outcome})"
+    );
+    labelled(style, "log gap", &text, MaxLines(2))
+}

@@ -1,0 +1,69 @@
+//! The verdict with its reasons; the caveats.
+
+use records::{Caveat, CaveatCode, Summary};
+
+use super::Limits;
+use super::layout::{INDENT, MaxLines, WIDTH, labelled, wrap};
+use super::style::{Style, Tint};
+
+/// The verdict line, then one line or more for each further reason.
+pub(crate) fn verdict(summary: &Summary, style: Style, limits: &Limits) -> Vec<String> {
+    let name = summary.verdict.name();
+    let interrupted = if summary.interrupted.is_some() { " (interrupted)" } else { "" };
+    let mut reasons = summary.verdict_reasons.iter();
+    let first = reasons.next().map_or("", String::as_str);
+    let max = MaxLines(limits.reason_lines);
+    let head = format!("{name}{interrupted}: {first}");
+    let mut lines = Vec::new();
+    for (index, line) in wrap(&head, WIDTH - INDENT, max).into_iter().enumerate() {
+        let label = if index == 0 { "verdict" } else { "" };
+        let label = style.paint(Tint::Label, &format!("{label:<INDENT$}"));
+        let line = match line.strip_prefix(name).filter(|_| index == 0) {
+            Some(rest) => format!("{}{rest}", style.paint(summary.verdict.into(), name)),
+            None => line,
+        };
+        lines.push(format!("{label}{line}"));
+    }
+    for reason in reasons.by_ref().take(limits.reasons.saturating_sub(1)) {
+        lines.extend(labelled(style, "", reason, max));
+    }
+    let more = reasons.count();
+    if more > 0 {
+        lines.push(format!("{:INDENT$}and {more} more (verdict_reasons in summary.json)", ""));
+    }
+    lines
+}
+
+/// The caveats, one after the other.
+pub(crate) fn caveats(summary: &Summary, style: Style, limits: &Limits) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut caveats = summary.caveats.iter();
+    for Caveat { code, message } in caveats.by_ref().take(limits.caveats) {
+        let text = format!("{}: {message}", title(*code));
+        let label = if lines.is_empty() { "caveats" } else { "" };
+        lines.extend(labelled(style, label, &text, MaxLines(limits.caveat_lines)));
+    }
+    let more = caveats.count();
+    if more > 0 {
+        lines.push(format!("{:INDENT$}and {more} more (caveats in summary.json)", ""));
+    }
+    lines
+}
+
+const fn title(code: CaveatCode) -> &'static str {
+    match code {
+        CaveatCode::UnevenPlacement => "uneven placement",
+        CaveatCode::BufferNotAsAsked => "buffer not as asked",
+        CaveatCode::ClientLate => "client late",
+        CaveatCode::RecordsLost => "records lost",
+        CaveatCode::SharedCpu => "shared CPU",
+        CaveatCode::NotPinned => "not pinned",
+        CaveatCode::AcceptPaused => "accept paused",
+        CaveatCode::StolenCpu => "stolen CPU",
+        CaveatCode::BusyHost => "busy host",
+        CaveatCode::FewFetches => "few fetches",
+        CaveatCode::RemoteTarget => "remote target",
+        CaveatCode::FigureMissing => "figure missing",
+        CaveatCode::Interrupted => "interrupted",
+    }
+}

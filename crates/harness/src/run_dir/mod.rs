@@ -1,0 +1,33 @@
+//! The run directory: one place for everything a trial leaves behind.
+//!
+//! [`write`] files records while a trial runs, [`read`] takes them up again. The names below are the
+//! contract between the two and with other programs; they never change within one schema version.
+//! Every `.ndjson` file holds one [`records::Record`] a line, named by its `record` field.
+
+pub mod read;
+pub mod write;
+
+pub use read::RunRecords;
+
+/// What the run was: command, host, processes, phases, faults.
+pub const MANIFEST: &str = "manifest.json";
+/// The proxy's access log, in nginx's text format.
+pub const ACCESS_LOG: &str = "access.log";
+/// `accepted` and `session` records.
+pub const SESSIONS: &str = "sessions.ndjson";
+/// `hold`, `loop_turn` and `worker_totals` records.
+pub const STEPS: &str = "steps.ndjson";
+/// `fetch` records.
+pub const FETCHES: &str = "fetches.ndjson";
+/// `dialed`, `download_interval` and `download` records.
+pub const DOWNLOADS: &str = "downloads.ndjson";
+/// `worker_sample` records.
+pub const WORKERS: &str = "workers.ndjson";
+/// What the run showed, made from all of the above.
+pub const SUMMARY: &str = "summary.json";
+/// Latencies of the fetches under load, as an HDR histogram log.
+pub const HISTOGRAM_LOG: &str = "fast.hlog";
+/// The same as percentiles, for plotting.
+pub const PERCENTILES: &str = "fast.hgrm";
+/// What the roles said on their standard error, if anything.
+pub const ROLES_LOG: &str = "roles.log";

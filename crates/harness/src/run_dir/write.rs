@@ -1,0 +1,226 @@
+//! Files records while a trial runs.
+//!
+//! Not for: deciding what is recorded, or reading it back.
+//!
+//! Invariants:
+//! - A record file holds whole lines only, also after a failed write: it is cut back to the last one.
+//! - `manifest.json` and `summary.json` are replaced by rename, so a reader sees an old or a new
+//!   document, never half of one.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use records::{LineError, Manifest, Record, Role};
+use serde::Serialize;
+
+use super::{DOWNLOADS, FETCHES, MANIFEST, ROLES_LOG, SESSIONS, STEPS, SUMMARY, WORKERS};
+
+#[cfg(test)]
+mod tests;
+
+/// A run directory that takes records.
+#[derive(Debug)]
+pub struct RunWriter {
+    dir: PathBuf,
+    fetches: Lines,
+    downloads: Lines,
+    sessions: Lines,
+    steps: Lines,
+    workers: Lines,
+    /// Made when the first line comes.
+    roles_log: Option<Lines>,
+}
+
+impl RunWriter {
+    /// Makes `<runs_dir>/<yyyymmddThhmmssZ>-<label>/` with its empty record files; a name that is
+    /// taken gets `-2`, `-3`, ...
+    ///
+    /// # Errors
+    /// The directory cannot be made or written.
+    pub fn create(runs_dir: &Path, started: Timestamp, label: &str) -> Result<Self, WriteError> {
+        fs::create_dir_all(runs_dir).map_err(|source| WriteError::new(runs_dir, source))?;
+        let name = format!("{}-{label}", started.strftime("%Y%m%dT%H%M%SZ"));
+        let dir = make_new(runs_dir, &name)?;
+        let open = |name: &str| Lines::create(dir.join(name));
+        let files = (|| Ok((open(FETCHES)?, open(DOWNLOADS)?, open(SESSIONS)?, open(STEPS)?, open(WORKERS)?)))();
+        match files {
+            Ok((fetches, downloads, sessions, steps, workers)) => {
+                Ok(Self { dir, fetches, downloads, sessions, steps, workers, roles_log: None })
+            }
+            Err(error) => {
+                // Nothing was recorded yet: leave no empty shell behind.
+                let _ = fs::remove_dir_all(&dir);
+                Err(error)
+            }
+        }
+    }
+
+    /// Where the records go.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Files one record. It reaches the disk with the next [`Self::flush`], or before.
+    ///
+    /// # Errors
+    /// As `write(2)`; what was filed before stays whole.
+    pub fn file(&mut self, record: &Record) -> Result<(), WriteError> {
+        let lines = match record {
+            // The manifest tells of it.
+            Record::Ready(_) => return Ok(()),
+            Record::Fetch(_) => &mut self.fetches,
+            Record::Dialed(_) | Record::DownloadInterval(_) | Record::Download(_) => {
+                &mut self.downloads
+            }
+            Record::Accepted(_) | Record::Session(_) => &mut self.sessions,
+            Record::Hold(_) | Record::LoopTurn(_) | Record::WorkerTotals(_) => &mut self.steps,
+            Record::WorkerSample(_) => &mut self.workers,
+        };
+        let line = record.to_line().map_err(|error| lines.unwritable(&error))?;
+        lines.push(&line)
+    }
+
+    /// Files a line that a role said on its standard error.
+    ///
+    /// # Errors
+    /// As `write(2)`.
+    pub fn note(&mut self, role: Role, line: &str) -> Result<(), WriteError> {
+        let lines = match &mut self.roles_log {
+            Some(lines) => lines,
+            none => none.insert(Lines::create(self.dir.join(ROLES_LOG))?),
+        };
+        lines.push(&format!("{role}: {line}\n"))
+    }
+
+    /// Writes everything filed so far.
+    ///
+    /// # Errors
+    /// As `write(2)`; what was written before stays whole.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        let files =
+            [&mut self.fetches, &mut self.downloads, &mut self.sessions, &mut self.steps, &mut self.workers];
+        files.into_iter().chain(&mut self.roles_log).try_for_each(Lines::flush)
+    }
+
+    /// Writes or replaces the manifest.
+    ///
+    /// # Errors
+    /// As `write(2)` and `rename(2)`; an earlier manifest stays as it was.
+    pub fn manifest(&self, manifest: &Manifest) -> Result<(), WriteError> {
+        write_json(&self.dir.join(MANIFEST), manifest)
+    }
+}
+
+/// Writes or replaces `summary.json` in `dir`.
+///
+/// # Errors
+/// As `write(2)` and `rename(2)`; an earlier summary stays as it was.
+pub fn summary(dir: &Path, text: &str) -> Result<(), WriteError> {
+    write_atomic(&dir.join(SUMMARY), text.as_bytes())
+}
+
+fn write_json(path: &Path, document: &impl Serialize) -> Result<(), WriteError> {
+    let mut text = serde_json::to_string_pretty(document)
+        .map_err(|source| WriteError::new(path, io::Error::other(source)))?;
+    text.push('\n');
+    write_atomic(path, text.as_bytes())
+}
+
+/// Writes a file beside `path` and renames it into place.
+fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let part = path.with_extension("part");
+    fs::write(&part, bytes).and_then(|()| fs::rename(&part, path)).map_err(|source| {
+        let _ = fs::remove_file(&part);
+        WriteError::new(path, source)
+    })
+}
+
+fn make_new(runs_dir: &Path, name: &str) -> Result<PathBuf, WriteError> {
+    let mut dir = runs_dir.join(name);
+    for copy in 2.. {
+        match fs::create_dir(&dir) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && copy < 1_000 => {
+                dir = runs_dir.join(format!("{name}-{copy}"));
+            }
+            Err(source) => return Err(WriteError::new(&dir, source)),
+            Ok(()) => break,
+        }
+    }
+    Ok(dir)
+}
+
+/// One record file, buffered in whole lines.
+#[derive(Debug)]
+struct Lines {
+    path: PathBuf,
+    file: File,
+    /// Whole lines that are not written yet.
+    pending: Vec<u8>,
+    /// Bytes of whole lines that are written.
+    written: u64,
+}
+
+impl Lines {
+    /// Lines are handed to the kernel from this many bytes on.
+    const FULL: usize = 64 * 1024;
+
+    fn create(path: PathBuf) -> Result<Self, WriteError> {
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => Ok(Self { path, file, pending: Vec::new(), written: 0 }),
+            Err(source) => Err(WriteError::new(&path, source)),
+        }
+    }
+
+    fn push(&mut self, line: &str) -> Result<(), WriteError> {
+        self.pending.extend_from_slice(line.as_bytes());
+        if self.pending.len() >= Self::FULL { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        let outcome = self.file.write_all(&self.pending);
+        let length = self.pending.len() as u64;
+        self.pending.clear();
+        match outcome {
+            Ok(()) => {
+                self.written += length;
+                Ok(())
+            }
+            Err(source) => {
+                // write(2) may have taken a part of the last line.
+                let _ = self.file.set_len(self.written);
+                let _ = self.file.seek(SeekFrom::Start(self.written));
+                Err(WriteError::new(&self.path, source))
+            }
+        }
+    }
+
+    fn unwritable(&self, error: &LineError) -> WriteError {
+        WriteError::new(&self.path, io::Error::other(error.to_string()))
+    }
+}
+
+/// The run directory does not take what must be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}{}", path.display(), advice(source))]
+pub struct WriteError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl WriteError {
+    fn new(path: &Path, source: io::Error) -> Self {
+        Self { path: path.to_owned(), source }
+    }
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    use io::ErrorKind as Kind;
+    match source.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
+            ": make room there, or name another place with --runs-dir"
+        }
+        _ => ": name a directory that can be written with --runs-dir",
+    }
+}

@@ -1,0 +1,85 @@
+use std::fs;
+
+use records::{Bytes, Dialed, DownloadInterval, MonoNs, WorkerTotals};
+
+use super::*;
+
+fn started() -> Timestamp {
+    "2026-03-01T12:30:05Z".parse().expect("a timestamp")
+}
+
+fn dialed(slot: u32) -> Record {
+    Record::Dialed(Dialed { slot, client_port: 40_000, at_ns: MonoNs(7) })
+}
+
+#[test]
+fn a_taken_name_gets_a_number() {
+    let runs = tempfile::tempdir().expect("tempdir");
+    let names: Vec<String> = (0..3)
+        .map(|_| {
+            let run = RunWriter::create(runs.path(), started(), "reuseport").expect("create");
+            run.dir().file_name().expect("a name").to_string_lossy().into_owned()
+        })
+        .collect();
+    assert_eq!(
+        names,
+        ["20260301T123005Z-reuseport", "20260301T123005Z-reuseport-2", "20260301T123005Z-reuseport-3"]
+    );
+}
+
+#[test]
+fn records_go_to_the_file_named_for_them() {
+    let runs = tempfile::tempdir().expect("tempdir");
+    let mut run = RunWriter::create(runs.path(), started(), "x").expect("create");
+    let interval =
+        DownloadInterval { start_ns: MonoNs(1), end_ns: MonoNs(2), bytes: vec![Bytes(3)] };
+    run.file(&dialed(0)).expect("file");
+    run.file(&Record::DownloadInterval(interval)).expect("file");
+    run.file(&Record::WorkerTotals(WorkerTotals::default())).expect("file");
+    run.flush().expect("flush");
+
+    let lines = |name: &str| -> Vec<Record> {
+        let text = fs::read_to_string(run.dir().join(name)).expect("read");
+        text.lines().map(|line| Record::from_line(line).expect("a record")).collect()
+    };
+    assert_eq!(lines(DOWNLOADS).len(), 2);
+    assert_eq!(lines(DOWNLOADS)[0], dialed(0));
+    assert_eq!(lines(STEPS).len(), 1);
+    for empty in [FETCHES, SESSIONS, WORKERS] {
+        assert_eq!(lines(empty), [], "{empty} is there, and empty");
+    }
+    assert!(!run.dir().join(ROLES_LOG).exists(), "no role said anything");
+}
+
+#[test]
+fn a_role_that_speaks_is_kept() {
+    let runs = tempfile::tempdir().expect("tempdir");
+    let mut run = RunWriter::create(runs.path(), started(), "x").expect("create");
+    run.note(Role::Proxy, "first").expect("note");
+    run.note(Role::Slow, "second").expect("note");
+    run.flush().expect("flush");
+    let text = fs::read_to_string(run.dir().join(ROLES_LOG)).expect("read");
+    assert_eq!(text, "proxy: first\nslow: second\n");
+}
+
+#[test]
+fn a_document_is_replaced_as_a_whole() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    summary(dir.path(), "old").expect("write");
+    summary(dir.path(), "new").expect("write");
+    let names: Vec<_> = fs::read_dir(dir.path())
+        .expect("read_dir")
+        .map(|entry| entry.expect("entry").file_name())
+        .collect();
+    assert_eq!(names, [SUMMARY], "no temporary file stays");
+    assert_eq!(fs::read_to_string(dir.path().join(SUMMARY)).expect("read"), "new");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let file = tempfile::NamedTempFile::new().expect("tempfile");
+    let error = RunWriter::create(&file.path().join("runs"), started(), "x").expect_err("no directory");
+    let text = error.to_string();
+    assert!(text.contains(&file.path().display().to_string()), "{text}");
+    assert!(text.contains("--runs-dir"), "{text}");
+}

@@ -1,0 +1,96 @@
+//! From a run's records to its summary: pure, so that it can be made again at any time.
+//!
+//! Not for: reading files ([`crate::run_dir`]), the verdict's rules ([`crate::judge`]) or wording
+//! for a terminal ([`crate::render`], which does no arithmetic: what it shows is computed here).
+
+mod fetches;
+mod histograms;
+mod join;
+mod latency;
+mod proxy;
+mod slow;
+mod window;
+mod workers;
+
+pub use fetches::response_differs;
+pub use histograms::{interval_log, percentiles, write_histograms};
+
+use records::{Caveat, Micros, Phase, SCHEMA_VERSION, Summary, Verdict};
+
+use crate::judge::{self, Evidence, Thresholds};
+use crate::run_dir::RunRecords;
+use join::Join;
+use window::{Window, Windows};
+
+/// What a run showed, judged by the default [`Thresholds`].
+pub fn summarise(records: &RunRecords) -> Summary {
+    let thresholds = Thresholds::default();
+    let (mut summary, extra) = figures(records);
+    let evidence = Evidence {
+        manifest: &records.manifest,
+        summary: &summary,
+        elapsed_us: extra.elapsed_us,
+        measured: extra.measured,
+        never_moved: &extra.never_moved,
+        fetches_missing: extra.fetches_missing,
+        records_lost: extra.records_lost,
+        answers_unjoined: extra.answers_unjoined,
+        accept_pauses: &extra.accept_pauses,
+    };
+    let judgement = judge::judge(&evidence, &thresholds);
+    let caveats: Vec<Caveat> = judge::caveats(&evidence, &thresholds);
+    summary.verdict = judgement.verdict;
+    summary.verdict_reasons = judgement.reasons;
+    summary.caveats = caveats;
+    summary
+}
+
+/// What the judge wants to know beyond the summary.
+struct Extra {
+    elapsed_us: Micros,
+    measured: judge::Measured,
+    never_moved: Vec<u32>,
+    fetches_missing: u64,
+    records_lost: u64,
+    answers_unjoined: u64,
+    accept_pauses: Vec<(u32, u64)>,
+}
+
+/// All figures; the verdict is left open.
+fn figures(records: &RunRecords) -> (Summary, Extra) {
+    let windows = Windows::of(records);
+    let join = Join::of(records);
+    let holders = slow::holders(&join, &windows);
+    let mut proxy = proxy::statuses(records, &join);
+    proxy.workers = workers::summaries(records, &join, &windows, &holders);
+    let extra = Extra {
+        elapsed_us: windows.run.length().into(),
+        measured: match windows.measure {
+            Some(_) => judge::Measured::Began,
+            None => judge::Measured::Never,
+        },
+        never_moved: slow::never_moved(records),
+        fetches_missing: fetches::missing(&records.fetches),
+        records_lost: workers::records_lost(records),
+        answers_unjoined: proxy::answers_unjoined(records, &join),
+        accept_pauses: workers::accept_pauses(records),
+    };
+    let summary = Summary {
+        schema_version: SCHEMA_VERSION,
+        verdict: Verdict::Inconclusive,
+        verdict_reasons: Vec::new(),
+        caveats: Vec::new(),
+        interrupted: records.manifest.interrupted.clone(),
+        arm: records.manifest.arm.clone(),
+        measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
+        idle: fetches::summary(&records.fetches, Phase::Idle),
+        measure: fetches::summary(&records.fetches, Phase::Measure),
+        slow: slow::summary(records, &windows, &holders),
+        log_gap: proxy::log_gap(records, &join),
+        proxy,
+    };
+    (summary, extra)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The downloads in figures: what moved in the measure phase, and who held them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use records::{Bytes, DownloadEnd, Micros, MonoNs, SlowSummary};
+
+use super::join::Join;
+use super::window::{Window, Windows};
+use crate::run_dir::RunRecords;
+
+/// The downloads over the measure phase; ends over the whole run.
+pub(crate) fn summary(
+    records: &RunRecords,
+    windows: &Windows,
+    holders: &BTreeMap<u32, BTreeSet<u32>>,
+) -> SlowSummary {
+    let slots = slot_bytes(records, windows);
+    let length = windows.measure.map(Window::length).unwrap_or_default();
+    let bytes: Bytes = slots.iter().copied().sum();
+    let rates: Vec<_> = slots.iter().map(|bytes| bytes.per(length)).collect();
+    let mut completed_us: Vec<Micros> = records
+        .downloads
+        .iter()
+        .filter(|download| download.end == DownloadEnd::Completed)
+        .map(|download| download.total_us)
+        .collect();
+    completed_us.sort_unstable();
+    let wanted_until = windows.loaded.map_or(windows.run.end, |loaded| loaded.end);
+    SlowSummary {
+        downloads: u64::from(records.manifest.arm.slow),
+        bytes,
+        bytes_per_sec: bytes.per(length),
+        completed: completed_us.len() as u64,
+        broken: broken(records, wanted_until),
+        slowest_slot: rates.iter().copied().min().unwrap_or_default(),
+        fastest_slot: rates.iter().copied().max().unwrap_or_default(),
+        slot_bytes_per_sec: rates,
+        completed_us,
+        workers_holding: holders.len() as u64,
+    }
+}
+
+/// Bytes of each slot in the measure phase; intervals at its edges count in part.
+fn slot_bytes(records: &RunRecords, windows: &Windows) -> Vec<Bytes> {
+    let told = records.intervals.iter().map(|interval| interval.bytes.len()).max().unwrap_or(0);
+    let wanted = usize::try_from(records.manifest.arm.slow).unwrap_or(usize::MAX);
+    // A slot that the client never told of has moved nothing; a bound keeps a wrong manifest small.
+    let mut slots = vec![Bytes(0); told.max(wanted.min(1 << 20))];
+    let Some(measure) = windows.measure else { return slots };
+    for interval in &records.intervals {
+        let span = Window::new(interval.start_ns, interval.end_ns);
+        for (slot, bytes) in slots.iter_mut().zip(&interval.bytes) {
+            *slot += measure.share_of(*bytes, span);
+        }
+    }
+    slots
+}
+
+fn broken(records: &RunRecords, wanted_until: MonoNs) -> u64 {
+    let broken = records.downloads.iter().filter(|download| {
+        let wanted = download.start_ns + download.total_us.as_duration() <= wanted_until;
+        match download.end {
+            DownloadEnd::Completed | DownloadEnd::Stopped | DownloadEnd::Replaced => false,
+            DownloadEnd::Refused
+            | DownloadEnd::Reset
+            | DownloadEnd::ClosedEarly
+            | DownloadEnd::BadStatus => wanted,
+        }
+    });
+    broken.count() as u64
+}
+
+/// Which slots each worker held while fetches were measured; workers that held none are absent.
+pub(crate) fn holders(join: &Join<'_>, windows: &Windows) -> BTreeMap<u32, BTreeSet<u32>> {
+    let mut holders: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let Some(measure) = windows.measure else { return holders };
+    for (index, transfer) in join.transfers.iter().enumerate() {
+        if let Some(connection) = join.transfer(index).filter(|_| transfer.open_in(measure)) {
+            holders.entry(connection.worker).or_default().insert(transfer.slot);
+        }
+    }
+    holders
+}
+
+/// Slots that were wanted but never received a byte.
+///
+/// Not over the measure phase alone: there, a slot may get nothing because another download holds
+/// its worker, which is what is being measured.
+pub(crate) fn never_moved(records: &RunRecords) -> Vec<u32> {
+    let mut moved = BTreeSet::new();
+    for interval in &records.intervals {
+        let slots = (0_u32..).zip(&interval.bytes);
+        moved.extend(slots.filter(|(_, bytes)| bytes.0 > 0).map(|(slot, _)| slot));
+    }
+    let with_bytes = records.downloads.iter().filter(|download| download.bytes.0 > 0);
+    moved.extend(with_bytes.map(|download| download.slot));
+    (0..records.manifest.arm.slow.min(1 << 20)).filter(|slot| !moved.contains(slot)).collect()
+}

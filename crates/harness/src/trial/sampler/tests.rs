@@ -1,0 +1,23 @@
+use super::*;
+
+#[test]
+fn counters_of_a_thread_grow_with_its_work() {
+    let tid = rustix::thread::gettid().as_raw_nonzero().get();
+    let mut sampler = Sampler::new(std::process::id(), &[tid]);
+    let first = sampler.take();
+    assert_eq!(first.len(), 1);
+    let (mut last, mut spun) = (first.clone(), 0_u64);
+    // Until the kernel has counted some of this very loop.
+    while last[0].user_ms + last[0].system_ms == first[0].user_ms + first[0].system_ms {
+        spun = std::hint::black_box(spun + 1);
+        last = sampler.take();
+    }
+    assert!(last[0].at_ns > first[0].at_ns);
+    assert!(last[0].run_ns >= first[0].run_ns);
+}
+
+#[test]
+fn a_thread_that_is_not_there_has_no_samples() {
+    let mut sampler = Sampler::new(std::process::id(), &[i32::MAX]);
+    assert_eq!(sampler.take(), []);
+}

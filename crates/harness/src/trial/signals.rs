@@ -1,0 +1,55 @@
+//! SIGINT and SIGTERM: news for the trial, and an end at once for who insists.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+
+use net::stop::{self, Next};
+use signal_hook::low_level;
+
+use super::crew::News;
+
+/// The handlers of both signals, in force until the process ends.
+#[derive(Debug)]
+pub struct Signals {
+    trial_over: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// The first signal asks the trial for an orderly end, the second for a hasty one. The third
+    /// ends this process at once, and the kernel ends its children (PR_SET_PDEATHSIG).
+    ///
+    /// # Errors
+    /// The handlers or their thread could not be made.
+    pub fn report_to(trial: Sender<News>) -> io::Result<Self> {
+        const PATIENCE: usize = 2;
+        let trial_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&trial_over);
+        let mut seen = 0;
+        stop::on_signal(move |signal| {
+            seen += 1;
+            if seen > PATIENCE || over.load(Ordering::Relaxed) || trial.send(News::Signal(signal)).is_err() {
+                die_by(signal);
+            }
+            Next::Wait
+        })?;
+        Ok(Self { trial_over })
+    }
+
+    /// No children are left: from now on a signal ends this process at once.
+    pub fn trial_over(&self) {
+        self.trial_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Ends this process by `signal`, so that its parent sees why it ended.
+pub fn die_by(signal: i32) {
+    // It returns only for signals without a default that ends a process; ours have one.
+    let _ = low_level::emulate_default_handler(signal);
+}
+
+/// `SIGINT` for 2.
+pub fn name(signal: i32) -> String {
+    low_level::signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
+}

@@ -1,0 +1,53 @@
+//! Heads as a proxy passes them on.
+
+use crate::{RequestHead, ResponseHead, TransferCoding};
+
+impl RequestHead {
+    /// The head that asks the upstream `host` for the same, as nginx's `proxy_pass` does without
+    /// further directives (ngx_http_proxy_module, before 1.29.7): HTTP/1.0, `Host` of the upstream,
+    /// `Connection: close`; hop-by-hop headers and Expect removed.
+    ///
+    /// HTTP/1.0 has no chunks: a request with [`crate::BodyFraming::Chunked`] cannot be passed on
+    /// so, because its Transfer-Encoding is removed. Answer it with 411 instead.
+    pub fn encode_for_upstream(&self, host: &str) -> Vec<u8> {
+        let (root, target) = self.origin_form();
+        let mut out = Vec::with_capacity(512);
+        push(&mut out, &[self.method.name(), " ", root, target, " HTTP/1.0\r\nHost: "]);
+        out.extend(host.bytes().filter(u8::is_ascii_graphic));
+        push(&mut out, &["\r\nConnection: close\r\n"]);
+        let dropped =
+            |name: &str| ["Host", "Expect"].iter().any(|each| name.eq_ignore_ascii_case(each));
+        for (name, value) in self.headers.end_to_end(TransferCoding::Remove) {
+            if !dropped(name) {
+                push_line(&mut out, name, value);
+            }
+        }
+        push(&mut out, &["\r\n"]);
+        out
+    }
+}
+
+impl ResponseHead {
+    /// The head that passes this answer on: HTTP/1.1, `Connection: close`, hop-by-hop headers
+    /// removed. Content-Length and Transfer-Encoding stay, so that the body follows as it came.
+    pub fn encode_for_client(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(512);
+        let status = self.status.to_string();
+        push(&mut out, &["HTTP/1.1 ", &status, " ", &self.reason, "\r\nConnection: close\r\n"]);
+        for (name, value) in self.headers.end_to_end(TransferCoding::Keep) {
+            push_line(&mut out, name, value);
+        }
+        push(&mut out, &["\r\n"]);
+        out
+    }
+}
+
+fn push(out: &mut Vec<u8>, parts: &[&str]) {
+    parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+}
+
+fn push_line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    push(out, &[name, ": "]);
+    out.extend_from_slice(value);
+    push(out, &["\r\n"]);
+}

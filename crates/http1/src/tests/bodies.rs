@@ -1,0 +1,176 @@
+use proptest::prelude::*;
+
+use crate::{Advance, Body, BodyFraming, FramingError};
+
+/// Feeds `wire` in pieces of these sizes in turn. Returns the bytes taken and whether it ended.
+fn feed(body: &mut Body, wire: &[u8], cuts: &[usize]) -> Result<(usize, bool), FramingError> {
+    let mut taken = 0;
+    let mut cuts = cuts.iter().copied().cycle();
+    while taken < wire.len() && !body.is_done() {
+        let size = cuts.next().unwrap_or(1).clamp(1, wire.len() - taken);
+        let Advance { take, done } = body.advance(&wire[taken..taken + size])?;
+        assert!(take <= size, "more was taken than given");
+        assert!(done || take == size, "bytes were left though the body goes on");
+        assert_eq!(done, body.is_done());
+        taken += take;
+    }
+    Ok((taken, body.is_done()))
+}
+
+fn chunked(wire: &str) -> Result<(usize, bool), FramingError> {
+    feed(&mut Body::new(BodyFraming::Chunked), wire.as_bytes(), &[usize::MAX])
+}
+
+#[test]
+fn no_body_is_done_at_once() {
+    let mut body = Body::new(BodyFraming::Empty);
+    assert!(body.is_done());
+    assert_eq!(body.advance(b"next"), Ok(Advance { take: 0, done: true }));
+}
+
+#[test]
+fn a_length_ends_at_its_last_byte() {
+    let mut body = Body::new(BodyFraming::Length(6));
+    assert_eq!(body.advance(b"1234"), Ok(Advance { take: 4, done: false }));
+    assert_eq!(body.advance(b""), Ok(Advance { take: 0, done: false }));
+    assert_eq!(body.advance(b"56next"), Ok(Advance { take: 2, done: true }));
+    assert_eq!(body.payload(), 6);
+    assert!(!body.ends_at_close());
+}
+
+#[test]
+fn until_close_never_ends_by_itself() {
+    let mut body = Body::new(BodyFraming::UntilClose);
+    assert_eq!(body.advance(&[0; 9]), Ok(Advance { take: 9, done: false }));
+    assert!(body.ends_at_close() && !body.is_done());
+    assert_eq!(body.payload(), 9);
+}
+
+#[test]
+fn chunks_may_have_extensions_and_trailers() {
+    for wire in [
+        "0\r\n\r\n",
+        "000000000000000A\r\n0123456789\r\n0\r\n\r\n",
+        "3;a=b;c=\"d e\"\r\nabc\r\n1 \t;x\r\nd\r\n0;last\r\nX: 1\r\nY:\r\n\r\n",
+        "3 \r\na\r\n\r\n0\r\n\r\n",
+    ] {
+        assert_eq!(chunked(wire), Ok((wire.len(), true)), "{wire:?}");
+        assert_eq!(chunked(&format!("{wire}0\r\n\r\n")), Ok((wire.len(), true)), "{wire:?}");
+    }
+}
+
+#[test]
+fn broken_chunks_are_refused() {
+    for (wire, expected) in [
+        ("\r\n", FramingError::BadSize),
+        ("g\r\n", FramingError::BadSize),
+        ("-1\r\n", FramingError::BadSize),
+        ("0x1\r\n", FramingError::BadSize),
+        (" 1\r\n", FramingError::BadSize),
+        ("1 1\r\n", FramingError::BadSize),
+        ("10000000000000000\r\n", FramingError::BadSize),
+        ("1\n", FramingError::BadSize),
+        ("1\rx", FramingError::BadLine),
+        ("1;a\n", FramingError::BadLine),
+        ("1;a\0\r\n", FramingError::BadLine),
+        ("1\r\naX\r\n", FramingError::BadDataEnd),
+        ("1\r\na\n", FramingError::BadDataEnd),
+        ("1\r\na\rX", FramingError::BadDataEnd),
+        ("0\r\n\n", FramingError::BadLine),
+        ("0\r\nX: 1\n", FramingError::BadLine),
+        ("0\r\nX\r\r", FramingError::BadLine),
+        ("0\r\n\rX", FramingError::BadLine),
+    ] {
+        assert_eq!(chunked(wire), Err(expected), "{wire:?}");
+    }
+}
+
+#[test]
+fn endless_lines_are_refused() {
+    assert_eq!(chunked(&format!("1;{}", "x".repeat(1025))), Err(FramingError::TooLong));
+    assert_eq!(chunked(&format!("1{}", " ".repeat(1025))), Err(FramingError::TooLong));
+    let trailer = "X: 1\r\n".repeat(2049);
+    assert_eq!(chunked(&format!("0\r\n{trailer}")), Err(FramingError::TooLong));
+    assert_eq!(chunked(&format!("1;{}\r\n", "x".repeat(1000))), Ok((1004, false)));
+}
+
+#[test]
+fn the_largest_chunk_does_not_overflow() {
+    let mut body = Body::new(BodyFraming::Chunked);
+    assert_eq!(body.advance(b"FFFFFFFFFFFFFFFF\r\nabc"), Ok(Advance { take: 21, done: false }));
+    assert_eq!(body.payload(), 3);
+}
+
+#[test]
+fn a_broken_body_stays_broken() {
+    let mut body = Body::new(BodyFraming::Chunked);
+    assert_eq!(body.advance(b"zz"), Err(FramingError::BadSize));
+    assert_eq!(body.advance(b"0\r\n\r\n"), Err(FramingError::BadSize));
+    assert!(!body.is_done());
+}
+
+/// A chunked body, and the number of content bytes in it.
+fn encoded() -> impl Strategy<Value = (Vec<u8>, u64)> {
+    let chunk = (prop::collection::vec(any::<u8>(), 1..200), "(;[a-z]{1,9}(=[a-z]{1,9})?)?");
+    let trailer = prop::collection::vec("[A-Z]{1,9}: [ -~]{0,20}", 0..3);
+    (prop::collection::vec(chunk, 0..8), trailer).prop_map(|(chunks, trailer)| {
+        let mut wire = Vec::new();
+        let mut content = 0;
+        for (data, extension) in chunks {
+            wire.extend(format!("{:x}{extension}\r\n", data.len()).bytes());
+            wire.extend(&data);
+            wire.extend(b"\r\n");
+            content += data.len() as u64;
+        }
+        wire.extend(b"0\r\n");
+        trailer.iter().for_each(|line| wire.extend(format!("{line}\r\n").bytes()));
+        wire.extend(b"\r\n");
+        (wire, content)
+    })
+}
+
+fn cuts() -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(1..64usize, 1..12)
+}
+
+proptest! {
+    #[test]
+    fn chunks_end_where_they_end_however_cut(
+        (wire, content) in encoded(),
+        cuts in cuts(),
+        extra in prop::collection::vec(any::<u8>(), 0..50),
+    ) {
+        let end = wire.len();
+        let all: Vec<u8> = wire.into_iter().chain(extra).collect();
+        for cuts in [&cuts[..], &[1], &[usize::MAX]] {
+            let mut body = Body::new(BodyFraming::Chunked);
+            prop_assert_eq!(feed(&mut body, &all, cuts), Ok((end, true)));
+            prop_assert_eq!(body.payload(), content);
+        }
+        let mut body = Body::new(BodyFraming::Chunked);
+        prop_assert_eq!(feed(&mut body, &all[..end - 1], &cuts), Ok((end - 1, false)));
+    }
+
+    #[test]
+    fn a_length_ends_where_it_ends_however_cut(
+        length in 0..2000usize,
+        extra in 0..100usize,
+        cuts in cuts(),
+    ) {
+        let mut body = Body::new(BodyFraming::Length(length as u64));
+        let wire = vec![0; length + extra];
+        prop_assert_eq!(feed(&mut body, &wire, &cuts), Ok((length, true)));
+        prop_assert_eq!(body.payload(), length as u64);
+    }
+
+    #[test]
+    fn junk_gives_the_same_error_however_cut(
+        wire in prop::collection::vec(
+            prop::sample::select(b"01aF;\r\n \t\0xZ".to_vec()), 0..200),
+        cuts in cuts(),
+    ) {
+        let whole = feed(&mut Body::new(BodyFraming::Chunked), &wire, &[usize::MAX]);
+        let cut = feed(&mut Body::new(BodyFraming::Chunked), &wire, &cuts);
+        prop_assert_eq!(whole, cut);
+    }
+}

@@ -1,0 +1,113 @@
+use proptest::prelude::*;
+
+use super::{complete, plain_headers, wire};
+use crate::{
+    BodyFraming, HeadLimit, Method, TransferCoding, error_response, parse_request, parse_response,
+};
+
+fn to_upstream(text: &str) -> String {
+    let (head, _) = complete(parse_request(&wire(text), HeadLimit::default()));
+    String::from_utf8(head.encode_for_upstream("up:80")).expect("text").replace("\r\n", "\n")
+}
+
+fn to_client(text: &str) -> String {
+    let (head, _) = complete(parse_response(&wire(text), HeadLimit::default(), &Method::Get));
+    String::from_utf8(head.encode_for_client()).expect("text").replace("\r\n", "\n")
+}
+
+#[test]
+fn a_request_goes_upstream_as_nginx_sends_it() {
+    let request = "POST /x?y HTTP/1.1\nHost: a\nUser-Agent: t\nConnection: keep-alive, X-Secret\n\
+                   X-Secret: 1\nTE: trailers\nUpgrade: h2c\nKeep-Alive: 5\nExpect: 100-continue\n\
+                   Proxy-Connection: close\nTrailer: X\nContent-Length: 3\n\n";
+    assert_eq!(
+        to_upstream(request),
+        "POST /x?y HTTP/1.0\nHost: up:80\nConnection: close\nUser-Agent: t\nContent-Length: 3\n\n"
+    );
+}
+
+#[test]
+fn the_upstream_is_asked_for_a_path() {
+    for (target, path) in [("http://a/x", "/x"), ("http://a", "/"), ("http://a?q=/", "/?q=/")] {
+        let sent = to_upstream(&format!("GET {target} HTTP/1.1\nHost: a\n\n"));
+        assert!(sent.starts_with(&format!("GET {path} HTTP/1.0\n")), "{sent}");
+    }
+}
+
+#[test]
+fn an_answer_keeps_its_framing() {
+    assert_eq!(
+        to_client("HTTP/1.0 200 Fine\nConnection: Keep-Alive\nServer: s\nContent-Length: 3\n\n"),
+        "HTTP/1.1 200 Fine\nConnection: close\nServer: s\nContent-Length: 3\n\n"
+    );
+    assert_eq!(
+        to_client("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nTrailer: X\n\n"),
+        "HTTP/1.1 200 OK\nConnection: close\nTransfer-Encoding: chunked\n\n"
+    );
+}
+
+#[test]
+fn connection_cannot_take_the_framing_away() {
+    assert_eq!(
+        to_client("HTTP/1.1 200 OK\nConnection: content-length, x\nContent-Length: 3\nX: 1\n\n"),
+        "HTTP/1.1 200 OK\nConnection: close\nContent-Length: 3\n\n"
+    );
+    assert_eq!(
+        to_client("HTTP/1.1 200 OK\nConnection: transfer-encoding\nTransfer-Encoding: chunked\n\n"),
+        "HTTP/1.1 200 OK\nConnection: close\nTransfer-Encoding: chunked\n\n"
+    );
+}
+
+#[test]
+fn transfer_encoding_goes_only_when_told() {
+    let bytes = wire("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\nA: 1\na: 2\n\n");
+    let (head, _) = complete(parse_request(&bytes, HeadLimit::default()));
+    assert_eq!(head.headers.without_hop_by_hop(TransferCoding::Keep), head.headers);
+    let removed = head.headers.without_hop_by_hop(TransferCoding::Remove);
+    assert!(!removed.contains("transfer-encoding"));
+    assert_eq!(removed.all("A").collect::<Vec<_>>(), [b"1", b"2"]);
+    assert!(
+        !to_upstream("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n").contains("hunk")
+    );
+}
+
+#[test]
+fn error_answers_are_whole() {
+    for status in [400, 408, 411, 413, 431, 500, 501, 502, 503, 504, 505, 599] {
+        let bytes = error_response(status);
+        let parsed = parse_response(&bytes, HeadLimit::default(), &Method::Get);
+        let (head, len) = complete(parsed);
+        assert_eq!(head.status, status);
+        assert_eq!(head.body, BodyFraming::Length((bytes.len() - len) as u64));
+        assert_eq!(head.headers.get("connection"), Some(&b"close"[..]));
+    }
+    for status in [0, 99, 100, 204, 304, 1000, u16::MAX] {
+        assert!(error_response(status).starts_with(b"HTTP/1.1 500 "), "{status}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_goes_upstream_reads_back(
+        path in "/[!-~]{0,40}",
+        headers in plain_headers(),
+        host in any::<String>(),
+    ) {
+        let mut text = format!("GET {path} HTTP/1.1\nHost: a\n");
+        for (name, value) in &headers {
+            text.push_str(&format!("{name}: {value}\n"));
+        }
+        text.push('\n');
+        let (head, _) = complete(parse_request(&wire(&text), HeadLimit::default()));
+        let sent = head.encode_for_upstream("up");
+        let (again, len) = complete(parse_request(&sent, HeadLimit::default()));
+        prop_assert_eq!(len, sent.len());
+        prop_assert_eq!(again.request_line(), format!("GET {path} HTTP/1.0"));
+        let passed: Vec<_> = again.headers.iter().skip(2).collect();
+        let came: Vec<_> = head.headers.iter().skip(1).collect();
+        prop_assert_eq!(passed, came);
+        // Whatever the host is, it stays within its line.
+        let lines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count();
+        prop_assert_eq!(lines(&head.encode_for_upstream(&host)), lines(&sent));
+    }
+}

@@ -1,0 +1,195 @@
+use proptest::prelude::*;
+
+use super::{complete, plain_headers, wire};
+use crate::{BodyFraming, HeadError, HeadLimit, Method, Parsed, Version, parse_request};
+
+fn refused(text: &str) -> HeadError {
+    let parsed = parse_request(&wire(text), HeadLimit::default());
+    parsed.expect_err(&format!("{text:?} should be refused"))
+}
+
+#[test]
+fn a_request_is_read_as_it_came() {
+    let bytes = wire("GET /bytes/3MiB?x=1 HTTP/1.1\nHost: a:8000\nX-Id:  7 \n\nBODY");
+    let (head, len) = complete(parse_request(&bytes, HeadLimit::default()));
+    assert_eq!(head.method, Method::Get);
+    assert_eq!(head.target, "/bytes/3MiB?x=1");
+    assert_eq!(head.version, Version::Http11);
+    assert_eq!(head.host.as_deref(), Some("a:8000"));
+    assert_eq!(head.headers.get("x-id"), Some(&b"7"[..]));
+    assert_eq!(head.body, BodyFraming::Empty);
+    assert_eq!(head.request_line(), "GET /bytes/3MiB?x=1 HTTP/1.1");
+    assert_eq!(&bytes[len..], b"BODY");
+}
+
+#[test]
+fn http_1_0_needs_no_host() {
+    let (head, _) = complete(parse_request(&wire("HEAD / HTTP/1.0\n\n"), HeadLimit::default()));
+    assert_eq!((head.method, head.version), (Method::Head, Version::Http10));
+    assert_eq!(head.host, None);
+}
+
+#[test]
+fn an_absolute_target_overrules_host() {
+    let bytes = wire("GET HTTP://b/x HTTP/1.1\nHost: a\n\n");
+    let (head, _) = complete(parse_request(&bytes, HeadLimit::default()));
+    assert_eq!(head.host.as_deref(), Some("b"));
+}
+
+#[test]
+fn hosts_are_one_and_valid() {
+    assert_eq!(refused("GET / HTTP/1.1\n\n"), HeadError::MissingHost);
+    for lines in ["Host: a\nHost: a", "Host:", "Host: a b", "Host: a/b", "Host: u@a", "Host: a,b"] {
+        assert_eq!(refused(&format!("GET / HTTP/1.1\n{lines}\n\n")), HeadError::BadHost, "{lines}");
+    }
+    assert_eq!(refused("GET / HTTP/1.0\nHost: a\nHost: b\n\n"), HeadError::BadHost);
+}
+
+#[test]
+fn targets_are_paths_or_http_urls() {
+    for line in [
+        "GET x HTTP/1.1",
+        "GET * HTTP/1.1",
+        "CONNECT a:443 HTTP/1.1",
+        "GET https://a/ HTTP/1.1",
+        "GET http:// HTTP/1.1",
+        "GET http://u@a/ HTTP/1.1",
+    ] {
+        assert_eq!(refused(&format!("{line}\nHost: a\n\n")), HeadError::BadTarget, "{line}");
+    }
+    let options = wire("OPTIONS * HTTP/1.1\nHost: a\n\n");
+    assert!(parse_request(&options, HeadLimit::default()).is_ok());
+}
+
+#[test]
+fn what_is_not_http_is_refused() {
+    for text in [
+        "\u{16}\u{3}\u{1}",
+        "GET /\n\n",
+        "GET / FOO\n\n",
+        "G=T / HTTP/1.1\nHost: a\n\n",
+        "GET /\u{0} HTTP/1.1\nHost: a\n\n",
+        "GET / HTTP/1.1\nHost : a\n\n",
+        "GET / HTTP/1.1\nHost: a\n folded\n\n",
+        "GET / HTTP/1.1\nHost: a\nX: \u{0}\n\n",
+        "GET / HTTP/1.1\nHost: a\nX: a\rb\n\n",
+        "GET / HTTP/1.1\nno colon\n\n",
+    ] {
+        assert_eq!(refused(text), HeadError::BadSyntax, "{text:?}");
+    }
+    for version in ["HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/x"] {
+        let error = refused(&format!("GET / {version}\nHost: a\n\n"));
+        assert_eq!(error, HeadError::UnsupportedVersion, "{version}");
+    }
+}
+
+#[test]
+fn the_body_is_framed_in_one_way_only() {
+    let framing = |lines: &str| {
+        let bytes = wire(&format!("POST / HTTP/1.1\nHost: a\n{lines}\n\n"));
+        match parse_request(&bytes, HeadLimit::default()) {
+            Ok(Parsed::Complete { head, .. }) => Ok(head.body),
+            Ok(Parsed::Partial) => panic!("the head has not ended"),
+            Err(error) => Err(error),
+        }
+    };
+    assert_eq!(framing("Content-Length: 18446744073709551615"), Ok(BodyFraming::Length(u64::MAX)));
+    assert_eq!(framing("content-length: 007"), Ok(BodyFraming::Length(7)));
+    assert_eq!(framing("Content-Length: 0"), Ok(BodyFraming::Empty));
+    assert_eq!(framing("Transfer-Encoding: Chunked"), Ok(BodyFraming::Chunked));
+    for value in ["18446744073709551616", "", "-1", "+1", "1 2", "0x1", "1,1", "1.0"] {
+        let error = framing(&format!("Content-Length: {value}"));
+        assert_eq!(error, Err(HeadError::BadContentLength), "{value:?}");
+    }
+    let twice = "Content-Length: 7\nContent-Length: 7";
+    assert_eq!(framing(twice), Err(HeadError::BadContentLength));
+    let both = "Content-Length: 7\nTransfer-Encoding: chunked";
+    assert_eq!(framing(both), Err(HeadError::ConflictingFraming));
+    for coding in ["gzip", "gzip, chunked", "chunked, chunked", "identity", "", "xchunked"] {
+        let error = framing(&format!("Transfer-Encoding: {coding}"));
+        assert_eq!(error, Err(HeadError::UnsupportedTransferCoding), "{coding:?}");
+    }
+    let error = refused("POST / HTTP/1.0\nTransfer-Encoding: chunked\n\n");
+    assert_eq!(error, HeadError::TransferCodingInHttp10);
+}
+
+#[test]
+fn a_head_may_fill_its_limit_and_no_more() {
+    let bytes = wire("GET / HTTP/1.0\nX: 1\n\n");
+    let parse = |buf: &[u8], limit| parse_request(buf, HeadLimit(limit));
+    assert_eq!(complete(parse(&bytes, bytes.len())).1, bytes.len());
+    assert_eq!(parse(&bytes, bytes.len() - 1), Err(HeadError::TooLarge));
+    // The verdict is the same when the bytes come one at a time, and at the earliest byte.
+    assert_eq!(parse(&bytes[..9], 10), Ok(Parsed::Partial));
+    assert_eq!(parse(&bytes[..10], 10), Err(HeadError::TooLarge));
+    // Empty lines before the head count as part of it.
+    assert_eq!(parse(&[b'\n'; 10], 10), Err(HeadError::TooLarge));
+}
+
+#[test]
+fn sixty_four_headers_are_enough() {
+    let with = |count: usize| {
+        let lines: String = (0..count).map(|n| format!("X-{n}: 1\n")).collect();
+        parse_request(&wire(&format!("GET / HTTP/1.0\n{lines}\n")), HeadLimit::default())
+    };
+    assert_eq!(complete(with(64)).0.headers.len(), 64);
+    assert_eq!(with(65), Err(HeadError::TooManyHeaders));
+}
+
+#[test]
+fn each_error_has_the_status_that_answers_it() {
+    assert_eq!(HeadError::TooLarge.status(), 431);
+    assert_eq!(HeadError::TooManyHeaders.status(), 431);
+    assert_eq!(HeadError::UnsupportedTransferCoding.status(), 501);
+    assert_eq!(HeadError::UnsupportedVersion.status(), 505);
+    assert_eq!(HeadError::ConflictingFraming.status(), 400);
+    assert_eq!(HeadError::MissingHost.status(), 400);
+}
+
+proptest! {
+    #[test]
+    fn a_request_does_not_depend_on_how_it_is_cut(
+        method in "[A-Z]{1,8}",
+        path in "/[!-~]{0,40}",
+        headers in plain_headers(),
+        length in prop::option::of(any::<u64>()),
+    ) {
+        let mut text = format!("{method} {path} HTTP/1.1\r\nHost: a\r\n");
+        for (name, value) in &headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if let Some(length) = length {
+            text.push_str(&format!("Content-Length: {length}\r\n"));
+        }
+        text.push_str("\r\n");
+        let (head, len) = complete(parse_request(text.as_bytes(), HeadLimit::default()));
+        prop_assert_eq!(len, text.len());
+        prop_assert_eq!(head.request_line(), format!("{method} {path} HTTP/1.1"));
+        for cut in 0..text.len() {
+            let parsed = parse_request(&text.as_bytes()[..cut], HeadLimit::default());
+            prop_assert_eq!(parsed, Ok(Parsed::Partial), "cut at {}", cut);
+        }
+        text.push_str("GET /next");
+        let again = parse_request(text.as_bytes(), HeadLimit::default());
+        prop_assert_eq!(again, Ok(Parsed::Complete { head, len }));
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), limit in 0..700usize) {
+        let _ = parse_request(&bytes, HeadLimit(limit));
+    }
+
+    #[test]
+    fn no_mangled_request_panics_or_outgrows_itself(
+        at in 0..60usize,
+        byte in any::<u8>(),
+    ) {
+        let mut bytes = wire("POST http://a/x HTTP/1.1\nHost: a:80\nContent-Length: 10\n\n");
+        if let Some(each) = bytes.get_mut(at) {
+            *each = byte;
+        }
+        if let Ok(Parsed::Complete { len, .. }) = parse_request(&bytes, HeadLimit::default()) {
+            prop_assert!(len <= bytes.len());
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Where load may go: this host, unless somebody says otherwise.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+/// The address under load, and the consent that any other host than this one needs.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TargetOptions {
+    /// Address and port of the proxy, as 127.0.0.1:8000
+    #[arg(value_name = "TARGET")]
+    pub target: SocketAddr,
+
+    /// Allow a target that is not on this host; its load is capped
+    #[arg(long, help_heading = "Safety")]
+    pub allow_remote: bool,
+}
+
+impl TargetOptions {
+    /// Whether load may go there, and with which reach.
+    ///
+    /// # Errors
+    /// The target is not a loopback address and nobody consented.
+    pub fn reach(&self) -> Result<Reach, RemoteTargetError> {
+        match (self.target.ip().is_loopback(), self.allow_remote) {
+            (true, _) => Ok(Reach::Loopback),
+            (false, true) => Ok(Reach::Remote),
+            (false, false) => Err(RemoteTargetError(self.target)),
+        }
+    }
+}
+
+/// How far a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// This host's loopback: any load.
+    Loopback,
+    /// Elsewhere: load is capped, and the role says so.
+    Remote,
+}
+
+/// A target that needs consent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteTargetError(SocketAddr);
+
+impl fmt::Display for RemoteTargetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not on this host: add --allow-remote if you may put load on it", self.0)
+    }
+}
+
+impl std::error::Error for RemoteTargetError {}

@@ -1,0 +1,65 @@
+//! The origin's command line.
+
+use std::net::SocketAddr;
+
+use net::role::RoleOptions;
+use records::Bytes;
+
+/// Everything the origin role needs.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OriginOptions {
+    /// Address and port to accept on; port 0: a free one, told in the first line
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+
+    /// SO_SNDBUF of accepted connections, as 4MiB [default: the most this kernel gives]
+    #[arg(long, value_name = "SIZE", value_parser = send_buffer)]
+    pub sndbuf: Option<Bytes>,
+
+    /// Length of the listener's queue of connections to be accepted
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    pub backlog: u32,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub role: RoleOptions,
+}
+
+impl OriginOptions {
+    /// The same options as arguments of a command line.
+    pub fn to_args(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        let mut set = |name: &str, value: String| args.extend([format!("--{name}"), value]);
+        set("listen", self.listen.to_string());
+        set("backlog", self.backlog.to_string());
+        if let Some(size) = self.sndbuf {
+            set("sndbuf", size.exact());
+        }
+        args.extend(self.role.to_args());
+        args
+    }
+}
+
+impl Default for OriginOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            sndbuf: None,
+            backlog: 4096,
+            role: RoleOptions::default(),
+        }
+    }
+}
+
+fn send_buffer(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
+    // setsockopt(2) takes an int, and the kernel doubles it.
+    if (Bytes(1)..=Bytes::gib(1)).contains(&size) {
+        Ok(size)
+    } else {
+        Err("a send buffer has 1 byte to 1 GiB".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;

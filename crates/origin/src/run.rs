@@ -1,0 +1,140 @@
+//! Listens, accepts, serves, and stops when told to.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::TcpListener as StdTcpListener;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use net::tcp::{Buffers, Listen};
+use net::{cpu, role};
+use records::{Effective, ListenerMode, Ready, Record, Role, SCHEMA_VERSION};
+use rustix::io::Errno;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::options::OriginOptions;
+use crate::respond::respond;
+use crate::send_buffer;
+use crate::turn::Turns;
+
+/// How long to let connections end when there is no descriptor for a new one.
+const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(50);
+
+/// Turns between two looks at the sockets. tokio's 61 would let 61 full turns of downloads, some
+/// 25 ms, pass before a new connection is seen; a look costs a microsecond.
+const EVENT_INTERVAL: u32 = 1;
+
+/// Why the origin could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum OriginError {
+    /// It could not take its place on this host: CPUs, parent, runtime, signals.
+    #[error("failed to set up the process: {0}")]
+    Process(#[source] io::Error),
+    /// Its port.
+    #[error("failed to open the listener: {0}")]
+    Listen(#[source] io::Error),
+    /// It could not say that it is ready.
+    #[error("failed to write the ready line: {0}")]
+    Records(#[source] io::Error),
+}
+
+/// Runs the origin until SIGTERM or SIGINT; both end it at once.
+///
+/// # Errors
+/// See [`OriginError`]. Trouble with single connections is none: they end.
+pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
+    let max_open_files = options.role.enter().map_err(OriginError::Process)?;
+    let buffers =
+        Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(send_buffer::largest) };
+    let listen = Listen {
+        addr: options.listen,
+        mode: ListenerMode::Shared,
+        backlog: options.backlog,
+        buffers,
+    };
+    let socket = listen.open().map_err(OriginError::Listen)?;
+    let sockets = buffers.read_back(&socket, "accepted").map_err(OriginError::Listen)?;
+    let listener = StdTcpListener::from(socket);
+    let ready = Ready {
+        schema_version: SCHEMA_VERSION,
+        role: Role::Origin,
+        pid: std::process::id(),
+        listen: Some(listener.local_addr().map_err(OriginError::Listen)?),
+        worker_tids: Vec::new(),
+        effective: Effective {
+            cpus: cpu::allowed().map_err(OriginError::Process)?,
+            max_open_files,
+            sockets,
+        },
+    };
+    let runtime = runtime().map_err(OriginError::Process)?;
+    let ended = runtime.block_on(serve(listener, ready));
+    // Connections that are under way are dropped where they are.
+    runtime.shutdown_background();
+    ended
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().event_interval(EVENT_INTERVAL).build()
+}
+
+/// Accepts until told to stop.
+async fn serve(listener: StdTcpListener, ready: Ready) -> Result<(), OriginError> {
+    let listener = TcpListener::from_std(listener).map_err(OriginError::Listen)?;
+    // Listened to before the ready line, so that whoever reads it may stop us at once.
+    let mut terminate = signal(SignalKind::terminate()).map_err(OriginError::Process)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(OriginError::Process)?;
+    role::print(&Record::Ready(ready)).map_err(OriginError::Records)?;
+    tokio::select! {
+        _ = terminate.recv() => Ok(()),
+        _ = interrupt.recv() => Ok(()),
+        never = accept(listener) => match never {},
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a program's own message")]
+async fn accept(listener: TcpListener) -> Infallible {
+    let mut warned = false;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tokio::spawn(connection(stream));
+            }
+            Err(error) if is_out_of_files(&error) => {
+                if !warned {
+                    eprintln!(
+                        "origin: connections wait, this host gives no more ({error}): raise \
+                         `ulimit -n`"
+                    );
+                    warned = true;
+                }
+                tokio::time::sleep(OUT_OF_FILES_PAUSE).await;
+            }
+            // accept(2): trouble of a connection that was gone before it was accepted.
+            Err(_) => {}
+        }
+    }
+}
+
+/// Errors that come back at once for as long as nothing is closed.
+fn is_out_of_files(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Serves one connection to its end. How it ends is the client's own affair.
+async fn connection(stream: TcpStream) {
+    // As every server does; without it the connection still works.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(async |request| Ok::<_, Infallible>(respond(&request)));
+    // Half-closed clients still get their answer; one that is gone shows by its reset.
+    let _ = http1::Builder::new()
+        .half_close(true)
+        .serve_connection(TokioIo::new(Turns::new(stream)), service)
+        .await;
+}

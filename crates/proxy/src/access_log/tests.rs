@@ -1,0 +1,64 @@
+//! Lines as nginx wrote them in the published case.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use jiff::tz::TimeZone;
+use records::{Bytes, LogTimes, Micros, MonoNs, Session, SessionEnd};
+
+use super::AccessLine;
+
+fn session(request: &str, status: u16, log: LogTimes) -> Session {
+    Session {
+        worker: 0,
+        session: 0,
+        client_port: 40_000,
+        upstream_port: None,
+        request: request.to_owned(),
+        status,
+        end: SessionEnd::ClientClosed,
+        body_bytes: Bytes(102_195),
+        accepted_ns: MonoNs(0),
+        request_ns: None,
+        connected_ns: None,
+        head_ns: None,
+        closed_ns: MonoNs(0),
+        log,
+        steps: 1,
+        longest_step_us: Micros(0),
+    }
+}
+
+fn line(session: &Session) -> String {
+    let client = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    AccessLine { client, session, zone: &TimeZone::UTC }.to_string()
+}
+
+#[test]
+fn a_cut_answer_reads_as_published() {
+    let log = LogTimes {
+        at_unix_ms: 1_686_200_000_123,
+        rt_ms: 790,
+        uct_ms: Some(480),
+        uht_ms: Some(1_004),
+        urt_ms: Some(0),
+    };
+    assert_eq!(
+        line(&session("GET /bytes/3MiB HTTP/1.1", 200, log)),
+        "127.0.0.1 [08/Jun/2023:04:53:20 +0000] \"GET /bytes/3MiB HTTP/1.1\" status=200 \
+         body_bytes_sent=102195 rt=0.790 uct=\"0.480\" uht=\"1.004\" urt=\"0.000\""
+    );
+}
+
+#[test]
+fn an_early_close_has_dashes() {
+    let log = LogTimes { urt_ms: Some(0), ..LogTimes::default() };
+    let line = line(&session("GET / HTTP/1.1", 499, log));
+    assert!(line.contains("status=499"), "{line}");
+    assert!(line.ends_with("rt=0.000 uct=\"-\" uht=\"-\" urt=\"0.000\""), "{line}");
+}
+
+#[test]
+fn no_client_can_forge_a_line() {
+    let line = line(&session("GET /\"\n\u{e9}\\ HTTP/1.1", 400, LogTimes::default()));
+    assert!(line.contains("\"GET /\\x22\\x0A\\xC3\\xA9\\x5C HTTP/1.1\""), "{line}");
+}

@@ -1,0 +1,196 @@
+//! The proxy's command line: its toggles, and where it listens and forwards.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use net::cpu::CpuList;
+use net::role::RoleOptions;
+use net::tcp::Buffers;
+use records::{Bytes, ListenerMode, Micros, ReadPolicy};
+
+/// The toggles: what makes one proxy differ from another.
+#[derive(Clone, Debug, PartialEq, clap::Args)]
+#[command(next_help_heading = "Proxy")]
+pub struct ProxyToggles {
+    /// Event loops, each a thread of its own
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub workers: u32,
+
+    /// Give every worker a listener of its own (SO_REUSEPORT) instead of one for all
+    #[arg(long)]
+    pub reuseport: bool,
+
+    /// SO_RCVBUF of upstream connections, as 40960 or 1MiB [default: tuned by the kernel]
+    #[arg(long, value_name = "SIZE")]
+    pub rcvbuf: Option<Bytes>,
+
+    /// SO_SNDBUF of upstream connections [default: tuned by the kernel]
+    #[arg(long, value_name = "SIZE")]
+    pub sndbuf: Option<Bytes>,
+
+    /// SO_RCVBUF of accepted connections [default: tuned by the kernel]
+    #[arg(long, value_name = "SIZE")]
+    pub listen_rcvbuf: Option<Bytes>,
+
+    /// SO_SNDBUF of accepted connections [default: tuned by the kernel]
+    #[arg(long, value_name = "SIZE")]
+    pub listen_sndbuf: Option<Bytes>,
+
+    /// Length of a listener's queue of connections to be accepted
+    #[arg(long, value_name = "N", default_value_t = 511, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    pub backlog: u32,
+
+    /// Relay buffer: bytes offered to one read
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = buffer_size)]
+    pub buffer: Bytes,
+
+    /// What ends a step while the upstream has data: drain, short-read, fionread, bytes:SIZE,
+    /// reads:N or time:DURATION
+    #[arg(long, value_name = "POLICY", default_value_t)]
+    pub read_policy: ReadPolicy,
+
+    /// Accept all that wait in one loop turn instead of one
+    #[arg(long)]
+    pub multi_accept: bool,
+
+    /// Sessions that one worker holds at a time
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub worker_connections: u32,
+
+    /// Time for a client's whole request head; then 408
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
+    pub header_timeout: Micros,
+
+    /// Time for an upstream handshake; then 504
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
+    pub connect_timeout: Micros,
+
+    /// Time an upstream may be silent; then 504, or a cut answer
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
+    pub upstream_timeout: Micros,
+
+    /// Time a client may take nothing; then it is cut
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
+    pub send_timeout: Micros,
+}
+
+impl ProxyToggles {
+    /// How workers share the port.
+    pub fn listener_mode(&self) -> ListenerMode {
+        if self.reuseport { ListenerMode::Reuseport } else { ListenerMode::Shared }
+    }
+
+    /// Buffers of upstream connections.
+    pub fn upstream_buffers(&self) -> Buffers {
+        Buffers { rcvbuf: self.rcvbuf, sndbuf: self.sndbuf }
+    }
+
+    /// Buffers of accepted connections.
+    pub fn client_buffers(&self) -> Buffers {
+        Buffers { rcvbuf: self.listen_rcvbuf, sndbuf: self.listen_sndbuf }
+    }
+
+    /// The same toggles as arguments of a command line.
+    pub fn to_args(&self) -> Vec<String> {
+        let time = |length: Micros| format!("{}us", length.0);
+        let mut args = Vec::new();
+        let mut set = |name: &str, value: String| args.extend([format!("--{name}"), value]);
+        set("workers", self.workers.to_string());
+        set("backlog", self.backlog.to_string());
+        set("buffer", self.buffer.exact());
+        set("read-policy", self.read_policy.to_string());
+        set("worker-connections", self.worker_connections.to_string());
+        set("header-timeout", time(self.header_timeout));
+        set("connect-timeout", time(self.connect_timeout));
+        set("upstream-timeout", time(self.upstream_timeout));
+        set("send-timeout", time(self.send_timeout));
+        for (name, size) in [
+            ("rcvbuf", self.rcvbuf),
+            ("sndbuf", self.sndbuf),
+            ("listen-rcvbuf", self.listen_rcvbuf),
+            ("listen-sndbuf", self.listen_sndbuf),
+        ] {
+            if let Some(size) = size {
+                set(name, size.exact());
+            }
+        }
+        for (name, on) in [("reuseport", self.reuseport), ("multi-accept", self.multi_accept)] {
+            if on {
+                args.push(format!("--{name}"));
+            }
+        }
+        args
+    }
+}
+
+impl Default for ProxyToggles {
+    fn default() -> Self {
+        let minute = Micros(60_000_000);
+        Self {
+            workers: 2,
+            reuseport: false,
+            rcvbuf: None,
+            sndbuf: None,
+            listen_rcvbuf: None,
+            listen_sndbuf: None,
+            backlog: 511,
+            buffer: Bytes::kib(4),
+            read_policy: ReadPolicy::Drain,
+            multi_accept: false,
+            worker_connections: 4096,
+            header_timeout: minute,
+            connect_timeout: minute,
+            upstream_timeout: minute,
+            send_timeout: minute,
+        }
+    }
+}
+
+/// Everything the proxy role needs.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProxyOptions {
+    /// Address and port to accept on; port 0: a free one, told in the first line
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+
+    /// Address and port of the origin
+    #[arg(long, value_name = "ADDR")]
+    pub upstream: SocketAddr,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub toggles: ProxyToggles,
+
+    /// Put worker i on the i-th of these CPUs, going round [default: wherever the process may run]
+    #[arg(long, value_name = "CPUS")]
+    pub pin: Option<CpuList>,
+
+    /// Write an access log in nginx's format there
+    #[arg(long, value_name = "FILE")]
+    pub access_log: Option<PathBuf>,
+
+    /// Tell steps and loop turns of at least this length one by one
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = timeout)]
+    pub hold: Micros,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub role: RoleOptions,
+}
+
+fn buffer_size(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
+    if (Bytes(1)..=Bytes::mib(64)).contains(&size) {
+        Ok(size)
+    } else {
+        Err("a relay buffer has 1 byte to 64 MiB".to_owned())
+    }
+}
+
+fn timeout(text: &str) -> Result<Micros, String> {
+    let length: Micros = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
+    if length > Micros(0) { Ok(length) } else { Err("it must be longer than nothing".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests;

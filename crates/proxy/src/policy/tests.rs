@@ -1,0 +1,102 @@
+//! Each policy ends a step where its nginx did, and nowhere else.
+
+use std::io;
+
+use records::{Bytes, Micros, MonoNs, ReadPolicy, StepEnd};
+
+use super::{AfterRead, ReadDone, ReadLimit};
+
+const PAGE: usize = 4096;
+
+fn limit(policy: ReadPolicy) -> ReadLimit {
+    let mut limit = ReadLimit::new(policy);
+    limit.begin_step(MonoNs(0));
+    limit
+}
+
+fn full(limit: &mut ReadLimit) -> AfterRead {
+    read(limit, PAGE)
+}
+
+fn read(limit: &mut ReadLimit, got: usize) -> AfterRead {
+    let unasked = || -> io::Result<u64> { panic!("this policy has no use for FIONREAD") };
+    limit.after_read(ReadDone { got, offered: PAGE }, unasked, || MonoNs(0))
+}
+
+fn read_with_fionread(limit: &mut ReadLimit, got: usize, unread: u64) -> AfterRead {
+    limit.after_read(ReadDone { got, offered: PAGE }, || Ok(unread), || MonoNs(0))
+}
+
+#[test]
+fn drain_never_ends_a_step() {
+    let mut limit = limit(ReadPolicy::Drain);
+    for _ in 0..100_000 {
+        assert_eq!(full(&mut limit), AfterRead::Continue);
+    }
+    assert_eq!(read(&mut limit, 1), AfterRead::Continue, "nginx < 1.11 read on after a short read");
+}
+
+#[test]
+fn short_read_ends_at_the_first_short_read_only() {
+    let mut limit = limit(ReadPolicy::ShortRead);
+    for _ in 0..100_000 {
+        assert_eq!(full(&mut limit), AfterRead::Continue);
+    }
+    assert_eq!(read(&mut limit, PAGE - 1), AfterRead::TakeForEmpty(StepEnd::ShortRead));
+}
+
+#[test]
+fn fionread_reads_what_it_saw_and_one_more() {
+    let mut limit = limit(ReadPolicy::Fionread);
+    // The first full read asks: three pages are waiting.
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 3 * PAGE as u64), AfterRead::Continue);
+    for _ in 0..3 {
+        assert_eq!(full(&mut limit), AfterRead::Continue, "an exact hit is not the end (1.23.1)");
+    }
+    assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
+}
+
+#[test]
+fn fionread_keeps_its_count_over_steps_until_an_event() {
+    let mut limit = limit(ReadPolicy::Fionread);
+    read_with_fionread(&mut limit, PAGE, PAGE as u64);
+    limit.begin_step(MonoNs(1));
+    assert_eq!(full(&mut limit), AfterRead::Continue);
+    assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
+    limit.on_readable();
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 0), AfterRead::Continue, "it asks again");
+    assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
+}
+
+#[test]
+fn a_failing_fionread_asks_again() {
+    let mut limit = limit(ReadPolicy::Fionread);
+    let failing = || Err(io::Error::other("no ioctl"));
+    let done = ReadDone { got: PAGE, offered: PAGE };
+    assert_eq!(limit.after_read(done, failing, || MonoNs(0)), AfterRead::Continue);
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 0), AfterRead::Continue);
+    assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
+}
+
+#[test]
+fn quotas_yield_and_are_fresh_in_the_next_step() {
+    for policy in [ReadPolicy::Bytes(Bytes::kib(12)), ReadPolicy::Reads(3)] {
+        let mut limit = limit(policy);
+        for _ in 0..5 {
+            assert_eq!(full(&mut limit), AfterRead::Continue);
+            assert_eq!(full(&mut limit), AfterRead::Continue);
+            assert_eq!(full(&mut limit), AfterRead::Yield, "{policy}");
+            limit.begin_step(MonoNs(0));
+        }
+    }
+}
+
+#[test]
+fn a_time_quota_asks_the_clock() {
+    let mut limit = ReadLimit::new(ReadPolicy::Time(Micros(2_000)));
+    limit.begin_step(MonoNs(1_000_000));
+    let done = ReadDone { got: PAGE, offered: PAGE };
+    let unasked = || Ok(0);
+    assert_eq!(limit.after_read(done, unasked, || MonoNs(2_999_999)), AfterRead::Continue);
+    assert_eq!(limit.after_read(done, unasked, || MonoNs(3_000_000)), AfterRead::Yield);
+}

@@ -1,0 +1,329 @@
+//! Starts listeners, workers and the writer, says that it is ready, and stops when told to.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::{SocketAddr, TcpListener as StdTcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use mio::Waker;
+use mio::net::TcpListener;
+use net::cpu;
+use net::role;
+use net::stop::{self, Next};
+use net::tcp::{Dial, Listen};
+use records::{Bytes, Effective, ListenerMode, Ready, Record, Role, SCHEMA_VERSION, SocketSetting};
+use rustix::thread::gettid;
+
+use crate::options::ProxyOptions;
+use crate::recorder::Recorder;
+use crate::session::Limits;
+use crate::worker::{AcceptBatch, Worker, WorkerSetup};
+use crate::writer::Writer;
+
+/// How long workers may take to come back from their loop turn when told to stop. A worker in a
+/// step without an end never does; it ends with the process.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Why the proxy could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ProxyError {
+    /// It could not take its place on this host: CPUs, parent, limits.
+    #[error("failed to set up the process: {0}")]
+    Process(#[source] io::Error),
+    /// Its port.
+    #[error("failed to open a listener: {0}")]
+    Listen(#[source] io::Error),
+    /// More connections than descriptors.
+    #[error(
+        "needs {needed} open files for {sessions} sessions, the limit is {limit}: raise it with \
+         `ulimit -n`, or lower --worker-connections"
+    )]
+    TooFewFiles {
+        /// Descriptors for every session of every worker.
+        needed: u64,
+        /// Sessions of all workers.
+        sessions: u64,
+        /// The soft limit, raised as far as allowed.
+        limit: u64,
+    },
+    /// Its access log.
+    #[error("failed to open the access log {path}: {source}")]
+    AccessLog {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A worker could not start or gave up.
+    #[error("failed to run worker {worker}: {source}")]
+    Worker {
+        /// Which one.
+        worker: u32,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Its records could not be written.
+    #[error("failed to write records: {0}")]
+    Records(#[source] io::Error),
+}
+
+/// What the main thread waits for.
+enum News {
+    Stop,
+    WorkerEnded(u32, io::Result<()>),
+    WriterEnded(io::Result<()>),
+}
+
+/// Runs the proxy until SIGTERM or SIGINT.
+///
+/// # Errors
+/// See [`ProxyError`]. Trouble with single connections is none: it is told in the records.
+pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
+    let max_open_files = options.role.enter().map_err(ProxyError::Process)?;
+    let connections = fit_connections(options, max_open_files)?;
+    let listeners = open_listeners(options).map_err(ProxyError::Listen)?;
+    let listen = listeners.first().and_then(|listener| listener.local_addr().ok());
+    let access_log = open_access_log(options)?;
+
+    let (news, inbox) = mpsc::channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let setup = |index: u32| WorkerSetup {
+        index,
+        listener: Arc::clone(&listeners[index as usize % listeners.len()]),
+        mode: options.toggles.listener_mode(),
+        accept: if options.toggles.multi_accept { AcceptBatch::All } else { AcceptBatch::One },
+        connections,
+        upstream: options.upstream,
+        upstream_buffers: options.toggles.upstream_buffers(),
+        limits: Arc::new(limits(options)),
+        stop: Arc::clone(&stop),
+    };
+    let mut crew = Crew::default();
+    for index in 0..options.toggles.workers {
+        crew.hire(setup(index), options, news.clone())?;
+    }
+
+    let stopper = news.clone();
+    stop::on_signal(move |_| {
+        let _ = stopper.send(News::Stop);
+        Next::Done
+    })
+    .map_err(ProxyError::Process)?;
+    role::print(&Record::Ready(Ready {
+        schema_version: SCHEMA_VERSION,
+        role: Role::Proxy,
+        pid: std::process::id(),
+        listen,
+        worker_tids: crew.tids.clone(),
+        effective: Effective {
+            cpus: crew.cpus.clone(),
+            max_open_files,
+            sockets: read_back(options, &listeners),
+        },
+    }))
+    .map_err(ProxyError::Records)?;
+
+    let done = Arc::new(AtomicBool::new(false));
+    let writer = Writer { rings: std::mem::take(&mut crew.rings), access_log };
+    let writing = thread::Builder::new()
+        .name(role::thread_name(Role::Proxy, "writer"))
+        .spawn({
+            let (done, news) = (Arc::clone(&done), news);
+            move || {
+                let _ = news.send(News::WriterEnded(writer.run(&done)));
+            }
+        })
+        .map_err(ProxyError::Records)?;
+
+    let mut result = match inbox.recv() {
+        Ok(News::Stop) | Err(_) => Ok(()),
+        Ok(News::WorkerEnded(worker, ended)) => {
+            crew.present -= 1;
+            ended.map_err(|source| ProxyError::Worker { worker, source })
+        }
+        Ok(News::WriterEnded(ended)) => ended.map_err(ProxyError::Records),
+    };
+    stop.store(true, Ordering::Relaxed);
+    crew.wake();
+    while crew.present > 0 {
+        match inbox.recv_timeout(STOP_PATIENCE) {
+            Ok(News::WorkerEnded(..)) => crew.present -= 1,
+            Ok(News::WriterEnded(ended)) => result = result.and(ended.map_err(ProxyError::Records)),
+            Ok(News::Stop) => {}
+            Err(_) => break,
+        }
+    }
+    done.store(true, Ordering::Release);
+    writing.thread().unpark();
+    let _ = writing.join();
+    result
+}
+
+/// The workers that were started.
+#[derive(Default)]
+struct Crew {
+    wakers: Vec<Waker>,
+    tids: Vec<i32>,
+    cpus: Vec<usize>,
+    rings: Vec<rtrb::Consumer<crate::recorder::Told>>,
+    present: usize,
+}
+
+impl Crew {
+    /// Starts a worker on a thread of its own and waits until it watches its listener.
+    fn hire(
+        &mut self,
+        setup: WorkerSetup,
+        options: &ProxyOptions,
+        news: mpsc::Sender<News>,
+    ) -> Result<(), ProxyError> {
+        let worker = setup.index;
+        let failed = |source| ProxyError::Worker { worker, source };
+        let (recorder, ring) = Recorder::new(worker, options.hold);
+        let cpu = options.pin.as_ref().map(|cpus| cpus.in_turn(worker as usize));
+        let (started, ready) = mpsc::channel();
+        thread::Builder::new()
+            .name(role::thread_name(Role::Proxy, &format!("worker{worker}")))
+            .spawn(move || {
+                let made = pin(cpu).and_then(|cpus| {
+                    let (worker, waker) = Worker::new(setup, recorder)?;
+                    Ok((worker, waker, cpus))
+                });
+                let ended = match made {
+                    Ok((worker, waker, cpus)) => {
+                        let _ = started.send(Ok((waker, gettid().as_raw_nonzero().get(), cpus)));
+                        worker.run()
+                    }
+                    Err(error) => {
+                        let _ = started.send(Err(error));
+                        return;
+                    }
+                };
+                let _ = news.send(News::WorkerEnded(worker, ended));
+            })
+            .map_err(failed)?;
+        let gone = |_| io::Error::other("its thread ended before it began");
+        let (waker, tid, cpus) =
+            ready.recv().map_err(gone).and_then(|made| made).map_err(failed)?;
+        self.wakers.push(waker);
+        self.tids.push(tid);
+        self.cpus
+            .extend(cpus.into_iter().filter(|cpu| !self.cpus.contains(cpu)).collect::<Vec<_>>());
+        self.rings.push(ring);
+        self.present += 1;
+        Ok(())
+    }
+
+    fn wake(&self) {
+        for waker in &self.wakers {
+            // A worker that has ended has no use for it.
+            let _ = waker.wake();
+        }
+    }
+}
+
+fn pin(cpu: Option<usize>) -> io::Result<Vec<usize>> {
+    if let Some(cpu) = cpu {
+        cpu::pin_current_thread(&[cpu])?;
+    }
+    cpu::allowed()
+}
+
+/// One listener for all workers, or one for each.
+fn open_listeners(options: &ProxyOptions) -> io::Result<Vec<Arc<TcpListener>>> {
+    let mode = options.toggles.listener_mode();
+    let open = |addr: SocketAddr| {
+        let listen = Listen {
+            addr,
+            mode,
+            backlog: options.toggles.backlog,
+            buffers: options.toggles.client_buffers(),
+        };
+        listen.open().map(|socket| Arc::new(TcpListener::from_std(StdTcpListener::from(socket))))
+    };
+    // With SO_REUSEPORT a foreign process of ours could hold the port already and take a share of
+    // the connections: look for it without the option first.
+    if mode == ListenerMode::Reuseport && options.listen.port() != 0 {
+        drop(
+            Listen {
+                addr: options.listen,
+                mode: ListenerMode::Shared,
+                backlog: 1,
+                buffers: net::tcp::Buffers::default(),
+            }
+            .open()?,
+        );
+    }
+    let first = open(options.listen)?;
+    let addr = first.local_addr()?;
+    let mut listeners = vec![first];
+    if mode == ListenerMode::Reuseport {
+        for _ in 1..options.toggles.workers {
+            listeners.push(open(addr)?);
+        }
+    }
+    Ok(listeners)
+}
+
+fn open_access_log(options: &ProxyOptions) -> Result<Option<BufWriter<File>>, ProxyError> {
+    let Some(path) = &options.access_log else { return Ok(None) };
+    let open = File::options().create(true).append(true).open(path);
+    let file =
+        open.map_err(|source| ProxyError::AccessLog { path: path.display().to_string(), source })?;
+    Ok(Some(BufWriter::new(file)))
+}
+
+/// Sessions a worker may hold, if the host has descriptors for them: two each, and some for the
+/// process itself.
+fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, ProxyError> {
+    const OF_THE_PROCESS: u64 = 64;
+    let workers = u64::from(options.toggles.workers);
+    let sessions = workers * u64::from(options.toggles.worker_connections);
+    let needed = |sessions: u64| sessions * 2 + workers * 4 + OF_THE_PROCESS;
+    if needed(sessions) <= limit {
+        return Ok(options.toggles.worker_connections as usize);
+    }
+    // The default is a ceiling, not a promise: fit it. What was asked for is one.
+    let fitting = limit.saturating_sub(needed(0)) / 2 / workers;
+    let default = crate::ProxyToggles::default().worker_connections;
+    if options.toggles.worker_connections == default && fitting >= 64 {
+        return Ok(usize::try_from(fitting).unwrap_or(usize::MAX));
+    }
+    Err(ProxyError::TooFewFiles { needed: needed(sessions), sessions, limit })
+}
+
+fn limits(options: &ProxyOptions) -> Limits {
+    let toggles = &options.toggles;
+    Limits {
+        read_policy: toggles.read_policy,
+        buffer: toggles.buffer,
+        upstream_host: options.upstream.to_string(),
+        header_timeout: toggles.header_timeout.as_duration(),
+        connect_timeout: toggles.connect_timeout.as_duration(),
+        upstream_timeout: toggles.upstream_timeout.as_duration(),
+        send_timeout: toggles.send_timeout.as_duration(),
+        linger_timeout: Duration::from_secs(5),
+    }
+}
+
+/// The buffers as the kernel keeps them, on our listener and on an upstream socket that is made for
+/// the question and connects to nothing.
+fn read_back(options: &ProxyOptions, listeners: &[Arc<TcpListener>]) -> Vec<SocketSetting> {
+    let mut settings = Vec::new();
+    if let Some(listener) = listeners.first() {
+        let socket = socket2::SockRef::from(&**listener);
+        let buffers = options.toggles.client_buffers();
+        settings.extend(buffers.read_back(&socket, "accepted").unwrap_or_default());
+    }
+    let buffers = options.toggles.upstream_buffers();
+    let unused = Dial { addr: options.upstream, from: None, buffers }.make();
+    if let Ok(socket) = unused {
+        settings.extend(buffers.read_back(&socket, "upstream").unwrap_or_default());
+    }
+    settings.retain(|setting| setting.effective > Bytes(0));
+    settings
+}

@@ -1,0 +1,265 @@
+//! The session without a network: its table of phases, its answers, and a seeded simulation.
+
+mod simulation;
+mod world;
+
+use std::fmt::Write as _;
+
+use records::{ReadPolicy, SessionEnd, StepEnd};
+
+use super::phase::{Happening, Phase};
+use super::{Next, Peer};
+use world::{World, limits};
+
+#[test]
+fn the_table_of_phases() {
+    use Happening as H;
+    let happenings = [
+        H::RequestComplete,
+        H::Connected,
+        H::RequestSent,
+        H::HeadComplete,
+        H::Refused,
+        H::AnswerSent,
+    ];
+    let mut table = String::new();
+    for phase in Phase::ALL {
+        for happening in happenings {
+            if let Some(next) = phase.after(happening) {
+                writeln!(table, "{phase:?} + {happening:?} -> {next:?}").expect("a string");
+            }
+        }
+    }
+    assert_eq!(
+        table,
+        "ReadingRequest + RequestComplete -> Connecting\n\
+         ReadingRequest + Refused -> Answering\n\
+         Connecting + Connected -> SendingRequest\n\
+         Connecting + Refused -> Answering\n\
+         SendingRequest + RequestSent -> ReadingHead\n\
+         SendingRequest + Refused -> Answering\n\
+         ReadingHead + HeadComplete -> Relaying\n\
+         ReadingHead + Refused -> Answering\n\
+         Relaying + AnswerSent -> Lingering\n\
+         Answering + AnswerSent -> Lingering\n"
+    );
+}
+
+const GET: &[u8] = b"GET /bytes/5 HTTP/1.1\r\nHost: turnstile\r\n\r\n";
+
+fn drained() -> World {
+    World::new(limits(ReadPolicy::Drain))
+}
+
+#[test]
+fn a_request_goes_all_the_way() {
+    let mut world = drained();
+    world.client_sends(GET);
+    world.connect_succeeds();
+    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    assert_eq!(world.end(), Some(SessionEnd::Completed));
+    assert!(world.client_got().ends_with(b"\r\n\r\nhello"), "{:?}", world.client_text());
+    let sent_up = String::from_utf8(world.origin_got()).expect("a request is text");
+    assert!(sent_up.starts_with("GET /bytes/5 HTTP/1.0\r\n"), "{sent_up}");
+    let record = world.record();
+    assert_eq!((record.status, record.body_bytes.0), (200, 5));
+}
+
+#[test]
+fn a_client_that_had_closed_before_it_was_served_is_499_with_rt_zero() {
+    let mut world = drained();
+    world.quietly(|world| {
+        world.client_sends(GET);
+        world.client_closes();
+    });
+    world.run();
+    assert_eq!(world.end(), Some(SessionEnd::ClientClosed));
+    let record = world.record();
+    assert_eq!(record.status, 499);
+    assert_eq!(record.log.rt_ms, 0, "the worker's clock stood still");
+    assert_eq!((record.log.uct_ms, record.log.uht_ms), (None, None));
+    assert_eq!(record.log.urt_ms, Some(0), "the upstream connect had begun, as in nginx");
+    assert!(world.client_got().is_empty());
+}
+
+#[test]
+fn a_client_that_closes_later_keeps_the_status_it_was_given() {
+    let mut world = drained();
+    world.client_sends(GET);
+    world.connect_succeeds();
+    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
+    world.client_closes();
+    assert_eq!(world.end(), Some(SessionEnd::ClientClosed));
+    assert_eq!((world.record().status, world.record().body_bytes.0), (200, 2));
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    let long = [b"GET / HTTP/1.1\r\nX: ".as_slice(), &[b'a'; 9000]].concat();
+    for (request, status) in [
+        (b"\x16\x03\x01\x00\xff\xff garbage\r\n\r\n".as_slice(), 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", 413),
+        (
+            b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+            400,
+        ),
+        (&long, 431),
+    ] {
+        let mut world = drained();
+        world.client_sends(request);
+        world.client_closes();
+        assert_eq!(world.record().status, status, "{}", String::from_utf8_lossy(request));
+        assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")));
+        assert_eq!(world.end(), Some(SessionEnd::BadRequest));
+        assert!(world.origin_got().is_empty());
+    }
+}
+
+#[test]
+fn a_request_byte_by_byte_and_a_second_one_in_the_same_segment() {
+    let mut world = drained();
+    for byte in GET {
+        world.client_sends(&[*byte]);
+    }
+    assert!(world.is_dialed(), "a request may come in as many pieces as it likes");
+
+    let mut world = drained();
+    world.client_sends(&[GET, GET].concat());
+    world.connect_succeeds();
+    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    assert_eq!(world.end(), Some(SessionEnd::Completed));
+    let answers = world.client_text().matches("HTTP/1.1 200").count();
+    assert_eq!(answers, 1, "one request a connection is served");
+}
+
+#[test]
+fn upstreams_at_fault_are_502_and_504() {
+    let cases: [(&str, fn(&mut World), SessionEnd, u16); 6] = [
+        ("refused", World::connect_fails, SessionEnd::UpstreamUnreachable, 502),
+        ("never connects", World::time_passes, SessionEnd::UpstreamTimeout, 504),
+        (
+            "never answers",
+            |world| {
+                world.connect_succeeds();
+                world.time_passes();
+            },
+            SessionEnd::UpstreamTimeout,
+            504,
+        ),
+        (
+            "closes inside its head",
+            |world| {
+                world.connect_succeeds();
+                world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-");
+                world.origin_closes();
+            },
+            SessionEnd::UpstreamClosedEarly,
+            502,
+        ),
+        (
+            "resets",
+            |world| {
+                world.connect_succeeds();
+                world.origin_resets();
+            },
+            SessionEnd::UpstreamClosedEarly,
+            502,
+        ),
+        (
+            "garbage",
+            |world| {
+                world.connect_succeeds();
+                world.origin_sends(b"hello, this is not HTTP\r\n\r\n");
+            },
+            SessionEnd::UpstreamBadHead,
+            502,
+        ),
+    ];
+    for (name, fault, end, status) in cases {
+        let mut world = drained();
+        world.client_sends(GET);
+        fault(&mut world);
+        assert_eq!((world.end(), world.record().status), (Some(end), status), "{name}");
+        assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")), "{name}");
+    }
+}
+
+#[test]
+fn an_upstream_that_closes_inside_its_body_cuts_the_answer() {
+    let mut world = drained();
+    world.client_sends(GET);
+    world.connect_succeeds();
+    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhe");
+    world.origin_closes();
+    assert_eq!(world.end(), Some(SessionEnd::UpstreamClosedEarly));
+    assert_eq!((world.record().status, world.record().body_bytes.0), (200, 2));
+}
+
+#[test]
+fn what_an_upstream_sends_too_much_is_dropped() {
+    let mut world = drained();
+    world.client_sends(GET);
+    world.connect_succeeds();
+    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and then some");
+    assert_eq!(world.end(), Some(SessionEnd::Completed));
+    assert!(world.client_got().ends_with(b"\r\n\r\nhello"));
+}
+
+#[test]
+fn a_silent_client_is_closed_without_a_word_and_a_slow_one_gets_408() {
+    let mut world = drained();
+    world.time_passes();
+    assert_eq!((world.end(), world.record().status), (Some(SessionEnd::ClientTimeout), 0));
+
+    let mut world = drained();
+    world.client_sends(b"GET / HT");
+    world.time_passes();
+    assert_eq!((world.end(), world.record().status), (Some(SessionEnd::ClientTimeout), 408));
+    assert!(world.client_text().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_drain_step_has_no_end_while_bytes_come_in() {
+    const BODY: usize = 64 << 20;
+    let mut world = drained();
+    world.client_sends(GET);
+    world.connect_succeeds();
+    world.quietly(|world| {
+        world.origin_sends(format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n").as_bytes());
+        world.origin_keeps_sending(BODY as u64 - 4096);
+    });
+    let step = world.one_step(Peer::Upstream);
+    assert_eq!(step.ended_by, StepEnd::UpstreamEmpty);
+    assert!(step.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.bytes);
+}
+
+#[test]
+fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
+    let mut world = World::new(limits("bytes:64KiB".parse().expect("a policy")));
+    world.client_sends(GET);
+    world.connect_succeeds();
+    world.quietly(|world| {
+        world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
+        world.origin_keeps_sending(60 << 20);
+    });
+    for _ in 0..10 {
+        let step = world.one_step(Peer::Upstream);
+        assert_eq!((step.ended_by, step.next), (StepEnd::Quota, Next::Again));
+        assert!((64 << 10..72 << 10).contains(&step.bytes.0), "one step took {}", step.bytes);
+    }
+}
+
+#[test]
+fn unread_requests_are_lingered_over_so_that_the_answer_is_not_reset() {
+    let mut world = drained();
+    world.quietly(|world| {
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat())
+    });
+    world.run();
+    assert_eq!(world.end(), None, "it lingers until the client closes");
+    assert!(world.client_text().starts_with("HTTP/1.1 400 "));
+    assert!(world.client_saw_fin());
+    world.client_closes();
+    assert_eq!(world.end(), Some(SessionEnd::BadRequest));
+}

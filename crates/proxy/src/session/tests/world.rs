@@ -1,0 +1,340 @@
+//! A world for one session: two simulated sockets under edge-triggered events, and two clocks.
+//!
+//! Each thing that happens raises the event that epoll would raise, then the session runs until it
+//! waits. Inside [`World::quietly`] things happen while the worker is away.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+
+use records::{Bytes, MonoNs, ReadPolicy, SessionEnd};
+
+use crate::session::{ConnectState, Env, Event, Limits, Next, Peer, Session, Step, Stream};
+
+pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
+    let minute = Duration::from_secs(60);
+    Limits {
+        read_policy,
+        buffer: Bytes::kib(4),
+        upstream_host: "origin".to_owned(),
+        header_timeout: minute,
+        connect_timeout: minute,
+        upstream_timeout: minute,
+        send_timeout: minute,
+        linger_timeout: Duration::from_secs(5),
+    }
+}
+
+/// How a peer ended its side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closed {
+    Fin,
+    Rst,
+}
+
+/// The kernel's side of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Pipe {
+    to_session: VecDeque<u8>,
+    /// Bytes that come in whenever the buffer runs low: a peer faster than the session.
+    more: u64,
+    closed: Option<Closed>,
+    from_session: Vec<u8>,
+    /// How much the session may still write before EAGAIN.
+    room: usize,
+    connected: bool,
+    refused: bool,
+    fin_sent: bool,
+    /// The next read returns at most this much (a signal cut it short).
+    cut: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct SimStream(Rc<RefCell<Pipe>>);
+
+impl Read for SimStream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut pipe = self.0.borrow_mut();
+        if pipe.more > 0 && pipe.to_session.len() < into.len() {
+            let got = pipe.more.min(into.len() as u64);
+            pipe.more -= got;
+            pipe.to_session.extend(std::iter::repeat_n(b'.', usize::try_from(got).expect("small")));
+        }
+        match (pipe.to_session.is_empty(), pipe.closed) {
+            (_, Some(Closed::Rst)) => Err(io::ErrorKind::ConnectionReset.into()),
+            (true, Some(Closed::Fin)) => Ok(0),
+            (true, None) => Err(io::ErrorKind::WouldBlock.into()),
+            (false, _) => {
+                let len = into.len().min(pipe.cut.take().unwrap_or(usize::MAX).max(1));
+                // Contiguous first: a deque reads only its first half otherwise.
+                pipe.to_session.make_contiguous();
+                pipe.to_session.read(&mut into[..len])
+            }
+        }
+    }
+}
+
+impl Write for SimStream {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        let mut pipe = self.0.borrow_mut();
+        if pipe.closed == Some(Closed::Rst) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let len = from.len().min(pipe.room);
+        if len == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        pipe.room -= len;
+        pipe.from_session.extend_from_slice(&from[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Stream for SimStream {
+    fn connect_state(&self) -> io::Result<ConnectState> {
+        let pipe = self.0.borrow();
+        match (pipe.refused, pipe.connected) {
+            (true, _) => Err(io::ErrorKind::ConnectionRefused.into()),
+            (false, true) => Ok(ConnectState::Done),
+            (false, false) => Ok(ConnectState::Pending),
+        }
+    }
+
+    fn unread(&self) -> io::Result<u64> {
+        Ok(self.0.borrow().to_session.len() as u64)
+    }
+
+    fn finish(&self) -> io::Result<()> {
+        self.0.borrow_mut().fin_sent = true;
+        Ok(())
+    }
+
+    fn local_port(&self) -> Option<u16> {
+        Some(1)
+    }
+}
+
+/// The worker's half of the world.
+struct Host {
+    origin: SimStream,
+    dialed: bool,
+    now: MonoNs,
+    limits: Limits,
+}
+
+impl Env for Host {
+    type Stream = SimStream;
+    fn dial(&mut self) -> io::Result<SimStream> {
+        self.dialed = true;
+        Ok(self.origin.clone())
+    }
+    fn now(&self) -> MonoNs {
+        self.now
+    }
+    fn cached_ms(&self) -> u64 {
+        self.now.0 / 1_000_000
+    }
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// See the module's head.
+pub(super) struct World {
+    host: Host,
+    client: SimStream,
+    session: Session<SimStream>,
+    events: Vec<(Peer, Event)>,
+    worker_away: bool,
+    end: Option<SessionEnd>,
+    pub(super) steps: u64,
+}
+
+impl World {
+    pub(super) fn new(limits: Limits) -> Self {
+        let pipe = || SimStream(Rc::new(RefCell::new(Pipe { room: 1 << 40, ..Pipe::default() })));
+        let (client, origin) = (pipe(), pipe());
+        let host = Host { origin, dialed: false, now: MonoNs(1_000_000_000), limits };
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
+        let session = Session::new(client.clone(), addr, &host);
+        let mut world = Self {
+            host,
+            client,
+            session,
+            events: Vec::new(),
+            worker_away: false,
+            end: None,
+            steps: 0,
+        };
+        world.happens(Peer::Client, Event { writable: true, ..Event::default() });
+        world
+    }
+
+    /// Lets things happen while the worker is away.
+    pub(super) fn quietly(&mut self, what: impl FnOnce(&mut Self)) {
+        self.worker_away = true;
+        what(self);
+        self.worker_away = false;
+    }
+
+    /// The worker comes back and runs until it waits.
+    pub(super) fn run(&mut self) {
+        while self.end.is_none() && !self.events.is_empty() {
+            for (peer, event) in std::mem::take(&mut self.events) {
+                self.session.on_event(peer, event);
+            }
+            loop {
+                let step = self.session.step(&mut self.host);
+                if !self.goes_on(step) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// One step, with a readable event for `peer` before it.
+    pub(super) fn one_step(&mut self, peer: Peer) -> Step {
+        self.session.on_event(peer, Event { readable: true, ..Event::default() });
+        for (peer, event) in std::mem::take(&mut self.events) {
+            self.session.on_event(peer, event);
+        }
+        self.session.step(&mut self.host)
+    }
+
+    fn goes_on(&mut self, step: Step) -> bool {
+        self.steps += 1;
+        match step.next {
+            Next::Wait => false,
+            Next::Again => true,
+            Next::Close(end) => {
+                self.end = Some(end);
+                false
+            }
+        }
+    }
+
+    fn happens(&mut self, peer: Peer, event: Event) {
+        self.host.now = self.host.now + Duration::from_micros(10);
+        self.events.push((peer, event));
+        if !self.worker_away {
+            self.run();
+        }
+    }
+
+    fn sends(&mut self, peer: Peer, bytes: &[u8]) {
+        self.pipe(peer).borrow_mut().to_session.extend(bytes);
+        self.happens(peer, Event { readable: true, ..Event::default() });
+    }
+
+    fn closes(&mut self, peer: Peer, how: Closed) {
+        self.pipe(peer).borrow_mut().closed.get_or_insert(how);
+        self.happens(peer, Event { readable: true, writable: true, hung_up: true });
+    }
+
+    fn pipe(&self, peer: Peer) -> Rc<RefCell<Pipe>> {
+        match peer {
+            Peer::Client => Rc::clone(&self.client.0),
+            Peer::Upstream => Rc::clone(&self.host.origin.0),
+        }
+    }
+
+    pub(super) fn client_sends(&mut self, bytes: &[u8]) {
+        self.sends(Peer::Client, bytes);
+    }
+
+    pub(super) fn client_closes(&mut self) {
+        self.closes(Peer::Client, Closed::Fin);
+    }
+
+    pub(super) fn client_resets(&mut self) {
+        self.closes(Peer::Client, Closed::Rst);
+    }
+
+    pub(super) fn origin_sends(&mut self, bytes: &[u8]) {
+        self.sends(Peer::Upstream, bytes);
+    }
+
+    pub(super) fn origin_closes(&mut self) {
+        self.closes(Peer::Upstream, Closed::Fin);
+    }
+
+    pub(super) fn origin_resets(&mut self) {
+        self.closes(Peer::Upstream, Closed::Rst);
+    }
+
+    /// The origin refills the receive buffer faster than it is read, `more` bytes long.
+    pub(super) fn origin_keeps_sending(&mut self, more: u64) {
+        self.host.origin.0.borrow_mut().more = more;
+    }
+
+    pub(super) fn connect_succeeds(&mut self) {
+        self.host.origin.0.borrow_mut().connected = true;
+        self.happens(Peer::Upstream, Event { writable: true, ..Event::default() });
+    }
+
+    pub(super) fn connect_fails(&mut self) {
+        self.host.origin.0.borrow_mut().refused = true;
+        self.happens(Peer::Upstream, Event { readable: true, writable: true, hung_up: true });
+    }
+
+    /// The client's window: how much may be written before EAGAIN.
+    pub(super) fn client_room(&mut self, room: usize) {
+        self.client.0.borrow_mut().room = room;
+        if room > 0 {
+            self.happens(Peer::Client, Event { writable: true, ..Event::default() });
+        }
+    }
+
+    pub(super) fn next_origin_read_is_cut(&mut self, at: usize) {
+        self.host.origin.0.borrow_mut().cut = Some(at);
+    }
+
+    /// Nothing happens until the session's deadline.
+    pub(super) fn time_passes(&mut self) {
+        self.host.now = self.session.deadline() + Duration::from_millis(1);
+        let step = self.session.on_deadline(&mut self.host);
+        if self.goes_on(step) {
+            self.run();
+        }
+    }
+
+    pub(super) fn end(&self) -> Option<SessionEnd> {
+        self.end
+    }
+
+    pub(super) fn is_dialed(&self) -> bool {
+        self.host.dialed
+    }
+
+    pub(super) fn client_got(&self) -> Vec<u8> {
+        self.client.0.borrow().from_session.clone()
+    }
+
+    pub(super) fn client_text(&self) -> String {
+        String::from_utf8_lossy(&self.client_got()).into_owned()
+    }
+
+    pub(super) fn client_saw_fin(&self) -> bool {
+        self.client.0.borrow().fin_sent
+    }
+
+    pub(super) fn origin_got(&self) -> Vec<u8> {
+        self.host.origin.0.borrow().from_session.clone()
+    }
+
+    /// Bytes that wait on the way from the origin.
+    pub(super) fn origin_unread(&self) -> usize {
+        self.host.origin.0.borrow().to_session.len()
+    }
+
+    pub(super) fn record(&self) -> records::Session {
+        self.session.record(self.end.unwrap_or(SessionEnd::Shutdown), &self.host)
+    }
+}

@@ -1,0 +1,360 @@
+//! One event loop: poll, then a step for every session that an event or the ready queue names.
+//!
+//! Not for: threads, listeners' options or records' way to a file; see `run` and `writer`.
+//!
+//! Invariants:
+//! - Events are served in the order the kernel gave them; a session named twice in one batch gets
+//!   one step.
+//! - Sessions that yielded run after the next poll, never inside the same loop turn.
+
+mod clock;
+mod env;
+mod gate;
+mod queue;
+mod stream;
+mod timers;
+mod token;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Waker};
+use records::{Accepted, Hold, ListenerMode, LoopTurn, MonoNs, SessionEnd};
+use slab::Slab;
+
+pub(crate) use self::gate::AcceptBatch;
+
+use self::clock::CachedClock;
+use self::env::WorkerEnv;
+use self::gate::{Accept, Gate};
+use self::queue::Queue;
+use self::timers::{Look, Timers};
+use self::token::{GENERATIONS, LISTENER, SessionKey, WAKER};
+use crate::recorder::Recorder;
+use crate::session::{Event, Limits, Next, Peer, Session};
+
+/// Events taken from one poll (`epoll_events`, 512).
+const EVENTS: usize = 512;
+
+/// How often a worker that turns tells its totals.
+const TOTALS_EVERY: Duration = Duration::from_secs(1);
+
+/// What a worker is made of; the same for all but `listener` and `index`.
+#[derive(Clone)]
+pub(crate) struct WorkerSetup {
+    pub(crate) index: u32,
+    pub(crate) listener: Arc<TcpListener>,
+    pub(crate) mode: ListenerMode,
+    pub(crate) accept: AcceptBatch,
+    /// Sessions at a time (`worker_connections`).
+    pub(crate) connections: usize,
+    pub(crate) upstream: SocketAddr,
+    pub(crate) upstream_buffers: net::tcp::Buffers,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+/// See the module's head.
+pub(crate) struct Worker {
+    setup: WorkerSetup,
+    poll: Poll,
+    gate: Gate,
+    sessions: Slab<Slot>,
+    yielded: Queue<SessionKey>,
+    timers: Timers,
+    clock: CachedClock,
+    recorder: Recorder,
+    turn: LoopTurn,
+    next_session: u64,
+    totals_told: MonoNs,
+}
+
+struct Slot {
+    session: Session<TcpStream>,
+    generation: u32,
+    number: u64,
+    /// The look at its deadline that counts.
+    look_at: MonoNs,
+}
+
+/// What a batch of events asks for, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Work {
+    Accept,
+    Step(SessionKey),
+}
+
+/// Why a session gets a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// An event, or it had yielded.
+    Work,
+    /// Its deadline has passed.
+    Deadline,
+}
+
+impl Worker {
+    /// A worker that watches its listener, and the waker that makes it look at the stop flag.
+    pub(crate) fn new(setup: WorkerSetup, recorder: Recorder) -> io::Result<(Self, Waker)> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        let gate = Gate::open(poll.registry(), Arc::clone(&setup.listener), setup.mode)?;
+        let now = net::clock::now();
+        let turn = LoopTurn {
+            worker: setup.index,
+            turn: 0,
+            start_ns: now,
+            end_ns: now,
+            events: 0,
+            steps: 0,
+            accepts: 0,
+        };
+        let worker = Self {
+            setup,
+            poll,
+            gate,
+            sessions: Slab::new(),
+            yielded: Queue::new(),
+            timers: Timers::default(),
+            clock: CachedClock::new(),
+            recorder,
+            turn,
+            next_session: 0,
+            totals_told: now,
+        };
+        Ok((worker, waker))
+    }
+
+    /// Turns until told to stop.
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS);
+        let mut work = Queue::new();
+        while !self.setup.stop.load(Ordering::Relaxed) {
+            match self.poll.poll(&mut events, self.patience()) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => events.clear(),
+                other => other?,
+            }
+            self.begin_turn(&events);
+            self.take_in(&events, &mut work);
+            while let Some(item) = work.pop() {
+                match item {
+                    Work::Accept => self.accept(),
+                    Work::Step(key) => {
+                        // It has its step in this turn: not another one from the queue.
+                        self.yielded.remove(key);
+                        self.step(key, Cause::Work);
+                    }
+                }
+            }
+            self.expire();
+            self.end_turn();
+        }
+        self.shut_down();
+        Ok(())
+    }
+
+    /// How long the poll may wait: not at all while a session has yielded.
+    fn patience(&self) -> Option<Duration> {
+        if !self.yielded.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let due = self.timers.first().into_iter().chain(self.gate.closed_until()).min()?;
+        Some(due.since(net::clock::now()))
+    }
+
+    fn begin_turn(&mut self, events: &Events) {
+        self.clock.refresh();
+        self.gate.reopen(self.poll.registry(), self.clock.mono());
+        self.turn = LoopTurn {
+            turn: self.turn.turn + 1,
+            start_ns: self.clock.mono(),
+            end_ns: self.clock.mono(),
+            events: u32::try_from(events.iter().count()).unwrap_or(u32::MAX),
+            steps: 0,
+            accepts: 0,
+            worker: self.setup.index,
+        };
+    }
+
+    /// Remembers what the events say and lines up the work: events first, in their order, then the
+    /// sessions that had yielded before this poll.
+    fn take_in(&mut self, events: &Events, work: &mut Queue<Work>) {
+        for event in events {
+            match event.token() {
+                LISTENER => work.push(Work::Accept),
+                WAKER => {}
+                token => {
+                    let (key, peer) = SessionKey::of(token);
+                    if let Some(slot) = self.slot(key) {
+                        slot.session.on_event(
+                            peer,
+                            Event {
+                                readable: event.is_readable(),
+                                writable: event.is_writable(),
+                                hung_up: event.is_read_closed() || event.is_error(),
+                            },
+                        );
+                        work.push(Work::Step(key));
+                    }
+                }
+            }
+        }
+        for _ in 0..self.yielded.len() {
+            if let Some(key) = self.yielded.pop() {
+                work.push(Work::Step(key));
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        loop {
+            let now = self.clock.mono();
+            if self.sessions.len() >= self.setup.connections {
+                self.gate.close(self.poll.registry(), now);
+                self.recorder.accept_paused();
+                return;
+            }
+            match self.gate.accept(self.poll.registry(), now) {
+                Accept::Connection(stream, addr) => self.admit(stream, addr),
+                Accept::Nobody => return,
+                Accept::Paused => return self.recorder.accept_paused(),
+            }
+            if self.setup.accept == AcceptBatch::One {
+                return;
+            }
+        }
+    }
+
+    fn admit(&mut self, mut stream: TcpStream, addr: SocketAddr) {
+        let number = self.next_session;
+        self.next_session += 1;
+        self.turn.accepts += 1;
+        let at_ns = net::clock::now();
+        self.recorder.accepted(Accepted {
+            worker: self.setup.index,
+            session: number,
+            client_port: addr.port(),
+            at_ns,
+        });
+        let entry = self.sessions.vacant_entry();
+        let key = SessionKey {
+            slot: u32::try_from(entry.key()).unwrap_or(u32::MAX),
+            generation: u32::try_from(number % u64::from(GENERATIONS)).unwrap_or(0),
+        };
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        // Small writes go out at once, as nginx has it for unbuffered answers.
+        let watched = stream.set_nodelay(true).and_then(|()| {
+            self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
+        });
+        // A client that is gone already, or no memory to watch it: its connection closes here.
+        if watched.is_err() {
+            return;
+        }
+        let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
+        let session = Session::new(stream, addr, &env);
+        let look_at = session.deadline();
+        self.timers.set(Look { at: look_at, key });
+        entry.insert(Slot { session, generation: key.generation, number, look_at });
+    }
+
+    /// Gives a session a step and does what it asks for.
+    fn step(&mut self, key: SessionKey, cause: Cause) {
+        let mut env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
+        let slot = self.sessions.get_mut(key.slot as usize);
+        let Some(slot) = slot.filter(|slot| slot.generation == key.generation) else { return };
+        let start_ns = net::clock::now();
+        let step = match cause {
+            Cause::Work => slot.session.step(&mut env),
+            Cause::Deadline => slot.session.on_deadline(&mut env),
+        };
+        let hold = Hold {
+            worker: self.setup.index,
+            turn: self.turn.turn,
+            session: slot.number,
+            client_port: slot.session.client_addr().port(),
+            start_ns,
+            end_ns: net::clock::now(),
+            bytes: step.bytes,
+            reads: step.reads,
+            ended_by: step.ended_by,
+        };
+        slot.session.count_step(hold.length_us());
+        // Later deadlines wait for the look that is set; a nearer one needs a look of its own.
+        let deadline = slot.session.deadline();
+        if deadline < slot.look_at {
+            slot.look_at = deadline;
+            self.timers.set(Look { at: deadline, key });
+        }
+        self.turn.steps += 1;
+        self.recorder.step(hold);
+        match step.next {
+            Next::Wait => {}
+            Next::Again => self.yielded.push(key),
+            Next::Close(end) => self.close(key, end),
+        }
+    }
+
+    fn close(&mut self, key: SessionKey, end: SessionEnd) {
+        let Some(slot) = self.sessions.try_remove(key.slot as usize) else { return };
+        self.yielded.remove(key);
+        let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
+        let mut record = slot.session.record(end, &env);
+        record.worker = self.setup.index;
+        record.session = slot.number;
+        record.log.at_unix_ms = self.clock.unix_ms();
+        self.recorder.session(slot.session.client_addr().ip(), record);
+    }
+
+    /// Ends sessions whose peer was too slow.
+    fn expire(&mut self) {
+        let now = self.clock.mono();
+        while let Some(look) = self.timers.pop_due(now) {
+            let slot = self.slot(look.key).filter(|slot| slot.look_at == look.at);
+            let Some(due) = slot.map(|slot| slot.session.deadline()) else { continue };
+            if due <= now {
+                self.step(look.key, Cause::Deadline);
+            }
+            // What is left of it needs its next look.
+            if let Some(slot) = self.slot(look.key).filter(|slot| slot.look_at == look.at) {
+                slot.look_at = slot.session.deadline();
+                let next = Look { at: slot.look_at, key: look.key };
+                self.timers.set(next);
+            }
+        }
+    }
+
+    fn end_turn(&mut self) {
+        self.turn.end_ns = net::clock::now();
+        self.recorder.loop_turn(self.turn);
+        if self.turn.end_ns.since(self.totals_told) >= TOTALS_EVERY {
+            self.totals_told = self.turn.end_ns;
+            self.recorder.totals(self.turn.end_ns);
+        }
+    }
+
+    fn shut_down(&mut self) {
+        let keys: Vec<SessionKey> = self
+            .sessions
+            .iter()
+            .filter_map(|(slot, entry)| {
+                let slot = u32::try_from(slot).ok()?;
+                Some(SessionKey { slot, generation: entry.generation })
+            })
+            .collect();
+        for key in keys {
+            self.close(key, SessionEnd::Shutdown);
+        }
+        self.recorder.totals(net::clock::now());
+    }
+
+    fn slot(&mut self, key: SessionKey) -> Option<&mut Slot> {
+        self.sessions.get_mut(key.slot as usize).filter(|slot| slot.generation == key.generation)
+    }
+}
+
+#[cfg(test)]
+mod tests;

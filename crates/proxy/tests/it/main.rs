@@ -1,0 +1,6 @@
+//! The real proxy binary on free ports, with raw sockets on both sides.
+
+mod faults;
+mod process;
+mod relay;
+mod support;

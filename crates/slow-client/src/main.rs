@@ -1,0 +1,34 @@
+//! The slow client on its own: `cargo run -p slow-client -- 127.0.0.1:8000`.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use slow_client::SlowError;
+
+/// Parallel multi-GB downloads, begun again whenever one ends, until stopped.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "\
+Examples:
+  slow-client 127.0.0.1:8000 --duration 10s
+  slow-client 127.0.0.1:8000 --slow 8 --slow-size 4GiB --sink copy
+  slow-client 127.0.0.1:8000 --slow 1000 --slow-size 64MiB --read-rate 1MiB/s"
+)]
+struct Cli {
+    #[command(flatten)]
+    options: slow_client::SlowOptions,
+}
+
+#[expect(clippy::print_stderr, reason = "a program's own message")]
+fn main() -> ExitCode {
+    match slow_client::run(&Cli::parse().options) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever hung up on us knows.
+        Err(SlowError::ReaderGone) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("slow-client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
