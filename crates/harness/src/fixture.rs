@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use records::{
-    Accepted, Arm, Arrivals, Bytes, Dialed, Download, DownloadEnd, DownloadInterval, Effective,
-    Fault, Fetch, Hold, Host, LogTimes, LoopTurn, Manifest, Micros, MonoNs, Outcome, Phase,
-    PhaseSpan, Pin, Placement, ReadPolicy, Role, RoleProcess, SCHEMA_VERSION, Session, SessionEnd,
-    Side, Sink, SocketSetting, StepEnd, WorkerSample, WorkerTotals,
+    Accepted, Arm, Arrivals, Bytes, CaveatCode, Dialed, Download, DownloadEnd, DownloadInterval,
+    Effective, Fault, Fetch, Hold, Host, LogTimes, LoopTurn, Manifest, Micros, MonoNs, Outcome,
+    Phase, PhaseSpan, Pin, Placement, ReadPolicy, Role, RoleProcess, SCHEMA_VERSION, Session,
+    SessionEnd, Side, Sink, SocketSetting, StepEnd, WorkerSample, WorkerTotals,
 };
 
 use crate::run_dir::RunRecords;
+use crate::summarise::summarise;
 
 /// Where the clock of every fixture starts.
 const START: MonoNs = MonoNs(1_000_000_000_000);
@@ -44,6 +45,17 @@ impl Run {
         run.fetches(Phase::Idle, 40, Outcome::Ok, 5_000);
         for worker in 0..2 {
             run.worker(worker);
+        }
+        run
+    }
+
+    /// A good run with these fetches under load, and a download on each worker.
+    pub(crate) fn loaded(measured: &[(u64, Outcome, u64)]) -> Self {
+        let mut run = Self::good();
+        run.download(0, 0, 1_000_000);
+        run.download(1, 1, 1_000_000);
+        for &(count, outcome, total_us) in measured {
+            run.fetches(Phase::Measure, count, outcome, total_us);
         }
         run
     }
@@ -161,7 +173,15 @@ impl Run {
         self.records.dialed.push(Dialed { slot, client_port, at_ns: at_ms(4_010) });
         let accepted_ns = at_ms(4_000) + Duration::from_micros(9_900);
         let length = Micros(9_000_000);
-        self.session(worker, client_port, accepted_ns, length, 200, SessionEnd::ClientClosed, 9_000);
+        self.session(
+            worker,
+            client_port,
+            accepted_ns,
+            length,
+            200,
+            SessionEnd::ClientClosed,
+            9_000,
+        );
         self.records.downloads.push(Download {
             slot,
             ordinal: 0,
@@ -258,6 +278,15 @@ impl Run {
         self.records.fetches.retain(|fetch| fetch.start_ns < end);
         self.records.intervals.retain(|interval| interval.end_ns <= end);
         self.records.samples.retain(|sample| sample.at_ns <= end);
+    }
+
+    /// What its summary says of `code`; no caveat is said twice.
+    pub(crate) fn caveat(&self, code: CaveatCode) -> Option<String> {
+        let caveats = summarise(&self.records).caveats;
+        let mut found = caveats.into_iter().filter(|caveat| caveat.code == code);
+        let first = found.next().map(|caveat| caveat.message);
+        assert_eq!(found.next(), None, "said twice");
+        first
     }
 
     /// A socket option of the proxy, as asked for and as read back.

@@ -1,5 +1,10 @@
 //! Runs trials of an event-loop proxy under load and says what they prove.
 //!
+//! - [`cli`]: the command line of `turnstile`
+//! - [`trial`]: one run, from the start of its processes to their end
+//! - [`roles`]: the only module that names the programs of a trial
+//! - [`progress`]: what a trial shows of itself while it runs
+//! - [`doctor`]: what this machine can and cannot show
 //! - [`run_dir`]: the files of a run, and how they are read back
 //! - [`summarise`]: from records to the figures of `summary.json`
 //! - [`judge`]: the verdict, its reasons and its caveats
@@ -7,10 +12,15 @@
 //!
 //! Not for: load, relaying or measuring; those are the roles, each in a process of its own.
 
+pub mod cli;
+pub mod doctor;
 pub mod judge;
+pub mod progress;
 pub mod render;
+pub mod roles;
 pub mod run_dir;
 pub mod summarise;
+pub mod trial;
 
 #[cfg(test)]
 mod fixture;

@@ -74,7 +74,9 @@ impl Progress {
     pub fn phase(&mut self, phase: Phase, length: Option<Duration>) {
         self.phase = phase;
         self.until = length.map(|length| Instant::now() + length);
-        (self.good, self.failed) = (0, 0);
+        if matches!(phase, Phase::Idle | Phase::Measure) {
+            (self.good, self.failed) = (0, 0);
+        }
         if self.show == Show::Phases {
             let length = length.map(|length| format!(", {}", humantime::format_duration(length)));
             // Nobody may be listening any more: that is no reason to stop a trial.

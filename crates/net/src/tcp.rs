@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use records::{Bytes, ListenerMode, SocketSetting};
+use records::{Bytes, Congestion, ListenerMode, SocketSetting};
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// Buffer sizes of a socket as asked for; absent: the kernel tunes them (tcp(7)).
@@ -49,6 +49,34 @@ impl Buffers {
             },
         ])
     }
+}
+
+/// Chooses the congestion control of `socket`; a listener hands it on to what it accepts.
+///
+/// # Errors
+/// This kernel has no such algorithm, or keeps it for root; the message names those that are free.
+pub fn set_congestion(socket: &Socket, congestion: &Congestion) -> io::Result<()> {
+    let Some(name) = congestion.name() else { return Ok(()) };
+    socket.set_tcp_congestion(name.as_bytes()).map_err(|source| {
+        let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+        let allowed = allowed.as_deref().map_or("system", str::trim_end);
+        io::Error::new(
+            source.kind(),
+            format!(
+                "cannot use congestion control {name} ({source}): this kernel allows {allowed}"
+            ),
+        )
+    })
+}
+
+/// The congestion control of `socket`, by name.
+///
+/// # Errors
+/// As `getsockopt(2)`.
+pub fn congestion(socket: &Socket) -> io::Result<String> {
+    let name = socket.tcp_congestion()?;
+    let text = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(text).into_owned())
 }
 
 /// A listening socket to be.
@@ -124,8 +152,10 @@ impl Dial {
     /// As `socket(2)`, `setsockopt(2)`, `bind(2)` and `connect(2)`, but for EINPROGRESS.
     pub fn start(&self) -> io::Result<Socket> {
         let socket = self.make()?;
+        // On every dial, not only on one from a given port: the kernel lets a port be bound again
+        // while its last connection fades only if that connection's socket had this option too.
+        socket.set_reuse_address(true)?;
         if let Some(from) = self.from {
-            socket.set_reuse_address(true)?;
             socket.bind(&from.into())?;
         }
         match socket.connect(&self.addr.into()) {

@@ -2,10 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use records::{Bytes, ListenerMode};
+use records::{Bytes, Congestion, ListenerMode};
 
 use crate::cpu::{self, CpuList};
-use crate::tcp::{Buffers, Dial, Listen};
+use crate::tcp::{self, Buffers, Dial, Listen};
 use crate::{clock, limit};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -30,6 +30,21 @@ fn a_receive_buffer_is_read_back_doubled() {
     assert_eq!(settings[0].name, "upstream SO_RCVBUF");
     assert_eq!(settings[0].effective, Bytes::kib(80), "socket(7): the kernel doubles it");
     assert_eq!(settings[1].requested, None);
+}
+
+#[test]
+fn congestion_control_is_inherited_and_a_wrong_one_is_named() {
+    let listener = listen(LOOPBACK, ListenerMode::Shared).open().expect("a free port");
+    tcp::set_congestion(&listener, &Congestion::default()).expect("reno is everyone's");
+    let addr = listener.local_addr().expect("bound");
+    listener.set_nonblocking(false).expect("a blocking accept");
+    let client = std::net::TcpStream::connect(addr.as_socket().expect("an IP address"));
+    let (accepted, _) = listener.accept().expect("a connection");
+    assert_eq!(tcp::congestion(&accepted).expect("readable"), "reno");
+    drop(client);
+    let unknown = "nosuch".parse().expect("a name");
+    let error = tcp::set_congestion(&accepted, &unknown).expect_err("no such").to_string();
+    assert!(error.contains("nosuch") && error.contains("allows"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use net::role::RoleOptions;
-use records::Bytes;
+use records::{Bytes, Congestion};
 
 /// Everything the origin role needs.
 #[derive(Clone, Debug, clap::Args)]
@@ -15,6 +15,10 @@ pub struct OriginOptions {
     /// SO_SNDBUF of accepted connections, as 4MiB [default: the most this kernel gives]
     #[arg(long, value_name = "SIZE", value_parser = send_buffer)]
     pub sndbuf: Option<Bytes>,
+
+    /// Congestion control towards clients: reno, cubic or system (the kernel's default)
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub congestion: Congestion,
 
     /// Length of the listener's queue of connections to be accepted
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=65535))]
@@ -32,6 +36,7 @@ impl OriginOptions {
         let mut set = |name: &str, value: String| args.extend([format!("--{name}"), value]);
         set("listen", self.listen.to_string());
         set("backlog", self.backlog.to_string());
+        set("congestion", self.congestion.to_string());
         if let Some(size) = self.sndbuf {
             set("sndbuf", size.exact());
         }
@@ -45,6 +50,7 @@ impl Default for OriginOptions {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             sndbuf: None,
+            congestion: Congestion::default(),
             backlog: 4096,
             role: RoleOptions::default(),
         }

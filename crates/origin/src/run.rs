@@ -8,7 +8,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use net::tcp::{Buffers, Listen};
+use net::tcp::{self, Buffers, Listen};
 use net::{cpu, role};
 use records::{Effective, ListenerMode, Ready, Record, Role, SCHEMA_VERSION};
 use rustix::io::Errno;
@@ -48,8 +48,7 @@ pub enum OriginError {
 /// See [`OriginError`]. Trouble with single connections is none: they end.
 pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
     let max_open_files = options.role.enter().map_err(OriginError::Process)?;
-    let buffers =
-        Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(send_buffer::largest) };
+    let buffers = Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(send_buffer::largest) };
     let listen = Listen {
         addr: options.listen,
         mode: ListenerMode::Shared,
@@ -57,7 +56,9 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
         buffers,
     };
     let socket = listen.open().map_err(OriginError::Listen)?;
+    tcp::set_congestion(&socket, &options.congestion).map_err(OriginError::Listen)?;
     let sockets = buffers.read_back(&socket, "accepted").map_err(OriginError::Listen)?;
+    let congestion = tcp::congestion(&socket).ok();
     let listener = StdTcpListener::from(socket);
     let ready = Ready {
         schema_version: SCHEMA_VERSION,
@@ -69,6 +70,7 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
             cpus: cpu::allowed().map_err(OriginError::Process)?,
             max_open_files,
             sockets,
+            congestion,
         },
     };
     let runtime = runtime().map_err(OriginError::Process)?;

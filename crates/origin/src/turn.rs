@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes after which a connection gives way: those of one full `writev(2)`, 0.2 to 0.5 ms of work.
+/// Bytes after which a connection gives way: 0.2 to 0.5 ms of work.
 pub(crate) const TURN: usize = 2 * 1024 * 1024;
 
 /// A stream whose writer gives way after [`TURN`] bytes.
@@ -91,3 +91,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Turns<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use net::cpu::CpuList;
 use net::role::RoleOptions;
 use net::tcp::Buffers;
-use records::{Bytes, ListenerMode, Micros, ReadPolicy};
+use records::{Bytes, Congestion, ListenerMode, Micros, ReadPolicy};
 
 /// The toggles: what makes one proxy differ from another.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
@@ -35,6 +35,10 @@ pub struct ProxyToggles {
     /// SO_SNDBUF of accepted connections [default: tuned by the kernel]
     #[arg(long, value_name = "SIZE")]
     pub listen_sndbuf: Option<Bytes>,
+
+    /// Congestion control towards clients: reno, cubic or system (the kernel's default)
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub congestion: Congestion,
 
     /// Length of a listener's queue of connections to be accepted
     #[arg(long, value_name = "N", default_value_t = 511, value_parser = clap::value_parser!(u32).range(1..=65535))]
@@ -96,6 +100,7 @@ impl ProxyToggles {
         let mut args = Vec::new();
         let mut set = |name: &str, value: String| args.extend([format!("--{name}"), value]);
         set("workers", self.workers.to_string());
+        set("congestion", self.congestion.to_string());
         set("backlog", self.backlog.to_string());
         set("buffer", self.buffer.exact());
         set("read-policy", self.read_policy.to_string());
@@ -133,6 +138,7 @@ impl Default for ProxyToggles {
             sndbuf: None,
             listen_rcvbuf: None,
             listen_sndbuf: None,
+            congestion: Congestion::default(),
             backlog: 511,
             buffer: Bytes::kib(4),
             read_policy: ReadPolicy::Drain,

@@ -123,6 +123,7 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
             cpus: crew.cpus.clone(),
             max_open_files,
             sockets: read_back(options, &listeners),
+            congestion: congestion(&listeners),
         },
     }))
     .map_err(ProxyError::Records)?;
@@ -236,14 +237,16 @@ fn pin(cpu: Option<usize>) -> io::Result<Vec<usize>> {
 /// One listener for all workers, or one for each.
 fn open_listeners(options: &ProxyOptions) -> io::Result<Vec<Arc<TcpListener>>> {
     let mode = options.toggles.listener_mode();
-    let open = |addr: SocketAddr| {
+    let open = |addr: SocketAddr| -> io::Result<_> {
         let listen = Listen {
             addr,
             mode,
             backlog: options.toggles.backlog,
             buffers: options.toggles.client_buffers(),
         };
-        listen.open().map(|socket| Arc::new(TcpListener::from_std(StdTcpListener::from(socket))))
+        let socket = listen.open()?;
+        net::tcp::set_congestion(&socket, &options.toggles.congestion)?;
+        Ok(Arc::new(TcpListener::from_std(StdTcpListener::from(socket))))
     };
     // With SO_REUSEPORT a foreign process of ours could hold the port already and take a share of
     // the connections: look for it without the option first.
@@ -308,6 +311,12 @@ fn limits(options: &ProxyOptions) -> Limits {
         send_timeout: toggles.send_timeout.as_duration(),
         linger_timeout: Duration::from_secs(5),
     }
+}
+
+/// The congestion control that accepted connections inherit.
+fn congestion(listeners: &[Arc<TcpListener>]) -> Option<String> {
+    let socket = socket2::SockRef::from(&**listeners.first()?);
+    net::tcp::congestion(&socket).ok()
 }
 
 /// The buffers as the kernel keeps them, on our listener and on an upstream socket that is made for

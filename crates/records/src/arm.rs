@@ -92,6 +92,49 @@ impl FromStr for Sink {
     }
 }
 
+/// Congestion control of a sender: TCP_CONGESTION, tcp(7). Written `reno`, `cubic`, `system`.
+///
+/// Default: reno, the one that every kernel has and lets everyone choose. On loopback a sender that
+/// paces itself (bbr) throttles the load, and a throttle hides starvation: it empties the buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Congestion(String);
+
+impl Congestion {
+    /// The word that leaves the choice to `net.ipv4.tcp_congestion_control`.
+    const SYSTEM: &'static str = "system";
+
+    /// The name to be set; `None`: the kernel's default stays.
+    pub fn name(&self) -> Option<&str> {
+        (self.0 != Self::SYSTEM).then_some(self.0.as_str())
+    }
+}
+
+impl Default for Congestion {
+    fn default() -> Self {
+        Self("reno".to_owned())
+    }
+}
+
+impl fmt::Display for Congestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for Congestion {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // TCP_CA_NAME_MAX is 16 with its NUL, include/net/tcp.h.
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        if (1..16).contains(&text.len()) && text.chars().all(is_name) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(ParseUnitError::new(text, "a congestion control", "reno, cubic or system"))
+        }
+    }
+}
+
 /// When fetches start. Written `10/s`, `0.5/s` or `closed`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {

@@ -28,7 +28,7 @@ mod units;
 mod verdict;
 mod worker;
 
-pub use arm::{Arm, Arrivals, ListenerMode, Pin, Placement, Sink};
+pub use arm::{Arm, Arrivals, Congestion, ListenerMode, Pin, Placement, Sink};
 pub use download::{Dialed, Download, DownloadEnd, DownloadInterval};
 pub use fetch::{Fetch, Phase};
 pub use line::{LineError, Record, SCHEMA_VERSION};

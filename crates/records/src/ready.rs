@@ -70,6 +70,9 @@ pub struct Effective {
     /// Socket options, requested beside effective.
     #[serde(default)]
     pub sockets: Vec<SocketSetting>,
+    /// Congestion control of its senders (TCP_CONGESTION); absent where it sends nothing much.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub congestion: Option<String>,
 }
 
 /// One socket option as it was asked for and as the kernel keeps it.

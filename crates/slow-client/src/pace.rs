@@ -4,10 +4,15 @@ use std::time::Duration;
 
 use records::{BytesPerSec, MonoNs};
 
-/// A paced reader wakes at most this often: 100 times a second, whatever the rate.
+/// A paced reader reads at most this often: 100 times a second, whatever the rate.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Fills at a rate, holds what two ticks bring, and at least one byte.
+/// What the bucket holds: a reader that was kept from its CPU for up to this long catches up.
+const DEPTH: Duration = Duration::from_millis(50);
+
+const NANOS: u128 = 1_000_000_000;
+
+/// Fills at a rate, and gives what one tick brings or more, never less than a byte.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
     rate: u64,
@@ -22,11 +27,14 @@ impl Bucket {
         Self { rate: rate.max(1), credit: 0, filled_ns: now }
     }
 
-    /// How many bytes may be read now.
+    /// How many bytes may be read now; 0 until a tick's worth is there.
     pub(crate) fn allowed(&mut self, now: MonoNs) -> u64 {
         let elapsed = now.since(self.filled_ns).as_nanos();
         self.filled_ns = self.filled_ns.max(now);
-        self.credit = (self.credit + elapsed * u128::from(self.rate)).min(self.worth(2 * TICK));
+        self.credit = (self.credit + elapsed * u128::from(self.rate)).min(self.worth(DEPTH));
+        if self.credit < self.worth(TICK) {
+            return 0;
+        }
         u64::try_from(self.credit / NANOS).unwrap_or(u64::MAX)
     }
 
@@ -35,23 +43,21 @@ impl Bucket {
         self.credit = self.credit.saturating_sub(u128::from(bytes) * NANOS);
     }
 
-    /// When one tick's bytes will be in it. All buckets meet on the same ticks, so that one wake-up
-    /// serves many downloads.
+    /// When a tick's worth will be there, if nothing is read until then. Later than `now`, and on
+    /// a whole tick of the clock: all buckets meet there, and one wake-up serves many downloads.
     pub(crate) fn due(&self, now: MonoNs) -> MonoNs {
         let missing = self.worth(TICK).saturating_sub(self.credit);
-        let wait = missing.div_ceil(u128::from(self.rate));
-        let ready = now + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX));
+        let wait = u64::try_from(missing.div_ceil(u128::from(self.rate))).unwrap_or(u64::MAX);
+        let ready = now + Duration::from_nanos(wait.max(1));
         let tick = u64::try_from(TICK.as_nanos()).unwrap_or(u64::MAX);
-        MonoNs(ready.0.max(now.0.saturating_add(1)).div_ceil(tick).saturating_mul(tick))
+        MonoNs(ready.0.div_ceil(tick).saturating_mul(tick))
     }
 
-    /// Credit that `time` brings, at least that of one byte.
+    /// The credit that `time` brings, at least that of one byte.
     fn worth(&self, time: Duration) -> u128 {
         (u128::from(self.rate) * time.as_nanos()).max(NANOS)
     }
 }
-
-const NANOS: u128 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests;

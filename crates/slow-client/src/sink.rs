@@ -1,24 +1,24 @@
 //! Where the bytes go: discarded in the kernel, or copied and then discarded.
 
-use std::io::{self, ErrorKind};
-use std::mem::MaybeUninit;
+use std::ffi::c_int;
+use std::io::{self, ErrorKind, Read};
 
 use records::Sink;
 use rustix::net::RecvFlags;
 use socket2::Socket;
 
-/// What one read discards at most. The kernel holds the socket's lock meanwhile, and the sender's
-/// segments wait behind it; so this also bounds how long one download keeps the others waiting.
-const DISCARD: usize = 8 << 20;
+/// What one call takes at most. The kernel holds the socket's lock meanwhile: what the sender adds
+/// must wait for it, unacknowledged. With calls of 8 MiB a fast sender ran out of send buffer.
+const CHUNK: usize = 256 << 10;
 
-/// What one copying read takes at most: as much as fits a level 2 cache, beside the bytes it reads.
-const COPY: usize = 256 << 10;
+/// tcp(7): the bytes "are discarded, rather than passed back in a caller-supplied buffer".
+const MSG_TRUNC: c_int = RecvFlags::TRUNC.bits().cast_signed();
 
 /// One buffer for every download of the process.
 pub(crate) struct Drain {
     sink: Sink,
-    /// Length for the kernel to count against; with MSG_TRUNC it writes nothing into it, so its
-    /// pages are never there.
+    /// A length for the kernel to count against. With MSG_TRUNC nothing is written into it, so its
+    /// pages never come into being.
     unwritten: Vec<u8>,
     buffer: Box<[u8]>,
 }
@@ -28,8 +28,10 @@ pub(crate) struct Drain {
 pub(crate) enum Taken {
     /// Nothing is there now.
     Nothing,
-    /// This many bytes; there may be more.
-    Bytes(usize),
+    /// This many bytes, and that was all for the moment.
+    Short(usize),
+    /// As many bytes as were asked for; there may be more.
+    Full(usize),
     /// The peer closed its side.
     Closed,
     /// The connection is broken.
@@ -38,44 +40,50 @@ pub(crate) enum Taken {
 
 impl Drain {
     pub(crate) fn new(sink: Sink) -> Self {
-        Self {
-            sink,
-            unwritten: Vec::with_capacity(DISCARD),
-            buffer: vec![0; COPY].into_boxed_slice(),
-        }
+        let buffer = vec![0; CHUNK].into_boxed_slice();
+        Self { sink, unwritten: Vec::with_capacity(CHUNK), buffer }
     }
 
-    /// Takes up to `limit` bytes that nobody wants to see.
+    /// Takes up to `limit` bytes, which is not 0, that nobody wants to see.
     pub(crate) fn discard(&mut self, socket: &Socket, limit: u64) -> Taken {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         match self.sink {
             Sink::Trunc => {
-                let room = self.unwritten.spare_capacity_mut();
-                let room = &mut room[..limit.min(DISCARD)];
-                Taken::from_recv(socket.recv_with_flags(room, trunc()))
+                let room = room(limit);
+                let unwritten = &mut self.unwritten.spare_capacity_mut()[..room];
+                Taken::from_recv(socket.recv_with_flags(unwritten, MSG_TRUNC), room)
             }
             Sink::Copy => self.read(socket, limit).0,
         }
     }
 
-    /// Takes up to `limit` bytes and shows them.
-    pub(crate) fn read(&mut self, socket: &Socket, limit: usize) -> (Taken, &[u8]) {
-        let room = self.buffer.len().min(limit);
-        let taken = Taken::from_recv(io::Read::read(&mut &*socket, &mut self.buffer[..room]));
-        let len = if let Taken::Bytes(len) = taken { len } else { 0 };
-        (taken, &self.buffer[..len])
+    /// Takes up to `limit` bytes, which is not 0, and shows them.
+    pub(crate) fn read(&mut self, mut socket: &Socket, limit: u64) -> (Taken, &[u8]) {
+        let room = room(limit);
+        let taken = Taken::from_recv(socket.read(&mut self.buffer[..room]), room);
+        (taken, &self.buffer[..taken.len()])
     }
 }
 
 impl Taken {
-    fn from_recv(result: io::Result<usize>) -> Self {
+    /// Bytes it brought.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Short(len) | Self::Full(len) => len,
+            Self::Nothing | Self::Closed | Self::Broken => 0,
+        }
+    }
+
+    fn from_recv(result: io::Result<usize>, room: usize) -> Self {
         match result {
             Ok(0) => Self::Closed,
-            Ok(len) => Self::Bytes(len),
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                Self::Nothing
-            }
+            Ok(len) if len < room => Self::Short(len),
+            Ok(_) => Self::Full(room),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Self::Nothing,
             Err(_) => Self::Broken,
         }
     }
+}
+
+fn room(limit: u64) -> usize {
+    usize::try_from(limit).map_or(CHUNK, |limit| limit.min(CHUNK))
 }

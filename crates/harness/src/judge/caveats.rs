@@ -4,7 +4,7 @@ use records::{Bytes, Caveat, CaveatCode, Micros, RoleProcess, SchedulerFigures, 
 
 use super::evidence::{Evidence, Measured};
 use super::thresholds::Thresholds;
-use super::wording::{count, list, percent};
+use super::wording::{count, list, measured_when, percent};
 
 /// The caveats of a run, the weightiest first.
 pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> {
@@ -31,7 +31,12 @@ pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> 
 fn interrupted(evidence: &Evidence<'_>) -> Option<String> {
     let signal = evidence.manifest.interrupted.as_ref()?;
     let (measured, wanted) = (evidence.summary.measured_us, evidence.manifest.measure_us);
-    Some(format!("{signal} cut the run short: {measured} of {wanted} were measured"))
+    Some(match evidence.measured {
+        Measured::Began => {
+            format!("{signal} cut the run short: {measured} of {wanted} were measured")
+        }
+        Measured::Never => format!("{signal} cut the run short before anything was measured"),
+    })
 }
 
 /// With a listener each, the kernel's hash sends a fetch to a held worker whether or not another
@@ -107,7 +112,8 @@ fn records_lost(evidence: &Evidence<'_>) -> Option<String> {
 
 fn accept_paused(evidence: &Evidence<'_>) -> Option<String> {
     let workers: Vec<u32> = evidence.accept_pauses.iter().map(|(worker, _)| *worker).collect();
-    let times = evidence.accept_pauses.iter().fold(0_u64, |sum, (_, times)| sum.saturating_add(*times));
+    let times =
+        evidence.accept_pauses.iter().fold(0_u64, |sum, (_, times)| sum.saturating_add(*times));
     let word = if workers.len() == 1 { "worker" } else { "workers" };
     (!workers.is_empty()).then(|| {
         format!(
@@ -201,9 +207,13 @@ fn few_fetches(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Strin
     let attempts = evidence.summary.measure.attempts;
     (attempts > 0 && attempts < thresholds.coarse_fetches).then(|| {
         format!(
-            "{} under load: p99 is their maximum (from {} on it is not)",
+            "{} {}: p99 is their maximum (from {} on it is not)",
             count(attempts, "fetch", "fetches"),
+            measured_when(&evidence.manifest.arm),
             thresholds.coarse_fetches
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use records::{FetchSummary, Micros, OutcomeCounts};
 
 use super::evidence::{Evidence, Measured};
 use super::thresholds::Thresholds;
-use super::wording::{count, list, percent};
+use super::wording::{count, list, measured_when, percent};
 
 /// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
 pub(crate) fn failed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
@@ -26,25 +26,26 @@ fn faults(evidence: &Evidence<'_>) -> Vec<String> {
 /// An interruption is the reason itself when it left too few fetches, and no matter otherwise.
 fn too_few(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
     let needed = thresholds.min_fetches;
+    let when = measured_when(&evidence.manifest.arm);
     let (idle, measure) = (evidence.summary.idle.attempts, evidence.summary.measure.attempts);
     if let Some(signal) = &evidence.manifest.interrupted
         && measure < needed
     {
         let made = count(measure, "fetch", "fetches");
-        return vec![format!("{signal} cut the run short: {made} under load, {needed} are needed")];
+        return vec![format!("{signal} cut the run short: {made} {when}, {needed} are needed")];
     }
     let mut reasons = Vec::new();
     if measure < needed {
         let made = count(measure, "fetch", "fetches");
         reasons.push(format!(
-            "only {made} under load, {needed} are needed: raise --arrivals or --duration"
+            "only {made} {when}, {needed} are needed: raise --arrivals or --duration"
         ));
     }
     if idle < needed {
         let made = count(idle, "fetch", "fetches");
         reasons.push(format!(
             "only {made} before the load, {needed} are needed as a baseline: raise --arrivals or \
-             lengthen the idle phase"
+             --idle"
         ));
     }
     reasons
@@ -62,6 +63,7 @@ fn never_moved(evidence: &Evidence<'_>) -> Option<String> {
 
 fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
     let cap = evidence.manifest.arm.cap_us;
+    let when = measured_when(&evidence.manifest.arm);
     let late = |phase: &'static str, fetches: &FetchSummary| {
         let lag = Micros(fetches.lag_us.p90);
         (lag.as_secs() > cap.as_secs() * thresholds.lag_of_cap).then(|| {
@@ -72,7 +74,7 @@ fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Strin
             )
         })
     };
-    late("under load", &evidence.summary.measure).or_else(|| late("while idle", &evidence.summary.idle))
+    late(when, &evidence.summary.measure).or_else(|| late("while idle", &evidence.summary.idle))
 }
 
 fn bad_baseline(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {

@@ -1,1 +1,286 @@
-//! .
+//! Every rule at its edge, every caveat, and the wording of figures.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use records::{
+    Bytes, CaveatCode, Fetch, Micros, Outcome, Phase, Pin, Side, Summary, Verdict, WorkerTotals,
+};
+
+use super::Thresholds;
+use super::wording::{count, list, percent};
+use crate::fixture::{Run, at_ms};
+use crate::summarise::summarise;
+
+fn verdict(run: &Run) -> Verdict {
+    summarise(&run.records).verdict
+}
+
+/// The only reason of an inconclusive run.
+fn only_reason(run: &Run) -> String {
+    let summary = summarise(&run.records);
+    assert_eq!(summary.verdict, Verdict::Inconclusive, "{:?}", summary.verdict_reasons);
+    match summary.verdict_reasons.as_slice() {
+        [reason] => reason.clone(),
+        reasons => panic!("not one reason: {reasons:?}"),
+    }
+}
+
+#[test]
+fn the_failed_share_starves_from_five_percent() {
+    let edge = Run::loaded(&[(95, Outcome::Ok, 6_000), (5, Outcome::TimeoutNoByte, 1_001_000)]);
+    let summary = summarise(&edge.records);
+    assert_eq!(summary.verdict, Verdict::Starved);
+    let reason = "5 of 100 fetches under load failed (5 %; starved from 5 %)";
+    assert_eq!(summary.verdict_reasons, [reason]);
+    let below = Run::loaded(&[(96, Outcome::Ok, 6_000), (4, Outcome::Refused, 90)]);
+    assert_eq!(verdict(&below), Verdict::Healthy);
+}
+
+#[test]
+fn the_median_starves_from_ten_times_idle_and_a_tenth_of_a_second() {
+    let mut slow = Run::loaded(&[(80, Outcome::Ok, 100_000)]);
+    assert_eq!(verdict(&slow), Verdict::Starved, "20 x idle, at the floor");
+    assert_eq!(
+        verdict(&Run::loaded(&[(80, Outcome::Ok, 99_000)])),
+        Verdict::Degraded,
+        "below the floor"
+    );
+    // Idle fetches of 20 ms: ten times that is above the floor.
+    for fetch in slow.records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Idle) {
+        fetch.total_us = Micros(20_000);
+    }
+    assert_eq!(verdict(&slow), Verdict::Degraded);
+    for fetch in slow.records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Measure) {
+        fetch.total_us = Micros(201_000);
+    }
+    let summary = summarise(&slow.records);
+    assert_eq!(summary.verdict, Verdict::Starved);
+    let reason = "p50 under load is 201 ms, idle 20.0 ms, 10 x (starved from 10 x and 100 ms)";
+    assert_eq!(summary.verdict_reasons, [reason]);
+}
+
+#[test]
+fn the_tail_degrades_from_five_times_idle_and_a_twentieth_of_a_second() {
+    let tail = |us| Run::loaded(&[(90, Outcome::Ok, 6_000), (2, Outcome::Ok, us)]);
+    assert_eq!(verdict(&tail(50_000)), Verdict::Degraded);
+    assert_eq!(verdict(&tail(49_900)), Verdict::Healthy);
+    // Idle fetches of 12 ms: five times that is above the floor.
+    let mut run = tail(59_000);
+    for fetch in run.records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Idle) {
+        fetch.total_us = Micros(12_000);
+    }
+    assert_eq!(verdict(&run), Verdict::Healthy);
+    run.records.fetches.iter_mut().rev().take(2).for_each(|f| f.total_us = Micros(61_000));
+    assert_eq!(verdict(&run), Verdict::Degraded);
+}
+
+#[test]
+fn no_load_is_judged_by_the_same_rules() {
+    let mut run = Run::good();
+    run.fetches(Phase::Measure, 80, Outcome::Ok, 5_300);
+    assert_eq!(verdict(&run), Verdict::Healthy);
+}
+
+#[test]
+fn twenty_fetches_are_needed_in_both_phases() {
+    assert_eq!(verdict(&Run::loaded(&[(20, Outcome::Ok, 6_000)])), Verdict::Healthy);
+    let reason = only_reason(&Run::loaded(&[(19, Outcome::Ok, 6_000)]));
+    assert!(reason.starts_with("only 19 fetches under load, 20 are needed"), "{reason}");
+    let mut few_idle = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+    few_idle.records.fetches.drain(..21);
+    for (number, fetch) in (0..).zip(&mut few_idle.records.fetches) {
+        fetch.fetch = number;
+    }
+    let reason = only_reason(&few_idle);
+    assert!(reason.starts_with("only 19 fetches before the load"), "{reason}");
+}
+
+#[test]
+fn a_fault_proves_nothing_whatever_the_figures_say() {
+    let mut run = Run::starved();
+    run.fault(Side::Origin, "the origin ended with signal 9");
+    assert_eq!(only_reason(&run), "the origin ended with signal 9 (in the measure phase)");
+}
+
+#[test]
+fn an_interruption_matters_only_when_it_left_too_few_fetches() {
+    let mut late = Run::starved();
+    late.interrupt(9_000);
+    assert_eq!(verdict(&late), Verdict::Starved);
+    let mut early = Run::starved();
+    early.interrupt(5_600);
+    let reason = only_reason(&early);
+    assert!(reason.starts_with("SIGINT cut the run short: 6 fetches under load"), "{reason}");
+}
+
+#[test]
+fn a_download_that_never_moved_proves_nothing() {
+    let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+    run.arm().slow = 3;
+    let reason = only_reason(&run);
+    assert_eq!(reason, "1 of 3 downloads never received a byte (slot 2)");
+}
+
+/// One worker served the other downloads while fetches ran: that is what is being measured.
+#[test]
+fn a_download_that_moved_only_before_the_measure_phase_has_moved() {
+    let mut run = Run::loaded(&[(80, Outcome::TimeoutNoByte, 1_001_000)]);
+    run.download(2, 0, 1_000_000);
+    for interval in run.records.intervals.iter_mut().filter(|i| i.start_ns >= at_ms(5_000)) {
+        interval.bytes[2] = Bytes(0);
+    }
+    assert_eq!(verdict(&run), Verdict::Starved);
+}
+
+#[test]
+fn a_late_client_proves_nothing_from_a_tenth_of_the_cap_on() {
+    let late = |lag_ms: u64, of_80: usize| {
+        let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+        let measured = run.records.fetches.iter_mut().filter(|f| f.phase == Phase::Measure);
+        for fetch in measured.take(of_80) {
+            fetch.intended_ns = fetch.start_ns - Duration::from_millis(lag_ms);
+        }
+        run
+    };
+    let reason = only_reason(&late(101, 9));
+    assert!(reason.starts_with("the fast client itself was late under load"), "{reason}");
+    assert!(reason.contains("101 ms (above 10 % of the 1.000 s cap"), "{reason}");
+    assert_eq!(verdict(&late(100, 80)), Verdict::Healthy, "at the limit");
+    assert_eq!(late(100, 80).caveat(CaveatCode::ClientLate), None);
+    assert_eq!(verdict(&late(101, 8)), Verdict::Healthy, "p90 is not late");
+    let message = late(101, 8).caveat(CaveatCode::ClientLate).expect("late now and then");
+    assert!(message.contains("up to 101 ms late"), "{message}");
+}
+
+#[test]
+fn a_bad_baseline_proves_nothing() {
+    let idle = |failed: u64| {
+        let mut run = Run::new();
+        run.fetches(Phase::Idle, 100 - failed, Outcome::Ok, 5_000);
+        run.fetches(Phase::Idle, failed, Outcome::Reset, 700);
+        run.fetches(Phase::Measure, 80, Outcome::Ok, 6_000);
+        run
+    };
+    assert_eq!(verdict(&idle(5)), Verdict::Healthy);
+    let reason = only_reason(&idle(6));
+    assert!(reason.starts_with("6 of 100 fetches failed without any load (6 %"), "{reason}");
+
+    let slow = |us| {
+        let mut run = Run::new();
+        run.fetches(Phase::Idle, 40, Outcome::Ok, us);
+        run.fetches(Phase::Measure, 80, Outcome::Ok, us);
+        run
+    };
+    assert_eq!(verdict(&slow(500_000)), Verdict::Healthy);
+    let reason = only_reason(&slow(501_000));
+    assert!(reason.starts_with("p50 without any load is 501 ms (above 50 %"), "{reason}");
+}
+
+#[test]
+fn lost_fetches_matter_where_they_could_change_the_verdict() {
+    let lose = |mut run: Run, lost: usize| {
+        let numbers = run.records.fetches.iter_mut().rev().take(10);
+        numbers.for_each(|fetch| fetch.fetch += lost as u64);
+        run
+    };
+    let healthy = || Run::loaded(&[(90, Outcome::Ok, 6_000), (2, Outcome::Reset, 500)]);
+    assert_eq!(verdict(&lose(healthy(), 2)), Verdict::Healthy, "4 of 94 at worst");
+    let message = lose(healthy(), 2).caveat(CaveatCode::RecordsLost).expect("a caveat");
+    assert_eq!(message, "2 fetches left no record");
+    let reason = only_reason(&lose(healthy(), 3));
+    assert!(reason.starts_with("3 fetches left no record: between 2.1 % and 5.3 %"), "{reason}");
+    assert_eq!(verdict(&lose(Run::starved(), 3)), Verdict::Starved, "starved either way");
+    let mut cut = lose(healthy(), 3);
+    cut.interrupt(12_900);
+    assert_eq!(verdict(&cut), Verdict::Healthy, "fetches under way are not lost");
+}
+
+#[test]
+fn a_client_that_counts_from_zero_in_each_phase_has_lost_nothing() {
+    let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+    let measured = run.records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Measure);
+    for (number, fetch) in (0..).zip(measured) {
+        fetch.fetch = number;
+    }
+    assert_eq!(verdict(&run), Verdict::Healthy);
+    assert_eq!(run.caveat(CaveatCode::RecordsLost), None);
+}
+
+#[test]
+fn records_the_proxy_lost_matter_when_fetches_lack_their_sessions() {
+    let lose = |sessions: usize| {
+        let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+        run.records.totals[0].records_lost = 7;
+        let last = run.records.sessions.len() - sessions;
+        run.records.sessions.truncate(last);
+        run
+    };
+    assert_eq!(verdict(&lose(4)), Verdict::Healthy);
+    let message = lose(4).caveat(CaveatCode::RecordsLost).expect("a caveat");
+    assert!(message.starts_with("the proxy lost 7 records"), "{message}");
+    let reason = only_reason(&lose(5));
+    assert!(reason.contains("5 of 80 fetches were answered by a session"), "{reason}");
+}
+
+/// Every reason names the threshold it applied, so a change of one is a change of the text.
+#[test]
+fn reasons_carry_the_thresholds_in_force() {
+    let thresholds = Thresholds::default();
+    let starved = summarise(&Run::starved().records).verdict_reasons;
+    assert!(starved[0].contains(&format!("starved from {}", percent(thresholds.starved_share))));
+    let floor = thresholds.starved_p50_floor;
+    let p50 = format!("starved from {} x and {floor}", thresholds.starved_p50_factor);
+    assert!(starved[1].contains(&p50), "{starved:?}");
+}
+
+#[test]
+fn figures_are_worded_without_false_zeros() {
+    for (share, text) in [
+        (0.0, "0 %"),
+        (0.0004, "<0.1 %"),
+        (0.0249, "2.5 %"),
+        (0.05, "5 %"),
+        (0.775, "78 %"),
+        (0.998, "99.8 %"),
+        (0.9999, "99.9 %"),
+        (1.0, "100 %"),
+    ] {
+        assert_eq!(percent(share), text, "{share}");
+    }
+    assert_eq!(count(1, "fetch", "fetches"), "1 fetch");
+    assert_eq!(count(0, "fetch", "fetches"), "0 fetches");
+    for (items, text) in [
+        (0..0, ""),
+        (0..1, "0"),
+        (0..2, "0 and 1"),
+        (0..3, "0, 1 and 2"),
+        (0..5, "0, 1, 2, 3 and 4"),
+        (0..9, "0, 1, 2, 3, 4 and 4 more"),
+    ] {
+        assert_eq!(list(&items.collect::<Vec<u32>>()), text);
+    }
+}
+
+proptest! {
+    /// More failures never make a verdict milder.
+    #[test]
+    fn verdicts_follow_the_failed_share(failed in 0..=80_u64) {
+        let run = Run::loaded(&[
+            (80 - failed, Outcome::Ok, 6_000),
+            (failed, Outcome::TimeoutNoByte, 1_001_000),
+        ]);
+        let summary = summarise(&run.records);
+        let wanted = match failed {
+            0 => Verdict::Healthy,
+            1..4 => Verdict::Degraded, // p99 of 80 is their maximum
+            _ => Verdict::Starved,
+        };
+        prop_assert_eq!(summary.verdict, wanted);
+        let counted: BTreeMap<Outcome, u64> = summary.measure.outcomes.into();
+        prop_assert_eq!(counted[&Outcome::TimeoutNoByte], failed);
+        let fetches: &[Fetch] = &run.records.fetches;
+        prop_assert_eq!(fetches.len(), 120);
+    }
+}

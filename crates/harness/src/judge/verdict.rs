@@ -5,7 +5,7 @@ use records::{FetchSummary, Micros, Verdict};
 use super::evidence::Evidence;
 use super::preconditions;
 use super::thresholds::Thresholds;
-use super::wording::percent;
+use super::wording::{measured_when, percent};
 
 /// A verdict and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,87 +22,101 @@ pub fn judge(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Judgement {
     if !against.is_empty() {
         return Judgement { verdict: Verdict::Inconclusive, reasons: against };
     }
-    let (idle, measure) = (&evidence.summary.idle, &evidence.summary.measure);
-    let starved: Vec<String> =
-        [many_failed(measure, thresholds), slow_median(idle, measure, thresholds)]
-            .into_iter()
-            .flatten()
-            .collect();
+    let rules = Rules {
+        idle: &evidence.summary.idle,
+        measure: &evidence.summary.measure,
+        when: measured_when(&evidence.manifest.arm),
+        thresholds,
+    };
+    let starved: Vec<String> = rules.many_failed().into_iter().chain(rules.slow_median()).collect();
     if !starved.is_empty() {
         return Judgement { verdict: Verdict::Starved, reasons: starved };
     }
-    let few = few_failed(measure, thresholds);
-    match slow_tail(idle, measure, thresholds) {
-        Some(reason) => Judgement { verdict: Verdict::Degraded, reasons: vec![reason, few] },
+    match rules.slow_tail() {
+        Some(reason) => {
+            Judgement { verdict: Verdict::Degraded, reasons: vec![reason, rules.few_failed()] }
+        }
         None => Judgement {
             verdict: Verdict::Healthy,
-            reasons: vec![few, as_idle(idle, measure, thresholds)],
+            reasons: vec![rules.few_failed(), rules.as_idle()],
         },
     }
 }
 
-fn many_failed(measure: &FetchSummary, thresholds: &Thresholds) -> Option<String> {
-    (measure.failed_share >= thresholds.starved_share).then(|| {
+/// Both phases of a run whose preconditions hold.
+struct Rules<'a> {
+    idle: &'a FetchSummary,
+    measure: &'a FetchSummary,
+    when: &'static str,
+    thresholds: &'a Thresholds,
+}
+
+impl Rules<'_> {
+    fn many_failed(&self) -> Option<String> {
+        (self.measure.failed_share >= self.thresholds.starved_share).then(|| self.failed())
+    }
+
+    fn few_failed(&self) -> String {
+        match self.measure.outcomes.failed() {
+            0 => format!(
+                "none of {} fetches {} failed (starved from {})",
+                self.measure.attempts,
+                self.when,
+                percent(self.thresholds.starved_share)
+            ),
+            _ => self.failed(),
+        }
+    }
+
+    fn failed(&self) -> String {
         format!(
-            "{} of {} fetches under load failed ({}; starved from {})",
-            measure.outcomes.failed(),
-            measure.attempts,
-            percent(measure.failed_share),
-            percent(thresholds.starved_share)
+            "{} of {} fetches {} failed ({}; starved from {})",
+            self.measure.outcomes.failed(),
+            self.measure.attempts,
+            self.when,
+            percent(self.measure.failed_share),
+            percent(self.thresholds.starved_share)
         )
-    })
-}
+    }
 
-fn few_failed(measure: &FetchSummary, thresholds: &Thresholds) -> String {
-    let limit = percent(thresholds.starved_share);
-    match measure.outcomes.failed() {
-        0 => format!("none of {} fetches under load failed (starved from {limit})", measure.attempts),
-        failed => format!(
-            "{failed} of {} fetches under load failed ({}; starved from {limit})",
-            measure.attempts,
-            percent(measure.failed_share)
-        ),
+    fn slow_median(&self) -> Option<String> {
+        let Thresholds { starved_p50_factor: factor, starved_p50_floor: floor, .. } =
+            *self.thresholds;
+        let (idle, loaded) = (self.idle.latency_us.p50, self.measure.latency_us.p50);
+        beyond(idle, loaded, factor, floor).then(|| {
+            let finding = self.finding("p50", idle, loaded);
+            format!("{finding} (starved from {factor} x and {floor})")
+        })
+    }
+
+    fn slow_tail(&self) -> Option<String> {
+        let Thresholds { degraded_p99_factor: factor, degraded_p99_floor: floor, .. } =
+            *self.thresholds;
+        let (idle, loaded) = (self.idle.latency_us.p99, self.measure.latency_us.p99);
+        beyond(idle, loaded, factor, floor).then(|| {
+            let finding = self.finding("p99", idle, loaded);
+            format!("{finding} (degraded from {factor} x and {floor})")
+        })
+    }
+
+    fn as_idle(&self) -> String {
+        let (factor, floor) =
+            (self.thresholds.degraded_p99_factor, self.thresholds.degraded_p99_floor);
+        let finding = self.finding("p99", self.idle.latency_us.p99, self.measure.latency_us.p99);
+        format!("{finding} (degraded from {factor} x and {floor})")
+    }
+
+    /// A percentile of both phases, and how many times the one is of the other.
+    fn finding(&self, name: &str, idle: u64, loaded: u64) -> String {
+        let times = match loaded.checked_div(idle) {
+            Some(times @ 2..) => format!(", {times} x"),
+            _ => String::new(),
+        };
+        format!("{name} {} is {}, idle {}{times}", self.when, Micros(loaded), Micros(idle))
     }
 }
 
-fn slow_median(
-    idle: &FetchSummary,
-    measure: &FetchSummary,
-    thresholds: &Thresholds,
-) -> Option<String> {
-    let (factor, floor) = (thresholds.starved_p50_factor, thresholds.starved_p50_floor);
-    beyond("p50", idle.latency_us.p50, measure.latency_us.p50, factor, floor)
-        .map(|finding| format!("{finding} (starved from {factor} x, at least {floor})"))
-}
-
-fn slow_tail(
-    idle: &FetchSummary,
-    measure: &FetchSummary,
-    thresholds: &Thresholds,
-) -> Option<String> {
-    let (factor, floor) = (thresholds.degraded_p99_factor, thresholds.degraded_p99_floor);
-    beyond("p99", idle.latency_us.p99, measure.latency_us.p99, factor, floor)
-        .map(|finding| format!("{finding} (degraded from {factor} x, at least {floor})"))
-}
-
-/// The finding that a percentile is at or above both `factor` times its idle value and `floor`.
-fn beyond(name: &str, idle: u64, loaded: u64, factor: u64, floor: Micros) -> Option<String> {
-    if loaded < idle.saturating_mul(factor).max(floor.0) {
-        return None;
-    }
-    let (loaded_us, idle_us) = (Micros(loaded), Micros(idle));
-    let times = loaded.checked_div(idle).map(|times| format!(", {times} x")).unwrap_or_default();
-    Some(format!("{name} under load is {loaded_us} against {idle_us} idle{times}"))
-}
-
-fn as_idle(idle: &FetchSummary, measure: &FetchSummary, thresholds: &Thresholds) -> String {
-    format!(
-        "p50 under load is {} against {} idle, p99 {} against {} (degraded from {} x, at least {})",
-        Micros(measure.latency_us.p50),
-        Micros(idle.latency_us.p50),
-        Micros(measure.latency_us.p99),
-        Micros(idle.latency_us.p99),
-        thresholds.degraded_p99_factor,
-        thresholds.degraded_p99_floor
-    )
+/// Whether a percentile is at or above both `factor` times its idle value and `floor`.
+fn beyond(idle: u64, loaded: u64, factor: u64, floor: Micros) -> bool {
+    loaded >= idle.saturating_mul(factor).max(floor.0)
 }

@@ -1,5 +1,12 @@
 //! Figures as the judge's sentences have them.
 
+use records::Arm;
+
+/// When the fetches of the measure phase ran.
+pub(crate) const fn measured_when(arm: &Arm) -> &'static str {
+    if arm.slow == 0 { "with no load" } else { "under load" }
+}
+
 /// A share as a percentage: `78 %`, `2.5 %`, `5 %`. Never `0 %` for what is not zero, nor `100 %`
 /// for what is not all.
 pub(crate) fn percent(share: f64) -> String {

@@ -4,6 +4,7 @@ use records::{Bytes, FetchSummary, LatencyUs, Manifest, Micros, Outcome, Summary
 
 use super::layout::{MaxLines, heading, labelled};
 use super::style::Style;
+use crate::judge::measured_when;
 use crate::summarise::response_differs;
 
 /// Width of the first column of both tables.
@@ -12,16 +13,20 @@ const NAME: usize = 18;
 /// Outcomes idle against load; those that did not occur are left out, but for `ok`.
 pub(crate) fn outcomes(summary: &Summary, style: Style) -> Vec<String> {
     let (idle, load) = (&summary.idle.outcomes, &summary.measure.outcomes);
-    let mut lines = vec![heading(style, "fetches", NAME, &format!("{:>16}{:>16}", "idle", "under load"))];
+    let mut lines = vec![heading(
+        style,
+        "fetches",
+        NAME,
+        &format!("{:>16}{:>16}", "idle", measured_when(&summary.arm)),
+    )];
     for outcome in Outcome::ALL {
         let counts = (idle.count(outcome), load.count(outcome));
         if counts != (0, 0) || outcome == Outcome::Ok {
             lines.push(format!("  {:<16}{:>16}{:>16}", outcome.name(), counts.0, counts.1));
         }
     }
-    let failed = |fetches: &FetchSummary| {
-        format!("{} of {}", fetches.outcomes.failed(), fetches.attempts)
-    };
+    let failed =
+        |fetches: &FetchSummary| format!("{} of {}", fetches.outcomes.failed(), fetches.attempts);
     let (idle, load) = (failed(&summary.idle), failed(&summary.measure));
     lines.push(format!("  {:<16}{idle:>16}{load:>16}", "failed"));
     lines
@@ -31,7 +36,9 @@ pub(crate) fn outcomes(summary: &Summary, style: Style) -> Vec<String> {
 pub(crate) fn latencies(summary: &Summary, style: Style) -> Vec<String> {
     let columns = format!("{:>16}{:>16}{:>16}{:>16}", "p50", "p90", "p99", "max");
     let mut lines = vec![heading(style, "latency", NAME, &columns)];
-    for (name, fetches) in [("idle", &summary.idle), ("under load", &summary.measure)] {
+    for (name, fetches) in
+        [("idle", &summary.idle), (measured_when(&summary.arm), &summary.measure)]
+    {
         if fetches.attempts == 0 {
             lines.push(format!("  {name:<16}{:>16}", "no fetch"));
             continue;
@@ -41,15 +48,15 @@ pub(crate) fn latencies(summary: &Summary, style: Style) -> Vec<String> {
             lines.push(row("  as intended", &fetches.response_us));
         }
     }
-    let intended = response_differs(&summary.idle) || response_differs(&summary.measure);
-    let censored = summary.measure.censored;
-    match (censored, intended) {
-        (0, false) => {}
-        (0, true) => lines.push("  (as intended: from the start that the schedule wanted)".to_owned()),
-        (_, false) => lines.push(format!("  (timeouts count at their true age: {censored} under load)")),
-        (_, true) => lines.push(format!(
-            "  (timeouts count at their true age: {censored} under load; as intended: from the wanted start)"
-        )),
+    let timeouts = match summary.measure.censored {
+        0 => None,
+        timeouts => Some(format!("timeouts count at their true age: {timeouts} of them")),
+    };
+    let intended = (response_differs(&summary.idle) || response_differs(&summary.measure))
+        .then(|| "as intended: from the scheduled start".to_owned());
+    let notes: Vec<String> = timeouts.into_iter().chain(intended).collect();
+    if !notes.is_empty() {
+        lines.push(format!("  ({})", notes.join("; ")));
     }
     lines
 }
@@ -84,7 +91,10 @@ pub(crate) fn downloads(manifest: &Manifest, summary: &Summary, style: Style) ->
         0 => String::new(),
         broken => format!("; {broken} broken off"),
     };
-    let held = format!("{completed}{broken}; held by {} of {} workers", slow.workers_holding, manifest.arm.workers);
+    let held = format!(
+        "{completed}{broken}; held by {} of {} workers",
+        slow.workers_holding, manifest.arm.workers
+    );
     lines.extend(labelled(style, "", &held, MaxLines(1)));
     lines
 }

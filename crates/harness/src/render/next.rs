@@ -14,9 +14,9 @@ pub(crate) struct Next {
 /// The first row of [`SUGGESTIONS`] that fits.
 pub(crate) fn next(command: &[String], summary: &Summary) -> Next {
     let state = State::of(summary);
-    let fitting = SUGGESTIONS.iter().find(|row| {
-        row.verdict == summary.verdict && row.states.contains(&state)
-    });
+    let fitting = SUGGESTIONS
+        .iter()
+        .find(|row| row.verdicts.contains(&summary.verdict) && row.states.contains(&state));
     let (edits, why) = fitting.map_or((DOCTOR, CHECK), |row| (row.edits, row.why));
     Next { command: edits.iter().fold(command.to_vec(), |command, edit| edit.apply(command)), why }
 }
@@ -113,11 +113,14 @@ fn remove(command: Vec<String>, option: &str) -> Vec<String> {
 
 /// One row: where it fits, and what to change.
 struct Suggestion {
-    verdict: Verdict,
+    verdicts: &'static [Verdict],
     states: &'static [State],
     edits: &'static [Edit],
     why: &'static str,
 }
+
+const ANY: &[Verdict] =
+    &[Verdict::Starved, Verdict::Degraded, Verdict::Healthy, Verdict::Inconclusive];
 
 const RCVBUF: Edit = Edit::Set("--rcvbuf", "40960");
 const FIONREAD: Edit = Edit::Set("--read-policy", "fionread");
@@ -127,61 +130,55 @@ const CHECK: &str = "what this machine can and cannot show";
 
 const SUGGESTIONS: &[Suggestion] = &[
     Suggestion {
-        verdict: Verdict::Inconclusive,
+        verdicts: ANY,
         states: &[State::Interrupted],
         edits: &[],
         why: "the same run, to its end",
     },
     Suggestion {
-        verdict: Verdict::Starved,
+        verdicts: &[Verdict::Starved, Verdict::Degraded],
         states: &[State::Shared, State::Reuseport],
         edits: &[RCVBUF],
         why: "the published cure: a receive buffer that runs empty",
     },
     Suggestion {
-        verdict: Verdict::Starved,
+        verdicts: &[Verdict::Starved],
         states: &[State::Rcvbuf],
         edits: &[FIONREAD],
         why: "another cure: what nginx does from 1.17.5 on",
     },
     Suggestion {
-        verdict: Verdict::Starved,
+        verdicts: &[Verdict::Starved],
         states: &[State::Policy],
         edits: &[QUOTA],
         why: "another cure: a quota of bytes for each step",
     },
     Suggestion {
-        verdict: Verdict::Degraded,
-        states: &[State::Shared, State::Reuseport],
-        edits: &[RCVBUF],
-        why: "the published cure: a receive buffer that runs empty",
-    },
-    Suggestion {
-        verdict: Verdict::Degraded,
+        verdicts: &[Verdict::Degraded],
         states: &[State::Rcvbuf, State::Policy],
         edits: &[QUOTA],
         why: "shorter steps: a quota of bytes for each",
     },
     Suggestion {
-        verdict: Verdict::Healthy,
+        verdicts: &[Verdict::Healthy],
         states: &[State::Rcvbuf],
         edits: &[Edit::Remove("--rcvbuf"), FIONREAD],
         why: "another cure, without the buffer: what nginx does from 1.17.5 on",
     },
     Suggestion {
-        verdict: Verdict::Healthy,
+        verdicts: &[Verdict::Healthy],
         states: &[State::Policy, State::Quota],
         edits: &[Edit::Remove("--read-policy")],
         why: "the same load without the cure",
     },
     Suggestion {
-        verdict: Verdict::Healthy,
+        verdicts: &[Verdict::Healthy],
         states: &[State::NoLoad],
         edits: &[Edit::Remove("--slow")],
         why: "the same fetches beside downloads",
     },
     Suggestion {
-        verdict: Verdict::Healthy,
+        verdicts: &[Verdict::Healthy],
         states: &[State::Shared],
         edits: &[Edit::Flag("--reuseport")],
         why: "a listener for each worker: no free worker can help out",

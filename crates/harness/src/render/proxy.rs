@@ -6,8 +6,11 @@ use records::{
 };
 
 use super::Limits;
-use super::layout::{MaxLines, heading, labelled, short_bytes, short_count};
-use super::style::Style;
+use super::layout::{MaxLines, WIDTH, heading, labelled, short_bytes, short_count, wrap};
+use super::style::{Style, Tint};
+
+/// Where the outcomes of a status begin.
+const SEEN_AT: usize = 22;
 
 /// The table of workers; of many, those with the longest steps.
 pub(crate) fn workers(
@@ -28,16 +31,13 @@ pub(crate) fn workers(
     });
     shown.truncate(limits.workers);
     shown.sort_by_key(|worker| worker.worker);
-    let mut lines = vec![
-        heading(style, "", 18, &format!(
-            "{:>8} {:>8} {:<12} {:>8} {:>5} {:>7} {:>5} {:>5} {:>5} {:>7}",
-            "longest", "", "", "longest", "", "", "", "", "cswch", "nvcswch",
-        )),
-        heading(style, "worker sessions held", 20, &format!(
-            " {:>7} {:>8} {:<12} {:>8} {:>5} {:>7} {:>5} {:>5} {:>5} {:>7}",
-            "step", "bytes", "ended by", "turn", "%usr", "%system", "%wait", "%CPU", "/s", "/s",
-        )),
+    let above =
+        cells(["", "", "", "longest", "", "", "longest", "", "", "", "", "cswch", "nvcswch"]);
+    let names = [
+        "worker", "sessions", "held", "step", "bytes", "ended by", "turn", "%usr", "%system",
+        "%wait", "%CPU", "/s", "/s",
     ];
+    let mut lines = vec![above, style.paint(Tint::Label, &cells(names))];
     lines.extend(shown.iter().map(|worker| row(worker, manifest.hold_us)));
     if all.len() > shown.len() {
         let held = limits.workers;
@@ -72,9 +72,30 @@ fn row(worker: &WorkerSummary, hold_us: Micros) -> String {
     let wait = if worker.scheduler == SchedulerFigures::All { wait } else { unknown() };
     let sessions = short_count(*sessions as f64);
     let downloads = short_count(*downloads as f64);
+    cells([
+        &number.to_string(),
+        &sessions,
+        &downloads,
+        &step,
+        &bytes,
+        ended,
+        &turn,
+        &user,
+        &system,
+        &wait,
+        &cpu,
+        &voluntary,
+        &involuntary,
+    ])
+}
+
+/// One line of the table of workers: exactly as wide as a report may be.
+fn cells(cells: [&str; 13]) -> String {
+    let [worker, sessions, held, step, bytes, ended_by, turn, user, system, wait, cpu, cs, ncs] =
+        cells;
     format!(
-        "{number:>6} {sessions:>8} {downloads:>4} {step:>8} {bytes:>8} {ended:<12} {turn:>8} \
-         {user:>5} {system:>7} {wait:>5} {cpu:>5} {voluntary:>5} {involuntary:>7}"
+        "{worker:>6} {sessions:>8} {held:>4} {step:>8} {bytes:>8} {ended_by:<12} {turn:>8} \
+         {user:>5} {system:>7} {wait:>5} {cpu:>5} {cs:>5} {ncs:>7}"
     )
 }
 
@@ -111,7 +132,7 @@ pub(crate) fn statuses(summary: &Summary, style: Style, limits: &Limits) -> Vec<
         lines.push(format!("  {:<10}{unlogged:>8}  {}", "no line", seen(&proxy.unlogged)));
     }
     if lines.len() == 1 {
-        lines.push("  no fetch under load".to_owned());
+        lines.push("  no fetch was measured".to_owned());
     }
     if let Some(gap) = &summary.log_gap {
         lines.extend(log_gap(gap, style));
@@ -119,19 +140,17 @@ pub(crate) fn statuses(summary: &Summary, style: Style, limits: &Limits) -> Vec<
     lines
 }
 
-/// `timeout_no_byte 58, reset 2`: the most frequent first, four of them.
+/// `timeout_no_byte 58, reset 2`: the most frequent first, as many as fit.
 fn seen(outcomes: &OutcomeCounts) -> String {
-    const SHOWN: usize = 4;
     let mut counts: Vec<(u64, Outcome)> = Outcome::ALL
         .into_iter()
         .map(|outcome| (outcomes.count(outcome), outcome))
         .filter(|(count, _)| *count > 0)
         .collect();
     counts.sort_by_key(|(count, outcome)| (std::cmp::Reverse(*count), *outcome));
-    let shown: Vec<String> =
-        counts.iter().take(SHOWN).map(|(count, outcome)| format!("{outcome} {count}")).collect();
-    let more = if counts.len() > SHOWN { ", ..." } else { "" };
-    format!("{}{more}", shown.join(", "))
+    let counts: Vec<String> =
+        counts.iter().map(|(count, outcome)| format!("{outcome} {count}")).collect();
+    wrap(&counts.join(", "), WIDTH - SEEN_AT, MaxLines(1)).concat()
 }
 
 fn log_gap(gap: &LogGap, style: Style) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The run directory: one place for everything a trial leaves behind.
 //!
-//! [`write`] files records while a trial runs, [`read`] takes them up again. The names below are the
+//! [`mod@write`] files records while a trial runs, [`read`] takes them up again. The names below are the
 //! contract between the two and with other programs; they never change within one schema version.
 //! Every `.ndjson` file holds one [`records::Record`] a line, named by its `record` field.
 

@@ -44,7 +44,9 @@ impl RunWriter {
         let name = format!("{}-{label}", started.strftime("%Y%m%dT%H%M%SZ"));
         let dir = make_new(runs_dir, &name)?;
         let open = |name: &str| Lines::create(dir.join(name));
-        let files = (|| Ok((open(FETCHES)?, open(DOWNLOADS)?, open(SESSIONS)?, open(STEPS)?, open(WORKERS)?)))();
+        let files = (|| {
+            Ok((open(FETCHES)?, open(DOWNLOADS)?, open(SESSIONS)?, open(STEPS)?, open(WORKERS)?))
+        })();
         match files {
             Ok((fetches, downloads, sessions, steps, workers)) => {
                 Ok(Self { dir, fetches, downloads, sessions, steps, workers, roles_log: None })
@@ -99,8 +101,13 @@ impl RunWriter {
     /// # Errors
     /// As `write(2)`; what was written before stays whole.
     pub fn flush(&mut self) -> Result<(), WriteError> {
-        let files =
-            [&mut self.fetches, &mut self.downloads, &mut self.sessions, &mut self.steps, &mut self.workers];
+        let files = [
+            &mut self.fetches,
+            &mut self.downloads,
+            &mut self.sessions,
+            &mut self.steps,
+            &mut self.workers,
+        ];
         files.into_iter().chain(&mut self.roles_log).try_for_each(Lines::flush)
     }
 

@@ -87,11 +87,11 @@ fn by_second(records: &RunRecords) -> BTreeMap<(u32, Phase), Vec<&Fetch>> {
 
 fn started_at(records: &RunRecords) -> Option<SystemTime> {
     let started: jiff::Timestamp = records.manifest.started_at.parse().ok()?;
-    SystemTime::try_from(started).ok().filter(|&time| time >= SystemTime::UNIX_EPOCH)
+    Some(SystemTime::from(started)).filter(|&time| time >= SystemTime::UNIX_EPOCH)
 }
 
-/// Percentile text of the fetches under load, in ms, byte for byte as HdrHistogram's
-/// `outputPercentileDistribution` prints it.
+/// Percentile text of the fetches under load, in ms, in the columns and with the footer of
+/// HdrHistogram's `outputPercentileDistribution` (2.1, Java).
 ///
 /// # Errors
 /// `out` failed.

@@ -85,10 +85,7 @@ impl<'a> Join<'a> {
         }
         for (index, transfer) in transfers.iter().enumerate() {
             let begin = transfer.dialed_ns - DIAL_SLACK;
-            clients
-                .entry(transfer.client_port)
-                .or_default()
-                .push((begin, Client::Transfer(index)));
+            clients.entry(transfer.client_port).or_default().push((begin, Client::Transfer(index)));
         }
         clients.values_mut().for_each(|takers| takers.sort_unstable());
 

@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use records::{
-    Micros, MonoNs, SchedulerFigures, WorkerSample, WorkerSummary, WorkerTotals,
-};
+use records::{Micros, MonoNs, SchedulerFigures, WorkerSample, WorkerSummary, WorkerTotals};
 
 use super::join::Join;
 use super::window::{Window, Windows};
@@ -74,9 +72,8 @@ fn count_steps(summary: &mut WorkerSummary, records: &RunRecords, loaded: Window
     // Without a long one in the window, the longest since the worker began stands for it, as long
     // as it is a short one too: a longer one was elsewhere, unless its record was lost.
     let hold_us = records.manifest.hold_us;
-    let known = |length: Micros| {
-        length < hold_us || last.is_some_and(|totals| totals.records_lost > 0)
-    };
+    let known =
+        |length: Micros| length < hold_us || last.is_some_and(|totals| totals.records_lost > 0);
     if let Some(hold) = holds.max_by_key(|hold| hold.length_us()) {
         summary.longest_step_us = hold.length_us().0;
         summary.longest_step_bytes = hold.bytes.0;
@@ -106,7 +103,8 @@ pub(crate) fn records_lost(records: &RunRecords) -> u64 {
 
 /// Workers that stopped accepting, and how often.
 pub(crate) fn accept_pauses(records: &RunRecords) -> Vec<(u32, u64)> {
-    let pauses = last_totals(records).into_iter().map(|(worker, totals)| (worker, totals.accept_pauses));
+    let pauses =
+        last_totals(records).into_iter().map(|(worker, totals)| (worker, totals.accept_pauses));
     pauses.filter(|(_, pauses)| *pauses > 0).collect()
 }
 

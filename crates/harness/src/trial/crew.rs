@@ -26,7 +26,7 @@ mod tests;
 
 /// All children of a trial.
 #[derive(Debug)]
-pub struct Crew {
+pub(super) struct Crew {
     children: Vec<Child>,
     sender: Sender<News>,
     news: Receiver<News>,
@@ -34,11 +34,11 @@ pub struct Crew {
 
 /// A child, by the order of its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChildId(usize);
+pub(super) struct ChildId(usize);
 
 /// What can happen.
 #[derive(Debug)]
-pub enum News {
+pub(super) enum News {
     /// A child printed a record.
     Record(ChildId, Box<Record>),
     /// A child printed a line that is none.
@@ -49,24 +49,13 @@ pub enum News {
     Ended(ChildId, ExitStatus),
     /// This process got SIGINT or SIGTERM.
     Signal(i32),
-    /// For the crew itself: one of a child's threads is at its end.
-    Part(ChildId, Part),
-}
-
-/// What must be over before a child counts as ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Its standard output is closed.
-    Stdout,
-    /// Its standard error is closed.
-    Stderr,
-    /// It is dead, and not reaped yet.
-    Life,
+    /// For the crew itself: a child closed its output or its errors, or is dead and not reaped yet.
+    PartOver(ChildId),
 }
 
 /// Whether a child is fed on its standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Orders {
+pub(super) enum Orders {
     /// It takes none.
     None,
     /// It reads [`SlowOrder`]s.
@@ -86,7 +75,7 @@ struct Child {
 
 /// Where a child stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub(super) enum Life {
     /// At work.
     Running,
     /// Told to stop.
@@ -97,7 +86,7 @@ pub enum Life {
 
 /// Lines of standard error that are kept to be quoted.
 const LAST_WORDS: usize = 20;
-/// Parts of a child: [`Part`].
+/// What must be over before a child has ended: its output, its errors, its life.
 const PARTS: usize = 3;
 /// A line longer than this is not ours (a record is a few KiB at most).
 const LINE_MAX: u64 = 1024 * 1024;
@@ -111,7 +100,7 @@ impl Default for Crew {
 
 impl Crew {
     /// A way to report from another thread.
-    pub fn sender(&self) -> Sender<News> {
+    pub(super) fn sender(&self) -> Sender<News> {
         self.sender.clone()
     }
 
@@ -119,7 +108,12 @@ impl Crew {
     ///
     /// # Errors
     /// The process or its threads could not be made.
-    pub fn start(&mut self, role: Role, command: &[String], orders: Orders) -> io::Result<ChildId> {
+    pub(super) fn start(
+        &mut self,
+        role: Role,
+        command: &[String],
+        orders: Orders,
+    ) -> io::Result<ChildId> {
         let (program, args) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let stdin = match orders {
             Orders::None => Stdio::null(),
@@ -156,18 +150,18 @@ impl Crew {
                     };
                     let _ = out.send(news);
                 });
-                let _ = out.send(News::Part(id, Part::Stdout));
+                let _ = out.send(News::PartOver(id));
             })?,
             spawn(role, "err", move || {
                 read_lines(stderr, |line| {
                     let _ = err.send(News::Said(id, line));
                 });
-                let _ = err.send(News::Part(id, Part::Stderr));
+                let _ = err.send(News::PartOver(id));
             })?,
             spawn(role, "wait", move || {
                 let dead = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-                while waitid(WaitId::Pid(pid), dead) == Err(rustix::io::Errno::INTR) {}
-                let _ = death.send(News::Part(id, Part::Life));
+                while matches!(waitid(WaitId::Pid(pid), dead), Err(rustix::io::Errno::INTR)) {}
+                let _ = death.send(News::PartOver(id));
             })?,
         ];
         if let Some(child) = self.children.get_mut(id.0) {
@@ -177,12 +171,12 @@ impl Crew {
     }
 
     /// The next news, or `None` at `deadline`.
-    pub fn next(&mut self, deadline: Instant) -> Option<News> {
+    pub(super) fn next(&mut self, deadline: Instant) -> Option<News> {
         loop {
             let wait = deadline.saturating_duration_since(Instant::now());
             // Our own sender keeps the channel open, so an error is a timeout.
             match self.news.recv_timeout(wait).ok()? {
-                News::Part(id, _) => {
+                News::PartOver(id) => {
                     if let Some(status) = self.part_over(id) {
                         return Some(News::Ended(id, status));
                     }
@@ -214,7 +208,7 @@ impl Crew {
     }
 
     /// Asks a child to end (SIGTERM). What it says until then still arrives as news.
-    pub fn dismiss(&mut self, id: ChildId) {
+    pub(super) fn dismiss(&mut self, id: ChildId) {
         if let Some(child) = self.children.get_mut(id.0)
             && child.life == Life::Running
         {
@@ -224,7 +218,7 @@ impl Crew {
     }
 
     /// Ends a child at once (SIGKILL).
-    pub fn kill(&mut self, id: ChildId) {
+    pub(super) fn kill(&mut self, id: ChildId) {
         if let Some(child) = self.children.get_mut(id.0)
             && !matches!(child.life, Life::Ended(_))
         {
@@ -234,7 +228,7 @@ impl Crew {
     }
 
     /// Sends an order. A child that is gone cannot take it, and its death is news of its own.
-    pub fn order(&mut self, id: ChildId, order: SlowOrder) {
+    pub(super) fn order(&mut self, id: ChildId, order: SlowOrder) {
         let stdin = self.children.get_mut(id.0).and_then(|child| child.stdin.as_mut());
         if let (Some(stdin), Ok(mut line)) = (stdin, serde_json::to_string(&order)) {
             line.push('\n');
@@ -243,7 +237,7 @@ impl Crew {
     }
 
     /// Children of `role` that are not reaped, in the order of their start.
-    pub fn living(&self, role: Role) -> Vec<ChildId> {
+    pub(super) fn living(&self, role: Role) -> Vec<ChildId> {
         (0..self.children.len())
             .map(ChildId)
             .filter(|&id| self.role(id) == Some(role) && !matches!(self.life(id), Life::Ended(_)))
@@ -251,22 +245,22 @@ impl Crew {
     }
 
     /// Where a child stands.
-    pub fn life(&self, id: ChildId) -> Life {
+    pub(super) fn life(&self, id: ChildId) -> Life {
         self.children.get(id.0).map_or(Life::Running, |child| child.life)
     }
 
     /// Which program a child is.
-    pub fn role(&self, id: ChildId) -> Option<Role> {
+    pub(super) fn role(&self, id: ChildId) -> Option<Role> {
         self.children.get(id.0).map(|child| child.role)
     }
 
     /// A child's process id.
-    pub fn pid(&self, id: ChildId) -> Option<u32> {
+    pub(super) fn pid(&self, id: ChildId) -> Option<u32> {
         self.children.get(id.0).map(|child| child.process.id())
     }
 
     /// The last line a child said on its standard error.
-    pub fn last_words(&self, id: ChildId) -> Option<&str> {
+    pub(super) fn last_words(&self, id: ChildId) -> Option<&str> {
         let words = &self.children.get(id.0)?.last_words;
         words.iter().rev().find(|line| !line.trim().is_empty()).map(String::as_str)
     }

@@ -8,32 +8,37 @@ use records::WorkerSample;
 
 /// Reads the counters of every worker at a steady pace.
 #[derive(Debug)]
-pub struct Sampler {
+pub(super) struct Sampler {
     workers: Vec<Option<Task>>,
     due: Instant,
 }
 
 impl Sampler {
     /// Time between two samples: fine enough to see a phase, cheap enough for 256 workers.
-    pub const INTERVAL: Duration = Duration::from_millis(250);
+    pub(super) const INTERVAL: Duration = Duration::from_millis(250);
 
     /// Samples the threads `tids` of process `pid`, by worker. A thread that is not there has no
     /// samples.
-    pub fn new(pid: u32, tids: &[i32]) -> Self {
+    pub(super) fn new(pid: u32, tids: &[i32]) -> Self {
         let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
-        let task = |tid: &i32| process.as_ref().and_then(|process| process.task_from_tid(*tid).ok());
+        let task =
+            |tid: &i32| process.as_ref().and_then(|process| process.task_from_tid(*tid).ok());
         Self { workers: tids.iter().map(task).collect(), due: Instant::now() }
     }
 
     /// When the next samples should be taken.
-    pub fn due(&self) -> Instant {
+    pub(super) fn due(&self) -> Instant {
         self.due
     }
 
     /// The counters now.
-    pub fn take(&mut self) -> Vec<WorkerSample> {
+    pub(super) fn take(&mut self) -> Vec<WorkerSample> {
         self.due = Instant::now() + Self::INTERVAL;
-        let present = self.workers.iter().enumerate().filter_map(|(worker, task)| Some((worker, task.as_ref()?)));
+        let present = self
+            .workers
+            .iter()
+            .enumerate()
+            .filter_map(|(worker, task)| Some((worker, task.as_ref()?)));
         present.filter_map(|(worker, task)| read(u32::try_from(worker).ok()?, task)).collect()
     }
 }

@@ -12,7 +12,7 @@ use super::crew::News;
 
 /// The handlers of both signals, in force until the process ends.
 #[derive(Debug)]
-pub struct Signals {
+pub(super) struct Signals {
     trial_over: Arc<AtomicBool>,
 }
 
@@ -22,14 +22,17 @@ impl Signals {
     ///
     /// # Errors
     /// The handlers or their thread could not be made.
-    pub fn report_to(trial: Sender<News>) -> io::Result<Self> {
+    pub(super) fn report_to(trial: Sender<News>) -> io::Result<Self> {
         const PATIENCE: usize = 2;
         let trial_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&trial_over);
         let mut seen = 0;
         stop::on_signal(move |signal| {
             seen += 1;
-            if seen > PATIENCE || over.load(Ordering::Relaxed) || trial.send(News::Signal(signal)).is_err() {
+            if seen > PATIENCE
+                || over.load(Ordering::Relaxed)
+                || trial.send(News::Signal(signal)).is_err()
+            {
                 die_by(signal);
             }
             Next::Wait
@@ -38,7 +41,7 @@ impl Signals {
     }
 
     /// No children are left: from now on a signal ends this process at once.
-    pub fn trial_over(&self) {
+    pub(super) fn trial_over(&self) {
         self.trial_over.store(true, Ordering::Relaxed);
     }
 }
@@ -50,6 +53,6 @@ pub fn die_by(signal: i32) {
 }
 
 /// `SIGINT` for 2.
-pub fn name(signal: i32) -> String {
+pub(super) fn name(signal: i32) -> String {
     low_level::signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
 }

@@ -25,9 +25,13 @@ fn the_default_is_what_an_empty_command_line_says() {
 
 #[test]
 fn wrong_values_are_refused() {
-    for (name, value) in
-        [("listen", "8000"), ("sndbuf", "0"), ("sndbuf", "2GiB"), ("sndbuf", "big"), ("backlog", "0")]
-    {
+    for (name, value) in [
+        ("listen", "8000"),
+        ("sndbuf", "0"),
+        ("sndbuf", "2GiB"),
+        ("sndbuf", "big"),
+        ("backlog", "0"),
+    ] {
         let error = parse(&[format!("--{name}"), value.to_owned()]).expect_err(value);
         assert!(error.to_string().contains(name), "{error}");
     }
@@ -42,6 +46,7 @@ proptest! {
         cpu in prop::option::of(0..64usize),
     ) {
         let options = OriginOptions {
+            congestion: "cubic".parse().expect("a name"),
             listen: SocketAddr::from(([127, 0, 0, 1], port)),
             sndbuf: sndbuf.map(Bytes),
             backlog,

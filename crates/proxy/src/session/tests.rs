@@ -135,7 +135,8 @@ fn a_request_byte_by_byte_and_a_second_one_in_the_same_segment() {
 
 #[test]
 fn upstreams_at_fault_are_502_and_504() {
-    let cases: [(&str, fn(&mut World), SessionEnd, u16); 6] = [
+    type Fault = fn(&mut World);
+    let cases: [(&str, Fault, SessionEnd, u16); 6] = [
         ("refused", World::connect_fails, SessionEnd::UpstreamUnreachable, 502),
         ("never connects", World::time_passes, SessionEnd::UpstreamTimeout, 504),
         (
@@ -254,7 +255,7 @@ fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
 fn unread_requests_are_lingered_over_so_that_the_answer_is_not_reset() {
     let mut world = drained();
     world.quietly(|world| {
-        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat())
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
     });
     world.run();
     assert_eq!(world.end(), None, "it lingers until the client closes");

@@ -23,7 +23,11 @@ fn a_taken_name_gets_a_number() {
         .collect();
     assert_eq!(
         names,
-        ["20260301T123005Z-reuseport", "20260301T123005Z-reuseport-2", "20260301T123005Z-reuseport-3"]
+        [
+            "20260301T123005Z-reuseport",
+            "20260301T123005Z-reuseport-2",
+            "20260301T123005Z-reuseport-3"
+        ]
     );
 }
 
@@ -78,7 +82,8 @@ fn a_document_is_replaced_as_a_whole() {
 #[test]
 fn a_place_that_cannot_be_written_is_named() {
     let file = tempfile::NamedTempFile::new().expect("tempfile");
-    let error = RunWriter::create(&file.path().join("runs"), started(), "x").expect_err("no directory");
+    let error =
+        RunWriter::create(&file.path().join("runs"), started(), "x").expect_err("no directory");
     let text = error.to_string();
     assert!(text.contains(&file.path().display().to_string()), "{text}");
     assert!(text.contains("--runs-dir"), "{text}");

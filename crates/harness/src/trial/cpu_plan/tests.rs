@@ -21,7 +21,10 @@ fn on_more_every_worker_has_one_and_a_third_is_left() {
     assert_eq!(plan(&[0, 1, 2], 2, &Pin::Auto), (vec![0, 1], vec![2]));
     assert_eq!(plan(&[0, 1, 2, 3], 2, &Pin::Auto), (vec![0, 1], vec![2, 3]));
     assert_eq!(plan(&[0, 1, 2, 3], 4, &Pin::Auto), (vec![0, 1], vec![2, 3]));
-    assert_eq!(plan(&[0, 1, 2, 3, 4, 5, 6, 7], 64, &Pin::Auto), (vec![0, 1, 2, 3, 4], vec![5, 6, 7]));
+    assert_eq!(
+        plan(&[0, 1, 2, 3, 4, 5, 6, 7], 64, &Pin::Auto),
+        (vec![0, 1, 2, 3, 4], vec![5, 6, 7])
+    );
     assert_eq!(plan(&[0, 1, 2, 3, 4, 5, 6, 7], 1, &Pin::Auto), (vec![0], (1..8).collect()));
 }
 

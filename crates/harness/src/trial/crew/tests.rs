@@ -35,7 +35,8 @@ fn exists(pid: u32) -> bool {
 #[test]
 fn everything_said_is_told_before_the_end() {
     let mut crew = Crew::default();
-    let script = r#"echo '{"record":"dialed","slot":0,"client_port":1,"at_ns":2}'; echo gibberish; exit 3"#;
+    let script =
+        r#"echo '{"record":"dialed","slot":0,"client_port":1,"at_ns":2}'; echo gibberish; exit 3"#;
     let id = crew.start(Role::Slow, &shell(script), Orders::None).expect("start");
     assert_eq!(told(&mut crew), ["Diale", "garbled gibberish", "exit status: 3"]);
     assert!(matches!(crew.life(id), Life::Ended(_)));

@@ -33,10 +33,16 @@ impl World {
             world.slot_of.insert(port, slot);
             world.worker_of.insert(slot, worker);
             // The two pipes race: every second time the proxy's word is first.
-            let orders = if port % 2 == 0 {
-                [world.steering.dialed(&dialed(slot, port)), world.steering.accepted(&accepted(port, worker))]
+            let orders = if port.is_multiple_of(2) {
+                [
+                    world.steering.dialed(&dialed(slot, port)),
+                    world.steering.accepted(&accepted(port, worker)),
+                ]
             } else {
-                [world.steering.accepted(&accepted(port, worker)), world.steering.dialed(&dialed(slot, port))]
+                [
+                    world.steering.accepted(&accepted(port, worker)),
+                    world.steering.dialed(&dialed(slot, port)),
+                ]
             };
             for order in orders.into_iter().flatten() {
                 match order {
@@ -95,7 +101,8 @@ fn more_workers_than_downloads_hold_one_each_at_most() {
 #[test]
 fn one_worker_is_the_first_that_accepts() {
     let mut draws = [1, 0, 0, 1, 1].into_iter();
-    let world = World::run(steering(Placement::OneWorker, 3, 2), 3, || draws.next().expect("a draw"));
+    let world =
+        World::run(steering(Placement::OneWorker, 3, 2), 3, || draws.next().expect("a draw"));
     assert_eq!(world.shares(2), [0, 3]);
     assert_eq!((world.redials, world.went), (2, 1));
 }

@@ -1,0 +1,60 @@
+//! A timer with the kernel's own precision: `timerfd(2)` on the clock of the records.
+//!
+//! The runtime's timers count whole milliseconds: with them fetches started 1.1 to 1.7 ms late
+//! (median), with this 0.07 ms, on the same host and load. A late start is noise in the very figure
+//! that tells whether the client was at fault.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use net::clock;
+use records::MonoNs;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// One timer, set anew for every wait.
+#[derive(Debug)]
+pub(crate) struct Alarm(AsyncFd<OwnedFd>);
+
+impl Alarm {
+    /// # Errors
+    /// As `timerfd_create(2)`.
+    #[expect(
+        deprecated,
+        reason = "its successor is unsafe for what could close the descriptor; an OwnedFd cannot"
+    )]
+    pub(crate) fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
+    }
+
+    /// Waits until `at`; not at all if that has passed. Dropped, it can be asked again.
+    ///
+    /// # Errors
+    /// As `timerfd_settime(2)` and `read(2)`.
+    pub(crate) async fn until(&self, at: MonoNs) -> io::Result<()> {
+        if clock::now() >= at {
+            return Ok(());
+        }
+        let time = Itimerspec { it_interval: timespec(0), it_value: timespec(at.0) };
+        timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::ABSTIME, &time)?;
+        loop {
+            let mut ready = self.0.readable().await?;
+            // The readiness may be that of an earlier time: only what is read counts.
+            let read = ready.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut [0; 8])?));
+            if let Ok(read) = read {
+                return read.map(drop);
+            }
+        }
+    }
+}
+
+fn timespec(nanos: u64) -> Timespec {
+    let part = |part: u64| i64::try_from(part).unwrap_or(i64::MAX);
+    Timespec { tv_sec: part(nanos / 1_000_000_000), tv_nsec: part(nanos % 1_000_000_000) }
+}

@@ -1,0 +1,60 @@
+//! What goes to the terminal: data to standard output, words for people to standard error.
+
+use std::error::Error;
+use std::io::{self, Write};
+
+use crate::render::Style;
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// The style for standard output.
+    pub fn style(self) -> Style {
+        match self {
+            Self::Auto => Style::for_stream(&io::stdout()),
+            Self::Always => Style::Colour,
+            Self::Never => Style::Plain,
+        }
+    }
+}
+
+/// Prints data. A reader that has gone away (`| head`) has all it wanted.
+///
+/// # Errors
+/// Standard output cannot be written, but for EPIPE.
+pub(crate) fn print(data: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(data).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Says something to people. Nobody may be listening: that changes nothing.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// An error with its sources, as `a: b: c`; what a message says already is not said again.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,32 @@
+//! `turnstile run`: a trial, its summary, its report, its exit code.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use super::output;
+use super::report::Report;
+use super::trial_options::TrialOptions;
+use crate::run_dir::write;
+use crate::trial::{self, Finished, signals};
+use crate::{render, summarise};
+
+/// Runs one trial and reports on it.
+pub(super) fn run(options: TrialOptions) -> anyhow::Result<ExitCode> {
+    let (json, color) = (options.json, options.color);
+    let plan =
+        options.plan(std::env::args().collect()).unwrap_or_else(|error| super::usage(&error));
+    let finished = trial::run(&plan)?;
+    let Finished { dir, faults, interrupted } = &finished;
+    let report = Report::of(dir)?;
+    write::summary(dir, &render::json(&report.summary))?;
+    summarise::write_histograms(&report.records, dir).context("failed to write the histograms")?;
+    report.print(dir, json, color)?;
+    for fault in faults {
+        output::say(&format!("turnstile: {}", fault.message));
+    }
+    if let Some(signal) = interrupted {
+        signals::die_by(*signal);
+    }
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

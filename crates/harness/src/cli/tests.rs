@@ -1,0 +1,93 @@
+use clap::CommandFactory;
+use records::{Bytes, Micros, Pin, Placement, ReadPolicy};
+
+use super::trial_options::label_of;
+use super::*;
+
+fn typed(words: &str) -> Result<Cli, String> {
+    let words = std::iter::once("turnstile").chain(words.split_whitespace());
+    Cli::try_parse_from(words).map_err(|error| error.to_string())
+}
+
+fn trial(words: &str) -> TrialOptions {
+    let cli = typed(words).expect("good options");
+    match cli.command {
+        None => cli.trial,
+        Some(Command::Run(options)) => *options,
+        Some(other) => panic!("another command: {other:?}"),
+    }
+}
+
+/// The message when the options are bad, by clap's parsing or by our own plan.
+fn refusal(words: &str) -> String {
+    match typed(words) {
+        Err(message) => message,
+        Ok(cli) => cli.trial.plan(Vec::new()).expect_err("bad options").to_string(),
+    }
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn run_may_be_left_out() {
+    for words in ["--reuseport --rcvbuf 40960", "run --reuseport --rcvbuf 40960"] {
+        let plan = trial(words).plan(Vec::new()).expect("a plan");
+        assert!(plan.arm.reuseport, "{words}");
+        assert_eq!(plan.arm.rcvbuf, Some(Bytes(40_960)), "{words}");
+        assert_eq!(plan.label, "reuseport-rcvbuf40KiB", "{words}");
+    }
+}
+
+#[test]
+fn the_defaults_are_the_documented_ones() {
+    let plan = trial("").plan(Vec::new()).expect("a plan");
+    assert_eq!((plan.idle.as_secs(), plan.measure.as_secs()), (3, 8));
+    assert_eq!(plan.hold, Micros(10_000));
+    assert_eq!(plan.runs_dir.to_str(), Some("runs"));
+    assert_eq!((plan.arm.slow, plan.arm.slow_size), (4, Bytes::gib(2)));
+    assert_eq!((plan.arm.fetch_size, plan.arm.cap_us), (Bytes::mib(3), Micros(1_000_000)));
+    assert_eq!((plan.arm.workers, plan.arm.read_policy), (2, ReadPolicy::Drain));
+    assert_eq!((plan.arm.place, plan.arm.pin), (Placement::Spread, Pin::Auto));
+}
+
+#[test]
+fn options_of_every_role_reach_the_arm() {
+    let options = "--workers 3 --read-policy bytes:64KiB --slow 8 --slow-size 4GiB --sink copy \
+                   --arrivals closed --fetch-size 64KiB --cap 2s --place hash --pin off";
+    let arm = trial(options).plan(Vec::new()).expect("a plan").arm;
+    assert_eq!((arm.workers, arm.slow, arm.slow_size), (3, 8, Bytes::gib(4)));
+    assert_eq!((arm.sink, arm.arrivals), (records::Sink::Copy, records::Arrivals::Closed));
+    assert_eq!((arm.fetch_size, arm.cap_us), (Bytes::kib(64), Micros(2_000_000)));
+    assert_eq!((arm.place, arm.pin.clone()), (Placement::Hash, Pin::Off));
+    assert_eq!(label_of(&arm), "shared-bytes64KiB-workers3-slow8-hash-closed");
+}
+
+#[test]
+fn bad_options_are_refused_with_what_would_do() {
+    for (words, says) in [
+        ("--duration 100ms", "a phase has 1s to 1h"),
+        ("--idle 2h", "a phase has 1s to 1h"),
+        ("--duration ten", "not a duration"),
+        ("--hold 0s", "a hold has 100us to 10s"),
+        ("--workers 0", "1..=256"),
+        ("--workers 257", "1..=256"),
+        ("--slow -1", "unexpected argument"),
+        ("--slow-size huge", "not a size"),
+        ("--read-policy fast", "not a read policy"),
+        ("--arrivals 0/s", "not an arrival process"),
+        ("--place left", "not a placement"),
+        ("--pin x", "not a CPU plan"),
+        ("--pin 1023", "CPU 1023 cannot be used here"),
+        ("--label a/b", "a label has 1 to 64 letters"),
+        ("--arrivals 100000/s --cap 1s", "10000 is the most"),
+        ("report", "<DIR>"),
+        ("--reuseport report x", "cannot be used with"),
+        ("--frobnicate", "unexpected argument"),
+    ] {
+        let message = refusal(words);
+        assert!(message.contains(says), "{words}: {message}");
+    }
+}

@@ -1,0 +1,176 @@
+//! The options of a trial as they are typed, and how they become a plan.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use records::{Arm, Arrivals, Micros, Pin, Placement, ReadPolicy};
+
+use super::output::Color;
+use crate::progress::Show;
+use crate::roles::Toggles;
+use crate::trial::TrialPlan;
+use crate::trial::cpu_plan::{CpuPlan, CpuPlanError};
+
+/// One trial, as typed.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Trial")]
+pub struct TrialOptions {
+    /// Which worker should hold which download: spread (each its share), one-worker, or hash (as
+    /// the kernel likes)
+    #[arg(long, value_name = "PLACE", default_value_t)]
+    pub place: Placement,
+
+    /// CPUs: auto (workers and load apart), off (the scheduler decides), or a list for the workers
+    #[arg(long, value_name = "PLAN", default_value_t)]
+    pub pin: Pin,
+
+    /// Length of the idle phase: fetches alone
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = phase_length)]
+    pub idle: Micros,
+
+    /// Length of the measure phase: fetches beside downloads
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = phase_length)]
+    pub duration: Micros,
+
+    /// Record steps and loop turns of at least this length one by one
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = hold)]
+    pub hold: Micros,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub toggles: Toggles,
+
+    /// Where run directories are made
+    #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Output")]
+    pub runs_dir: PathBuf,
+
+    /// What the name of the run directory ends with [default: made from the options]
+    #[arg(long, value_name = "TEXT", value_parser = label, help_heading = "Output")]
+    pub label: Option<String>,
+
+    /// Print summary.json instead of text
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// Show no progress
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
+    pub color: Color,
+}
+
+impl TrialOptions {
+    /// The trial as it is to be run; `command` is what was typed.
+    ///
+    /// # Errors
+    /// The options do not fit each other or this host.
+    pub fn plan(self, command: Vec<String>) -> Result<TrialPlan, UsageError> {
+        let arm = self.toggles.arm(self.place, self.pin);
+        check(&arm)?;
+        let allowed = net::cpu::allowed().map_err(UsageError::Cpus)?;
+        let cpus = CpuPlan::new(&allowed, arm.workers, &arm.pin)?;
+        Ok(TrialPlan {
+            cpus,
+            idle: self.idle.as_duration(),
+            measure: self.duration.as_duration(),
+            hold: self.hold,
+            runs_dir: self.runs_dir,
+            label: self.label.unwrap_or_else(|| label_of(&arm)),
+            show: Show::fitting(self.quiet),
+            command,
+            toggles: self.toggles,
+            arm,
+        })
+    }
+}
+
+/// Options that make no trial.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    /// A CPU that is not there.
+    #[error("--pin: {0}")]
+    Pin(#[from] CpuPlanError),
+    /// More fetches at a time than this host has ports for.
+    #[error(
+        "--arrivals {arrivals} with --cap {cap} may keep {at_a_time} fetches open at a time; \
+         {MAX_IN_FLIGHT} is the most: lower one of them"
+    )]
+    TooManyFetches {
+        /// As typed.
+        arrivals: Arrivals,
+        /// As typed.
+        cap: Micros,
+        /// Their product.
+        at_a_time: u64,
+    },
+    /// The kernel does not say which CPUs there are.
+    #[error("failed to ask which CPUs may be used: {0}")]
+    Cpus(#[source] io::Error),
+}
+
+/// Fetches open at a time: the ephemeral ports of a host (32768-60999 by default, ip(7)) must do
+/// for them, for those in TIME_WAIT and for the proxy's upstream connections.
+const MAX_IN_FLIGHT: u64 = 10_000;
+/// Shortest and longest phase.
+const PHASE: (Micros, Micros) = (Micros(1_000_000), Micros(3_600_000_000));
+/// Shortest and longest hold.
+const HOLD: (Micros, Micros) = (Micros(100), Micros(10_000_000));
+/// Letters of a label.
+const LABEL_MAX: usize = 64;
+
+fn check(arm: &Arm) -> Result<(), UsageError> {
+    let Arrivals::PerSecond(rate) = arm.arrivals else { return Ok(()) };
+    let open = rate * arm.cap_us.as_secs();
+    if open <= MAX_IN_FLIGHT as f64 {
+        return Ok(());
+    }
+    let at_a_time = Duration::try_from_secs_f64(open).map_or(u64::MAX, |secs| secs.as_secs());
+    Err(UsageError::TooManyFetches { arrivals: arm.arrivals, cap: arm.cap_us, at_a_time })
+}
+
+fn phase_length(text: &str) -> Result<Micros, String> {
+    within(text, PHASE, "a phase has 1s to 1h")
+}
+
+fn hold(text: &str) -> Result<Micros, String> {
+    within(text, HOLD, "a hold has 100us to 10s")
+}
+
+fn within(text: &str, (least, most): (Micros, Micros), rule: &str) -> Result<Micros, String> {
+    let length: Micros = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
+    if (least..=most).contains(&length) { Ok(length) } else { Err(rule.to_owned()) }
+}
+
+/// A label is a part of a file name, and a word in a shell.
+fn label(text: &str) -> Result<String, String> {
+    let safe = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if (1..=LABEL_MAX).contains(&text.len()) && text.chars().all(safe) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("a label has 1 to {LABEL_MAX} letters, digits, dots, dashes or underscores"))
+    }
+}
+
+/// What sets this arm apart, as `reuseport-rcvbuf40KiB`.
+pub(super) fn label_of(arm: &Arm) -> String {
+    let usual = Toggles::default().arm(Placement::default(), Pin::default());
+    let mut words = vec![if arm.reuseport { "reuseport" } else { "shared" }.to_owned()];
+    let mut add = |differs: bool, word: String| {
+        if differs {
+            words.push(word);
+        }
+    };
+    if let Some(size) = arm.rcvbuf {
+        add(true, format!("rcvbuf{}", size.exact()));
+    }
+    let policy = arm.read_policy.to_string().replace(':', "");
+    add(arm.read_policy != ReadPolicy::Drain, policy);
+    add(arm.workers != usual.workers, format!("workers{}", arm.workers));
+    add(arm.slow != usual.slow, format!("slow{}", arm.slow));
+    add(arm.place != usual.place, arm.place.to_string());
+    add(arm.arrivals == Arrivals::Closed, "closed".to_owned());
+    words.join("-").replace(' ', "").chars().take(LABEL_MAX).collect()
+}

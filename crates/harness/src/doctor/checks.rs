@@ -1,0 +1,349 @@
+//! From facts to findings: every rule and its words.
+
+use records::Bytes;
+
+use super::facts::Facts;
+use super::{Finding, Level};
+
+/// The receive buffer of the published cure.
+const CURE: u64 = 40_960;
+/// What keeps the origin ahead of a draining proxy: send buffers of megabytes.
+const SEND_BUFFER: u64 = 4 * 1024 * 1024;
+/// nginx's default backlog on Linux (`ngx_linux_config.h`), and ours.
+const BACKLOG: u64 = 511;
+/// Open files for a thousand downloads: two for each, and room for fetches and the process.
+const FILES_FOR_1000: u64 = 2_500;
+/// Open files for a trial of the usual size.
+const FILES_LEAST: u64 = 512;
+/// A load average per CPU above this means that others are at work.
+const BUSY: f32 = 0.5;
+/// A stolen share above this shows in latencies.
+const STOLEN: f64 = 0.01;
+
+/// All findings, in the order of what matters most.
+pub(super) fn all(facts: &Facts) -> Vec<Finding> {
+    vec![
+        cpus(facts),
+        kernel(facts),
+        loopback(facts),
+        runs_dir(facts),
+        receive_buffer(facts),
+        receive_limit(facts),
+        send_buffer(facts),
+        backlog(facts),
+        open_files(facts),
+        schedstat(facts),
+        load(facts),
+        steal(facts),
+        tracing(facts),
+    ]
+}
+
+fn found(
+    check: &'static str,
+    level: Level,
+    finding: impl Into<String>,
+    meaning: impl Into<String>,
+) -> Finding {
+    Finding { check, level, finding: finding.into(), meaning: meaning.into(), advice: None }
+}
+
+fn unknown(check: &'static str, what: &str) -> Finding {
+    let advice = "see that /proc is mounted and can be read";
+    found(check, Level::Unknown, format!("the kernel does not say {what}"), "nothing is known")
+        .advise(advice)
+}
+
+impl Finding {
+    fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+}
+
+pub(super) fn cpus(facts: &Facts) -> Finding {
+    const CHECK: &str = "cpus";
+    match facts.allowed_cpus {
+        None => unknown(CHECK, "which CPUs may be used"),
+        Some(0 | 1) => found(
+            CHECK,
+            Level::Problem,
+            "1 CPU may be used",
+            "workers and load share it: a late fetch may be late for want of CPU, not of a worker",
+        )
+        .advise("use a machine, a container or a cpuset with 2 CPUs or more"),
+        Some(2) => found(
+            CHECK,
+            Level::Ok,
+            "2 CPUs may be used",
+            "the workers share the first, origin and clients the second",
+        ),
+        Some(more) => found(
+            CHECK,
+            Level::Ok,
+            format!("{more} CPUs may be used"),
+            "a CPU for each worker, and at least a third of them for origin and clients",
+        ),
+    }
+}
+
+pub(super) fn kernel(facts: &Facts) -> Finding {
+    const CHECK: &str = "kernel";
+    let Some((release, version)) =
+        facts.kernel.as_ref().and_then(|release| Some((release, version(release)?)))
+    else {
+        return unknown(CHECK, "its version");
+    };
+    let finding = format!("Linux {release}");
+    if version < (3, 9) {
+        found(CHECK, Level::Problem, finding, "neither SO_REUSEPORT (3.9) nor EPOLLEXCLUSIVE (4.5)")
+            .advise("use Linux 4.5 or later")
+    } else if version < (4, 5) {
+        found(
+            CHECK,
+            Level::Problem,
+            finding,
+            "no EPOLLEXCLUSIVE (4.5): a shared listener cannot be watched as nginx does",
+        )
+        .advise("use --reuseport, or Linux 4.5 or later")
+    } else {
+        found(CHECK, Level::Ok, finding, "SO_REUSEPORT (3.9) and EPOLLEXCLUSIVE (4.5) are there")
+    }
+}
+
+/// `(6, 1)` of `6.1.0-13-amd64`.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|letter: char| !letter.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+pub(super) fn loopback(facts: &Facts) -> Finding {
+    const CHECK: &str = "loopback";
+    match &facts.loopback {
+        Ok(()) => found(
+            CHECK,
+            Level::Ok,
+            "127.0.0.1 carries bytes, and the kernel gives out ports",
+            "origin, proxy and clients reach each other",
+        ),
+        Err(error) => found(
+            CHECK,
+            Level::Problem,
+            format!("127.0.0.1 does not work: {error}"),
+            "no trial can run",
+        )
+        .advise("bring up `lo` (ip link set lo up), and look for a firewall or sandbox"),
+    }
+}
+
+pub(super) fn runs_dir(facts: &Facts) -> Finding {
+    const CHECK: &str = "runs_dir";
+    let dir = facts.runs_dir.display();
+    match &facts.runs_dir_writable {
+        Ok(()) => found(
+            CHECK,
+            Level::Ok,
+            format!("{dir} can be written"),
+            "a run leaves some hundred KiB there; nothing else on this machine is changed",
+        ),
+        Err(error) => found(
+            CHECK,
+            Level::Problem,
+            format!("{dir} cannot be written: {error}"),
+            "no run can be recorded",
+        )
+        .advise("name another place with --runs-dir"),
+    }
+}
+
+pub(super) fn receive_buffer(facts: &Facts) -> Finding {
+    const CHECK: &str = "tcp_rmem";
+    let Some(most) = facts.tcp_rmem.as_deref().and_then(most_of).map(Bytes) else {
+        return unknown(CHECK, "net.ipv4.tcp_rmem");
+    };
+    let finding = format!("a receive buffer may grow to {most}");
+    if most.0 <= 2 * CURE {
+        found(
+            CHECK,
+            Level::Note,
+            finding,
+            "so small that the published cure is in force already: starvation may not show",
+        )
+        .advise("raise the third figure of net.ipv4.tcp_rmem to its default of 6 MiB or more")
+    } else {
+        found(
+            CHECK,
+            Level::Ok,
+            finding,
+            "as much may wait for one worker when no --rcvbuf is set; it bounds a fionread step",
+        )
+    }
+}
+
+pub(super) fn receive_limit(facts: &Facts) -> Finding {
+    const CHECK: &str = "rmem_max";
+    match facts.rmem_max {
+        None => unknown(CHECK, "net.core.rmem_max"),
+        Some(most) if most < CURE => found(
+            CHECK,
+            Level::Note,
+            format!("--rcvbuf is capped at {}", Bytes(most)),
+            format!("the published cure of {CURE} bytes becomes a smaller one"),
+        )
+        .advise(format!("sysctl -w net.core.rmem_max={CURE} or more")),
+        Some(most) => found(
+            CHECK,
+            Level::Ok,
+            format!("--rcvbuf works up to {}", Bytes(most)),
+            "the kernel keeps twice what is asked for; a run tells both",
+        ),
+    }
+}
+
+pub(super) fn send_buffer(facts: &Facts) -> Finding {
+    const CHECK: &str = "send_buffer";
+    let tuned = facts.tcp_wmem.as_deref().and_then(most_of);
+    let (Some(tuned), Some(asked)) = (tuned, facts.wmem_max) else {
+        return unknown(CHECK, "net.ipv4.tcp_wmem or net.core.wmem_max");
+    };
+    // socket(7): what is asked for is doubled.
+    let most = tuned.max(asked.saturating_mul(2));
+    let finding = format!("the origin's send buffers may have {}", Bytes(most));
+    if most < SEND_BUFFER {
+        found(
+            CHECK,
+            Level::Note,
+            finding,
+            "it must run more often on the CPU it shares with the clients, which weakens the load",
+        )
+        .advise(format!("sysctl -w net.core.wmem_max={SEND_BUFFER}"))
+    } else {
+        found(
+            CHECK,
+            Level::Ok,
+            finding,
+            "enough to keep a proxy fed while the clients have the CPU",
+        )
+    }
+}
+
+/// The third of three figures.
+fn most_of(figures: &str) -> Option<u64> {
+    figures.split_whitespace().nth(2)?.parse().ok()
+}
+
+pub(super) fn backlog(facts: &Facts) -> Finding {
+    const CHECK: &str = "somaxconn";
+    match facts.somaxconn {
+        None => unknown(CHECK, "net.core.somaxconn"),
+        Some(most) if most < BACKLOG => found(
+            CHECK,
+            Level::Note,
+            format!("accept queues are capped at {most}"),
+            format!(
+                "the proxy asks for {BACKLOG}; beyond the cap connects are dropped and retried"
+            ),
+        )
+        .advise("sysctl -w net.core.somaxconn=4096"),
+        Some(most) => found(
+            CHECK,
+            Level::Ok,
+            format!("accept queues may have {most} connections"),
+            "fetches wait in them while a worker is held",
+        ),
+    }
+}
+
+pub(super) fn open_files(facts: &Facts) -> Finding {
+    const CHECK: &str = "open_files";
+    let (soft, hard) = (facts.files_soft, facts.files_hard);
+    let finding =
+        format!("{} open files at most ({} before it is raised)", limit(hard), limit(soft));
+    let advice = "raise the hard limit: `ulimit -Hn`, or LimitNOFILE= of its service";
+    if hard < FILES_LEAST {
+        found(CHECK, Level::Problem, finding, "too few for a trial of the usual size")
+            .advise(advice)
+    } else if hard < FILES_FOR_1000 {
+        found(CHECK, Level::Note, finding, "too few for a thousand downloads").advise(advice)
+    } else {
+        found(
+            CHECK,
+            Level::Ok,
+            finding,
+            "enough for a thousand downloads; roles raise the soft limit",
+        )
+    }
+}
+
+fn limit(files: u64) -> String {
+    if files == u64::MAX { "unlimited".to_owned() } else { files.to_string() }
+}
+
+pub(super) fn schedstat(facts: &Facts) -> Finding {
+    const CHECK: &str = "schedstat";
+    if facts.schedstat {
+        found(
+            CHECK,
+            Level::Ok,
+            "/proc/<pid>/schedstat can be read",
+            "a worker that waits for a CPU is told from one that is held",
+        )
+    } else {
+        found(
+            CHECK,
+            Level::Note,
+            "/proc/<pid>/schedstat is missing",
+            "%wait is not known: a worker that waits for a CPU looks like one that sleeps",
+        )
+        .advise("use a kernel with CONFIG_SCHED_INFO")
+    }
+}
+
+pub(super) fn load(facts: &Facts) -> Finding {
+    const CHECK: &str = "load";
+    let (Some(load), Some(cpus)) = (facts.load_average, facts.allowed_cpus) else {
+        return unknown(CHECK, "its load average");
+    };
+    let finding = format!("load average {load:.2}, CPUs {cpus}");
+    // A count of CPUs is far below 2^24, where f32 is exact.
+    if load > BUSY * u16::try_from(cpus).map_or(f32::MAX, f32::from) {
+        found(
+            CHECK,
+            Level::Note,
+            finding,
+            "others are at work: fetches may be late because of them",
+        )
+        .advise("wait until the machine is quiet, or compare with the idle phase of each run")
+    } else {
+        found(CHECK, Level::Ok, finding, "the machine is quiet enough to measure on")
+    }
+}
+
+pub(super) fn steal(facts: &Facts) -> Finding {
+    const CHECK: &str = "steal";
+    let Some(share) = facts.stolen_share else { return unknown(CHECK, "how much CPU was stolen") };
+    let finding = format!("{:.2} % of CPU time was stolen since boot", share * 100.0);
+    if share > STOLEN {
+        found(
+            CHECK,
+            Level::Note,
+            finding,
+            "the hypervisor takes CPUs away: fetches and workers may be late because of it",
+        )
+        .advise("use a machine with CPUs of its own; a run tells what was stolen during it")
+    } else {
+        found(CHECK, Level::Ok, finding, "the hypervisor leaves the CPUs to this machine")
+    }
+}
+
+pub(super) fn tracing(facts: &Facts) -> Finding {
+    const CHECK: &str = "tracing";
+    let finding = match (facts.root, facts.bpftrace) {
+        (true, true) => "root, with bpftrace",
+        (true, false) => "root, without bpftrace",
+        (false, true) => "not root, with bpftrace",
+        (false, false) => "not root, without bpftrace",
+    };
+    let meaning = "trials of the mirror need neither; tracing a foreign proxy's turns needs both";
+    found(CHECK, Level::Ok, finding, meaning)
+}

@@ -1,0 +1,106 @@
+//! Every caveat: when it is said, and how.
+
+use records::{Bytes, CaveatCode, Outcome, Phase, Pin, WorkerTotals};
+
+use crate::fixture::{Run, at_ms};
+
+#[test]
+fn placement_bounds_the_failed_share_only_with_a_listener_each() {
+    let uneven = |holding: u32, workers: u32| {
+        let mut run = Run::good();
+        (2..workers).for_each(|worker| run.worker(worker));
+        (0..holding).for_each(|slot| run.download(slot, slot, 1_000_000));
+        run.fetches(Phase::Measure, 80, Outcome::Ok, 6_000);
+        run
+    };
+    let code = CaveatCode::UnevenPlacement;
+    assert_eq!(uneven(2, 2).caveat(code), None);
+    let half = "1 of 2 workers holds a download: at most about 50 % of the fetches can meet it";
+    assert_eq!(uneven(1, 2).caveat(code).as_deref(), Some(half));
+    let most = "3 of 4 workers hold a download: at most about 75 % of the fetches can meet it";
+    assert_eq!(uneven(3, 4).caveat(code).as_deref(), Some(most));
+    let mut shared = uneven(1, 2);
+    shared.arm().reuseport = false;
+    let message = shared.caveat(code).expect("a caveat");
+    assert!(message.ends_with("the others are free to accept every fetch"), "{message}");
+    assert_eq!(uneven(0, 2).caveat(code), None, "no download was asked for");
+    let mut unheld = uneven(1, 2);
+    unheld.records.dialed.clear();
+    unheld.records.downloads.clear();
+    let message = unheld.caveat(code).expect("a caveat");
+    assert!(message.starts_with("none of 2 workers held a download"), "{message}");
+}
+
+#[test]
+fn a_buffer_that_is_not_twice_what_was_asked_is_told_with_its_limit() {
+    let asked = |name: &str, asked: u64, effective: u64| {
+        let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+        run.socket(name, Some(Bytes(asked)), Bytes(effective));
+        run.socket("upstream SO_SNDBUF", None, Bytes(16_384));
+        run.caveat(CaveatCode::BufferNotAsAsked)
+    };
+    assert_eq!(asked("upstream SO_RCVBUF", 40_960, 81_920), None);
+    let capped = asked("upstream SO_RCVBUF", 1 << 20, 425_984).expect("a caveat");
+    assert_eq!(
+        capped,
+        "proxy, upstream SO_RCVBUF: asked for 1.0 MiB, the kernel grants 208.0 KiB \
+         (net.core.rmem_max = 212992); raise that limit or ask for less"
+    );
+    let sending = asked("accepted SO_SNDBUF", 1 << 20, 425_984).expect("a caveat");
+    assert!(sending.contains("(net.core.wmem_max)"), "{sending}");
+    let least = asked("upstream SO_RCVBUF", 512, 2_304).expect("a caveat");
+    assert!(least.ends_with("the least it allows"), "{least}");
+}
+
+#[test]
+fn the_machine_is_told_of_where_it_blurs_the_picture() {
+    let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+    for code in [CaveatCode::SharedCpu, CaveatCode::NotPinned, CaveatCode::StolenCpu] {
+        assert_eq!(run.caveat(code), None, "{code:?}");
+    }
+    let host = &mut run.records.manifest.host;
+    host.load_cpus = vec![1, 0];
+    host.stolen_ms = 280; // of 14 s: 2 %
+    assert_eq!(run.caveat(CaveatCode::StolenCpu), None);
+    run.records.manifest.host.stolen_ms = 281;
+    let stolen = run.caveat(CaveatCode::StolenCpu).expect("a caveat");
+    assert!(stolen.contains("took 281 ms of CPU time in 14.000 s (2 %"), "{stolen}");
+    let shared = run.caveat(CaveatCode::SharedCpu).expect("a caveat");
+    assert!(shared.starts_with("workers and load share CPU 0:"), "{shared}");
+    run.arm().pin = Pin::Off;
+    (run.records.manifest.host.worker_cpus, run.records.manifest.host.load_cpus) = (vec![], vec![]);
+    let free = run.caveat(CaveatCode::NotPinned).expect("a caveat");
+    assert!(free.starts_with("workers and load are not pinned"), "{free}");
+    assert_eq!(run.caveat(CaveatCode::SharedCpu), None);
+}
+
+#[test]
+fn pauses_hidden_figures_few_fetches_and_a_cut_are_told() {
+    let mut run = Run::loaded(&[(99, Outcome::Ok, 6_000)]);
+    let few = run.caveat(CaveatCode::FewFetches).expect("a caveat");
+    assert_eq!(few, "99 fetches under load: p99 is their maximum (from 100 on it is not)");
+    run.fetches(Phase::Measure, 1, Outcome::Ok, 6_000);
+    assert_eq!(run.caveat(CaveatCode::FewFetches), None);
+
+    let at_ns = at_ms(14_100);
+    let paused = WorkerTotals { worker: 1, at_ns, accept_pauses: 3, ..WorkerTotals::default() };
+    run.records.totals.push(paused);
+    let message = run.caveat(CaveatCode::AcceptPaused).expect("a caveat");
+    assert!(message.starts_with("worker 1 stopped accepting 3 times"), "{message}");
+
+    assert_eq!(run.caveat(CaveatCode::FigureMissing), None);
+    run.records.samples.iter_mut().for_each(|sample| sample.run_wait_ns = None);
+    let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
+    assert!(message.starts_with("the kernel hides schedstat"), "{message}");
+    run.records.samples.clear();
+    let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
+    assert!(message.starts_with("no CPU figures of worker 0 and 1"), "{message}");
+
+    run.interrupt(9_000);
+    let message = run.caveat(CaveatCode::Interrupted).expect("a caveat");
+    assert!(message.starts_with("SIGINT cut the run short: "), "{message}");
+    assert!(message.ends_with(" of 8.000 s were measured"), "{message}");
+    run.interrupt(2_000);
+    let message = run.caveat(CaveatCode::Interrupted).expect("a caveat");
+    assert_eq!(message, "SIGINT cut the run short before anything was measured");
+}

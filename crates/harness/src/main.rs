@@ -1,0 +1,7 @@
+//! `turnstile`: see `turnstile --help`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    harness::cli::main()
+}

@@ -1,0 +1,77 @@
+use clap::Parser;
+
+use super::*;
+
+/// The subcommands as a child sees them.
+#[derive(Parser)]
+struct Child {
+    #[command(subcommand)]
+    command: RoleCommand,
+}
+
+fn parse(role: Role, args: Vec<String>) -> RoleCommand {
+    let cpus = CpuList::new(vec![1]);
+    let words = role_args(role, args, cpus.as_ref());
+    let child = Child::try_parse_from(std::iter::once("turnstile".to_owned()).chain(words));
+    let command = child.unwrap_or_else(|error| panic!("{error}")).command;
+    assert_eq!(command.role(), role);
+    command
+}
+
+fn target() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 8_000))
+}
+
+fn toggles() -> Toggles {
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        toggles: Toggles,
+    }
+    let words = "x --reuseport --rcvbuf 40960 --workers 3 --read-policy time:2ms --slow 7 --slow-size \
+                 1GiB --sink copy --read-rate 10MiB/s --arrivals 20/s --fetch-size 64KiB --cap 2s";
+    Typed::parse_from(words.split_whitespace()).toggles
+}
+
+#[test]
+fn a_proxy_gets_its_toggles_and_its_place() {
+    let workers = CpuList::new(vec![0, 2]);
+    let log = Path::new("runs/x y/access.log");
+    let args = toggles().proxy_args(target(), log, Micros(5_000), workers.as_ref());
+    let RoleCommand::Proxy(options) = parse(Role::Proxy, args) else { panic!("another role") };
+    assert_eq!(options.toggles, toggles().proxy);
+    assert_eq!((options.upstream, options.hold), (target(), Micros(5_000)));
+    assert_eq!(options.access_log.as_deref(), Some(log));
+    assert_eq!(options.pin, workers);
+    assert_eq!(options.role.cpus, CpuList::new(vec![1]));
+    assert_eq!(options.role.parent_pid, i32::try_from(std::process::id()).ok());
+}
+
+#[test]
+fn a_slow_client_gets_its_toggles_and_holds_when_told() {
+    for (requests, hold) in [(Requests::Held, true), (Requests::AtOnce, false)] {
+        let args = toggles().slow_args(target(), requests);
+        let RoleCommand::Slow(options) = parse(Role::Slow, args) else { panic!("another role") };
+        assert_eq!(options.toggles, toggles().slow);
+        assert_eq!(options.target.target, target());
+        assert_eq!((options.orders, options.hold), (true, hold));
+    }
+}
+
+#[test]
+fn a_fast_client_gets_its_toggles_and_its_phase() {
+    let args = toggles().fast_args(target(), Phase::Idle, Duration::from_millis(2_100));
+    let RoleCommand::Fast(options) = parse(Role::Fast, args) else { panic!("another role") };
+    assert_eq!(options.toggles, toggles().fetch);
+    assert_eq!(options.target.target, target());
+    assert_eq!(options.duration, Micros(2_100_000));
+    assert_eq!(options.phase, Phase::Idle);
+}
+
+#[test]
+fn an_origin_listens_on_a_free_port_of_this_host() {
+    let RoleCommand::Origin(options) = parse(Role::Origin, toggles().origin_args()) else {
+        panic!("another role")
+    };
+    assert_eq!(options.listen, SocketAddr::from(([127, 0, 0, 1], 0)));
+}

@@ -1,0 +1,182 @@
+//! One trial: the roles are started, put under load, watched, stopped and reaped, and what they say
+//! is filed.
+//!
+//! - [`placement`]: which download goes to which worker
+//! - [`cpu_plan`]: which process runs where
+//! - [`signals`]: what Ctrl-C means while a trial runs
+//!
+//! Not for: load, relaying or judging. A trial knows the roles by their records alone.
+//!
+//! Invariants:
+//! - Phases follow each other as [`records::Phase`] has them; whatever happens, the last is
+//!   teardown, and no child is left after it.
+//! - Trouble with a role is a [`records::Fault`] in the manifest. An error of this module means that
+//!   there is no run to report on.
+
+pub mod cpu_plan;
+mod crew;
+pub mod host;
+mod phases;
+pub mod placement;
+mod sampler;
+pub mod signals;
+mod stage;
+mod teardown;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use records::{Arm, Fault, Micros, Phase};
+
+use crate::progress::{Progress, Show};
+use crate::roles::Toggles;
+use crate::run_dir::write::{RunWriter, WriteError};
+use cpu_plan::CpuPlan;
+use crew::Crew;
+use signals::Signals;
+use stage::Stage;
+
+/// A trial to be: every option checked.
+#[derive(Clone, Debug)]
+pub struct TrialPlan {
+    /// The toggles of the roles.
+    pub toggles: Toggles,
+    /// The same and the harness' own, as records have them.
+    pub arm: Arm,
+    /// Which process runs where.
+    pub cpus: CpuPlan,
+    /// Length of the idle phase.
+    pub idle: Duration,
+    /// Length of the measure phase.
+    pub measure: Duration,
+    /// Steps and loop turns from this length on are recorded one by one.
+    pub hold: Micros,
+    /// Where run directories are made.
+    pub runs_dir: PathBuf,
+    /// What the name of this one ends with.
+    pub label: String,
+    /// Where progress goes.
+    pub show: Show,
+    /// The command, as it was typed.
+    pub command: Vec<String>,
+}
+
+/// A trial that was run, to its end or not.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its run directory.
+    pub dir: PathBuf,
+    /// What went wrong with a role, if anything.
+    pub faults: Vec<Fault>,
+    /// The signal that cut it short.
+    pub interrupted: Option<i32>,
+}
+
+/// Runs a trial. Call it on the main thread: children end with the thread that started them.
+///
+/// # Errors
+/// The records could not be written, or this host does not let us start. Nothing is left running.
+pub fn run(plan: &TrialPlan) -> Result<Finished, TrialError> {
+    let crew = Crew::default();
+    let signals = Signals::report_to(crew.sender()).map_err(TrialError::Host)?;
+    if let Some(cpus) = &plan.cpus.load {
+        // Threads started from here on inherit it.
+        net::cpu::pin_current_thread(cpus.as_slice()).map_err(TrialError::Host)?;
+    }
+    check_files(&plan.arm)?;
+    let started = Timestamp::now();
+    let run = RunWriter::create(&plan.runs_dir, started, &plan.label)?;
+    let mut stage = Stage::new(plan, crew, run, Progress::new(plan.show), started);
+    let stop = stage.run_phases().err();
+    let finished = stage.tear_down(stop);
+    signals.trial_over();
+    finished
+}
+
+/// Why there is no run to report on.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The run directory does not take the records.
+    #[error("failed to record the run")]
+    Write(#[from] WriteError),
+    /// This host refuses what every trial needs.
+    #[error("failed to set up the harness on this host")]
+    Host(#[source] io::Error),
+    /// A process could not be started.
+    #[error("failed to start the {role} role")]
+    Start {
+        /// Which one.
+        role: records::Role,
+        /// Why not.
+        source: io::Error,
+    },
+    /// More connections than descriptors.
+    #[error(
+        "this trial needs {needed} open files in one process and this host allows {allowed}: raise \
+         the hard limit (`ulimit -Hn`, or LimitNOFILE=), or lower --slow"
+    )]
+    TooFewFiles {
+        /// Descriptors the proxy may need.
+        needed: u64,
+        /// The hard limit.
+        allowed: u64,
+    },
+}
+
+/// Why the phases end before the last.
+#[derive(Debug)]
+enum Stop {
+    /// SIGINT or SIGTERM.
+    Interrupted(i32),
+    /// A role failed.
+    Fault(Fault),
+    /// The trial itself cannot go on.
+    Broken(TrialError),
+}
+
+impl From<WriteError> for Stop {
+    fn from(error: WriteError) -> Self {
+        Self::Broken(error.into())
+    }
+}
+
+/// Descriptors that the proxy, the hungriest role, may need: two for every session that can be open
+/// at a time, and some of its own.
+fn needed_files(arm: &Arm) -> u64 {
+    const OF_THE_PROCESS: u64 = 256;
+    let in_flight = match arm.arrivals {
+        records::Arrivals::Closed => 1,
+        records::Arrivals::PerSecond(rate) => {
+            let most = (rate * arm.cap_us.as_secs()).ceil();
+            // Saturating, and rates are capped at 100,000/s.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "see above"
+            )]
+            let most = most.max(1.0) as u64;
+            most
+        }
+    };
+    2 * (u64::from(arm.slow) + in_flight) + 4 * u64::from(arm.workers) + OF_THE_PROCESS
+}
+
+fn check_files(arm: &Arm) -> Result<(), TrialError> {
+    let needed = needed_files(arm);
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    match limit.maximum {
+        Some(allowed) if allowed < needed => Err(TrialError::TooFewFiles { needed, allowed }),
+        _ => Ok(()),
+    }
+}
+
+/// The phases that have a length of their own, as asked for.
+fn length(plan: &TrialPlan, phase: Phase) -> Option<Duration> {
+    match phase {
+        Phase::Idle => Some(plan.idle),
+        Phase::Measure => Some(plan.measure),
+        Phase::Setup | Phase::Load | Phase::Drain | Phase::Teardown => None,
+    }
+}

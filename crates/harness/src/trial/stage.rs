@@ -1,0 +1,318 @@
+//! What all phases of a trial share: the crew, the run directory, the clockwork that files what
+//! roles say and samples the workers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use net::clock;
+use records::{
+    Effective, Fault, Manifest, Phase, PhaseSpan, Ready, Record, Role, RoleProcess, SCHEMA_VERSION,
+    Side, SlowOrder,
+};
+
+use super::crew::{ChildId, Crew, Life, News, Orders};
+use super::placement::Steering;
+use super::sampler::Sampler;
+use super::{Stop, TrialError, TrialPlan, host, length};
+use crate::progress::Progress;
+use crate::roles;
+use crate::run_dir::write::{RunWriter, WriteError};
+
+/// A trial that runs.
+pub(super) struct Stage<'a> {
+    pub(super) plan: &'a TrialPlan,
+    pub(super) crew: Crew,
+    pub(super) run: RunWriter,
+    pub(super) progress: Progress,
+    pub(super) manifest: Manifest,
+    pub(super) steering: Option<Steering>,
+    /// Slots of downloads that have received something over the connection they have now.
+    pub(super) moving: BTreeSet<u32>,
+    pub(super) sampler: Option<Sampler>,
+    stolen_ms: Option<u64>,
+    next_draw: Instant,
+    /// The slot of each port dialed.
+    slots: BTreeMap<u16, u32>,
+}
+
+/// What a phase may wait for.
+#[derive(Debug)]
+pub(super) enum Happening {
+    /// A role is up.
+    Ready(ChildId, Ready),
+    /// A role has ended.
+    Ended(ChildId, ExitStatus),
+    /// A role said what is no record.
+    Garbled(ChildId, String),
+    /// SIGINT or SIGTERM.
+    Signal(i32),
+    /// Something was filed.
+    Filed,
+}
+
+/// How long a role may take to be ready for work.
+const READY: Duration = Duration::from_secs(10);
+/// The program itself, also after its file was replaced: proc(5).
+const OURSELVES: &str = "/proc/self/exe";
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(
+        plan: &'a TrialPlan,
+        crew: Crew,
+        run: RunWriter,
+        progress: Progress,
+        started: Timestamp,
+    ) -> Self {
+        let manifest = Manifest {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: plan.command.clone(),
+            started_at: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            arm: plan.arm.clone(),
+            idle_us: plan.idle.into(),
+            measure_us: plan.measure.into(),
+            hold_us: plan.hold,
+            host: host::read(&plan.cpus),
+            processes: Vec::new(),
+            phases: Vec::new(),
+            faults: Vec::new(),
+            interrupted: None,
+        };
+        Self {
+            plan,
+            crew,
+            run,
+            progress,
+            manifest,
+            steering: None,
+            moving: BTreeSet::new(),
+            sampler: None,
+            stolen_ms: host::stolen_ms(),
+            next_draw: Instant::now(),
+            slots: BTreeMap::new(),
+        }
+    }
+
+    /// Ends the phase before and begins `phase`.
+    pub(super) fn begin(&mut self, phase: Phase) -> Result<(), WriteError> {
+        self.end_phase();
+        self.enter(phase)
+    }
+
+    /// Begins `phase`; the one before keeps no end unless it came to it.
+    pub(super) fn enter(&mut self, phase: Phase) -> Result<(), WriteError> {
+        self.manifest.phases.push(PhaseSpan { phase, start_ns: clock::now(), end_ns: None });
+        self.progress.phase(phase, length(self.plan, phase));
+        // Figures of a phase need samples at its bounds.
+        self.sample()?;
+        self.run.manifest(&self.manifest)
+    }
+
+    /// Notes that the phase in progress, if any, came to its own end.
+    pub(super) fn end_phase(&mut self) {
+        if let Some(last) = self.manifest.phases.last_mut() {
+            last.end_ns = Some(clock::now());
+        }
+    }
+
+    /// The phase in progress.
+    pub(super) fn phase(&self) -> Phase {
+        self.manifest.phases.last().map_or(Phase::Setup, |span| span.phase)
+    }
+
+    /// Starts a role and waits until it is ready.
+    pub(super) fn start(
+        &mut self,
+        role: Role,
+        args: Vec<String>,
+        orders: Orders,
+    ) -> Result<(ChildId, Ready), Stop> {
+        let own = roles::role_args(role, args, self.plan.cpus.load.as_ref());
+        let mut command = vec![OURSELVES.to_owned()];
+        command.extend(own);
+        let id = self
+            .crew
+            .start(role, &command, orders)
+            .map_err(|source| Stop::Broken(TrialError::Start { role, source }))?;
+        if let Ok(program) = std::env::current_exe() {
+            command[0] = program.display().to_string();
+        }
+        let pid = self.crew.pid(id).unwrap_or(0);
+        let effective = Effective::default();
+        self.manifest.processes.push(RoleProcess { role, pid, command, effective });
+        self.await_ready(id, role)
+    }
+
+    fn await_ready(&mut self, id: ChildId, role: Role) -> Result<(ChildId, Ready), Stop> {
+        let deadline = Instant::now() + READY;
+        loop {
+            match self.next(deadline)? {
+                Some(Happening::Ready(who, ready)) if who == id => {
+                    let pid = ready.pid;
+                    let told = |process: &&mut RoleProcess| process.pid == pid;
+                    if let Some(process) = self.manifest.processes.iter_mut().rev().find(told) {
+                        process.effective = ready.effective.clone();
+                    }
+                    return Ok((id, ready));
+                }
+                // The fast role may end well before we look; the others may not end at all.
+                Some(Happening::Ended(who, status)) if who == id => {
+                    return Err(Stop::Fault(self.death(id, status)));
+                }
+                Some(_) => {}
+                None => {
+                    let what = format!("was not ready within {} s", READY.as_secs());
+                    return Err(Stop::Fault(self.blame(id, &what)));
+                }
+            }
+        }
+    }
+
+    /// What happens next, until `deadline`. What ends a trial comes as an error.
+    pub(super) fn next(&mut self, deadline: Instant) -> Result<Option<Happening>, Stop> {
+        match self.wait(deadline)? {
+            Some(Happening::Signal(signal)) => Err(Stop::Interrupted(signal)),
+            Some(Happening::Garbled(id, line)) => Err(Stop::Fault(self.garbled(id, &line))),
+            Some(Happening::Ended(id, status)) if !self.may_end(id, status) => {
+                Err(Stop::Fault(self.death(id, status)))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// What happens next, until `deadline`, whatever it is. Files records and samples meanwhile.
+    pub(super) fn wait(&mut self, deadline: Instant) -> Result<Option<Happening>, WriteError> {
+        loop {
+            self.tick()?;
+            let due = self.next_draw.min(self.sampler.as_ref().map_or(deadline, Sampler::due));
+            let Some(news) = self.crew.next(deadline.min(due)) else {
+                if Instant::now() >= deadline {
+                    return Ok(None);
+                }
+                continue;
+            };
+            return Ok(Some(match news {
+                News::Signal(signal) => Happening::Signal(signal),
+                News::Garbled(id, line) => Happening::Garbled(id, line),
+                News::Ended(id, status) => Happening::Ended(id, status),
+                News::Said(id, line) => {
+                    if let Some(role) = self.crew.role(id) {
+                        self.run.note(role, &line)?;
+                    }
+                    Happening::Filed
+                }
+                News::Record(id, record) => match *record {
+                    Record::Ready(ready) => Happening::Ready(id, ready),
+                    record => {
+                        self.run.file(&record)?;
+                        self.observe(&record);
+                        Happening::Filed
+                    }
+                },
+                News::PartOver(_) => Happening::Filed,
+            }));
+        }
+    }
+
+    /// Takes the samples that are due and draws.
+    fn tick(&mut self) -> Result<(), WriteError> {
+        let now = Instant::now();
+        if self.sampler.as_ref().is_some_and(|sampler| now >= sampler.due()) {
+            self.sample()?;
+        }
+        if now >= self.next_draw {
+            self.next_draw = now + Progress::INTERVAL;
+            self.progress.draw();
+            // What is on the disk is there even if we are killed.
+            self.run.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Samples the workers now, if they are watched.
+    pub(super) fn sample(&mut self) -> Result<(), WriteError> {
+        let samples = self.sampler.as_mut().map(Sampler::take).unwrap_or_default();
+        samples.into_iter().try_for_each(|sample| self.run.file(&Record::WorkerSample(sample)))
+    }
+
+    /// What a record means to the trial while it runs.
+    fn observe(&mut self, record: &Record) {
+        let order = match record {
+            Record::Fetch(fetch) => {
+                self.progress.fetch(fetch);
+                None
+            }
+            Record::DownloadInterval(interval) => {
+                self.progress.downloads(interval);
+                let received = (0..).zip(&interval.bytes).filter(|(_, bytes)| bytes.0 > 0);
+                self.moving.extend(received.map(|(slot, _)| slot));
+                None
+            }
+            Record::Dialed(dialed) => {
+                self.slots.insert(dialed.client_port, dialed.slot);
+                self.steering.as_mut().and_then(|steering| steering.dialed(dialed))
+            }
+            Record::Accepted(accepted) => {
+                self.steering.as_mut().and_then(|steering| steering.accepted(accepted))
+            }
+            _ => None,
+        };
+        if let Some(order) = order {
+            self.order(order);
+        }
+    }
+
+    /// Hands an order to the slow role.
+    pub(super) fn order(&mut self, order: SlowOrder) {
+        if let SlowOrder::Redial { client_port } = order
+            && let Some(slot) = self.slots.get(&client_port)
+        {
+            self.moving.remove(slot);
+        }
+        self.crew.living(Role::Slow).into_iter().for_each(|id| self.crew.order(id, order));
+    }
+
+    /// Only the fetches end by themselves, and well.
+    fn may_end(&self, id: ChildId, status: ExitStatus) -> bool {
+        self.crew.role(id) == Some(Role::Fast) && status.success()
+    }
+
+    /// The fault of a role that died unasked.
+    fn death(&self, id: ChildId, status: ExitStatus) -> Fault {
+        self.blame(id, &format!("ended unasked ({status})"))
+    }
+
+    fn garbled(&self, id: ChildId, line: &str) -> Fault {
+        let shown: String = line.chars().take(120).collect();
+        self.blame(id, &format!("printed a line that is not a record: {shown:?}"))
+    }
+
+    /// A fault of a role, with the last line it said.
+    pub(super) fn blame(&self, id: ChildId, what: &str) -> Fault {
+        let (side, name) = match self.crew.role(id) {
+            Some(role) => (Side::from(role), role.name()),
+            None => (Side::Host, "unknown"),
+        };
+        let words = self.crew.last_words(id);
+        let said = words.map(|words| format!("; its last words: {words}")).unwrap_or_default();
+        self.fault(side, format!("the {name} role {what}{said}"))
+    }
+
+    /// A fault noticed now.
+    pub(super) fn fault(&self, side: Side, message: String) -> Fault {
+        Fault { side, phase: self.phase(), message }
+    }
+
+    /// CPU time the hypervisor withheld since the trial began.
+    pub(super) fn stolen_ms(&self) -> u64 {
+        let (now, then) = (host::stolen_ms(), self.stolen_ms);
+        now.unwrap_or(0).saturating_sub(then.unwrap_or(0))
+    }
+
+    /// Whether a child is dead and reaped.
+    pub(super) fn has_ended(&self, id: ChildId) -> bool {
+        matches!(self.crew.life(id), Life::Ended(_))
+    }
+}

@@ -1,0 +1,136 @@
+//! The last phase: every child is asked to end, made to, and reaped; the manifest is completed.
+
+use std::time::{Duration, Instant};
+
+use records::{Phase, Role, Side};
+
+use super::crew::ChildId;
+use super::stage::{Happening, Stage};
+use super::{Finished, Stop, TrialError, signals};
+
+/// Clients first, so that the proxy and the origin see their connections end and can tell of them.
+const ORDER: [Role; 4] = [Role::Fast, Role::Slow, Role::Proxy, Role::Origin];
+/// Time for a child to end when asked. The proxy gives its workers one second of it.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// The same for all of them together, once somebody has pressed Ctrl-C.
+const HASTE: Duration = Duration::from_millis(1_200);
+/// Time for the kernel to end a killed child.
+const DEATH: Duration = Duration::from_secs(10);
+
+/// How children are stopped.
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    /// Each in its own time.
+    Orderly,
+    /// All by this time.
+    Hasty(Instant),
+    /// At once.
+    Now,
+}
+
+impl Pace {
+    fn hurried(self) -> Self {
+        match self {
+            Self::Orderly => Self::Hasty(Instant::now() + HASTE),
+            Self::Hasty(_) | Self::Now => Self::Now,
+        }
+    }
+
+    /// Until when a child that was asked at `asked` may take.
+    fn deadline(self, asked: Instant) -> Instant {
+        match self {
+            Self::Orderly => asked + PATIENCE,
+            Self::Hasty(all) => all.min(asked + PATIENCE),
+            Self::Now => asked,
+        }
+    }
+}
+
+impl Stage<'_> {
+    /// Stops and reaps everything, whatever the phases came to, and completes the manifest.
+    pub(super) fn tear_down(mut self, stop: Option<Stop>) -> Result<Finished, TrialError> {
+        let mut pace = Pace::Orderly;
+        let mut interrupted = None;
+        let mut broken = None;
+        match stop {
+            // Only then the phase before came to its end.
+            None => self.end_phase(),
+            Some(Stop::Interrupted(signal)) => {
+                interrupted = Some(signal);
+                pace = pace.hurried();
+            }
+            Some(Stop::Fault(fault)) => self.manifest.faults.push(fault),
+            Some(Stop::Broken(error)) => {
+                // Who reads the directory later must not take it for a whole run.
+                let fault = self.fault(Side::Host, error.to_string());
+                self.manifest.faults.push(fault);
+                broken = Some(error);
+            }
+        }
+        if let Err(error) = self.enter(Phase::Teardown) {
+            broken.get_or_insert(error.into());
+        }
+        // The workers' figures end here; what follows is their end.
+        self.sampler = None;
+        for role in ORDER {
+            for id in self.crew.living(role) {
+                self.stop(id, &mut pace, &mut interrupted, &mut broken);
+            }
+        }
+        self.progress.clear();
+        self.end_phase();
+        self.manifest.host.stolen_ms = self.stolen_ms();
+        self.manifest.interrupted = interrupted.map(signals::name);
+        if broken.is_none() {
+            broken = self.run.flush().err().map(TrialError::from);
+        }
+        // Also after a failure: a manifest is better than none, and an old one stays whole.
+        let written = self.run.manifest(&self.manifest);
+        match broken.or(written.err().map(TrialError::from)) {
+            Some(error) => Err(error),
+            None => Ok(Finished {
+                dir: self.run.dir().to_owned(),
+                faults: self.manifest.faults,
+                interrupted,
+            }),
+        }
+    }
+
+    fn stop(
+        &mut self,
+        id: ChildId,
+        pace: &mut Pace,
+        interrupted: &mut Option<i32>,
+        broken: &mut Option<TrialError>,
+    ) {
+        let asked = Instant::now();
+        self.crew.dismiss(id);
+        let mut killed = None;
+        while !self.has_ended(id) {
+            let deadline = match killed {
+                None => pace.deadline(asked),
+                Some(at) => at + DEATH,
+            };
+            // News may be pending at any time: they must not give a child more of it.
+            if Instant::now() >= deadline {
+                if killed.is_some() {
+                    // Not even the kernel can end it now; it is not ours to wait for any longer.
+                    return;
+                }
+                self.crew.kill(id);
+                killed = Some(Instant::now());
+                continue;
+            }
+            match self.wait(deadline) {
+                Ok(Some(Happening::Signal(signal))) => {
+                    interrupted.get_or_insert(signal);
+                    *pace = pace.hurried();
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    broken.get_or_insert(error.into());
+                }
+            }
+        }
+    }
+}

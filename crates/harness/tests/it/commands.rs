@@ -1,0 +1,109 @@
+//! Everything but runs: help, usage errors, doctor, report, roles, completions, the manual.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::process::Stdio;
+
+use crate::support::{say, turnstile};
+
+#[test]
+fn help_is_complete() {
+    let help = say(turnstile().arg("--help"));
+    assert_eq!((help.code(), help.stderr.as_str()), (Some(0), ""));
+    assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
+    insta::assert_snapshot!("help", help.stdout);
+    assert_eq!(say(turnstile().args(["help", "run"])).code(), Some(0));
+}
+
+#[test]
+fn every_command_has_examples() {
+    for command in ["report", "doctor", "origin", "proxy", "slow", "fast", "completions", "man"] {
+        let help = say(turnstile().args([command, "--help"]));
+        assert_eq!(help.code(), Some(0), "{command}");
+        assert!(
+            help.stdout.contains(&format!("Examples:\n  turnstile {command}")),
+            "{}",
+            help.stdout
+        );
+    }
+}
+
+#[test]
+fn bad_options_say_what_would_do() {
+    for (words, says) in [
+        ("--duration 1ms", "a phase has 1s to 1h"),
+        ("--pin 1023", "CPU 1023 cannot be used here"),
+        ("--arrivals 100000/s", "lower one of them"),
+        ("--read-policy fast", "write drain, short-read, fionread"),
+        ("run --slow-size 2XB", "write it as 40960, 64KiB, 3MiB or 2GiB"),
+        ("proxy", "--upstream"),
+        ("slow nowhere", "invalid"),
+        ("nonsense", "unrecognized subcommand"),
+    ] {
+        let said = say(turnstile().args(words.split(' ')));
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words}: {}", said.stderr);
+        assert!(said.stderr.contains(says), "{words}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn a_busy_port_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("bind");
+    let addr = taken.local_addr().expect("an address").to_string();
+    for mode in [None, Some("--reuseport")] {
+        let words = ["proxy", "--upstream", "127.0.0.1:9", "--listen", &addr];
+        let said = say(turnstile().args(words).args(mode));
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
+        assert!(said.stderr.contains(&format!("cannot listen on {addr}")), "{}", said.stderr);
+        assert!(said.stderr.contains("choose another port"), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn a_report_needs_a_run() {
+    let empty = tempfile::tempdir().expect("a directory");
+    let said = say(turnstile().arg("report").arg(empty.path()));
+    assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""));
+    assert!(said.stderr.contains(&empty.path().display().to_string()), "{}", said.stderr);
+}
+
+#[test]
+fn doctor_answers_every_question() {
+    let said = say(turnstile().args(["doctor", "--json"]));
+    assert_eq!(said.code(), Some(0), "{}", said.stderr);
+    let findings: Vec<serde_json::Map<String, serde_json::Value>> =
+        serde_json::from_str(&said.stdout).expect("JSON");
+    let words = |key: &str| findings.iter().map(|finding| finding[key].as_str().expect("a word"));
+    let checks: Vec<_> = words("check").collect();
+    insta::assert_snapshot!("doctor_checks", checks.join("\n"));
+    let levels: BTreeSet<_> = words("level").collect();
+    assert!(levels.is_subset(&BTreeSet::from(["ok", "note", "problem"])), "{levels:?}");
+    assert!(words("finding").chain(words("meaning")).all(|text| !text.is_empty()));
+}
+
+#[test]
+fn completions_and_the_manual_know_the_toggles() {
+    for words in [["completions", "bash"].as_slice(), &["completions", "zsh"], &["man"]] {
+        let said = say(turnstile().args(words));
+        assert_eq!(said.code(), Some(0), "{words:?}");
+        let text = said.stdout.replace("\\-", "-");
+        for option in ["--reuseport", "--read-policy", "--slow-size", "--cap"] {
+            assert!(text.contains(option), "{words:?} lacks {option}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let (reader, writer) = std::io::pipe().expect("pipe");
+    drop(reader);
+    let mut child = turnstile()
+        .args(["completions", "bash"])
+        .stdout(Stdio::from(writer))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("spawn");
+    assert!(child.wait().expect("wait").success());
+    let said = child.wait_with_output().expect("output");
+    assert_eq!(String::from_utf8_lossy(&said.stderr), "");
+}

@@ -1,0 +1,7 @@
+//! The real binary, end to end.
+
+mod commands;
+mod faults;
+mod run;
+mod signals;
+mod support;

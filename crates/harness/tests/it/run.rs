@@ -1,0 +1,109 @@
+//! Whole runs, and their reports.
+
+use std::fs;
+
+use records::{Phase, Role, Summary, Verdict};
+
+use crate::support::{Runs, in_turn, say, turnstile};
+
+#[test]
+fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let run = say(&mut runs.trial(&["--reuseport"]));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    assert!(run.stderr.starts_with("setup: "), "a line for each phase: {}", run.stderr);
+
+    let dir = runs.dir().expect("a run directory");
+    assert!(dir.display().to_string().ends_with("Z-reuseport-slow2"), "{}", dir.display());
+    let mut names: Vec<_> = fs::read_dir(&dir)
+        .expect("read_dir")
+        .map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8"))
+        .filter(|name| name != "roles.log")
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "access.log",
+            "downloads.ndjson",
+            "fast.hgrm",
+            "fast.hlog",
+            "fetches.ndjson",
+            "manifest.json",
+            "sessions.ndjson",
+            "steps.ndjson",
+            "summary.json",
+            "workers.ndjson",
+        ]
+    );
+    for name in names {
+        assert_ne!(fs::metadata(dir.join(&name)).expect("metadata").len(), 0, "{name} is empty");
+    }
+
+    let again = say(turnstile().arg("report").arg(&dir));
+    assert_eq!((again.code(), again.stdout), (Some(0), run.stdout));
+    let json = say(turnstile().args(["report", "--json"]).arg(&dir));
+    assert_eq!(json.stdout, fs::read_to_string(dir.join("summary.json")).expect("read"));
+
+    let summary: Summary = serde_json::from_str(&json.stdout).expect("a summary");
+    assert!(summary.idle.attempts >= 20 && summary.measure.attempts >= 20, "{summary:?}");
+    assert_eq!(summary.slow.workers_holding, 2, "each worker holds a download");
+    assert!(summary.slow.bytes.0 > 0);
+    assert!(summary.proxy.workers.iter().all(|worker| worker.cpu_share > 0.0), "{summary:?}");
+
+    let manifest = runs.manifest().expect("a manifest");
+    let phases: Vec<Phase> = manifest.phases.iter().map(|span| span.phase).collect();
+    assert_eq!(
+        phases,
+        [Phase::Setup, Phase::Idle, Phase::Load, Phase::Measure, Phase::Drain, Phase::Teardown]
+    );
+    assert!(manifest.phases.iter().all(|span| span.end_ns.is_some()));
+    let roles: Vec<Role> = manifest.processes.iter().map(|process| process.role).collect();
+    assert_eq!(roles, [Role::Origin, Role::Proxy, Role::Fast, Role::Slow, Role::Fast]);
+    assert!(manifest.processes.iter().all(|process| process.effective.max_open_files > 0));
+    assert_eq!((manifest.faults.len(), manifest.interrupted.is_none()), (0, true));
+    runs.assert_nobody_left();
+}
+
+#[test]
+fn json_is_the_summary_and_nothing_else() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let run = say(&mut runs.trial(&["--json", "--quiet"]));
+    assert_eq!((run.code(), run.stderr.as_str()), (Some(0), ""));
+    let filed = fs::read_to_string(runs.dir().expect("a run").join("summary.json")).expect("read");
+    assert_eq!(run.stdout, filed);
+    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+    assert!(!summary.arm.reuseport);
+}
+
+#[test]
+fn without_downloads_fetches_are_healthy() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let run = say(&mut runs.trial(&["--slow", "0", "--json"]));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+    assert_eq!(summary.verdict, Verdict::Healthy, "{:?}", summary.verdict_reasons);
+    assert_eq!((summary.slow.downloads, summary.slow.bytes.0), (0, 0));
+}
+
+#[test]
+fn a_second_run_of_the_same_label_has_a_place_of_its_own() {
+    // Two that begin within one second, as far as that can be had: both leave whole directories.
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let short = ["run", "--idle", "1s", "--duration", "1s", "--slow", "0", "--label", "twin", "-q"];
+    let mut twins: Vec<_> = (0..2)
+        .map(|_| {
+            let mut command = turnstile();
+            command.args(short).arg("--runs-dir").arg(runs.path());
+            crate::support::Running::start(&mut command)
+        })
+        .collect();
+    let codes: Vec<_> = twins.drain(..).map(|twin| twin.finish().code()).collect();
+    assert_eq!(codes, [Some(0), Some(0)]);
+    let dirs: Vec<_> = fs::read_dir(runs.path()).expect("read_dir").collect();
+    assert_eq!(dirs.len(), 2);
+}

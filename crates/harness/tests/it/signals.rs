@@ -1,0 +1,72 @@
+//! Ctrl-C, SIGTERM and SIGKILL: partial results, and nobody left.
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::{Duration, Instant};
+
+use records::{Phase, Role};
+use rustix::process::Signal;
+
+use crate::support::{Running, Runs, in_turn, is_gone, pid_of, until};
+
+/// What the documentation promises.
+const PROMISED: Duration = Duration::from_secs(2);
+
+fn interrupt(phase: Phase, more: &[&str], signal: Signal) {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let mut command = runs.trial(&["--duration", "50s"]);
+    let running = Running::start(command.args(more));
+    runs.await_phase(phase);
+    let asked = Instant::now();
+    running.signal(signal);
+    let run = running.finish();
+    assert!(asked.elapsed() < PROMISED, "it took {:?}", asked.elapsed());
+
+    assert_eq!(run.status.signal(), Some(signal.as_raw()), "{}", run.stderr);
+    let manifest = runs.manifest().expect("a manifest");
+    let name = if signal == Signal::INT { "SIGINT" } else { "SIGTERM" };
+    assert_eq!(manifest.interrupted.as_deref(), Some(name));
+    assert_eq!(manifest.faults, []);
+    let phases: Vec<_> =
+        manifest.phases.iter().map(|span| (span.phase, span.end_ns.is_some())).collect();
+    assert!(phases.ends_with(&[(phase, false), (Phase::Teardown, true)]), "{phases:?}");
+    assert!(run.stdout.contains("inconclusive"), "{}", run.stdout);
+    assert!(runs.dir().expect("a run").join("summary.json").exists());
+    runs.assert_nobody_left();
+}
+
+#[test]
+fn ctrl_c_while_idle() {
+    interrupt(Phase::Idle, &[], Signal::INT);
+}
+
+#[test]
+fn ctrl_c_while_the_load_starts() {
+    // A placement that takes long: all downloads on one of many workers.
+    let far_fetched = ["--reuseport", "--workers", "64", "--slow", "200", "--place", "one-worker"];
+    interrupt(Phase::Load, &far_fetched, Signal::INT);
+}
+
+#[test]
+fn ctrl_c_under_load() {
+    interrupt(Phase::Measure, &["--reuseport"], Signal::INT);
+}
+
+#[test]
+fn sigterm_under_load() {
+    interrupt(Phase::Measure, &[], Signal::TERM);
+}
+
+#[test]
+fn nobody_outlives_a_killed_harness() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let running = Running::start(&mut runs.trial(&["--duration", "50s", "--reuseport"]));
+    let manifest = runs.await_phase(Phase::Measure);
+    assert!(!is_gone(pid_of(&manifest, Role::Proxy)), "it runs");
+    running.signal(Signal::KILL);
+    for process in &manifest.processes {
+        until("the end of its children", || is_gone(process.pid).then_some(()));
+    }
+    assert_eq!(running.finish().status.signal(), Some(9));
+}

@@ -1,0 +1,133 @@
+//! Connections: kept, closed, reset, many, and more than there are descriptors for.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use socket2::SockRef;
+
+use crate::support::{Answer, Origin, PATIENCE, await_some};
+
+#[test]
+fn http_1_1_keeps_the_connection() {
+    let origin = Origin::start();
+    let mut stream = BufReader::new(origin.connect());
+    for size in [40_960, 3] {
+        write!(stream.get_mut(), "GET /bytes/{size} HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
+        Answer::read(&mut stream, "GET").assert_body(size);
+    }
+}
+
+#[test]
+fn it_closes_when_asked_and_with_http_1_0() {
+    let origin = Origin::start();
+    for request in [
+        "GET /bytes/40960 HTTP/1.0\r\n\r\n",
+        "GET /bytes/40960 HTTP/1.0\r\nHost: o\r\nConnection: close\r\n\r\n",
+        "GET /bytes/40960 HTTP/1.1\r\nHost: o\r\nConnection: close\r\n\r\n",
+    ] {
+        let mut stream = BufReader::new(origin.connect());
+        stream.get_mut().write_all(request.as_bytes()).expect("it reads");
+        Answer::read(&mut stream, "GET").assert_body(40_960);
+        let end = stream.fill_buf().expect("a FIN, not a reset");
+        assert!(end.is_empty(), "{} bytes after the body of {request:?}", end.len());
+    }
+}
+
+#[test]
+fn a_half_closed_client_gets_its_answer() {
+    let origin = Origin::start();
+    let mut stream = BufReader::new(origin.connect());
+    stream.get_mut().write_all(b"GET /bytes/9MiB HTTP/1.1\r\nHost: o\r\n\r\n").expect("it reads");
+    stream.get_ref().shutdown(Shutdown::Write).expect("open");
+    Answer::read(&mut stream, "GET").assert_body(9 << 20);
+}
+
+#[test]
+fn clients_that_go_away_leave_nothing_behind() {
+    let origin = Origin::start();
+    let files = origin.open_files();
+    for linger in [Some(Duration::ZERO), None] {
+        for _ in 0..20 {
+            let mut stream = origin.connect();
+            stream.write_all(b"GET /bytes/1GiB HTTP/1.1\r\nHost: o\r\n\r\n").expect("it reads");
+            stream.read_exact(&mut [0; 100_000]).expect("the body has begun");
+            // With zero the kernel resets at once; without, it resets as more data comes.
+            SockRef::from(&stream).set_linger(linger).expect("settable");
+        }
+        // Idle ones, garbage, and half a head.
+        for request in ["", "what?\r\n\r\n", "GET /bytes/1 HTT"] {
+            origin.connect().write_all(request.as_bytes()).expect("it reads");
+        }
+    }
+    origin.get("/bytes/1MiB").assert_body(1 << 20);
+    await_some("its connections to be closed", || (origin.open_files() == files).then_some(()));
+}
+
+#[test]
+fn two_hundred_connections_at_once() {
+    let origin = Origin::start();
+    let streams: Vec<TcpStream> = (0..200)
+        .map(|_| {
+            let mut stream = origin.connect();
+            stream.write_all(b"GET /bytes/300000 HTTP/1.0\r\n\r\n").expect("it reads");
+            stream
+        })
+        .collect();
+    for stream in streams {
+        Answer::read(&mut BufReader::new(stream), "GET").assert_body(300_000);
+    }
+}
+
+#[test]
+fn a_fetch_is_answered_while_downloads_take_all_they_can() {
+    let origin = Origin::start();
+    let addr = origin.addr;
+    let downloads: Vec<_> = (0..2)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let mut stream = TcpStream::connect(addr).expect("it accepts");
+                stream.write_all(b"GET /bytes/1TiB HTTP/1.0\r\n\r\n").expect("it reads");
+                let mut buffer = vec![0; 1 << 20];
+                let mut total = 0_u64;
+                // Until the origin is gone.
+                while let Ok(read @ 1..) = stream.read(&mut buffer) {
+                    total += read as u64;
+                }
+                total
+            })
+        })
+        .collect();
+    for _ in 0..10 {
+        origin.get("/bytes/1MiB").assert_body(1 << 20);
+    }
+    drop(origin);
+    for download in downloads {
+        assert!(download.join().expect("no panic") > 0, "the download moved");
+    }
+}
+
+#[test]
+fn without_descriptors_it_waits_and_says_so_once() {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "ulimit -n 20 && exec \"$0\"", env!("CARGO_BIN_EXE_origin")]);
+    shell.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut origin = Origin::from_command(shell);
+    assert_eq!(origin.ready.effective.max_open_files, 20);
+    let crowd: Vec<TcpStream> = (0..40).map(|_| origin.connect()).collect();
+    let mut stderr = BufReader::new(origin.child.stderr.take().expect("piped"));
+    let mut said = String::new();
+    stderr.read_line(&mut said).expect("a line");
+    assert!(said.contains("ulimit -n"), "{said}");
+    // One that waits in the queue is served as soon as others leave.
+    let mut last = origin.connect();
+    last.set_read_timeout(Some(PATIENCE)).expect("settable");
+    last.write_all(b"GET /bytes/5 HTTP/1.0\r\n\r\n").expect("queued");
+    drop(crowd);
+    Answer::read(&mut BufReader::new(last), "GET").assert_body(5);
+    origin.signal("TERM");
+    origin.wait();
+    let mut more = String::new();
+    stderr.read_to_string(&mut more).expect("text");
+    assert_eq!(more, "", "it says it once");
+}

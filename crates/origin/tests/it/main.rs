@@ -1,0 +1,6 @@
+//! The origin as its users meet it: the real binary, over loopback, on a port the kernel chose.
+
+mod answers;
+mod connections;
+mod process;
+mod support;

@@ -1,0 +1,71 @@
+//! The process: its first line, its end, and what it says to wrong options.
+
+use std::io::{Read, Write};
+
+use records::{Bytes, Role, SCHEMA_VERSION};
+
+use crate::support::{Origin, command};
+
+#[test]
+fn the_first_line_tells_where_it_listens_and_what_the_kernel_made_of_it() {
+    let mut plain = command();
+    plain.args(["--sndbuf", "100KiB"]);
+    let origin = Origin::from_command(plain);
+    let ready = &origin.ready;
+    assert_eq!((ready.role, ready.schema_version), (Role::Origin, SCHEMA_VERSION));
+    assert_eq!(ready.pid, origin.child.id());
+    assert!(origin.addr.ip().is_loopback(), "loopback unless told otherwise");
+    assert!(!ready.effective.cpus.is_empty());
+    let sndbuf = ready.effective.sockets.iter().find(|s| s.name == "accepted SO_SNDBUF");
+    let sndbuf = sndbuf.expect("read back");
+    assert_eq!(sndbuf.requested, Some(Bytes::kib(100)));
+    assert_eq!(sndbuf.effective, Bytes::kib(200), "socket(7): the kernel doubles it");
+}
+
+#[test]
+fn a_signal_ends_it_well_also_inside_a_download() {
+    for name in ["TERM", "INT"] {
+        let mut origin = Origin::start();
+        let mut stream = origin.connect();
+        stream.write_all(b"GET /bytes/1TiB HTTP/1.0\r\n\r\n").expect("it reads");
+        stream.read_exact(&mut [0; 4096]).expect("the body has begun");
+        origin.signal(name);
+        assert_eq!(origin.wait().code(), Some(0), "{name}");
+        let mut rest = String::new();
+        origin.stdout.read_to_string(&mut rest).expect("text");
+        assert_eq!(rest, "", "one line only");
+    }
+}
+
+#[test]
+fn a_busy_port_is_told_with_what_to_do() {
+    let origin = Origin::start();
+    let second = command().args(["--listen", &origin.addr.to_string()]).output().expect("it ran");
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{said}");
+    assert!(said.contains(&origin.addr.to_string()) && said.contains("another port"), "{said}");
+    assert!(second.stdout.is_empty(), "not ready, no line");
+}
+
+#[test]
+fn wrong_options_are_usage_errors() {
+    for (option, value) in
+        [("--listen", "nowhere"), ("--sndbuf", "lots"), ("--backlog", "0"), ("--cpus", "a")]
+    {
+        let ended = command().args([option, value]).output().expect("it ran");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{option}: {said}");
+        assert!(said.contains(value), "{said}");
+    }
+}
+
+#[test]
+fn the_help_shows_defaults_and_examples() {
+    let ended = command().arg("--help").output().expect("it ran");
+    let help = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.status.code(), Some(0));
+    assert!(help.starts_with("An upstream"), "the role's own words, not those of an option group");
+    for part in ["--listen", "127.0.0.1:0", "--sndbuf", "--backlog", "4096", "Examples:"] {
+        assert!(help.contains(part), "{part} in\n{help}");
+    }
+}

@@ -1,0 +1,313 @@
+//! The loop: one thread, one edge-triggered poll, every slot in turn.
+//!
+//! Under load it does not wait for events. A proxy that relays 4 KiB at a time sends hundreds of
+//! thousands of segments a second, and a reader that the poll wakes for each of them burns a core.
+//! So after a turn that took bytes the loop sleeps for the gather interval and then takes all that
+//! has come, in a call or two per download: it is always a little behind, as bulk readers are, and
+//! the receive buffers hold what comes meanwhile. (SO_RCVLOWAT would let the kernel do this; no safe
+//! wrapper offers it.) Only when nothing came does it wait in the poll.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::ErrorKind;
+use std::mem;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::Duration;
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use net::{clock, role};
+use records::{BytesPerSec, DownloadEnd, DownloadInterval, MonoNs, Record, SlowOrder};
+
+use crate::SlowError;
+use crate::commands::{Command, complain};
+use crate::conn::{Requests, Shared, Turn};
+use crate::slot::{Dialling, Port, Slot};
+
+/// The waker's token; slots have theirs from 0.
+pub(crate) const WAKE: Token = Token(usize::MAX);
+
+/// Events of one poll at most; the next poll returns the others.
+const EVENTS: usize = 1024;
+
+/// What the loop needs to start.
+pub(crate) struct Setup {
+    pub(crate) poll: Poll,
+    pub(crate) commands: Receiver<Command>,
+    pub(crate) target: SocketAddr,
+    pub(crate) slots: u32,
+    pub(crate) rate: Option<BytesPerSec>,
+    pub(crate) gather: Duration,
+    pub(crate) interval: Duration,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) shared: Shared,
+}
+
+/// The loop and all that it steers.
+pub(crate) struct Client {
+    setup: Setup,
+    slots: Vec<Entry>,
+    /// Slots to be given a turn, each at most once.
+    ready: Vec<usize>,
+    timers: BinaryHeap<Reverse<(MonoNs, usize)>>,
+    interval_ns: MonoNs,
+}
+
+/// A slot and its place in the loop.
+struct Entry {
+    slot: Slot,
+    ready: bool,
+    /// The one timer that counts; older ones in the heap are void.
+    timer: Option<MonoNs>,
+}
+
+/// What to do before the next turn, the more urgent the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pause {
+    /// Wait for an event or a timer.
+    UntilEvent,
+    /// Let bytes gather.
+    Gather,
+    /// None: there is work left.
+    None,
+}
+
+impl Client {
+    pub(crate) fn new(setup: Setup) -> Self {
+        let entry = |index| Entry { slot: Slot::new(index), ready: false, timer: None };
+        let slots = (0..setup.slots).map(entry).collect();
+        let interval_ns = clock::now();
+        Self { setup, slots, ready: Vec::new(), timers: BinaryHeap::new(), interval_ns }
+    }
+
+    /// Downloads until told to stop, or until the time is over.
+    pub(crate) fn run(mut self) -> Result<(), SlowError> {
+        let start = self.interval_ns;
+        let end = self.setup.duration.map(|duration| start + duration);
+        let mut interval_end = start + self.setup.interval;
+        for index in 0..self.slots.len() {
+            self.dial(index)?;
+        }
+        let mut events = Events::with_capacity(EVENTS);
+        let mut turn = Vec::new();
+        let mut pause = Pause::UntilEvent;
+        loop {
+            let wake = end.map_or(interval_end, |end| end.min(interval_end));
+            self.wait(&mut events, pause, wake)?;
+            for event in &events {
+                self.make_ready(event.token().0);
+            }
+            while let Ok(command) = self.setup.commands.try_recv() {
+                match command {
+                    Command::Obey(order) => self.obey(order)?,
+                    Command::Stop => return self.stop(),
+                }
+            }
+            self.fire_timers(clock::now())?;
+            pause = Pause::UntilEvent;
+            mem::swap(&mut turn, &mut self.ready);
+            for index in turn.drain(..) {
+                pause = pause.max(self.turn(index)?);
+            }
+            let now = clock::now();
+            if end.is_some_and(|end| now >= end) {
+                return self.stop();
+            }
+            if now >= interval_end {
+                self.tell_interval(now)?;
+                interval_end = interval_end.max(now - self.setup.interval) + self.setup.interval;
+            }
+        }
+    }
+
+    fn wait(&mut self, events: &mut Events, pause: Pause, wake: MonoNs) -> Result<(), SlowError> {
+        let timeout = match pause {
+            Pause::None => Duration::ZERO,
+            Pause::Gather => {
+                thread::sleep(self.setup.gather);
+                Duration::ZERO
+            }
+            Pause::UntilEvent => {
+                let timer = self.timers.peek().map_or(wake, |Reverse((at, _))| wake.min(*at));
+                timer.since(clock::now())
+            }
+        };
+        match self.setup.poll.poll(events, Some(timeout)) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(SlowError::Poll(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a slot its turn.
+    fn turn(&mut self, index: usize) -> Result<Pause, SlowError> {
+        loop {
+            let Some(entry) = self.slots.get_mut(index) else { return Ok(Pause::UntilEvent) };
+            entry.ready = false;
+            let Some(conn) = entry.slot.conn() else { return Ok(Pause::UntilEvent) };
+            let now = clock::now();
+            let turn = conn.turn(&mut self.setup.shared, now);
+            let pause = if conn.is_transferring() { Pause::Gather } else { Pause::UntilEvent };
+            match turn {
+                Turn::Waits => return Ok(pause),
+                Turn::Connected => {
+                    if let Some(dialed) = entry.slot.dialed(now) {
+                        print(&Record::Dialed(dialed))?;
+                    }
+                }
+                Turn::Drained => {
+                    self.make_ready(index);
+                    return Ok(pause);
+                }
+                Turn::Yields => {
+                    self.make_ready(index);
+                    return Ok(Pause::None);
+                }
+                Turn::Paced(at) => {
+                    self.set_timer(index, at);
+                    return Ok(pause);
+                }
+                // What follows has its turn after the others.
+                Turn::Ended(end) => {
+                    self.end(index, end, Port::Same)?;
+                    self.make_ready(index);
+                    return Ok(Pause::None);
+                }
+                Turn::Gone => {
+                    entry.slot.close();
+                    self.redial(index, now)?;
+                    self.make_ready(index);
+                    return Ok(Pause::None);
+                }
+            }
+        }
+    }
+
+    /// Tells the end of a download, and goes on to the next.
+    fn end(&mut self, index: usize, end: DownloadEnd, port: Port) -> Result<(), SlowError> {
+        let Some(entry) = self.slots.get_mut(index) else { return Ok(()) };
+        let now = clock::now();
+        if let Some(download) = entry.slot.end(end, port, now) {
+            print(&Record::Download(download))?;
+        }
+        // One that lingers goes on with its turn, and dials when it is gone.
+        if entry.slot.conn().is_none() { self.redial(index, now) } else { Ok(()) }
+    }
+
+    /// Dials as soon as the slot may.
+    fn redial(&mut self, index: usize, now: MonoNs) -> Result<(), SlowError> {
+        let Some(entry) = self.slots.get(index) else { return Ok(()) };
+        let at = entry.slot.dial_ns();
+        if at <= now {
+            return self.dial(index);
+        }
+        self.set_timer(index, at);
+        Ok(())
+    }
+
+    fn dial(&mut self, index: usize) -> Result<(), SlowError> {
+        let Some(entry) = self.slots.get_mut(index) else { return Ok(()) };
+        entry.timer = None;
+        let now = clock::now();
+        match entry.slot.dial(self.setup.target, self.setup.rate, now) {
+            Dialling::Started(socket) => {
+                let registry = self.setup.poll.registry();
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                registry
+                    .register(&mut SourceFd(&socket.as_raw_fd()), Token(index), interest)
+                    .map_err(SlowError::Poll)
+            }
+            Dialling::Later => {
+                let at = entry.slot.dial_ns();
+                self.set_timer(index, at);
+                Ok(())
+            }
+            Dialling::Refused(download) => {
+                let at = entry.slot.dial_ns();
+                self.set_timer(index, at);
+                print(&Record::Download(download))
+            }
+        }
+    }
+
+    fn obey(&mut self, order: SlowOrder) -> Result<(), SlowError> {
+        match order {
+            SlowOrder::Go => {
+                self.setup.shared.requests = Requests::Free;
+                (0..self.slots.len()).for_each(|index| self.make_ready(index));
+                Ok(())
+            }
+            SlowOrder::Redial { client_port } => {
+                let runs_there = |entry: &Entry| entry.slot.runs_from(client_port);
+                if let Some(index) = self.slots.iter().position(runs_there) {
+                    return self.end(index, DownloadEnd::Replaced, Port::New);
+                }
+                complain(&format!("no download runs from port {client_port}: not dialled again"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts slots whose time has come in line, or dials.
+    fn fire_timers(&mut self, now: MonoNs) -> Result<(), SlowError> {
+        while let Some(&Reverse((at, index))) = self.timers.peek() {
+            if at > now {
+                break;
+            }
+            self.timers.pop();
+            let Some(entry) = self.slots.get_mut(index) else { continue };
+            if entry.timer != Some(at) {
+                continue;
+            }
+            entry.timer = None;
+            if entry.slot.conn().is_none() {
+                self.dial(index)?;
+            } else {
+                self.make_ready(index);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_timer(&mut self, index: usize, at: MonoNs) {
+        let Some(entry) = self.slots.get_mut(index) else { return };
+        if entry.timer != Some(at) {
+            entry.timer = Some(at);
+            self.timers.push(Reverse((at, index)));
+        }
+    }
+
+    /// Tokens that are no slot, as the waker's, are none of its business.
+    fn make_ready(&mut self, index: usize) {
+        if let Some(entry) = self.slots.get_mut(index)
+            && !mem::replace(&mut entry.ready, true)
+        {
+            self.ready.push(index);
+        }
+    }
+
+    fn tell_interval(&mut self, now: MonoNs) -> Result<(), SlowError> {
+        let start_ns = mem::replace(&mut self.interval_ns, now);
+        let bytes = self.slots.iter_mut().map(|entry| entry.slot.take_untold()).collect();
+        print(&Record::DownloadInterval(DownloadInterval { start_ns, end_ns: now, bytes }))
+    }
+
+    /// Ends every download that runs. Their sockets close with the process.
+    fn stop(mut self) -> Result<(), SlowError> {
+        let now = clock::now();
+        for entry in &mut self.slots {
+            if entry.slot.conn().is_some_and(|conn| !conn.has_ended())
+                && let Some(download) = entry.slot.end(DownloadEnd::Stopped, Port::Same, now)
+            {
+                print(&Record::Download(download))?;
+            }
+        }
+        self.tell_interval(now)
+    }
+}
+
+fn print(record: &Record) -> Result<(), SlowError> {
+    role::print(record).map_err(SlowError::from_print)
+}

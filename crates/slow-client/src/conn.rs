@@ -1,0 +1,365 @@
+//! One connection of a slot: handshake, request, head, body, close. Knows nothing of other slots,
+//! records or retries.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+
+use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
+use net::clock;
+use records::{BytesPerSec, DownloadEnd, MonoNs};
+use socket2::Socket;
+
+use crate::pace::Bucket;
+use crate::sink::{Drain, Taken};
+
+/// What one turn of a connection takes at most before the others have theirs.
+const TURN: u64 = 8 << 20;
+
+/// One connection, from dial to close.
+pub(crate) struct Conn {
+    socket: Socket,
+    stage: Stage,
+    pace: Pace,
+    local: Option<SocketAddr>,
+    dialed_ns: MonoNs,
+    requested_ns: Option<MonoNs>,
+    first_byte_ns: Option<MonoNs>,
+    bytes: u64,
+    /// Of `bytes`, those that an interval has told already.
+    told: u64,
+}
+
+enum Stage {
+    /// The handshake is under way.
+    Connecting,
+    /// Connected; the request has not been allowed yet.
+    Holding,
+    /// The request is on its way, as far as `sent`.
+    Requesting { sent: usize },
+    /// The answer's head is coming in.
+    Head { read: Vec<u8> },
+    /// The body is coming in.
+    Body(Rest),
+    /// Its end has been told. We wait for the peer to close first, so that our port stays free of
+    /// TIME_WAIT and can be dialled from again.
+    Closing { until: MonoNs },
+}
+
+/// What is left of the body.
+enum Rest {
+    /// This many bytes, at least one.
+    Counted(u64),
+    /// All that comes; it should be what was asked for.
+    UntilClose,
+    /// Chunks: they must be looked at, so they are copied whatever the sink.
+    Chunked(Body),
+}
+
+enum Pace {
+    Free,
+    Paced(Bucket),
+}
+
+/// Whether requests may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Requests {
+    /// Not before the order to go.
+    Held,
+    /// As soon as a connection stands.
+    Free,
+}
+
+/// What every connection of the process shares.
+pub(crate) struct Shared {
+    pub(crate) drain: Drain,
+    pub(crate) request: Vec<u8>,
+    /// Bytes asked for: what an answer without a length must bring.
+    pub(crate) size: u64,
+    pub(crate) requests: Requests,
+}
+
+/// What a turn of a connection came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The handshake is complete; there is more to do.
+    Connected,
+    /// Nothing can be done before an event.
+    Waits,
+    /// All that was there has been taken; it goes on when more has gathered.
+    Drained,
+    /// There is more, but others want their turn.
+    Yields,
+    /// Its pace allows the next read at this time.
+    Paced(MonoNs),
+    /// The download ended; the connection may still wait for the peer's close.
+    Ended(DownloadEnd),
+    /// It may be closed now.
+    Gone,
+}
+
+/// Why a stage cannot go on in this turn.
+type Stop = Turn;
+
+impl Conn {
+    /// Takes over a socket whose connect has been started.
+    pub(crate) fn new(socket: Socket, rate: Option<BytesPerSec>, now: MonoNs) -> Self {
+        let local = socket.local_addr().ok().and_then(|addr| addr.as_socket());
+        Self {
+            socket,
+            stage: Stage::Connecting,
+            pace: rate.map_or(Pace::Free, |rate| Pace::Paced(Bucket::new(rate, now))),
+            local,
+            dialed_ns: now,
+            requested_ns: None,
+            first_byte_ns: None,
+            bytes: 0,
+            told: 0,
+        }
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Our address on it.
+    pub(crate) fn local(&self) -> Option<SocketAddr> {
+        self.local
+    }
+
+    /// When the request was sent, or else when we dialled.
+    pub(crate) fn start_ns(&self) -> MonoNs {
+        self.requested_ns.unwrap_or(self.dialed_ns)
+    }
+
+    /// When the first byte of the answer came.
+    pub(crate) fn first_byte_ns(&self) -> Option<MonoNs> {
+        self.first_byte_ns
+    }
+
+    /// Body bytes so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Body bytes since this was last asked.
+    pub(crate) fn take_untold(&mut self) -> u64 {
+        let untold = self.bytes - self.told;
+        self.told = self.bytes;
+        untold
+    }
+
+    /// Whether body bytes are what it waits for: they are worth gathering.
+    pub(crate) fn is_transferring(&self) -> bool {
+        matches!(self.stage, Stage::Body(_))
+    }
+
+    /// Whether its end has been told.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.stage, Stage::Closing { .. })
+    }
+
+    /// Waits for the peer's close, but not longer than `until`.
+    pub(crate) fn linger(&mut self, until: MonoNs) {
+        self.stage = Stage::Closing { until };
+    }
+
+    /// Goes on as far as it can.
+    pub(crate) fn turn(&mut self, shared: &mut Shared, now: MonoNs) -> Turn {
+        loop {
+            let step = match &mut self.stage {
+                Stage::Connecting => self.connect(),
+                Stage::Holding => self.hold(shared),
+                Stage::Requesting { .. } => self.request(shared),
+                Stage::Head { .. } => self.head(shared),
+                Stage::Body(_) => self.body(shared, now),
+                Stage::Closing { until } => {
+                    let until = *until;
+                    self.close(shared, until, now)
+                }
+            };
+            if let Err(turn) = step {
+                return turn;
+            }
+        }
+    }
+
+    fn connect(&mut self) -> Result<(), Stop> {
+        if !matches!(self.socket.take_error(), Ok(None)) {
+            return Err(Turn::Ended(DownloadEnd::Refused));
+        }
+        // connect(2): an error of getpeername tells "not yet" from "connected".
+        match self.socket.peer_addr() {
+            Ok(_) => {
+                self.stage = Stage::Holding;
+                Err(Turn::Connected)
+            }
+            Err(error) if error.kind() == ErrorKind::NotConnected => Err(Turn::Waits),
+            Err(_) => Err(Turn::Ended(DownloadEnd::Refused)),
+        }
+    }
+
+    /// While held, only a peer that gives up on us matters.
+    fn hold(&mut self, shared: &mut Shared) -> Result<(), Stop> {
+        if shared.requests == Requests::Free {
+            self.requested_ns = Some(clock::now());
+            self.stage = Stage::Requesting { sent: 0 };
+            return Ok(());
+        }
+        Err(match shared.drain.read(&self.socket, 1).0 {
+            Taken::Nothing => Turn::Waits,
+            // An answer to nothing, such as 408.
+            Taken::Short(_) | Taken::Full(_) => Turn::Ended(DownloadEnd::BadStatus),
+            Taken::Closed => Turn::Ended(DownloadEnd::ClosedEarly),
+            Taken::Broken => Turn::Ended(DownloadEnd::Reset),
+        })
+    }
+
+    fn request(&mut self, shared: &Shared) -> Result<(), Stop> {
+        let Stage::Requesting { sent } = &mut self.stage else { return Ok(()) };
+        let rest = shared.request.get(*sent..).unwrap_or_default();
+        match self.socket.send(rest) {
+            Ok(len) if len < rest.len() => *sent += len,
+            Ok(_) => self.stage = Stage::Head { read: Vec::new() },
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(Turn::Waits),
+            Err(_) => return Err(Turn::Ended(DownloadEnd::Reset)),
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, shared: &mut Shared) -> Result<(), Stop> {
+        let Stage::Head { read } = &mut self.stage else { return Ok(()) };
+        let limit = HeadLimit::default();
+        let room = limit.0.saturating_sub(read.len()).max(1) as u64;
+        let (taken, bytes) = shared.drain.read(&self.socket, room);
+        match taken {
+            Taken::Nothing => return Err(Turn::Waits),
+            Taken::Closed => return Err(Turn::Ended(DownloadEnd::ClosedEarly)),
+            Taken::Broken => return Err(Turn::Ended(DownloadEnd::Reset)),
+            Taken::Short(_) | Taken::Full(_) => read.extend_from_slice(bytes),
+        }
+        self.first_byte_ns.get_or_insert_with(clock::now);
+        loop {
+            match parse_response(read, limit, &Method::Get) {
+                Ok(Parsed::Partial) => return Ok(()),
+                Ok(Parsed::Complete { head, len }) if head.is_interim() => {
+                    read.drain(..len);
+                }
+                Ok(Parsed::Complete { head, len }) if head.status == 200 => {
+                    let early = read.split_off(len);
+                    return self.begin_body(head.body, &early);
+                }
+                Ok(Parsed::Complete { .. }) | Err(_) => {
+                    return Err(Turn::Ended(DownloadEnd::BadStatus));
+                }
+            }
+        }
+    }
+
+    /// `early` are the bytes that came with the head.
+    fn begin_body(&mut self, framing: BodyFraming, early: &[u8]) -> Result<(), Stop> {
+        let mut body = Body::new(framing);
+        let done = body.advance(early).map_err(|_| Turn::Ended(DownloadEnd::BadStatus))?.done;
+        self.bytes = body.payload();
+        if done {
+            return Err(Turn::Ended(DownloadEnd::Completed));
+        }
+        self.stage = Stage::Body(match framing {
+            BodyFraming::Empty | BodyFraming::UntilClose => Rest::UntilClose,
+            BodyFraming::Length(length) => Rest::Counted(length - self.bytes),
+            BodyFraming::Chunked => Rest::Chunked(body),
+        });
+        Ok(())
+    }
+
+    fn body(&mut self, shared: &mut Shared, now: MonoNs) -> Result<(), Stop> {
+        let Stage::Body(rest) = &mut self.stage else { return Ok(()) };
+        let mut budget = match &mut self.pace {
+            Pace::Free => TURN,
+            Pace::Paced(bucket) => bucket.allowed(now),
+        };
+        let mut supply = Turn::Yields;
+        while budget > 0 {
+            let taken = rest.take(&mut shared.drain, &self.socket, budget, &mut self.bytes)?;
+            budget = budget.saturating_sub(taken.len() as u64);
+            if let Pace::Paced(bucket) = &mut self.pace {
+                bucket.spend(taken.len() as u64);
+            }
+            match taken {
+                Taken::Nothing => return Err(Turn::Waits),
+                Taken::Closed => {
+                    return Err(Turn::Ended(rest.end_at_close(self.bytes, shared.size)));
+                }
+                Taken::Broken => return Err(Turn::Ended(DownloadEnd::Reset)),
+                Taken::Short(_) | Taken::Full(_) if rest.is_done() => {
+                    return Err(Turn::Ended(DownloadEnd::Completed));
+                }
+                Taken::Short(_) => {
+                    supply = Turn::Drained;
+                    break;
+                }
+                Taken::Full(_) => {}
+            }
+        }
+        Err(match &self.pace {
+            Pace::Free => supply,
+            Pace::Paced(bucket) => Turn::Paced(bucket.due(now)),
+        })
+    }
+
+    fn close(&mut self, shared: &mut Shared, until: MonoNs, now: MonoNs) -> Result<(), Stop> {
+        if now >= until {
+            return Err(Turn::Gone);
+        }
+        Err(match shared.drain.discard(&self.socket, TURN) {
+            Taken::Nothing => Turn::Paced(until),
+            Taken::Closed | Taken::Broken => Turn::Gone,
+            Taken::Short(_) | Taken::Full(_) => Turn::Yields,
+        })
+    }
+}
+
+impl Rest {
+    /// Takes up to `limit` bytes and adds those of the body to `bytes`.
+    fn take(
+        &mut self,
+        drain: &mut Drain,
+        socket: &Socket,
+        limit: u64,
+        bytes: &mut u64,
+    ) -> Result<Taken, Stop> {
+        match self {
+            Self::Counted(left) => {
+                let taken = drain.discard(socket, limit.min(*left));
+                *left = left.saturating_sub(taken.len() as u64);
+                *bytes += taken.len() as u64;
+                Ok(taken)
+            }
+            Self::UntilClose => {
+                let taken = drain.discard(socket, limit);
+                *bytes += taken.len() as u64;
+                Ok(taken)
+            }
+            Self::Chunked(body) => {
+                let (taken, seen) = drain.read(socket, limit);
+                body.advance(seen).map_err(|_| Turn::Ended(DownloadEnd::BadStatus))?;
+                *bytes = body.payload();
+                Ok(taken)
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match self {
+            Self::Counted(left) => *left == 0,
+            Self::UntilClose => false,
+            Self::Chunked(body) => body.is_done(),
+        }
+    }
+
+    fn end_at_close(&self, bytes: u64, size: u64) -> DownloadEnd {
+        match self {
+            Self::UntilClose if bytes >= size => DownloadEnd::Completed,
+            _ => DownloadEnd::ClosedEarly,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Who is paced, and what is asked for.
+
+use clap::{Args, Command, FromArgMatches};
+use records::BytesPerSec;
+
+use super::{REMOTE_RATE, rate, request};
+use crate::{SlowError, SlowOptions};
+
+fn options(line: &str) -> SlowOptions {
+    let command = SlowOptions::augment_args(Command::new("slow").no_binary_name(true));
+    let matches = command.try_get_matches_from(line.split(' ')).expect("valid options");
+    SlowOptions::from_arg_matches(&matches).expect("valid options")
+}
+
+#[test]
+fn this_host_is_paced_only_when_asked() {
+    assert_eq!(rate(&options("127.0.0.1:1")).expect("loopback"), None);
+    assert_eq!(
+        rate(&options("[::1]:1 --read-rate 1GB")).expect("loopback"),
+        Some(BytesPerSec(1_000_000_000))
+    );
+}
+
+#[test]
+fn another_host_needs_consent_and_is_always_paced() {
+    // 192.0.2.0/24 is for documentation (RFC 5737); nothing is sent there.
+    assert!(matches!(rate(&options("192.0.2.1:1")), Err(SlowError::Remote(_))));
+    let paced = |line: &str| rate(&options(line)).expect("consent");
+    assert_eq!(paced("192.0.2.1:1 --allow-remote"), Some(REMOTE_RATE));
+    assert_eq!(paced("192.0.2.1:1 --allow-remote --read-rate 1GB"), Some(REMOTE_RATE));
+    assert_eq!(paced("192.0.2.1:1 --allow-remote --read-rate 1000"), Some(BytesPerSec(1000)));
+}
+
+#[test]
+fn the_request_names_the_exact_size() {
+    let text = String::from_utf8(request(&options("127.0.0.1:1 --slow-size 2GiB"))).expect("text");
+    assert!(text.starts_with("GET /bytes/2GiB HTTP/1.1\r\nHost: 127.0.0.1:1\r\n"), "{text}");
+    assert!(text.ends_with("\r\n\r\n"), "{text}");
+}

@@ -1,0 +1,198 @@
+//! One of the parallel downloads, for as long as the client runs: its connections follow each other.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use net::tcp::{Buffers, Dial};
+use records::{Bytes, BytesPerSec, Dialed, Download, DownloadEnd, MonoNs};
+use socket2::Socket;
+
+use crate::conn::Conn;
+
+/// How long a finished connection waits for the peer's close before we close first.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// The wait after the first attempt without a body byte, and the longest one.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// How often, and after which wait, the same port is tried again before another one is taken. A
+/// connection that both sides have closed is gone at once, or as soon as this host has time for it.
+const PORT_RETRIES: (u32, Duration) = (5, Duration::from_millis(10));
+
+/// One of the parallel downloads.
+pub(crate) struct Slot {
+    index: u32,
+    ordinal: u32,
+    conn: Option<Conn>,
+    /// The address to dial from: that of the last connection, so that the kernel's reuseport hash
+    /// gives us to the same listener.
+    from: Option<SocketAddr>,
+    backoff: Duration,
+    dial_ns: MonoNs,
+    /// Dials from the same port that failed in a row.
+    port_failures: u32,
+    /// Body bytes of ended connections that no interval has told.
+    untold: u64,
+}
+
+/// From which port to dial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Port {
+    /// The same as before.
+    Same,
+    /// Another one.
+    New,
+}
+
+/// What came of a dial.
+#[derive(Debug)]
+pub(crate) enum Dialling<'a> {
+    /// The handshake is under way; the socket is to be watched.
+    Started(&'a Socket),
+    /// Its port is not free yet: once more at [`Slot::dial_ns`].
+    Later,
+    /// This host or the target refused at once: once more at [`Slot::dial_ns`].
+    Refused(Download),
+}
+
+impl Slot {
+    pub(crate) fn new(index: u32) -> Self {
+        Self {
+            index,
+            ordinal: 0,
+            conn: None,
+            from: None,
+            backoff: BACKOFF.0,
+            dial_ns: MonoNs(0),
+            port_failures: 0,
+            untold: 0,
+        }
+    }
+
+    pub(crate) fn conn(&mut self) -> Option<&mut Conn> {
+        self.conn.as_mut()
+    }
+
+    /// When it may dial again.
+    pub(crate) fn dial_ns(&self) -> MonoNs {
+        self.dial_ns
+    }
+
+    /// Whether its connection is from that port and still at work.
+    pub(crate) fn runs_from(&self, port: u16) -> bool {
+        let at_work = self.conn.as_ref().filter(|conn| !conn.has_ended());
+        at_work.and_then(Conn::local).is_some_and(|local| local.port() == port)
+    }
+
+    /// Starts the next connection, from the same port as before if that can be.
+    pub(crate) fn dial(
+        &mut self,
+        addr: SocketAddr,
+        rate: Option<BytesPerSec>,
+        now: MonoNs,
+    ) -> Dialling<'_> {
+        let dial = |from| Dial { addr, from, buffers: Buffers::default() }.start();
+        let socket = match dial(self.from) {
+            // The port is in TIME_WAIT, still fading, or taken.
+            Err(error)
+                if self.from.is_some()
+                    && matches!(
+                        error.kind(),
+                        ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable
+                    ) =>
+            {
+                self.port_failures += 1;
+                if self.port_failures <= PORT_RETRIES.0 {
+                    self.dial_ns = now + PORT_RETRIES.1;
+                    return Dialling::Later;
+                }
+                dial(None)
+            }
+            other => other,
+        };
+        self.port_failures = 0;
+        let Ok(socket) = socket else { return Dialling::Refused(self.refused(now)) };
+        let conn = Conn::new(socket, rate, now);
+        self.from = conn.local();
+        Dialling::Started(self.conn.insert(conn).socket())
+    }
+
+    /// The record of a handshake that is complete; `None` if there is no port to tell.
+    pub(crate) fn dialed(&self, now: MonoNs) -> Option<Dialed> {
+        let client_port = self.conn.as_ref()?.local()?.port();
+        Some(Dialed { slot: self.index, client_port, at_ns: now })
+    }
+
+    /// Ends the download of the present connection and tells it. The connection is kept when the
+    /// peer should close first.
+    pub(crate) fn end(&mut self, end: DownloadEnd, port: Port, now: MonoNs) -> Option<Download> {
+        let conn = self.conn.as_mut()?;
+        let bytes = conn.bytes();
+        let start_ns = if end == DownloadEnd::Refused { now } else { conn.start_ns() };
+        let download = Download {
+            slot: self.index,
+            ordinal: self.ordinal,
+            client_port: conn.local().map(|local| local.port()),
+            start_ns,
+            first_byte_us: conn.first_byte_ns().map(|first| first.micros_since(start_ns)),
+            total_us: now.micros_since(start_ns),
+            bytes: Bytes(bytes),
+            end,
+        };
+        self.untold += conn.take_untold();
+        self.ordinal = self.ordinal.saturating_add(1);
+        if matches!(end, DownloadEnd::Completed | DownloadEnd::BadStatus) {
+            conn.linger(now + LINGER);
+        } else {
+            self.conn = None;
+        }
+        if port == Port::New {
+            self.from = None;
+        }
+        self.wait_unless(bytes > 0 || end == DownloadEnd::Replaced, now);
+        Some(download)
+    }
+
+    /// Tells a dial that did not even start.
+    fn refused(&mut self, now: MonoNs) -> Download {
+        let download = Download {
+            slot: self.index,
+            ordinal: self.ordinal,
+            client_port: None,
+            start_ns: now,
+            first_byte_us: None,
+            total_us: records::Micros(0),
+            bytes: Bytes(0),
+            end: DownloadEnd::Refused,
+        };
+        self.ordinal = self.ordinal.saturating_add(1);
+        self.wait_unless(false, now);
+        download
+    }
+
+    /// Closes a connection whose end has been told.
+    pub(crate) fn close(&mut self) {
+        self.conn = None;
+    }
+
+    /// Body bytes since this was last asked.
+    pub(crate) fn take_untold(&mut self) -> Bytes {
+        let present = self.conn.as_mut().map_or(0, Conn::take_untold);
+        Bytes(std::mem::take(&mut self.untold) + present)
+    }
+
+    /// An attempt that brought nothing makes the next one wait, longer each time.
+    fn wait_unless(&mut self, moved: bool, now: MonoNs) {
+        if moved {
+            self.backoff = BACKOFF.0;
+            self.dial_ns = now;
+        } else {
+            self.dial_ns = now + self.backoff;
+            self.backoff = (self.backoff * 2).min(BACKOFF.1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

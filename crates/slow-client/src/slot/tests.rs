@@ -1,0 +1,92 @@
+//! What follows the end of a download.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use records::{Bytes, DownloadEnd, Micros, MonoNs};
+
+use super::{BACKOFF, Dialling, PORT_RETRIES, Port, Slot};
+
+const NOW: MonoNs = MonoNs(1_000_000_000);
+
+/// The port of a dial that was started, as often as the slot asks for patience.
+fn dialled(slot: &mut Slot, listener: &TcpListener) -> u16 {
+    let addr = listener.local_addr().expect("bound");
+    for _ in 0..=PORT_RETRIES.0 {
+        match slot.dial(addr, None, NOW) {
+            Dialling::Started(_) => return slot.dialed(NOW).expect("a port").client_port,
+            Dialling::Later => std::thread::sleep(PORT_RETRIES.1),
+            Dialling::Refused(download) => panic!("{download:?}"),
+        }
+    }
+    panic!("it should have taken another port");
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").expect("a free port")
+}
+
+#[test]
+fn refusals_make_it_wait_longer_and_longer() {
+    let mut slot = Slot::new(3);
+    let mut waits = Vec::new();
+    for ordinal in 0..8 {
+        let download = slot.refused(NOW);
+        assert_eq!((download.slot, download.ordinal), (3, ordinal));
+        assert_eq!(download.end, DownloadEnd::Refused);
+        waits.push(slot.dial_ns().since(NOW));
+    }
+    assert_eq!(waits[0], BACKOFF.0);
+    assert!(waits.windows(2).all(|pair| pair[1] == (pair[0] * 2).min(BACKOFF.1)), "{waits:?}");
+    assert_eq!(waits[7], Duration::from_secs(1));
+}
+
+#[test]
+fn an_answer_without_a_byte_makes_it_wait_too() {
+    let (mut slot, listener) = (Slot::new(0), listener());
+    dialled(&mut slot, &listener);
+    slot.end(DownloadEnd::BadStatus, Port::Same, NOW).expect("a record");
+    assert_eq!(slot.dial_ns().since(NOW), BACKOFF.0);
+}
+
+#[test]
+fn a_replaced_one_dials_at_once_from_another_port() {
+    let (mut slot, listener) = (Slot::new(0), listener());
+    let first = dialled(&mut slot, &listener);
+    assert!(slot.runs_from(first));
+    let download = slot.end(DownloadEnd::Replaced, Port::New, NOW).expect("a record");
+    assert_eq!(download.client_port, Some(first));
+    assert!(!slot.runs_from(first));
+    assert_eq!(slot.dial_ns(), NOW);
+    assert_ne!(dialled(&mut slot, &listener), first);
+}
+
+#[test]
+fn the_next_connection_comes_from_the_same_port() {
+    let (mut slot, listener) = (Slot::new(0), listener());
+    let first = dialled(&mut slot, &listener);
+    // The peer closes first, as a server does: our port stays free.
+    drop(listener.accept().expect("a connection"));
+    slot.end(DownloadEnd::ClosedEarly, Port::Same, NOW).expect("a record");
+    assert_eq!(dialled(&mut slot, &listener), first);
+}
+
+#[test]
+fn a_taken_port_is_given_up() {
+    let (mut slot, target, other) = (Slot::new(0), listener(), listener());
+    // A port on which somebody listens can be bound by nobody else.
+    let taken = other.local_addr().expect("bound");
+    slot.from = Some(taken);
+    assert_ne!(dialled(&mut slot, &target), taken.port());
+}
+
+#[test]
+fn each_end_is_told_once() {
+    let (mut slot, listener) = (Slot::new(0), listener());
+    assert!(slot.end(DownloadEnd::Stopped, Port::Same, NOW).is_none(), "nothing runs");
+    dialled(&mut slot, &listener);
+    let later = NOW + Duration::from_millis(2);
+    let download = slot.end(DownloadEnd::Stopped, Port::Same, later).expect("a record");
+    assert_eq!((download.total_us, download.bytes), (Micros(2_000), Bytes(0)));
+    assert!(slot.end(DownloadEnd::Stopped, Port::Same, later).is_none(), "told already");
+}

@@ -1,0 +1,222 @@
+//! How downloads end, and what follows.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::sync::mpsc::channel;
+
+use records::{DownloadEnd, Record};
+use rustix::process::Signal;
+
+use crate::server::{self, answer, endless, request, reset, whole};
+use crate::slow::Slow;
+
+/// More than a read takes, and no round number.
+const SIZE: usize = (3 << 20) + 1;
+
+#[test]
+fn whole_downloads_follow_each_other_from_the_same_port() {
+    let (lines, asked) = channel();
+    let addr = server::start(move |_, stream| {
+        let line = request(stream)?;
+        let _ = lines.send(line);
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n")?;
+        stream.write_all(&vec![b'x'; SIZE])
+    });
+    let mut slow = Slow::start(addr, &format!("--slow 1 --slow-size {SIZE}"));
+    let port = slow.dialed().client_port;
+    let mut last_end = 0;
+    for ordinal in 0..3 {
+        let download = slow.download();
+        assert_eq!((download.slot, download.ordinal), (0, ordinal));
+        assert_eq!(download.end, DownloadEnd::Completed);
+        assert_eq!(download.bytes.0, SIZE as u64);
+        assert_eq!(download.client_port, Some(port), "the same listener should get it");
+        assert!(download.first_byte_us.expect("it had an answer") <= download.total_us);
+        assert!(download.start_ns.0 >= last_end, "one connection at a time");
+        last_end = download.start_ns.0 + download.total_us.0 * 1000;
+        assert_eq!(asked.recv().expect("a request"), format!("GET /bytes/{SIZE} HTTP/1.1"));
+    }
+    let ended = slow.stop();
+    let (by_download, by_interval) = ended.bytes(0);
+    assert!(by_download >= 3 * SIZE as u64);
+    assert_eq!(by_download, by_interval);
+}
+
+#[test]
+fn bodies_are_counted_however_they_are_framed_and_taken() {
+    let addr = server::start(|number, stream| match number % 3 {
+        0 => whole(stream, SIZE),
+        1 => answer(stream, "", &vec![b'x'; SIZE]),
+        _ => {
+            let mut body = Vec::new();
+            for piece in vec![b'x'; SIZE].chunks(70_001) {
+                write!(body, "{:x};x=y\r\n", piece.len())?;
+                body.extend_from_slice(piece);
+                body.extend_from_slice(b"\r\n");
+            }
+            body.extend_from_slice(b"0\r\nX: y\r\n\r\n");
+            answer(stream, "Transfer-Encoding: chunked\r\n", &body)
+        }
+    });
+    for sink in ["trunc", "copy"] {
+        let args = format!("--slow 1 --slow-size {SIZE} --sink {sink}");
+        let mut slow = Slow::start(addr, &args);
+        for _ in 0..3 {
+            let download = slow.download();
+            assert_eq!(download.end, DownloadEnd::Completed, "{sink}");
+            assert_eq!(download.bytes.0, SIZE as u64, "{sink}");
+        }
+        slow.stop();
+    }
+}
+
+#[test]
+fn an_answer_may_come_in_pieces_after_an_interim_one() {
+    let addr = server::start(|_, stream| {
+        request(stream)?;
+        stream.set_nodelay(true)?;
+        let head = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\
+                    Content-Length: 5\r\n\r\n12345";
+        head.bytes().try_for_each(|byte| stream.write_all(&[byte]))
+    });
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5");
+    let download = slow.download();
+    assert_eq!((download.end, download.bytes.0), (DownloadEnd::Completed, 5));
+    slow.stop();
+}
+
+#[test]
+fn a_peer_that_keeps_the_connection_is_left() {
+    let addr = server::start(|_, stream| {
+        whole(stream, 100)?;
+        // Until the client hangs up.
+        request(stream).map(drop)
+    });
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 100");
+    for ordinal in 0..2 {
+        let download = slow.download();
+        assert_eq!((download.end, download.ordinal), (DownloadEnd::Completed, ordinal));
+    }
+    slow.stop();
+}
+
+#[test]
+fn a_close_inside_the_body_is_told_with_what_came() {
+    let addr = server::start(|number, stream| match number % 3 {
+        0 => answer(stream, "Content-Length: 5000\r\n", &[0; 1234]),
+        1 => answer(stream, "", &[0; 1234]),
+        _ => answer(stream, "Transfer-Encoding: chunked\r\n", b"4\r\nabcd\r\n9\r\nef"),
+    });
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000");
+    for bytes in [1234, 1234, 6] {
+        let download = slow.download();
+        assert_eq!((download.end, download.bytes.0), (DownloadEnd::ClosedEarly, bytes));
+    }
+    slow.stop();
+}
+
+#[test]
+fn a_close_without_an_answer_is_early_too() {
+    let addr = server::start(|number, stream| {
+        request(stream)?;
+        if number == 0 { Ok(()) } else { stream.write_all(b"HTTP/1.1 200 OK\r\nConte") }
+    });
+    let mut slow = Slow::start(addr, "--slow 1");
+    let (first, second) = (slow.download(), slow.download());
+    assert_eq!((first.end, first.first_byte_us), (DownloadEnd::ClosedEarly, None));
+    assert_eq!(second.end, DownloadEnd::ClosedEarly);
+    assert!(second.first_byte_us.is_some());
+    slow.stop();
+}
+
+#[test]
+fn a_reset_is_told_as_one() {
+    let addr = server::start(|number, stream| {
+        if number == 0 {
+            request(stream)?;
+        } else {
+            answer(stream, "Content-Length: 5000\r\n", &[0; 1000])?;
+        }
+        reset(stream)
+    });
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000");
+    assert_eq!(slow.download().end, DownloadEnd::Reset);
+    assert_eq!(slow.download().end, DownloadEnd::Reset);
+    slow.stop();
+}
+
+#[test]
+fn what_is_not_200_or_not_http_is_a_bad_status() {
+    let answers: [&[u8]; 6] = [
+        b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno",
+        b"HTTP/1.1 206 Partial Content\r\nContent-Length: 2\r\n\r\nno",
+        b"SSH-2.0-x\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nno",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno such size\r\n",
+        &[b'\n'; 9000],
+    ];
+    let addr = server::start(move |number, stream| {
+        request(stream)?;
+        stream.write_all(answers[number % answers.len()])
+    });
+    let mut slow = Slow::start(addr, "--slow 1");
+    for _ in answers {
+        let download = slow.download();
+        assert_eq!((download.end, download.bytes.0), (DownloadEnd::BadStatus, 0));
+    }
+    slow.stop();
+}
+
+#[test]
+fn it_dials_until_the_target_is_back() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let addr = listener.local_addr().expect("bound");
+    drop(listener);
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 100");
+    let refused: Vec<_> = (0..3).map(|_| slow.download()).collect();
+    assert!(refused.iter().all(|download| download.end == DownloadEnd::Refused));
+    let gaps: Vec<u64> =
+        refused.windows(2).map(|pair| pair[1].start_ns.0 - pair[0].start_ns.0).collect();
+    assert!(gaps[0] >= 50_000_000 && gaps[1] >= 100_000_000, "it should not spin: {gaps:?}");
+    let listener = TcpListener::bind(addr).expect("the port is still free");
+    server::start_on(listener, |_, stream| whole(stream, 100));
+    while slow.download().end != DownloadEnd::Completed {}
+    slow.stop();
+}
+
+#[test]
+fn a_stop_ends_every_download_once_and_tells_the_last_interval() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let addr = server::start(|_, stream| endless(stream));
+        let mut slow = Slow::start(addr, "--slow 3 --interval 50ms");
+        slow.moving();
+        slow.signal(signal);
+        let ended = slow.ended();
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+        let stopped = ended.downloads(DownloadEnd::Stopped);
+        let mut slots: Vec<u32> = stopped.iter().map(|download| download.slot).collect();
+        slots.sort_unstable();
+        assert_eq!(slots, [0, 1, 2]);
+        assert!(matches!(ended.records.last(), Some(Record::DownloadInterval(_))));
+        for slot in slots {
+            let (by_download, by_interval) = ended.bytes(slot);
+            assert!(by_download > 0);
+            assert_eq!(by_download, by_interval);
+        }
+    }
+}
+
+#[test]
+fn intervals_join_without_gaps() {
+    let addr = server::start(|_, stream| endless(stream));
+    let mut slow = Slow::start(addr, "--slow 2 --interval 10ms");
+    let mut last = slow.interval();
+    for _ in 0..5 {
+        let next = slow.interval();
+        assert_eq!(next.start_ns, last.end_ns);
+        assert!(next.end_ns > next.start_ns);
+        assert_eq!(next.bytes.len(), 2);
+        last = next;
+    }
+    slow.stop();
+}

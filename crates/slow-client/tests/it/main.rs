@@ -1,0 +1,8 @@
+//! The slow client as a process, against servers that behave well, badly and not at all.
+
+mod ends;
+mod options;
+mod scale;
+mod server;
+mod slow;
+mod steering;

@@ -1,0 +1,146 @@
+//! Orders, paces and ends that the harness asks for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use records::{DownloadEnd, MonoNs};
+
+use crate::server::{self, endless, request, whole};
+use crate::slow::{Slow, command};
+
+#[test]
+fn held_downloads_send_nothing_before_the_order() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&requests);
+    let addr = server::start(move |_, stream| {
+        let mut first = [0];
+        stream.peek(&mut first)?;
+        counted.fetch_add(1, Ordering::SeqCst);
+        whole(stream, 100)
+    });
+    let mut slow = Slow::start(addr, "--slow 4 --slow-size 100 --hold --orders --interval 20ms");
+    let mut ports: Vec<u16> = (0..4).map(|_| slow.dialed().client_port).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 4);
+    for _ in 0..3 {
+        assert!(slow.interval().bytes.iter().all(|bytes| bytes.0 == 0));
+    }
+    assert_eq!(requests.load(Ordering::SeqCst), 0);
+    slow.say("{\"order\":\"go\"}");
+    let mut completed = [false; 4];
+    while completed != [true; 4] {
+        let download = slow.download();
+        assert_eq!(download.end, DownloadEnd::Completed);
+        completed[download.slot as usize] = true;
+        // Once released, the next of the slot does not wait for another order.
+    }
+    while slow.download().ordinal < 2 {}
+    slow.stop();
+}
+
+#[test]
+fn a_held_connection_that_the_peer_closes_is_dialled_again() {
+    let addr = server::start(
+        |number, stream| {
+            if number == 0 { Ok(()) } else { request(stream).map(drop) }
+        },
+    );
+    let mut slow = Slow::start(addr, "--slow 1 --hold --orders");
+    slow.dialed();
+    assert_eq!(slow.download().end, DownloadEnd::ClosedEarly);
+    slow.dialed();
+    assert_eq!(slow.stop().downloads(DownloadEnd::Stopped).len(), 1);
+}
+
+#[test]
+fn a_redialled_download_comes_from_another_port() {
+    let addr = server::start(|_, stream| endless(stream));
+    let mut slow = Slow::start(addr, "--slow 2 --hold --orders");
+    let (one, other) = (slow.dialed(), slow.dialed());
+    slow.say("this is no order");
+    slow.say("{\"order\":\"redial\",\"client_port\":1}");
+    slow.say(&format!("{{\"order\":\"redial\",\"client_port\":{}}}", other.client_port));
+    let replaced = slow.download();
+    assert_eq!((replaced.slot, replaced.end), (other.slot, DownloadEnd::Replaced));
+    assert_eq!(replaced.client_port, Some(other.client_port));
+    let again = slow.dialed();
+    assert_eq!(again.slot, other.slot);
+    assert_ne!(again.client_port, other.client_port);
+    // In the middle of a transfer it asks again at once.
+    slow.say("{\"order\":\"go\"}");
+    slow.moving();
+    slow.say(&format!("{{\"order\":\"redial\",\"client_port\":{}}}", one.client_port));
+    assert_eq!(slow.download().end, DownloadEnd::Replaced);
+    assert_eq!(slow.dialed().slot, one.slot);
+    slow.moving();
+    let ended = slow.stop();
+    assert_eq!(ended.code, Some(0));
+    assert_eq!(ended.downloads(DownloadEnd::Replaced).len(), 2);
+    assert_eq!(ended.downloads(DownloadEnd::Stopped).len(), 2);
+    assert!(ended.stderr.contains("\"this is no order\", which is no order"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no download runs from port 1"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_end_of_the_orders_is_not_the_end() {
+    let addr = server::start(|_, stream| whole(stream, 100));
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 100 --orders");
+    slow.hush();
+    while slow.download().ordinal < 3 {}
+    assert_eq!(slow.stop().code, Some(0));
+}
+
+#[test]
+fn a_duration_ends_it() {
+    let addr = server::start(|_, stream| endless(stream));
+    let ended = Slow::start(addr, "--slow 2 --duration 300ms").ended();
+    assert_eq!(ended.code, Some(0));
+    assert_eq!(ended.downloads(DownloadEnd::Stopped).len(), 2);
+}
+
+#[test]
+fn no_download_is_a_load_too() {
+    let addr = server::start(|_, stream| endless(stream));
+    let mut slow = Slow::start(addr, "--slow 0 --interval 10ms");
+    assert!(slow.interval().bytes.is_empty());
+    assert_eq!(slow.stop().code, Some(0));
+}
+
+#[test]
+fn a_paced_download_never_outruns_its_rate() {
+    const RATE: u64 = 4 << 20;
+    let addr = server::start(|_, stream| endless(stream));
+    for sink in ["trunc", "copy"] {
+        let args = format!("--slow 2 --read-rate {RATE} --interval 50ms --sink {sink}");
+        let mut slow = Slow::start(addr, &args);
+        let start = slow.dialed().at_ns;
+        slow.dialed();
+        let (mut bytes, mut end) = (vec![0; 2], MonoNs(0));
+        for _ in 0..10 {
+            let interval = slow.interval();
+            end = interval.end_ns;
+            bytes.iter_mut().zip(&interval.bytes).for_each(|(sum, bytes)| *sum += bytes.0);
+        }
+        // What the bucket holds, and what came with the head, may come on top.
+        let most = RATE as f64 * (end.since(start).as_secs_f64() + 0.06) + 8192.0;
+        for sum in bytes {
+            assert!(sum > 0 && (sum as f64) < most, "{sum} of {most} with {sink}");
+        }
+        slow.stop();
+    }
+}
+
+#[test]
+fn it_ends_quietly_when_nobody_reads_its_records() {
+    let addr = server::start(|_, stream| endless(stream));
+    let mut child = command(addr, "--slow 1 --interval 5ms")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
