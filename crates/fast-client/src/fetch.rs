@@ -22,7 +22,7 @@ use crate::outcome::{Failure, Reached};
 use crate::watched::{FirstByte, Watched};
 
 /// Bytes offered to one read of the answer.
-const READ: usize = 4 * 1024 * 1024;
+const READ: usize = 256 * 1024;
 
 /// What every fetch of a run has in common.
 #[derive(Clone, Debug)]

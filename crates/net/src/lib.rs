@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod cpu;
 pub mod limit;
+pub mod low_water;
 pub mod role;
 pub mod stop;
 pub mod target;

@@ -6,7 +6,7 @@ use records::{Bytes, Congestion, ListenerMode};
 
 use crate::cpu::{self, CpuList};
 use crate::tcp::{self, Buffers, Dial, Listen};
-use crate::{clock, limit};
+use crate::{clock, limit, low_water};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -82,4 +82,14 @@ fn the_soft_limit_is_raised_to_the_hard_one() {
     let raised = limit::raise_open_files();
     assert_eq!(raised, limit::raise_open_files());
     assert!(raised > 0);
+}
+
+#[test]
+fn a_low_water_mark_is_read_back_and_capped() {
+    let socket = listen(LOOPBACK, ListenerMode::Shared).open().expect("a free port");
+    assert_eq!(low_water::read_back(&socket).expect("readable"), Bytes(1));
+    low_water::set(&socket, Bytes::kib(64)).expect("a mark");
+    assert_eq!(low_water::read_back(&socket).expect("readable"), Bytes::kib(64));
+    low_water::set(&socket, Bytes::gib(1)).expect("too much is capped, not refused");
+    assert!(low_water::read_back(&socket).expect("readable") < Bytes::gib(1));
 }

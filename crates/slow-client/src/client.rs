@@ -3,9 +3,9 @@
 //! Under load it does not wait for events. A proxy that relays 4 KiB at a time sends hundreds of
 //! thousands of segments a second, and a reader that the poll wakes for each of them burns a core.
 //! So after a turn that took bytes the loop sleeps for the gather interval and then takes all that
-//! has come, in a call or two per download: it is always a little behind, as bulk readers are, and
-//! the receive buffers hold what comes meanwhile. (SO_RCVLOWAT would let the kernel do this; no safe
-//! wrapper offers it.) Only when nothing came does it wait in the poll.
+//! has come, in a few calls per download: it is always a little behind, as bulk readers are, and the
+//! receive buffers hold what comes meanwhile. Each body's low-water mark (SO_RCVLOWAT) keeps the
+//! kernel acknowledging in that time. Only when nothing came does the loop wait in the poll.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 
 use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
-use net::clock;
-use records::{BytesPerSec, DownloadEnd, MonoNs};
+use net::{clock, low_water};
+use records::{Bytes, BytesPerSec, DownloadEnd, MonoNs};
 use socket2::Socket;
 
 use crate::pace::Bucket;
@@ -76,6 +76,8 @@ pub(crate) struct Shared {
     /// Bytes asked for: what an answer without a length must bring.
     pub(crate) size: u64,
     pub(crate) requests: Requests,
+    /// Where each unpaced body sets its low-water mark.
+    pub(crate) low_water: Bytes,
 }
 
 /// What a turn of a connection came to.
@@ -246,7 +248,7 @@ impl Conn {
                 }
                 Ok(Parsed::Complete { head, len }) if head.status == 200 => {
                     let early = read.split_off(len);
-                    return self.begin_body(head.body, &early);
+                    return self.begin_body(head.body, &early, shared);
                 }
                 Ok(Parsed::Complete { .. }) | Err(_) => {
                     return Err(Turn::Ended(DownloadEnd::BadStatus));
@@ -256,12 +258,21 @@ impl Conn {
     }
 
     /// `early` are the bytes that came with the head.
-    fn begin_body(&mut self, framing: BodyFraming, early: &[u8]) -> Result<(), Stop> {
+    fn begin_body(
+        &mut self,
+        framing: BodyFraming,
+        early: &[u8],
+        shared: &Shared,
+    ) -> Result<(), Stop> {
         let mut body = Body::new(framing);
         let done = body.advance(early).map_err(|_| Turn::Ended(DownloadEnd::BadStatus))?.done;
         self.bytes = body.payload();
         if done {
             return Err(Turn::Ended(DownloadEnd::Completed));
+        }
+        if matches!(self.pace, Pace::Free) {
+            // Refused: it wakes us more often and acknowledges later, but reads all the same.
+            let _ = low_water::set(&self.socket, shared.low_water);
         }
         self.stage = Stage::Body(match framing {
             BodyFraming::Empty | BodyFraming::UntilClose => Rest::UntilClose,
@@ -294,6 +305,12 @@ impl Conn {
                     return Err(Turn::Ended(DownloadEnd::Completed));
                 }
                 Taken::Short(_) => {
+                    // The peer may keep the connection open after the last byte: no end would wake
+                    // a reader that waits for more than there is to come.
+                    if let (Pace::Free, Some(left)) = (&self.pace, rest.less_than(shared.low_water))
+                    {
+                        let _ = low_water::set(&self.socket, left);
+                    }
                     supply = Turn::Drained;
                     break;
                 }
@@ -345,6 +362,15 @@ impl Rest {
                 *bytes = body.payload();
                 Ok(taken)
             }
+        }
+    }
+
+    /// What is left of it, once that is known to be less than `mark`. Chunks never tell.
+    fn less_than(&self, mark: Bytes) -> Option<Bytes> {
+        match self {
+            Self::Counted(left) => Some(Bytes(*left)).filter(|left| *left < mark),
+            Self::UntilClose => None,
+            Self::Chunked(_) => Some(Bytes(1)),
         }
     }
 

@@ -64,6 +64,7 @@ pub fn run(options: &SlowOptions) -> Result<(), SlowError> {
             request: request(options),
             size: toggles.slow_size.0,
             requests: if options.hold { Requests::Held } else { Requests::Free },
+            low_water: low_water(toggles.slow),
         },
     })
     .run()
@@ -82,6 +83,13 @@ fn rate(options: &SlowOptions) -> Result<Option<BytesPerSec>, SlowError> {
         Bytes(rate.0)
     ));
     Ok(Some(rate))
+}
+
+/// Where unpaced downloads set their low-water mark: high, so that the kernel acknowledges on the
+/// sender's CPU whether or not we are running, but no more than 64 MiB lie unread over all of them.
+fn low_water(downloads: u32) -> Bytes {
+    let share = Bytes::mib(64).0 / u64::from(downloads.max(1));
+    Bytes(share).clamp(Bytes::kib(64), Bytes::mib(4))
 }
 
 fn request(options: &SlowOptions) -> Vec<u8> {

@@ -32,6 +32,7 @@ mod tests;
     version,
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
+    args_override_self = true,
     after_help = "\
 Examples:
   turnstile --reuseport                            the starvation
@@ -57,6 +58,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one trial and say what it proves (the default)
+    #[command(args_override_self = true)]
     Run(Box<TrialOptions>),
     /// Make the report of a run again, from its records
     Report(ReportOptions),

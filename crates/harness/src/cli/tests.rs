@@ -91,3 +91,10 @@ fn bad_options_are_refused_with_what_would_do() {
         assert!(message.contains(says), "{words}: {message}");
     }
 }
+
+#[test]
+fn of_an_option_given_twice_the_later_counts() {
+    for words in ["--slow 8 --slow 2", "run --slow 8 --slow 2"] {
+        assert_eq!(trial(words).toggles.slow.slow, 2, "{words}");
+    }
+}

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use records::{
-    Bytes, CaveatCode, Fetch, Micros, Outcome, Phase, Pin, Side, Summary, Verdict, WorkerTotals,
-};
+use records::{Bytes, CaveatCode, Fetch, Micros, Outcome, Phase, Side, Verdict};
 
 use super::Thresholds;
 use super::wording::{count, list, percent};

@@ -81,12 +81,17 @@ pub(crate) fn short_bytes(bytes: Bytes) -> String {
     format!("{amount:.decimals$} {}", UNITS[unit])
 }
 
-/// A count in at most 5 columns: `343`, `99999`, `123k`, `45M`.
-pub(crate) fn short_count(count: f64) -> String {
+/// A count in at most `digits` columns, 4 or more: `343`, `9999`, `12k`, `45M`.
+pub(crate) fn short_count(count: f64, digits: i32) -> String {
+    if count < 10_f64.powi(digits) - 0.5 {
+        return format!("{count:.0}");
+    }
     match count {
-        count if count < 99_999.5 => format!("{count:.0}"),
-        count if count < 999_950.0 => format!("{:.0}k", count / 1e3),
-        count if count < 9.995e8 => format!("{:.0}M", count / 1e6),
-        count => format!("{:.0}G", (count / 1e9).min(9_999.0)),
+        count if count < 999.5e3 => format!("{:.0}k", count / 1e3),
+        count if count < 999.5e6 => format!("{:.0}M", count / 1e6),
+        count => format!("{:.0}G", (count / 1e9).min(999.0)),
     }
 }
+
+#[cfg(test)]
+mod tests;

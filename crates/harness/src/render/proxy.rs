@@ -61,7 +61,7 @@ fn row(worker: &WorkerSummary, hold_us: Micros) -> String {
     let [user, system, wait, cpu] =
         [worker.user_share, worker.system_share, worker.wait_share, worker.cpu_share].map(share);
     let [voluntary, involuntary] =
-        [worker.voluntary_per_sec, worker.involuntary_per_sec].map(short_count);
+        [worker.voluntary_per_sec, worker.involuntary_per_sec].map(|rate| short_count(rate, 5));
     let unknown = || "-".to_owned();
     let (user, system, cpu, voluntary, involuntary) = match worker.scheduler {
         SchedulerFigures::None => (unknown(), unknown(), unknown(), unknown(), unknown()),
@@ -70,8 +70,8 @@ fn row(worker: &WorkerSummary, hold_us: Micros) -> String {
         }
     };
     let wait = if worker.scheduler == SchedulerFigures::All { wait } else { unknown() };
-    let sessions = short_count(*sessions as f64);
-    let downloads = short_count(*downloads as f64);
+    let sessions = short_count(*sessions as f64, 8);
+    let downloads = short_count(*downloads as f64, 4);
     cells([
         &number.to_string(),
         &sessions,

@@ -25,21 +25,19 @@ pub(crate) fn histogram(times: impl IntoIterator<Item = Micros>) -> Histogram<u6
 
 /// The times in a few figures; all zero when there are none.
 ///
-/// Smallest and largest are exact, percentiles come from [`histogram`] and are never above the
-/// largest.
+/// Smallest, largest and mean are exact; percentiles come from [`histogram`] and are never above
+/// the largest.
 pub(crate) fn latency(times: impl IntoIterator<Item = Micros> + Clone) -> LatencyUs {
     let histogram = histogram(times.clone());
-    let (mut min, mut max, mut sum, mut count) = (u64::MAX, 0, 0_u128, 0_u32);
-    for time in times {
-        (min, max) = (min.min(time.0), max.max(time.0));
-        sum += u128::from(time.0);
-        count += 1;
+    let (mut min, mut max, mut sum) = (u64::MAX, 0, 0_u128);
+    for Micros(time) in times.into_iter().map(|time| time.min(LONGEST)) {
+        (min, max) = (min.min(time), max.max(time));
+        sum += u128::from(time);
     }
-    if count == 0 {
+    let Some(mean) = sum.checked_div(u128::from(histogram.len())) else {
         return LatencyUs::default();
-    }
+    };
     let at = |quantile| histogram.value_at_quantile(quantile).min(max);
-    let mean = sum / u128::from(count);
     LatencyUs {
         min,
         p50: at(0.5),

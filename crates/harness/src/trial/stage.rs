@@ -142,10 +142,10 @@ impl<'a> Stage<'a> {
         let pid = self.crew.pid(id).unwrap_or(0);
         let effective = Effective::default();
         self.manifest.processes.push(RoleProcess { role, pid, command, effective });
-        self.await_ready(id, role)
+        self.await_ready(id)
     }
 
-    fn await_ready(&mut self, id: ChildId, role: Role) -> Result<(ChildId, Ready), Stop> {
+    fn await_ready(&mut self, id: ChildId) -> Result<(ChildId, Ready), Stop> {
         let deadline = Instant::now() + READY;
         loop {
             match self.next(deadline)? {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::process::Stdio;
 
+use serde_json::{Map, Value};
+
 use crate::support::{say, turnstile};
 
 #[test]
@@ -71,9 +73,10 @@ fn a_report_needs_a_run() {
 fn doctor_answers_every_question() {
     let said = say(turnstile().args(["doctor", "--json"]));
     assert_eq!(said.code(), Some(0), "{}", said.stderr);
-    let findings: Vec<serde_json::Map<String, serde_json::Value>> =
-        serde_json::from_str(&said.stdout).expect("JSON");
-    let words = |key: &str| findings.iter().map(|finding| finding[key].as_str().expect("a word"));
+    let findings: Vec<Map<String, Value>> = serde_json::from_str(&said.stdout).expect("JSON");
+    let words = |key: &'static str| {
+        findings.iter().map(move |finding| finding[key].as_str().expect("a word"))
+    };
     let checks: Vec<_> = words("check").collect();
     insta::assert_snapshot!("doctor_checks", checks.join("\n"));
     let levels: BTreeSet<_> = words("level").collect();

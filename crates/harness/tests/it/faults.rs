@@ -13,8 +13,8 @@ fn kill_in_measure(role: Role, side: Side) {
     let _turn = in_turn();
     let runs = Runs::new();
     // Longer than the test needs: what ends it is the death.
-    let running = Running::start(&mut runs.trial(&["--duration", "50s", "--json"]));
-    let manifest = runs.await_phase(Phase::Measure);
+    let mut running = Running::start(&mut runs.trial(&["--duration", "50s", "--json"]));
+    let manifest = runs.await_phase(&mut running, Phase::Measure);
     kill(pid_of(&manifest, role), Signal::KILL);
     let run = running.finish();
 

@@ -15,8 +15,8 @@ fn interrupt(phase: Phase, more: &[&str], signal: Signal) {
     let _turn = in_turn();
     let runs = Runs::new();
     let mut command = runs.trial(&["--duration", "50s"]);
-    let running = Running::start(command.args(more));
-    runs.await_phase(phase);
+    let mut running = Running::start(command.args(more));
+    runs.await_phase(&mut running, phase);
     let asked = Instant::now();
     running.signal(signal);
     let run = running.finish();
@@ -61,8 +61,8 @@ fn sigterm_under_load() {
 fn nobody_outlives_a_killed_harness() {
     let _turn = in_turn();
     let runs = Runs::new();
-    let running = Running::start(&mut runs.trial(&["--duration", "50s", "--reuseport"]));
-    let manifest = runs.await_phase(Phase::Measure);
+    let mut running = Running::start(&mut runs.trial(&["--duration", "50s", "--reuseport"]));
+    let manifest = runs.await_phase(&mut running, Phase::Measure);
     assert!(!is_gone(pid_of(&manifest, Role::Proxy)), "it runs");
     running.signal(Signal::KILL);
     for process in &manifest.processes {

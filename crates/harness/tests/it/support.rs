@@ -15,50 +15,50 @@ use tempfile::TempDir;
 /// No run of these tests takes as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The usual short trial: enough fetches in each phase, and little to move.
-pub const SHORT: [&str; 8] =
+pub(crate) const SHORT: [&str; 8] =
     ["--idle", "2.1s", "--duration", "2.1s", "--fetch-size", "64KiB", "--slow", "2"];
 
 /// Trials take turns: on few CPUs two at a time would starve each other.
-pub fn in_turn() -> MutexGuard<'static, ()> {
+pub(crate) fn in_turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The binary under test.
-pub fn turnstile() -> Command {
+pub(crate) fn turnstile() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("turnstile"));
     command.stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("COLUMNS");
     command
 }
 
 /// What a finished command said.
-pub struct Said {
-    pub status: ExitStatus,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Said {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Said {
     /// Its exit code; a death by signal has none.
-    pub fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.status.code()
     }
 }
 
 /// Runs a command to its end.
-pub fn say(command: &mut Command) -> Said {
+pub(crate) fn say(command: &mut Command) -> Said {
     Running::start(command).finish()
 }
 
 /// A command that runs. It does not outlive its test.
-pub struct Running {
+pub(crate) struct Running {
     child: Child,
     stdout: Option<thread::JoinHandle<String>>,
     stderr: Option<thread::JoinHandle<String>>,
 }
 
 impl Running {
-    pub fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -69,12 +69,16 @@ impl Running {
         Self { child, stdout, stderr }
     }
 
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill(self.child.id(), signal);
     }
 
+    fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("wait").is_some()
+    }
+
     /// Waits for its end.
-    pub fn finish(mut self) -> Said {
+    pub(crate) fn finish(mut self) -> Said {
         let child = &mut self.child;
         let status = until("its end", || child.try_wait().expect("wait"));
         let said = |reader: Option<thread::JoinHandle<String>>| {
@@ -101,7 +105,7 @@ fn read_on(mut stream: impl Read + Send + 'static) -> thread::JoinHandle<String>
 }
 
 /// Asks again and again until there is an answer.
-pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(answer) = ask() {
@@ -113,26 +117,26 @@ pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 }
 
 /// A place for one run directory.
-pub struct Runs(TempDir);
+pub(crate) struct Runs(TempDir);
 
 impl Runs {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().expect("a directory"))
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// A short trial that leaves its records here.
-    pub fn trial(&self, more: &[&str]) -> Command {
+    pub(crate) fn trial(&self, more: &[&str]) -> Command {
         let mut command = turnstile();
         command.args(SHORT).args(more).arg("--runs-dir").arg(self.path());
         command
     }
 
     /// The one run directory, once it is there.
-    pub fn dir(&self) -> Option<PathBuf> {
+    pub(crate) fn dir(&self) -> Option<PathBuf> {
         let mut entries = fs::read_dir(self.path()).expect("read_dir");
         let dir = entries.next()?.expect("an entry").path();
         assert!(entries.next().is_none(), "one run only");
@@ -140,14 +144,15 @@ impl Runs {
     }
 
     /// The manifest as it is now, once it is there.
-    pub fn manifest(&self) -> Option<Manifest> {
+    pub(crate) fn manifest(&self) -> Option<Manifest> {
         let text = fs::read_to_string(self.dir()?.join("manifest.json")).ok()?;
         Some(serde_json::from_str(&text).expect("a whole manifest"))
     }
 
-    /// Waits until the trial is in `phase`.
-    pub fn await_phase(&self, phase: Phase) -> Manifest {
+    /// Waits until the trial that runs here is in `phase`.
+    pub(crate) fn await_phase(&self, running: &mut Running, phase: Phase) -> Manifest {
         until(phase.name(), || {
+            assert!(!running.has_ended(), "it ended before {phase:?}");
             let manifest = self.manifest()?;
             let now = manifest.phases.last()?.phase;
             assert!(now <= phase, "{phase:?} is over");
@@ -156,7 +161,7 @@ impl Runs {
     }
 
     /// Checks that no process of the run is left.
-    pub fn assert_nobody_left(&self) {
+    pub(crate) fn assert_nobody_left(&self) {
         let manifest = self.manifest().expect("a manifest");
         assert!(!manifest.processes.is_empty(), "no process was started");
         for process in manifest.processes {
@@ -166,18 +171,18 @@ impl Runs {
 }
 
 /// The process of a role.
-pub fn pid_of(manifest: &Manifest, role: Role) -> u32 {
+pub(crate) fn pid_of(manifest: &Manifest, role: Role) -> u32 {
     manifest.processes.iter().rfind(|process| process.role == role).expect("the role").pid
 }
 
 /// Whether a process has ended, reaped or not.
-pub fn is_gone(pid: u32) -> bool {
+pub(crate) fn is_gone(pid: u32) -> bool {
     // proc(5): the state stands after the name, which is in brackets and may hold any letter.
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
 }
 
-pub fn kill(pid: u32, signal: Signal) {
+pub(crate) fn kill(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process id");
     kill_process(pid, signal).expect("kill");
 }

@@ -28,7 +28,8 @@ fn a_thousand_downloads_run_at_once() {
     let addr = listener.local_addr().expect("bound");
     thread::spawn(move || {
         // All of them stand before the first is served.
-        let streams: Vec<_> = listener.incoming().take(DOWNLOADS as usize).map_while(Result::ok).collect();
+        let streams: Vec<_> =
+            listener.incoming().take(DOWNLOADS as usize).map_while(Result::ok).collect();
         for mut stream in streams {
             let _ = whole(&mut stream, SIZE);
         }

@@ -1,0 +1,104 @@
+//! When fetches start, and that none is lost.
+
+use records::{Outcome, Phase};
+
+use crate::support::{Client, Run, Server, command, ok, wait_for_end};
+
+#[test]
+fn an_open_loop_keeps_its_schedule_though_every_fetch_times_out() {
+    let server = Server::start(wait_for_end);
+    // Each fetch outlives five arrivals.
+    let args = ["--arrivals", "50/s", "--duration", "1s", "--cap", "100ms"];
+    let mut run = Run::of(server.addr, &args);
+    assert!(run.all_are(Outcome::TimeoutNoByte));
+    assert_eq!(run.fetches.len(), 50);
+    run.fetches.sort_by_key(|fetch| fetch.fetch);
+    let first = run.fetches[0].intended_ns.0;
+    for (index, fetch) in (0..).zip(&run.fetches) {
+        assert_eq!(fetch.fetch, index, "no number is lost");
+        assert_eq!(fetch.intended_ns.0, first + index * 20_000_000, "the schedule is the clock's");
+        assert!(fetch.start_ns >= fetch.intended_ns);
+    }
+    // A loop that waits for its fetches could not start more than ten in a second.
+    let last = run.fetches.last().map_or(0, |fetch| fetch.start_ns.0);
+    assert!(last - first < 3_000_000_000, "fifty starts took {} ns", last - first);
+}
+
+#[test]
+fn a_fast_open_loop_loses_nothing() {
+    let server = Server::saying(ok(10));
+    let args =
+        ["--arrivals", "2000/s", "--duration", "200ms", "--fetch-size", "10", "--cap", "20s"];
+    let run = Run::of(server.addr, &args);
+    assert_eq!(run.fetches.len(), 400);
+    assert!(run.all_are(Outcome::Ok), "{:?}", run.said);
+}
+
+#[test]
+fn a_closed_loop_starts_the_next_when_the_last_has_ended() {
+    let server = Server::saying(ok(1000));
+    let args =
+        ["--arrivals", "closed", "--duration", "300ms", "--fetch-size", "1000", "--cap", "9s"];
+    let run = Run::of(server.addr, &args);
+    assert!(run.fetches.len() > 1 && run.all_are(Outcome::Ok));
+    for (fetch, next) in run.fetches.iter().zip(&run.fetches[1..]) {
+        assert_eq!(next.intended_ns, next.start_ns, "never late");
+        assert!(next.start_ns >= fetch.start_ns + fetch.total_us.as_duration());
+        assert_eq!(next.fetch, fetch.fetch + 1);
+    }
+}
+
+#[test]
+fn a_closed_loop_of_timeouts_takes_a_cap_each() {
+    let server = Server::start(wait_for_end);
+    let args = ["--arrivals", "closed", "--duration", "500ms", "--cap", "200ms"];
+    let run = Run::of(server.addr, &args);
+    // Starts at 0, 200 and 400 ms; fewer on a host that is slow.
+    assert!((1..=3).contains(&run.fetches.len()), "{:?}", run.fetches);
+    assert!(run.all_are(Outcome::TimeoutNoByte));
+}
+
+#[test]
+fn records_carry_their_phase() {
+    let server = Server::saying(ok(1));
+    for (args, phase) in [(&["--phase", "idle"][..], Phase::Idle), (&[], Phase::Measure)] {
+        let mut all = vec!["--duration", "1ms", "--fetch-size", "1"];
+        all.extend(args);
+        assert!(Run::of(server.addr, &all).fetches.iter().all(|fetch| fetch.phase == phase));
+    }
+}
+
+#[test]
+fn a_signal_stops_the_arrivals_and_waits_for_the_rest() {
+    let server = Server::start(wait_for_end);
+    for name in ["TERM", "INT"] {
+        let args = ["--arrivals", "20/s", "--duration", "1h", "--cap", "500ms"];
+        let mut client = Client::start(command(server.addr, &args));
+        let first = client.next().expect("the first hits its cap");
+        // By now some ten others are under way.
+        client.signal(name);
+        let run = client.finish();
+        assert_eq!(run.status.code(), Some(0), "{name}: {}", run.said);
+        let mut numbers: Vec<u64> = run.fetches.iter().map(|fetch| fetch.fetch).collect();
+        numbers.push(first.fetch);
+        numbers.sort_unstable();
+        assert!(numbers.len() > 1, "others were under way");
+        assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "none is lost: {numbers:?}");
+        assert!(run.all_are(Outcome::TimeoutNoByte));
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let server = Server::start(wait_for_end);
+    let args = ["--arrivals", "1000/s", "--duration", "1h", "--cap", "1m"];
+    let client = Client::start(command(server.addr, &args));
+    // Signals of one kind merge while they wait: send until it has seen two.
+    while client.is_running() {
+        client.signal("TERM");
+        std::thread::yield_now();
+    }
+    let run = client.finish();
+    assert_eq!(run.status.code(), Some(1));
+    assert!(run.said.contains("have no record"), "{}", run.said);
+}

@@ -1,0 +1,66 @@
+//! The process: its first line, and what it says to wrong options.
+
+use std::net::SocketAddr;
+
+use records::{Role, SCHEMA_VERSION};
+
+use crate::support::{Run, Server, command, ok};
+
+const NOWHERE: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 80);
+
+#[test]
+fn the_first_line_says_who_it_is() {
+    let server = Server::saying(ok(1));
+    let run = Run::of(server.addr, &["--duration", "1ms", "--fetch-size", "1"]);
+    assert_eq!((run.ready.role, run.ready.schema_version), (Role::Fast, SCHEMA_VERSION));
+    assert_eq!(run.ready.listen, None);
+    assert!(!run.ready.effective.cpus.is_empty() && run.ready.effective.max_open_files > 0);
+}
+
+#[test]
+fn another_host_needs_consent() {
+    let ended = command(NOWHERE, &[]).output().expect("it ran");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    assert!(said.contains("--allow-remote"), "{said}");
+    assert!(ended.stdout.is_empty());
+}
+
+#[test]
+fn wrong_options_are_usage_errors() {
+    for (option, value) in [
+        ("--arrivals", "fast"),
+        ("--fetch-size", "-1"),
+        ("--cap", "0s"),
+        ("--cap", "2m"),
+        ("--duration", "0s"),
+        ("--phase", "teardown"),
+    ] {
+        let arg = format!("{option}={value}");
+        let ended = command(NOWHERE, &[&arg]).output().expect("it ran");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{arg}: {said}");
+        assert!(said.contains(value) && said.contains(option), "{said}");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_ends_it() {
+    let server = Server::saying(ok(1));
+    let args = ["--arrivals", "100/s", "--duration", "1h", "--fetch-size", "1"];
+    let mut child = command(server.addr, &args).spawn().expect("the binary starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("our child").code(), Some(1));
+}
+
+#[test]
+fn the_help_shows_defaults_and_examples() {
+    let ended = command(NOWHERE, &["--help"]).output().expect("it ran");
+    let help = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.status.code(), Some(0));
+    assert!(help.starts_with("Timed fetches"), "the role's own words:\n{help}");
+    for part in ["--arrivals", "10/s", "--fetch-size", "3MiB", "--cap", "1s", "Examples:"] {
+        assert!(help.contains(part), "{part} in\n{help}");
+    }
+}
