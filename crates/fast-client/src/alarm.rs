@@ -1,8 +1,8 @@
 //! A timer with the kernel's own precision: `timerfd(2)` on the clock of the records.
 //!
-//! The runtime's timers count whole milliseconds: with them fetches started 1.1 to 1.7 ms late
-//! (median), with this 0.07 ms, on the same host and load. A late start is noise in the very figure
-//! that tells whether the client was at fault.
+//! The runtime's timers count whole milliseconds: with them the median fetch starts more than a
+//! millisecond late, with this a tenth of that. A late start is noise in the very figure that tells
+//! whether the client was at fault.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -348,6 +348,7 @@ fn arm() -> Arm {
         sndbuf: None,
         listen_rcvbuf: None,
         listen_sndbuf: None,
+        congestion: records::Congestion::default(),
         workers: 2,
         read_policy: ReadPolicy::Drain,
         buffer: Bytes::kib(4),

@@ -47,6 +47,7 @@ impl Toggles {
             sndbuf: proxy.sndbuf,
             listen_rcvbuf: proxy.listen_rcvbuf,
             listen_sndbuf: proxy.listen_sndbuf,
+            congestion: proxy.congestion.clone(),
             workers: proxy.workers,
             read_policy: proxy.read_policy,
             buffer: proxy.buffer,
@@ -69,9 +70,12 @@ impl Toggles {
         self.proxy.listener_mode()
     }
 
-    /// The origin's arguments.
+    /// The origin's arguments: its answers leave under the same congestion control as the proxy's.
     pub fn origin_args(&self) -> Vec<String> {
-        args([("--listen", "127.0.0.1:0".to_owned())])
+        args([
+            ("--listen", "127.0.0.1:0".to_owned()),
+            ("--congestion", self.proxy.congestion.to_string()),
+        ])
     }
 
     /// The proxy's arguments.

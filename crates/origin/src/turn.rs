@@ -1,7 +1,7 @@
 //! A connection that gives way: what one turn may write is bounded.
 //!
 //! hyper writes until the socket takes no more. Against a reader that keeps pace that is a turn of
-//! tokio's whole budget, 128 writes: a quarter of a second here, during which no fetch is answered.
+//! tokio's whole budget, 128 full writes: tens of milliseconds, during which no fetch is answered.
 //! So this connection counts what it wrote and lets the others run.
 
 use std::io::{self, IoSlice};

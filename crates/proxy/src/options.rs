@@ -36,7 +36,7 @@ pub struct ProxyToggles {
     #[arg(long, value_name = "SIZE")]
     pub listen_sndbuf: Option<Bytes>,
 
-    /// Congestion control towards clients: reno, cubic or system (the kernel's default)
+    /// Congestion control of what is sent to clients: reno, cubic or system (the kernel's default)
     #[arg(long, value_name = "NAME", default_value_t)]
     pub congestion: Congestion,
 

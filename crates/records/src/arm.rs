@@ -260,6 +260,9 @@ pub struct Arm {
     pub listen_rcvbuf: Option<Bytes>,
     /// SO_SNDBUF of accepted sockets.
     pub listen_sndbuf: Option<Bytes>,
+    /// Congestion control of the origin's and the proxy's senders.
+    #[serde(default)]
+    pub congestion: Congestion,
     /// Event loops of the proxy.
     pub workers: u32,
     /// What ends a step while the upstream has data.

@@ -6,6 +6,15 @@
 //! has come, in a few calls per download: it is always a little behind, as bulk readers are, and the
 //! receive buffers hold what comes meanwhile. Each body's low-water mark (SO_RCVLOWAT) keeps the
 //! kernel acknowledging in that time. Only when nothing came does the loop wait in the poll.
+//!
+//! 1 ms is the shortest interval that is nearly free. Origin, draining proxy and this client, 4
+//! downloads, 2 vCPUs with the proxy alone on one, Linux 6.18, November, medians of 3 runs of 3 s:
+//! | gather | GB/s | CPU of this process | its switches/s | steps >= 10 ms ended by a full client |
+//! |---|---|---|---|---|
+//! | 0 | 0.42 | 52 % | 13000 | 22 |
+//! | 1 ms | 0.74 | 11 % | 760 | 2 |
+//! | 2 ms | 0.70 | 11 % | 390 | 17 |
+//! | 5 ms | 0.68 | 11 % | 150 | 44 |
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -117,6 +126,7 @@ impl Client {
                 return self.stop();
             }
             if now >= interval_end {
+                self.take_what_lies_there()?;
                 self.tell_interval(now)?;
                 interval_end = interval_end.max(now - self.setup.interval) + self.setup.interval;
             }
@@ -286,6 +296,19 @@ impl Client {
         {
             self.ready.push(index);
         }
+    }
+
+    /// Reads what has come to downloads that wait for more of it: below its low-water mark a socket
+    /// raises no event, and a slow stream would seem to stand still.
+    fn take_what_lies_there(&mut self) -> Result<(), SlowError> {
+        for index in 0..self.slots.len() {
+            let entry = self.slots.get_mut(index).filter(|entry| !entry.ready);
+            if entry.and_then(|entry| entry.slot.conn()).is_some_and(|conn| conn.is_transferring())
+            {
+                self.turn(index)?;
+            }
+        }
+        Ok(())
     }
 
     fn tell_interval(&mut self, now: MonoNs) -> Result<(), SlowError> {

@@ -4,12 +4,13 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
+use http1::{BodyFraming, HeadLimit, Method, Parsed, parse_response};
 use net::{clock, low_water};
 use records::{Bytes, BytesPerSec, DownloadEnd, MonoNs};
 use socket2::Socket;
 
 use crate::pace::Bucket;
+use crate::rest::Rest;
 use crate::sink::{Drain, Taken};
 
 /// What one turn of a connection takes at most before the others have theirs.
@@ -43,16 +44,6 @@ enum Stage {
     /// Its end has been told. We wait for the peer to close first, so that our port stays free of
     /// TIME_WAIT and can be dialled from again.
     Closing { until: MonoNs },
-}
-
-/// What is left of the body.
-enum Rest {
-    /// This many bytes, at least one.
-    Counted(u64),
-    /// All that comes; it should be what was asked for.
-    UntilClose,
-    /// Chunks: they must be looked at, so they are copied whatever the sink.
-    Chunked(Body),
 }
 
 enum Pace {
@@ -98,9 +89,6 @@ pub(crate) enum Turn {
     /// It may be closed now.
     Gone,
 }
-
-/// Why a stage cannot go on in this turn.
-type Stop = Turn;
 
 impl Conn {
     /// Takes over a socket whose connect has been started.
@@ -185,7 +173,7 @@ impl Conn {
         }
     }
 
-    fn connect(&mut self) -> Result<(), Stop> {
+    fn connect(&mut self) -> Result<(), Turn> {
         if !matches!(self.socket.take_error(), Ok(None)) {
             return Err(Turn::Ended(DownloadEnd::Refused));
         }
@@ -201,7 +189,7 @@ impl Conn {
     }
 
     /// While held, only a peer that gives up on us matters.
-    fn hold(&mut self, shared: &mut Shared) -> Result<(), Stop> {
+    fn hold(&mut self, shared: &mut Shared) -> Result<(), Turn> {
         if shared.requests == Requests::Free {
             self.requested_ns = Some(clock::now());
             self.stage = Stage::Requesting { sent: 0 };
@@ -216,7 +204,7 @@ impl Conn {
         })
     }
 
-    fn request(&mut self, shared: &Shared) -> Result<(), Stop> {
+    fn request(&mut self, shared: &Shared) -> Result<(), Turn> {
         let Stage::Requesting { sent } = &mut self.stage else { return Ok(()) };
         let rest = shared.request.get(*sent..).unwrap_or_default();
         match self.socket.send(rest) {
@@ -228,7 +216,7 @@ impl Conn {
         Ok(())
     }
 
-    fn head(&mut self, shared: &mut Shared) -> Result<(), Stop> {
+    fn head(&mut self, shared: &mut Shared) -> Result<(), Turn> {
         let Stage::Head { read } = &mut self.stage else { return Ok(()) };
         let limit = HeadLimit::default();
         let room = limit.0.saturating_sub(read.len()).max(1) as u64;
@@ -263,26 +251,21 @@ impl Conn {
         framing: BodyFraming,
         early: &[u8],
         shared: &Shared,
-    ) -> Result<(), Stop> {
-        let mut body = Body::new(framing);
-        let done = body.advance(early).map_err(|_| Turn::Ended(DownloadEnd::BadStatus))?.done;
-        self.bytes = body.payload();
-        if done {
+    ) -> Result<(), Turn> {
+        let (rest, bytes) = Rest::after(framing, early).map_err(Turn::Ended)?;
+        self.bytes = bytes;
+        if rest.is_done() {
             return Err(Turn::Ended(DownloadEnd::Completed));
         }
         if matches!(self.pace, Pace::Free) {
             // Refused: it wakes us more often and acknowledges later, but reads all the same.
-            let _ = low_water::set(&self.socket, shared.low_water);
+            let _ = low_water::set(&self.socket, rest.mark(shared.low_water));
         }
-        self.stage = Stage::Body(match framing {
-            BodyFraming::Empty | BodyFraming::UntilClose => Rest::UntilClose,
-            BodyFraming::Length(length) => Rest::Counted(length - self.bytes),
-            BodyFraming::Chunked => Rest::Chunked(body),
-        });
+        self.stage = Stage::Body(rest);
         Ok(())
     }
 
-    fn body(&mut self, shared: &mut Shared, now: MonoNs) -> Result<(), Stop> {
+    fn body(&mut self, shared: &mut Shared, now: MonoNs) -> Result<(), Turn> {
         let Stage::Body(rest) = &mut self.stage else { return Ok(()) };
         let mut budget = match &mut self.pace {
             Pace::Free => TURN,
@@ -290,10 +273,20 @@ impl Conn {
         };
         let mut supply = Turn::Yields;
         while budget > 0 {
-            let taken = rest.take(&mut shared.drain, &self.socket, budget, &mut self.bytes)?;
+            let taken = rest
+                .take(&mut shared.drain, &self.socket, budget, &mut self.bytes)
+                .map_err(Turn::Ended)?;
             budget = budget.saturating_sub(taken.len() as u64);
             if let Pace::Paced(bucket) = &mut self.pace {
                 bucket.spend(taken.len() as u64);
+            }
+            if matches!(taken, Taken::Nothing | Taken::Short(_)) && !rest.is_done() {
+                // The peer may keep the connection open after the last byte: no end would wake a
+                // reader that waits for more than there is to come.
+                let mark = rest.mark(shared.low_water);
+                if matches!(self.pace, Pace::Free) && mark < shared.low_water {
+                    let _ = low_water::set(&self.socket, mark);
+                }
             }
             match taken {
                 Taken::Nothing => return Err(Turn::Waits),
@@ -305,12 +298,6 @@ impl Conn {
                     return Err(Turn::Ended(DownloadEnd::Completed));
                 }
                 Taken::Short(_) => {
-                    // The peer may keep the connection open after the last byte: no end would wake
-                    // a reader that waits for more than there is to come.
-                    if let (Pace::Free, Some(left)) = (&self.pace, rest.less_than(shared.low_water))
-                    {
-                        let _ = low_water::set(&self.socket, left);
-                    }
                     supply = Turn::Drained;
                     break;
                 }
@@ -323,7 +310,7 @@ impl Conn {
         })
     }
 
-    fn close(&mut self, shared: &mut Shared, until: MonoNs, now: MonoNs) -> Result<(), Stop> {
+    fn close(&mut self, shared: &mut Shared, until: MonoNs, now: MonoNs) -> Result<(), Turn> {
         if now >= until {
             return Err(Turn::Gone);
         }
@@ -332,60 +319,5 @@ impl Conn {
             Taken::Closed | Taken::Broken => Turn::Gone,
             Taken::Short(_) | Taken::Full(_) => Turn::Yields,
         })
-    }
-}
-
-impl Rest {
-    /// Takes up to `limit` bytes and adds those of the body to `bytes`.
-    fn take(
-        &mut self,
-        drain: &mut Drain,
-        socket: &Socket,
-        limit: u64,
-        bytes: &mut u64,
-    ) -> Result<Taken, Stop> {
-        match self {
-            Self::Counted(left) => {
-                let taken = drain.discard(socket, limit.min(*left));
-                *left = left.saturating_sub(taken.len() as u64);
-                *bytes += taken.len() as u64;
-                Ok(taken)
-            }
-            Self::UntilClose => {
-                let taken = drain.discard(socket, limit);
-                *bytes += taken.len() as u64;
-                Ok(taken)
-            }
-            Self::Chunked(body) => {
-                let (taken, seen) = drain.read(socket, limit);
-                body.advance(seen).map_err(|_| Turn::Ended(DownloadEnd::BadStatus))?;
-                *bytes = body.payload();
-                Ok(taken)
-            }
-        }
-    }
-
-    /// What is left of it, once that is known to be less than `mark`. Chunks never tell.
-    fn less_than(&self, mark: Bytes) -> Option<Bytes> {
-        match self {
-            Self::Counted(left) => Some(Bytes(*left)).filter(|left| *left < mark),
-            Self::UntilClose => None,
-            Self::Chunked(_) => Some(Bytes(1)),
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        match self {
-            Self::Counted(left) => *left == 0,
-            Self::UntilClose => false,
-            Self::Chunked(body) => body.is_done(),
-        }
-    }
-
-    fn end_at_close(&self, bytes: u64, size: u64) -> DownloadEnd {
-        match self {
-            Self::UntilClose if bytes >= size => DownloadEnd::Completed,
-            _ => DownloadEnd::ClosedEarly,
-        }
     }
 }

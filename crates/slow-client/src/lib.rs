@@ -20,6 +20,7 @@ mod conn;
 mod error;
 mod options;
 mod pace;
+mod rest;
 mod run;
 mod sink;
 mod slot;

@@ -7,8 +7,8 @@ use records::Sink;
 use rustix::net::RecvFlags;
 use socket2::Socket;
 
-/// What one call takes at most. The kernel holds the socket's lock meanwhile: what the sender adds
-/// must wait for it, unacknowledged. With calls of 8 MiB a fast sender ran out of send buffer.
+/// What one call takes at most. The kernel holds the socket's lock meanwhile and the sender's
+/// segments wait behind it; calls of up to 8 MiB were not cheaper per byte.
 const CHUNK: usize = 256 << 10;
 
 /// tcp(7): the bytes "are discarded, rather than passed back in a caller-supplied buffer".

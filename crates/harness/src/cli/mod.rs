@@ -33,16 +33,7 @@ mod tests;
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
     args_override_self = true,
-    after_help = "\
-Examples:
-  turnstile --reuseport                            the starvation
-  turnstile --reuseport --rcvbuf 40960             the cure that was published
-  turnstile --reuseport --read-policy fionread     what nginx does from 1.17.5 on
-  turnstile --slow 8 --slow-size 4GiB --duration 20s --label eight
-  turnstile report runs/20260301T123005Z-reuseport --json
-  turnstile doctor
-
-Exit codes: 0 done, whatever the verdict; 1 error, or a role that died; 2 usage."
+    after_help = EXAMPLES
 )]
 pub struct Cli {
     /// What to do; without one: run a trial.
@@ -54,11 +45,23 @@ pub struct Cli {
     pub trial: TrialOptions,
 }
 
+/// For the command and its default alike.
+const EXAMPLES: &str = "\
+Examples:
+  turnstile --reuseport                            the starvation
+  turnstile --reuseport --rcvbuf 40960             the cure that was published
+  turnstile --reuseport --read-policy fionread     what nginx does from 1.17.5 on
+  turnstile --slow 8 --slow-size 4GiB --duration 20s --label eight
+  turnstile report runs/20260301T123005Z-reuseport --json
+  turnstile doctor
+
+Exit codes: 0 done, whatever the verdict; 1 error, or a role that died; 2 usage.";
+
 /// Everything `turnstile` can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one trial and say what it proves (the default)
-    #[command(args_override_self = true)]
+    #[command(args_override_self = true, after_help = EXAMPLES)]
     Run(Box<TrialOptions>),
     /// Make the report of a run again, from its records
     Report(ReportOptions),

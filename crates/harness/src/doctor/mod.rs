@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::cli::{Color, print};
+use crate::cli::print;
 use facts::Facts;
 
 #[cfg(test)]
@@ -37,10 +37,6 @@ pub struct DoctorOptions {
     /// Where run directories would be made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs_dir: PathBuf,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
 }
 
 /// The answer of one check.

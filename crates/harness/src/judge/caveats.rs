@@ -21,6 +21,7 @@ pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> 
     say(CaveatCode::AcceptPaused, accept_paused(evidence));
     say(CaveatCode::ClientLate, client_late(evidence, thresholds));
     say(CaveatCode::StolenCpu, stolen_cpu(evidence, thresholds));
+    say(CaveatCode::BusyHost, busy_host(evidence, thresholds));
     say(CaveatCode::SharedCpu, shared_cpu(evidence));
     say(CaveatCode::NotPinned, not_pinned(evidence));
     say(CaveatCode::FigureMissing, figure_missing(evidence));
@@ -146,6 +147,35 @@ fn stolen_cpu(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String
             "the hypervisor took {stolen} of CPU time in {elapsed} ({share}; a caveat above {}): \
              some waiting is its doing",
             percent(thresholds.stolen_share)
+        )
+    })
+}
+
+/// While a worker waits, its CPU runs another worker or somebody else. So what it waited beyond all
+/// that the other workers of its CPU ran was taken by others.
+fn busy_host(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let cpus = &evidence.manifest.host.worker_cpus;
+    let workers = &evidence.summary.proxy.workers;
+    // Workers are put on their CPUs in turn.
+    let cpu_of = |worker: u32| {
+        let turn = usize::try_from(worker).ok()?.checked_rem(cpus.len())?;
+        cpus.get(turn).copied()
+    };
+    let taken = workers.iter().filter_map(|worker| {
+        let cpu = cpu_of(worker.worker)?;
+        let others = workers
+            .iter()
+            .filter(|other| other.worker != worker.worker && cpu_of(other.worker) == Some(cpu));
+        let ran: f64 = others.map(|other| other.cpu_share).sum();
+        Some((cpu, (worker.wait_share - ran).min(1.0)))
+    });
+    let (cpu, share) = taken.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (share > thresholds.foreign_share).then(|| {
+        format!(
+            "others than the workers took at least {} of CPU {cpu} (a caveat above {}): some \
+             waiting is their doing",
+            percent(share),
+            percent(thresholds.foreign_share)
         )
     })
 }

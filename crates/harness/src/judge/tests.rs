@@ -87,10 +87,14 @@ fn twenty_fetches_are_needed_in_both_phases() {
     let reason = only_reason(&Run::loaded(&[(19, Outcome::Ok, 6_000)]));
     assert!(reason.starts_with("only 19 fetches under load, 20 are needed"), "{reason}");
     let mut few_idle = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
-    few_idle.records.fetches.drain(..21);
-    for (number, fetch) in (0..).zip(&mut few_idle.records.fetches) {
-        fetch.fetch = number;
-    }
+    let renumber = |run: &mut Run| {
+        (0..).zip(&mut run.records.fetches).for_each(|(number, fetch)| fetch.fetch = number);
+    };
+    few_idle.records.fetches.drain(..20);
+    renumber(&mut few_idle);
+    assert_eq!(verdict(&few_idle), Verdict::Healthy);
+    few_idle.records.fetches.remove(0);
+    renumber(&mut few_idle);
     let reason = only_reason(&few_idle);
     assert!(reason.starts_with("only 19 fetches before the load"), "{reason}");
 }
@@ -104,13 +108,19 @@ fn a_fault_proves_nothing_whatever_the_figures_say() {
 
 #[test]
 fn an_interruption_matters_only_when_it_left_too_few_fetches() {
-    let mut late = Run::starved();
-    late.interrupt(9_000);
-    assert_eq!(verdict(&late), Verdict::Starved);
-    let mut early = Run::starved();
-    early.interrupt(5_600);
+    let cut_at = |ms| {
+        let mut run = Run::starved();
+        run.interrupt(ms);
+        run
+    };
+    assert_eq!(verdict(&cut_at(6_900)), Verdict::Starved, "20 fetches, 2 of which failed");
+    let reason = only_reason(&cut_at(6_890));
+    assert!(reason.starts_with("SIGINT cut the run short: 19 fetches under load"), "{reason}");
+    // In the load phase a download may well not have moved yet.
+    let mut early = cut_at(4_600);
+    early.arm().slow = 9;
     let reason = only_reason(&early);
-    assert!(reason.starts_with("SIGINT cut the run short: 6 fetches under load"), "{reason}");
+    assert!(reason.starts_with("SIGINT cut the run short: 0 fetches"), "{reason}");
 }
 
 #[test]
@@ -191,7 +201,7 @@ fn lost_fetches_matter_where_they_could_change_the_verdict() {
     assert!(reason.starts_with("3 fetches left no record: between 2.1 % and 5.3 %"), "{reason}");
     assert_eq!(verdict(&lose(Run::starved(), 3)), Verdict::Starved, "starved either way");
     let mut cut = lose(healthy(), 3);
-    cut.interrupt(12_900);
+    cut.records.manifest.interrupted = Some("SIGTERM".to_owned());
     assert_eq!(verdict(&cut), Verdict::Healthy, "fetches under way are not lost");
 }
 
@@ -220,6 +230,9 @@ fn records_the_proxy_lost_matter_when_fetches_lack_their_sessions() {
     assert!(message.starts_with("the proxy lost 7 records"), "{message}");
     let reason = only_reason(&lose(5));
     assert!(reason.contains("5 of 80 fetches were answered by a session"), "{reason}");
+    let mut foreign = lose(5);
+    foreign.records.totals[0].records_lost = 0;
+    assert_eq!(verdict(&foreign), Verdict::Healthy, "a proxy that tells nothing lost nothing");
 }
 
 /// Every reason names the threshold it applied, so a change of one is a change of the text.

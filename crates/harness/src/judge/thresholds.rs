@@ -32,6 +32,9 @@ pub struct Thresholds {
     pub unjoined_share: f64,
     /// Fetches below which p99 is no more than the maximum. 100.
     pub coarse_fetches: u64,
+    /// Share of a worker's CPU that others may take from it before it is a caveat. 0.1: the kernel's
+    /// own work for the sockets is below that.
+    pub foreign_share: f64,
     /// Share of the run's time that the hypervisor may take before it is a caveat. 0.02.
     pub stolen_share: f64,
 }
@@ -50,6 +53,7 @@ impl Default for Thresholds {
             lag_of_cap: 0.1,
             unjoined_share: 0.05,
             coarse_fetches: 100,
+            foreign_share: 0.1,
             stolen_share: 0.02,
         }
     }

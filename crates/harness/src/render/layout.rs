@@ -47,8 +47,8 @@ pub(crate) fn wrap(text: &str, width: usize, max: MaxLines) -> Vec<String> {
     if lines.len() > max.0 {
         lines.truncate(max.0);
         if let Some(last) = lines.last_mut() {
-            *last = last.chars().take(width.saturating_sub(4)).collect();
-            last.push_str(" ...");
+            let kept: String = last.chars().take(width.saturating_sub(4)).collect();
+            *last = format!("{} ...", kept.trim_end());
         }
     }
     lines

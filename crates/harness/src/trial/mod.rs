@@ -180,3 +180,6 @@ fn length(plan: &TrialPlan, phase: Phase) -> Option<Duration> {
         Phase::Setup | Phase::Load | Phase::Drain | Phase::Teardown => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,15 +10,15 @@ use super::{Finished, Stop, TrialError, signals};
 
 /// Clients first, so that the proxy and the origin see their connections end and can tell of them.
 const ORDER: [Role; 4] = [Role::Fast, Role::Slow, Role::Proxy, Role::Origin];
-/// Time for a child to end when asked. The proxy gives its workers one second of it.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+/// Time for a child to end when asked. They take milliseconds, unless the host is very busy.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The same for all of them together, once somebody has pressed Ctrl-C.
 const HASTE: Duration = Duration::from_millis(1_200);
 /// Time for the kernel to end a killed child.
 const DEATH: Duration = Duration::from_secs(10);
 
 /// How children are stopped.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
     /// Each in its own time.
     Orderly,
@@ -29,9 +29,10 @@ enum Pace {
 }
 
 impl Pace {
-    fn hurried(self) -> Self {
+    /// The pace after one more signal.
+    fn hurried(self, now: Instant) -> Self {
         match self {
-            Self::Orderly => Self::Hasty(Instant::now() + HASTE),
+            Self::Orderly => Self::Hasty(now + HASTE),
             Self::Hasty(_) | Self::Now => Self::Now,
         }
     }
@@ -57,7 +58,7 @@ impl Stage<'_> {
             None => self.end_phase(),
             Some(Stop::Interrupted(signal)) => {
                 interrupted = Some(signal);
-                pace = pace.hurried();
+                pace = pace.hurried(Instant::now());
             }
             Some(Stop::Fault(fault)) => self.manifest.faults.push(fault),
             Some(Stop::Broken(error)) => {
@@ -117,6 +118,12 @@ impl Stage<'_> {
                     // Not even the kernel can end it now; it is not ours to wait for any longer.
                     return;
                 }
+                if *pace == Pace::Orderly {
+                    let what =
+                        format!("did not end within {} s and was killed", PATIENCE.as_secs());
+                    let fault = self.blame(id, &what);
+                    self.manifest.faults.push(fault);
+                }
                 self.crew.kill(id);
                 killed = Some(Instant::now());
                 continue;
@@ -124,7 +131,7 @@ impl Stage<'_> {
             match self.wait(deadline) {
                 Ok(Some(Happening::Signal(signal))) => {
                     interrupted.get_or_insert(signal);
-                    *pace = pace.hurried();
+                    *pace = pace.hurried(Instant::now());
                 }
                 Ok(_) => {}
                 Err(error) => {
@@ -134,3 +141,6 @@ impl Stage<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,10 +29,20 @@ fn interrupt(phase: Phase, more: &[&str], signal: Signal) {
     assert_eq!(manifest.faults, []);
     let phases: Vec<_> =
         manifest.phases.iter().map(|span| (span.phase, span.end_ns.is_some())).collect();
-    assert!(phases.ends_with(&[(phase, false), (Phase::Teardown, true)]), "{phases:?}");
+    let [.., (cut, false), (Phase::Teardown, true)] = phases.as_slice() else {
+        panic!("no phase was cut short: {phases:?}");
+    };
+    // A setup is over in no time: the signal may well meet the next phase.
+    assert!(*cut == phase || phase == Phase::Setup, "{phases:?}");
+    assert!(phase == Phase::Setup || manifest.processes.len() > 2, "{:?}", manifest.processes);
     assert!(run.stdout.contains("inconclusive"), "{}", run.stdout);
     assert!(runs.dir().expect("a run").join("summary.json").exists());
     runs.assert_nobody_left();
+}
+
+#[test]
+fn ctrl_c_at_once() {
+    interrupt(Phase::Setup, &[], Signal::INT);
 }
 
 #[test]

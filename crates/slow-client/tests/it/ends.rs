@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::TcpListener;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 
 use records::{DownloadEnd, Record};
 use rustix::process::Signal;
@@ -98,6 +99,54 @@ fn a_peer_that_keeps_the_connection_is_left() {
         assert_eq!((download.end, download.ordinal), (DownloadEnd::Completed, ordinal));
     }
     slow.stop();
+}
+
+#[test]
+fn a_trickle_is_seen_and_ends_without_a_close() {
+    for (framing, parts) in [
+        (
+            "Content-Length: 60\r\n",
+            ["1234567890", "12345678901234567890", "123456789012345678901234567890"],
+        ),
+        (
+            "Transfer-Encoding: chunked\r\n",
+            [
+                "3c\r\n1234567890",
+                "12345678901234567890",
+                "123456789012345678901234567890\r\n0\r\n\r\n",
+            ],
+        ),
+    ] {
+        let (go_on, gate) = channel();
+        let gate = Arc::new(Mutex::new(gate));
+        let addr = server::start(move |number, stream| {
+            answer(stream, framing, b"")?;
+            if number > 0 {
+                return Ok(());
+            }
+            for part in parts {
+                let _ = gate.lock().expect("one server").recv();
+                stream.write_all(part.as_bytes())?;
+            }
+            // Until the client hangs up.
+            request(stream).map(drop)
+        });
+        let mut slow = Slow::start(addr, "--slow 1 --slow-size 60 --interval 10ms");
+        slow.dialed();
+        for expected in [10, 20] {
+            // What came before was seen, though it is far below what is worth waking for.
+            go_on.send(()).expect("the server waits");
+            let mut bytes = 0;
+            while bytes < expected {
+                bytes += slow.interval().bytes[0].0;
+            }
+            assert_eq!(bytes, expected, "{framing}");
+        }
+        go_on.send(()).expect("the server waits");
+        let download = slow.download();
+        assert_eq!((download.end, download.bytes.0), (DownloadEnd::Completed, 60), "{framing}");
+        slow.stop();
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
+use std::time::Instant;
 
 use records::{Dialed, Download, DownloadEnd, DownloadInterval, Record, Role};
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,6 +18,8 @@ pub(crate) struct Slow {
     stdin: Option<ChildStdin>,
     records: Receiver<Record>,
     seen: Vec<Record>,
+    /// Intervals never end: what a test waits for must come before this.
+    deadline: Instant,
 }
 
 /// What was left when it had ended.
@@ -54,7 +57,13 @@ impl Slow {
             }
         });
         let stdin = child.stdin.take();
-        let mut slow = Self { child, stdin, records, seen: Vec::new() };
+        let mut slow = Self {
+            child,
+            stdin,
+            records,
+            seen: Vec::new(),
+            deadline: Instant::now() + 2 * PATIENCE,
+        };
         match slow.next() {
             Record::Ready(ready) => assert_eq!(ready.role, Role::Slow),
             other => panic!("the first line is {other:?}"),
@@ -64,11 +73,11 @@ impl Slow {
 
     fn next(&mut self) -> Record {
         match self.records.recv_timeout(PATIENCE) {
-            Ok(record) => {
+            Ok(record) if Instant::now() < self.deadline => {
                 self.seen.push(record.clone());
                 record
             }
-            Err(error) => panic!("no record: {error}; so far {:?}", self.seen),
+            other => panic!("not the record that was waited for: {other:?}"),
         }
     }
 

@@ -104,3 +104,29 @@ fn pauses_hidden_figures_few_fetches_and_a_cut_are_told() {
     let message = run.caveat(CaveatCode::Interrupted).expect("a caveat");
     assert_eq!(message, "SIGINT cut the run short before anything was measured");
 }
+
+/// Two workers on CPU 0 that each run half of the time wait for one another. What they wait beyond
+/// that, somebody else has their CPU.
+#[test]
+fn a_cpu_that_others_use_is_told() {
+    let share = |run_percent: u64, wait_percent: u64| {
+        let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+        for sample in &mut run.records.samples {
+            let ns = sample.at_ns.since(at_ms(0)).as_secs() * 10_000_000;
+            (sample.run_ns, sample.run_wait_ns) = (Some(ns * run_percent), Some(ns * wait_percent));
+        }
+        run
+    };
+    let code = CaveatCode::BusyHost;
+    assert_eq!(share(50, 50).caveat(code), None);
+    assert_eq!(share(40, 49).caveat(code), None);
+    let message = share(40, 60).caveat(code).expect("a caveat");
+    assert!(message.contains("at least 20 % of CPU 0 (a caveat above 10 %)"), "{message}");
+    let mut apart = share(50, 50);
+    apart.records.manifest.host.worker_cpus = vec![0, 1];
+    let message = apart.caveat(code).expect("a caveat: each has a CPU of its own");
+    assert!(message.contains("at least 50 % of CPU "), "{message}");
+    let mut free = share(40, 60);
+    free.records.manifest.host.worker_cpus.clear();
+    assert_eq!(free.caveat(code), None, "nobody knows whose CPU it was");
+}

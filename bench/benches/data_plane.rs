@@ -1,0 +1,17 @@
+//! All groups in one binary, which is also every role: see [`bench::roles`].
+
+use std::process::ExitCode;
+
+use criterion::Criterion;
+
+fn main() -> ExitCode {
+    if let Some(ended) = bench::roles::play() {
+        return ended;
+    }
+    let mut criterion = Criterion::default().configure_from_args();
+    bench::direct_vs_proxied::benchmarks(&mut criterion);
+    bench::relay::benchmarks(&mut criterion);
+    bench::http_head::benchmarks(&mut criterion);
+    criterion.final_summary();
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,173 @@
+//! A standing load: downloads that never end, from an origin, through a proxy or not.
+
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, SamplingMode, Throughput};
+use net::{clock, cpu};
+use origin::OriginOptions;
+use proxy::ProxyToggles;
+use records::{Bytes, DownloadEnd, DownloadInterval, Micros, Record, Role};
+use slow_client::SlowToggles;
+
+use crate::child::Child;
+use crate::cpu_plan::CpuPlan;
+use crate::meter::Meter;
+
+/// What one iteration moves: some 50 ms of a draining proxy on one core.
+pub(crate) const ITERATION: Bytes = Bytes::mib(64);
+
+/// Size of one download: hours at any rate that one core reaches, so none ends.
+const ENDLESS: Bytes = Bytes::gib(64 * 1024);
+
+/// How often the slow client tells its bytes.
+const INTERVAL: Micros = Micros(50_000);
+
+/// How long the load may stand still before the benchmark fails.
+const STALLED_AFTER: Duration = Duration::from_secs(20);
+
+/// What stands between origin and slow client.
+#[derive(Clone, Debug)]
+pub(crate) enum Path {
+    /// Nothing.
+    Direct,
+    /// A proxy.
+    Proxied(ProxyToggles),
+}
+
+/// A load to be started.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    /// From where the slow client downloads.
+    pub(crate) path: Path,
+    /// Parallel downloads.
+    pub(crate) downloads: u32,
+}
+
+/// Origin, proxy and slow client at work. They end when it is dropped, the slow client first.
+#[derive(Debug)]
+struct Load {
+    slow_says: Receiver<Record>,
+    _slow: Child,
+    _proxy: Option<Child>,
+    _origin: Child,
+}
+
+/// Measures how fast the load of `setup` moves bytes. It runs from the first sample to the last,
+/// without a pause between them, and only if the benchmark is not filtered out.
+///
+/// # Panics
+/// The load cannot be started, or stands still: there is no figure then.
+pub(crate) fn measure(group: &mut BenchmarkGroup<'_, WallTime>, id: BenchmarkId, setup: &Setup) {
+    group.throughput(Throughput::Bytes(ITERATION.0));
+    let mut load = None;
+    group.bench_function(id, |bencher| {
+        let load = load.get_or_insert_with(|| or_panic(Load::start(setup)));
+        bencher.iter_custom(|iters| {
+            or_panic(load.time_to_move(Bytes(ITERATION.0.saturating_mul(iters))))
+        });
+    });
+}
+
+/// A group for loads: 10 samples of half a second, each of as many iterations as the others.
+pub(crate) fn configure(group: &mut BenchmarkGroup<'_, WallTime>) {
+    group
+        .sample_size(10)
+        .sampling_mode(SamplingMode::Flat)
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(5));
+}
+
+impl Load {
+    fn start(setup: &Setup) -> anyhow::Result<Self> {
+        let plan = CpuPlan::new(&cpu::allowed().context("failed to ask for this host's CPUs")?);
+        if plan == CpuPlan::Shared {
+            say_unpinned();
+        }
+        let (origin, _) =
+            Child::start(Role::Origin, OriginOptions::default().to_args(), plan.load())?;
+        let mut target = origin.listen()?;
+        let mut proxy = None;
+        if let Path::Proxied(toggles) = &setup.path {
+            let mut args = vec!["--upstream".to_owned(), target.to_string()];
+            args.extend(toggles.to_args());
+            if let Some(cpus) = plan.workers() {
+                args.extend(["--pin".to_owned(), cpus.to_string()]);
+            }
+            let (child, _) = Child::start(Role::Proxy, args, plan.load())?;
+            target = child.listen()?;
+            proxy = Some(child);
+        }
+        let toggles =
+            SlowToggles { slow: setup.downloads, slow_size: ENDLESS, ..SlowToggles::default() };
+        let mut args = vec![target.to_string()];
+        args.extend(toggles.to_args());
+        args.extend(["--interval".to_owned(), format!("{}us", INTERVAL.0)]);
+        let (slow, slow_says) = Child::start(Role::Slow, args, plan.load())?;
+        Ok(Self { slow_says, _slow: slow, _proxy: proxy, _origin: origin })
+    }
+
+    /// How long the load takes from now on to move `goal`.
+    ///
+    /// # Errors
+    /// It moved nothing for long, or a download ended: what was measured is no standing load.
+    fn time_to_move(&self, goal: Bytes) -> anyhow::Result<Duration> {
+        let start = clock::now();
+        let mut meter = Meter::new(start, goal);
+        let mut last_byte = start;
+        loop {
+            match self.slow_says.recv_timeout(STALLED_AFTER) {
+                Ok(Record::DownloadInterval(interval)) => {
+                    if let Some(time) = meter.take(&interval) {
+                        return Ok(time);
+                    }
+                    if moved(&interval) {
+                        last_byte = interval.end_ns;
+                    }
+                    ensure!(
+                        interval.end_ns.since(last_byte) < STALLED_AFTER,
+                        "the load stands still after {} of {goal}",
+                        meter.moved()
+                    );
+                }
+                Ok(Record::Download(download)) => {
+                    bail!(
+                        "download {} ended ({}): the load does not stand",
+                        download.slot,
+                        reason(download.end)
+                    )
+                }
+                Ok(_) => {}
+                Err(_) => bail!("the slow client ended or fell silent: see its message above"),
+            }
+        }
+    }
+}
+
+fn moved(interval: &DownloadInterval) -> bool {
+    interval.bytes.iter().any(|&bytes| bytes > Bytes(0))
+}
+
+fn reason(end: DownloadEnd) -> &'static str {
+    match end {
+        DownloadEnd::Completed => "all of it arrived",
+        DownloadEnd::Stopped => "it was stopped",
+        DownloadEnd::Replaced => "it was replaced",
+        DownloadEnd::Refused => "refused",
+        DownloadEnd::Reset => "reset by its server",
+        DownloadEnd::ClosedEarly => "closed early by its server",
+        DownloadEnd::BadStatus => "answered with another status than 200",
+    }
+}
+
+/// Criterion's benchmarks return nothing; a panic unwinds, so the children end with it.
+fn or_panic<T>(result: anyhow::Result<T>) -> T {
+    result.unwrap_or_else(|error| panic!("failed to measure: {error:#}"))
+}
+
+#[expect(clippy::print_stderr, reason = "a caveat that people must see beside the figure")]
+fn say_unpinned() {
+    eprintln!("this process may use one CPU only: nothing is pinned, proxy and load share it");
+}

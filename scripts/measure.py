@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Runs the documented commands again and again, in turn, and prints what came of each.
+
+    scripts/measure.py --rounds 10 > table.md
+
+A round is one trial of every arm. The table has a row per arm with medians and counts, then a row
+per trial, so that no figure stands without its runs. Progress goes to stderr.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+
+ARMS = {
+    "reuseport": ["--reuseport"],
+    "shared": [],
+    "rcvbuf": ["--reuseport", "--rcvbuf", "40960"],
+    "fionread": ["--reuseport", "--read-policy", "fionread"],
+    "quota": ["--reuseport", "--read-policy", "bytes:64KiB"],
+    "no-load": ["--slow", "0"],
+}
+
+
+def trial(binary, runs_dir, arm):
+    command = [binary, "--json", "--quiet", "--runs-dir", runs_dir, "--label", arm, *ARMS[arm]]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def millis(us):
+    return f"{us / 1000:.0f}" if us >= 10_000 else f"{us / 1000:.1f}"
+
+
+def row(summary):
+    measure, idle, proxy = summary["measure"], summary["idle"], summary["proxy"]
+    stolen = [c for c in summary["caveats"] if c["code"] == "stolen_cpu"]
+    return {
+        "verdict": summary["verdict"],
+        "failed": measure["failed_share"],
+        "fetches": measure["attempts"],
+        "p50": measure["latency_us"]["p50"],
+        "p90": measure["latency_us"]["p90"],
+        "p99": measure["latency_us"]["p99"],
+        "idle_p50": idle["latency_us"]["p50"],
+        "idle_p99": idle["latency_us"]["p99"],
+        "early": proxy["early_closes"],
+        "step": max(w["longest_step_us"] for w in proxy["workers"]),
+        "step_bytes": max(w["longest_step_bytes"] for w in proxy["workers"]),
+        "rate": summary["slow"]["bytes_per_sec"],
+        "holding": summary["slow"]["workers_holding"],
+        "stolen": "yes" if stolen else "",
+    }
+
+
+def host():
+    with open("/proc/cpuinfo") as info:
+        model = next((l.split(":")[1].strip() for l in info if l.startswith("model name")), "?")
+    with open("/proc/meminfo") as info:
+        memory = int(info.readline().split()[1]) // (1 << 20)
+    return f"{os.cpu_count()} CPUs ({model}), {memory} GiB, kernel {platform.release()}"
+
+
+def print_tables(results, rounds):
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    print(f"Host: {host()}. Date: {today}. {rounds} rounds, the arms in turn.\n")
+    print("| command | verdicts | failed share, median (min to max) | fetch p50 ms, median (max) | p90 ms, median |"
+          " 499s, median | longest step s, median (8th of 10) | downloads MB/s, median |")
+    print("|---|---|---|---|---|---|---|---|")
+    for arm, rows in results.items():
+        median = lambda key: statistics.median(r[key] for r in rows)
+        verdicts = {v: sum(r["verdict"] == v for r in rows) for v in sorted({r["verdict"] for r in rows})}
+        steps = sorted((r["step"] for r in rows), reverse=True)
+        eighth = steps[max(0, round(len(steps) * 0.8) - 1)]
+        failed = [r["failed"] for r in rows]
+        print(f"| `{' '.join(ARMS[arm]) or '(no flags)'}` | {', '.join(f'{v} {n}' for v, n in verdicts.items())} |"
+              f" {statistics.median(failed):.2f} ({min(failed):.2f} to {max(failed):.2f}) |"
+              f" {millis(median('p50'))} ({millis(max(r['p50'] for r in rows))}) | {millis(median('p90'))} |"
+              f" {median('early'):.0f} | {median('step') / 1e6:.2f} ({eighth / 1e6:.2f}) | {median('rate') / 1e6:.0f} |")
+    print("\nEvery trial:\n")
+    print("| arm | round | verdict | failed share | fetches | p50 ms | p90 ms | p99 ms | idle p50 ms | idle p99 ms |"
+          " 499s | longest step s | its MB | downloads MB/s | workers holding | CPU stolen |")
+    print("|" + "---|" * 16)
+    for arm, rows in results.items():
+        for number, r in enumerate(rows, 1):
+            print(f"| {arm} | {number} | {r['verdict']} | {r['failed']:.2f} | {r['fetches']} | {millis(r['p50'])} |"
+                  f" {millis(r['p90'])} | {millis(r['p99'])} | {millis(r['idle_p50'])} | {millis(r['idle_p99'])} |"
+                  f" {r['early']} | {r['step'] / 1e6:.2f} | {r['step_bytes'] / 1e6:.0f} | {r['rate'] / 1e6:.0f} |"
+                  f" {r['holding']} | {r['stolen']} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--arms", default=",".join(ARMS), help="comma-separated, of: " + ", ".join(ARMS))
+    parser.add_argument("--binary", default="target/debug/turnstile")
+    parser.add_argument("--runs-dir", default="runs")
+    options = parser.parse_args()
+    results = {arm: [] for arm in options.arms.split(",")}
+    for number in range(1, options.rounds + 1):
+        for arm, rows in results.items():
+            rows.append(row(trial(options.binary, options.runs_dir, arm)))
+            print(f"round {number} {arm}: {rows[-1]}", file=sys.stderr, flush=True)
+    print_tables(results, options.rounds)
+
+
+main()
