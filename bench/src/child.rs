@@ -8,7 +8,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{self, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -59,7 +59,10 @@ impl Child {
         match records.recv_timeout(READY_WITHIN) {
             Ok(Record::Ready(ready)) => child.listen = ready.listen,
             Ok(other) => bail!("the {role} said {other:?} before it was ready"),
-            Err(_) => bail!("the {role} is not up within {READY_WITHIN:?}: see its message above"),
+            Err(RecvTimeoutError::Disconnected) => {
+                bail!("the {role} ended before it was ready: see its message above")
+            }
+            Err(RecvTimeoutError::Timeout) => bail!("the {role} is not up within {READY_WITHIN:?}"),
         }
         Ok((child, records))
     }

@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use http1::HeadLimit;
 
+#[cfg(test)]
+mod tests;
+
 /// What curl sends.
 pub(crate) const CURL_REQUEST: &str = "\
 GET /bytes/3MiB HTTP/1.1\r\n\

@@ -1,20 +1,23 @@
 //! The loop: one thread, one edge-triggered poll, every slot in turn.
 //!
-//! Under load it does not wait for events. A proxy that relays 4 KiB at a time sends hundreds of
-//! thousands of segments a second, and a reader that the poll wakes for each of them burns a core.
-//! So after a turn that took bytes the loop sleeps for the gather interval and then takes all that
-//! has come, in a few calls per download: it is always a little behind, as bulk readers are, and the
-//! receive buffers hold what comes meanwhile. Each body's low-water mark (SO_RCVLOWAT) keeps the
-//! kernel acknowledging in that time. Only when nothing came does the loop wait in the poll.
+//! A proxy that relays 4 KiB at a time sends hundreds of thousands of segments a second, and a
+//! reader that the poll wakes for each of them burns a core. Two things keep it from that:
+//! - After a turn that took bytes the loop does not wait for events but sleeps for the gather
+//!   interval, and then takes all that has come in a few calls per download. It is always a little
+//!   behind, as bulk readers are; the receive buffers hold what comes meanwhile.
+//! - Each body has a low-water mark (SO_RCVLOWAT). Below it the kernel wakes nobody, and
+//!   acknowledges on the sender's CPU. It is low when there are many downloads, and then the
+//!   interval does most of the work.
 //!
-//! 1 ms is the shortest interval that is nearly free. Origin, draining proxy and this client, 4
-//! downloads, 2 vCPUs with the proxy alone on one, Linux 6.18, November, medians of 3 runs of 3 s:
-//! | gather | GB/s | CPU of this process | its switches/s | steps >= 10 ms ended by a full client |
+//! What they do (origin, draining proxy and this client with 4 downloads; 2 vCPUs, the proxy alone on
+//! one; Linux 6.18; 2026-11-21, while other work ran; medians of 3 runs of 3 s):
+//! | mark, gather | GB/s | CPU of this process | its switches/s | steps >= 10 ms ended by a full client |
 //! |---|---|---|---|---|
-//! | 0 | 0.42 | 52 % | 13000 | 22 |
-//! | 1 ms | 0.74 | 11 % | 760 | 2 |
-//! | 2 ms | 0.70 | 11 % | 390 | 17 |
-//! | 5 ms | 0.68 | 11 % | 150 | 44 |
+//! | none, 0 | 0.42 | 52 % | 13000 | 22 |
+//! | none, 2 ms | 0.70 | 11 % | 390 | 17 |
+//! | 4 MiB, 0 | 0.72 | 5.2 % | 140 | 2 |
+//! | 4 MiB, 2 ms | 0.69 | 5.3 % | 360 | 3 |
+//! | 4 MiB, 5 ms | 0.65 | 4.0 % | 170 | 4 |
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -74,7 +74,7 @@ pub struct SlowOptions {
     pub duration: Option<Micros>,
 
     /// Let bytes gather in the kernel this long between two reads; 0s: read them as they come
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = gather, help_heading = "Steering")]
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = gather, help_heading = "Steering")]
     pub gather: Micros,
 
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mio::{Poll, Waker};
 use net::target::Reach;
 use net::tcp::{Buffers, Dial};
-use net::{cpu, role};
+use net::{cpu, low_water, role};
 use records::{Bytes, BytesPerSec, Effective, Ready, Record, Role, SCHEMA_VERSION, SocketSetting};
 
 use crate::client::{Client, Setup, WAKE};
@@ -64,7 +64,7 @@ pub fn run(options: &SlowOptions) -> Result<(), SlowError> {
             request: request(options),
             size: toggles.slow_size.0,
             requests: if options.hold { Requests::Held } else { Requests::Free },
-            low_water: low_water(toggles.slow),
+            low_water: mark(toggles.slow),
         },
     })
     .run()
@@ -87,7 +87,7 @@ fn rate(options: &SlowOptions) -> Result<Option<BytesPerSec>, SlowError> {
 
 /// Where unpaced downloads set their low-water mark: high, so that the kernel acknowledges on the
 /// sender's CPU whether or not we are running, but no more than 64 MiB lie unread over all of them.
-fn low_water(downloads: u32) -> Bytes {
+fn mark(downloads: u32) -> Bytes {
     let share = Bytes::mib(64).0 / u64::from(downloads.max(1));
     Bytes(share).clamp(Bytes::kib(64), Bytes::mib(4))
 }
@@ -100,13 +100,20 @@ fn request(options: &SlowOptions) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The buffers that the kernel starts a download with, on a socket made for the question.
+/// What the kernel makes of a download's options, on a socket made for the question.
 fn read_back(options: &SlowOptions) -> Vec<SocketSetting> {
     let buffers = Buffers::default();
-    Dial { addr: options.target.target, from: None, buffers }
-        .make()
-        .and_then(|socket| buffers.read_back(&socket, "download"))
-        .unwrap_or_default()
+    let Ok(socket) = (Dial { addr: options.target.target, from: None, buffers }).make() else {
+        return Vec::new();
+    };
+    let mut settings = buffers.read_back(&socket, "download").unwrap_or_default();
+    let mark = mark(options.toggles.slow);
+    let set = low_water::set(&socket, mark).and_then(|()| low_water::read_back(&socket));
+    if let Ok(effective) = set {
+        let name = "download SO_RCVLOWAT".to_owned();
+        settings.push(SocketSetting { name, requested: Some(mark), effective });
+    }
+    settings
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `turnstile doctor`: what this machine can show, what it cannot, and what to do about it.
 //!
 //! Each check is a pure function of what was read, so that every answer can be tested; reading
-//! stands in [`facts`].
+//! stands in `facts`.
 //!
 //! Invariant: nothing on the machine is changed, but for a file that is made and removed in the
 //! place where run directories go.

@@ -127,6 +127,7 @@ fn an_interruption_matters_only_when_it_left_too_few_fetches() {
 fn a_download_that_never_moved_proves_nothing() {
     let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
     run.arm().slow = 3;
+    run.bytes(2, 0);
     let reason = only_reason(&run);
     assert_eq!(reason, "1 of 3 downloads never received a byte (slot 2)");
 }
@@ -214,6 +215,10 @@ fn a_client_that_counts_from_zero_in_each_phase_has_lost_nothing() {
     }
     assert_eq!(verdict(&run), Verdict::Healthy);
     assert_eq!(run.caveat(CaveatCode::RecordsLost), None);
+    // Numbers that the other phase has do not fill the gap.
+    run.records.fetches.drain(50..53);
+    let message = run.caveat(CaveatCode::RecordsLost).expect("a caveat");
+    assert_eq!(message, "3 fetches left no record");
 }
 
 #[test]

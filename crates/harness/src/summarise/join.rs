@@ -165,7 +165,7 @@ fn transfers(records: &RunRecords) -> Vec<Transfer> {
             .into_iter()
             .flatten()
             .copied()
-            .filter(|&at| transfers[at].ended.is_none() && transfers[at].dialed_ns <= end_ns)
+            .filter(|&at| transfers[at].dialed_ns <= end_ns)
             .max_by_key(|&at| transfers[at].dialed_ns);
         match dial {
             Some(at) => transfers[at].ended = ended,

@@ -16,8 +16,9 @@ use crate::run_dir::ACCESS_LOG;
 const STEERING: Duration = Duration::from_secs(3);
 /// How long downloads may take to receive their first bytes.
 const MOTION: Duration = Duration::from_secs(5);
-/// How long the fast role may take to end after the cap of its last fetch.
-const LINGER: Duration = Duration::from_secs(5);
+/// How long the fast role may take to end after the cap of its last fetch. It takes milliseconds;
+/// this is for a host that leaves it no CPU, which the verdict will tell from its lag.
+const LINGER: Duration = Duration::from_secs(15);
 
 impl Stage<'_> {
     /// Setup to drain.

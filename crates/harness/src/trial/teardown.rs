@@ -12,8 +12,9 @@ use super::{Finished, Stop, TrialError, signals};
 const ORDER: [Role; 4] = [Role::Fast, Role::Slow, Role::Proxy, Role::Origin];
 /// Time for a child to end when asked. They take milliseconds, unless the host is very busy.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The same for all of them together, once somebody has pressed Ctrl-C.
-const HASTE: Duration = Duration::from_millis(1_200);
+/// The same for all of them together, once somebody has pressed Ctrl-C: within 2 s they are gone,
+/// also on a busy host where a killed process takes its time to die.
+const HASTE: Duration = Duration::from_millis(800);
 /// Time for the kernel to end a killed child.
 const DEATH: Duration = Duration::from_secs(10);
 

@@ -81,12 +81,21 @@ fn json_is_the_summary_and_nothing_else() {
 #[test]
 fn without_downloads_fetches_are_healthy() {
     let _turn = in_turn();
-    let runs = Runs::new();
-    let run = say(&mut runs.trial(&["--slow", "0", "--json"]));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
-    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
-    assert_eq!(summary.verdict, Verdict::Healthy, "{:?}", summary.verdict_reasons);
-    assert_eq!((summary.slow.downloads, summary.slow.bytes.0), (0, 0));
+    // Other work on this host can delay fetches, and the verdict says so: it has three chances.
+    let mut reasons = Vec::new();
+    for _ in 0..3 {
+        let runs = Runs::new();
+        let run = say(&mut runs.trial(&["--slow", "0", "--json"]));
+        assert_eq!(run.code(), Some(0), "{}", run.stderr);
+        let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+        assert_eq!((summary.slow.downloads, summary.slow.bytes.0), (0, 0));
+        assert!(summary.measure.attempts >= 20);
+        if summary.verdict == Verdict::Healthy {
+            return;
+        }
+        reasons.extend(summary.verdict_reasons);
+    }
+    panic!("never healthy: {reasons:?}");
 }
 
 #[test]

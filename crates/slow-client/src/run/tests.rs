@@ -1,9 +1,9 @@
 //! Who is paced, and what is asked for.
 
 use clap::{Args, Command, FromArgMatches};
-use records::BytesPerSec;
+use records::{Bytes, BytesPerSec};
 
-use super::{REMOTE_RATE, rate, request};
+use super::{REMOTE_RATE, mark, rate, read_back, request};
 use crate::{SlowError, SlowOptions};
 
 fn options(line: &str) -> SlowOptions {
@@ -36,4 +36,15 @@ fn the_request_names_the_exact_size() {
     let text = String::from_utf8(request(&options("127.0.0.1:1 --slow-size 2GiB"))).expect("text");
     assert!(text.starts_with("GET /bytes/2GiB HTTP/1.1\r\nHost: 127.0.0.1:1\r\n"), "{text}");
     assert!(text.ends_with("\r\n\r\n"), "{text}");
+}
+
+#[test]
+fn the_mark_is_lower_for_many_and_is_read_back() {
+    assert_eq!([0, 4, 16].map(mark), [Bytes::mib(4); 3]);
+    assert_eq!(mark(64), Bytes::mib(1));
+    assert_eq!(mark(100_000), Bytes::kib(64));
+    let settings = read_back(&options("127.0.0.1:1 --slow 1000"));
+    let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
+    assert_eq!(names, ["download SO_RCVBUF", "download SO_SNDBUF", "download SO_RCVLOWAT"]);
+    assert_eq!(settings[2].requested, Some(settings[2].effective));
 }

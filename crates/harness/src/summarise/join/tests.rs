@@ -62,6 +62,15 @@ fn a_later_fetch_keeps_its_session() {
     assert_eq!(accepted_at(&run.records), [None, Some(8_100)]);
 }
 
+/// The second is of somebody who is not in the records.
+#[test]
+fn a_fetch_has_the_first_of_two_sessions() {
+    let mut run = fetches_at(50_000, &[6_000]);
+    accept(&mut run, 0, 50_000, 7_000);
+    accept(&mut run, 1, 50_000, 6_001);
+    assert_eq!(accepted_at(&run.records), [Some(6_001)]);
+}
+
 #[test]
 fn a_session_from_before_belongs_to_nobody() {
     let mut run = fetches_at(50_000, &[6_000]);
@@ -161,4 +170,14 @@ fn a_slot_may_use_its_port_again() {
         [Some((at_ms(4_500), DownloadEnd::Completed)), Some((at_ms(12_000), DownloadEnd::Reset))]
     );
     assert_eq!(join.transfer(1).map(|connection| connection.worker), Some(1));
+}
+
+#[test]
+fn an_end_belongs_to_the_latest_dial_before_it() {
+    let mut run = Run::new();
+    dial(&mut run, 0, 0, 50_000, 4_000, None);
+    dial(&mut run, 0, 1, 50_000, 7_000, Some((12_000, DownloadEnd::Stopped)));
+    let join = Join::of(&run.records);
+    let ends: Vec<_> = join.transfers.iter().map(|transfer| transfer.ended).collect();
+    assert_eq!(ends, [None, Some((at_ms(12_000), DownloadEnd::Stopped))]);
 }
