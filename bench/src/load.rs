@@ -71,7 +71,7 @@ pub(crate) fn measure(group: &mut BenchmarkGroup<'_, WallTime>, id: BenchmarkId,
     });
 }
 
-/// A group for loads: 10 samples of half a second, each of as many iterations as the others.
+/// A group for loads: 10 samples of up to half a second, each of as many iterations as the others.
 pub(crate) fn configure(group: &mut BenchmarkGroup<'_, WallTime>) {
     group
         .sample_size(10)
