@@ -1,28 +1,35 @@
 #!/usr/bin/env bash
 # The main job, its result checked: starved by a draining proxy, not by one that asks FIONREAD.
-# Three trials of each at most: a host that is busy with other work answers `inconclusive`.
+#
+# Two trials of each must say so, out of five at most: shared hosts lose CPU to their neighbours,
+# and a trial that was robbed may say anything. Three that disagree are a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=$(mktemp -d)
 trap 'rm -rf "$runs"' EXIT
 
-# expect LABEL VERDICTS ARGS...: one of VERDICTS (as a|b) within three trials.
+# expect LABEL VERDICTS ARGS...: one of VERDICTS (written a|b) in two trials.
 expect() {
-  local label=$1 verdicts=$2 summary verdict attempt
+  local label=$1 verdicts=$2 summary said right=0 wrong=0
   shift 2
-  for attempt in 1 2 3; do
+  while [ "$right" -lt 2 ]; do
     summary=$(cargo run --quiet --locked -p harness -- --quiet --json --runs-dir "$runs" "$@")
-    verdict=$(python3 -c 'import json, sys
+    said=$(python3 -c 'import json, sys
 s = json.load(sys.stdin)
 m = s["measure"]
+assert s["schema_version"] == 1, "another schema"
 assert sum(m["outcomes"].values()) == m["attempts"], "outcomes do not add up"
 print(s["verdict"], *s["verdict_reasons"], sep="\n  ")' <<<"$summary")
-    printf '%s, trial %s: %s\n' "$label" "$attempt" "$verdict"
-    case "|$verdicts|" in *"|${verdict%%$'\n'*}|"*) return 0 ;; esac
-    [ "${verdict%%$'\n'*}" = inconclusive ] || break
+    printf '%s: %s\n' "$label" "$said"
+    case "|$verdicts|" in
+      *"|${said%%$'\n'*}|"*) right=$((right + 1)) ;;
+      *) wrong=$((wrong + 1)) ;;
+    esac
+    if [ "$wrong" -eq 3 ]; then
+      echo "expected $verdicts from: turnstile $*" >&2
+      return 1
+    fi
   done
-  echo "expected $verdicts from: turnstile $*" >&2
-  return 1
 }
 
 expect "drain" "starved" --reuseport

@@ -37,25 +37,25 @@ fn the_failed_share_starves_from_five_percent() {
 }
 
 #[test]
-fn the_median_starves_from_ten_times_idle_and_a_tenth_of_a_second() {
-    let mut slow = Run::loaded(&[(80, Outcome::Ok, 100_000)]);
-    assert_eq!(verdict(&slow), Verdict::Starved, "20 x idle, at the floor");
+fn the_median_starves_from_ten_times_idle_and_a_quarter_of_a_second() {
+    let mut slow = Run::loaded(&[(80, Outcome::Ok, 250_000)]);
+    assert_eq!(verdict(&slow), Verdict::Starved, "50 x idle, at the floor");
     assert_eq!(
-        verdict(&Run::loaded(&[(80, Outcome::Ok, 99_000)])),
+        verdict(&Run::loaded(&[(80, Outcome::Ok, 249_000)])),
         Verdict::Degraded,
         "below the floor"
     );
-    // Idle fetches of 20 ms: ten times that is above the floor.
+    // Idle fetches of 30 ms: ten times that is above the floor.
     for fetch in slow.records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Idle) {
-        fetch.total_us = Micros(20_000);
+        fetch.total_us = Micros(30_000);
     }
     assert_eq!(verdict(&slow), Verdict::Degraded);
     for fetch in slow.records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Measure) {
-        fetch.total_us = Micros(201_000);
+        fetch.total_us = Micros(301_000);
     }
     let summary = summarise(&slow.records);
     assert_eq!(summary.verdict, Verdict::Starved);
-    let reason = "p50 under load is 201 ms, idle 20.0 ms, 10 x (starved from 10 x and 100 ms)";
+    let reason = "p50 under load is 301 ms, idle 30.0 ms, 10 x (starved from 10 x and 250 ms)";
     assert_eq!(summary.verdict_reasons, [reason]);
 }
 

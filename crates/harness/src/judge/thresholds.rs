@@ -14,7 +14,9 @@ pub struct Thresholds {
     /// makes half of all fetches ten times slower.
     pub starved_p50_factor: u64,
     /// p50 under load below which a run is not `starved` for slowness, however fast the idle
-    /// machine is. 100 ms, which people notice.
+    /// machine is. 250 ms: a proxied request needs four loop turns or more, so turns of 250 ms are
+    /// what breaks a client with a cap of 1 s. A lower floor (100 ms) calls a proxy starved that
+    /// only shares its bandwidth fairly with four downloads and fails nobody.
     pub starved_p50_floor: Micros,
     /// Times idle p99 from which p99 under load is `degraded`. 5.
     pub degraded_p99_factor: u64,
@@ -45,7 +47,7 @@ impl Default for Thresholds {
             min_fetches: 20,
             starved_share: 0.05,
             starved_p50_factor: 10,
-            starved_p50_floor: Micros(100_000),
+            starved_p50_floor: Micros(250_000),
             degraded_p99_factor: 5,
             degraded_p99_floor: Micros(50_000),
             idle_failed_share: 0.05,
