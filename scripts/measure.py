@@ -2,6 +2,7 @@
 """Runs the documented commands again and again, in turn, and prints what came of each.
 
     scripts/measure.py --rounds 10 > table.md
+    scripts/measure.py --again --runs-dir runs > table.md    # from the records of such runs
 
 A round is one trial of every arm. The table has a row per arm with medians and counts, then a row
 per trial, so that no figure stands without its runs. Progress goes to stderr.
@@ -26,12 +27,24 @@ ARMS = {
 }
 
 
-def trial(binary, runs_dir, arm):
-    command = [binary, "--json", "--quiet", "--runs-dir", runs_dir, "--label", arm, *ARMS[arm]]
+def answer(command):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)
+
+
+def trial(binary, runs_dir, arm):
+    return answer([binary, "--json", "--quiet", "--runs-dir", runs_dir, "--label", arm, *ARMS[arm]])
+
+
+def made_again(binary, runs_dir):
+    """Summaries of the runs in a directory, made again from their records, by arm."""
+    results = {}
+    for name in sorted(os.listdir(runs_dir)):
+        arm = name.split("-", 1)[1]
+        results.setdefault(arm, []).append(row(answer([binary, "report", "--json", os.path.join(runs_dir, name)])))
+    return results
 
 
 def millis(us):
@@ -40,7 +53,7 @@ def millis(us):
 
 def row(summary):
     measure, idle, proxy = summary["measure"], summary["idle"], summary["proxy"]
-    stolen = [c for c in summary["caveats"] if c["code"] == "stolen_cpu"]
+    stolen = next((c["message"] for c in summary["caveats"] if c["code"] == "stolen_cpu"), "")
     return {
         "verdict": summary["verdict"],
         "failed": measure["failed_share"],
@@ -55,7 +68,7 @@ def row(summary):
         "step_bytes": max(w["longest_step_bytes"] for w in proxy["workers"]),
         "rate": summary["slow"]["bytes_per_sec"],
         "holding": summary["slow"]["workers_holding"],
-        "stolen": "yes" if stolen else "",
+        "stolen": stolen.partition("(")[2].partition(";")[0],
     }
 
 
@@ -101,7 +114,12 @@ def main():
     parser.add_argument("--arms", default=",".join(ARMS), help="comma-separated, of: " + ", ".join(ARMS))
     parser.add_argument("--binary", default="target/debug/turnstile")
     parser.add_argument("--runs-dir", default="runs")
+    parser.add_argument("--again", action="store_true", help="run nothing: read the runs in --runs-dir")
     options = parser.parse_args()
+    if options.again:
+        results = made_again(options.binary, options.runs_dir)
+        print_tables(results, max(len(rows) for rows in results.values()))
+        return
     results = {arm: [] for arm in options.arms.split(",")}
     for number in range(1, options.rounds + 1):
         for arm, rows in results.items():

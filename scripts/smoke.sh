@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The main job, its result checked: starved by a draining proxy, not by one that asks FIONREAD.
 #
-# Two trials of each must say so, out of five at most: shared hosts lose CPU to their neighbours,
-# and a trial that was robbed may say anything. Three that disagree are a failure.
+# Two trials of each must say so before three say otherwise. Shared hosts lose CPU to their
+# neighbours: a trial that was robbed of it is inconclusive and is made again, eight in all at most.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=$(mktemp -d)
@@ -10,7 +10,7 @@ trap 'rm -rf "$runs"' EXIT
 
 # expect LABEL VERDICTS ARGS...: one of VERDICTS (written a|b) in two trials.
 expect() {
-  local label=$1 verdicts=$2 summary said right=0 wrong=0
+  local label=$1 verdicts=$2 summary said right=0 wrong=0 trials=0
   shift 2
   while [ "$right" -lt 2 ]; do
     summary=$(cargo run --quiet --locked -p harness -- --quiet --json --runs-dir "$runs" "$@")
@@ -23,9 +23,10 @@ print(s["verdict"], *s["verdict_reasons"], sep="\n  ")' <<<"$summary")
     printf '%s: %s\n' "$label" "$said"
     case "|$verdicts|" in
       *"|${said%%$'\n'*}|"*) right=$((right + 1)) ;;
-      *) wrong=$((wrong + 1)) ;;
+      *) [ "${said%%$'\n'*}" = inconclusive ] || wrong=$((wrong + 1)) ;;
     esac
-    if [ "$wrong" -eq 3 ]; then
+    trials=$((trials + 1))
+    if [ "$right" -lt 2 ] && { [ "$wrong" -eq 3 ] || [ "$trials" -eq 8 ]; }; then
       echo "expected $verdicts from: turnstile $*" >&2
       return 1
     fi

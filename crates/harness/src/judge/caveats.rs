@@ -83,11 +83,13 @@ fn buffer_not_as_asked(
     setting: &SocketSetting,
 ) -> Option<String> {
     let asked = setting.requested?;
-    let granted = Bytes(setting.effective.0 / 2);
-    if setting.effective.0 == asked.0.saturating_mul(2) {
+    let (role, name) = (process.role, &setting.name);
+    // A low-water mark is no buffer: it is kept as it is asked for, or capped (tcp_set_rcvlowat).
+    let kept = if name.contains("LOWAT") { asked.0 } else { asked.0.saturating_mul(2) };
+    if setting.effective.0 == kept {
         return None;
     }
-    let (role, name) = (process.role, &setting.name);
+    let granted = Bytes(setting.effective.0 / 2);
     let finding = format!("{role}, {name}: asked for {asked}, the kernel grants {granted}");
     if granted > asked {
         return Some(format!("{finding}, the least it allows"));
@@ -140,15 +142,23 @@ fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Strin
 
 fn stolen_cpu(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
     let stolen = Micros(evidence.manifest.host.stolen_ms.saturating_mul(1_000));
-    let elapsed = evidence.elapsed_us;
-    (elapsed.0 > 0 && stolen.as_secs() > elapsed.as_secs() * thresholds.stolen_share).then(|| {
-        let share = percent(stolen.as_secs() / elapsed.as_secs());
+    let share = stolen_share(evidence)?;
+    (share > thresholds.stolen_share).then(|| {
         format!(
-            "the hypervisor took {stolen} of CPU time in {elapsed} ({share}; a caveat above {}): \
-             some waiting is its doing",
+            "the hypervisor took {stolen} of CPU time in {} ({}; a caveat above {}): some waiting is \
+             its doing",
+            evidence.elapsed_us,
+            percent(share),
             percent(thresholds.stolen_share)
         )
     })
+}
+
+/// CPU time the hypervisor withheld, over all CPUs, as a share of the run's time; it may exceed 1.
+pub(super) fn stolen_share(evidence: &Evidence<'_>) -> Option<f64> {
+    let stolen = Micros(evidence.manifest.host.stolen_ms.saturating_mul(1_000));
+    let elapsed = evidence.elapsed_us;
+    (elapsed.0 > 0).then(|| stolen.as_secs() / elapsed.as_secs())
 }
 
 /// While a worker waits, its CPU runs another worker or somebody else. So what it waited beyond all

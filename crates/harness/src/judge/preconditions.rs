@@ -2,6 +2,7 @@
 
 use records::{FetchSummary, Micros, OutcomeCounts};
 
+use super::caveats::stolen_share;
 use super::evidence::{Evidence, Measured};
 use super::thresholds::Thresholds;
 use super::wording::{count, list, measured_when, percent};
@@ -13,6 +14,7 @@ pub(crate) fn failed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<St
     reasons.extend(never_moved(evidence));
     reasons.extend(client_late(evidence, thresholds));
     reasons.extend(bad_baseline(evidence, thresholds));
+    reasons.extend(robbed(evidence, thresholds));
     reasons.extend(fetches_lost(evidence, thresholds));
     reasons.extend(proxy_records_lost(evidence, thresholds));
     reasons
@@ -93,6 +95,19 @@ fn bad_baseline(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Stri
         format!(
             "p50 without any load is {p50} (above {} of the {cap} cap the baseline is bad)",
             percent(thresholds.idle_p50_of_cap)
+        )
+    })
+}
+
+/// A host whose CPUs were away makes fetches late under any proxy.
+fn robbed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let share = stolen_share(evidence)?;
+    (share >= thresholds.robbed_share).then(|| {
+        format!(
+            "the hypervisor took CPU time worth {} of the run (from {} on nothing is proven): run it \
+             again when its neighbours are quiet",
+            percent(share),
+            percent(thresholds.robbed_share)
         )
     })
 }

@@ -300,3 +300,18 @@ proptest! {
         prop_assert_eq!(fetches.len(), 120);
     }
 }
+
+#[test]
+fn a_robbed_run_proves_nothing() {
+    let mut run = Run::starved();
+    run.records.manifest.host.stolen_ms = 4_800; // of 14 s: 34 %
+    assert_eq!(verdict(&run), Verdict::Starved);
+    run.records.manifest.host.stolen_ms = 4_900; // 35 %
+    let summary = summarise(&run.records);
+    assert_eq!(summary.verdict, Verdict::Inconclusive);
+    assert!(
+        summary.verdict_reasons[0].contains("35 % of the run"),
+        "{:?}",
+        summary.verdict_reasons
+    );
+}

@@ -40,6 +40,7 @@ fn a_buffer_that_is_not_twice_what_was_asked_is_told_with_its_limit() {
         run.caveat(CaveatCode::BufferNotAsAsked)
     };
     assert_eq!(asked("upstream SO_RCVBUF", 40_960, 81_920), None);
+    assert_eq!(asked("download SO_RCVLOWAT", 4 << 20, 4 << 20), None, "a mark is not doubled");
     let capped = asked("upstream SO_RCVBUF", 1 << 20, 425_984).expect("a caveat");
     assert_eq!(
         capped,
