@@ -1,5 +1,8 @@
-//! Open descriptors: `RLIMIT_NOFILE`.
+//! Open descriptors: `RLIMIT_NOFILE`, and what it looks like when this host has run out.
 
+use std::io;
+
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Raises the soft limit of open descriptors to the hard one and tells what it is now.
@@ -13,4 +16,12 @@ pub fn raise_open_files() -> u64 {
     }
     // None is RLIM_INFINITY.
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Whether `error` says that this host has no descriptor or memory left for a socket: it comes back
+/// at once, for every socket, until something is closed (accept(2), socket(2)).
+pub fn is_shortage(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
+        .into_iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }

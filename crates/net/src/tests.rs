@@ -93,3 +93,14 @@ fn a_low_water_mark_is_read_back_and_capped() {
     low_water::set(&socket, Bytes::gib(1)).expect("too much is capped, not refused");
     assert!(low_water::read_back(&socket).expect("readable") < Bytes::gib(1));
 }
+
+#[test]
+fn a_shortage_of_this_host_is_told_from_trouble_of_one_socket() {
+    use rustix::io::Errno;
+    for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+        assert!(limit::is_shortage(&errno.into()), "{errno}");
+    }
+    for errno in [Errno::CONNABORTED, Errno::CONNREFUSED, Errno::ADDRNOTAVAIL] {
+        assert!(!limit::is_shortage(&errno.into()), "{errno}");
+    }
+}

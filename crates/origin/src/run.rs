@@ -9,9 +9,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use net::tcp::{self, Buffers, Listen};
-use net::{cpu, role};
+use net::{cpu, limit, role};
 use records::{Effective, ListenerMode, Ready, Record, Role, SCHEMA_VERSION};
-use rustix::io::Errno;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -106,7 +105,7 @@ async fn accept(listener: TcpListener) -> Infallible {
             Ok((stream, _)) => {
                 tokio::spawn(connection(stream));
             }
-            Err(error) if is_out_of_files(&error) => {
+            Err(error) if limit::is_shortage(&error) => {
                 if !warned {
                     eprintln!(
                         "origin: connections wait, this host gives no more ({error}): raise \
@@ -120,13 +119,6 @@ async fn accept(listener: TcpListener) -> Infallible {
             Err(_) => {}
         }
     }
-}
-
-/// Errors that come back at once for as long as nothing is closed.
-fn is_out_of_files(error: &io::Error) -> bool {
-    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
-        .iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Serves one connection to its end. How it ends is the client's own affair.

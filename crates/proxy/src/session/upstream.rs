@@ -135,10 +135,8 @@ impl<S: Stream> Session<S> {
 
     /// No upstream connection could be had: whose fault it is stands in the end.
     pub(super) fn refuse_upstream(&mut self, error: &io::Error) -> Flow {
-        let of_this_host = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
-            .into_iter()
-            .chain([Errno::ADDRNOTAVAIL])
-            .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+        let no_port = error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error());
+        let of_this_host = no_port || net::limit::is_shortage(error);
         let end =
             if of_this_host { SessionEnd::LocalError } else { SessionEnd::UpstreamUnreachable };
         self.refuse(502, end)

@@ -69,7 +69,7 @@ impl Gate {
     pub(crate) fn accept(&mut self, registry: &Registry, now: MonoNs) -> Accept {
         match self.listener.accept() {
             Ok((stream, addr)) => Accept::Connection(stream, addr),
-            Err(error) if is_shortage(&error) => {
+            Err(error) if net::limit::is_shortage(&error) => {
                 self.close(registry, now);
                 Accept::Paused
             }
@@ -112,10 +112,4 @@ impl Gate {
             other => Ok(other?),
         }
     }
-}
-
-fn is_shortage(error: &io::Error) -> bool {
-    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
-        .into_iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
