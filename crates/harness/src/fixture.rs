@@ -161,6 +161,9 @@ impl Run {
             log: LogTimes { rt_ms, ..LogTimes::default() },
             steps: 1,
             longest_step_us: Micros(10),
+            steps_us: Micros(0),
+            stalled_upstream_us: Micros(0),
+            stalled_client_us: Micros(0),
         });
     }
 
@@ -314,6 +317,9 @@ fn manifest() -> Manifest {
         idle_us: Micros(4_000_000),
         measure_us: MEASURE.into(),
         hold_us: Micros(10_000),
+        recording: records::Recording::Full,
+        listeners: Vec::new(),
+        kernel_counters: BTreeMap::new(),
         host: Host {
             kernel: "6.1.0".to_owned(),
             cpus: 2,
@@ -363,5 +369,10 @@ fn arm() -> Arm {
         fetch_size: Bytes::mib(3),
         cap_us: Micros(1_000_000),
         pin: Pin::Auto,
+        cpus: BTreeMap::new(),
+        log_mode: records::LogMode::Writer,
+        think_us: Micros(0),
+        origin_workers: None,
+        burst: 1,
     }
 }

@@ -4,6 +4,7 @@
 //! `turnstile origin|proxy|slow|fast` into a call of that crate. Everything else in the harness
 //! knows the roles by their records.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use net::cpu::CpuList;
 use net::role::RoleOptions;
-use records::{Arm, ListenerMode, Micros, Phase, Pin, Placement, Role};
+use records::{Arm, ListenerMode, LogMode, Micros, Phase, Pin, Placement, Role};
 
 use crate::trial::placement::Requests;
 
@@ -62,6 +63,11 @@ impl Toggles {
             fetch_size: fetch.fetch_size,
             cap_us: fetch.cap,
             pin,
+            cpus: BTreeMap::new(),
+            log_mode: LogMode::Writer,
+            think_us: Micros(0),
+            origin_workers: None,
+            burst: 1,
         }
     }
 

@@ -1,11 +1,12 @@
 //! One setting of all toggles, and the words in which they are set.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Bytes, BytesPerSec, Micros, ParseUnitError, ReadPolicy};
+use crate::{Bytes, BytesPerSec, Micros, ParseUnitError, ReadPolicy, Role};
 
 /// How workers share the port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -246,6 +247,70 @@ impl FromStr for Pin {
     }
 }
 
+/// How a worker writes its access log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogMode {
+    /// A writer thread writes it: the worker never waits for a file.
+    #[default]
+    Writer,
+    /// The worker writes each line itself as the session ends, as nginx does without `buffer=`
+    /// (`ngx_http_log_module`), and waits as long as the file makes it wait.
+    Inline,
+}
+
+impl fmt::Display for LogMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Writer => "writer",
+            Self::Inline => "inline",
+        })
+    }
+}
+
+impl FromStr for LogMode {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "writer" => Ok(Self::Writer),
+            "inline" => Ok(Self::Inline),
+            _ => Err(ParseUnitError::new(text, "a way to write the log", "writer or inline")),
+        }
+    }
+}
+
+/// How much of a run is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recording {
+    /// All there is.
+    #[default]
+    Full,
+    /// What clients see, the sessions and the access log: no step, stretch or sample. To measure
+    /// what recording costs; such a run explains nothing.
+    Minimal,
+}
+
+impl fmt::Display for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Full => "full",
+            Self::Minimal => "minimal",
+        })
+    }
+}
+
+impl FromStr for Recording {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "full" => Ok(Self::Full),
+            "minimal" => Ok(Self::Minimal),
+            _ => Err(ParseUnitError::new(text, "an extent of recording", "full or minimal")),
+        }
+    }
+}
+
 /// One setting of all toggles, as asked for. What the kernel made of it stands in
 /// [`crate::Effective`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -291,4 +356,23 @@ pub struct Arm {
     pub cap_us: Micros,
     /// CPU plan.
     pub pin: Pin,
+    /// Roles that have CPUs of their own choice, against the plan.
+    #[serde(default)]
+    pub cpus: BTreeMap<Role, Vec<usize>>,
+    /// How workers write the access log.
+    #[serde(default)]
+    pub log_mode: LogMode,
+    /// How long the origin thinks before each answer's head.
+    #[serde(default)]
+    pub think_us: Micros,
+    /// Answers the origin works on at a time; absent: no limit.
+    #[serde(default)]
+    pub origin_workers: Option<u32>,
+    /// Fetches that start together in the measure phase, at each arrival.
+    #[serde(default = "one")]
+    pub burst: u32,
+}
+
+const fn one() -> u32 {
+    1
 }

@@ -13,6 +13,7 @@
 //! - Fields are only ever added within one [`SCHEMA_VERSION`].
 
 mod arm;
+mod cause;
 mod download;
 mod fetch;
 mod line;
@@ -21,14 +22,19 @@ mod order;
 mod outcome;
 mod policy;
 mod ready;
+mod sample;
 mod session;
 mod step;
+mod stretch;
 mod summary;
 mod units;
 mod verdict;
 mod worker;
 
-pub use arm::{Arm, Arrivals, Congestion, ListenerMode, Pin, Placement, Sink};
+pub use arm::{Arm, Arrivals, Congestion, ListenerMode, LogMode, Pin, Placement, Recording, Sink};
+pub use cause::{
+    Cause, CauseShare, HiddenCause, Holder, HoldingStep, LateSummary, Law, LogTruth, WorstFetch,
+};
 pub use download::{Dialed, Download, DownloadEnd, DownloadInterval};
 pub use fetch::{Fetch, Phase};
 pub use line::{LineError, Record, SCHEMA_VERSION};
@@ -37,8 +43,12 @@ pub use order::SlowOrder;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use policy::{ParsePolicyError, ReadPolicy};
 pub use ready::{Effective, Ready, Role, SocketSetting};
+pub use sample::{
+    CounterSpan, CpuSample, ListenerSample, SchedSample, SocketEnd, SocketSample, Watched,
+};
 pub use session::{Accepted, LogTimes, Session, SessionEnd};
 pub use step::{Hold, LoopTurn, StepEnd, StepHistogram, WorkerTotals};
+pub use stretch::Stretch;
 pub use summary::{
     FetchSummary, LatencyUs, LogGap, ProxySummary, SchedulerFigures, SlowSummary, Summary,
     WorkerSummary,

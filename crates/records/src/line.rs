@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accepted, Dialed, Download, DownloadInterval, Fetch, Hold, LoopTurn, Ready, Session,
-    WorkerSample, WorkerTotals,
+    Accepted, CpuSample, Dialed, Download, DownloadInterval, Fetch, Hold, ListenerSample, LoopTurn,
+    Ready, SchedSample, Session, SocketSample, Stretch, WorkerSample, WorkerTotals,
 };
 
 /// Version of every record and document. Fields may be added within one version.
@@ -34,8 +34,18 @@ pub enum Record {
     LoopTurn(LoopTurn),
     /// A worker's count of its work.
     WorkerTotals(WorkerTotals),
+    /// A stretch of a worker's time.
+    Stretch(Stretch),
     /// A worker as the scheduler sees it.
     WorkerSample(WorkerSample),
+    /// A thread's time on and without a CPU.
+    SchedSample(SchedSample),
+    /// CPU time withheld by the hypervisor.
+    CpuSample(CpuSample),
+    /// A listener's accept queue.
+    ListenerSample(ListenerSample),
+    /// A socket's queues.
+    SocketSample(SocketSample),
 }
 
 impl Record {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arm, Effective, Micros, MonoNs, Phase, Role};
+use crate::{Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Recording, Role};
 
 /// `manifest.json` of a run directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,16 @@ pub struct Manifest {
     pub processes: Vec<RoleProcess>,
     /// The phases that began, in order.
     pub phases: Vec<PhaseSpan>,
+    /// How much was recorded.
+    #[serde(default)]
+    pub recording: Recording,
+    /// The proxy's listeners by inode, as [`crate::Ready::listeners`].
+    #[serde(default)]
+    pub listeners: Vec<u64>,
+    /// Counters of the kernel (netstat and snmp, proc(5)) around the fetches under load, as
+    /// `TcpExt.ListenOverflows`; empty where the kernel hides them.
+    #[serde(default)]
+    pub kernel_counters: BTreeMap<String, CounterSpan>,
     /// What went wrong, if anything: a run with faults is inconclusive.
     pub faults: Vec<Fault>,
     /// The signal that cut the run short, as `SIGINT`.

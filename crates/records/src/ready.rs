@@ -54,6 +54,9 @@ pub struct Ready {
     /// Thread ids of the proxy's workers, by worker; empty elsewhere.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub worker_tids: Vec<i32>,
+    /// Inodes of the proxy's listeners, by worker; a single one is shared by all; empty elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub listeners: Vec<u64>,
     /// What was set and read back.
     pub effective: Effective,
 }

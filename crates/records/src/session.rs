@@ -57,6 +57,16 @@ pub struct Session {
     pub steps: u64,
     /// Its longest step.
     pub longest_step_us: Micros,
+    /// All its steps together.
+    #[serde(default)]
+    pub steps_us: Micros,
+    /// Times of a millisecond or more between two of its steps, the first of which found the
+    /// upstream empty, after the answer's head.
+    #[serde(default)]
+    pub stalled_upstream_us: Micros,
+    /// The same, where the first of the two found the client's socket full.
+    #[serde(default)]
+    pub stalled_client_us: Micros,
 }
 
 /// Times as nginx logs them: from a clock that stands still within a loop turn.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arm, Bytes, BytesPerSec, Caveat, Micros, Outcome, OutcomeCounts, SessionEnd, StepEnd, Verdict,
+    Arm, Bytes, BytesPerSec, CauseShare, Caveat, LateSummary, Law, LogTruth, Micros, Outcome,
+    OutcomeCounts, SessionEnd, StepEnd, Verdict,
 };
 
 /// The document `turnstile --json` prints. Fields are only ever added.
@@ -35,6 +36,20 @@ pub struct Summary {
     pub slow: SlowSummary,
     /// The proxy and its workers.
     pub proxy: ProxySummary,
+    /// What held the late fetches, the largest part first; empty when none was late or nothing is
+    /// known of them.
+    #[serde(default)]
+    pub causes: Vec<CauseShare>,
+    /// The late fetches.
+    #[serde(default)]
+    pub late: LateSummary,
+    /// The law beside the measurement; absent where it says nothing: no downloads, or no steps
+    /// known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub law: Option<Law>,
+    /// The access log beside the truth.
+    #[serde(default)]
+    pub log_truth: LogTruth,
     /// Where the access log's time and the true time of a failed or slow fetch differ most.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub log_gap: Option<LogGap>,

@@ -15,14 +15,16 @@ pub const MANIFEST: &str = "manifest.json";
 pub const ACCESS_LOG: &str = "access.log";
 /// `accepted` and `session` records.
 pub const SESSIONS: &str = "sessions.ndjson";
-/// `hold`, `loop_turn` and `worker_totals` records.
+/// `hold`, `loop_turn`, `worker_totals` and `stretch` records.
 pub const STEPS: &str = "steps.ndjson";
 /// `fetch` records.
 pub const FETCHES: &str = "fetches.ndjson";
 /// `dialed`, `download_interval` and `download` records.
 pub const DOWNLOADS: &str = "downloads.ndjson";
-/// `worker_sample` records.
+/// `worker_sample`, `sched_sample` and `cpu_sample` records.
 pub const WORKERS: &str = "workers.ndjson";
+/// `listener_sample` and `socket_sample` records; not in run directories of version 0.1.
+pub const SOCKETS: &str = "sockets.ndjson";
 /// What the run showed, made from all of the above.
 pub const SUMMARY: &str = "summary.json";
 /// Latencies of the fetches under load, as an HDR histogram log.

@@ -9,12 +9,13 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use records::{
-    Accepted, Dialed, Download, DownloadInterval, Fetch, Hold, LineError, LoopTurn, Manifest,
-    Record, SCHEMA_VERSION, Session, WorkerSample, WorkerTotals,
+    Accepted, CpuSample, Dialed, Download, DownloadInterval, Fetch, Hold, LineError,
+    ListenerSample, LoopTurn, Manifest, Record, SCHEMA_VERSION, SchedSample, Session, SocketSample,
+    Stretch, WorkerSample, WorkerTotals,
 };
 use serde::Deserialize;
 
-use super::{DOWNLOADS, FETCHES, MANIFEST, SESSIONS, STEPS, WORKERS};
+use super::{DOWNLOADS, FETCHES, MANIFEST, SESSIONS, SOCKETS, STEPS, WORKERS};
 
 /// Everything a run recorded, in the order of its files.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +40,18 @@ pub struct RunRecords {
     pub turns: Vec<LoopTurn>,
     /// Workers' counts of their own work.
     pub totals: Vec<WorkerTotals>,
+    /// Stretches of workers' time.
+    pub stretches: Vec<Stretch>,
     /// Workers as the scheduler sees them.
     pub samples: Vec<WorkerSample>,
+    /// Threads on and without a CPU.
+    pub sched: Vec<SchedSample>,
+    /// CPU time withheld by the hypervisor.
+    pub stolen: Vec<CpuSample>,
+    /// Accept queues.
+    pub listeners: Vec<ListenerSample>,
+    /// Sockets of downloads.
+    pub sockets: Vec<SocketSample>,
 }
 
 impl RunRecords {
@@ -59,6 +70,10 @@ impl RunRecords {
         records.read_file(dir, SESSIONS, Self::take_session)?;
         records.read_file(dir, STEPS, Self::take_step)?;
         records.read_file(dir, WORKERS, Self::take_sample)?;
+        match records.read_file(dir, SOCKETS, Self::take_socket) {
+            Err(LoadError::Missing { .. }) => {}
+            other => other?,
+        }
         Ok(records)
     }
 
@@ -75,7 +90,12 @@ impl RunRecords {
             holds: Vec::new(),
             turns: Vec::new(),
             totals: Vec::new(),
+            stretches: Vec::new(),
             samples: Vec::new(),
+            sched: Vec::new(),
+            stolen: Vec::new(),
+            listeners: Vec::new(),
+            sockets: Vec::new(),
         }
     }
 
@@ -142,6 +162,7 @@ impl RunRecords {
             Record::Hold(hold) => self.holds.push(hold),
             Record::LoopTurn(turn) => self.turns.push(turn),
             Record::WorkerTotals(totals) => self.totals.push(totals),
+            Record::Stretch(stretch) => self.stretches.push(stretch),
             _ => return Taken::No,
         }
         Taken::Yes
@@ -150,6 +171,17 @@ impl RunRecords {
     fn take_sample(&mut self, record: Record) -> Taken {
         match record {
             Record::WorkerSample(sample) => self.samples.push(sample),
+            Record::SchedSample(sample) => self.sched.push(sample),
+            Record::CpuSample(sample) => self.stolen.push(sample),
+            _ => return Taken::No,
+        }
+        Taken::Yes
+    }
+
+    fn take_socket(&mut self, record: Record) -> Taken {
+        match record {
+            Record::ListenerSample(sample) => self.listeners.push(sample),
+            Record::SocketSample(sample) => self.sockets.push(sample),
             _ => return Taken::No,
         }
         Taken::Yes

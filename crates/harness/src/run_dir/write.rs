@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use records::{LineError, Manifest, Record, Role};
 use serde::Serialize;
 
-use super::{DOWNLOADS, FETCHES, MANIFEST, ROLES_LOG, SESSIONS, STEPS, SUMMARY, WORKERS};
+use super::{DOWNLOADS, FETCHES, MANIFEST, ROLES_LOG, SESSIONS, SOCKETS, STEPS, SUMMARY, WORKERS};
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +29,7 @@ pub struct RunWriter {
     sessions: Lines,
     steps: Lines,
     workers: Lines,
+    sockets: Lines,
     /// Made when the first line comes.
     roles_log: Option<Lines>,
 }
@@ -45,12 +46,26 @@ impl RunWriter {
         let dir = make_new(runs_dir, &name)?;
         let open = |name: &str| Lines::create(dir.join(name));
         let files = (|| {
-            Ok((open(FETCHES)?, open(DOWNLOADS)?, open(SESSIONS)?, open(STEPS)?, open(WORKERS)?))
+            Ok((
+                open(FETCHES)?,
+                open(DOWNLOADS)?,
+                open(SESSIONS)?,
+                open(STEPS)?,
+                open(WORKERS)?,
+                open(SOCKETS)?,
+            ))
         })();
         match files {
-            Ok((fetches, downloads, sessions, steps, workers)) => {
-                Ok(Self { dir, fetches, downloads, sessions, steps, workers, roles_log: None })
-            }
+            Ok((fetches, downloads, sessions, steps, workers, sockets)) => Ok(Self {
+                dir,
+                fetches,
+                downloads,
+                sessions,
+                steps,
+                workers,
+                sockets,
+                roles_log: None,
+            }),
             Err(error) => {
                 // Nothing was recorded yet: leave no empty shell behind.
                 let _ = fs::remove_dir_all(&dir);
@@ -77,8 +92,14 @@ impl RunWriter {
                 &mut self.downloads
             }
             Record::Accepted(_) | Record::Session(_) => &mut self.sessions,
-            Record::Hold(_) | Record::LoopTurn(_) | Record::WorkerTotals(_) => &mut self.steps,
-            Record::WorkerSample(_) => &mut self.workers,
+            Record::Hold(_)
+            | Record::LoopTurn(_)
+            | Record::WorkerTotals(_)
+            | Record::Stretch(_) => &mut self.steps,
+            Record::WorkerSample(_) | Record::SchedSample(_) | Record::CpuSample(_) => {
+                &mut self.workers
+            }
+            Record::ListenerSample(_) | Record::SocketSample(_) => &mut self.sockets,
         };
         let line = record.to_line().map_err(|error| lines.unwritable(&error))?;
         lines.push(&line)
@@ -107,6 +128,7 @@ impl RunWriter {
             &mut self.sessions,
             &mut self.steps,
             &mut self.workers,
+            &mut self.sockets,
         ];
         files.into_iter().chain(&mut self.roles_log).try_for_each(Lines::flush)
     }

@@ -15,7 +15,7 @@ mod workers;
 pub use fetches::response_differs;
 pub use histograms::{interval_log, percentiles, write_histograms};
 
-use records::{Caveat, Micros, Phase, SCHEMA_VERSION, Summary, Verdict};
+use records::{Caveat, LateSummary, LogTruth, Micros, Phase, SCHEMA_VERSION, Summary, Verdict};
 
 use crate::judge::{self, Evidence, Thresholds};
 use crate::run_dir::RunRecords;
@@ -86,6 +86,10 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
         idle: fetches::summary(&records.fetches, Phase::Idle),
         measure: fetches::summary(&records.fetches, Phase::Measure),
         slow: slow::summary(records, &windows, &holders),
+        causes: Vec::new(),
+        late: LateSummary::default(),
+        law: None,
+        log_truth: LogTruth::default(),
         log_gap: proxy::log_gap(records, &join),
         proxy,
     };

@@ -238,6 +238,9 @@ fn session() -> impl Strategy<Value = Session> {
             log: LogTimes { rt_ms, ..LogTimes::default() },
             steps: 0,
             longest_step_us: Micros(0),
+            steps_us: Micros(0),
+            stalled_upstream_us: Micros(0),
+            stalled_client_us: Micros(0),
         },
     )
 }
@@ -352,7 +355,6 @@ fn records() -> impl Strategy<Value = RunRecords> {
             }
             let (holds, turns, totals, samples) = proxy;
             RunRecords {
-                manifest: run.records.manifest,
                 fetches,
                 dialed,
                 intervals,
@@ -363,6 +365,7 @@ fn records() -> impl Strategy<Value = RunRecords> {
                 turns,
                 totals,
                 samples,
+                ..run.records
             }
         },
     )

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use net::clock;
 use records::{
-    Effective, Fault, Manifest, Phase, PhaseSpan, Ready, Record, Role, RoleProcess, SCHEMA_VERSION,
-    Side, SlowOrder,
+    Effective, Fault, Manifest, Phase, PhaseSpan, Ready, Record, Recording, Role, RoleProcess,
+    SCHEMA_VERSION, Side, SlowOrder,
 };
 
 use super::crew::{ChildId, Crew, Life, News, Orders};
@@ -74,6 +74,9 @@ impl<'a> Stage<'a> {
             idle_us: plan.idle.into(),
             measure_us: plan.measure.into(),
             hold_us: plan.hold,
+            recording: Recording::Full,
+            listeners: Vec::new(),
+            kernel_counters: BTreeMap::new(),
             host: host::read(&plan.cpus),
             processes: Vec::new(),
             phases: Vec::new(),

@@ -171,6 +171,7 @@ fn a_record_in_the_wrong_file_is_named() {
         pid: 1,
         listen: None,
         worker_tids: Vec::new(),
+        listeners: Vec::new(),
         effective: records.manifest.processes[0].effective.clone(),
     };
     for (name, record) in [

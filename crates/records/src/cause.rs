@@ -1,0 +1,210 @@
+//! What held late fetches: the words, and the figures a summary has of them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Micros, Outcome, StepEnd};
+
+/// Where time of a late fetch went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Inside one step of another session, at least as long as a hold.
+    HeldByStep,
+    /// Inside many short steps of others.
+    Convoy,
+    /// In a listener's queue while the worker turned but did not accept it.
+    AcceptQueue,
+    /// Its handshake was dropped because a listener's queue was full.
+    BacklogOverflow,
+    /// The worker was ready to run and had no CPU.
+    OffCpuRunnable,
+    /// The worker slept in a system call other than its poll.
+    OffCpuBlocked,
+    /// Its own session waited for the origin while the worker was idle.
+    Upstream,
+    /// Its own bytes were moving.
+    OwnTransfer,
+    /// Its client was late, or did not read.
+    Client,
+    /// None of these can be shown.
+    Unexplained,
+}
+
+impl Cause {
+    /// Every cause, in the order of the design.
+    pub const ALL: [Self; 10] = [
+        Self::HeldByStep,
+        Self::Convoy,
+        Self::AcceptQueue,
+        Self::BacklogOverflow,
+        Self::OffCpuRunnable,
+        Self::OffCpuBlocked,
+        Self::Upstream,
+        Self::OwnTransfer,
+        Self::Client,
+        Self::Unexplained,
+    ];
+
+    /// The word used in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HeldByStep => "held_by_step",
+            Self::Convoy => "convoy",
+            Self::AcceptQueue => "accept_queue",
+            Self::BacklogOverflow => "backlog_overflow",
+            Self::OffCpuRunnable => "off_cpu_runnable",
+            Self::OffCpuBlocked => "off_cpu_blocked",
+            Self::Upstream => "upstream",
+            Self::OwnTransfer => "own_transfer",
+            Self::Client => "client",
+            Self::Unexplained => "unexplained",
+        }
+    }
+
+    /// What it means, in a few words that fit behind its name.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::HeldByStep => "inside one long step of another session",
+            Self::Convoy => "inside many short steps of others",
+            Self::AcceptQueue => "waiting to be accepted while the worker turned",
+            Self::BacklogOverflow => "handshake dropped: the listener's queue was full",
+            Self::OffCpuRunnable => "the worker was ready and had no CPU",
+            Self::OffCpuBlocked => "the worker slept in a call other than its poll",
+            Self::Upstream => "waiting for the origin, the worker idle",
+            Self::OwnTransfer => "its own bytes moving",
+            Self::Client => "its client was late or did not read",
+            Self::Unexplained => "nothing recorded shows why",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One cause's part in the late time of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CauseShare {
+    /// Which one.
+    pub cause: Cause,
+    /// Its part of the late time, 0 to 1.
+    pub share_of_late_time: f64,
+    /// The same as time, over all late fetches.
+    pub time_us: Micros,
+    /// Late fetches of which it took the largest part.
+    pub fetches: u64,
+}
+
+/// The late fetches of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LateSummary {
+    /// A fetch is late when it failed or took longer than this: 3 x idle p99.
+    pub limit_us: Micros,
+    /// How many were late.
+    pub fetches: u64,
+    /// Their whole time, from intended start to end: what the causes' shares are shares of.
+    pub time_us: Micros,
+    /// The one that waited longest.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub worst: Option<WorstFetch>,
+    /// Causes that this run could not have shown, and why: their time stands under `unexplained`.
+    #[serde(default)]
+    pub hidden: Vec<HiddenCause>,
+}
+
+/// A cause for which the evidence is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HiddenCause {
+    /// Which one.
+    pub cause: Cause,
+    /// Why it cannot be told.
+    pub reason: String,
+}
+
+/// The fetch that waited longest, and what took the largest part of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorstFetch {
+    /// Its number.
+    pub fetch: u64,
+    /// Intended start to end.
+    pub response_us: Micros,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The worker that owned it, as far as known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub worker: Option<u32>,
+    /// The largest cause.
+    pub cause: Cause,
+    /// That cause's time.
+    pub cause_us: Micros,
+    /// The step it waited longest for, if a step held it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub step: Option<HoldingStep>,
+}
+
+/// A step that held a fetch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldingStep {
+    /// Whose step it was.
+    pub holder: Holder,
+    /// Which worker made it.
+    pub worker: u32,
+    /// Its length.
+    pub length_us: Micros,
+    /// How much of that the fetch waited.
+    pub waited_us: Micros,
+    /// Bytes read from the upstream in it.
+    pub bytes: Bytes,
+    /// What ended it.
+    pub ended_by: StepEnd,
+}
+
+/// Whose step held a fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holder {
+    /// A download, by slot.
+    Download(u32),
+    /// Another fetch, by number.
+    Fetch(u64),
+    /// A session that joins neither: its number within the worker.
+    Session(u64),
+}
+
+/// The law beside the measurement; `docs/model.md` derives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Law {
+    /// Loop turns that a fetch needs.
+    pub turns: f64,
+    /// Downloads that a worker holds.
+    pub downloads_per_worker: f64,
+    /// Bytes that one step of a download moves.
+    pub bytes_per_step: Bytes,
+    /// Bytes per second that one worker moves, while it shares its CPU as in the run.
+    pub drain_rate: crate::BytesPerSec,
+    /// What the law says a fetch takes.
+    pub predicted_us: Micros,
+    /// The measured median.
+    pub measured_us: Micros,
+}
+
+/// The access log beside what clients saw, over the fetches of the measure phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LogTruth {
+    /// Fetches that failed for their client.
+    pub failed: u64,
+    /// Of these, logged with status 200.
+    pub called_ok: u64,
+    /// Of these, in no log line.
+    pub unlogged: u64,
+    /// Fetches, failed or not, whose logged time was under half of the true one.
+    pub understated: u64,
+    /// Fetches whose logged time was over twice the true one.
+    pub overstated: u64,
+    /// The largest difference between logged and true time.
+    pub largest_gap_us: Micros,
+}
