@@ -7,6 +7,7 @@
 //! - [`doctor`]: what this machine can and cannot show
 //! - [`run_dir`]: the files of a run, and how they are read back
 //! - [`summarise`]: from records to the figures of `summary.json`
+//! - [`explain`]: what held the late fetches
 //! - [`judge`]: the verdict, its reasons and its caveats
 //! - [`render`]: the summary as people and programs read it
 //!
@@ -14,6 +15,7 @@
 
 pub mod cli;
 pub mod doctor;
+pub mod explain;
 pub mod judge;
 pub mod progress;
 pub mod render;

@@ -201,9 +201,9 @@ pub struct LogTruth {
     pub called_ok: u64,
     /// Of these, in no log line.
     pub unlogged: u64,
-    /// Fetches, failed or not, whose logged time was under half of the true one.
+    /// Fetches, failed or not, whose logged time was under half of the true one, 10 ms or more off.
     pub understated: u64,
-    /// Fetches whose logged time was over twice the true one.
+    /// Fetches whose logged time was over twice the true one, 10 ms or more off.
     pub overstated: u64,
     /// The largest difference between logged and true time.
     pub largest_gap_us: Micros,

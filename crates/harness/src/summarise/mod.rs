@@ -5,18 +5,19 @@
 
 mod fetches;
 mod histograms;
-mod join;
+pub(crate) mod join;
 mod latency;
 mod proxy;
 mod slow;
-mod window;
+pub(crate) mod window;
 mod workers;
 
 pub use fetches::response_differs;
 pub use histograms::{interval_log, percentiles, write_histograms};
 
-use records::{Caveat, LateSummary, LogTruth, Micros, Phase, SCHEMA_VERSION, Summary, Verdict};
+use records::{Caveat, Micros, Phase, SCHEMA_VERSION, Summary, Verdict};
 
+use crate::explain;
 use crate::judge::{self, Evidence, Thresholds};
 use crate::run_dir::RunRecords;
 use join::Join;
@@ -75,6 +76,10 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
         answers_unjoined: proxy::answers_unjoined(records, &join),
         accept_pauses: workers::accept_pauses(records),
     };
+    let idle = fetches::summary(&records.fetches, Phase::Idle);
+    let measure = fetches::summary(&records.fetches, Phase::Measure);
+    let explained = explain::explain(records, &join, &idle);
+    let median = Micros(measure.latency_us.p50);
     let summary = Summary {
         schema_version: SCHEMA_VERSION,
         verdict: Verdict::Inconclusive,
@@ -83,13 +88,13 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
         interrupted: records.manifest.interrupted.clone(),
         arm: records.manifest.arm.clone(),
         measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
-        idle: fetches::summary(&records.fetches, Phase::Idle),
-        measure: fetches::summary(&records.fetches, Phase::Measure),
+        idle,
+        measure,
         slow: slow::summary(records, &windows, &holders),
-        causes: Vec::new(),
-        late: LateSummary::default(),
-        law: None,
-        log_truth: LogTruth::default(),
+        causes: explained.causes,
+        late: explained.late,
+        law: explain::law(records, &join, &windows, median),
+        log_truth: explain::log_truth(records, &join),
         log_gap: proxy::log_gap(records, &join),
         proxy,
     };

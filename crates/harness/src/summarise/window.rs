@@ -36,6 +36,12 @@ impl Window {
         self.start < other.end && other.start < self.end
     }
 
+    /// The part of this window inside `other`; empty when there is none.
+    pub(crate) fn clip(self, other: Self) -> Self {
+        let start = self.start.clamp(other.start, other.end);
+        Self::new(start, self.end.min(other.end))
+    }
+
     /// The part of `bytes`, received evenly over `span`, that falls into this window.
     pub(crate) fn share_of(self, bytes: Bytes, span: Self) -> Bytes {
         let start = self.start.max(span.start);

@@ -1,0 +1,53 @@
+//! A counter that only grows, known at some points in time.
+
+use records::MonoNs;
+
+/// Values of a growing counter by time; between two of them it is taken to grow evenly.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Cumulative {
+    /// In the order of time, neither coordinate ever falling.
+    points: Vec<(u64, u64)>,
+}
+
+impl Cumulative {
+    /// From readings in any order. A reading below an earlier one is lifted to it.
+    pub(super) fn new(readings: impl IntoIterator<Item = (MonoNs, u64)>) -> Self {
+        let mut points: Vec<(u64, u64)> =
+            readings.into_iter().map(|(at, value)| (at.0, value)).collect();
+        points.sort_unstable();
+        let mut least = 0;
+        for (_, value) in &mut points {
+            least = least.max(*value);
+            *value = least;
+        }
+        Self { points }
+    }
+
+    /// Whether it can say anything at all.
+    pub(super) fn is_known(&self) -> bool {
+        self.points.len() >= 2
+    }
+
+    /// By how much it grew from `start` to `end`; nothing is known outside its readings, so it
+    /// counts as standing still there.
+    pub(super) fn between(&self, start: MonoNs, end: MonoNs) -> u64 {
+        self.at(end.0).saturating_sub(self.at(start.0))
+    }
+
+    fn at(&self, at: u64) -> u64 {
+        let after = self.points.partition_point(|&(time, _)| time <= at);
+        let next = self.points.get(after);
+        let last = after.checked_sub(1).and_then(|before| self.points.get(before));
+        match (last, next) {
+            (Some(&(from, low)), Some(&(to, high))) => {
+                let part = u128::from(high - low) * u128::from(at - from) / u128::from(to - from);
+                low + u64::try_from(part).unwrap_or(high - low)
+            }
+            (Some(&(_, value)), None) | (None, Some(&(_, value))) => value,
+            (None, None) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

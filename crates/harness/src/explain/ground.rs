@@ -1,0 +1,221 @@
+//! What all fetches of a run are laid upon: the workers' timelines, who is who, what the kernel
+//! counted.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use records::{Holder, MonoNs, Session, Stretch, Watched};
+
+use super::cumulative::Cumulative;
+use super::timeline::{Doing, Kernel, Timeline};
+use crate::run_dir::RunRecords;
+use crate::summarise::join::Join;
+use crate::summarise::window::Window;
+
+/// See the module's head.
+pub(super) struct Ground<'a> {
+    pub(super) records: &'a RunRecords,
+    pub(super) join: &'a Join<'a>,
+    /// Whether a listener's queue overflowed.
+    pub(super) overflow: Overflow,
+    timelines: BTreeMap<u32, Timeline>,
+    /// Long loop turns of each worker, in order.
+    turns: BTreeMap<u32, Vec<Window>>,
+    holders: BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>>,
+    /// Time that each session, by worker and number, spent in holds of its own.
+    in_holds: BTreeMap<(u32, u64), Duration>,
+    nobody: Timeline,
+}
+
+/// Whether a listener's queue overflowed while fetches were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Overflow {
+    /// The kernel counted it.
+    Seen,
+    /// It did not.
+    NotSeen,
+    /// The kernel does not show its counters.
+    Hidden,
+}
+
+/// Counters that move when a listener drops a handshake (proc_net_netstat; `tcp_conn_request` and
+/// `tcp_v4_syn_recv_sock`).
+const OVERFLOWS: [&str; 3] =
+    ["TcpExt.ListenOverflows", "TcpExt.ListenDrops", "TcpExt.TCPReqQFullDrop"];
+
+impl<'a> Ground<'a> {
+    /// The ground of a run.
+    pub(super) fn of(records: &'a RunRecords, join: &'a Join<'a>) -> Self {
+        let mut turns: BTreeMap<u32, Vec<Window>> = BTreeMap::new();
+        for turn in &records.turns {
+            let window = Window::new(turn.start_ns, turn.end_ns);
+            turns.entry(turn.worker).or_default().push(window);
+        }
+        let mut in_holds: BTreeMap<(u32, u64), Duration> = BTreeMap::new();
+        for hold in &records.holds {
+            let length = hold.length_us().as_duration();
+            *in_holds.entry((hold.worker, hold.session)).or_default() += length;
+        }
+        turns.values_mut().for_each(|turns| turns.sort_by_key(|turn| turn.start));
+        Self {
+            records,
+            join,
+            overflow: overflow(records),
+            timelines: timelines(records),
+            turns,
+            holders: holders(records, join),
+            in_holds,
+            nobody: Timeline::default(),
+        }
+    }
+
+    /// The life of a worker; empty when it told nothing.
+    pub(super) fn timeline(&self, worker: u32) -> &Timeline {
+        self.timelines.get(&worker).unwrap_or(&self.nobody)
+    }
+
+    /// The end of the long loop turn that `worker` was in at `at`.
+    pub(super) fn turn_around(&self, worker: u32, at: MonoNs) -> Option<MonoNs> {
+        let turns = self.turns.get(&worker)?;
+        let before = turns.partition_point(|turn| turn.start <= at);
+        let turn = turns.get(before.checked_sub(1)?)?;
+        (turn.end > at).then_some(turn.end)
+    }
+
+    /// Whose step the `hold`-th hold was.
+    pub(super) fn holder(&self, hold: usize) -> Option<Holder> {
+        let hold = self.records.holds.get(hold)?;
+        let users = self.holders.get(&(hold.worker, hold.client_port));
+        let known = users.and_then(|users| {
+            let before = users.partition_point(|(from, _)| *from <= hold.start_ns);
+            users.get(before.checked_sub(1)?)
+        });
+        Some(known.map_or(Holder::Session(hold.session), |(_, holder)| *holder))
+    }
+
+    /// Which part of the worker's short steps during `session` were its own.
+    pub(super) fn own_part(&self, session: &Session) -> f64 {
+        let life = Window::new(session.accepted_ns, session.closed_ns);
+        let in_holds = self.in_holds.get(&(session.worker, session.session));
+        let own = session.steps_us.as_duration();
+        let own = own.saturating_sub(in_holds.copied().unwrap_or_default());
+        let segments = self.timeline(session.worker).within(life).iter();
+        let turning: f64 = segments
+            .filter_map(|segment| match segment.doing {
+                Doing::Turning { polling, .. } => {
+                    Some(segment.window.clip(life).length().as_secs_f64() * (1.0 - polling))
+                }
+                Doing::Hold(_) | Doing::Polling => None,
+            })
+            .sum();
+        if turning > 0.0 { (own.as_secs_f64() / turning).min(1.0) } else { 0.0 }
+    }
+
+    /// Parts of `window` in which every worker was inside a hold, each with one of these holds.
+    pub(super) fn all_held(&self, window: Window) -> Vec<(Window, usize)> {
+        let workers = self.records.manifest.arm.workers as usize;
+        if self.timelines.len() < workers {
+            return Vec::new();
+        }
+        let mut timelines = self.timelines.values();
+        let Some(first) = timelines.next() else { return Vec::new() };
+        timelines.fold(holds_within(first, window), |held, timeline| {
+            held.iter().flat_map(|(part, _)| holds_within(timeline, *part)).collect()
+        })
+    }
+}
+
+fn holds_within(timeline: &Timeline, window: Window) -> Vec<(Window, usize)> {
+    let segments = timeline.within(window).iter();
+    segments
+        .filter_map(|segment| match segment.doing {
+            Doing::Hold(at) => Some((segment.window.clip(window), at)),
+            Doing::Turning { .. } | Doing::Polling => None,
+        })
+        .collect()
+}
+
+fn overflow(records: &RunRecords) -> Overflow {
+    let counters = &records.manifest.kernel_counters;
+    let seen: Vec<_> = OVERFLOWS.iter().filter_map(|&name| counters.get(name)).collect();
+    if seen.is_empty() {
+        Overflow::Hidden
+    } else if seen.iter().any(|span| span.moved() > 0) {
+        Overflow::Seen
+    } else {
+        Overflow::NotSeen
+    }
+}
+
+fn timelines(records: &RunRecords) -> BTreeMap<u32, Timeline> {
+    let mut stretches: BTreeMap<u32, Vec<&Stretch>> = BTreeMap::new();
+    for stretch in &records.stretches {
+        stretches.entry(stretch.worker).or_default().push(stretch);
+    }
+    let cpu_time: BTreeMap<u32, Cumulative> =
+        stretches.iter().map(|(worker, told)| (*worker, cpu_time(told))).collect();
+    let timeline = |(worker, told): (&u32, &Vec<&Stretch>)| {
+        let holds: Vec<_> =
+            records.holds.iter().enumerate().filter(|(_, hold)| hold.worker == *worker).collect();
+        let kernel = kernel(records, *worker, &cpu_time);
+        (*worker, Timeline::new(told, &holds, &kernel))
+    };
+    stretches.iter().map(timeline).collect()
+}
+
+/// CPU time of a worker over its life, as it told it.
+fn cpu_time(stretches: &[&Stretch]) -> Cumulative {
+    let mut in_time = stretches.to_vec();
+    in_time.sort_by_key(|stretch| stretch.start_ns);
+    let mut used = 0_u64;
+    let points = in_time.into_iter().flat_map(|stretch| {
+        let before = (stretch.start_ns, used);
+        used = used.saturating_add(stretch.cpu_us.0.saturating_mul(1_000));
+        [before, (stretch.end_ns, used)]
+    });
+    Cumulative::new(points.collect::<Vec<_>>())
+}
+
+fn kernel(records: &RunRecords, worker: u32, cpu_time: &BTreeMap<u32, Cumulative>) -> Kernel {
+    let cpus = &records.manifest.host.worker_cpus;
+    // Workers are put on these CPUs in turn; unpinned ones may meet on any.
+    let cpu_of = |worker: u32| cpus.get(worker as usize % cpus.len().max(1)).copied();
+    let run_wait = records
+        .sched
+        .iter()
+        .filter(|sample| sample.who == Watched::Worker(worker))
+        .map(|sample| (sample.at_ns, sample.run_wait_ns));
+    let stolen = records
+        .stolen
+        .iter()
+        .filter(|sample| cpu_of(worker).is_some_and(|cpu| cpu == sample.cpu as usize))
+        .map(|sample| (sample.at_ns, sample.stolen_ms.saturating_mul(1_000_000)));
+    let siblings = cpu_time
+        .iter()
+        .filter(|(other, _)| **other != worker && cpu_of(**other) == cpu_of(worker))
+        .map(|(_, used)| used.clone());
+    Kernel {
+        run_wait: Cumulative::new(run_wait),
+        stolen: Cumulative::new(stolen),
+        siblings: if cpus.is_empty() { Vec::new() } else { siblings.collect() },
+    }
+}
+
+/// Who used a client port at a worker, and from when.
+fn holders(records: &RunRecords, join: &Join<'_>) -> BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>> {
+    let mut holders: BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>> = BTreeMap::new();
+    let fetches = records
+        .fetches
+        .iter()
+        .enumerate()
+        .filter_map(|(index, fetch)| Some((join.fetch(index)?, Holder::Fetch(fetch.fetch))));
+    let transfers = join.transfers.iter().enumerate().filter_map(|(index, transfer)| {
+        Some((join.transfer(index)?, Holder::Download(transfer.slot)))
+    });
+    for (connection, holder) in fetches.chain(transfers) {
+        let key = (connection.worker, connection.client_port);
+        holders.entry(key).or_default().push((connection.accepted_ns, holder));
+    }
+    holders.values_mut().for_each(|users| users.sort_unstable());
+    holders
+}

@@ -1,0 +1,151 @@
+//! The late fetches of a run: which they are, what held them, which was the worst.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use records::{
+    Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Outcome,
+    Phase, Watched, WorstFetch,
+};
+
+use super::ground::{Ground, Overflow};
+use super::split::{FetchSplit, split};
+use crate::run_dir::RunRecords;
+use crate::summarise::join::Join;
+
+/// A fetch is late from so many times the idle p99 on: an idle machine's own moods stay below.
+const LATE_FACTOR: u64 = 3;
+
+/// What the late fetches of a run waited for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Explained {
+    /// How many, how long, and the worst of them.
+    pub(crate) late: LateSummary,
+    /// The causes, the largest first.
+    pub(crate) causes: Vec<CauseShare>,
+}
+
+/// Explains every late fetch of the measure phase.
+pub(crate) fn explain(records: &RunRecords, join: &Join<'_>, idle: &FetchSummary) -> Explained {
+    let ground = Ground::of(records, join);
+    let limit_us = limit(idle);
+    let late = records.fetches.iter().enumerate().filter(|(_, fetch)| is_late(fetch, limit_us));
+    let splits: Vec<FetchSplit> = late.filter_map(|(index, _)| split(&ground, index)).collect();
+    let time: Duration = splits.iter().map(|split| split.shares.total()).sum();
+    Explained {
+        late: LateSummary {
+            limit_us,
+            fetches: splits.len() as u64,
+            time_us: time.into(),
+            worst: worst(&ground, &splits),
+            hidden: hidden(&ground),
+        },
+        causes: causes(&splits, time),
+    }
+}
+
+/// From which response time on a fetch is late; the largest there is when nothing idle was seen.
+fn limit(idle: &FetchSummary) -> Micros {
+    match idle.attempts {
+        0 => Micros(u64::MAX),
+        _ => Micros(idle.latency_us.p99.saturating_mul(LATE_FACTOR)),
+    }
+}
+
+/// Whether a fetch under load failed, or took longer than `limit_us`.
+pub(super) fn is_late(fetch: &Fetch, limit_us: Micros) -> bool {
+    let slow = fetch.outcome != Outcome::Ok || fetch.response_us > limit_us;
+    fetch.phase == Phase::Measure && slow
+}
+
+fn causes(splits: &[FetchSplit], time: Duration) -> Vec<CauseShare> {
+    let mut leading: BTreeMap<Cause, u64> = BTreeMap::new();
+    for cause in splits.iter().filter_map(|split| split.shares.largest()) {
+        *leading.entry(cause).or_default() += 1;
+    }
+    let mut causes: Vec<CauseShare> = Cause::ALL
+        .into_iter()
+        .map(|cause| (cause, splits.iter().map(|split| split.shares.of(cause)).sum::<Duration>()))
+        .filter(|(_, part)| !part.is_zero())
+        .map(|(cause, part)| CauseShare {
+            cause,
+            share_of_late_time: part.as_secs_f64() / time.as_secs_f64(),
+            time_us: part.into(),
+            fetches: leading.get(&cause).copied().unwrap_or(0),
+        })
+        .collect();
+    causes.sort_by_key(|share| (std::cmp::Reverse(share.time_us), share.cause));
+    causes
+}
+
+fn worst(ground: &Ground<'_>, splits: &[FetchSplit]) -> Option<WorstFetch> {
+    let (split, fetch) = splits
+        .iter()
+        .filter_map(|split| Some((split, ground.records.fetches.get(split.index)?)))
+        .max_by_key(|(_, fetch)| (fetch.response_us, std::cmp::Reverse(fetch.fetch)))?;
+    let cause = split.shares.largest()?;
+    Some(WorstFetch {
+        fetch: fetch.fetch,
+        response_us: fetch.response_us,
+        outcome: fetch.outcome,
+        worker: split.worker,
+        cause,
+        cause_us: split.shares.of(cause).into(),
+        step: (cause == Cause::HeldByStep).then(|| longest_hold(ground, split)).flatten(),
+    })
+}
+
+/// The step of another session in which a fetch waited longest.
+pub(super) fn longest_hold(ground: &Ground<'_>, split: &FetchSplit) -> Option<HoldingStep> {
+    let (&at, &waited) = split.held.iter().max_by_key(|(_, waited)| **waited)?;
+    holding_step(ground, at, waited)
+}
+
+/// The `at`-th hold as what held a fetch for `waited`.
+pub(super) fn holding_step(
+    ground: &Ground<'_>,
+    at: usize,
+    waited: Duration,
+) -> Option<HoldingStep> {
+    let hold = ground.records.holds.get(at)?;
+    Some(HoldingStep {
+        holder: ground.holder(at)?,
+        worker: hold.worker,
+        length_us: hold.length_us(),
+        waited_us: waited.into(),
+        bytes: hold.bytes,
+        ended_by: hold.ended_by,
+    })
+}
+
+/// Causes that the records of this run could not have shown.
+fn hidden(ground: &Ground<'_>) -> Vec<HiddenCause> {
+    let records = ground.records;
+    let mut hidden = Vec::new();
+    let mut hide = |causes: &[Cause], reason: &str| {
+        let reasons = causes.iter().map(|&cause| HiddenCause { cause, reason: reason.to_owned() });
+        hidden.extend(reasons);
+    };
+    if records.stretches.is_empty() {
+        let told_by_workers = [
+            Cause::HeldByStep,
+            Cause::Convoy,
+            Cause::AcceptQueue,
+            Cause::Upstream,
+            Cause::OwnTransfer,
+        ];
+        hide(&told_by_workers, "the workers told nothing of their time");
+    }
+    let waits = records.sched.iter().any(|sample| matches!(sample.who, Watched::Worker(_)));
+    if records.stretches.is_empty() || !waits {
+        let reason = "the kernel shows no schedstat of the workers";
+        hide(&[Cause::OffCpuRunnable, Cause::OffCpuBlocked], reason);
+    }
+    if ground.overflow == Overflow::Hidden {
+        hide(&[Cause::BacklogOverflow], "the kernel shows no netstat counters");
+    }
+    hidden
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! The life of one fetch, from the moment it was wanted to its end, cut where it changes hands.
+//!
+//! Invariant: the spells follow each other without a gap and cover the whole life.
+
+use records::{Fetch, MonoNs, Outcome, Session};
+
+use crate::summarise::join::Connection;
+use crate::summarise::window::Window;
+
+/// See the module's head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Life {
+    /// All of it: intended start to end.
+    pub(super) whole: Window,
+    /// Its spells, none of them empty.
+    pub(super) spells: Vec<(Window, Spell)>,
+}
+
+/// In whose hands a fetch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Spell {
+    /// Its client had not started it yet.
+    Unsent,
+    /// Its handshake was under way.
+    Handshake(Handshake),
+    /// In a listener's queue.
+    Queued,
+    /// Accepted: the request had not arrived whole.
+    Asking,
+    /// The request was whole, the answer's head was not.
+    AwaitingHead,
+    /// The answer's body was on its way.
+    Body,
+    /// Accepted, in a state that no record tells of.
+    Unknown,
+    /// The proxy was done with it; its client was not.
+    Closed,
+}
+
+/// How a handshake went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Handshake {
+    /// It came about.
+    Done,
+    /// It was still under way at the end.
+    Pending,
+}
+
+impl Life {
+    /// The life of `fetch`, of which `connection` is the proxy's side.
+    pub(super) fn of(fetch: &Fetch, connection: Option<&Connection<'_>>) -> Self {
+        let end = fetch.intended_ns + fetch.response_us.as_duration();
+        let whole = Window::new(fetch.intended_ns, end);
+        let mut life = Self { whole, spells: Vec::new() };
+        life.until(fetch.start_ns, Spell::Unsent);
+        let accepted = connection.map(|connection| connection.accepted_ns);
+        match fetch.connect_us {
+            Some(connect) => {
+                // A worker may accept before the client is told that its handshake is done.
+                let done = fetch.start_ns + connect.as_duration();
+                let done = accepted.map_or(done, |accepted| done.min(accepted));
+                life.until(done, Spell::Handshake(Handshake::Done));
+            }
+            None if fetch.outcome == Outcome::TimeoutConnect || accepted.is_none() => {
+                life.until(end, Spell::Handshake(Handshake::Pending));
+            }
+            None => {}
+        }
+        life.until(accepted.unwrap_or(end), Spell::Queued);
+        match connection.and_then(|connection| connection.session) {
+            Some(session) => life.served(session),
+            None => life.until(end, Spell::Unknown),
+        }
+        life.until(end, Spell::Closed);
+        life
+    }
+
+    fn served(&mut self, session: &Session) {
+        let closed = session.closed_ns;
+        self.until(session.request_ns.unwrap_or(closed), Spell::Asking);
+        self.until(session.head_ns.unwrap_or(closed), Spell::AwaitingHead);
+        self.until(closed, Spell::Body);
+    }
+
+    /// The next spell lasts until `end`, within the life.
+    fn until(&mut self, end: MonoNs, spell: Spell) {
+        let start = self.spells.last().map_or(self.whole.start, |(window, _)| window.end);
+        let end = end.min(self.whole.end);
+        if end > start {
+            self.spells.push((Window::new(start, end), spell));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

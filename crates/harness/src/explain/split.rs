@@ -1,0 +1,261 @@
+//! A fetch laid on the timeline of its worker, and its time divided among causes.
+//!
+//! Invariant: the parts of a fetch sum to its time, to the nanosecond; what nothing shows is
+//! [`Cause::Unexplained`].
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use records::{Cause, Session};
+
+use super::ground::{Ground, Overflow};
+use super::life::{Handshake, Life, Spell};
+use super::shares::{Shares, part_of};
+use super::timeline::{Doing, Off, Segment};
+use crate::summarise::join::Connection;
+use crate::summarise::window::Window;
+
+/// Where the time of one fetch went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FetchSplit {
+    /// Its position among the records' fetches.
+    pub index: usize,
+    /// The worker that accepted it.
+    pub worker: Option<u32>,
+    /// Its time by cause; sums to its response time.
+    pub shares: Shares,
+    /// The same in order of time.
+    pub pieces: Vec<Piece>,
+    /// Holds of others that it waited in, by position among the records' holds, and for how long.
+    pub held: BTreeMap<usize, Duration>,
+}
+
+/// One spell of a fetch inside one segment of its worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// When.
+    pub(super) window: Window,
+    /// In whose hands the fetch was.
+    pub(super) spell: Spell,
+    /// What the worker did, if that is known and mattered.
+    pub(super) doing: Option<Doing>,
+    /// The time by cause.
+    pub(super) shares: Shares,
+}
+
+/// A handshake that takes so long had a segment dropped: the first SYN is sent again after 1 s
+/// (TCP_TIMEOUT_INIT, include/net/tcp.h), and the kernel's timer may be a little early.
+const SYN_RESENT: Duration = Duration::from_millis(900);
+/// A handshake over loopback that takes less than the shortest retransmission timeout
+/// (TCP_RTO_MIN, 200 ms) lost nothing: its client waited for a CPU.
+const NOTHING_LOST: Duration = Duration::from_millis(200);
+
+/// Divides the time of the `index`-th fetch.
+pub(super) fn split(ground: &Ground<'_>, index: usize) -> Option<FetchSplit> {
+    let fetch = ground.records.fetches.get(index)?;
+    let connection = ground.join.fetch(index);
+    let life = Life::of(fetch, connection);
+    let mut splitter = Splitter::new(ground, index, connection);
+    for (window, spell) in life.spells {
+        splitter.spell(window, spell);
+    }
+    Some(splitter.split)
+}
+
+struct Splitter<'a> {
+    ground: &'a Ground<'a>,
+    connection: Option<&'a Connection<'a>>,
+    session: Option<&'a Session>,
+    /// Part of the short steps' time that were the fetch's own, while it was served.
+    own: f64,
+    split: FetchSplit,
+}
+
+impl<'a> Splitter<'a> {
+    fn new(ground: &'a Ground<'a>, index: usize, connection: Option<&'a Connection<'a>>) -> Self {
+        let session = connection.and_then(|connection| connection.session);
+        let split = FetchSplit {
+            index,
+            worker: connection.map(|connection| connection.worker),
+            shares: Shares::default(),
+            pieces: Vec::new(),
+            held: BTreeMap::new(),
+        };
+        let own = session.map_or(0.0, |session| ground.own_part(session));
+        Self { ground, connection, session, own, split }
+    }
+
+    fn spell(&mut self, window: Window, spell: Spell) {
+        match (spell, self.connection) {
+            (Spell::Unsent | Spell::Closed, _) => self.whole(window, spell, Cause::Client),
+            (Spell::Handshake(handshake), _) => {
+                self.whole(window, spell, self.handshake(window, handshake));
+            }
+            (_, Some(connection)) => self.on_timeline(connection.worker, window, spell),
+            (_, None) => self.ownerless(window, spell),
+        }
+    }
+
+    fn handshake(&self, window: Window, handshake: Handshake) -> Cause {
+        let length = window.length();
+        match (handshake, self.ground.overflow) {
+            (Handshake::Done, _) if length < NOTHING_LOST => Cause::Client,
+            (Handshake::Pending, Overflow::Seen) => Cause::BacklogOverflow,
+            (Handshake::Done, Overflow::Seen) if length >= SYN_RESENT => Cause::BacklogOverflow,
+            _ => Cause::Unexplained,
+        }
+    }
+
+    fn whole(&mut self, window: Window, spell: Spell, cause: Cause) {
+        let mut shares = Shares::default();
+        shares.add(cause, ns(window));
+        self.piece(Piece { window, spell, doing: None, shares });
+    }
+
+    fn piece(&mut self, piece: Piece) {
+        self.split.shares.merge(&piece.shares);
+        self.split.pieces.push(piece);
+    }
+
+    /// A spell in the hands of `worker`.
+    fn on_timeline(&mut self, worker: u32, window: Window, spell: Spell) {
+        let ground = self.ground;
+        let mut at = window.start;
+        for segment in ground.timeline(worker).within(window) {
+            let part = segment.window.clip(window);
+            if part.start > at {
+                self.whole(Window::new(at, part.start), spell, Cause::Unexplained);
+            }
+            self.segment(worker, segment, part, window, spell);
+            at = part.end;
+        }
+        if window.end > at {
+            self.whole(Window::new(at, window.end), spell, Cause::Unexplained);
+        }
+    }
+
+    fn segment(
+        &mut self,
+        worker: u32,
+        segment: &Segment,
+        part: Window,
+        spell_window: Window,
+        spell: Spell,
+    ) {
+        let mut shares = Shares::default();
+        let off = segment.off;
+        match segment.doing {
+            Doing::Hold(at) => {
+                let own = self.is_own(at);
+                let cause = if own { Cause::OwnTransfer } else { Cause::HeldByStep };
+                busy(&mut shares, ns(part), off, cause);
+                if !own {
+                    *self.split.held.entry(at).or_default() += part.length();
+                }
+            }
+            Doing::Polling => self.idle(&mut shares, ns(part), off, spell),
+            Doing::Turning { polling, turn } => {
+                if spell == Spell::Queued {
+                    // A connection in the queue is an event: the poll does not sleep on it.
+                    let first = self.first_turn(worker, spell_window, turn);
+                    let convoy = first.clip(part);
+                    busy(&mut shares, ns(convoy), off, Cause::Convoy);
+                    busy(&mut shares, ns(part) - ns(convoy), off, Cause::AcceptQueue);
+                } else {
+                    let idle = part_of(ns(part), polling);
+                    self.idle(&mut shares, idle, off, spell);
+                    let own = part_of(ns(part) - idle, self.own);
+                    busy(&mut shares, own, off, Cause::OwnTransfer);
+                    busy(&mut shares, ns(part) - idle - own, off, Cause::Convoy);
+                }
+            }
+        }
+        self.piece(Piece { window: part, spell, doing: Some(segment.doing), shares });
+    }
+
+    /// The loop turn in which the fetch came to the listener's queue: nobody could have accepted it
+    /// sooner than at its end.
+    fn first_turn(&self, worker: u32, queued: Window, turn: Duration) -> Window {
+        let end =
+            self.ground.turn_around(worker, queued.start).unwrap_or_else(|| queued.start + turn);
+        Window::new(queued.start, end)
+    }
+
+    /// Time in which the worker was in its poll.
+    fn idle(&self, shares: &mut Shares, ns: u64, off: Off, spell: Spell) {
+        let woken = (Cause::OffCpuRunnable, off.woken);
+        let awake = 1.0 - off.woken;
+        match spell {
+            Spell::Asking => shares.divide(ns, [woken], Cause::Client),
+            Spell::AwaitingHead => shares.divide(ns, [woken], Cause::Upstream),
+            Spell::Body => {
+                let stalls = self.session.map(Stalls::of).unwrap_or_default();
+                let upstream = (Cause::Upstream, awake * stalls.upstream);
+                let client = (Cause::Client, awake * stalls.client);
+                shares.divide(ns, [woken, upstream, client], Cause::OwnTransfer);
+            }
+            _ => shares.divide(ns, [woken], Cause::Unexplained),
+        }
+    }
+
+    fn is_own(&self, hold: usize) -> bool {
+        let hold = self.ground.records.holds.get(hold);
+        hold.zip(self.session).is_some_and(|(hold, session)| {
+            (hold.worker, hold.session) == (session.worker, session.session)
+        })
+    }
+
+    /// Never accepted: held when every worker was, whoever would have had it.
+    fn ownerless(&mut self, window: Window, spell: Spell) {
+        let mut at = window.start;
+        for (part, hold) in self.ground.all_held(window) {
+            self.whole(Window::new(at, part.start), spell, Cause::Unexplained);
+            self.whole(part, spell, Cause::HeldByStep);
+            *self.split.held.entry(hold).or_default() += part.length();
+            at = part.end;
+        }
+        self.whole(Window::new(at, window.end), spell, Cause::Unexplained);
+    }
+}
+
+/// Busy time: what the worker lost to others, or slept, is not the work's.
+fn busy(shares: &mut Shares, ns: u64, off: Off, work: Cause) {
+    let parts = [
+        (Cause::OffCpuRunnable, off.no_cpu),
+        (Cause::OffCpuBlocked, off.blocked),
+        (Cause::Unexplained, off.untold),
+    ];
+    shares.divide(ns, parts, work);
+}
+
+/// Parts of the time between a session's steps, after the head, in which it waited long for one
+/// side. Shorter waits are bytes on their way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stalls {
+    upstream: f64,
+    client: f64,
+}
+
+impl Stalls {
+    fn of(session: &Session) -> Self {
+        let Some(head_ns) = session.head_ns else { return Self::default() };
+        let body = session.closed_ns.since(head_ns);
+        let waits =
+            session.stalled_upstream_us.as_duration() + session.stalled_client_us.as_duration();
+        let between = body.saturating_sub(session.steps_us.as_duration()).max(waits);
+        let part = |wait: Duration| {
+            if between.is_zero() { 0.0 } else { wait.as_secs_f64() / between.as_secs_f64() }
+        };
+        Self {
+            upstream: part(session.stalled_upstream_us.as_duration()),
+            client: part(session.stalled_client_us.as_duration()),
+        }
+    }
+}
+
+fn ns(window: Window) -> u64 {
+    window.end.0 - window.start.0
+}
+
+#[cfg(test)]
+mod tests;
