@@ -5,6 +5,9 @@
 //! rt=$request_time uct="$upstream_connect_time" uht="$upstream_header_time" urt="$upstream_response_time"
 //! ```
 
+mod inline;
+mod lost;
+
 use std::fmt;
 use std::net::IpAddr;
 
@@ -12,11 +15,21 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use records::Session;
 
+pub(crate) use self::inline::InlineLog;
+pub(crate) use self::lost::LostLines;
+
 /// One line, without its newline.
 pub(crate) struct AccessLine<'a> {
-    pub(crate) client: IpAddr,
-    pub(crate) session: &'a Session,
-    pub(crate) zone: &'a TimeZone,
+    client: IpAddr,
+    session: &'a Session,
+    zone: &'a TimeZone,
+}
+
+impl<'a> AccessLine<'a> {
+    /// The line of `session`; `None`: nothing was asked, and nginx logs nothing.
+    pub(crate) fn of(client: IpAddr, session: &'a Session, zone: &'a TimeZone) -> Option<Self> {
+        (session.status != 0).then_some(Self { client, session, zone })
+    }
 }
 
 impl fmt::Display for AccessLine<'_> {

@@ -10,7 +10,8 @@
 //! Invariants:
 //! - Workers share nothing but a listener (in shared mode) and a flag that says "stop".
 //! - A worker writes no file and takes no lock. What it has to tell goes into a bounded ring; what
-//!   does not fit is counted.
+//!   does not fit is counted. Only where it is told to ([`records::LogMode::Inline`]) does it write
+//!   its access log itself and wait for it.
 //! - A session stands in the ready queue at most once and never runs twice in one loop turn because
 //!   of it.
 //! - Nothing that a peer sends can panic a worker: trouble is a [`records::SessionEnd`].

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use net::cpu::CpuList;
 use net::role::RoleOptions;
 use net::tcp::Buffers;
-use records::{Bytes, Congestion, ListenerMode, Micros, ReadPolicy};
+use records::{Bytes, Congestion, ListenerMode, LogMode, Micros, ReadPolicy, Recording};
 
 /// The toggles: what makes one proxy differ from another.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
@@ -76,6 +76,11 @@ pub struct ProxyToggles {
     /// Time a client may take nothing; then it is cut
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
     pub send_timeout: Micros,
+
+    /// Who writes the access log: writer, a thread of its own, or inline, the worker itself as each
+    /// session ends, however long the file makes it wait
+    #[arg(long, value_name = "MODE", default_value_t)]
+    pub log_mode: LogMode,
 }
 
 impl ProxyToggles {
@@ -109,6 +114,7 @@ impl ProxyToggles {
         set("connect-timeout", time(self.connect_timeout));
         set("upstream-timeout", time(self.upstream_timeout));
         set("send-timeout", time(self.send_timeout));
+        set("log-mode", self.log_mode.to_string());
         for (name, size) in [
             ("rcvbuf", self.rcvbuf),
             ("sndbuf", self.sndbuf),
@@ -148,6 +154,7 @@ impl Default for ProxyToggles {
             connect_timeout: minute,
             upstream_timeout: minute,
             send_timeout: minute,
+            log_mode: LogMode::Writer,
         }
     }
 }
@@ -171,13 +178,17 @@ pub struct ProxyOptions {
     #[arg(long, value_name = "CPUS")]
     pub pin: Option<CpuList>,
 
-    /// Write an access log in nginx's format there
-    #[arg(long, value_name = "FILE")]
+    /// Write an access log in nginx's format there: a file, or a FIFO that somebody reads
+    #[arg(long, value_name = "FILE", required_if_eq("log_mode", "inline"))]
     pub access_log: Option<PathBuf>,
 
     /// Tell steps and loop turns of at least this length one by one
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = timeout)]
     pub hold: Micros,
+
+    /// How much to tell: full, or minimal: the sessions, the access log and the last totals
+    #[arg(long, value_name = "EXTENT", default_value_t)]
+    pub recording: Recording,
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]

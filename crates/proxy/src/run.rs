@@ -15,14 +15,18 @@ use net::cpu;
 use net::role;
 use net::stop::{self, Next};
 use net::tcp::{Dial, Listen};
-use records::{Bytes, Effective, ListenerMode, Ready, Record, Role, SCHEMA_VERSION, SocketSetting};
+use records::{
+    Bytes, Effective, ListenerMode, LogMode, Ready, Record, Role, SCHEMA_VERSION, SocketSetting,
+};
+use rustix::fs::fstat;
 use rustix::thread::gettid;
 
+use crate::access_log::{InlineLog, LostLines};
 use crate::options::ProxyOptions;
 use crate::recorder::Recorder;
 use crate::session::Limits;
 use crate::worker::{AcceptBatch, Worker, WorkerSetup};
-use crate::writer::Writer;
+use crate::writer::{LogPart, Writer};
 
 /// How long workers may take to come back from their loop turn when told to stop. A worker in a
 /// step without an end never does; it ends with the process.
@@ -87,7 +91,7 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
     let connections = fit_connections(options, max_open_files)?;
     let listeners = open_listeners(options).map_err(ProxyError::Listen)?;
     let listen = listeners.first().and_then(|listener| listener.local_addr().ok());
-    let access_log = open_access_log(options)?;
+    let (mut inline_logs, log) = open_access_log(options)?;
 
     let (news, inbox) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
@@ -104,7 +108,7 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
     };
     let mut crew = Crew::default();
     for index in 0..options.toggles.workers {
-        crew.hire(setup(index), options, news.clone())?;
+        crew.hire(setup(index), inline_logs.pop(), options, news.clone())?;
     }
 
     let stopper = news.clone();
@@ -119,6 +123,7 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
         pid: std::process::id(),
         listen,
         worker_tids: crew.tids.clone(),
+        listeners: inodes(&listeners).map_err(ProxyError::Listen)?,
         effective: Effective {
             cpus: crew.cpus.clone(),
             max_open_files,
@@ -129,7 +134,7 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
     .map_err(ProxyError::Records)?;
 
     let done = Arc::new(AtomicBool::new(false));
-    let writer = Writer { rings: std::mem::take(&mut crew.rings), access_log };
+    let writer = Writer { rings: std::mem::take(&mut crew.rings), log };
     let writing = thread::Builder::new()
         .name(role::thread_name(Role::Proxy, "writer"))
         .spawn({
@@ -179,19 +184,20 @@ impl Crew {
     fn hire(
         &mut self,
         setup: WorkerSetup,
+        log: Option<InlineLog>,
         options: &ProxyOptions,
         news: mpsc::Sender<News>,
     ) -> Result<(), ProxyError> {
         let worker = setup.index;
         let failed = |source| ProxyError::Worker { worker, source };
-        let (recorder, ring) = Recorder::new(worker, options.hold);
+        let (recorder, ring) = Recorder::new(worker, options.hold, options.recording);
         let cpu = options.pin.as_ref().map(|cpus| cpus.in_turn(worker as usize));
         let (started, ready) = mpsc::channel();
         thread::Builder::new()
             .name(role::thread_name(Role::Proxy, &format!("worker{worker}")))
             .spawn(move || {
                 let made = pin(cpu).and_then(|cpus| {
-                    let (worker, waker) = Worker::new(setup, recorder)?;
+                    let (worker, waker) = Worker::new(setup, recorder, log)?;
                     Ok((worker, waker, cpus))
                 });
                 let ended = match made {
@@ -272,12 +278,26 @@ fn open_listeners(options: &ProxyOptions) -> io::Result<Vec<Arc<TcpListener>>> {
     Ok(listeners)
 }
 
-fn open_access_log(options: &ProxyOptions) -> Result<Option<BufWriter<File>>, ProxyError> {
-    let Some(path) = &options.access_log else { return Ok(None) };
-    let open = File::options().create(true).append(true).open(path);
-    let file =
-        open.map_err(|source| ProxyError::AccessLog { path: path.display().to_string(), source })?;
-    Ok(Some(BufWriter::new(file)))
+/// Which listener is whose, for those who look at their queues from outside.
+fn inodes(listeners: &[Arc<TcpListener>]) -> io::Result<Vec<u64>> {
+    listeners.iter().map(|listener| Ok(fstat(&**listener)?.st_ino)).collect()
+}
+
+/// Opens the access log: once for each worker that writes it itself, or once for the writer.
+fn open_access_log(options: &ProxyOptions) -> Result<(Vec<InlineLog>, LogPart), ProxyError> {
+    let Some(path) = &options.access_log else { return Ok((Vec::new(), LogPart::Nothing)) };
+    let opened = match options.toggles.log_mode {
+        LogMode::Inline => (0..options.toggles.workers)
+            .map(|_| InlineLog::open(path))
+            .collect::<io::Result<_>>()
+            .map(|logs| (logs, LogPart::Speak(LostLines::of(path.clone())))),
+        LogMode::Writer => File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .map(|file| (Vec::new(), LogPart::Write(BufWriter::new(file)))),
+    };
+    opened.map_err(|source| ProxyError::AccessLog { path: path.display().to_string(), source })
 }
 
 /// Sessions a worker may hold, if the host has descriptors for them: two each, and some for the

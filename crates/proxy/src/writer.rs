@@ -1,4 +1,5 @@
-//! The writer: takes what workers tell out of their rings, to standard output and the access log.
+//! The writer: takes what workers tell out of their rings, to standard output and the access log;
+//! where workers write the log themselves it says on standard error what they lost.
 //!
 //! It looks at fixed intervals instead of being woken: waking it would cost the worker a system
 //! call, and a worker must not pay for being recorded.
@@ -13,7 +14,7 @@ use jiff::tz::TimeZone;
 use records::Record;
 use rtrb::Consumer;
 
-use crate::access_log::AccessLine;
+use crate::access_log::{AccessLine, LostLines};
 use crate::recorder::Told;
 
 /// Between two looks. The ring holds a second of a worker's busiest hour.
@@ -22,7 +23,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Where records go.
 pub(crate) struct Writer {
     pub(crate) rings: Vec<Consumer<Told>>,
-    pub(crate) access_log: Option<BufWriter<File>>,
+    pub(crate) log: LogPart,
+}
+
+/// The writer's part in the access log.
+pub(crate) enum LogPart {
+    /// There is none.
+    Nothing,
+    /// It writes it.
+    Write(BufWriter<File>),
+    /// The workers write it; it speaks of what they lost.
+    Speak(LostLines),
 }
 
 impl Writer {
@@ -40,41 +51,54 @@ impl Writer {
             for ring in &mut self.rings {
                 while let Ok(told) = ring.pop() {
                     idle = false;
-                    write(told, &mut out, self.access_log.as_mut(), &zone)?;
+                    write(told, &mut out, &mut self.log, &zone)?;
                 }
             }
             out.flush()?;
-            if let Some(log) = &mut self.access_log {
+            if let LogPart::Write(log) = &mut self.log {
                 log.flush()?;
             }
             match (last, idle) {
-                (true, _) => return Ok(()),
+                (true, _) => break,
                 (false, true) => std::thread::park_timeout(LOOK_EVERY),
                 (false, false) => {}
             }
         }
+        if let LogPart::Speak(lost) = &self.log {
+            say(lost.total());
+        }
+        Ok(())
     }
 }
 
-fn write(
-    told: Told,
-    out: &mut impl Write,
-    access_log: Option<&mut BufWriter<File>>,
-    zone: &TimeZone,
-) -> io::Result<()> {
+fn write(told: Told, out: &mut impl Write, log: &mut LogPart, zone: &TimeZone) -> io::Result<()> {
     let record = match told {
         Told::Accepted(accepted) => Record::Accepted(accepted),
         Told::Hold(hold) => Record::Hold(hold),
         Told::LoopTurn(turn) => Record::LoopTurn(turn),
+        Told::Stretch(stretch) => Record::Stretch(stretch),
         Told::Totals(totals) => Record::WorkerTotals(*totals),
         Told::Session(ended) => {
-            // Status 0: nothing was asked, and nginx logs nothing.
-            if let Some(log) = access_log.filter(|_| ended.record.status != 0) {
-                let line = AccessLine { client: ended.client, session: &ended.record, zone };
+            if let LogPart::Write(log) = log
+                && let Some(line) = AccessLine::of(ended.client, &ended.record, zone)
+            {
                 writeln!(log, "{line}")?;
             }
             Record::Session(ended.record)
         }
+        Told::LineLost(reason) => {
+            if let LogPart::Speak(lost) = log {
+                say(lost.add(&reason));
+            }
+            return Ok(());
+        }
     };
     out.write_all(record.to_line().map_err(io::Error::other)?.as_bytes())
+}
+
+#[expect(clippy::print_stderr, reason = "a program's own message")]
+fn say(message: Option<String>) {
+    if let Some(message) = message {
+        eprintln!("proxy: {message}");
+    }
 }

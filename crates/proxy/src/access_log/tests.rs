@@ -25,12 +25,15 @@ fn session(request: &str, status: u16, log: LogTimes) -> Session {
         log,
         steps: 1,
         longest_step_us: Micros(0),
+        steps_us: Micros(0),
+        stalled_upstream_us: Micros(0),
+        stalled_client_us: Micros(0),
     }
 }
 
 fn line(session: &Session) -> String {
     let client = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    AccessLine { client, session, zone: &TimeZone::UTC }.to_string()
+    AccessLine::of(client, session, &TimeZone::UTC).expect("it is logged").to_string()
 }
 
 #[test]
@@ -55,6 +58,13 @@ fn an_early_close_has_dashes() {
     let line = line(&session("GET / HTTP/1.1", 499, log));
     assert!(line.contains("status=499"), "{line}");
     assert!(line.ends_with("rt=0.000 uct=\"-\" uht=\"-\" urt=\"0.000\""), "{line}");
+}
+
+#[test]
+fn a_client_that_asked_nothing_is_not_logged() {
+    let session = session("", 0, LogTimes::default());
+    let client = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    assert!(AccessLine::of(client, &session, &TimeZone::UTC).is_none());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Command, FromArgMatches};
 use proptest::prelude::*;
-use records::{Bytes, Micros, ReadPolicy};
+use records::{Bytes, LogMode, Micros, ReadPolicy};
 
 use super::ProxyToggles;
 
@@ -24,6 +24,7 @@ fn wrong_values_are_refused_with_what_is_right() {
         ("--buffer", "0", "1 byte to 64 MiB"),
         ("--workers", "0", "1..=256"),
         ("--header-timeout", "0s", "longer than nothing"),
+        ("--log-mode", "buffered", "writer or inline"),
     ] {
         let error = parse(&[flag.to_owned(), value.to_owned()]).expect_err(flag).to_string();
         assert!(error.contains(says), "{error}");
@@ -41,6 +42,7 @@ proptest! {
         buffer in 1u64..=64 << 20,
         quota in 1u64..1 << 40,
         header_us in 1u64..1 << 40,
+        inline: bool,
     ) {
         let toggles = ProxyToggles {
             workers,
@@ -53,6 +55,7 @@ proptest! {
             buffer: Bytes(buffer),
             read_policy: ReadPolicy::Bytes(Bytes(quota)),
             header_timeout: Micros(header_us),
+            log_mode: if inline { LogMode::Inline } else { LogMode::Writer },
             ..ProxyToggles::default()
         };
         prop_assert_eq!(parse(&toggles.to_args()).expect("our own arguments"), toggles);

@@ -1,8 +1,9 @@
 //! What a session will be remembered by: true times for the records, cached times for the log.
 
-use records::{Bytes, LogTimes, Micros, MonoNs, SessionEnd};
+use records::{Bytes, LogTimes, MonoNs, SessionEnd, StepEnd};
 
 use super::phase::Phase;
+use super::steps::Steps;
 use super::{Env, Stream};
 
 /// nginx's own status for a client that closed before an answer's head was sent.
@@ -28,8 +29,7 @@ pub(super) struct Log {
     /// Head bytes of the answer that are still to be sent.
     head_left: u64,
     body_sent: u64,
-    steps: u64,
-    longest_step: Micros,
+    steps: Steps,
 }
 
 impl Log {
@@ -48,8 +48,7 @@ impl Log {
             header_ms: None,
             head_left: 0,
             body_sent: 0,
-            steps: 0,
-            longest_step: Micros(0),
+            steps: Steps::default(),
         }
     }
 
@@ -93,9 +92,9 @@ impl Log {
         self.body_sent += bytes as u64 - of_head;
     }
 
-    pub(super) fn count_step(&mut self, length: Micros) {
-        self.steps += 1;
-        self.longest_step = self.longest_step.max(length);
+    /// A step was made from `start` to `end`.
+    pub(super) fn count_step(&mut self, start: MonoNs, end: MonoNs, ended_by: StepEnd) {
+        self.steps.add(start, end, ended_by, self.head_ns);
     }
 
     /// Status as nginx would log it: what was answered; else 499 when the client closed a request
@@ -142,8 +141,11 @@ impl Log {
                 uht_ms: self.header_ms,
                 urt_ms: since(self.dialed_ms),
             },
-            steps: self.steps,
-            longest_step_us: self.longest_step,
+            steps: self.steps.count(),
+            longest_step_us: self.steps.longest(),
+            steps_us: self.steps.sum(),
+            stalled_upstream_us: self.steps.stalled_by_upstream(),
+            stalled_client_us: self.steps.stalled_by_client(),
         }
     }
 }

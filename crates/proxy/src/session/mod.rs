@@ -17,6 +17,7 @@ mod phase;
 mod relay;
 mod request;
 mod side;
+mod steps;
 mod upstream;
 
 use std::io;
@@ -24,7 +25,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http1::{Body, Method};
-use records::{Bytes, Micros, MonoNs, SessionEnd, StepEnd};
+use records::{Bytes, MonoNs, SessionEnd, StepEnd};
 
 pub(crate) use self::limits::Limits;
 pub(crate) use self::side::{ConnectState, Event, Stream};
@@ -211,9 +212,9 @@ impl<S: Stream> Session<S> {
         self.log.record(self.client_addr.port(), self.phase, end, env)
     }
 
-    /// Counts a step's length.
-    pub(crate) fn count_step(&mut self, length: Micros) {
-        self.log.count_step(length);
+    /// Counts a step, by the true clock.
+    pub(crate) fn count_step(&mut self, start: MonoNs, end: MonoNs, ended_by: StepEnd) {
+        self.log.count_step(start, end, ended_by);
     }
 
     fn begin_step(&mut self, env: &impl Env<Stream = S>) {

@@ -34,14 +34,12 @@ use self::gate::{Accept, Gate};
 use self::queue::Queue;
 use self::timers::{Look, Timers};
 use self::token::{GENERATIONS, LISTENER, SessionKey, WAKER};
+use crate::access_log::InlineLog;
 use crate::recorder::Recorder;
 use crate::session::{Event, Limits, Next, Peer, Session};
 
 /// Events taken from one poll (`epoll_events`, 512).
 const EVENTS: usize = 512;
-
-/// How often a worker that turns tells its totals.
-const TOTALS_EVERY: Duration = Duration::from_secs(1);
 
 /// What a worker is made of; the same for all but `listener` and `index`.
 #[derive(Clone)]
@@ -69,8 +67,9 @@ pub(crate) struct Worker {
     clock: CachedClock,
     recorder: Recorder,
     turn: LoopTurn,
+    /// `None`: the worker does not write the access log.
+    log: Option<InlineLog>,
     next_session: u64,
-    totals_told: MonoNs,
 }
 
 struct Slot {
@@ -99,7 +98,11 @@ enum Cause {
 
 impl Worker {
     /// A worker that watches its listener, and the waker that makes it look at the stop flag.
-    pub(crate) fn new(setup: WorkerSetup, recorder: Recorder) -> io::Result<(Self, Waker)> {
+    pub(crate) fn new(
+        setup: WorkerSetup,
+        recorder: Recorder,
+        log: Option<InlineLog>,
+    ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
         let gate = Gate::open(poll.registry(), Arc::clone(&setup.listener), setup.mode)?;
@@ -123,8 +126,8 @@ impl Worker {
             clock: CachedClock::new(),
             recorder,
             turn,
+            log,
             next_session: 0,
-            totals_told: now,
         };
         Ok((worker, waker))
     }
@@ -133,6 +136,8 @@ impl Worker {
     pub(crate) fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
         let mut work = Queue::new();
+        self.turn.end_ns = net::clock::now();
+        self.recorder.begin(self.turn.end_ns);
         while !self.setup.stop.load(Ordering::Relaxed) {
             match self.poll.poll(&mut events, self.patience()) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => events.clear(),
@@ -167,7 +172,10 @@ impl Worker {
     }
 
     fn begin_turn(&mut self, events: &Events) {
+        // The poll was called where the last turn ended: no clock is read for it.
+        let called = self.turn.end_ns;
         self.clock.refresh();
+        self.recorder.polled(called, self.clock.mono());
         self.gate.reopen(self.poll.registry(), self.clock.mono());
         self.turn = LoopTurn {
             turn: self.turn.turn + 1,
@@ -282,7 +290,7 @@ impl Worker {
             reads: step.reads,
             ended_by: step.ended_by,
         };
-        slot.session.count_step(hold.length_us());
+        slot.session.count_step(hold.start_ns, hold.end_ns, hold.ended_by);
         // Later deadlines wait for the look that is set; a nearer one needs a look of its own.
         let deadline = slot.session.deadline();
         if deadline < slot.look_at {
@@ -306,7 +314,17 @@ impl Worker {
         record.worker = self.setup.index;
         record.session = slot.number;
         record.log.at_unix_ms = self.clock.unix_ms();
-        self.recorder.session(slot.session.client_addr().ip(), record);
+        let client = slot.session.client_addr().ip();
+        if let Some(log) = &mut self.log {
+            log.prepare(client, &record);
+        }
+        // Told before the line is written, which may take as long as it likes.
+        self.recorder.session(client, record);
+        if let Some(Err(error)) = self.log.as_mut().map(InlineLog::write) {
+            self.recorder.line_lost(error);
+        }
+        // The connections are closed only now, as in nginx.
+        drop(slot);
     }
 
     /// Ends sessions whose peer was too slow.
@@ -330,10 +348,6 @@ impl Worker {
     fn end_turn(&mut self) {
         self.turn.end_ns = net::clock::now();
         self.recorder.loop_turn(self.turn);
-        if self.turn.end_ns.since(self.totals_told) >= TOTALS_EVERY {
-            self.totals_told = self.turn.end_ns;
-            self.recorder.totals(self.turn.end_ns);
-        }
     }
 
     fn shut_down(&mut self) {
@@ -348,7 +362,7 @@ impl Worker {
         for key in keys {
             self.close(key, SessionEnd::Shutdown);
         }
-        self.recorder.totals(net::clock::now());
+        self.recorder.finish(net::clock::now());
     }
 
     fn slot(&mut self, key: SessionKey) -> Option<&mut Slot> {

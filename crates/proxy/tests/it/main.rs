@@ -1,7 +1,9 @@
 //! The real proxy binary on free ports, with raw sockets on both sides.
 
 mod faults;
+mod inline_log;
 mod memory;
 mod process;
+mod recording;
 mod relay;
 mod support;

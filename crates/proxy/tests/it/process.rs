@@ -59,8 +59,33 @@ fn refusal(args: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
+fn ready_names_the_listeners_by_their_inodes() {
+    for (mode, listeners) in [(&["--reuseport"][..], 3), (&[], 1)] {
+        let proxy =
+            Proxy::start(bytes_origin(), &[&["--workers", "3", "--pin", "0"], mode].concat());
+        let told = &proxy.ready.listeners;
+        assert_eq!(told.len(), listeners);
+        let fds = std::fs::read_dir(format!("/proc/{}/fd", proxy.pid())).expect("ours");
+        let sockets: Vec<String> = fds
+            .filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok())
+            .map(|target| target.to_string_lossy().into_owned())
+            .collect();
+        for inode in told {
+            let socket = format!("socket:[{inode}]");
+            assert_eq!(sockets.iter().filter(|fd| **fd == socket).count(), 1, "{socket}");
+        }
+    }
+}
+
+#[test]
 fn wrong_options_are_a_usage_error() {
-    for args in [["--read-policy", "fast"], ["--workers", "0"], ["--pin", "x"]] {
+    for args in [
+        ["--read-policy", "fast"],
+        ["--workers", "0"],
+        ["--pin", "x"],
+        ["--recording", "some"],
+        ["--log-mode", "inline"],
+    ] {
         let (code, message) = refusal(&args);
         assert_eq!(code, Some(2), "{args:?}: {message}");
     }
@@ -87,9 +112,11 @@ fn a_port_of_another_reuseport_proxy_is_not_shared_by_mistake() {
 
 #[test]
 fn an_access_log_that_cannot_be_opened_is_named() {
-    let (code, message) = refusal(&["--access-log", "/nowhere/access.log"]);
-    assert_eq!(code, Some(1));
-    assert!(message.contains("/nowhere/access.log"), "{message}");
+    for mode in ["writer", "inline"] {
+        let (code, message) = refusal(&["--access-log", "/nowhere/access.log", "--log-mode", mode]);
+        assert_eq!(code, Some(1));
+        assert!(message.contains("/nowhere/access.log"), "{message}");
+    }
 }
 
 #[test]

@@ -21,7 +21,12 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// A proxy before `upstream`, with more arguments.
     pub(crate) fn start(upstream: SocketAddr, args: &[&str]) -> Self {
-        let mut child = command(upstream, args).stdout(Stdio::piped()).spawn().expect("a proxy");
+        Self::spawn(command(upstream, args))
+    }
+
+    /// A proxy started by `command`, once it is ready.
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("a proxy");
         let out = BufReader::new(child.stdout.take().expect("its output"));
         let (tell, lines) = channel();
         thread::spawn(move || {

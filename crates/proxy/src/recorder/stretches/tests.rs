@@ -1,0 +1,217 @@
+//! Whatever a worker does: no gap, no overlap, nothing counted twice or left out.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const HOLD_NS: u64 = 10_000_000;
+
+/// A loop turn and the poll before it. Times in nanoseconds.
+#[derive(Clone, Debug)]
+struct Turn {
+    poll: u64,
+    work: Vec<(u64, Work)>,
+    tail: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Accept,
+    Step(u64),
+}
+
+fn time() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), 0..2_000u64, 0..1_000_000u64, 4_990_000..5_010_000u64, 0..20_000_000u64]
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let work = prop_oneof![1 => Just(Work::Accept), 3 => time().prop_map(Work::Step)];
+    (time(), prop::collection::vec((0..3_000u64, work), 0..8), 0..3_000u64)
+        .prop_map(|(poll, work, tail)| Turn { poll, work, tail })
+}
+
+/// What a worker has told, and what it really did.
+#[derive(Debug, Default)]
+struct Life {
+    start: MonoNs,
+    end: MonoNs,
+    told: Vec<Stretch>,
+    turns: u64,
+    steps: u64,
+    accepts: u64,
+    polls_ns: u64,
+    cpu_start: Micros,
+    cpu_end: Micros,
+    cpu_reads: u64,
+    /// Ends of holds.
+    holds: Vec<MonoNs>,
+    /// Polls of 5 ms and more: call and return.
+    long_polls: Vec<(MonoNs, MonoNs)>,
+}
+
+/// The thread's CPU clock, in nanoseconds, and what was told.
+#[derive(Debug, Default)]
+struct Told {
+    cpu_ns: u64,
+    cpu_reads: u64,
+    stretches: Vec<Stretch>,
+}
+
+impl Sink for Told {
+    fn cpu(&mut self) -> Micros {
+        self.cpu_reads += 1;
+        Micros(self.cpu_ns / 1_000)
+    }
+
+    fn tell(&mut self, stretch: Stretch) {
+        self.stretches.push(stretch);
+    }
+}
+
+/// Lets a worker live that is on the CPU for `busy` percent of its work and 1 us of every poll.
+fn live(turns: &[Turn], busy: u64) -> Life {
+    let begin = MonoNs(7_000_000_123);
+    let mut told = Told { cpu_ns: 55_500, ..Told::default() };
+    let mut life = Life { start: begin, cpu_start: Micros(55), ..Life::default() };
+    let mut now = begin;
+    let mut pass = |told: &mut Told, ns: u64| {
+        now = MonoNs(now.0 + ns);
+        told.cpu_ns += ns * busy / 100;
+        now
+    };
+    let mut stretches = Stretches::begin(3, begin, Micros(55));
+    let mut called = begin;
+    for turn in turns {
+        let cpu_ns = told.cpu_ns;
+        let returned = pass(&mut told, turn.poll);
+        told.cpu_ns = cpu_ns + turn.poll.min(1_000);
+        life.polls_ns += turn.poll;
+        if turn.poll >= LONG_NS {
+            life.long_polls.push((called, returned));
+        }
+        stretches.polled(called, returned, &mut told);
+        for &(gap, work) in &turn.work {
+            pass(&mut told, gap);
+            match work {
+                Work::Accept => {
+                    stretches.accepted();
+                    life.accepts += 1;
+                }
+                Work::Step(length) => {
+                    let end = pass(&mut told, length);
+                    life.steps += 1;
+                    if length >= HOLD_NS {
+                        life.holds.push(end);
+                        stretches.held(end, &mut told);
+                    } else {
+                        stretches.stepped(end, &mut told);
+                    }
+                }
+            }
+        }
+        called = pass(&mut told, turn.tail);
+        life.turns += 1;
+        stretches.turned(called, &mut told);
+    }
+    life.end = pass(&mut told, 1_000);
+    stretches.finish(life.end, &mut told);
+    life.cpu_end = Micros(told.cpu_ns / 1_000);
+    life.cpu_reads = told.cpu_reads;
+    life.told = told.stretches;
+    life
+}
+
+fn sum(life: &Life, of: impl Fn(&Stretch) -> u64) -> u64 {
+    life.told.iter().map(of).sum()
+}
+
+proptest! {
+    #[test]
+    fn a_life_is_told_without_a_gap(
+        turns in prop::collection::vec(turn(), 0..60),
+        busy in 0..=100u64,
+    ) {
+        let life = live(&turns, busy);
+        let first = life.told.first().map(|stretch| stretch.start_ns);
+        let last = life.told.last().map(|stretch| stretch.end_ns);
+        prop_assert_eq!((first, last), (Some(life.start), Some(life.end)));
+        for pair in life.told.windows(2) {
+            prop_assert_eq!(pair[0].end_ns, pair[1].start_ns);
+        }
+        for stretch in &life.told {
+            prop_assert!(stretch.start_ns <= stretch.end_ns);
+            prop_assert!(stretch.poll_us <= stretch.length_us(), "{:?}", stretch);
+        }
+    }
+
+    #[test]
+    fn nothing_is_counted_twice_or_left_out(
+        turns in prop::collection::vec(turn(), 0..60),
+        busy in 0..=100u64,
+    ) {
+        let life = live(&turns, busy);
+        prop_assert_eq!(sum(&life, |s| s.turns.into()), life.turns);
+        prop_assert_eq!(sum(&life, |s| s.steps.into()), life.steps);
+        prop_assert_eq!(sum(&life, |s| s.accepts.into()), life.accepts);
+        prop_assert_eq!(sum(&life, |s| s.cpu_us.0), life.cpu_end.0 - life.cpu_start.0);
+        // Whole microseconds of each stretch: what is missing is less than one for each.
+        let polls_us = sum(&life, |s| s.poll_us.0);
+        prop_assert!(polls_us * 1_000 <= life.polls_ns);
+        prop_assert!(life.polls_ns < (polls_us + life.told.len() as u64 + 1) * 1_000);
+    }
+
+    #[test]
+    fn holds_end_a_stretch_and_long_polls_are_one(
+        turns in prop::collection::vec(turn(), 0..60),
+        busy in 0..=100u64,
+    ) {
+        let life = live(&turns, busy);
+        for hold in &life.holds {
+            prop_assert!(life.told.iter().any(|stretch| stretch.end_ns == *hold));
+        }
+        for &(called, returned) in &life.long_polls {
+            let alone = life.told.iter().find(|s| s.start_ns == called && s.end_ns == returned);
+            let alone = alone.expect("a long poll is told");
+            prop_assert_eq!(alone.poll_us, alone.length_us());
+            prop_assert_eq!((alone.turns, alone.steps, alone.accepts), (0, 0, 0));
+            prop_assert!(alone.cpu_us <= alone.length_us());
+        }
+    }
+
+    /// What makes a stretch end: it is long, or a hold ended it, or a long poll cut it short, or it
+    /// is the last. So there are few, and few CPU times are read.
+    #[test]
+    fn none_is_told_without_need(
+        turns in prop::collection::vec(turn(), 0..60),
+        busy in 0..=100u64,
+    ) {
+        let life = live(&turns, busy);
+        prop_assert!(life.cpu_reads <= life.told.len() as u64);
+        for stretch in &life.told {
+            let long = stretch.end_ns.0 - stretch.start_ns.0 >= LONG_NS;
+            let cut = life.long_polls.iter().any(|(called, _)| *called == stretch.end_ns);
+            let held = life.holds.contains(&stretch.end_ns);
+            prop_assert!(long || cut || held || stretch.end_ns == life.end, "{:?}", stretch);
+        }
+    }
+}
+
+#[test]
+fn many_short_turns_make_one_stretch() {
+    let short = Turn { poll: 100_000, work: vec![(0, Work::Step(900_000))], tail: 0 };
+    let life = live(&vec![short; 12], 50);
+    let told: Vec<_> =
+        life.told.iter().map(|s| (s.turns, s.steps, s.poll_us.0, s.length_us().0)).collect();
+    // Each fifth step ends one, in the middle of its turn: that turn counts in the next.
+    assert_eq!(told, [(4, 5, 500, 5_000), (5, 5, 500, 5_000), (3, 2, 200, 2_001)]);
+    assert!(life.told.iter().all(|s| s.worker == 3));
+}
+
+#[test]
+fn an_idle_worker_tells_its_sleep_and_what_was_before_it() {
+    let work = |poll| Turn { poll, work: vec![(0, Work::Step(1_000_000))], tail: 2_000 };
+    let life = live(&[work(0), work(60_000_000_000), work(0)], 100);
+    let told: Vec<_> =
+        life.told.iter().map(|s| (s.steps, s.turns, s.poll_us.0, s.cpu_us.0)).collect();
+    assert_eq!(told, [(1, 1, 0, 1_002), (0, 0, 60_000_000, 1), (2, 2, 0, 2_005)]);
+}

@@ -1,0 +1,84 @@
+//! What goes into the ring in each extent of recording, and what it takes there.
+
+use records::{Bytes, StepEnd};
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+/// A worker that turns four times a second for three seconds, with a hold in each turn.
+fn busy(recording: Recording) -> Vec<Told> {
+    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), recording);
+    recorder.begin(MonoNs(0));
+    let at = |ms: u64| MonoNs(ms * MS);
+    for turn in 1..=12 {
+        let called = (turn - 1) * 250;
+        recorder.polled(at(called), at(called + 100));
+        recorder.accepted(Accepted { worker: 0, session: turn, client_port: 1, at_ns: at(called) });
+        recorder.step(Hold {
+            worker: 0,
+            turn,
+            session: turn,
+            client_port: 1,
+            start_ns: at(called + 100),
+            end_ns: at(called + 200),
+            bytes: Bytes(7),
+            reads: 1,
+            ended_by: StepEnd::UpstreamEmpty,
+        });
+        recorder.loop_turn(LoopTurn {
+            worker: 0,
+            turn,
+            start_ns: at(called + 100),
+            end_ns: at(called + 250),
+            events: 1,
+            steps: 1,
+            accepts: 1,
+        });
+    }
+    recorder.finish(at(3_100));
+    std::iter::from_fn(|| out.pop().ok()).collect()
+}
+
+fn count(told: &[Told], kind: impl Fn(&Told) -> bool) -> usize {
+    told.iter().filter(|told| kind(told)).count()
+}
+
+#[test]
+fn a_full_recording_tells_all_there_is() {
+    let told = busy(Recording::Full);
+    assert_eq!(count(&told, |told| matches!(told, Told::Accepted(_))), 12);
+    assert_eq!(count(&told, |told| matches!(told, Told::Hold(_))), 12);
+    assert_eq!(count(&told, |told| matches!(told, Told::LoopTurn(_))), 12);
+    // In each turn the poll, the step and the rest of the turn; and what was after the last.
+    assert_eq!(count(&told, |told| matches!(told, Told::Stretch(_))), 12 * 3 + 1);
+    assert_eq!(count(&told, |told| matches!(told, Told::Totals(_))), 3 + 1);
+}
+
+#[test]
+fn a_minimal_recording_tells_sessions_and_the_last_totals() {
+    let told = busy(Recording::Minimal);
+    assert_eq!(count(&told, |told| matches!(told, Told::Accepted(_))), 12);
+    assert_eq!(told.len(), 13);
+    let Some(Told::Totals(totals)) = told.last() else { panic!("no totals") };
+    assert_eq!((totals.sessions, totals.steps, totals.turns), (12, 12, 12));
+    assert_eq!(totals.step_lengths.0.iter().sum::<u64>(), 12);
+}
+
+#[test]
+fn what_does_not_fit_is_counted() {
+    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
+    let accepted = Accepted { worker: 0, session: 0, client_port: 1, at_ns: MonoNs(0) };
+    for _ in 0..RING_RECORDS + 3 {
+        recorder.accepted(accepted);
+    }
+    std::iter::from_fn(|| out.pop().ok()).for_each(drop);
+    recorder.finish(MonoNs(1));
+    let Ok(Told::Totals(totals)) = out.pop() else { panic!("no totals") };
+    assert_eq!(totals.records_lost, 3);
+}
+
+#[test]
+fn a_record_takes_the_room_that_was_reckoned_with() {
+    assert!(size_of::<Told>() <= 56, "{} bytes", size_of::<Told>());
+}

@@ -1,0 +1,193 @@
+//! `--log-mode inline`: the worker writes its log itself, whole lines, and waits for the file.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use records::{Record, Session, Stretch};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::support::{Proxy, ask, bytes_origin, command, get, signal, status};
+
+fn inline<'a>(log: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+    let log = log.to_str().expect("a path");
+    [&["--log-mode", "inline", "--access-log", log], more].concat()
+}
+
+#[test]
+fn a_line_is_in_the_file_before_the_connection_is_closed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let log = dir.path().join("access.log");
+    let proxy = Proxy::start(bytes_origin(), &inline(&log, &[]));
+    for asked in 1..=3 {
+        proxy.ask(&get("/bytes/5"));
+        let lines = std::fs::read_to_string(&log).expect("a log");
+        assert_eq!(lines.lines().count(), asked, "{lines}");
+        let last = lines.lines().last().expect("a line");
+        assert!(last.contains("\"GET /bytes/5 HTTP/1.1\" status=200 body_bytes_sent=5 "), "{last}");
+    }
+    // Nothing was asked: nothing is logged.
+    drop(proxy.connect());
+    proxy.await_record(|record| match record {
+        Record::Session(session) => (session.status == 0).then_some(()),
+        _ => None,
+    });
+    assert_eq!(std::fs::read_to_string(&log).expect("a log").lines().count(), 3);
+}
+
+#[test]
+fn lines_of_several_workers_stay_whole() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let log = dir.path().join("access.log");
+    let proxy = Proxy::start(bytes_origin(), &inline(&log, &["--workers", "4", "--reuseport"]));
+    let addr = proxy.addr();
+    std::thread::scope(|scope| {
+        for size in 1000..1100 {
+            scope.spawn(move || ask(addr, &get(&format!("/bytes/{size}"))));
+        }
+    });
+    let lines = std::fs::read_to_string(&log).expect("a log");
+    for size in 1000..1100 {
+        let of_it = format!("\"GET /bytes/{size} HTTP/1.1\" status=200 body_bytes_sent={size} ");
+        let found = lines.lines().filter(|line| {
+            line.starts_with("127.0.0.1 [") && line.contains(&of_it) && line.ends_with('"')
+        });
+        assert_eq!(found.count(), 1, "{lines}");
+    }
+}
+
+/// A FIFO that is full, and that nobody empties until told to.
+struct FullFifo {
+    path: PathBuf,
+    /// Keeps a reader and a writer there.
+    _both_ends: File,
+    _dir: TempDir,
+}
+
+impl FullFifo {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("access.fifo");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut both_ends = File::from(open(&path, flags, Mode::empty()).expect("its ends"));
+        // By the page, then by the byte: no line finds room in the last page.
+        for size in [4096, 1] {
+            while both_ends.write(&vec![b'.'; size]).is_ok() {}
+        }
+        Self { path, _both_ends: both_ends, _dir: dir }
+    }
+
+    fn reader(&self) -> File {
+        File::open(&self.path).expect("it has a writer")
+    }
+}
+
+/// Asks for five bytes and reads just the answer, not the close that follows it.
+fn ask_without_close(proxy: &Proxy) {
+    let mut client = proxy.connect();
+    client.write_all(&get("/bytes/5")).expect("the kernel takes it");
+    let mut answer = Vec::new();
+    let mut byte = [0];
+    while !answer.ends_with(b"\r\n\r\n\x00\x01\x02\x03\x04") {
+        client.read_exact(&mut byte).expect("an answer");
+        answer.push(byte[0]);
+    }
+    assert_eq!(status(&answer), 200);
+}
+
+#[test]
+fn a_log_that_takes_nothing_holds_up_the_worker() {
+    let fifo = FullFifo::new();
+    let proxy = Proxy::start(bytes_origin(), &inline(&fifo.path, &["--workers", "1"]));
+    // Its answer is whole when its line is to be written; no other session is served from then on.
+    ask_without_close(&proxy);
+    let first = proxy.await_session();
+    let mut second = proxy.connect();
+    second.write_all(&get("/bytes/10")).expect("the kernel takes it");
+
+    let read_at = net::clock::now();
+    let mut reader = fifo.reader();
+    let mut waste = vec![0; 1 << 20];
+    let filled = reader.read(&mut waste).expect("it is full");
+    assert!(waste[..filled].iter().all(|byte| *byte == b'.'), "no line went in before");
+    let mut answer = Vec::new();
+    second.read_to_end(&mut answer).expect("an answer, now");
+    assert_eq!(status(&answer), 200);
+
+    let (exit, rest) = proxy.stop();
+    assert!(exit.success());
+    let sessions: Vec<&Session> = rest
+        .iter()
+        .filter_map(|record| match record {
+            Record::Session(session) => Some(session),
+            _ => None,
+        })
+        .collect();
+    let [second] = sessions[..] else { panic!("{sessions:?}") };
+    assert!(first.closed_ns < read_at, "told before its line could be written");
+    assert!(read_at < second.accepted_ns, "not even accepted before the log was read");
+    // One stretch has all of the waiting in it.
+    let held = rest.iter().find_map(|record| match record {
+        Record::Stretch(stretch) => {
+            (stretch.start_ns <= read_at && read_at < stretch.end_ns).then_some(*stretch)
+        }
+        _ => None,
+    });
+    let held: Stretch = held.expect("the worker's life has no gap");
+    assert!(held.start_ns <= first.closed_ns, "{held:?} {first:?}");
+}
+
+#[test]
+fn a_worker_that_waits_for_its_log_does_not_keep_the_process_alive() {
+    let fifo = FullFifo::new();
+    let proxy = Proxy::start(bytes_origin(), &inline(&fifo.path, &["--workers", "1"]));
+    ask_without_close(&proxy);
+    let (exit, rest) = proxy.stop();
+    assert!(exit.success());
+    let sessions = rest.iter().filter(|record| matches!(record, Record::Session(_))).count();
+    assert_eq!(sessions, 1, "its record does not wait for its line");
+}
+
+#[test]
+fn a_fifo_without_a_reader_is_waited_for_and_sigterm_ends_that() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("access.fifo");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+    let mut child = command(bytes_origin(), &inline(&path, &[]))
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a proxy");
+    signal(child.id(), Signal::TERM);
+    let mut said = String::new();
+    child.stdout.take().expect("its output").read_to_string(&mut said).expect("text");
+    assert_eq!(child.wait().expect("it ends").signal(), Some(Signal::TERM.as_raw()));
+    assert!(said.is_empty(), "not ready while nobody reads its log: {said}");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_told_once_and_ends_nothing() {
+    // full(4): every write fails with ENOSPC.
+    let full = Path::new("/dev/full");
+    let mut stderr = tempfile::tempfile().expect("a file");
+    let mut proxy = command(bytes_origin(), &inline(full, &["--workers", "2", "--reuseport"]));
+    proxy.stderr(stderr.try_clone().expect("a second descriptor"));
+    let proxy = Proxy::spawn(proxy);
+    for _ in 0..20 {
+        assert_eq!(status(&proxy.ask(&get("/bytes/5"))), 200);
+    }
+    let (exit, _) = proxy.stop();
+    assert!(exit.success());
+    io::Seek::rewind(&mut stderr).expect("a file");
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).expect("text");
+    let lines: Vec<&str> = said.lines().collect();
+    let [first, last] = lines[..] else { panic!("{said}") };
+    assert!(first.contains("failed to write the access log /dev/full: No space left"), "{first}");
+    assert!(first.contains("make room there"), "{first}");
+    assert_eq!(last, "proxy: lost 20 lines of the access log /dev/full");
+}
