@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use fast_client::FastError;
+use net::role;
 
 /// Timed fetches of a small object, each over a new connection and with a hard cap.
 #[derive(Parser)]
@@ -13,26 +14,14 @@ use fast_client::FastError;
 Examples:
   fast-client 127.0.0.1:8000
   fast-client 127.0.0.1:8000 --arrivals 50/s --fetch-size 40KiB --cap 250ms
-  fast-client 127.0.0.1:8000 --arrivals closed --duration 30s"
+  fast-client 127.0.0.1:8000 --arrivals closed --duration 30s
+  fast-client 127.0.0.1:8000 --arrivals 0.5/s --burst 200"
 )]
 struct Cli {
     #[command(flatten)]
     options: fast_client::FastOptions,
 }
 
-/// As clap's own, for what only the target's address can tell.
-const USAGE: u8 = 2;
-
-#[expect(clippy::print_stderr, reason = "a program's own message")]
 fn main() -> ExitCode {
-    match fast_client::run(&Cli::parse().options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("fast-client: {error}");
-            match error {
-                FastError::Target(_) => ExitCode::from(USAGE),
-                _ => ExitCode::FAILURE,
-            }
-        }
-    }
+    role::finish("fast-client", fast_client::run(&Cli::parse().options), FastError::failure)
 }

@@ -51,6 +51,10 @@ pub struct FastOptions {
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub toggles: FetchToggles,
 
+    /// Start N fetches together at each arrival; needs --arrivals with a rate
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Fetches")]
+    pub burst: u32,
+
     /// Start fetches for this long; the last ones still run to their end
     #[arg(long, value_name = "TIME", default_value = "8s", value_parser = duration)]
     pub duration: Micros,
@@ -69,6 +73,7 @@ impl FastOptions {
     pub fn to_args(&self) -> Vec<String> {
         let mut args = vec![self.target.target.to_string()];
         args.extend(self.toggles.to_args());
+        args.extend(["--burst".to_owned(), self.burst.to_string()]);
         args.extend(["--duration".to_owned(), exact_time(self.duration)]);
         args.extend(["--phase".to_owned(), self.phase.name().to_owned()]);
         if self.target.allow_remote {

@@ -3,9 +3,10 @@
 use std::io;
 use std::time::Duration;
 
+use net::role::Failure;
 use net::target::{Reach, RemoteTargetError};
 use net::{clock, cpu, role};
-use records::{Effective, Ready, Record, Role, SCHEMA_VERSION};
+use records::{Arrivals, Effective, MonoNs, Ready, Record, Role, SCHEMA_VERSION};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
@@ -28,6 +29,14 @@ pub enum FastError {
     /// The target needs consent: a matter of usage.
     #[error(transparent)]
     Target(#[from] RemoteTargetError),
+    /// A burst without arrivals to make it at: a matter of usage.
+    #[error(
+        "--burst {0} needs --arrivals with a rate, as 1/s: a closed loop has one fetch at a time"
+    )]
+    BurstInLoop(u32),
+    /// A burst at another host: a matter of usage.
+    #[error("--burst {0} needs a target on this host: another one gets a fetch at a time")]
+    BurstElsewhere(u32),
     /// It could not take its place on this host: CPUs, parent, runtime, timer, signals.
     #[error("failed to set up the process: {0}")]
     Process(#[source] io::Error),
@@ -39,6 +48,16 @@ pub enum FastError {
     Interrupted(usize),
 }
 
+impl FastError {
+    /// Who can mend it.
+    pub fn failure(&self) -> Failure {
+        match self {
+            Self::Target(_) | Self::BurstInLoop(_) | Self::BurstElsewhere(_) => Failure::Usage,
+            Self::Process(_) | Self::Records(_) | Self::Interrupted(_) => Failure::Trouble,
+        }
+    }
+}
+
 /// Fetches for `--duration`, then waits until the last one ends or hits its cap. SIGTERM or SIGINT
 /// ends the arrivals early; a second one ends everything.
 ///
@@ -46,6 +65,7 @@ pub enum FastError {
 /// See [`FastError`]. Trouble with single fetches is none: it is their outcome.
 pub fn run(options: &FastOptions) -> Result<(), FastError> {
     let reach = options.target.reach()?;
+    check_burst(options, reach)?;
     let max_open_files = options.role.enter().map_err(FastError::Process)?;
     let ready = Ready {
         schema_version: SCHEMA_VERSION,
@@ -53,6 +73,7 @@ pub fn run(options: &FastOptions) -> Result<(), FastError> {
         pid: std::process::id(),
         listen: None,
         worker_tids: Vec::new(),
+        listeners: Vec::new(),
         effective: Effective {
             cpus: cpu::allowed().map_err(FastError::Process)?,
             max_open_files,
@@ -82,12 +103,23 @@ pub fn run(options: &FastOptions) -> Result<(), FastError> {
     })
 }
 
+/// A burst is for an open loop on this host.
+fn check_burst(options: &FastOptions, reach: Reach) -> Result<(), FastError> {
+    match (options.burst, options.toggles.arrivals, reach) {
+        (..=1, ..) | (_, Arrivals::PerSecond(_), Reach::Loopback) => Ok(()),
+        (burst, Arrivals::Closed, _) => Err(FastError::BurstInLoop(burst)),
+        (burst, _, Reach::Remote) => Err(FastError::BurstElsewhere(burst)),
+    }
+}
+
 /// What is needed while fetches run.
 struct Client {
     plan: Plan,
     alarm: Alarm,
     signals: Signals,
     fetches: JoinSet<Ended>,
+    /// Fetches of one arrival.
+    burst: u32,
     started: u64,
     stop: Stop,
     complaint: Complaint,
@@ -117,6 +149,7 @@ impl Client {
             alarm: Alarm::new()?,
             signals: Signals::new()?,
             fetches: JoinSet::new(),
+            burst: options.burst,
             started: 0,
             stop: Stop::Untold,
             complaint: Complaint::Unsaid,
@@ -150,10 +183,12 @@ impl Client {
         }
     }
 
-    /// Starts a fetch, and lets it begin before anything else is done.
-    async fn start(&mut self, intended: Option<records::MonoNs>) {
-        self.fetches.spawn(self.plan.clone().run(self.started, intended));
-        self.started += 1;
+    /// Starts the fetches of one arrival, and lets them begin before anything else is done.
+    async fn start(&mut self, intended: Option<MonoNs>) {
+        for _ in 0..self.burst {
+            self.fetches.spawn(self.plan.clone().run(self.started, intended));
+            self.started += 1;
+        }
         tokio::task::yield_now().await;
     }
 

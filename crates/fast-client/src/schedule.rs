@@ -36,7 +36,7 @@ impl Schedule {
         Self { first, end: first + length, process }
     }
 
-    /// When the next fetch is due, or `None` when there is none (a closed loop: while one of the
+    /// When the next arrival is due, or `None` when there is none (a closed loop: while one of the
     /// `running` fetches runs; else: the time is over).
     pub(crate) fn due(&self, now: MonoNs, running: usize) -> Option<MonoNs> {
         let due = match self.process {
@@ -47,12 +47,13 @@ impl Schedule {
         (due < self.end).then_some(due)
     }
 
-    /// Whether no further fetch will be due after `now`.
+    /// Whether no further arrival will be due after `now`.
     pub(crate) fn is_over(&self, now: MonoNs) -> bool {
         self.due(now, 0).is_none()
     }
 
-    /// A fetch has been started at `now`. Tells when it was intended, if that is not its real start.
+    /// The arrival that was due is met at `now`. Tells when it was intended, if that is not the real
+    /// start.
     pub(crate) fn started(&mut self, now: MonoNs) -> Option<MonoNs> {
         match &mut self.process {
             Process::Open { gap, index } => {
@@ -67,7 +68,7 @@ impl Schedule {
         }
     }
 
-    /// No further fetch is due.
+    /// No further arrival is due.
     pub(crate) fn stop(&mut self) {
         self.end = self.first;
     }

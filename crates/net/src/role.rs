@@ -1,6 +1,9 @@
-//! What every role does first: live no longer than its parent, run where it should, print lines.
+//! What every role does first and last: live no longer than its parent, run where it should, print
+//! lines, say why it failed.
 
+use std::error::Error;
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use records::{Record, Role};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -36,7 +39,11 @@ impl RoleOptions {
         }
         if let Some(cpus) = &self.cpus {
             cpu::pin_current_thread(cpus.as_slice()).map_err(|source| {
-                io::Error::new(source.kind(), format!("cannot run on CPUs {cpus}: {source}"))
+                let allowed = cpu::allowed().ok().and_then(CpuList::new);
+                let allowed = allowed.map(|cpus| format!("; this process may run on {cpus}"));
+                let allowed = allowed.unwrap_or_default();
+                let message = format!("cannot run on CPUs {cpus}: {source}{allowed}");
+                io::Error::new(source.kind(), message)
             })?;
         }
         Ok(limit::raise_open_files())
@@ -64,6 +71,35 @@ pub fn print(record: &Record) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes())?;
     out.flush()
+}
+
+/// Who can mend the failure of a role, as its exit code tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Whoever typed the command: exit code 2, that of clap's own usage errors.
+    Usage,
+    /// Whoever looks after this host, or after the other side: exit code 1.
+    Trouble,
+    /// Nobody has to: the reader of its records has gone, and knows. Exit code 1, and not a word.
+    Unheard,
+}
+
+/// Turns the end of the role `name` into an exit code, and says on standard error why it failed.
+pub fn finish<E: Error>(
+    name: &str,
+    ended: Result<(), E>,
+    failure: impl FnOnce(&E) -> Failure,
+) -> ExitCode {
+    let Err(error) = ended else { return ExitCode::SUCCESS };
+    let failure = failure(&error);
+    if failure != Failure::Unheard {
+        // Nobody may be listening: that changes nothing.
+        let _ = writeln!(io::stderr(), "{name}: {error}");
+    }
+    ExitCode::from(match failure {
+        Failure::Usage => 2,
+        Failure::Trouble | Failure::Unheard => 1,
+    })
 }
 
 /// The name of a thread that belongs to a role, within the 15 bytes Linux keeps.

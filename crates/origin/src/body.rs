@@ -4,11 +4,14 @@
 
 use std::convert::Infallible;
 use std::io::IoSlice;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Buf;
 use hyper::body::{Frame, SizeHint};
+
+use crate::application::Worker;
 
 /// After so many bytes the pattern begins again.
 pub const PERIOD: usize = 251;
@@ -96,35 +99,72 @@ impl Buf for Pattern {
     }
 }
 
+/// A run of the pattern on its way to the kernel; the last one of a body keeps its worker busy.
+///
+/// hyper drops what it has written to the last byte.
+#[derive(Debug)]
+pub struct Part {
+    pattern: Pattern,
+    /// Held for its drop alone.
+    _worker: Worker,
+}
+
+impl Buf for Part {
+    fn remaining(&self) -> usize {
+        self.pattern.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.pattern.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.pattern.advance(count);
+    }
+
+    fn chunks_vectored<'a>(&'a self, out: &mut [IoSlice<'a>]) -> usize {
+        self.pattern.chunks_vectored(out)
+    }
+}
+
 /// The body of one answer.
 #[derive(Debug)]
 pub struct Body {
     sent: u64,
     size: u64,
+    worker: Worker,
 }
 
 impl Body {
     /// The first `size` bytes of the pattern.
-    pub const fn new(size: u64) -> Self {
-        Self { sent: 0, size }
+    pub fn new(size: u64) -> Self {
+        Self { sent: 0, size, worker: Worker::default() }
+    }
+
+    /// The same, with a worker that is busy until the kernel has taken the last byte, or until the
+    /// connection has ended.
+    pub(crate) fn worked_on_by(self, worker: Worker) -> Self {
+        Self { worker, ..self }
     }
 }
 
 impl hyper::body::Body for Body {
-    type Data = Pattern;
+    type Data = Part;
     type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Pattern>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Part>, Infallible>>> {
         let part = (self.size - self.sent).min(PART);
         if part == 0 {
             return Poll::Ready(None);
         }
-        let data = Pattern::new(self.sent, usize::try_from(part).unwrap_or(usize::MAX));
+        let pattern = Pattern::new(self.sent, usize::try_from(part).unwrap_or(usize::MAX));
         self.sent += part;
-        Poll::Ready(Some(Ok(Frame::data(data))))
+        let worker =
+            if self.is_end_stream() { mem::take(&mut self.worker) } else { Worker::default() };
+        Poll::Ready(Some(Ok(Frame::data(Part { pattern, _worker: worker }))))
     }
 
     fn is_end_stream(&self) -> bool {

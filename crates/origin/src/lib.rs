@@ -5,13 +5,15 @@
 //! megabytes ([`Pattern`]). It must also answer a small fetch while downloads run, so a connection
 //! gives way after each such call.
 //!
-//! Not for: files, ranges, TLS, or being slow on purpose.
+//! Not for: files, ranges or TLS. It is slow only where it is told to think, or to have few workers,
+//! as an application server is.
 //!
 //! Invariants:
 //! - One thread, one event loop; a connection's turn is bounded in bytes.
 //! - The byte at offset `i` of any body is `i mod 251`.
 //! - A client can end its own connection only, whatever it sends.
 
+mod application;
 mod body;
 mod options;
 mod respond;
@@ -19,6 +21,6 @@ mod run;
 mod send_buffer;
 mod turn;
 
-pub use body::{Body, PERIOD, Pattern};
+pub use body::{Body, PERIOD, Part, Pattern};
 pub use options::OriginOptions;
 pub use run::{OriginError, run};

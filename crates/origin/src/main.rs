@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use net::role::{self, Failure};
 
 /// An upstream that serves bodies of any size at little cost: GET /bytes/2GiB
 #[derive(Parser)]
@@ -18,13 +19,7 @@ struct Cli {
     options: origin::OriginOptions,
 }
 
-#[expect(clippy::print_stderr, reason = "a program's own message")]
 fn main() -> ExitCode {
-    match origin::run(&Cli::parse().options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("origin: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let ended = origin::run(&Cli::parse().options);
+    role::finish("origin", ended, |_| Failure::Trouble)
 }

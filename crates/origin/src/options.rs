@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use net::role::RoleOptions;
-use records::{Bytes, Congestion};
+use records::{Bytes, Congestion, Micros};
 
 /// Everything the origin role needs.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,6 +24,15 @@ pub struct OriginOptions {
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=65535))]
     pub backlog: u32,
 
+    /// Think this long before each answer's head, as an application that computes; at most 1m
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = think, help_heading = "Application")]
+    pub think: Micros,
+
+    /// Answer at most N requests at a time, from the thought to the last byte handed to the kernel;
+    /// the others wait in order [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), help_heading = "Application")]
+    pub workers: Option<u32>,
+
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub role: RoleOptions,
@@ -37,8 +46,12 @@ impl OriginOptions {
         set("listen", self.listen.to_string());
         set("backlog", self.backlog.to_string());
         set("congestion", self.congestion.to_string());
+        set("think", format!("{}us", self.think.0));
         if let Some(size) = self.sndbuf {
             set("sndbuf", size.exact());
+        }
+        if let Some(workers) = self.workers {
+            set("workers", workers.to_string());
         }
         args.extend(self.role.to_args());
         args
@@ -52,6 +65,8 @@ impl Default for OriginOptions {
             sndbuf: None,
             congestion: Congestion::default(),
             backlog: 4096,
+            think: Micros(0),
+            workers: None,
             role: RoleOptions::default(),
         }
     }
@@ -65,6 +80,11 @@ fn send_buffer(text: &str) -> Result<Bytes, String> {
     } else {
         Err("a send buffer has 1 byte to 1 GiB".to_owned())
     }
+}
+
+fn think(text: &str) -> Result<Micros, String> {
+    let length: Micros = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
+    if length <= Micros(60_000_000) { Ok(length) } else { Err("it thinks 1m at most".to_owned()) }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::application::Application;
 use crate::options::OriginOptions;
 use crate::respond::respond;
 use crate::send_buffer;
@@ -65,6 +66,7 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
         pid: std::process::id(),
         listen: Some(listener.local_addr().map_err(OriginError::Listen)?),
         worker_tids: Vec::new(),
+        listeners: Vec::new(),
         effective: Effective {
             cpus: cpu::allowed().map_err(OriginError::Process)?,
             max_open_files,
@@ -73,7 +75,8 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
         },
     };
     let runtime = runtime().map_err(OriginError::Process)?;
-    let ended = runtime.block_on(serve(listener, ready));
+    let application = Application::new(options.think.as_duration(), options.workers);
+    let ended = runtime.block_on(serve(listener, ready, application));
     // Connections that are under way are dropped where they are.
     runtime.shutdown_background();
     ended
@@ -84,7 +87,11 @@ fn runtime() -> io::Result<Runtime> {
 }
 
 /// Accepts until told to stop.
-async fn serve(listener: StdTcpListener, ready: Ready) -> Result<(), OriginError> {
+async fn serve(
+    listener: StdTcpListener,
+    ready: Ready,
+    application: Application,
+) -> Result<(), OriginError> {
     let listener = TcpListener::from_std(listener).map_err(OriginError::Listen)?;
     // Listened to before the ready line, so that whoever reads it may stop us at once.
     let mut terminate = signal(SignalKind::terminate()).map_err(OriginError::Process)?;
@@ -93,17 +100,17 @@ async fn serve(listener: StdTcpListener, ready: Ready) -> Result<(), OriginError
     tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
-        never = accept(listener) => match never {},
+        never = accept(listener, application) => match never {},
     }
 }
 
 #[expect(clippy::print_stderr, reason = "a program's own message")]
-async fn accept(listener: TcpListener) -> Infallible {
+async fn accept(listener: TcpListener, application: Application) -> Infallible {
     let mut warned = false;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                tokio::spawn(connection(stream));
+                tokio::spawn(connection(stream, application.clone()));
             }
             Err(error) if limit::is_shortage(&error) => {
                 if !warned {
@@ -122,10 +129,16 @@ async fn accept(listener: TcpListener) -> Infallible {
 }
 
 /// Serves one connection to its end. How it ends is the client's own affair.
-async fn connection(stream: TcpStream) {
+///
+/// What it asked for is thought about and answered also when it has gone, as applications do that do
+/// not look at their sockets; only a reset ends that.
+async fn connection(stream: TcpStream, application: Application) {
     // As every server does; without it the connection still works.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(async |request| Ok::<_, Infallible>(respond(&request)));
+    let service = service_fn(async |request| {
+        let worker = application.work().await;
+        Ok::<_, Infallible>(respond(&request).map(|body| body.worked_on_by(worker)))
+    });
     // Half-closed clients still get their answer; one that is gone shows by its reset.
     let _ = http1::Builder::new()
         .half_close(true)

@@ -67,4 +67,6 @@ pub enum DownloadEnd {
     ClosedEarly,
     /// An answer that is not 200, or not HTTP.
     BadStatus,
+    /// It could not be dialled: this host had no descriptor, port or memory left for it.
+    LocalError,
 }

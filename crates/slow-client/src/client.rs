@@ -21,7 +21,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::mem;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
@@ -66,6 +66,14 @@ pub(crate) struct Client {
     ready: Vec<usize>,
     timers: BinaryHeap<Reverse<(MonoNs, usize)>>,
     interval_ns: MonoNs,
+    complaint: Complaint,
+}
+
+/// Whether a shortage of this host was spoken of: once is enough, the records count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Complaint {
+    Unsaid,
+    Said,
 }
 
 /// A slot and its place in the loop.
@@ -92,7 +100,14 @@ impl Client {
         let entry = |index| Entry { slot: Slot::new(index), ready: false, timer: None };
         let slots = (0..setup.slots).map(entry).collect();
         let interval_ns = clock::now();
-        Self { setup, slots, ready: Vec::new(), timers: BinaryHeap::new(), interval_ns }
+        Self {
+            setup,
+            slots,
+            ready: Vec::new(),
+            timers: BinaryHeap::new(),
+            interval_ns,
+            complaint: Complaint::Unsaid,
+        }
     }
 
     /// Downloads until told to stop, or until the time is over.
@@ -237,11 +252,27 @@ impl Client {
                 self.set_timer(index, at);
                 Ok(())
             }
-            Dialling::Refused(download) => {
+            Dialling::Failed(download, error) => {
                 let at = entry.slot.dial_ns();
                 self.set_timer(index, at);
+                if download.end == DownloadEnd::LocalError {
+                    self.complain_once(&error);
+                }
                 print(&Record::Download(download))
             }
+        }
+    }
+
+    fn complain_once(&mut self, error: &io::Error) {
+        if mem::replace(&mut self.complaint, Complaint::Said) == Complaint::Unsaid {
+            let advice = match error.kind() {
+                ErrorKind::AddrNotAvailable => "widen net.ipv4.ip_local_port_range",
+                _ => "raise `ulimit -n`",
+            };
+            complain(&format!(
+                "this host could not start a download, nor perhaps others ({error}): {advice}, or \
+                 lower --slow"
+            ));
         }
     }
 

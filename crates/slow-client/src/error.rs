@@ -2,6 +2,7 @@
 
 use std::io;
 
+use net::role::Failure;
 use net::target::RemoteTargetError;
 
 /// Why the slow client could not start or go on.
@@ -35,6 +36,17 @@ pub enum SlowError {
 }
 
 impl SlowError {
+    /// Who can mend it.
+    pub fn failure(&self) -> Failure {
+        match self {
+            Self::Remote(_) => Failure::Usage,
+            Self::ReaderGone => Failure::Unheard,
+            Self::Process(_) | Self::TooFewFiles { .. } | Self::Poll(_) | Self::Records(_) => {
+                Failure::Trouble
+            }
+        }
+    }
+
     /// What a failed write of a record means.
     pub(crate) fn from_print(source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::BrokenPipe {

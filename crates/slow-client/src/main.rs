@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use net::role;
 use slow_client::SlowError;
 
 /// Parallel multi-GB downloads, begun again whenever one ends, until stopped.
@@ -20,15 +21,6 @@ struct Cli {
     options: slow_client::SlowOptions,
 }
 
-#[expect(clippy::print_stderr, reason = "a program's own message")]
 fn main() -> ExitCode {
-    match slow_client::run(&Cli::parse().options) {
-        Ok(()) => ExitCode::SUCCESS,
-        // Whoever hung up on us knows.
-        Err(SlowError::ReaderGone) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("slow-client: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    role::finish("slow-client", slow_client::run(&Cli::parse().options), SlowError::failure)
 }

@@ -42,6 +42,7 @@ pub fn run(options: &SlowOptions) -> Result<(), SlowError> {
         pid: std::process::id(),
         listen: None,
         worker_tids: Vec::new(),
+        listeners: Vec::new(),
         effective: Effective {
             cpus: cpu::allowed().map_err(SlowError::Process)?,
             max_open_files,

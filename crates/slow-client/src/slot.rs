@@ -1,9 +1,10 @@
 //! One of the parallel downloads, for as long as the client runs: its connections follow each other.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use net::limit;
 use net::tcp::{Buffers, Dial};
 use records::{Bytes, BytesPerSec, Dialed, Download, DownloadEnd, MonoNs};
 use socket2::Socket;
@@ -52,8 +53,8 @@ pub(crate) enum Dialling<'a> {
     Started(&'a Socket),
     /// Its port is not free yet: once more at [`Slot::dial_ns`].
     Later,
-    /// This host or the target refused at once: once more at [`Slot::dial_ns`].
-    Refused(Download),
+    /// This host or the target refused at once, with these words: once more at [`Slot::dial_ns`].
+    Failed(Download, io::Error),
 }
 
 impl Slot {
@@ -112,7 +113,10 @@ impl Slot {
             other => other,
         };
         self.port_failures = 0;
-        let Ok(socket) = socket else { return Dialling::Refused(self.refused(now)) };
+        let socket = match socket {
+            Ok(socket) => socket,
+            Err(error) => return Dialling::Failed(self.undialled(end_of(&error), now), error),
+        };
         let conn = Conn::new(socket, rate, now);
         self.from = conn.local();
         Dialling::Started(self.conn.insert(conn).socket())
@@ -155,7 +159,7 @@ impl Slot {
     }
 
     /// Tells a dial that did not even start.
-    fn refused(&mut self, now: MonoNs) -> Download {
+    fn undialled(&mut self, end: DownloadEnd, now: MonoNs) -> Download {
         let download = Download {
             slot: self.index,
             ordinal: self.ordinal,
@@ -164,7 +168,7 @@ impl Slot {
             first_byte_us: None,
             total_us: records::Micros(0),
             bytes: Bytes(0),
-            end: DownloadEnd::Refused,
+            end,
         };
         self.ordinal = self.ordinal.saturating_add(1);
         self.wait_unless(false, now);
@@ -191,6 +195,16 @@ impl Slot {
             self.dial_ns = now + self.backoff;
             self.backoff = (self.backoff * 2).min(BACKOFF.1);
         }
+    }
+}
+
+/// Whose fault it is that a dial did not start. connect(2): without a free port of this host the
+/// address is "not available".
+fn end_of(error: &io::Error) -> DownloadEnd {
+    if limit::is_shortage(error) || error.kind() == ErrorKind::AddrNotAvailable {
+        DownloadEnd::LocalError
+    } else {
+        DownloadEnd::Refused
     }
 }
 

@@ -23,6 +23,7 @@ fn the_default_is_what_a_bare_command_line_says() {
     let parsed = parse(&["127.0.0.1:8000".to_owned()]).expect("only the target is required");
     assert_eq!(parsed.toggles, FetchToggles::default());
     assert_eq!((parsed.duration, parsed.phase), (Micros(8_000_000), Phase::Measure));
+    assert_eq!(parsed.burst, 1);
 }
 
 #[test]
@@ -34,6 +35,8 @@ fn wrong_values_are_refused() {
         ("cap", "999us"),
         ("cap", "61s"),
         ("duration", "0s"),
+        ("burst", "0"),
+        ("burst", "10001"),
         ("phase", "load"),
     ] {
         let args = ["127.0.0.1:8000".to_owned(), format!("--{name}"), value.to_owned()];
@@ -56,6 +59,7 @@ proptest! {
         size in 0..1u64 << 40,
         cap in 1_000..=60_000_000u64,
         duration in 1..u64::MAX >> 20,
+        burst in 1..=10_000u32,
         idle: bool,
         allow_remote: bool,
     ) {
@@ -63,6 +67,7 @@ proptest! {
         let options = FastOptions {
             target: TargetOptions { target, allow_remote },
             toggles: FetchToggles { arrivals, fetch_size: Bytes(size), cap: Micros(cap) },
+            burst,
             duration: Micros(duration),
             phase: if idle { Phase::Idle } else { Phase::Measure },
             role: RoleOptions::default(),
@@ -70,6 +75,7 @@ proptest! {
         let parsed = parse(&options.to_args()).expect("its own arguments");
         prop_assert_eq!(parsed.toggles, options.toggles);
         prop_assert_eq!((parsed.duration, parsed.phase), (options.duration, options.phase));
+        prop_assert_eq!(parsed.burst, options.burst);
         prop_assert_eq!(parsed.target.target, target);
         prop_assert_eq!(parsed.target.allow_remote, allow_remote);
     }

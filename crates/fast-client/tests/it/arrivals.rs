@@ -1,6 +1,6 @@
 //! When fetches start, and that none is lost.
 
-use records::{Outcome, Phase};
+use records::{Fetch, Outcome, Phase};
 
 use crate::support::{Client, Run, Server, command, ok, wait_for_end};
 
@@ -32,6 +32,26 @@ fn a_fast_open_loop_loses_nothing() {
     let run = Run::of(server.addr, &args);
     assert_eq!(run.fetches.len(), 400);
     assert!(run.all_are(Outcome::Ok), "{:?}", run.said);
+}
+
+#[test]
+fn fetches_of_a_burst_are_under_way_together_and_intended_at_one_time() {
+    const BURST: usize = 50;
+    let server = Server::start(wait_for_end);
+    let args = ["--arrivals", "5/s", "--burst", "50", "--duration", "600ms", "--cap", "1s"];
+    let mut run = Run::of(server.addr, &args);
+    assert!(run.all_are(Outcome::TimeoutNoByte), "{}", run.said);
+    assert_eq!(run.fetches.len(), 3 * BURST);
+    run.fetches.sort_by_key(|fetch| fetch.fetch);
+    assert!((0..).zip(&run.fetches).all(|(number, fetch)| fetch.fetch == number));
+    let first = run.fetches[0].intended_ns.0;
+    for (arrival, burst) in (0..).zip(run.fetches.chunks(BURST)) {
+        let intended = first + arrival * 200_000_000;
+        assert!(burst.iter().all(|fetch| fetch.intended_ns.0 == intended));
+        let last = burst.iter().map(|fetch| fetch.start_ns).max().expect("fifty");
+        let ended = |fetch: &Fetch| fetch.start_ns + fetch.total_us.as_duration();
+        assert!(burst.iter().all(|fetch| ended(fetch) > last), "none ends before all run");
+    }
 }
 
 #[test]

@@ -28,6 +28,21 @@ fn another_host_needs_consent() {
 }
 
 #[test]
+fn a_burst_is_for_an_open_loop_on_this_host() {
+    let here = SocketAddr::from(([127, 0, 0, 1], 1));
+    for (target, args, says) in [
+        (here, ["--burst", "2", "--arrivals", "closed"].as_slice(), "--arrivals with a rate"),
+        (NOWHERE, &["--burst", "2", "--allow-remote"], "needs a target on this host"),
+    ] {
+        let ended = command(target, args).output().expect("it ran");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{said}");
+        assert!(said.contains("--burst 2") && said.contains(says), "{said}");
+        assert!(ended.stdout.is_empty());
+    }
+}
+
+#[test]
 fn wrong_options_are_usage_errors() {
     for (option, value) in [
         ("--arrivals", "fast"),

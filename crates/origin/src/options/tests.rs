@@ -31,6 +31,10 @@ fn wrong_values_are_refused() {
         ("sndbuf", "2GiB"),
         ("sndbuf", "big"),
         ("backlog", "0"),
+        ("think", "61s"),
+        ("think", "long"),
+        ("workers", "0"),
+        ("workers", "some"),
     ] {
         let error = parse(&[format!("--{name}"), value.to_owned()]).expect_err(value);
         assert!(error.to_string().contains(name), "{error}");
@@ -43,6 +47,8 @@ proptest! {
         port: u16,
         sndbuf in prop::option::of(1..=1u64 << 30),
         backlog in 1..=65535u32,
+        think in 0..=60_000_000u64,
+        workers in prop::option::of(1..=65535u32),
         cpu in prop::option::of(0..64usize),
     ) {
         let options = OriginOptions {
@@ -50,12 +56,15 @@ proptest! {
             listen: SocketAddr::from(([127, 0, 0, 1], port)),
             sndbuf: sndbuf.map(Bytes),
             backlog,
+            think: Micros(think),
+            workers,
             role: RoleOptions { cpus: cpu.and_then(|cpu| CpuList::new(vec![cpu])), parent_pid: None },
         };
         let parsed = parse(&options.to_args()).expect("its own arguments");
         prop_assert_eq!(parsed.listen, options.listen);
         prop_assert_eq!(parsed.sndbuf, options.sndbuf);
         prop_assert_eq!(parsed.backlog, options.backlog);
+        prop_assert_eq!((parsed.think, parsed.workers), (options.think, options.workers));
         prop_assert_eq!(parsed.role.cpus, options.role.cpus);
     }
 }

@@ -49,9 +49,14 @@ fn a_busy_port_is_told_with_what_to_do() {
 
 #[test]
 fn wrong_options_are_usage_errors() {
-    for (option, value) in
-        [("--listen", "nowhere"), ("--sndbuf", "lots"), ("--backlog", "0"), ("--cpus", "a")]
-    {
+    for (option, value) in [
+        ("--listen", "nowhere"),
+        ("--sndbuf", "lots"),
+        ("--backlog", "0"),
+        ("--cpus", "a"),
+        ("--think", "2m"),
+        ("--workers", "0"),
+    ] {
         let ended = command().args([option, value]).output().expect("it ran");
         let said = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(2), "{option}: {said}");
@@ -65,7 +70,17 @@ fn the_help_shows_defaults_and_examples() {
     let help = String::from_utf8_lossy(&ended.stdout);
     assert_eq!(ended.status.code(), Some(0));
     assert!(help.starts_with("An upstream"), "the role's own words, not those of an option group");
-    for part in ["--listen", "127.0.0.1:0", "--sndbuf", "--backlog", "4096", "Examples:"] {
+    for part in [
+        "--listen",
+        "127.0.0.1:0",
+        "--sndbuf",
+        "--backlog",
+        "4096",
+        "--think",
+        "0s",
+        "--workers",
+        "Examples:",
+    ] {
         assert!(help.contains(part), "{part} in\n{help}");
     }
 }

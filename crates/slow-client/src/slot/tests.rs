@@ -1,11 +1,12 @@
 //! What follows the end of a download.
 
+use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
 use records::{Bytes, DownloadEnd, Micros, MonoNs};
 
-use super::{BACKOFF, Dialling, PORT_RETRIES, Port, Slot};
+use super::{BACKOFF, Dialling, PORT_RETRIES, Port, Slot, end_of};
 
 const NOW: MonoNs = MonoNs(1_000_000_000);
 
@@ -16,7 +17,7 @@ fn dialled(slot: &mut Slot, listener: &TcpListener) -> u16 {
         match slot.dial(addr, None, NOW) {
             Dialling::Started(_) => return slot.dialed(NOW).expect("a port").client_port,
             Dialling::Later => std::thread::sleep(PORT_RETRIES.1),
-            Dialling::Refused(download) => panic!("{download:?}"),
+            Dialling::Failed(download, error) => panic!("{download:?}: {error}"),
         }
     }
     panic!("it should have taken another port");
@@ -31,7 +32,7 @@ fn refusals_make_it_wait_longer_and_longer() {
     let mut slot = Slot::new(3);
     let mut waits = Vec::new();
     for ordinal in 0..8 {
-        let download = slot.refused(NOW);
+        let download = slot.undialled(DownloadEnd::Refused, NOW);
         assert_eq!((download.slot, download.ordinal), (3, ordinal));
         assert_eq!(download.end, DownloadEnd::Refused);
         waits.push(slot.dial_ns().since(NOW));
@@ -39,6 +40,22 @@ fn refusals_make_it_wait_longer_and_longer() {
     assert_eq!(waits[0], BACKOFF.0);
     assert!(waits.windows(2).all(|pair| pair[1] == (pair[0] * 2).min(BACKOFF.1)), "{waits:?}");
     assert_eq!(waits[7], Duration::from_secs(1));
+}
+
+#[test]
+fn a_shortage_of_this_host_is_told_from_a_refusal() {
+    use rustix::io::Errno;
+    for (errno, end) in [
+        (Errno::MFILE, DownloadEnd::LocalError),
+        (Errno::NFILE, DownloadEnd::LocalError),
+        (Errno::NOBUFS, DownloadEnd::LocalError),
+        (Errno::NOMEM, DownloadEnd::LocalError),
+        (Errno::ADDRNOTAVAIL, DownloadEnd::LocalError),
+        (Errno::CONNREFUSED, DownloadEnd::Refused),
+        (Errno::HOSTUNREACH, DownloadEnd::Refused),
+    ] {
+        assert_eq!(end_of(&io::Error::from(errno)), end, "{errno}");
+    }
 }
 
 #[test]

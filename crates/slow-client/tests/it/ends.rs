@@ -234,6 +234,29 @@ fn it_dials_until_the_target_is_back() {
 }
 
 #[test]
+fn without_descriptors_it_is_this_host_that_failed_and_it_goes_on_when_there_are_some() {
+    let addr = server::start(|_, stream| whole(stream, 100));
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 100");
+    while slow.download().end != DownloadEnd::Completed {}
+    // What is open stays open; nothing new is.
+    let usual = slow.limit_files(Some(3));
+    let starved = loop {
+        let download = slow.download();
+        if download.end != DownloadEnd::Completed {
+            break download;
+        }
+    };
+    assert_eq!((starved.end, starved.client_port), (DownloadEnd::LocalError, None));
+    assert_eq!(slow.download().end, DownloadEnd::LocalError);
+    slow.limit_files(usual);
+    while slow.download().end != DownloadEnd::Completed {}
+    let ended = slow.stop();
+    assert_eq!(ended.code, Some(0));
+    assert_eq!(ended.stderr.lines().count(), 1, "said once: {}", ended.stderr);
+    assert!(ended.stderr.contains("ulimit -n"), "{}", ended.stderr);
+}
+
+#[test]
 fn a_stop_ends_every_download_once_and_tells_the_last_interval() {
     for signal in [Signal::TERM, Signal::INT] {
         let addr = server::start(|_, stream| endless(stream));

@@ -34,7 +34,7 @@ fn bad_options_are_usage_errors() {
 #[test]
 fn another_host_needs_consent() {
     let (code, stderr) = run(env!("CARGO_BIN_EXE_slow-client"), &["192.0.2.1:80"]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2), "a matter of usage: {stderr}");
     assert!(stderr.contains("192.0.2.1:80 is not on this host: add --allow-remote"), "{stderr}");
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use records::{Dialed, Download, DownloadEnd, DownloadInterval, Record, Role};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use crate::server::PATIENCE;
 
@@ -131,8 +131,15 @@ impl Slow {
 
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a pid");
-        kill_process(pid, signal).expect("it runs");
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    /// Changes its soft limit of open descriptors while it runs, and tells the old one.
+    pub(crate) fn limit_files(&self, current: Option<u64>) -> Option<u64> {
+        let pid = Some(Pid::from_child(&self.child));
+        let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
+        let old = prlimit(pid, Resource::Nofile, Rlimit { current, maximum });
+        old.expect("our child").current
     }
 
     /// Waits until it has ended by itself.

@@ -1,0 +1,46 @@
+//! The application behind the answers: how long it thinks, and about how many requests at a time.
+//!
+//! The default thinks about nothing and has no limit: it costs nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// An application server: its workers, and what each of them does before an answer's head.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Application {
+    think: Duration,
+    /// Absent: as many workers as there are requests.
+    workers: Option<Arc<Semaphore>>,
+}
+
+/// A worker at its request. Dropped, it takes the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    /// Held for its drop alone; absent where workers are not counted.
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Application {
+    /// `workers` workers that think for `think`, in whole milliseconds, rounded up.
+    pub(crate) fn new(think: Duration, workers: Option<u32>) -> Self {
+        // On the 16-bit machine where this saturates there is no such crowd.
+        let count = |workers| usize::try_from(workers).unwrap_or(Semaphore::MAX_PERMITS);
+        let workers = workers.map(|workers| Arc::new(Semaphore::new(count(workers))));
+        Self { think, workers }
+    }
+
+    /// Waits until a worker is free, first come first served, and lets it think.
+    pub(crate) async fn work(&self) -> Worker {
+        let permit = match &self.workers {
+            // An error tells of a closed semaphore, and nobody closes this one.
+            Some(workers) => Arc::clone(workers).acquire_owned().await.ok(),
+            None => None,
+        };
+        if !self.think.is_zero() {
+            tokio::time::sleep(self.think).await;
+        }
+        Worker { _permit: permit }
+    }
+}
