@@ -9,13 +9,11 @@ per trial, so that no figure stands without its runs. Progress goes to stderr.
 """
 
 import argparse
-import datetime
-import json
 import os
-import platform
 import statistics
-import subprocess
 import sys
+
+from trials import answer, headline, millis
 
 ARMS = {
     "reuseport": ["--reuseport"],
@@ -25,13 +23,6 @@ ARMS = {
     "quota": ["--reuseport", "--read-policy", "bytes:64KiB"],
     "no-load": ["--slow", "0"],
 }
-
-
-def answer(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout)
 
 
 def trial(binary, runs_dir, arm):
@@ -45,10 +36,6 @@ def made_again(binary, runs_dir):
         arm = name.split("-", 1)[1]
         results.setdefault(arm, []).append(row(answer([binary, "report", "--json", os.path.join(runs_dir, name)])))
     return results
-
-
-def millis(us):
-    return f"{us / 1000:.0f}" if us >= 10_000 else f"{us / 1000:.1f}"
 
 
 def row(summary):
@@ -72,17 +59,8 @@ def row(summary):
     }
 
 
-def host():
-    with open("/proc/cpuinfo") as info:
-        model = next((l.split(":")[1].strip() for l in info if l.startswith("model name")), "?")
-    with open("/proc/meminfo") as info:
-        memory = int(info.readline().split()[1]) // (1 << 20)
-    return f"{os.cpu_count()} CPUs ({model}), {memory} GiB, kernel {platform.release()}"
-
-
 def print_tables(results, rounds):
-    today = datetime.datetime.now(datetime.timezone.utc).date()
-    print(f"Host: {host()}. Date: {today}. {rounds} rounds, the arms in turn.\n")
+    print(headline(rounds) + "\n")
     print("| command | verdicts | failed share, median (min to max) | fetch p50 ms, median (max) | p90 ms, median |"
           " 499s, median | longest step s, median (8th of 10) | downloads MB/s, median |")
     print("|---|---|---|---|---|---|---|---|")
