@@ -2,8 +2,8 @@
 //!
 //! The default thinks about nothing and has no limit: it costs nothing.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -11,8 +11,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Application {
     think: Duration,
+    sets_in: SetsIn,
     /// Absent: as many workers as there are requests.
     workers: Option<Arc<Semaphore>>,
+}
+
+/// When the application begins to think.
+#[derive(Clone, Debug, Default)]
+struct SetsIn {
+    /// So long after its first request.
+    after: Duration,
+    /// When that was.
+    first: Arc<OnceLock<Instant>>,
 }
 
 /// A worker at its request. Dropped, it takes the next one.
@@ -23,12 +33,13 @@ pub(crate) struct Worker {
 }
 
 impl Application {
-    /// `workers` workers that think for `think`, in whole milliseconds, rounded up.
-    pub(crate) fn new(think: Duration, workers: Option<u32>) -> Self {
+    /// `workers` workers that think for `think`, in whole milliseconds, rounded up, from `after`
+    /// their first request on.
+    pub(crate) fn new(think: Duration, after: Duration, workers: Option<u32>) -> Self {
         // On the 16-bit machine where this saturates there is no such crowd.
         let count = |workers| usize::try_from(workers).unwrap_or(Semaphore::MAX_PERMITS);
         let workers = workers.map(|workers| Arc::new(Semaphore::new(count(workers))));
-        Self { think, workers }
+        Self { think, sets_in: SetsIn { after, first: Arc::default() }, workers }
     }
 
     /// Waits until a worker is free, first come first served, and lets it think.
@@ -38,9 +49,15 @@ impl Application {
             Some(workers) => Arc::clone(workers).acquire_owned().await.ok(),
             None => None,
         };
-        if !self.think.is_zero() {
+        if !self.think.is_zero() && self.sets_in.is_due() {
             tokio::time::sleep(self.think).await;
         }
         Worker { _permit: permit }
+    }
+}
+
+impl SetsIn {
+    fn is_due(&self) -> bool {
+        self.first.get_or_init(Instant::now).elapsed() >= self.after
     }
 }

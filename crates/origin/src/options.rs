@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 
 use net::role::RoleOptions;
+use net::target::socket_addr;
 use records::{Bytes, Congestion, Micros};
 
 /// Everything the origin role needs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OriginOptions {
     /// Address and port to accept on; port 0: a free one, told in the first line
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = socket_addr)]
     pub listen: SocketAddr,
 
     /// SO_SNDBUF of accepted connections, as 4MiB [default: the most this kernel gives]
@@ -27,6 +28,10 @@ pub struct OriginOptions {
     /// Think this long before each answer's head, as an application that computes; at most 1m
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = think, help_heading = "Application")]
     pub think: Micros,
+
+    /// Begin to think so long after the first request, as an application that slows down; at most 1h
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = think_after, help_heading = "Application")]
+    pub think_after: Micros,
 
     /// Answer at most N requests at a time, from the thought to the last byte handed to the kernel;
     /// the others wait in order [default: no limit]
@@ -47,6 +52,7 @@ impl OriginOptions {
         set("backlog", self.backlog.to_string());
         set("congestion", self.congestion.to_string());
         set("think", format!("{}us", self.think.0));
+        set("think-after", format!("{}us", self.think_after.0));
         if let Some(size) = self.sndbuf {
             set("sndbuf", size.exact());
         }
@@ -66,6 +72,7 @@ impl Default for OriginOptions {
             congestion: Congestion::default(),
             backlog: 4096,
             think: Micros(0),
+            think_after: Micros(0),
             workers: None,
             role: RoleOptions::default(),
         }
@@ -83,8 +90,16 @@ fn send_buffer(text: &str) -> Result<Bytes, String> {
 }
 
 fn think(text: &str) -> Result<Micros, String> {
+    at_most(text, Micros(60_000_000), "it thinks 1m at most")
+}
+
+fn think_after(text: &str) -> Result<Micros, String> {
+    at_most(text, Micros(3_600_000_000), "it begins to think after 1h at most")
+}
+
+fn at_most(text: &str, most: Micros, rule: &str) -> Result<Micros, String> {
     let length: Micros = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
-    if length <= Micros(60_000_000) { Ok(length) } else { Err("it thinks 1m at most".to_owned()) }
+    if length <= most { Ok(length) } else { Err(rule.to_owned()) }
 }
 
 #[cfg(test)]

@@ -75,7 +75,11 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
         },
     };
     let runtime = runtime().map_err(OriginError::Process)?;
-    let application = Application::new(options.think.as_duration(), options.workers);
+    let application = Application::new(
+        options.think.as_duration(),
+        options.think_after.as_duration(),
+        options.workers,
+    );
     let ended = runtime.block_on(serve(listener, ready, application));
     // Connections that are under way are dropped where they are.
     runtime.shutdown_background();

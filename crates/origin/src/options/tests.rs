@@ -57,6 +57,7 @@ proptest! {
             sndbuf: sndbuf.map(Bytes),
             backlog,
             think: Micros(think),
+            think_after: Micros(think / 2),
             workers,
             role: RoleOptions { cpus: cpu.and_then(|cpu| CpuList::new(vec![cpu])), parent_pid: None },
         };

@@ -132,6 +132,13 @@ fn it_thinks_before_every_head_of_the_application() {
 }
 
 #[test]
+fn until_it_begins_to_think_it_answers_at_once() {
+    let origin = origin(&["--think", "1m", "--think-after", "1h"]);
+    await_answer(&ask(&origin, "3"));
+    await_answer(&ask(&origin, "3"));
+}
+
+#[test]
 fn a_thought_ends_and_thoughts_go_side_by_side() {
     let origin = origin(&["--think", "500ms"]);
     let start = Instant::now();
