@@ -156,6 +156,7 @@ fn reason(end: DownloadEnd) -> &'static str {
         DownloadEnd::Stopped => "it was stopped",
         DownloadEnd::Replaced => "it was replaced",
         DownloadEnd::Refused => "refused",
+        DownloadEnd::LocalError => "this host had no descriptor, port or memory left for it",
         DownloadEnd::Reset => "reset by its server",
         DownloadEnd::ClosedEarly => "closed early by its server",
         DownloadEnd::BadStatus => "answered with another status than 200",

@@ -3,6 +3,8 @@
 //! The clock starts at 1,000 s; the phases are idle 0 to 4 s, load 4 to 5 s, measure 5 to 13 s, as
 //! seen from there. Whatever a run does not say is as in a good run on two CPUs.
 
+mod told;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

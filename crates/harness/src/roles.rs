@@ -5,16 +5,20 @@
 //! knows the roles by their records.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use net::cpu::CpuList;
-use net::role::RoleOptions;
-use records::{Arm, ListenerMode, LogMode, Micros, Phase, Pin, Placement, Role};
+use net::role::{self, Failure, RoleOptions};
+use records::{Arm, ListenerMode, Micros, Phase, Pin, Placement, Recording, Role};
 
 use crate::trial::placement::Requests;
+
+mod faults;
+
+pub use faults::FaultToggles;
 
 pub use fast_client::{FastOptions, FetchToggles};
 pub use origin::OriginOptions;
@@ -36,12 +40,30 @@ pub struct Toggles {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub fetch: FetchToggles,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub faults: FaultToggles,
+}
+
+/// What a trial tells its proxy beyond the toggles.
+#[derive(Clone, Copy, Debug)]
+pub struct ProxySetup<'a> {
+    /// Where the origin listens.
+    pub upstream: SocketAddr,
+    /// Where the access log goes.
+    pub access_log: &'a Path,
+    /// Steps and loop turns from this length on are told one by one.
+    pub hold: Micros,
+    /// How much it tells.
+    pub recording: Recording,
+    /// The CPUs of its workers, in turn; absent: the scheduler decides.
+    pub workers: Option<&'a CpuList>,
 }
 
 impl Toggles {
-    /// The arm that these toggles and the harness' own make.
+    /// The arm that these toggles and the harness' own make; no role has CPUs of its own choice.
     pub fn arm(&self, place: Placement, pin: Pin) -> Arm {
-        let Self { proxy, slow, fetch } = self;
+        let Self { proxy, slow, fetch, faults } = self;
         Arm {
             reuseport: proxy.reuseport,
             rcvbuf: proxy.rcvbuf,
@@ -64,10 +86,10 @@ impl Toggles {
             cap_us: fetch.cap,
             pin,
             cpus: BTreeMap::new(),
-            log_mode: LogMode::Writer,
-            think_us: Micros(0),
-            origin_workers: None,
-            burst: 1,
+            log_mode: proxy.log_mode,
+            think_us: faults.think,
+            origin_workers: faults.origin_workers,
+            burst: faults.burst,
         }
     }
 
@@ -77,28 +99,29 @@ impl Toggles {
     }
 
     /// The origin's arguments: its answers leave under the same congestion control as the proxy's.
-    pub fn origin_args(&self) -> Vec<String> {
-        args([
+    pub fn origin_args(&self, idle: Duration) -> Vec<String> {
+        let mut all = args([
             ("--listen", "127.0.0.1:0".to_owned()),
             ("--congestion", self.proxy.congestion.to_string()),
-        ])
+        ]);
+        all.extend(self.faults.origin_args(idle));
+        all
     }
 
     /// The proxy's arguments.
-    pub fn proxy_args(
-        &self,
-        upstream: SocketAddr,
-        access_log: &Path,
-        hold: Micros,
-        workers: Option<&CpuList>,
-    ) -> Vec<String> {
+    pub fn proxy_args(&self, setup: ProxySetup<'_>) -> Vec<String> {
         let mut all = args([
             ("--listen", "127.0.0.1:0".to_owned()),
-            ("--upstream", upstream.to_string()),
-            ("--access-log", access_log.display().to_string()),
-            ("--hold", time(hold)),
+            ("--upstream", setup.upstream.to_string()),
+            ("--access-log", setup.access_log.display().to_string()),
+            ("--hold", time(setup.hold)),
         ]);
-        all.extend(workers.map(|cpus| args([("--pin", cpus.to_string())])).unwrap_or_default());
+        if setup.recording != Recording::default() {
+            all.extend(args([("--recording", setup.recording.to_string())]));
+        }
+        if let Some(cpus) = setup.workers {
+            all.extend(args([("--pin", cpus.to_string())]));
+        }
         all.extend(self.proxy.to_args());
         all
     }
@@ -113,13 +136,16 @@ impl Toggles {
         all
     }
 
-    /// The fast client's arguments.
+    /// The fast client's arguments. Bursts are a part of the load: the baseline has none.
     pub fn fast_args(&self, target: SocketAddr, phase: Phase, length: Duration) -> Vec<String> {
         let mut all = vec![target.to_string()];
         all.extend(args([
             ("--phase", phase.name().to_owned()),
             ("--duration", time(length.into())),
         ]));
+        if phase == Phase::Measure {
+            all.extend(args([("--burst", self.faults.burst.to_string())]));
+        }
         all.extend(self.fetch.to_args());
         all
     }
@@ -176,16 +202,18 @@ impl RoleCommand {
         }
     }
 
-    /// Plays the role in this process, until it has ended or is stopped.
-    ///
-    /// # Errors
-    /// As the role's own.
-    pub fn run(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
+    /// Plays the role in this process, until it has ended or is stopped, and says why it failed.
+    pub fn run(&self) -> ExitCode {
+        let name = self.role().name();
         match self {
-            Self::Origin(options) => Ok(origin::run(options)?),
-            Self::Proxy(options) => Ok(proxy::run(options)?),
-            Self::Slow(options) => Ok(slow_client::run(options)?),
-            Self::Fast(options) => Ok(fast_client::run(options)?),
+            Self::Origin(options) => role::finish(name, origin::run(options), |_| Failure::Trouble),
+            Self::Proxy(options) => role::finish(name, proxy::run(options), |_| Failure::Trouble),
+            Self::Slow(options) => {
+                role::finish(name, slow_client::run(options), slow_client::SlowError::failure)
+            }
+            Self::Fast(options) => {
+                role::finish(name, fast_client::run(options), fast_client::FastError::failure)
+            }
         }
     }
 }

@@ -76,9 +76,17 @@ pub fn allowed() -> io::Result<Vec<usize>> {
 /// Puts the calling thread on `cpus`; threads it starts later inherit that.
 ///
 /// # Errors
-/// None of them is there or allowed (EINVAL), as `sched_setaffinity(2)`.
+/// None of them is there or allowed (EINVAL), as `sched_setaffinity(2)`; the message names those that
+/// are.
 pub fn pin_current_thread(cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|&cpu| set.set(cpu));
-    Ok(sched_setaffinity(None, &set)?)
+    sched_setaffinity(None, &set).map_err(|errno| {
+        let source = io::Error::from(errno);
+        let list = |cpus: &[usize]| CpuList(cpus.to_vec());
+        let allowed = allowed().map(|cpus| format!("; this process may run on {}", list(&cpus)));
+        let message =
+            format!("cannot run on CPUs {}: {source}{}", list(cpus), allowed.unwrap_or_default());
+        io::Error::new(source.kind(), message)
+    })
 }

@@ -8,6 +8,7 @@ pub mod cpu;
 pub mod limit;
 pub mod low_water;
 pub mod role;
+pub mod sock_diag;
 pub mod stop;
 pub mod target;
 pub mod tcp;

@@ -38,13 +38,7 @@ impl RoleOptions {
             }
         }
         if let Some(cpus) = &self.cpus {
-            cpu::pin_current_thread(cpus.as_slice()).map_err(|source| {
-                let allowed = cpu::allowed().ok().and_then(CpuList::new);
-                let allowed = allowed.map(|cpus| format!("; this process may run on {cpus}"));
-                let allowed = allowed.unwrap_or_default();
-                let message = format!("cannot run on CPUs {cpus}: {source}{allowed}");
-                io::Error::new(source.kind(), message)
-            })?;
+            cpu::pin_current_thread(cpus.as_slice())?;
         }
         Ok(limit::raise_open_files())
     }

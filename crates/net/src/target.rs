@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug, clap::Args)]
 pub struct TargetOptions {
     /// Address and port of the proxy, as 127.0.0.1:8000
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = socket_addr)]
     pub target: SocketAddr,
 
     /// Allow a target that is not on this host; its load is capped
@@ -27,6 +27,16 @@ impl TargetOptions {
             (false, false) => Err(RemoteTargetError(self.target)),
         }
     }
+}
+
+/// Reads an address with its port, as `127.0.0.1:8000` or `[::1]:8000`. Names are not looked up: what
+/// is under load must not depend on a resolver.
+///
+/// # Errors
+/// Another text; the message says how to write it.
+pub fn socket_addr(text: &str) -> Result<SocketAddr, String> {
+    let form = "is not an address with a port: write it as 127.0.0.1:8000 or [::1]:8000";
+    text.parse().map_err(|_| format!("{text:?} {form}"))
 }
 
 /// How far a target is.

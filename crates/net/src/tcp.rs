@@ -23,10 +23,10 @@ impl Buffers {
     /// As `setsockopt(2)`.
     pub fn apply(self, socket: &Socket) -> io::Result<()> {
         if let Some(size) = self.rcvbuf {
-            socket.set_recv_buffer_size(size.as_usize())?;
+            socket.set_recv_buffer_size(as_int(size))?;
         }
         if let Some(size) = self.sndbuf {
-            socket.set_send_buffer_size(size.as_usize())?;
+            socket.set_send_buffer_size(as_int(size))?;
         }
         Ok(())
     }
@@ -49,6 +49,11 @@ impl Buffers {
             },
         ])
     }
+}
+
+/// setsockopt(2) takes an int: more than it holds would come round as a small size, or as none.
+fn as_int(size: Bytes) -> usize {
+    size.as_usize().min(i32::MAX as usize)
 }
 
 /// Chooses the congestion control of `socket`; a listener hands it on to what it accepts.
@@ -101,6 +106,7 @@ impl Listen {
         self.try_open().map_err(|source| {
             let advice = match source.kind() {
                 io::ErrorKind::AddrInUse => ": choose another port, or 0 for a free one",
+                io::ErrorKind::AddrNotAvailable => ": choose an address of this host, as 127.0.0.1",
                 io::ErrorKind::PermissionDenied => ": ports under 1024 need root",
                 _ => "",
             };

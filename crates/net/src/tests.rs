@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use records::{Bytes, Congestion, ListenerMode};
 
 use crate::cpu::{self, CpuList};
+use crate::target::socket_addr;
 use crate::tcp::{self, Buffers, Dial, Listen};
 use crate::{clock, limit, low_water};
 
@@ -30,6 +31,21 @@ fn a_receive_buffer_is_read_back_doubled() {
     assert_eq!(settings[0].name, "upstream SO_RCVBUF");
     assert_eq!(settings[0].effective, Bytes::kib(80), "socket(7): the kernel doubles it");
     assert_eq!(settings[1].requested, None);
+}
+
+#[test]
+fn a_buffer_beyond_every_limit_is_the_largest_and_not_the_smallest() {
+    let socket = |size| {
+        let socket = listen(LOOPBACK, ListenerMode::Shared).open().expect("a free port");
+        let buffers = Buffers { rcvbuf: Some(size), sndbuf: Some(size) };
+        buffers.apply(&socket).expect("capped, not refused");
+        let settings = buffers.read_back(&socket, "x").expect("readable options");
+        settings.into_iter().map(|setting| setting.effective).collect::<Vec<_>>()
+    };
+    // 2^32 and 2^40 are 0 as an int.
+    for size in [Bytes::gib(4), Bytes::gib(1024)] {
+        assert_eq!(socket(size), socket(Bytes::gib(1)), "{size}");
+    }
 }
 
 #[test]
@@ -75,6 +91,24 @@ fn pinning_is_read_back() {
     })
     .join()
     .expect("no panic");
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_named_with_those_that_are() {
+    let error = cpu::pin_current_thread(&[1023]).expect_err("no host has that many").to_string();
+    let allowed = CpuList::new(cpu::allowed().expect("an affinity mask")).expect("some CPU");
+    assert!(error.starts_with("cannot run on CPUs 1023: "), "{error}");
+    assert!(error.ends_with(&format!("this process may run on {allowed}")), "{error}");
+}
+
+#[test]
+fn an_address_has_a_port_and_no_name() {
+    let v6 = SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, 80));
+    assert_eq!(socket_addr("[::1]:80"), Ok(v6));
+    for text in ["localhost:80", "127.0.0.1", "::1:80", "127.0.0.1:80000", ""] {
+        let error = socket_addr(text).expect_err(text);
+        assert!(error.contains("write it as 127.0.0.1:8000"), "{error}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use net::role::{self, Failure};
 
 /// A proxy that behaves as an nginx worker does, with its read policies as toggles.
 #[derive(Parser)]
@@ -18,13 +19,7 @@ struct Cli {
     options: proxy::ProxyOptions,
 }
 
-#[expect(clippy::print_stderr, reason = "a program's own message")]
 fn main() -> ExitCode {
-    match proxy::run(&Cli::parse().options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("proxy: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let ended = proxy::run(&Cli::parse().options);
+    role::finish("proxy", ended, |_| Failure::Trouble)
 }

@@ -163,11 +163,11 @@ impl Default for ProxyToggles {
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProxyOptions {
     /// Address and port to accept on; port 0: a free one, told in the first line
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = net::target::socket_addr)]
     pub listen: SocketAddr,
 
     /// Address and port of the origin
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = net::target::socket_addr)]
     pub upstream: SocketAddr,
 
     #[command(flatten)]

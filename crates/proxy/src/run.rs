@@ -55,7 +55,10 @@ pub enum ProxyError {
         limit: u64,
     },
     /// Its access log.
-    #[error("failed to open the access log {path}: {source}")]
+    #[error(
+        "failed to open the access log {path}: {source}: name a place that can be written with \
+         --access-log"
+    )]
     AccessLog {
         /// The file.
         path: String,

@@ -69,8 +69,6 @@ pub enum CaveatCode {
     BusyHost,
     /// Few fetches: percentiles are coarse.
     FewFetches,
-    /// The target is not this host.
-    RemoteTarget,
     /// The kernel hides a figure.
     FigureMissing,
     /// The run was cut short.

@@ -1,6 +1,7 @@
 //! The command line of `turnstile`.
 
 mod docs;
+mod explain;
 mod output;
 mod report;
 mod run;
@@ -14,6 +15,7 @@ use clap_complete::Shell;
 use crate::doctor::DoctorOptions;
 use crate::roles::RoleCommand;
 
+pub use explain::{ExplainOptions, FetchPhase};
 pub use output::Color;
 pub(crate) use output::print;
 pub use report::ReportOptions;
@@ -53,6 +55,7 @@ Examples:
   turnstile --reuseport --read-policy fionread     what nginx does from 1.17.5 on
   turnstile --slow 8 --slow-size 4GiB --duration 20s --label eight
   turnstile report runs/20260301T123005Z-reuseport --json
+  turnstile explain --fetch 17
   turnstile doctor
 
 Exit codes: 0 done, whatever the verdict; 1 error, or a role that died; 2 usage.";
@@ -65,6 +68,8 @@ pub enum Command {
     Run(Box<TrialOptions>),
     /// Make the report of a run again, from its records
     Report(ReportOptions),
+    /// Say what held the late fetches of a run, and tell one of them from start to end
+    Explain(ExplainOptions),
     /// Check this machine and say what each finding means
     Doctor(DoctorOptions),
     #[command(flatten)]
@@ -94,8 +99,10 @@ pub fn main() -> ExitCode {
         None => run::run(cli.trial),
         Some(Command::Run(options)) => run::run(*options),
         Some(Command::Report(options)) => report::report(&options),
+        Some(Command::Explain(options)) => explain::explain(&options),
         Some(Command::Doctor(options)) => crate::doctor::doctor(&options),
-        Some(Command::Role(role)) => return play(&role),
+        // A role in this process: the harness has no part in it.
+        Some(Command::Role(role)) => return role.run(),
         Some(Command::Completions { shell }) => docs::completions(shell),
         Some(Command::Man) => docs::man(),
     };
@@ -103,17 +110,6 @@ pub fn main() -> ExitCode {
         output::say(&format!("turnstile: {error:#}"));
         ExitCode::FAILURE
     })
-}
-
-/// A role in this process: the harness has no part in it.
-fn play(command: &RoleCommand) -> ExitCode {
-    match command.run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::say(&format!("{}: {}", command.role(), output::chain(error.as_ref())));
-            ExitCode::FAILURE
-        }
-    }
 }
 
 /// Ends the process with clap's message and exit code 2.

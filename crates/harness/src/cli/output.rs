@@ -1,6 +1,5 @@
 //! What goes to the terminal: data to standard output, words for people to standard error.
 
-use std::error::Error;
 use std::io::{self, Write};
 
 use crate::render::Style;
@@ -43,18 +42,4 @@ pub(crate) fn print(data: &[u8]) -> io::Result<()> {
 /// Says something to people. Nobody may be listening: that changes nothing.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
-}
-
-/// An error with its sources, as `a: b: c`; what a message says already is not said again.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let words = cause.to_string();
-        if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-        source = cause.source();
-    }
-    text
 }

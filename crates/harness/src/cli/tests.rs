@@ -1,8 +1,11 @@
+use std::path::Path;
+
 use clap::CommandFactory;
-use records::{Bytes, Micros, Pin, Placement, ReadPolicy};
+use records::{Bytes, LogMode, Micros, Pin, Placement, ReadPolicy, Recording, Role};
 
 use super::trial_options::label_of;
 use super::*;
+use crate::trial::cpu_plan::CpuPlan;
 
 fn typed(words: &str) -> Result<Cli, String> {
     let words = std::iter::once("turnstile").chain(words.split_whitespace());
@@ -62,7 +65,33 @@ fn options_of_every_role_reach_the_arm() {
     assert_eq!((arm.sink, arm.arrivals), (records::Sink::Copy, records::Arrivals::Closed));
     assert_eq!((arm.fetch_size, arm.cap_us), (Bytes::kib(64), Micros(2_000_000)));
     assert_eq!((arm.place, arm.pin.clone()), (Placement::Hash, Pin::Off));
-    assert_eq!(label_of(&arm), "shared-bytes64KiB-workers3-slow8-hash-closed");
+    assert_eq!(label_of(&arm, Recording::Full), "shared-bytes64KiB-workers3-slow8-hash-closed");
+}
+
+#[test]
+fn faults_and_what_is_recorded_reach_the_plan() {
+    // This test may run on any CPU of this host, so the first of them is there.
+    let cpu = net::cpu::allowed().expect("some CPU")[0];
+    let words = format!(
+        "--think 1.5s --origin-workers 5 --burst 100 --log-mode inline --recording minimal \
+         --access-log /tmp/log --backlog 1 --cpus origin={cpu} --cpus fast={cpu}"
+    );
+    let plan = trial(&words).plan(Vec::new()).expect("a plan");
+    let arm = &plan.arm;
+    assert_eq!((arm.think_us, arm.origin_workers), (Micros(1_500_000), Some(5)));
+    assert_eq!((arm.burst, arm.log_mode), (100, LogMode::Inline));
+    assert_eq!(arm.cpus.keys().copied().collect::<Vec<_>>(), [Role::Origin, Role::Fast]);
+    assert_eq!(CpuPlan::numbers(plan.cpus.of(Role::Fast)), [cpu]);
+    assert_eq!(plan.recording, Recording::Minimal);
+    assert_eq!(plan.access_log.as_deref(), Some(Path::new("/tmp/log")));
+    assert_eq!(
+        plan.label,
+        format!("shared-backlog1-log-inline-burst100-think1.500s-origin-workers5-origin-on{cpu}")
+            [..64]
+    );
+    let plain = trial("").plan(Vec::new()).expect("a plan");
+    assert_eq!((plain.recording, plain.access_log), (Recording::Full, None));
+    assert_eq!((plain.arm.burst, plain.arm.think_us), (1, Micros(0)));
 }
 
 #[test]
@@ -83,6 +112,20 @@ fn bad_options_are_refused_with_what_would_do() {
         ("--pin 1023", "CPU 1023 cannot be used here"),
         ("--label a/b", "a label has 1 to 64 letters"),
         ("--arrivals 100000/s --cap 1s", "10000 is the most"),
+        ("--arrivals 10/s --burst 1001 --cap 1s", "--arrivals 10/s of --burst 1001 with --cap"),
+        ("--arrivals 0.1/s --burst 10001", "1..=10000"),
+        ("--arrivals closed --burst 2", "--burst 2 needs --arrivals with a rate"),
+        ("--burst 0", "1..=10000"),
+        ("--think 2m", "it thinks 1m at most"),
+        ("--think hard", "not a duration"),
+        ("--origin-workers 0", "1..=65535"),
+        ("--log-mode off", "writer or inline"),
+        ("--recording none", "full or minimal"),
+        ("--cpus origin", "write it as origin=0"),
+        ("--cpus nginx=0", "write it as origin=0"),
+        ("--cpus origin=", "write it as origin=0"),
+        ("--cpus proxy=0", "--pin 0,1"),
+        ("--cpus slow=1023", "--cpus: CPU 1023 cannot be used here"),
         ("report", "<DIR>"),
         ("--reuseport report x", "cannot be used with"),
         ("--frobnicate", "unexpected argument"),

@@ -4,13 +4,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use records::{Arm, Arrivals, Micros, Pin, Placement, ReadPolicy};
+use records::{Arm, Arrivals, Micros, Pin, Placement, ReadPolicy, Recording};
 
 use super::output::Color;
 use crate::progress::Show;
 use crate::roles::Toggles;
 use crate::trial::TrialPlan;
-use crate::trial::cpu_plan::{CpuPlan, CpuPlanError};
+use crate::trial::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
 
 /// One trial, as typed.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,6 +25,11 @@ pub struct TrialOptions {
     #[arg(long, value_name = "PLAN", default_value_t)]
     pub pin: Pin,
 
+    /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
+    /// may be given for each of them
+    #[arg(long, value_name = "ROLE=CPUS")]
+    pub cpus: Vec<RoleCpus>,
+
     /// Length of the idle phase: fetches alone
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = phase_length)]
     pub idle: Micros,
@@ -37,6 +42,11 @@ pub struct TrialOptions {
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = hold)]
     pub hold: Micros,
 
+    /// How much to record: full, or minimal (what clients see, sessions and the access log). To
+    /// measure what recording costs: a minimal record explains nothing
+    #[arg(long, value_name = "EXTENT", default_value_t)]
+    pub recording: Recording,
+
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub toggles: Toggles,
@@ -48,6 +58,11 @@ pub struct TrialOptions {
     /// What the name of the run directory ends with [default: made from the options]
     #[arg(long, value_name = "TEXT", value_parser = label, help_heading = "Output")]
     pub label: Option<String>,
+
+    /// Where the proxy writes its access log: a file, or a FIFO that somebody reads [default:
+    /// access.log in the run directory]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub access_log: Option<PathBuf>,
 
     /// Print summary.json instead of text
     #[arg(long, help_heading = "Output")]
@@ -68,17 +83,21 @@ impl TrialOptions {
     /// # Errors
     /// The options do not fit each other or this host.
     pub fn plan(self, command: Vec<String>) -> Result<TrialPlan, UsageError> {
-        let arm = self.toggles.arm(self.place, self.pin);
+        let mut arm = self.toggles.arm(self.place, self.pin);
         check(&arm)?;
-        let allowed = net::cpu::allowed().map_err(UsageError::Cpus)?;
-        let cpus = CpuPlan::new(&allowed, arm.workers, &arm.pin)?;
+        let allowed = net::cpu::allowed().map_err(UsageError::AllowedCpus)?;
+        let cpus = CpuPlan::new(&allowed, arm.workers, &arm.pin).map_err(UsageError::Pin)?;
+        let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
+        arm.cpus = cpus.own();
         Ok(TrialPlan {
             cpus,
             idle: self.idle.as_duration(),
             measure: self.duration.as_duration(),
             hold: self.hold,
+            recording: self.recording,
+            access_log: self.access_log,
             runs_dir: self.runs_dir,
-            label: self.label.unwrap_or_else(|| label_of(&arm)),
+            label: self.label.unwrap_or_else(|| label_of(&arm, self.recording)),
             show: Show::fitting(self.quiet),
             command,
             toggles: self.toggles,
@@ -90,25 +109,36 @@ impl TrialOptions {
 /// Options that make no trial.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
-    /// A CPU that is not there.
+    /// A CPU for the workers that is not there.
     #[error("--pin: {0}")]
-    Pin(#[from] CpuPlanError),
+    Pin(#[source] CpuPlanError),
+    /// A CPU for another role that is not there.
+    #[error("--cpus: {0}")]
+    Cpus(#[source] CpuPlanError),
     /// More fetches at a time than this host has ports for.
     #[error(
-        "--arrivals {arrivals} with --cap {cap} may keep {at_a_time} fetches open at a time; \
-         {MAX_IN_FLIGHT} is the most: lower one of them"
+        "--arrivals {arrivals}{} with --cap {cap} may keep {at_a_time} fetches open at a time; \
+         {MAX_IN_FLIGHT} is the most: lower one of them",
+        if *burst > 1 { format!(" of --burst {burst}") } else { String::new() }
     )]
     TooManyFetches {
         /// As typed.
         arrivals: Arrivals,
         /// As typed.
+        burst: u32,
+        /// As typed.
         cap: Micros,
         /// Their product.
         at_a_time: u64,
     },
+    /// Bursts without arrivals to come at.
+    #[error(
+        "--burst {0} needs --arrivals with a rate, as 1/s: a closed loop has one fetch at a time"
+    )]
+    BurstInLoop(u32),
     /// The kernel does not say which CPUs there are.
     #[error("failed to ask which CPUs may be used: {0}")]
-    Cpus(#[source] io::Error),
+    AllowedCpus(#[source] io::Error),
 }
 
 /// Fetches open at a time: the ephemeral ports of a host (32768-60999 by default, ip(7)) must do
@@ -122,13 +152,17 @@ const HOLD: (Micros, Micros) = (Micros(100), Micros(10_000_000));
 const LABEL_MAX: usize = 64;
 
 fn check(arm: &Arm) -> Result<(), UsageError> {
-    let Arrivals::PerSecond(rate) = arm.arrivals else { return Ok(()) };
-    let open = rate * arm.cap_us.as_secs();
+    let &Arm { arrivals, burst, cap_us: cap, .. } = arm;
+    let Arrivals::PerSecond(rate) = arrivals else {
+        return if burst > 1 { Err(UsageError::BurstInLoop(burst)) } else { Ok(()) };
+    };
+    // Also with less than one arrival within a cap, all fetches of that one are open.
+    let open = (rate * cap.as_secs()).max(1.0) * f64::from(burst);
     if open <= MAX_IN_FLIGHT as f64 {
         return Ok(());
     }
     let at_a_time = Duration::try_from_secs_f64(open).map_or(u64::MAX, |secs| secs.as_secs());
-    Err(UsageError::TooManyFetches { arrivals: arm.arrivals, cap: arm.cap_us, at_a_time })
+    Err(UsageError::TooManyFetches { arrivals, burst, cap, at_a_time })
 }
 
 fn phase_length(text: &str) -> Result<Micros, String> {
@@ -154,8 +188,8 @@ fn label(text: &str) -> Result<String, String> {
     }
 }
 
-/// What sets this arm apart, as `reuseport-rcvbuf40KiB`.
-pub(super) fn label_of(arm: &Arm) -> String {
+/// What sets this run apart, as `reuseport-rcvbuf40KiB`.
+pub(super) fn label_of(arm: &Arm, recording: Recording) -> String {
     let usual = Toggles::default().arm(Placement::default(), Pin::default());
     let mut words = vec![if arm.reuseport { "reuseport" } else { "shared" }.to_owned()];
     let mut add = |differs: bool, word: String| {
@@ -169,8 +203,20 @@ pub(super) fn label_of(arm: &Arm) -> String {
     let policy = arm.read_policy.to_string().replace(':', "");
     add(arm.read_policy != ReadPolicy::Drain, policy);
     add(arm.workers != usual.workers, format!("workers{}", arm.workers));
+    add(arm.backlog != usual.backlog, format!("backlog{}", arm.backlog));
+    add(arm.log_mode != usual.log_mode, format!("log-{}", arm.log_mode));
     add(arm.slow != usual.slow, format!("slow{}", arm.slow));
     add(arm.place != usual.place, arm.place.to_string());
     add(arm.arrivals == Arrivals::Closed, "closed".to_owned());
+    add(arm.burst != usual.burst, format!("burst{}", arm.burst));
+    add(arm.think_us != usual.think_us, format!("think{}", arm.think_us));
+    if let Some(workers) = arm.origin_workers {
+        add(true, format!("origin-workers{workers}"));
+    }
+    for (role, cpus) in &arm.cpus {
+        let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+        add(true, format!("{role}-on{}", cpus.join("_")));
+    }
+    add(recording != Recording::Full, recording.to_string());
     words.join("-").replace(' ', "").chars().take(LABEL_MAX).collect()
 }

@@ -5,7 +5,7 @@ use records::MonoNs;
 /// Values of a growing counter by time; between two of them it is taken to grow evenly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cumulative {
-    /// In the order of time, neither coordinate ever falling.
+    /// In the order of time, one at a time; the value never falls.
     points: Vec<(u64, u64)>,
 }
 
@@ -20,6 +20,14 @@ impl Cumulative {
             least = least.max(*value);
             *value = least;
         }
+        // Of two readings at one time the larger one counts.
+        points.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                earlier.1 = later.1;
+            }
+            same
+        });
         Self { points }
     }
 
@@ -32,6 +40,29 @@ impl Cumulative {
     /// counts as standing still there.
     pub(super) fn between(&self, start: MonoNs, end: MonoNs) -> u64 {
         self.at(end.0).saturating_sub(self.at(start.0))
+    }
+
+    /// What the last reading by `at` says; before the first, what that one says.
+    pub(super) fn before(&self, at: MonoNs) -> u64 {
+        let after = self.points.partition_point(|&(time, _)| time <= at.0);
+        self.points.get(after.saturating_sub(1)).map_or(0, |&(_, value)| value)
+    }
+
+    /// What the first reading from `at` on says; after the last, what that one says.
+    pub(super) fn after(&self, at: MonoNs) -> u64 {
+        let before = self.points.partition_point(|&(time, _)| time < at.0);
+        let reading = self.points.get(before).or(self.points.last());
+        reading.map_or(0, |&(_, value)| value)
+    }
+
+    /// How much of the time from `start` to `end` lies outside its readings, ns.
+    pub(super) fn unread(&self, start: MonoNs, end: MonoNs) -> u64 {
+        let all = end.0.saturating_sub(start.0);
+        let (Some(&(first, _)), Some(&(last, _))) = (self.points.first(), self.points.last())
+        else {
+            return all;
+        };
+        all - last.min(end.0).saturating_sub(first.max(start.0)).min(all)
     }
 
     fn at(&self, at: u64) -> u64 {

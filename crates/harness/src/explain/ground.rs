@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use records::{Holder, MonoNs, Session, Stretch, Watched};
+use records::{Holder, MonoNs, SchedSample, Session, Stretch, Watched};
 
 use super::cumulative::Cumulative;
-use super::timeline::{Doing, Kernel, Timeline};
+use super::queues::Queues;
+use super::timeline::{Doing, Kernel, Off, Timeline};
 use crate::run_dir::RunRecords;
 use crate::summarise::join::Join;
 use crate::summarise::window::Window;
@@ -19,12 +20,23 @@ pub(super) struct Ground<'a> {
     /// Whether a listener's queue overflowed.
     pub(super) overflow: Overflow,
     timelines: BTreeMap<u32, Timeline>,
+    queues: Queues,
     /// Long loop turns of each worker, in order.
     turns: BTreeMap<u32, Vec<Window>>,
     holders: BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>>,
     /// Time that each session, by worker and number, spent in holds of its own.
     in_holds: BTreeMap<(u32, u64), Duration>,
     nobody: Timeline,
+}
+
+/// Time inside a hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Held {
+    pub(super) window: Window,
+    /// Its position among the records' holds.
+    pub(super) hold: usize,
+    /// How much of that its worker had no CPU.
+    pub(super) off: Off,
 }
 
 /// Whether a listener's queue overflowed while fetches were measured.
@@ -40,7 +52,7 @@ pub(super) enum Overflow {
 
 /// Counters that move when a listener drops a handshake (proc_net_netstat; `tcp_conn_request` and
 /// `tcp_v4_syn_recv_sock`).
-const OVERFLOWS: [&str; 3] =
+pub(super) const OVERFLOWS: [&str; 3] =
     ["TcpExt.ListenOverflows", "TcpExt.ListenDrops", "TcpExt.TCPReqQFullDrop"];
 
 impl<'a> Ground<'a> {
@@ -57,11 +69,13 @@ impl<'a> Ground<'a> {
             *in_holds.entry((hold.worker, hold.session)).or_default() += length;
         }
         turns.values_mut().for_each(|turns| turns.sort_by_key(|turn| turn.start));
+        let timelines = timelines(records);
         Self {
             records,
             join,
             overflow: overflow(records),
-            timelines: timelines(records),
+            queues: Queues::of(records, join, &timelines),
+            timelines,
             turns,
             holders: holders(records, join),
             in_holds,
@@ -72,6 +86,15 @@ impl<'a> Ground<'a> {
     /// The life of a worker; empty when it told nothing.
     pub(super) fn timeline(&self, worker: u32) -> &Timeline {
         self.timelines.get(&worker).unwrap_or(&self.nobody)
+    }
+
+    /// Whether the kernel tells how long each worker had no CPU.
+    pub(super) fn shows_waits(&self) -> bool {
+        let workers = self.records.manifest.arm.workers;
+        (0..workers).chain(self.timelines.keys().copied()).all(|worker| {
+            let of_worker = |sample: &&SchedSample| sample.who == Watched::Worker(worker);
+            self.records.sched.iter().filter(of_worker).nth(1).is_some()
+        })
     }
 
     /// The end of the long loop turn that `worker` was in at `at`.
@@ -111,25 +134,31 @@ impl<'a> Ground<'a> {
         if turning > 0.0 { (own.as_secs_f64() / turning).min(1.0) } else { 0.0 }
     }
 
-    /// Parts of `window` in which every worker was inside a hold, each with one of these holds.
-    pub(super) fn all_held(&self, window: Window) -> Vec<(Window, usize)> {
+    /// Parts of `window`, at whose start a connection came that nobody accepted, in which every
+    /// worker that may have had it was inside a hold; each with one of these holds.
+    pub(super) fn all_held(&self, window: Window) -> Vec<Held> {
         let workers = self.records.manifest.arm.workers as usize;
         if self.timelines.len() < workers {
             return Vec::new();
         }
-        let mut timelines = self.timelines.values();
+        let candidates = self.timelines.iter();
+        let mut timelines = candidates
+            .filter(|(worker, _)| self.queues.may_have(**worker, window.start))
+            .map(|(_, timeline)| timeline);
         let Some(first) = timelines.next() else { return Vec::new() };
         timelines.fold(holds_within(first, window), |held, timeline| {
-            held.iter().flat_map(|(part, _)| holds_within(timeline, *part)).collect()
+            held.iter().flat_map(|part| holds_within(timeline, part.window)).collect()
         })
     }
 }
 
-fn holds_within(timeline: &Timeline, window: Window) -> Vec<(Window, usize)> {
+fn holds_within(timeline: &Timeline, window: Window) -> Vec<Held> {
     let segments = timeline.within(window).iter();
     segments
         .filter_map(|segment| match segment.doing {
-            Doing::Hold(at) => Some((segment.window.clip(window), at)),
+            Doing::Hold(hold) => {
+                Some(Held { window: segment.window.clip(window), hold, off: segment.off })
+            }
             Doing::Turning { .. } | Doing::Polling => None,
         })
         .collect()
@@ -185,18 +214,21 @@ fn kernel(records: &RunRecords, worker: u32, cpu_time: &BTreeMap<u32, Cumulative
         .iter()
         .filter(|sample| sample.who == Watched::Worker(worker))
         .map(|sample| (sample.at_ns, sample.run_wait_ns));
-    let stolen = records
-        .stolen
-        .iter()
-        .filter(|sample| cpu_of(worker).is_some_and(|cpu| cpu == sample.cpu as usize))
-        .map(|sample| (sample.at_ns, sample.stolen_ms.saturating_mul(1_000_000)));
+    let mut stolen: BTreeMap<u32, Vec<(MonoNs, u64)>> = BTreeMap::new();
+    let own_cpu = cpu_of(worker);
+    for sample in &records.stolen {
+        if own_cpu.is_none_or(|cpu| cpu == sample.cpu as usize) {
+            let reading = (sample.at_ns, sample.stolen_ms.saturating_mul(1_000_000));
+            stolen.entry(sample.cpu).or_default().push(reading);
+        }
+    }
     let siblings = cpu_time
         .iter()
         .filter(|(other, _)| **other != worker && cpu_of(**other) == cpu_of(worker))
         .map(|(_, used)| used.clone());
     Kernel {
         run_wait: Cumulative::new(run_wait),
-        stolen: Cumulative::new(stolen),
+        stolen: stolen.into_values().map(Cumulative::new).collect(),
         siblings: if cpus.is_empty() { Vec::new() } else { siblings.collect() },
     }
 }
@@ -219,3 +251,6 @@ fn holders(records: &RunRecords, join: &Join<'_>) -> BTreeMap<(u32, u16), Vec<(M
     holders.values_mut().for_each(|users| users.sort_unstable());
     holders
 }
+
+#[cfg(test)]
+mod tests;

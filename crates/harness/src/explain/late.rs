@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use records::{
     Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Outcome,
-    Phase, Watched, WorstFetch,
+    Phase, WorstFetch,
 };
 
 use super::ground::{Ground, Overflow};
@@ -14,7 +14,7 @@ use crate::run_dir::RunRecords;
 use crate::summarise::join::Join;
 
 /// A fetch is late from so many times the idle p99 on: an idle machine's own moods stay below.
-const LATE_FACTOR: u64 = 3;
+pub(crate) const LATE_FACTOR: u64 = 3;
 
 /// What the late fetches of a run waited for.
 #[derive(Clone, Debug, Default)]
@@ -136,10 +136,11 @@ fn hidden(ground: &Ground<'_>) -> Vec<HiddenCause> {
         ];
         hide(&told_by_workers, "the workers told nothing of their time");
     }
-    let waits = records.sched.iter().any(|sample| matches!(sample.who, Watched::Worker(_)));
-    if records.stretches.is_empty() || !waits {
-        let reason = "the kernel shows no schedstat of the workers";
-        hide(&[Cause::OffCpuRunnable, Cause::OffCpuBlocked], reason);
+    let off_cpu = [Cause::OffCpuRunnable, Cause::OffCpuBlocked];
+    if !ground.shows_waits() {
+        hide(&off_cpu, "the kernel shows no schedstat of the workers");
+    } else if records.stretches.is_empty() {
+        hide(&off_cpu, "the workers told nothing of their time");
     }
     if ground.overflow == Overflow::Hidden {
         hide(&[Cause::BacklogOverflow], "the kernel shows no netstat counters");

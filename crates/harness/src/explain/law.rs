@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use records::{Bytes, BytesPerSec, Law, Micros, Phase};
+use records::{Bytes, BytesPerSec, Law, Micros, Phase, ReadPolicy};
 
 use crate::run_dir::RunRecords;
 use crate::summarise::join::Join;
@@ -15,7 +15,8 @@ use crate::summarise::window::{Window, Windows};
 /// read the head.
 const TURNS_TO_HEAD: f64 = 4.0;
 
-/// What the law says of a run's fetches. `None` without downloads, or where no steps are known.
+/// What the law says of a run's fetches. `None` without downloads, where no steps are known, and for
+/// read policies under which a step has no bound.
 pub(crate) fn law(
     records: &RunRecords,
     join: &Join<'_>,
@@ -23,13 +24,17 @@ pub(crate) fn law(
     measured_us: Micros,
 ) -> Option<Law> {
     let measure = windows.measure?;
+    if !is_bounded(records.manifest.arm.read_policy) {
+        return None;
+    }
     let holding = holding(join, measure);
     let workers: BTreeSet<u32> = holding.iter().map(|(w, _)| *w).collect();
     let (bytes, steps) = download_steps(join);
-    if workers.is_empty() || steps == 0 || bytes.0 == 0 {
+    // Less than a byte a step: the downloads never moved.
+    let bytes_per_step = Bytes(bytes.0.checked_div(steps)?);
+    if workers.is_empty() || bytes_per_step.0 == 0 {
         return None;
     }
-    let bytes_per_step = Bytes(bytes.0 / steps);
     let drain_rate = drain_rate(records, measure, &workers)?;
     let downloads_per_worker = holding.len() as f64 / workers.len() as f64;
     let turns = turns(records.manifest.arm.fetch_size, bytes_per_step);
@@ -44,6 +49,17 @@ pub(crate) fn law(
         predicted_us: Micros(predicted),
         measured_us,
     })
+}
+
+/// Whether the policy ends a step while the upstream goes on sending.
+const fn is_bounded(policy: ReadPolicy) -> bool {
+    match policy {
+        ReadPolicy::Drain | ReadPolicy::ShortRead => false,
+        ReadPolicy::Fionread
+        | ReadPolicy::Bytes(_)
+        | ReadPolicy::Reads(_)
+        | ReadPolicy::Time(_) => true,
+    }
 }
 
 /// Turns until the head, and one for each step's worth of body.
@@ -64,8 +80,8 @@ fn holding(join: &Join<'_>, measure: Window) -> BTreeSet<(u32, u32)> {
 /// Bytes and steps of all download sessions.
 fn download_steps(join: &Join<'_>) -> (Bytes, u64) {
     let sessions = (0..join.transfers.len()).filter_map(|index| join.transfer(index)?.session);
-    sessions.fold((Bytes(0), 0), |(bytes, steps), session| {
-        (bytes + session.body_bytes, steps + session.steps)
+    sessions.fold((Bytes(0), 0_u64), |(bytes, steps), session| {
+        (bytes + session.body_bytes, steps.saturating_add(session.steps))
     })
 }
 

@@ -77,8 +77,9 @@ impl Life {
 
     fn served(&mut self, session: &Session) {
         let closed = session.closed_ns;
-        self.until(session.request_ns.unwrap_or(closed), Spell::Asking);
-        self.until(session.head_ns.unwrap_or(closed), Spell::AwaitingHead);
+        let before_closed = |at: Option<MonoNs>| at.map_or(closed, |at| at.min(closed));
+        self.until(before_closed(session.request_ns), Spell::Asking);
+        self.until(before_closed(session.head_ns), Spell::AwaitingHead);
         self.until(closed, Spell::Body);
     }
 

@@ -12,16 +12,20 @@
 //!   `unexplained`, never another cause's.
 
 mod cumulative;
+#[cfg(test)]
+mod fixture;
 mod ground;
 mod late;
 mod law;
 mod life;
 mod log_truth;
+mod queues;
 mod shares;
 mod split;
+pub mod story;
 mod timeline;
 
-pub(crate) use late::explain;
+pub(crate) use late::{LATE_FACTOR, explain};
 pub(crate) use law::law;
 pub(crate) use log_truth::log_truth;
 pub use shares::Shares;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use records::{Cause, Session};
 
-use super::ground::{Ground, Overflow};
+use super::ground::{Ground, Held, Overflow};
 use super::life::{Handshake, Life, Spell};
 use super::shares::{Shares, part_of};
 use super::timeline::{Doing, Off, Segment};
@@ -47,7 +47,7 @@ pub struct Piece {
 /// (TCP_TIMEOUT_INIT, include/net/tcp.h), and the kernel's timer may be a little early.
 const SYN_RESENT: Duration = Duration::from_millis(900);
 /// A handshake over loopback that takes less than the shortest retransmission timeout
-/// (TCP_RTO_MIN, 200 ms) lost nothing: its client waited for a CPU.
+/// (TCP_RTO_MIN, 200 ms) lost nothing: its client waited for a CPU, or it was refused.
 const NOTHING_LOST: Duration = Duration::from_millis(200);
 
 /// Divides the time of the `index`-th fetch.
@@ -100,7 +100,9 @@ impl<'a> Splitter<'a> {
         let length = window.length();
         match (handshake, self.ground.overflow) {
             (Handshake::Done, _) if length < NOTHING_LOST => Cause::Client,
-            (Handshake::Pending, Overflow::Seen) => Cause::BacklogOverflow,
+            (Handshake::Pending, Overflow::Seen) if length >= NOTHING_LOST => {
+                Cause::BacklogOverflow
+            }
             (Handshake::Done, Overflow::Seen) if length >= SYN_RESENT => Cause::BacklogOverflow,
             _ => Cause::Unexplained,
         }
@@ -113,6 +115,9 @@ impl<'a> Splitter<'a> {
     }
 
     fn piece(&mut self, piece: Piece) {
+        if piece.window.length().is_zero() {
+            return;
+        }
         self.split.shares.merge(&piece.shares);
         self.split.pieces.push(piece);
     }
@@ -154,11 +159,10 @@ impl<'a> Splitter<'a> {
                 }
             }
             Doing::Polling => self.idle(&mut shares, ns(part), off, spell),
-            Doing::Turning { polling, turn } => {
+            Doing::Turning { polling, .. } => {
                 if spell == Spell::Queued {
                     // A connection in the queue is an event: the poll does not sleep on it.
-                    let first = self.first_turn(worker, spell_window, turn);
-                    let convoy = first.clip(part);
+                    let convoy = self.first_turn(worker, spell_window).clip(part);
                     busy(&mut shares, ns(convoy), off, Cause::Convoy);
                     busy(&mut shares, ns(part) - ns(convoy), off, Cause::AcceptQueue);
                 } else {
@@ -174,10 +178,17 @@ impl<'a> Splitter<'a> {
     }
 
     /// The loop turn in which the fetch came to the listener's queue: nobody could have accepted it
-    /// sooner than at its end.
-    fn first_turn(&self, worker: u32, queued: Window, turn: Duration) -> Window {
-        let end =
-            self.ground.turn_around(worker, queued.start).unwrap_or_else(|| queued.start + turn);
+    /// sooner than at its end. One too short to be told was as long as turns were then.
+    fn first_turn(&self, worker: u32, queued: Window) -> Window {
+        let told = self.ground.turn_around(worker, queued.start);
+        let end = told.unwrap_or_else(|| {
+            let segments = self.ground.timeline(worker).within(queued).iter();
+            let mut turns = segments.filter_map(|segment| match segment.doing {
+                Doing::Turning { turn, .. } => Some(turn),
+                Doing::Hold(_) | Doing::Polling => None,
+            });
+            queued.start + turns.next().unwrap_or_default()
+        });
         Window::new(queued.start, end)
     }
 
@@ -198,19 +209,26 @@ impl<'a> Splitter<'a> {
         }
     }
 
+    /// A session that had not ended when the run did is known by its port alone.
     fn is_own(&self, hold: usize) -> bool {
         let hold = self.ground.records.holds.get(hold);
-        hold.zip(self.session).is_some_and(|(hold, session)| {
-            (hold.worker, hold.session) == (session.worker, session.session)
+        hold.zip(self.connection).is_some_and(|(hold, connection)| match self.session {
+            Some(session) => (hold.worker, hold.session) == (session.worker, session.session),
+            None => {
+                let port = (connection.worker, connection.client_port);
+                (hold.worker, hold.client_port) == port && hold.start_ns >= connection.accepted_ns
+            }
         })
     }
 
     /// Never accepted: held when every worker was, whoever would have had it.
     fn ownerless(&mut self, window: Window, spell: Spell) {
         let mut at = window.start;
-        for (part, hold) in self.ground.all_held(window) {
+        for Held { window: part, hold, off } in self.ground.all_held(window) {
             self.whole(Window::new(at, part.start), spell, Cause::Unexplained);
-            self.whole(part, spell, Cause::HeldByStep);
+            let mut shares = Shares::default();
+            busy(&mut shares, ns(part), off, Cause::HeldByStep);
+            self.piece(Piece { window: part, spell, doing: Some(Doing::Hold(hold)), shares });
             *self.split.held.entry(hold).or_default() += part.length();
             at = part.end;
         }

@@ -1,6 +1,8 @@
 //! Reasons to trust a number less, each said in terms of this run.
 
-use records::{Bytes, Caveat, CaveatCode, Micros, RoleProcess, SchedulerFigures, SocketSetting};
+use records::{
+    Bytes, Caveat, CaveatCode, Micros, Recording, RoleProcess, SchedulerFigures, SocketSetting,
+};
 
 use super::evidence::{Evidence, Measured};
 use super::thresholds::Thresholds;
@@ -191,19 +193,31 @@ fn busy_host(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String>
 }
 
 fn shared_cpu(evidence: &Evidence<'_>) -> Option<String> {
-    let host = &evidence.manifest.host;
-    let mut shared: Vec<usize> =
-        host.worker_cpus.iter().filter(|cpu| host.load_cpus.contains(cpu)).copied().collect();
+    let (host, own) = (&evidence.manifest.host, &evidence.manifest.arm.cpus);
+    // Who has CPUs of its own choice is not where the rest of the load is.
+    let load = ("load", &host.load_cpus);
+    let roles = own.iter().map(|(role, cpus)| (role.name(), cpus));
+    let with_workers = |&(_, cpus): &(&str, &Vec<usize>)| shares_any(cpus, &host.worker_cpus);
+    let (mut who, cpus): (Vec<&str>, Vec<&Vec<usize>>) =
+        std::iter::once(load).chain(roles).filter(with_workers).unzip();
+    who.insert(0, "workers");
+    let mut shared: Vec<usize> = host.worker_cpus.clone();
+    shared.retain(|cpu| cpus.iter().any(|cpus| cpus.contains(cpu)));
     shared.sort_unstable();
     shared.dedup();
     let word = if shared.len() == 1 { "CPU" } else { "CPUs" };
     (!shared.is_empty()).then(|| {
         format!(
-            "workers and load share {word} {}: a worker that waits for its CPU looks like one \
-             that is held",
+            "{} share {word} {}: a worker that waits for its CPU looks like one that \
+             is held",
+            list(&who),
             list(&shared)
         )
     })
+}
+
+fn shares_any(some: &[usize], others: &[usize]) -> bool {
+    some.iter().any(|cpu| others.contains(cpu))
 }
 
 fn not_pinned(evidence: &Evidence<'_>) -> Option<String> {
@@ -220,6 +234,13 @@ fn not_pinned(evidence: &Evidence<'_>) -> Option<String> {
 fn figure_missing(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.measured == Measured::Never {
         return None;
+    }
+    if evidence.manifest.recording == Recording::Minimal {
+        return Some(
+            "--recording minimal leaves out steps and CPU figures: nothing is known of what held \
+             the workers"
+                .to_owned(),
+        );
     }
     let workers = &evidence.summary.proxy.workers;
     if workers.is_empty() {

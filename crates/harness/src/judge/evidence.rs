@@ -16,6 +16,8 @@ pub struct Evidence<'a> {
     pub measured: Measured,
     /// Slots of downloads that never received a byte.
     pub never_moved: &'a [u32],
+    /// Downloads that this host had nothing left to dial with.
+    pub undialled: u64,
     /// Fetches that were started but of which no record is there.
     pub fetches_missing: u64,
     /// Records that the proxy's workers could not hand on.

@@ -60,7 +60,17 @@ fn never_moved(evidence: &Evidence<'_>) -> Option<String> {
     }
     let (stuck, wanted) = (evidence.never_moved.len(), evidence.manifest.arm.slow);
     let slots = list(evidence.never_moved);
-    Some(format!("{stuck} of {wanted} downloads never received a byte (slot {slots})"))
+    let finding = format!("{stuck} of {wanted} downloads never received a byte (slot {slots})");
+    Some(match evidence.undialled {
+        0 => finding,
+        times => {
+            let times = count(times, "time", "times");
+            format!(
+                "{finding}: {times} this host had no descriptor, port or memory left to dial one; \
+                 raise `ulimit -n`, or lower --slow"
+            )
+        }
+    })
 }
 
 fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use records::{Bytes, CaveatCode, Fetch, Micros, Outcome, Phase, Side, Verdict};
+use records::{
+    Bytes, CaveatCode, Download, DownloadEnd, Fetch, Micros, Outcome, Phase, Side, Verdict,
+};
 
 use super::Thresholds;
 use super::wording::{count, list, percent};
@@ -130,6 +132,19 @@ fn a_download_that_never_moved_proves_nothing() {
     run.bytes(2, 0);
     let reason = only_reason(&run);
     assert_eq!(reason, "1 of 3 downloads never received a byte (slot 2)");
+    run.records.downloads.push(Download {
+        slot: 2,
+        ordinal: 0,
+        client_port: None,
+        start_ns: at_ms(4_020),
+        first_byte_us: None,
+        total_us: Micros(0),
+        bytes: Bytes(0),
+        end: DownloadEnd::LocalError,
+    });
+    let reason = only_reason(&run);
+    assert!(reason.contains("(slot 2): 1 time this host had no descriptor"), "{reason}");
+    assert!(reason.contains("ulimit -n"), "{reason}");
 }
 
 /// One worker served the other downloads while fetches ran: that is what is being measured.

@@ -7,6 +7,9 @@ use super::style::{Style, Tint};
 /// The widest line.
 pub(crate) const WIDTH: usize = 100;
 
+/// The widest line of what is made to be quoted.
+pub(crate) const NARROW: usize = 80;
+
 /// Where the text of a section starts.
 pub(crate) const INDENT: usize = 12;
 
@@ -16,7 +19,18 @@ pub(crate) struct MaxLines(pub(crate) usize);
 
 /// `text` beside `label`, wrapped; what does not fit into `max` lines ends in dots.
 pub(crate) fn labelled(style: Style, label: &str, text: &str, max: MaxLines) -> Vec<String> {
-    let mut lines = wrap(text, WIDTH - INDENT, max);
+    labelled_within(WIDTH, style, label, text, max)
+}
+
+/// The same in lines of at most `width` columns, more than [`INDENT`].
+pub(crate) fn labelled_within(
+    width: usize,
+    style: Style,
+    label: &str,
+    text: &str,
+    max: MaxLines,
+) -> Vec<String> {
+    let mut lines = wrap(text, width - INDENT, max);
     for (index, line) in lines.iter_mut().enumerate() {
         let label = if index == 0 { label } else { "" };
         let padded = format!("{label:<INDENT$}");
@@ -31,10 +45,22 @@ pub(crate) fn heading(style: Style, name: &str, width: usize, columns: &str) -> 
     format!("{}{columns}", style.paint(Tint::Label, &padded))
 }
 
-/// Breaks `text` at spaces into lines of at most `width` columns; a longer word is cut.
+/// The lines of two cells side by side, the left one `width` columns wide.
+pub(crate) fn beside(left: &[String], width: usize, right: &[String]) -> Vec<String> {
+    let none = String::new();
+    (0..left.len().max(right.len()))
+        .map(|at| {
+            let (left, right) = (left.get(at).unwrap_or(&none), right.get(at).unwrap_or(&none));
+            format!("{left:<width$}{right}")
+        })
+        .collect()
+}
+
+/// Breaks `text` at spaces into lines of at most `width` columns; a longer word is cut. A figure
+/// and its unit stay together.
 pub(crate) fn wrap(text: &str, width: usize, max: MaxLines) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace().flat_map(|word| pieces(word, width)) {
+    for word in words(text).iter().flat_map(|word| pieces(word, width)) {
         let line = lines.last().map_or(0, |line| columns(line));
         let space = usize::from(line > 0);
         if line + space + columns(&word) > width {
@@ -52,6 +78,25 @@ pub(crate) fn wrap(text: &str, width: usize, max: MaxLines) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The words of `text`, each figure as one with its unit.
+fn words(text: &str) -> Vec<String> {
+    const UNITS: [&str; 14] =
+        ["s", "ms", "us", "%", "x", "B", "KiB", "MiB", "GiB", "TiB", "B/s", "kB/s", "MB/s", "GB/s"];
+    let ends_in_figure = |word: &String| word.ends_with(|letter: char| letter.is_ascii_digit());
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
+        match words.last_mut().filter(|last| UNITS.contains(&unit) && ends_in_figure(last)) {
+            Some(figure) => {
+                figure.push(' ');
+                figure.push_str(word);
+            }
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 fn pieces(word: &str, width: usize) -> Vec<String> {
@@ -91,6 +136,28 @@ pub(crate) fn short_count(count: f64, digits: i32) -> String {
         count if count < 999.5e6 => format!("{:.0}M", count / 1e6),
         count => format!("{:.0}G", (count / 1e9).min(999.0)),
     }
+}
+
+/// A share as a percentage in at most 7 columns: `97.1 %`. Never `0.0 %` for what is not zero, nor
+/// `100.0 %` for what is not all.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if share > 0.0 && percent < 0.1 {
+        "<0.1 %".to_owned()
+    } else if share < 1.0 && percent > 99.9 {
+        ">99.9 %".to_owned()
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+/// A figure that need not be whole: `4`, `2.5`, `12k`.
+pub(crate) fn figure(figure: f64) -> String {
+    if figure >= 100.0 {
+        return short_count(figure, 4);
+    }
+    let text = format!("{figure:.1}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]

@@ -8,24 +8,33 @@ mod fetches;
 mod layout;
 mod next;
 mod proxy;
+mod sentences;
+mod story;
 mod style;
+mod timeline;
 mod verdict;
+mod why;
 
 use std::path::Path;
 
 use records::{Manifest, Summary};
+use serde::Serialize;
 
 use layout::{INDENT, MaxLines, WIDTH, columns, labelled};
+pub use story::story;
 pub use style::Style;
 use style::Tint;
+pub use timeline::timeline;
+use why::CausesAs;
 
 /// The most lines a report has.
 pub const MAX_LINES: usize = 50;
 
 /// The report of a run, with a newline after each line.
 ///
-/// Sections in order: verdict; outcomes idle against load; latencies; downloads; workers; the
-/// access log beside the clients' view; caveats; the run directory; the command to try next.
+/// Sections in order: verdict; outcomes idle against load; latencies; why fetches were late;
+/// downloads; workers; the access log beside the clients' view; caveats; the run directory; the
+/// command to try next.
 pub fn text(manifest: &Manifest, summary: &Summary, run_dir: &Path, style: Style) -> String {
     let report = |limits: &Limits| compose(manifest, summary, run_dir, style, limits);
     let mut lines = Vec::new();
@@ -38,10 +47,10 @@ pub fn text(manifest: &Manifest, summary: &Summary, run_dir: &Path, style: Style
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// `summary.json`: the document and nothing else, with a newline at its end.
-pub fn json(summary: &Summary) -> String {
-    let document = serde_json::to_string_pretty(summary);
-    document.expect("a summary has string keys and finite numbers") + "\n"
+/// `summary.json` and other documents: the document and nothing else, with a newline at its end.
+pub fn json(document: &impl Serialize) -> String {
+    let document = serde_json::to_string_pretty(document);
+    document.expect("our documents have string keys and finite numbers") + "\n"
 }
 
 /// How much of what may be long is shown.
@@ -49,10 +58,17 @@ pub fn json(summary: &Summary) -> String {
 pub(crate) struct Limits {
     pub(crate) reasons: usize,
     pub(crate) reason_lines: usize,
+    pub(crate) causes: CausesAs,
+    /// Lines of a sentence that tells why.
+    pub(crate) why_lines: usize,
+    /// Lines that name hidden causes.
+    pub(crate) hidden_lines: usize,
     pub(crate) workers: usize,
     pub(crate) statuses: usize,
+    pub(crate) log_gap: LogGapLine,
     pub(crate) caveats: usize,
     pub(crate) caveat_lines: usize,
+    pub(crate) explain: CommandLine,
     pub(crate) gaps: Gaps,
 }
 
@@ -63,42 +79,90 @@ pub(crate) enum Gaps {
     Nothing,
 }
 
+/// Whether the access log's largest error is told with its fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogGapLine {
+    Told,
+    LeftOut,
+}
+
+/// Whether the command that explains the run is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommandLine {
+    Told,
+    LeftOut,
+}
+
 /// From generous to what fits into 50 lines whatever happens: the first that fits is used.
-const LIMITS: [Limits; 4] = [
+const LIMITS: [Limits; 5] = [
     Limits {
         reasons: 4,
         reason_lines: 3,
+        causes: CausesAs::Rows(10),
+        why_lines: 3,
+        hidden_lines: 4,
         workers: 8,
         statuses: 10,
+        log_gap: LogGapLine::Told,
         caveats: 10,
         caveat_lines: 2,
+        explain: CommandLine::Told,
         gaps: Gaps::Blank,
     },
     Limits {
         reasons: 3,
         reason_lines: 2,
+        causes: CausesAs::Rows(5),
+        why_lines: 3,
+        hidden_lines: 3,
         workers: 8,
         statuses: 6,
+        log_gap: LogGapLine::LeftOut,
         caveats: 4,
         caveat_lines: 2,
+        explain: CommandLine::Told,
         gaps: Gaps::Blank,
     },
     Limits {
         reasons: 2,
         reason_lines: 2,
+        causes: CausesAs::Rows(3),
+        why_lines: 3,
+        hidden_lines: 4,
+        workers: 4,
+        statuses: 5,
+        log_gap: LogGapLine::LeftOut,
+        caveats: 3,
+        caveat_lines: 2,
+        explain: CommandLine::LeftOut,
+        gaps: Gaps::Blank,
+    },
+    Limits {
+        reasons: 2,
+        reason_lines: 2,
+        causes: CausesAs::Rows(3),
+        why_lines: 3,
+        hidden_lines: 3,
         workers: 8,
         statuses: 5,
+        log_gap: LogGapLine::LeftOut,
         caveats: 3,
         caveat_lines: 1,
+        explain: CommandLine::Told,
         gaps: Gaps::Nothing,
     },
     Limits {
         reasons: 1,
         reason_lines: 2,
-        workers: 4,
+        causes: CausesAs::Sentence,
+        why_lines: 3,
+        hidden_lines: 1,
+        workers: 3,
         statuses: 3,
+        log_gap: LogGapLine::LeftOut,
         caveats: 2,
         caveat_lines: 1,
+        explain: CommandLine::LeftOut,
         gaps: Gaps::Nothing,
     },
 ];
@@ -115,15 +179,20 @@ fn compose(
         style.paint(Tint::Label, &format!("{:<INDENT$}", "run")),
         run_dir.display()
     )];
+    if limits.explain == CommandLine::Told && summary.late.fetches > 0 {
+        let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "explain"));
+        end.push(format!("{label}{}", explain_command(&manifest.command, run_dir, None)));
+    }
     end.extend(next_command(manifest, summary, style));
     let sections = [
         verdict::verdict(summary, style, limits),
         fetches::outcomes(summary, style),
         fetches::latencies(summary, style),
+        why::why(summary, style, limits),
         fetches::downloads(manifest, summary, style),
         proxy::workers(manifest, summary, style, limits),
         proxy::statuses(summary, style, limits),
-        verdict::caveats(summary, style, limits),
+        verdict::caveats(&summary.caveats, style, limits.caveats, MaxLines(limits.caveat_lines)),
         end,
     ];
     let mut lines: Vec<String> = Vec::new();
@@ -134,6 +203,17 @@ fn compose(
         lines.extend(section.into_iter().map(|line| line.trim_end().to_owned()));
     }
     lines
+}
+
+/// The command that explains a run, or one of its fetches, ready to be pasted.
+fn explain_command(command: &[String], run_dir: &Path, fetch: Option<u64>) -> String {
+    let program = command.first().map_or("turnstile", String::as_str);
+    let mut words =
+        [program, "explain", &run_dir.display().to_string()].map(str::to_owned).to_vec();
+    if let Some(fetch) = fetch {
+        words.extend(["--fetch".to_owned(), fetch.to_string()]);
+    }
+    next::quoted(&words).join(" ")
 }
 
 /// What to try next and, below, the command, ready to be pasted: broken only where a shell joins it

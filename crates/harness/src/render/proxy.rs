@@ -5,9 +5,9 @@ use records::{
     WorkerSummary,
 };
 
-use super::Limits;
 use super::layout::{MaxLines, WIDTH, heading, labelled, short_bytes, short_count, wrap};
 use super::style::{Style, Tint};
+use super::{Limits, LogGapLine};
 
 /// Where the outcomes of a status begin.
 const SEEN_AT: usize = 22;
@@ -100,7 +100,7 @@ fn cells(cells: [&str; 13]) -> String {
 }
 
 /// What ended a step, in 12 columns; [`StepEnd::words`] says it in full.
-const fn ended_by(end: StepEnd) -> &'static str {
+pub(crate) const fn ended_by(end: StepEnd) -> &'static str {
     match end {
         StepEnd::UpstreamEmpty => "EAGAIN",
         StepEnd::DownstreamFull => "client full",
@@ -134,7 +134,7 @@ pub(crate) fn statuses(summary: &Summary, style: Style, limits: &Limits) -> Vec<
     if lines.len() == 1 {
         lines.push("  no fetch was measured".to_owned());
     }
-    if let Some(gap) = &summary.log_gap {
+    if let Some(gap) = summary.log_gap.as_ref().filter(|_| limits.log_gap == LogGapLine::Told) {
         lines.extend(log_gap(gap, style));
     }
     lines

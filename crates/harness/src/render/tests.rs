@@ -5,12 +5,14 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use records::{
-    Bytes, BytesPerSec, Caveat, CaveatCode, FetchSummary, LatencyUs, LogGap, Micros, Outcome,
-    OutcomeCounts, Phase, ReadPolicy, SchedulerFigures, Side, StepEnd, Summary, Verdict,
-    WorkerSummary,
+    Bytes, BytesPerSec, Cause, CauseShare, Caveat, CaveatCode, FetchSummary, HiddenCause, Holder,
+    HoldingStep, LateSummary, LatencyUs, Law, LogGap, LogTruth, Micros, Outcome, OutcomeCounts,
+    Phase, ReadPolicy, SchedulerFigures, Side, StepEnd, Summary, Verdict, WorkerSummary,
+    WorstFetch,
 };
 
-use super::{MAX_LINES, Style, json, layout, text};
+use super::{MAX_LINES, Style, json, layout, story, text, timeline};
+use crate::explain::story::{FetchStory, Story};
 use crate::fixture::Run;
 use crate::summarise::summarise;
 
@@ -21,9 +23,39 @@ fn report(run: &Run) -> String {
     text(&run.records.manifest, &summary, Path::new(RUN_DIR), Style::Plain)
 }
 
+fn explained(run: &Run) -> String {
+    let told = Story::of(&run.records, &summarise(&run.records));
+    story(&told, Path::new(RUN_DIR), Style::Plain)
+}
+
+fn told(run: &Run, phase: Phase, fetch: u64) -> String {
+    let told = FetchStory::of(&run.records, phase, fetch).expect("the fetch");
+    timeline(&told, Path::new(RUN_DIR), Style::Plain)
+}
+
 #[test]
 fn starved() {
     insta::assert_snapshot!(report(&Run::starved()));
+}
+
+#[test]
+fn starved_and_explained() {
+    insta::assert_snapshot!(report(&Run::held()));
+}
+
+#[test]
+fn explained_at_length() {
+    insta::assert_snapshot!(explained(&Run::held()));
+}
+
+#[test]
+fn a_fetch_from_start_to_end() {
+    insta::assert_snapshot!(told(&Run::held(), Phase::Measure, 43));
+}
+
+#[test]
+fn a_fetch_that_was_served() {
+    insta::assert_snapshot!(told(&Run::held(), Phase::Idle, 3));
 }
 
 #[test]
@@ -147,9 +179,15 @@ proptest! {
         let report = text(&run.records.manifest, &summary, Path::new(RUN_DIR), Style::Plain);
         let lines: Vec<&str> = report.lines().collect();
         prop_assert!(lines.len() <= MAX_LINES, "{} lines:\n{report}", lines.len());
-        for line in lines {
+        for line in &lines {
             prop_assert!(layout::columns(line) <= layout::WIDTH, "{line:?}");
         }
+        // What is made to be quoted is narrower, from `why` to the next section.
+        let why = lines.iter().skip_while(|line| !line.starts_with("why "));
+        for line in why.take_while(|line| !line.is_empty() && !line.starts_with("downloads")) {
+            prop_assert!(layout::columns(line) <= layout::NARROW, "{line:?}");
+        }
+        prop_assert_eq!(report.contains("\nwhy "), summary.measure.attempts > 0, "{}", report);
     }
 }
 
@@ -168,8 +206,8 @@ fn summary() -> impl Strategy<Value = Summary> {
     let workers = prop::collection::vec(worker(), 0..200);
     let slots = prop::collection::vec(0..1_000_000_000_000_u64, 0..20);
     let figures = (fetches(), fetches(), statuses, workers, slots, outcome_counts());
-    (verdict, reasons, caveats, figures, any::<bool>()).prop_map(
-        |(verdict, reasons, caveats, figures, cut)| {
+    (verdict, reasons, caveats, figures, any::<bool>(), of_late_fetches()).prop_map(
+        |(verdict, reasons, caveats, figures, cut, why)| {
             let (idle, measure, statuses, workers, slots, unlogged) = figures;
             let mut summary = summarise(&Run::good().records);
             summary.verdict = verdict;
@@ -194,6 +232,10 @@ fn summary() -> impl Strategy<Value = Summary> {
             summary.proxy.status_outcomes = statuses;
             summary.proxy.unlogged = unlogged;
             summary.proxy.workers = workers;
+            summary.late = why.late;
+            summary.causes = why.causes;
+            summary.law = why.law;
+            summary.log_truth = why.log_truth;
             summary.log_gap = Some(LogGap {
                 fetch: 99_999_999,
                 worker: 1_023,
@@ -205,6 +247,83 @@ fn summary() -> impl Strategy<Value = Summary> {
             summary
         },
     )
+}
+
+/// What a summary has of late fetches.
+#[derive(Clone, Debug)]
+struct Told {
+    late: LateSummary,
+    causes: Vec<CauseShare>,
+    law: Option<Law>,
+    log_truth: LogTruth,
+}
+
+fn of_late_fetches() -> impl Strategy<Value = Told> {
+    let time = || (0..90_000_000_000_u64).prop_map(Micros);
+    let count = || 0..10_000_000_u64;
+    let shares = prop::collection::vec((0.0..1.0_f64, time(), count()), 0..11);
+    let causes =
+        shares.prop_map(|shares| {
+            let share = |(cause, (part, time_us, fetches)): (Cause, (f64, Micros, u64))| {
+                CauseShare { cause, share_of_late_time: part * part * part, time_us, fetches }
+            };
+            Cause::ALL.into_iter().zip(shares).map(share).collect::<Vec<_>>()
+        });
+    let step = (0..1_000_u32, time(), 0..u64::MAX / 2).prop_map(|(slot, waited_us, bytes)| {
+        let (length_us, worker) = (Micros(86_400_000_000), 1_023);
+        let holder = Holder::Download(slot);
+        let ended_by = StepEnd::UpstreamEmpty;
+        HoldingStep { holder, worker, length_us, waited_us, bytes: Bytes(bytes), ended_by }
+    });
+    let cause = prop::sample::select(Cause::ALL.to_vec());
+    let worst = (count(), time(), cause, time(), prop::option::of(step)).prop_map(
+        |(fetch, response_us, cause, cause_us, step)| WorstFetch {
+            fetch,
+            response_us,
+            outcome: Outcome::TimeoutConnect,
+            worker: Some(1_023),
+            cause,
+            cause_us,
+            step,
+        },
+    );
+    let reasons = ["the workers told nothing of their time", "the kernel shows no schedstat"];
+    let hidden = prop::sample::subsequence(Cause::ALL.to_vec(), 0..8).prop_map(move |causes| {
+        let reason = |cause| reasons[cause as usize % 2].to_owned();
+        causes
+            .into_iter()
+            .map(|cause| HiddenCause { cause, reason: reason(cause) })
+            .collect::<Vec<_>>()
+    });
+    let law = (0.0..1e9_f64, 1.0..1e4_f64, 0..u64::MAX / 2, time(), time()).prop_map(
+        |(turns, downloads_per_worker, bytes, predicted_us, measured_us)| Law {
+            turns,
+            downloads_per_worker,
+            bytes_per_step: Bytes(bytes),
+            drain_rate: BytesPerSec(999_999_999_999),
+            predicted_us,
+            measured_us,
+        },
+    );
+    let late = (0..10_000_000_u64, time(), time(), prop::option::of(worst), hidden);
+    let log = (prop::array::uniform5(count()), time());
+    (late, causes, prop::option::of(law), log).prop_map(|(late, causes, law, log)| {
+        let (fetches, limit_us, time_us, worst, hidden) = late;
+        let ([failed, called_ok, unlogged, understated, overstated], largest_gap_us) = log;
+        Told {
+            late: LateSummary { limit_us, fetches, time_us, worst, hidden },
+            causes,
+            law,
+            log_truth: LogTruth {
+                failed,
+                called_ok,
+                unlogged,
+                understated,
+                overstated,
+                largest_gap_us,
+            },
+        }
+    })
 }
 
 fn outcome_counts() -> impl Strategy<Value = OutcomeCounts> {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use clap::Parser;
 
 use super::*;
@@ -29,7 +31,8 @@ fn toggles() -> Toggles {
         toggles: Toggles,
     }
     let words = "x --reuseport --rcvbuf 40960 --workers 3 --read-policy time:2ms --slow 7 --slow-size \
-                 1GiB --sink copy --read-rate 10MiB/s --arrivals 20/s --fetch-size 64KiB --cap 2s";
+                 1GiB --sink copy --read-rate 10MiB/s --arrivals 20/s --fetch-size 64KiB --cap 2s \
+                 --think 300ms --origin-workers 5 --burst 100 --log-mode inline";
     Typed::parse_from(words.split_whitespace()).toggles
 }
 
@@ -37,7 +40,15 @@ fn toggles() -> Toggles {
 fn a_proxy_gets_its_toggles_and_its_place() {
     let workers = CpuList::new(vec![0, 2]);
     let log = Path::new("runs/x y/access.log");
-    let args = toggles().proxy_args(target(), log, Micros(5_000), workers.as_ref());
+    let setup = ProxySetup {
+        upstream: target(),
+        access_log: log,
+        hold: Micros(5_000),
+        recording: Recording::Full,
+        workers: workers.as_ref(),
+    };
+    let args = toggles().proxy_args(setup);
+    assert!(!args.iter().any(|word| word == "--recording"), "only what is not usual: {args:?}");
     let RoleCommand::Proxy(options) = parse(Role::Proxy, args) else { panic!("another role") };
     assert_eq!(options.toggles, toggles().proxy);
     assert_eq!((options.upstream, options.hold), (target(), Micros(5_000)));
@@ -45,6 +56,11 @@ fn a_proxy_gets_its_toggles_and_its_place() {
     assert_eq!(options.pin, workers);
     assert_eq!(options.role.cpus, CpuList::new(vec![1]));
     assert_eq!(options.role.parent_pid, i32::try_from(std::process::id()).ok());
+
+    let setup = ProxySetup { recording: Recording::Minimal, ..setup };
+    let args = toggles().proxy_args(setup);
+    let RoleCommand::Proxy(options) = parse(Role::Proxy, args) else { panic!("another role") };
+    assert_eq!(options.recording, Recording::Minimal);
 }
 
 #[test]
@@ -60,18 +76,36 @@ fn a_slow_client_gets_its_toggles_and_holds_when_told() {
 
 #[test]
 fn a_fast_client_gets_its_toggles_and_its_phase() {
-    let args = toggles().fast_args(target(), Phase::Idle, Duration::from_millis(2_100));
-    let RoleCommand::Fast(options) = parse(Role::Fast, args) else { panic!("another role") };
-    assert_eq!(options.toggles, toggles().fetch);
-    assert_eq!(options.target.target, target());
-    assert_eq!(options.duration, Micros(2_100_000));
-    assert_eq!(options.phase, Phase::Idle);
+    for (phase, burst) in [(Phase::Idle, 1), (Phase::Measure, 100)] {
+        let args = toggles().fast_args(target(), phase, Duration::from_millis(2_100));
+        let RoleCommand::Fast(options) = parse(Role::Fast, args) else { panic!("another role") };
+        assert_eq!(options.toggles, toggles().fetch);
+        assert_eq!(options.target.target, target());
+        assert_eq!(options.duration, Micros(2_100_000));
+        assert_eq!((options.phase, options.burst), (phase, burst), "a baseline has no bursts");
+    }
 }
 
 #[test]
-fn an_origin_listens_on_a_free_port_of_this_host() {
-    let RoleCommand::Origin(options) = parse(Role::Origin, toggles().origin_args()) else {
+fn an_origin_gets_its_faults_and_a_free_port_of_this_host() {
+    let idle = Duration::from_secs(3);
+    let RoleCommand::Origin(options) = parse(Role::Origin, toggles().origin_args(idle)) else {
         panic!("another role")
     };
     assert_eq!(options.listen, SocketAddr::from(([127, 0, 0, 1], 0)));
+    assert_eq!((options.think, options.workers), (Micros(300_000), Some(5)));
+    assert_eq!(options.think_after, Micros(3_000_000), "the baseline is made without it");
+    let usual = parse(Role::Origin, Toggles::default().origin_args(idle));
+    let RoleCommand::Origin(options) = usual else { panic!("another role") };
+    assert_eq!((options.think, options.workers), (Micros(0), None));
+}
+
+#[test]
+fn no_fault_is_the_default() {
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        toggles: Toggles,
+    }
+    assert_eq!(Typed::parse_from(["x"]).toggles, Toggles::default());
 }

@@ -64,10 +64,17 @@ fn broken(records: &RunRecords, wanted_until: MonoNs) -> u64 {
             DownloadEnd::Refused
             | DownloadEnd::Reset
             | DownloadEnd::ClosedEarly
-            | DownloadEnd::BadStatus => wanted,
+            | DownloadEnd::BadStatus
+            | DownloadEnd::LocalError => wanted,
         }
     });
     broken.count() as u64
+}
+
+/// Downloads that this host had nothing left to dial with.
+pub(crate) fn undialled(records: &RunRecords) -> u64 {
+    let ends = records.downloads.iter().map(|download| download.end);
+    ends.filter(|end| *end == DownloadEnd::LocalError).count() as u64
 }
 
 /// Which slots each worker held while fetches were measured; workers that held none are absent.

@@ -1,10 +1,15 @@
 //! Which CPUs the workers get and which the load. Pure.
 //!
 //! The load (origin, clients, the harness itself) must never take CPU time from a worker when
-//! there is another CPU: it would starve the workers itself and prove nothing.
+//! there is another CPU: it would starve the workers itself and prove nothing. Who wants to see just
+//! that puts a role of the load elsewhere by hand.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 use net::cpu::CpuList;
-use records::Pin;
+use records::{Pin, Role};
 
 #[cfg(test)]
 mod tests;
@@ -16,6 +21,8 @@ pub struct CpuPlan {
     pub workers: Option<CpuList>,
     /// All else.
     pub load: Option<CpuList>,
+    /// Roles of the load that have CPUs of their own choice.
+    own: BTreeMap<Role, CpuList>,
 }
 
 impl CpuPlan {
@@ -28,7 +35,7 @@ impl CpuPlan {
     /// A CPU was asked for that this process may not use.
     pub fn new(allowed: &[usize], workers: u32, pin: &Pin) -> Result<Self, CpuPlanError> {
         let for_workers: Vec<usize> = match pin {
-            Pin::Off => return Ok(Self { workers: None, load: None }),
+            Pin::Off => return Ok(Self { workers: None, load: None, own: BTreeMap::new() }),
             Pin::Workers(cpus) => cpus.clone(),
             Pin::Auto => {
                 let load = allowed.len().div_ceil(3).max(1);
@@ -36,19 +43,47 @@ impl CpuPlan {
                 allowed.iter().copied().take(free.min(workers.max(1) as usize)).collect()
             }
         };
-        if let Some(&cpu) = for_workers.iter().find(|cpu| !allowed.contains(cpu)) {
-            return Err(CpuPlanError { cpu, allowed: CpuList::new(allowed.to_vec()) });
-        }
+        check(&for_workers, allowed)?;
         let rest: Vec<usize> =
             allowed.iter().copied().filter(|cpu| !for_workers.contains(cpu)).collect();
         // With no CPU left the load shares those of the workers.
         let load = CpuList::new(rest).or_else(|| CpuList::new(allowed.to_vec()));
-        Ok(Self { workers: CpuList::new(for_workers), load })
+        Ok(Self { workers: CpuList::new(for_workers), load, own: BTreeMap::new() })
+    }
+
+    /// The same, with CPUs of their own for some roles; of two for one role the later counts.
+    ///
+    /// # Errors
+    /// A CPU was asked for that this process may not use.
+    pub fn with(mut self, own: Vec<RoleCpus>, allowed: &[usize]) -> Result<Self, CpuPlanError> {
+        for RoleCpus { role, cpus } in own {
+            check(cpus.as_slice(), allowed)?;
+            self.own.insert(role, cpus);
+        }
+        Ok(self)
+    }
+
+    /// Where the process of a role runs. The proxy's is with the load: only its workers, each a
+    /// thread, have their own place.
+    pub fn of(&self, role: Role) -> Option<&CpuList> {
+        self.own.get(&role).or(self.load.as_ref())
+    }
+
+    /// Roles with CPUs of their own choice, and which.
+    pub fn own(&self) -> BTreeMap<Role, Vec<usize>> {
+        self.own.iter().map(|(role, cpus)| (*role, cpus.as_slice().to_vec())).collect()
     }
 
     /// The numbers for the manifest; empty: not pinned.
     pub fn numbers(cpus: Option<&CpuList>) -> Vec<usize> {
         cpus.map(|cpus| cpus.as_slice().to_vec()).unwrap_or_default()
+    }
+}
+
+fn check(cpus: &[usize], allowed: &[usize]) -> Result<(), CpuPlanError> {
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        Some(&cpu) => Err(CpuPlanError { cpu, allowed: CpuList::new(allowed.to_vec()) }),
+        None => Ok(()),
     }
 }
 
@@ -61,4 +96,43 @@ impl CpuPlan {
 pub struct CpuPlanError {
     cpu: usize,
     allowed: Option<CpuList>,
+}
+
+/// A role of the load and the CPUs chosen for it. Written `origin=0` or `slow=1,2`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleCpus {
+    role: Role,
+    cpus: CpuList,
+}
+
+impl fmt::Display for RoleCpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.role, self.cpus)
+    }
+}
+
+impl FromStr for RoleCpus {
+    type Err = ParseRoleCpusError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || ParseRoleCpusError::Form(text.to_owned());
+        let (role, cpus) = text.split_once('=').ok_or_else(wrong)?;
+        if role == Role::Proxy.name() {
+            return Err(ParseRoleCpusError::Proxy);
+        }
+        let role = [Role::Origin, Role::Slow, Role::Fast].into_iter().find(|r| r.name() == role);
+        let role = role.ok_or_else(wrong)?;
+        let cpus = cpus.parse().map_err(|_| wrong())?;
+        Ok(Self { role, cpus })
+    }
+}
+
+/// A text that gives no role its CPUs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseRoleCpusError {
+    /// Another form than `ROLE=LIST`, an unknown role, or no list.
+    #[error("{0:?} gives no role its CPUs: write it as origin=0, slow=1,2 or fast=0-3")]
+    Form(String),
+    /// The proxy's workers are what the plan is about.
+    #[error("the proxy's workers get their CPUs with --pin, as --pin 0,1")]
+    Proxy,
 }

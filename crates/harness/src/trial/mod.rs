@@ -13,6 +13,7 @@
 //! - Trouble with a role is a [`records::Fault`] in the manifest. An error of this module means that
 //!   there is no run to report on.
 
+mod counters;
 pub mod cpu_plan;
 mod crew;
 pub mod host;
@@ -28,7 +29,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use records::{Arm, Fault, Micros, Phase};
+use records::{Arm, Fault, Micros, Phase, Recording};
 
 use crate::progress::{Progress, Show};
 use crate::roles::Toggles;
@@ -53,6 +54,10 @@ pub struct TrialPlan {
     pub measure: Duration,
     /// Steps and loop turns from this length on are recorded one by one.
     pub hold: Micros,
+    /// How much is recorded: with [`Recording::Minimal`] nothing is sampled.
+    pub recording: Recording,
+    /// Where the access log goes; absent: into the run directory.
+    pub access_log: Option<PathBuf>,
     /// Where run directories are made.
     pub runs_dir: PathBuf,
     /// What the name of this one ends with.
@@ -86,6 +91,8 @@ pub fn run(plan: &TrialPlan) -> Result<Finished, TrialError> {
         net::cpu::pin_current_thread(cpus.as_slice()).map_err(TrialError::Host)?;
     }
     check_files(&plan.arm)?;
+    // Children do so for themselves. Here two are open for each worker that is watched.
+    net::limit::raise_open_files();
     let started = Timestamp::now();
     let run = RunWriter::create(&plan.runs_dir, started, &plan.label)?;
     let mut stage = Stage::new(plan, crew, run, Progress::new(plan.show), started);
@@ -160,6 +167,7 @@ fn needed_files(arm: &Arm) -> u64 {
             most
         }
     };
+    let in_flight = in_flight.saturating_mul(u64::from(arm.burst));
     2 * (u64::from(arm.slow) + in_flight) + 4 * u64::from(arm.workers) + OF_THE_PROCESS
 }
 

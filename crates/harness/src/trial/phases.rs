@@ -8,8 +8,9 @@ use records::{ListenerMode, Phase, Placement, Role};
 use super::Stop;
 use super::crew::{ChildId, Orders};
 use super::placement::{Requests, Steering};
-use super::sampler::Sampler;
+use super::sampler::Watch;
 use super::stage::Stage;
+use crate::roles::ProxySetup;
 use crate::run_dir::ACCESS_LOG;
 
 /// How long downloads may be steered.
@@ -34,17 +35,30 @@ impl Stage<'_> {
     fn set_up(&mut self) -> Result<SocketAddr, Stop> {
         self.begin(Phase::Setup)?;
         let plan = self.plan;
-        let (id, origin) = self.start(Role::Origin, plan.toggles.origin_args(), Orders::None)?;
+        let (id, origin) =
+            self.start(Role::Origin, plan.toggles.origin_args(plan.idle), Orders::None)?;
         let upstream = self.listening(id, origin.listen)?;
         let log = self.run.dir().join(ACCESS_LOG);
-        let args = plan.toggles.proxy_args(upstream, &log, plan.hold, plan.cpus.workers.as_ref());
+        let args = plan.toggles.proxy_args(ProxySetup {
+            upstream,
+            access_log: plan.access_log.as_ref().unwrap_or(&log),
+            hold: plan.hold,
+            recording: plan.recording,
+            workers: plan.cpus.workers.as_ref(),
+        });
         let (id, ready) = self.start(Role::Proxy, args, Orders::None)?;
-        self.sampler = Some(Sampler::new(ready.pid, &ready.worker_tids));
+        self.watch(Watch::Workers { pid: ready.pid, tids: ready.worker_tids });
+        self.manifest.listeners = ready.listeners;
         self.listening(id, ready.listen)
     }
 
     fn listening(&self, who: ChildId, told: Option<SocketAddr>) -> Result<SocketAddr, Stop> {
-        told.ok_or_else(|| Stop::Fault(self.blame(who, "did not say where it listens")))
+        let blame = || Stop::Fault(self.blame(who, "did not say where it listens"));
+        let addr = told.ok_or_else(blame)?;
+        if let Some(role) = self.crew.role(who) {
+            self.watch(Watch::Listening(role, addr));
+        }
+        Ok(addr)
     }
 
     /// Fetches alone, to their end.
@@ -58,6 +72,7 @@ impl Stage<'_> {
     /// Downloads, each at its worker and on its way.
     fn load(&mut self, proxy: SocketAddr) -> Result<(), Stop> {
         self.begin(Phase::Load)?;
+        self.counters = self.read_counters();
         let arm = &self.plan.arm;
         if arm.slow == 0 {
             return Ok(());

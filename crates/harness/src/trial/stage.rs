@@ -1,5 +1,5 @@
 //! What all phases of a trial share: the crew, the run directory, the clockwork that files what
-//! roles say and samples the workers.
+//! roles say and what is seen of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitStatus;
@@ -12,9 +12,10 @@ use records::{
     SCHEMA_VERSION, Side, SlowOrder,
 };
 
+use super::counters::Counters;
 use super::crew::{ChildId, Crew, Life, News, Orders};
 use super::placement::Steering;
-use super::sampler::Sampler;
+use super::sampler::{Sampler, Watch};
 use super::{Stop, TrialError, TrialPlan, host, length};
 use crate::progress::Progress;
 use crate::roles;
@@ -30,8 +31,11 @@ pub(super) struct Stage<'a> {
     pub(super) steering: Option<Steering>,
     /// Slots of downloads that have received something over the connection they have now.
     pub(super) moving: BTreeSet<u32>,
+    /// Absent: nothing is to be seen from outside, or nobody could be found to look.
     pub(super) sampler: Option<Sampler>,
     stolen_ms: Option<u64>,
+    /// The kernel's counters when the downloads were about to start.
+    pub(super) counters: Counters,
     next_draw: Instant,
     /// The slot of each port dialed.
     slots: BTreeMap<u16, u32>,
@@ -74,7 +78,7 @@ impl<'a> Stage<'a> {
             idle_us: plan.idle.into(),
             measure_us: plan.measure.into(),
             hold_us: plan.hold,
-            recording: Recording::Full,
+            recording: plan.recording,
             listeners: Vec::new(),
             kernel_counters: BTreeMap::new(),
             host: host::read(&plan.cpus),
@@ -82,6 +86,11 @@ impl<'a> Stage<'a> {
             phases: Vec::new(),
             faults: Vec::new(),
             interrupted: None,
+        };
+        let worker_cpus = manifest.host.worker_cpus.clone();
+        let sampler = match plan.recording {
+            Recording::Full => Sampler::start(crew.sender(), worker_cpus).ok(),
+            Recording::Minimal => None,
         };
         Self {
             plan,
@@ -91,8 +100,9 @@ impl<'a> Stage<'a> {
             manifest,
             steering: None,
             moving: BTreeSet::new(),
-            sampler: None,
+            sampler,
             stolen_ms: host::stolen_ms(),
+            counters: Counters::default(),
             next_draw: Instant::now(),
             slots: BTreeMap::new(),
         }
@@ -108,8 +118,7 @@ impl<'a> Stage<'a> {
     pub(super) fn enter(&mut self, phase: Phase) -> Result<(), WriteError> {
         self.manifest.phases.push(PhaseSpan { phase, start_ns: clock::now(), end_ns: None });
         self.progress.phase(phase, length(self.plan, phase));
-        // Figures of a phase need samples at its bounds.
-        self.sample()?;
+        self.watch(Watch::Phase(phase));
         self.run.manifest(&self.manifest)
     }
 
@@ -132,7 +141,7 @@ impl<'a> Stage<'a> {
         args: Vec<String>,
         orders: Orders,
     ) -> Result<(ChildId, Ready), Stop> {
-        let own = roles::role_args(role, args, self.plan.cpus.load.as_ref());
+        let own = roles::role_args(role, args, self.plan.cpus.of(role));
         let mut command = vec![OURSELVES.to_owned()];
         command.extend(own);
         let id = self
@@ -143,6 +152,7 @@ impl<'a> Stage<'a> {
             command[0] = program.display().to_string();
         }
         let pid = self.crew.pid(id).unwrap_or(0);
+        self.watch(Watch::Process(role, pid));
         let effective = Effective::default();
         self.manifest.processes.push(RoleProcess { role, pid, command, effective });
         self.await_ready(id)
@@ -185,12 +195,11 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What happens next, until `deadline`, whatever it is. Files records and samples meanwhile.
+    /// What happens next, until `deadline`, whatever it is. Files records meanwhile.
     pub(super) fn wait(&mut self, deadline: Instant) -> Result<Option<Happening>, WriteError> {
         loop {
             self.tick()?;
-            let due = self.next_draw.min(self.sampler.as_ref().map_or(deadline, Sampler::due));
-            let Some(news) = self.crew.next(deadline.min(due)) else {
+            let Some(news) = self.crew.next(deadline.min(self.next_draw)) else {
                 if Instant::now() >= deadline {
                     return Ok(None);
                 }
@@ -214,17 +223,18 @@ impl<'a> Stage<'a> {
                         Happening::Filed
                     }
                 },
+                News::Sampled(records) => {
+                    records.iter().try_for_each(|record| self.run.file(record))?;
+                    Happening::Filed
+                }
                 News::PartOver(_) => Happening::Filed,
             }));
         }
     }
 
-    /// Takes the samples that are due and draws.
+    /// Draws.
     fn tick(&mut self) -> Result<(), WriteError> {
         let now = Instant::now();
-        if self.sampler.as_ref().is_some_and(|sampler| now >= sampler.due()) {
-            self.sample()?;
-        }
         if now >= self.next_draw {
             self.next_draw = now + Progress::INTERVAL;
             self.progress.draw();
@@ -234,10 +244,11 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Samples the workers now, if they are watched.
-    pub(super) fn sample(&mut self) -> Result<(), WriteError> {
-        let samples = self.sampler.as_mut().map(Sampler::take).unwrap_or_default();
-        samples.into_iter().try_for_each(|sample| self.run.file(&Record::WorkerSample(sample)))
+    /// Hands on what there is to look at from outside.
+    pub(super) fn watch(&self, watch: Watch) {
+        if let Some(sampler) = &self.sampler {
+            sampler.watch(watch);
+        }
     }
 
     /// What a record means to the trial while it runs.
@@ -253,7 +264,15 @@ impl<'a> Stage<'a> {
                 self.moving.extend(received.map(|(slot, _)| slot));
                 None
             }
+            Record::Download(download) => {
+                if let Some(port) = download.client_port {
+                    self.watch(Watch::Ended(port));
+                }
+                None
+            }
             Record::Dialed(dialed) => {
+                let (slot, client_port) = (dialed.slot, dialed.client_port);
+                self.watch(Watch::Dialed { slot, client_port });
                 self.slots.insert(dialed.client_port, dialed.slot);
                 self.steering.as_mut().and_then(|steering| steering.dialed(dialed))
             }
@@ -306,6 +325,14 @@ impl<'a> Stage<'a> {
     /// A fault noticed now.
     pub(super) fn fault(&self, side: Side, message: String) -> Fault {
         Fault { side, phase: self.phase(), message }
+    }
+
+    /// The kernel's counters now, if they are to be recorded.
+    pub(super) fn read_counters(&self) -> Counters {
+        match self.plan.recording {
+            Recording::Full => Counters::read(),
+            Recording::Minimal => Counters::default(),
+        }
     }
 
     /// CPU time the hypervisor withheld since the trial began.

@@ -72,13 +72,17 @@ impl Stage<'_> {
         if let Err(error) = self.enter(Phase::Teardown) {
             broken.get_or_insert(error.into());
         }
-        // The workers' figures end here; what follows is their end.
-        self.sampler = None;
+        // What is seen from outside ends here; what follows is the end of all there is to see.
+        self.manifest.kernel_counters = self.counters.until(&self.read_counters());
+        if let Some(sampler) = &mut self.sampler {
+            sampler.stop();
+        }
         for role in ORDER {
             for id in self.crew.living(role) {
                 self.stop(id, &mut pace, &mut interrupted, &mut broken);
             }
         }
+        self.file_last_samples(&mut interrupted, &mut broken);
         self.progress.clear();
         self.end_phase();
         self.manifest.host.stolen_ms = self.stolen_ms();
@@ -95,6 +99,29 @@ impl Stage<'_> {
                 faults: self.manifest.faults,
                 interrupted,
             }),
+        }
+    }
+
+    /// Waits for the end of the sampling, and files what it still had to report.
+    fn file_last_samples(
+        &mut self,
+        interrupted: &mut Option<i32>,
+        broken: &mut Option<TrialError>,
+    ) {
+        // Milliseconds at most: nobody is left whose sockets it could wait for.
+        let Some(sampler) = self.sampler.take() else { return };
+        sampler.finish();
+        loop {
+            match self.wait(Instant::now()) {
+                Ok(None) => return,
+                Ok(Some(Happening::Signal(signal))) => {
+                    interrupted.get_or_insert(signal);
+                }
+                Ok(Some(_)) => {}
+                Err(error) => {
+                    broken.get_or_insert(error.into());
+                }
+            }
         }
     }
 

@@ -40,8 +40,13 @@ fn bad_options_say_what_would_do() {
         ("--read-policy fast", "write drain, short-read, fionread"),
         ("run --slow-size 2XB", "write it as 40960, 64KiB, 3MiB or 2GiB"),
         ("proxy", "--upstream"),
-        ("slow nowhere", "invalid"),
+        ("slow nowhere", "write it as 127.0.0.1:8000"),
         ("nonsense", "unrecognized subcommand"),
+        ("slow 192.0.2.1:80", "slow: 192.0.2.1:80 is not on this host: add --allow-remote"),
+        ("fast 192.0.2.1:80", "fast: 192.0.2.1:80 is not on this host: add --allow-remote"),
+        ("fast 127.0.0.1:80 --burst 2 --arrivals closed", "--arrivals with a rate"),
+        ("--burst 2 --arrivals closed", "--arrivals with a rate"),
+        ("--cpus proxy=0", "with --pin"),
     ] {
         let said = say(turnstile().args(words.split(' ')));
         assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words}: {}", said.stderr);

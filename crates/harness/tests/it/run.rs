@@ -1,8 +1,10 @@
 //! Whole runs, and their reports.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use records::{Phase, Role, Summary, Verdict};
+use harness::run_dir::RunRecords;
+use records::{Phase, Recording, Role, Summary, Verdict};
 
 use crate::support::{Runs, in_turn, say, turnstile};
 
@@ -32,6 +34,7 @@ fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
             "fetches.ndjson",
             "manifest.json",
             "sessions.ndjson",
+            "sockets.ndjson",
             "steps.ndjson",
             "summary.json",
             "workers.ndjson",
@@ -64,6 +67,46 @@ fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
     assert!(manifest.processes.iter().all(|process| process.effective.max_open_files > 0));
     assert_eq!((manifest.faults.len(), manifest.interrupted.is_none()), (0, true));
     runs.assert_nobody_left();
+}
+
+#[test]
+fn faults_reach_their_roles_and_the_baseline_has_no_bursts() {
+    let _turn = in_turn();
+    let (runs, elsewhere) = (Runs::new(), tempfile::tempdir().expect("a directory"));
+    let log = elsewhere.path().join("access.log");
+    let cpu = net::cpu::allowed().expect("an affinity mask")[0];
+    let words = format!(
+        "--slow 0 --fetch-size 1KiB --think 1ms --origin-workers 9 --burst 3 --log-mode inline \
+         --recording minimal --cpus origin={cpu} --quiet"
+    );
+    let run = say(runs.trial(&words.split(' ').collect::<Vec<_>>()).arg("--access-log").arg(&log));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+
+    let dir = runs.dir().expect("a run directory");
+    assert!(!dir.join("access.log").exists(), "it was wanted elsewhere");
+    let lines = fs::read_to_string(&log).expect("the log").lines().count();
+    let manifest = runs.manifest().expect("a manifest");
+    assert_eq!(manifest.recording, Recording::Minimal);
+    let of = |role| manifest.processes.iter().find(|process| process.role == role).expect("a role");
+    assert_eq!(of(Role::Origin).effective.cpus, [cpu]);
+    let origin = of(Role::Origin).command.join(" ");
+    for part in ["--think 1000us", "--workers 9"] {
+        assert!(origin.contains(part), "{origin}");
+    }
+    assert!(of(Role::Proxy).command.join(" ").contains("--recording minimal"));
+
+    let records = RunRecords::load(&dir).expect("a whole run");
+    let starts = |phase| {
+        let mut starts: BTreeMap<u64, u32> = BTreeMap::new();
+        let fetches = records.fetches.iter().filter(|fetch| fetch.phase == phase);
+        fetches.for_each(|fetch| *starts.entry(fetch.intended_ns.0).or_default() += 1);
+        starts
+    };
+    assert!(starts(Phase::Idle).values().all(|&fetches| fetches == 1), "alone");
+    assert!(starts(Phase::Measure).values().all(|&fetches| fetches == 3), "three together");
+    assert!(starts(Phase::Measure).len() >= 20);
+    assert_eq!(records.fetches.len(), lines, "a line for each");
+    assert_eq!((manifest.arm.burst, manifest.arm.origin_workers), (3, Some(9)));
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn run(program: &str, args: &[&str]) -> (Option<i32>, String) {
 fn bad_options_are_usage_errors() {
     for (args, says) in [
         ("", "TARGET"),
-        ("localhost", "invalid socket address"),
+        ("localhost", "write it as 127.0.0.1:8000"),
         ("127.0.0.1:1 --slow many", "invalid"),
         ("127.0.0.1:1 --slow 100001", "100000"),
         ("127.0.0.1:1 --slow-size lots", "is not a size"),

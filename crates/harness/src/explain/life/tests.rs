@@ -1,1 +1,121 @@
+use crate::explain::fixture::{Scene, Times, at};
+use crate::summarise::join::Join;
+
 use super::*;
+
+/// The spells of a fetch: which, and until when in ms.
+fn spells(times: Times) -> Vec<(Spell, u64)> {
+    let mut scene = Scene::new(1);
+    let index = scene.fetch(0, times);
+    let records = &scene.run.records;
+    let join = Join::of(records);
+    let life = Life::of(&records.fetches[index], join.fetch(index));
+    assert_eq!(life.whole, Window::new(at(times.wanted), at(times.ended)));
+    let until = |window: Window| window.end.since(at(0)).as_millis();
+    let until = |window| u64::try_from(until(window)).expect("short");
+    life.spells.into_iter().map(|(window, spell)| (spell, until(window))).collect()
+}
+
+/// Each of its milestones 100 ms after the one before.
+fn whole() -> Times {
+    Times {
+        wanted: 0,
+        started: 100,
+        connected: Some(200),
+        accepted: Some(300),
+        request: Some(400),
+        head: Some(500),
+        closed: Some(600),
+        ended: 700,
+        outcome: Outcome::Ok,
+    }
+}
+
+const DONE: Spell = Spell::Handshake(Handshake::Done);
+const PENDING: Spell = Spell::Handshake(Handshake::Pending);
+
+#[test]
+fn a_whole_life() {
+    let expected = [
+        (Spell::Unsent, 100),
+        (DONE, 200),
+        (Spell::Queued, 300),
+        (Spell::Asking, 400),
+        (Spell::AwaitingHead, 500),
+        (Spell::Body, 600),
+        (Spell::Closed, 700),
+    ];
+    assert_eq!(spells(whole()), expected);
+}
+
+#[test]
+fn a_client_gives_up_at_any_point() {
+    for (count, ended) in [(2, 150), (3, 250), (4, 350), (5, 450), (6, 550)] {
+        let spells = spells(Times { ended, ..whole() });
+        assert_eq!((spells.len(), spells.last().map(|last| last.1)), (count, Some(ended)));
+    }
+}
+
+/// A worker that is held accepts after its client gave up.
+#[test]
+fn who_is_accepted_too_late_was_queued_to_its_end() {
+    let times =
+        Times { accepted: Some(900), request: None, head: None, closed: Some(901), ..whole() };
+    assert_eq!(spells(times), [(Spell::Unsent, 100), (DONE, 200), (Spell::Queued, 700)]);
+}
+
+#[test]
+fn who_is_never_accepted_was_queued_to_its_end() {
+    let spells = spells(Times { accepted: None, closed: None, ..whole() });
+    assert_eq!(spells, [(Spell::Unsent, 100), (DONE, 200), (Spell::Queued, 700)]);
+}
+
+#[test]
+fn a_handshake_that_never_came_about() {
+    let times = Times { connected: None, accepted: None, closed: None, ..whole() };
+    for outcome in [Outcome::TimeoutConnect, Outcome::Refused, Outcome::LocalError] {
+        let times = Times { outcome, ..times };
+        assert_eq!(spells(times), [(Spell::Unsent, 100), (PENDING, 700)]);
+    }
+}
+
+/// The client was told of its handshake after the worker had accepted, or never.
+#[test]
+fn a_worker_may_know_of_a_handshake_before_its_client() {
+    let early = Times { accepted: Some(150), ..whole() };
+    let expected = [(Spell::Unsent, 100), (DONE, 150), (Spell::Asking, 400)];
+    assert_eq!(spells(early)[..3], expected);
+    let never = Times { connected: None, ..whole() };
+    let expected = [(Spell::Unsent, 100), (Spell::Queued, 300), (Spell::Asking, 400)];
+    assert_eq!(spells(never)[..3], expected);
+}
+
+#[test]
+fn a_session_that_did_not_end_tells_nothing() {
+    let spells = spells(Times { closed: None, ..whole() });
+    assert_eq!(spells[2..], [(Spell::Queued, 300), (Spell::Unknown, 700)]);
+}
+
+#[test]
+fn milestones_that_are_missing_were_not_reached() {
+    let no_head = spells(Times { head: None, ..whole() });
+    assert_eq!(no_head[4..], [(Spell::AwaitingHead, 600), (Spell::Closed, 700)]);
+    let no_request = spells(Times { request: None, head: None, ..whole() });
+    assert_eq!(no_request[3..], [(Spell::Asking, 600), (Spell::Closed, 700)]);
+}
+
+/// A session is over when it is closed, whatever it says of later times.
+#[test]
+fn milestones_out_of_order_count_up_to_the_end() {
+    let late_head = spells(Times { head: Some(650), ..whole() });
+    assert_eq!(late_head[4..], [(Spell::AwaitingHead, 600), (Spell::Closed, 700)]);
+    let late_request = spells(Times { request: Some(650), ..whole() });
+    assert_eq!(late_request[3..], [(Spell::Asking, 600), (Spell::Closed, 700)]);
+    let closed_first = spells(Times { closed: Some(250), ..whole() });
+    assert_eq!(closed_first[2..], [(Spell::Queued, 300), (Spell::Closed, 700)]);
+}
+
+#[test]
+fn a_fetch_that_took_no_time_has_no_spells() {
+    assert_eq!(spells(Times::queued(100, 100)), []);
+}

@@ -1,1 +1,61 @@
+use proptest::prelude::*;
+
 use super::*;
+
+#[test]
+fn the_largest_is_the_first_of_equals() {
+    let mut shares = Shares::default();
+    assert_eq!(shares.largest(), None);
+    shares.add(Cause::Unexplained, 7);
+    shares.add(Cause::Upstream, 5);
+    assert_eq!(shares.largest(), Some(Cause::Unexplained));
+    shares.add(Cause::Upstream, 2);
+    assert_eq!(shares.largest(), Some(Cause::Upstream));
+}
+
+#[test]
+fn every_cause_has_a_place_of_its_own() {
+    let mut shares = Shares::default();
+    for (ns, cause) in (1..).zip(Cause::ALL) {
+        shares.add(cause, ns);
+    }
+    let parts = Cause::ALL.map(|cause| shares.of(cause).as_nanos());
+    assert_eq!(parts, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assert_eq!(shares.total(), Duration::from_nanos(55));
+    let mut twice = shares;
+    twice.merge(&shares);
+    assert_eq!(twice.total(), Duration::from_nanos(110));
+}
+
+/// The second asks for more than the first left.
+#[test]
+fn who_comes_first_is_served_first() {
+    let mut shares = Shares::default();
+    let parts = [(Cause::OffCpuRunnable, 0.75), (Cause::OffCpuBlocked, 0.5)];
+    shares.divide(100, parts, Cause::Convoy);
+    let of = |cause| shares.of(cause).as_nanos();
+    let parts = [Cause::OffCpuRunnable, Cause::OffCpuBlocked, Cause::Convoy].map(of);
+    assert_eq!(parts, [75, 25, 0]);
+}
+
+#[test]
+fn a_share_that_is_none_is_nothing_or_all() {
+    for (share, part) in [(f64::NAN, 0), (f64::INFINITY, 0), (-0.5, 0), (1.5, 10), (0.25, 2)] {
+        assert_eq!(part_of(10, share), part, "{share}");
+    }
+    assert_eq!((part_of(u64::MAX, 1.0), part_of(0, 1.0)), (u64::MAX, 0));
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_left_and_nothing_is_made(
+        ns in prop_oneof![0..1_000_u64, any::<u64>(), Just(u64::MAX)],
+        first in prop_oneof![0.0..1.0, any::<f64>()],
+        second in prop_oneof![0.0..1.0, any::<f64>()],
+    ) {
+        let mut shares = Shares::default();
+        let parts = [(Cause::Upstream, first), (Cause::Client, second)];
+        shares.divide(ns, parts, Cause::OwnTransfer);
+        prop_assert_eq!(shares.total(), Duration::from_nanos(ns));
+    }
+}

@@ -1,1 +1,151 @@
+use proptest::prelude::*;
+use records::{Bytes, Micros, StepEnd};
+
+use crate::explain::fixture::at;
+use crate::explain::fixture::random::{Cpu, runs};
+
 use super::*;
+
+/// A stretch of `turns` loop turns with as many steps.
+fn stretch(start: u64, end: u64, poll: u64, turns: u32) -> Stretch {
+    Stretch {
+        worker: 0,
+        start_ns: at(start),
+        end_ns: at(end),
+        poll_us: Micros(poll * 1_000),
+        cpu_us: Micros((end.saturating_sub(start) - poll) * 1_000),
+        turns,
+        steps: turns,
+        accepts: 0,
+    }
+}
+
+fn hold(start: u64, end: u64) -> Hold {
+    Hold {
+        worker: 0,
+        turn: 1,
+        session: 1,
+        client_port: 1,
+        start_ns: at(start),
+        end_ns: at(end),
+        bytes: Bytes(0),
+        reads: 0,
+        ended_by: StepEnd::Quota,
+    }
+}
+
+fn timeline(stretches: &[Stretch], holds: &[Hold]) -> Timeline {
+    let stretches: Vec<&Stretch> = stretches.iter().collect();
+    let holds: Vec<_> = holds.iter().enumerate().collect();
+    Timeline::new(&stretches, &holds, &Kernel::default())
+}
+
+/// Segments in ms, and what the worker did.
+fn segments(timeline: &Timeline) -> Vec<(u64, u64, Doing)> {
+    let ms = |at_ns: MonoNs| at_ns.micros_since(at(0)).0 / 1_000;
+    let row = timeline.segments.iter();
+    row.map(|s| (ms(s.window.start), ms(s.window.end), s.doing)).collect()
+}
+
+fn turning(polling: f64, turn_ms: u64) -> Doing {
+    Doing::Turning { polling, turn: Duration::from_millis(turn_ms) }
+}
+
+#[test]
+fn a_stretch_is_turns_or_a_poll() {
+    let row = timeline(&[stretch(0, 10, 5, 5), stretch(10, 90, 80, 0)], &[]);
+    assert_eq!(segments(&row), [(0, 10, turning(0.5, 1)), (10, 90, Doing::Polling)]);
+}
+
+/// The polls of the stretch were before its hold.
+#[test]
+fn a_hold_is_cut_out_of_its_stretch() {
+    let row = timeline(&[stretch(0, 100, 3, 2)], &[hold(6, 100)]);
+    let before = Doing::Turning { polling: 0.5, turn: Duration::from_micros(1_500) };
+    assert_eq!(segments(&row), [(0, 6, before), (6, 100, Doing::Hold(0))]);
+}
+
+/// As a foreign proxy's tracer may tell them.
+#[test]
+fn several_holds_may_share_a_stretch() {
+    let row = timeline(&[stretch(0, 100, 0, 4)], &[hold(60, 80), hold(10, 40)]);
+    let turning = turning(0.0, 12);
+    let doing = |doing: Doing| if doing == turning { doing } else { Doing::Hold(9) };
+    let Doing::Turning { turn, .. } = row.segments[0].doing else { panic!("it turned") };
+    assert_eq!(turn, Duration::from_micros(12_500));
+    let cuts: Vec<_> = segments(&row).iter().map(|(start, end, _)| (*start, *end)).collect();
+    assert_eq!(cuts, [(0, 10), (10, 40), (40, 60), (60, 80), (80, 100)]);
+    let holds = [1, 3].map(|at| row.segments[at].doing);
+    assert_eq!(holds, [Doing::Hold(1), Doing::Hold(0)]);
+    assert_eq!(doing(holds[0]), Doing::Hold(9));
+}
+
+#[test]
+fn a_lost_stretch_is_a_gap_and_its_hold_is_not_told() {
+    let row = timeline(&[stretch(0, 10, 0, 10), stretch(50, 60, 0, 10)], &[hold(20, 40)]);
+    assert_eq!(segments(&row), [(0, 10, turning(0.0, 1)), (50, 60, turning(0.0, 1))]);
+}
+
+#[test]
+fn segments_are_found_by_time() {
+    let row =
+        timeline(&[stretch(0, 10, 0, 10), stretch(10, 20, 0, 10), stretch(50, 60, 0, 1)], &[]);
+    let found = |from, to| row.within(Window::new(at(from), at(to))).len();
+    assert_eq!((found(0, 60), found(5, 15), found(10, 20), found(9, 11)), (3, 2, 1, 2));
+    assert_eq!((found(20, 50), found(60, 90), found(30, 51)), (0, 0, 1));
+}
+
+/// Two tellers of one time: the first is heard.
+#[test]
+fn stretches_that_overlap_are_cut() {
+    let row = timeline(&[stretch(0, 20, 0, 10), stretch(10, 30, 0, 10)], &[]);
+    assert_eq!(segments(&row), [(0, 20, turning(0.0, 2)), (20, 30, turning(0.0, 1))]);
+}
+
+#[test]
+fn an_epoch_is_long_or_ends_at_a_gap() {
+    let lengths = |stretches: &[Stretch]| {
+        let all: Vec<&Stretch> = stretches.iter().collect();
+        let mut rest = all.as_slice();
+        let mut lengths = Vec::new();
+        while !rest.is_empty() {
+            lengths.push(epoch(rest));
+            rest = &rest[epoch(rest)..];
+        }
+        lengths
+    };
+    let row: Vec<_> = (0..45).map(|nth| stretch(nth * 5, nth * 5 + 5, 0, 1)).collect();
+    assert_eq!(lengths(&row), [20, 20, 5]);
+    assert_eq!(lengths(&[&row[..7], &row[8..]].concat()), [7, 20, 17]);
+    assert_eq!(
+        lengths(&[stretch(0, 5, 0, 1), stretch(5, 2_000, 0, 1), stretch(2_000, 2_005, 0, 1)]),
+        [2, 1]
+    );
+    assert!(lengths(&[]).is_empty());
+}
+
+proptest! {
+    /// The segments of a worker cover what it told and no more, each instant once.
+    #[test]
+    fn segments_are_what_was_told(records in runs(Cpu::Random)) {
+        for worker in 0..3 {
+            let told: Vec<_> = records.stretches.iter().filter(|s| s.worker == worker).collect();
+            let holds = records.holds.iter().enumerate();
+            let holds: Vec<_> = holds.filter(|(_, hold)| hold.worker == worker).collect();
+            let row = Timeline::new(&told, &holds, &Kernel::default());
+            for pair in row.segments.windows(2) {
+                prop_assert!(pair[0].window.end <= pair[1].window.start);
+            }
+            let length = |windows: &mut dyn Iterator<Item = Window>| -> Duration {
+                windows.map(Window::length).sum()
+            };
+            let all = length(&mut told.iter().map(|s| Window::new(s.start_ns, s.end_ns)));
+            prop_assert_eq!(length(&mut row.segments.iter().map(|segment| segment.window)), all);
+            for (at, hold) in holds {
+                let of_hold = row.segments.iter().filter(|s| s.doing == Doing::Hold(at));
+                let found = length(&mut of_hold.map(|segment| segment.window));
+                prop_assert_eq!(found, hold.end_ns.since(hold.start_ns));
+            }
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! Every caveat: when it is said, and how.
 
-use records::{Bytes, CaveatCode, Outcome, Phase, Pin, WorkerTotals};
+use std::collections::BTreeMap;
+
+use records::{Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, WorkerTotals};
 
 use crate::fixture::{Run, at_ms};
 
@@ -68,6 +70,14 @@ fn the_machine_is_told_of_where_it_blurs_the_picture() {
     assert!(stolen.contains("took 281 ms of CPU time in 14.000 s (2 %"), "{stolen}");
     let shared = run.caveat(CaveatCode::SharedCpu).expect("a caveat");
     assert!(shared.starts_with("workers and load share CPU 0:"), "{shared}");
+    let shared = |run: &Run| run.caveat(CaveatCode::SharedCpu).expect("a caveat");
+    run.arm().cpus = BTreeMap::from([(Role::Origin, vec![0]), (Role::Fast, vec![1])]);
+    let both = shared(&run);
+    assert!(both.starts_with("workers, load and origin share CPU 0:"), "{both}");
+    run.records.manifest.host.load_cpus = vec![1];
+    let one = shared(&run);
+    assert!(one.starts_with("workers and origin share CPU 0:"), "{one}");
+    run.arm().cpus.clear();
     run.arm().pin = Pin::Off;
     (run.records.manifest.host.worker_cpus, run.records.manifest.host.load_cpus) = (vec![], vec![]);
     let free = run.caveat(CaveatCode::NotPinned).expect("a caveat");
@@ -96,6 +106,9 @@ fn pauses_hidden_figures_few_fetches_and_a_cut_are_told() {
     run.records.samples.clear();
     let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
     assert!(message.starts_with("no CPU figures of worker 0 and 1"), "{message}");
+    run.records.manifest.recording = Recording::Minimal;
+    let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
+    assert!(message.starts_with("--recording minimal leaves out"), "{message}");
 
     run.interrupt(9_000);
     let message = run.caveat(CaveatCode::Interrupted).expect("a caveat");

@@ -3,7 +3,41 @@
 use proptest::prelude::*;
 use records::Bytes;
 
-use super::{MaxLines, columns, short_bytes, short_count, wrap};
+use super::{MaxLines, beside, columns, percent, short_bytes, short_count, wrap};
+
+#[test]
+fn a_figure_stays_with_its_unit() {
+    let text = "inside one step, 412 MiB of 2 %): at 560 MB/s; and 1.004 s, x 4 s";
+    let lines = wrap(text, 16, MaxLines(10));
+    assert_eq!(
+        lines,
+        ["inside one step,", "412 MiB of 2 %):", "at 560 MB/s; and", "1.004 s, x 4 s"]
+    );
+    let narrow = wrap("a 412 MiB", 8, MaxLines(10));
+    assert_eq!(narrow, ["a", "412 MiB"]);
+}
+
+#[test]
+fn shares_are_never_rounded_to_nothing_or_to_all() {
+    for (share, says) in [
+        (0.0, "0.0 %"),
+        (0.000_4, "<0.1 %"),
+        (0.001, "0.1 %"),
+        (0.971_2, "97.1 %"),
+        (0.999, "99.9 %"),
+        (0.999_6, ">99.9 %"),
+        (1.0, "100.0 %"),
+    ] {
+        assert_eq!(percent(share), says);
+    }
+}
+
+#[test]
+fn cells_stand_side_by_side() {
+    let cell = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    assert_eq!(beside(&cell(&["a"]), 3, &cell(&["b", "c"])), ["a  b", "   c"]);
+    assert_eq!(beside(&cell(&["a", "b"]), 3, &cell(&["c"])), ["a  c", "b  "]);
+}
 
 #[test]
 fn lines_break_at_spaces_and_end_in_dots_where_cut() {

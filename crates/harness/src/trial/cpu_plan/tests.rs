@@ -46,3 +46,47 @@ fn a_cpu_that_is_not_there_is_named() {
     let error = CpuPlan::new(&[0, 1], 2, &Pin::Workers(vec![0, 7])).expect_err("CPU 7");
     assert_eq!(error.to_string(), "CPU 7 cannot be used here: this process may run on 0,1");
 }
+
+fn own(words: &[&str]) -> Vec<RoleCpus> {
+    words.iter().map(|word| word.parse().expect("a role and its CPUs")).collect()
+}
+
+#[test]
+fn a_role_runs_where_it_was_put_and_the_others_where_the_plan_has_them() {
+    let allowed = [0, 1, 2, 3];
+    let planned = CpuPlan::new(&allowed, 2, &Pin::Auto).expect("a plan");
+    let plan = planned.with(own(&["origin=0", "fast=1-2", "origin=3,0"]), &allowed);
+    let plan = plan.expect("CPUs that are there");
+    let of = |role| CpuPlan::numbers(plan.of(role));
+    assert_eq!(of(Role::Origin), [3, 0], "the later counts");
+    assert_eq!(of(Role::Fast), [1, 2]);
+    assert_eq!(of(Role::Slow), [2, 3], "with the load");
+    assert_eq!(of(Role::Proxy), [2, 3], "its workers have their own place");
+    assert_eq!(plan.own(), BTreeMap::from([(Role::Origin, vec![3, 0]), (Role::Fast, vec![1, 2])]));
+}
+
+#[test]
+fn with_nothing_pinned_a_role_may_be() {
+    let plan = CpuPlan::new(&[0, 1], 2, &Pin::Off).expect("a plan");
+    let plan = plan.with(own(&["slow=1"]), &[0, 1]).expect("a CPU that is there");
+    assert_eq!(CpuPlan::numbers(plan.of(Role::Slow)), [1]);
+    assert_eq!(plan.of(Role::Fast), None);
+}
+
+#[test]
+fn a_role_cannot_be_put_on_a_cpu_that_is_not_there() {
+    let plan = CpuPlan::new(&[0, 1], 2, &Pin::Auto).expect("a plan");
+    let error = plan.with(own(&["fast=0-2"]), &[0, 1]).expect_err("CPU 2");
+    assert_eq!(error.to_string(), "CPU 2 cannot be used here: this process may run on 0,1");
+}
+
+#[test]
+fn what_gives_no_role_its_cpus_is_refused() {
+    for text in ["", "origin", "=0", "origin=", "origin=x", "origin=3-1", "nginx=0", "Origin=0"] {
+        let error = text.parse::<RoleCpus>().expect_err(text);
+        assert!(error.to_string().contains("write it as origin=0"), "{error}");
+    }
+    let error = "proxy=0".parse::<RoleCpus>().expect_err("the proxy has its own flag");
+    assert!(error.to_string().contains("--pin"), "{error}");
+    assert_eq!(own(&["slow=1-3"])[0].to_string(), "slow=1,2,3");
+}

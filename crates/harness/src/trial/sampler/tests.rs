@@ -1,23 +1,49 @@
 use super::*;
 
-#[test]
-fn counters_of_a_thread_grow_with_its_work() {
-    let tid = rustix::thread::gettid().as_raw_nonzero().get();
-    let mut sampler = Sampler::new(std::process::id(), &[tid]);
-    let first = sampler.take();
-    assert_eq!(first.len(), 1);
-    let (mut last, mut spun) = (first.clone(), 0_u64);
-    // Until the kernel has counted some of this very loop.
-    while last[0].user_ms + last[0].system_ms == first[0].user_ms + first[0].system_ms {
-        spun = std::hint::black_box(spun + 1);
-        last = sampler.take();
-    }
-    assert!(last[0].at_ns > first[0].at_ns);
-    assert!(last[0].run_ns >= first[0].run_ns);
+/// Everything that is reported from now on, until the sampler has ended.
+fn reported(news: &Receiver<News>) -> Vec<Record> {
+    let records = |news| match news {
+        News::Sampled(records) => records,
+        other => panic!("unexpected: {other:?}"),
+    };
+    news.iter().flat_map(records).collect()
 }
 
 #[test]
-fn a_thread_that_is_not_there_has_no_samples() {
-    let mut sampler = Sampler::new(std::process::id(), &[i32::MAX]);
-    assert_eq!(sampler.take(), []);
+fn what_was_seen_is_reported_before_the_end() {
+    let (sender, news) = mpsc::channel();
+    let mut sampler = Sampler::start(sender, Vec::new()).expect("a thread");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let pid = std::process::id();
+    let tids = vec![rustix::thread::gettid().as_raw_nonzero().get()];
+    sampler.watch(Watch::Process(Role::Slow, pid));
+    sampler.watch(Watch::Workers { pid, tids });
+    sampler.watch(Watch::Listening(Role::Proxy, listener.local_addr().expect("bound")));
+    let first = news.recv_timeout(Duration::from_secs(20)).expect("a report by itself");
+    sampler.watch(Watch::Phase(Phase::Measure));
+    sampler.stop();
+    sampler.watch(Watch::Phase(Phase::Drain));
+    sampler.finish();
+
+    let News::Sampled(mut records) = first else { panic!("unexpected: {first:?}") };
+    // The order that came before the end is heeded, whenever the next look was due.
+    let last = reported(&news);
+    assert!(last.iter().any(|record| matches!(record, Record::WorkerSample(_))), "{last:?}");
+    records.extend(last);
+    let has = |kind: fn(&Record) -> bool| records.iter().any(kind);
+    assert!(has(|record| matches!(record, Record::CpuSample(_))), "{records:?}");
+    assert!(has(|record| matches!(record, Record::ListenerSample(_))), "{records:?}");
+    for who in [Watched::Role(Role::Slow), Watched::Worker(0)] {
+        let is_it = |record: &Record| matches!(record, Record::SchedSample(s) if s.who == who);
+        assert!(records.iter().any(is_it), "{who:?}: {records:?}");
+    }
+}
+
+#[test]
+fn a_sampler_that_nobody_listens_to_ends() {
+    let (sender, news) = mpsc::channel();
+    drop(news);
+    let sampler = Sampler::start(sender, Vec::new()).expect("a thread");
+    sampler.watch(Watch::Process(Role::Fast, u32::MAX));
+    sampler.finish();
 }

@@ -1,0 +1,154 @@
+//! `turnstile explain [DIR]`: what held the late fetches of a run, or one of its fetches.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use anyhow::Context;
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use records::Phase;
+
+use super::Cli;
+use super::output::{self, Color};
+use crate::explain::story::{FetchStory, NoSuchFetch, Story};
+use crate::render;
+use crate::run_dir::RunRecords;
+use crate::summarise::summarise;
+
+/// What to explain, and how to tell it.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  turnstile explain                                          the last run under runs/
+  turnstile explain runs/20260301T123005Z-reuseport --json
+  turnstile explain --fetch 17                               one fetch from start to end
+  turnstile explain --phase idle --fetch 3
+
+Exit codes: 0 done; 1 no run, or one that cannot be read; 2 usage, or no such fetch.")]
+pub struct ExplainOptions {
+    /// A run directory [default: the last run]
+    pub dir: Option<PathBuf>,
+
+    /// Where to look for the last run
+    #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "dir")]
+    pub runs_dir: PathBuf,
+
+    /// Tell this fetch from start to end, by its number
+    #[arg(long, value_name = "N")]
+    pub fetch: Option<u64>,
+
+    /// The phase of that fetch
+    #[arg(long, value_enum, default_value_t, value_name = "PHASE", requires = "fetch")]
+    pub phase: FetchPhase,
+
+    /// Print a JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+}
+
+/// Phases that have fetches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum FetchPhase {
+    /// Fetches alone.
+    Idle,
+    /// Fetches beside downloads.
+    #[default]
+    Measure,
+}
+
+impl From<FetchPhase> for Phase {
+    fn from(phase: FetchPhase) -> Self {
+        match phase {
+            FetchPhase::Idle => Self::Idle,
+            FetchPhase::Measure => Self::Measure,
+        }
+    }
+}
+
+/// Explains a run, or a fetch. The run directory stays as it is.
+///
+/// A fetch that is not there ends the process with exit code 2.
+pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
+    let dir = match &options.dir {
+        Some(dir) => dir.clone(),
+        None => last_run(&options.runs_dir)?,
+    };
+    let records = RunRecords::load(&dir).context("failed to read the run")?;
+    let style = options.color.style();
+    let text = match options.fetch {
+        None => {
+            let story = Story::of(&records, &summarise(&records));
+            if options.json { render::json(&story) } else { render::story(&story, &dir, style) }
+        }
+        Some(number) => {
+            let story = FetchStory::of(&records, options.phase.into(), number)
+                .unwrap_or_else(|error| usage(&error));
+            if options.json { render::json(&story) } else { render::timeline(&story, &dir, style) }
+        }
+    };
+    output::print(text.as_bytes()).context("failed to print the story")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ends the process with clap's message and exit code 2.
+fn usage(error: &NoSuchFetch) -> ! {
+    let mut cli = Cli::command();
+    // So that the usage shown is that of this command.
+    cli.build();
+    let command = cli.find_subcommand_mut("explain").map(std::mem::take);
+    command.unwrap_or(cli).error(ErrorKind::ValueValidation, format!("--fetch: {error}")).exit()
+}
+
+/// The run in `runs_dir` that began last, whole or not: the names of run directories begin with
+/// their time in whole seconds; of several, the one that was written last.
+fn last_run(runs_dir: &Path) -> Result<PathBuf, NoRun> {
+    let unreadable = |source| NoRun::Unreadable { runs_dir: runs_dir.to_owned(), source };
+    let none = || NoRun::None { runs_dir: runs_dir.to_owned() };
+    let entries = fs::read_dir(runs_dir).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => none(),
+        _ => unreadable(source),
+    })?;
+    let mut last: Option<(String, SystemTime, PathBuf)> = None;
+    for entry in entries {
+        let entry = entry.map_err(unreadable)?;
+        let Some(began) = began(&entry.file_name().to_string_lossy()) else { continue };
+        // One that is taken away meanwhile is not the last one.
+        let Ok(about) = entry.metadata() else { continue };
+        if about.is_dir() {
+            let written = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            last = last.max(Some((began, written, entry.path())));
+        }
+    }
+    last.map(|(_, _, dir)| dir).ok_or_else(none)
+}
+
+/// The time in a run directory's name, as `20260301T123005Z`; absent: it is none of ours.
+fn began(name: &str) -> Option<String> {
+    let time = name.split('-').next()?;
+    let fits = |(letter, place): (char, char)| match place {
+        '0' => letter.is_ascii_digit(),
+        place => letter == place,
+    };
+    let shape = "00000000T000000Z";
+    let ours = time.len() == shape.len() && time.chars().zip(shape.chars()).all(fits);
+    ours.then(|| time.to_owned())
+}
+
+/// There is no run to explain.
+#[derive(Debug, thiserror::Error)]
+enum NoRun {
+    #[error(
+        "there is no run in {}: make one with turnstile, or name a run directory",
+        runs_dir.display()
+    )]
+    None { runs_dir: PathBuf },
+    #[error("failed to look for runs in {}", runs_dir.display())]
+    Unreadable { runs_dir: PathBuf, source: io::Error },
+}

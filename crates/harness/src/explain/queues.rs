@@ -1,0 +1,62 @@
+//! Whose listener's queue a fetch was in that no worker accepted.
+//!
+//! With a listener per worker the kernel chose one, and does not say which; but a queue is first in,
+//! first out. A worker that accepted a connection which came later did not have this one; nor did a
+//! worker that slept in its poll after it came, since nginx's listeners, and the mirror's, are
+//! level-triggered.
+
+use std::collections::BTreeMap;
+
+use records::MonoNs;
+
+use super::timeline::{Doing, Timeline};
+use crate::run_dir::RunRecords;
+use crate::summarise::join::Join;
+
+/// Until when each worker's queue is known to have been emptied, worker by worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Queues {
+    emptied: BTreeMap<u32, MonoNs>,
+}
+
+impl Queues {
+    /// What the accepts and the polls of a run tell. Nothing when the listener is shared: then there
+    /// is one queue, and it is everybody's.
+    pub(super) fn of(
+        records: &RunRecords,
+        join: &Join<'_>,
+        timelines: &BTreeMap<u32, Timeline>,
+    ) -> Self {
+        let mut queues = Self::default();
+        if !records.manifest.arm.reuseport {
+            return queues;
+        }
+        for (index, fetch) in records.fetches.iter().enumerate() {
+            if let Some(connection) = join.fetch(index) {
+                queues.emptied_until(connection.worker, fetch.start_ns);
+            }
+        }
+        for (worker, timeline) in timelines {
+            let polls = timeline.segments.iter().filter(|segment| segment.doing == Doing::Polling);
+            if let Some(last) = polls.last() {
+                // At its return something may just have come: at its start nothing was there.
+                queues.emptied_until(*worker, last.window.start);
+            }
+        }
+        queues
+    }
+
+    /// Whether a connection that came at `arrived` and was never accepted may be in the queue of
+    /// `worker`.
+    pub(super) fn may_have(&self, worker: u32, arrived: MonoNs) -> bool {
+        self.emptied.get(&worker).is_none_or(|emptied| *emptied <= arrived)
+    }
+
+    fn emptied_until(&mut self, worker: u32, at: MonoNs) {
+        let emptied = self.emptied.entry(worker).or_default();
+        *emptied = at.max(*emptied);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! What the records show of each cause, over the measure phase.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use records::{Cause, HoldingStep, LogMode, Micros, MonoNs, Watched};
+use serde::Serialize;
+
+use super::Longest;
+use crate::explain::cumulative::Cumulative;
+use crate::explain::ground::{Ground, OVERFLOWS};
+use crate::explain::late::holding_step;
+use crate::explain::split::FetchSplit;
+use crate::summarise::window::{Window, Windows};
+
+/// What was recorded that shows a cause, or how it could be overlooked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Evidence {
+    /// Steps of other sessions in which late fetches waited.
+    Steps {
+        /// How many.
+        steps: u64,
+        /// The one in which a fetch waited longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<HoldingStep>,
+    },
+    /// Loop turns as long as a hold in which no single step was.
+    Turns {
+        /// How many.
+        long_turns: u64,
+        /// The longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<LongTurn>,
+    },
+    /// Accept queues of the proxy's listeners, as sampled.
+    Queues {
+        /// How many samples there are.
+        samples: u64,
+        /// The one with the longest queue.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        deepest: Option<QueueDepth>,
+    },
+    /// Counters of the kernel for dropped handshakes: by how much they moved.
+    Counters {
+        /// By name, as `TcpExt.ListenOverflows`.
+        moved: BTreeMap<&'static str, u64>,
+    },
+    /// Time in which workers were ready and had no CPU.
+    Ready {
+        /// As the scheduler counted it, all workers together.
+        run_wait_us: Micros,
+        /// CPU time that the hypervisor withheld from the workers' CPUs.
+        stolen_us: Micros,
+    },
+    /// Time in which workers neither polled nor were on a CPU nor ready for one.
+    Asleep {
+        /// Time outside of polls, all workers together.
+        busy_us: Micros,
+        /// Time on a CPU.
+        cpu_us: Micros,
+        /// Time ready, without a CPU.
+        run_wait_us: Micros,
+        /// Who writes the access log.
+        log_mode: LogMode,
+    },
+    /// Waits for the origin: from a whole request to the answer's head.
+    Origin {
+        /// The longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<Longest>,
+    },
+    /// Bodies: from the answer's head to the session's end.
+    Bodies {
+        /// The longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<Longest>,
+    },
+    /// The client's own lag: real start after intended start.
+    Lag {
+        /// The longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<Longest>,
+    },
+    /// What is not there.
+    Silence {
+        /// Late fetches that no worker accepted.
+        never_accepted: u64,
+        /// Late fetches whose session has no record.
+        without_session: u64,
+        /// Records that did not fit into a worker's ring, over the whole run.
+        records_lost: u64,
+    },
+}
+
+/// A long loop turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LongTurn {
+    /// Which worker made it.
+    pub worker: u32,
+    /// Its length.
+    pub length_us: Micros,
+    /// Steps in it.
+    pub steps: u32,
+}
+
+/// A listener's queue at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct QueueDepth {
+    /// Connections that waited to be accepted.
+    pub queue: u32,
+    /// How many may wait.
+    pub limit: u32,
+}
+
+/// What shows `cause` in the late fetches `splits`.
+pub(super) fn of(ground: &Ground<'_>, splits: &[FetchSplit], cause: Cause) -> Evidence {
+    let windows = Windows::of(ground.records);
+    let measure = windows.measure.unwrap_or(windows.run);
+    match cause {
+        Cause::HeldByStep => steps(ground, splits),
+        Cause::Convoy => turns(ground, measure),
+        Cause::AcceptQueue => queues(ground, measure),
+        Cause::BacklogOverflow => counters(ground),
+        Cause::OffCpuRunnable => Evidence::Ready {
+            run_wait_us: run_wait(ground, measure).into(),
+            stolen_us: stolen(ground, measure).into(),
+        },
+        Cause::OffCpuBlocked => asleep(ground, measure),
+        Cause::Upstream => Evidence::Origin {
+            longest: longest(ground, splits, |ground, index| {
+                let session = ground.join.fetch(index)?.session?;
+                let until = session.head_ns.unwrap_or(session.closed_ns);
+                Some(until.micros_since(session.request_ns?))
+            }),
+        },
+        Cause::OwnTransfer => Evidence::Bodies {
+            longest: longest(ground, splits, |ground, index| {
+                let session = ground.join.fetch(index)?.session?;
+                Some(session.closed_ns.micros_since(session.head_ns?))
+            }),
+        },
+        Cause::Client => Evidence::Lag {
+            longest: longest(ground, splits, |ground, index| {
+                ground.records.fetches.get(index).map(|fetch| fetch.lag_us())
+            }),
+        },
+        Cause::Unexplained => silence(ground, splits),
+    }
+}
+
+fn steps(ground: &Ground<'_>, splits: &[FetchSplit]) -> Evidence {
+    let holds: BTreeSet<usize> =
+        splits.iter().flat_map(|split| split.held.keys()).copied().collect();
+    let waits = splits.iter().flat_map(|split| &split.held);
+    let longest = waits.max_by_key(|(_, waited)| **waited);
+    Evidence::Steps {
+        steps: holds.len() as u64,
+        longest: longest.and_then(|(&at, &waited)| holding_step(ground, at, waited)),
+    }
+}
+
+fn turns(ground: &Ground<'_>, measure: Window) -> Evidence {
+    let with_hold: BTreeSet<(u32, u64)> =
+        ground.records.holds.iter().map(|hold| (hold.worker, hold.turn)).collect();
+    let long: Vec<LongTurn> = ground
+        .records
+        .turns
+        .iter()
+        .filter(|turn| measure.overlaps(Window::new(turn.start_ns, turn.end_ns)))
+        .filter(|turn| !with_hold.contains(&(turn.worker, turn.turn)))
+        .map(|turn| LongTurn {
+            worker: turn.worker,
+            length_us: turn.end_ns.micros_since(turn.start_ns),
+            steps: turn.steps,
+        })
+        .collect();
+    Evidence::Turns {
+        long_turns: long.len() as u64,
+        longest: long.into_iter().max_by_key(|turn| turn.length_us),
+    }
+}
+
+fn queues(ground: &Ground<'_>, measure: Window) -> Evidence {
+    let samples: Vec<QueueDepth> = ground
+        .records
+        .listeners
+        .iter()
+        .filter(|sample| measure.contains(sample.at_ns))
+        .map(|sample| QueueDepth { queue: sample.queue, limit: sample.limit })
+        .collect();
+    Evidence::Queues {
+        samples: samples.len() as u64,
+        deepest: samples.into_iter().max_by_key(|depth| depth.queue),
+    }
+}
+
+fn counters(ground: &Ground<'_>) -> Evidence {
+    let counters = &ground.records.manifest.kernel_counters;
+    let moved = OVERFLOWS
+        .into_iter()
+        .filter_map(|name| Some((name, counters.get(name)?.moved())))
+        .filter(|(_, moved)| *moved > 0);
+    Evidence::Counters { moved: moved.collect() }
+}
+
+/// Time ready without a CPU, of all workers in `window`.
+fn run_wait(ground: &Ground<'_>, window: Window) -> Duration {
+    let mut by_worker: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+    for sample in &ground.records.sched {
+        if let Watched::Worker(worker) = sample.who {
+            by_worker.entry(worker).or_default().push((sample.at_ns, sample.run_wait_ns));
+        }
+    }
+    grown(by_worker.into_values(), window)
+}
+
+/// CPU time withheld from the workers' CPUs in `window`; of all CPUs where workers are not pinned.
+fn stolen(ground: &Ground<'_>, window: Window) -> Duration {
+    let cpus = &ground.records.manifest.host.worker_cpus;
+    let mut by_cpu: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+    for sample in &ground.records.stolen {
+        if cpus.is_empty() || cpus.contains(&(sample.cpu as usize)) {
+            let ns = sample.stolen_ms.saturating_mul(1_000_000);
+            by_cpu.entry(sample.cpu).or_default().push((sample.at_ns, ns));
+        }
+    }
+    grown(by_cpu.into_values(), window)
+}
+
+fn grown(counters: impl Iterator<Item = Vec<(MonoNs, u64)>>, window: Window) -> Duration {
+    let grown =
+        counters.map(|readings| Cumulative::new(readings).between(window.start, window.end));
+    Duration::from_nanos(grown.fold(0, u64::saturating_add))
+}
+
+fn asleep(ground: &Ground<'_>, measure: Window) -> Evidence {
+    let (mut busy_us, mut cpu_us) = (0_u64, 0_u64);
+    for stretch in &ground.records.stretches {
+        if measure.overlaps(Window::new(stretch.start_ns, stretch.end_ns)) {
+            let busy = stretch.length_us().0.saturating_sub(stretch.poll_us.0);
+            busy_us = busy_us.saturating_add(busy);
+            cpu_us = cpu_us.saturating_add(stretch.cpu_us.0);
+        }
+    }
+    Evidence::Asleep {
+        busy_us: Micros(busy_us),
+        cpu_us: Micros(cpu_us),
+        run_wait_us: run_wait(ground, measure).into(),
+        log_mode: ground.records.manifest.arm.log_mode,
+    }
+}
+
+fn longest(
+    ground: &Ground<'_>,
+    splits: &[FetchSplit],
+    time: fn(&Ground<'_>, usize) -> Option<Micros>,
+) -> Option<Longest> {
+    let times = splits.iter().filter_map(|split| {
+        let time_us = time(ground, split.index)?;
+        Some(Longest { time_us, fetch: ground.records.fetches.get(split.index)?.fetch })
+    });
+    times.max().filter(|longest| longest.time_us.0 > 0)
+}
+
+fn silence(ground: &Ground<'_>, splits: &[FetchSplit]) -> Evidence {
+    let count = |missing: fn(&Ground<'_>, &FetchSplit) -> bool| {
+        splits.iter().filter(|split| missing(ground, split)).count() as u64
+    };
+    Evidence::Silence {
+        never_accepted: count(|_, split| split.worker.is_none()),
+        without_session: count(|ground, split| {
+            ground.join.fetch(split.index).is_some_and(|connection| connection.session.is_none())
+        }),
+        records_lost: records_lost(ground),
+    }
+}
+
+/// As each worker last counted it.
+fn records_lost(ground: &Ground<'_>) -> u64 {
+    let mut lost: BTreeMap<u32, u64> = BTreeMap::new();
+    for totals in &ground.records.totals {
+        let counted = lost.entry(totals.worker).or_default();
+        *counted = totals.records_lost.max(*counted);
+    }
+    lost.into_values().fold(0, u64::saturating_add)
+}

@@ -1,0 +1,235 @@
+//! The late fetches of a run at length: `turnstile explain`.
+
+mod evidence;
+
+use std::path::Path;
+
+use records::{Cause, CauseShare, LogGap, Micros};
+
+use super::layout::{
+    INDENT, MaxLines, WIDTH, beside, heading, labelled, percent, short_bytes, wrap,
+};
+use super::style::{Style, Tint};
+use super::{explain_command, sentences, verdict};
+use crate::explain::LATE_FACTOR;
+use crate::explain::story::{
+    CauseStory, HolderStory, LateFetch, LogRow, Longest, Story, hidden_by_reason,
+};
+
+/// Where what a cause means begins.
+const MEANS_AT: usize = 46;
+/// So many of those whose steps held fetches are told.
+const HOLDERS: usize = 10;
+/// More lines than any sentence here needs.
+const ALL: MaxLines = MaxLines(20);
+
+/// The whole story, with a newline after each line.
+///
+/// Sections in order: the run; the causes; the worst fetches; whose steps held them; the access log
+/// beside the truth; the law; causes that are not in the table; caveats; how to go on.
+pub fn story(story: &Story, run_dir: &Path, style: Style) -> String {
+    let sections = [
+        head(story, run_dir, style),
+        causes(story, style),
+        worst(story, style),
+        holders(story, style),
+        log(story, style),
+        story
+            .law
+            .iter()
+            .flat_map(|law| labelled(style, "law", &sentences::law(law), ALL))
+            .collect(),
+        not_in_the_table(story, style),
+        verdict::caveats(&story.caveats, style, usize::MAX, ALL),
+        go_on(story, run_dir, style),
+    ];
+    let sections = sections.into_iter().filter(|section| !section.is_empty());
+    let sections: Vec<String> = sections.map(|lines| paragraph(&lines)).collect();
+    sections.join("\n")
+}
+
+fn paragraph(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn head(story: &Story, run_dir: &Path, style: Style) -> Vec<String> {
+    let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "run"));
+    let mut lines = vec![format!("{label}{}", run_dir.display())];
+    let why = story.verdict_reasons.first().map_or("", String::as_str);
+    lines.extend(verdict::first_line(story.verdict, story.interrupted.as_deref(), why, style, ALL));
+    lines.extend(labelled(style, "late", &late(story), ALL));
+    lines
+}
+
+fn late(story: &Story) -> String {
+    let late = &story.late;
+    let which = match story.late_limit_us() {
+        Some(limit) => format!("failed, or over {limit} ({LATE_FACTOR} x idle p99)"),
+        None => "failed (without idle fetches none counts as slow)".to_owned(),
+    };
+    if late.fetches == 0 {
+        return format!("no fetch: {which}");
+    }
+    let unexplained = match story.unexplained() {
+        None | Some(CauseShare { time_us: Micros(0), .. }) => ", all of it explained".to_owned(),
+        Some(share) => {
+            let part = percent(share.share_of_late_time);
+            format!("; {part} of it, {}, remains unexplained", share.time_us)
+        }
+    };
+    format!("{} fetches: {which}; {} in all{unexplained}", late.fetches, late.time_us)
+}
+
+fn causes(story: &Story, style: Style) -> Vec<String> {
+    if story.causes.is_empty() {
+        return Vec::new();
+    }
+    let columns =
+        format!("{:>8}{:>11}{:>7}  what it means, and what shows it", "share", "time", "led");
+    let mut lines = vec![heading(style, "causes", 18, &columns)];
+    for cause in &story.causes {
+        let CauseStory { share, meaning, most, .. } = cause;
+        let left = format!(
+            "  {:<16}{:>8}{:>11}{:>7}",
+            share.cause.name(),
+            percent(share.share_of_late_time),
+            share.time_us,
+            share.fetches
+        );
+        let width = WIDTH - MEANS_AT;
+        let mut means = wrap(meaning, width, ALL);
+        if let Some(Longest { time_us, fetch }) = most {
+            means.extend(wrap(&format!("most in fetch {fetch}: {time_us}"), width, ALL));
+        }
+        // Without a part there is nothing to be shown.
+        if share.time_us > Micros(0) {
+            means.extend(wrap(&evidence::evidence(&cause.evidence), width, ALL));
+        }
+        lines.extend(beside(&[left], MEANS_AT, &means));
+    }
+    lines
+}
+
+fn worst(story: &Story, style: Style) -> Vec<String> {
+    if story.worst.is_empty() {
+        return Vec::new();
+    }
+    let names = worst_cells(
+        ["fetch", "worker", "response", "outcome", "largest cause", "part"],
+        "waited longest in a step of",
+    );
+    let mut lines =
+        vec![style.paint(Tint::Label, "worst fetches"), style.paint(Tint::Label, &names)];
+    lines.extend(story.worst.iter().map(worst_row));
+    lines
+}
+
+fn worst_row(late: &LateFetch) -> String {
+    let step = late.step.as_ref().map_or_else(String::new, |step| {
+        let holder = sentences::holder(step.holder);
+        format!("{holder}, {}, {}", step.length_us, short_bytes(step.bytes))
+    });
+    let worker = late.worker.map_or_else(|| "-".to_owned(), |worker| worker.to_string());
+    worst_cells(
+        [
+            &late.fetch.to_string(),
+            &worker,
+            &late.response_us.to_string(),
+            late.outcome.name(),
+            late.cause.name(),
+            &percent(late.cause_share),
+        ],
+        &step,
+    )
+}
+
+fn worst_cells([fetch, worker, response, outcome, cause, part]: [&str; 6], step: &str) -> String {
+    let row =
+        format!("{fetch:>9}{worker:>7}{response:>10}  {outcome:<16}{cause:<17}{part:>7}  {step}");
+    row.chars().take(WIDTH).collect()
+}
+
+fn holders(story: &Story, style: Style) -> Vec<String> {
+    let mut holders = story.holders.iter();
+    let mut lines = Vec::new();
+    for held in holders.by_ref().take(HOLDERS) {
+        let label = if lines.is_empty() { "held by" } else { "" };
+        lines.extend(labelled(style, label, &held_words(held), ALL));
+    }
+    let more = holders.count();
+    if more > 0 {
+        lines.push(format!("{:INDENT$}and {more} more (holders in --json)", ""));
+    }
+    lines
+}
+
+/// `download 3 held 14 fetches for 9.200 s in 6 steps, the longest 2.400 s (1.2 GiB)`.
+fn held_words(held: &HolderStory) -> String {
+    let fetches = if held.fetches == 1 { "fetch" } else { "fetches" };
+    let (holder, length) = (sentences::holder(held.holder), held.longest_step_us);
+    let bytes = short_bytes(held.longest_step_bytes);
+    let steps = match held.steps {
+        1 => format!("1 step of {length} ({bytes})"),
+        steps => format!("{steps} steps, the longest {length} ({bytes})"),
+    };
+    format!("{holder} held {} {fetches} for {} in {steps}", held.fetches, held.fetch_time_us)
+}
+
+fn log(story: &Story, style: Style) -> Vec<String> {
+    if story.attempts == 0 {
+        return Vec::new();
+    }
+    let truth = &story.log.truth;
+    let mut lines = labelled(style, "log", &sentences::log(truth), ALL);
+    if truth.understated > 0 || truth.overstated > 0 {
+        let off = format!(
+            "{} logged times under half of the true one, {} over twice it (10 ms or more off)",
+            truth.understated, truth.overstated
+        );
+        lines.extend(labelled(style, "", &off, ALL));
+    }
+    let columns = format!(
+        "{:<16}{:>9}{:>14}{:>12}{:>12}",
+        "its client saw", "fetches", "worst: fetch", "logged", "true"
+    );
+    lines.push(style.paint(Tint::Label, &format!("  {:<10}{columns}", "status")));
+    lines.extend(story.log.rows.iter().map(log_row));
+    lines
+}
+
+fn log_row(row: &LogRow) -> String {
+    let status = row.status.map_or_else(|| "no line".to_owned(), |status| status.to_string());
+    let worst = row.worst.as_ref().map_or_else(String::new, |gap| {
+        let LogGap { fetch, logged_us, true_us, .. } = gap;
+        let (logged, waited) = (logged_us.as_secs(), true_us.as_secs());
+        format!("{fetch:>14}{logged:>10.3} s{waited:>10.3} s")
+    });
+    format!("  {status:<10}{:<16}{:>9}{worst}", row.outcome.name(), row.fetches)
+}
+
+fn not_in_the_table(story: &Story, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if story.late.fetches == 0 {
+        return lines;
+    }
+    let absent: Vec<Cause> = story.absent();
+    if !absent.is_empty() {
+        let text = format!("{}: no part in it", sentences::names(&absent));
+        lines.extend(labelled(style, "absent", &text, ALL));
+    }
+    let hidden = hidden_by_reason(&story.late);
+    if !hidden.is_empty() {
+        let text = format!("{}; their time is unexplained", sentences::hidden(&hidden));
+        lines.extend(labelled(style, "hidden", &text, ALL));
+    }
+    lines
+}
+
+/// How to see the worst fetch in full, ready to be pasted.
+fn go_on(story: &Story, run_dir: &Path, style: Style) -> Vec<String> {
+    let Some(worst) = story.worst.first() else { return Vec::new() };
+    let command = explain_command(&story.command, run_dir, Some(worst.fetch));
+    let mut lines = labelled(style, "next", "the worst fetch from start to end", ALL);
+    lines.push(format!("{:INDENT$}{command}", ""));
+    lines
+}

@@ -1,0 +1,239 @@
+//! One fetch from start to end: `turnstile explain --fetch N`.
+
+use std::path::Path;
+
+use records::{Holder, Micros, Outcome, SessionEnd};
+
+use super::layout::{
+    INDENT, MaxLines, WIDTH, beside, heading, labelled, percent, short_bytes, wrap,
+};
+use super::sentences;
+use super::style::{Style, Tint};
+use crate::explain::story::{
+    CausePart, Entry, Event, FetchStory, Folded, Hands, Happening, HoldGroup,
+};
+
+/// Where what happened begins; left of it stand the time, the side or the length.
+const WHAT_AT: usize = 24;
+/// Where causes begin.
+const CAUSES_AT: usize = 76;
+/// Of one time, a cause with a smaller share is not told; the sum at the end has them all.
+const WORTH_TELLING: f64 = 0.01;
+/// More lines than any cell here needs.
+const ALL: MaxLines = MaxLines(20);
+
+/// The whole timeline, with a newline after each line.
+///
+/// Its clock starts when the fetch was wanted. A line has a point in time and what happened, with
+/// the side that knows of it; or where time went, with its length, what the worker did and the
+/// cause.
+pub fn timeline(story: &FetchStory, run_dir: &Path, style: Style) -> String {
+    let run = style.paint(Tint::Label, &format!("{:<INDENT$}", "run"));
+    let mut lines = vec![format!("{run}{}", run_dir.display())];
+    lines.extend(labelled(style, "fetch", &head(story), ALL));
+    lines.extend(labelled(style, "", &server(story), ALL));
+    lines.push(String::new());
+    let columns = format!("{:>10}  {:<10}  what happened", "ms", "length");
+    let columns = format!("{columns:<CAUSES_AT$}cause");
+    lines.push(style.paint(Tint::Label, &columns));
+    for entry in story.timeline() {
+        match entry {
+            Entry::Event(event) => lines.extend(event_lines(story, &event)),
+            Entry::Time(time) => lines.extend(time_lines(story, &time)),
+        }
+    }
+    lines.push(String::new());
+    lines.extend(causes(story, style));
+    lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn head(story: &FetchStory) -> String {
+    let FetchStory { fetch, phase, outcome, response_us, .. } = story;
+    let port = story.client_port.map_or_else(String::new, |port| format!(", from port {port}"));
+    format!("{fetch} of the {} phase{port}: {outcome} after {response_us}", phase.name())
+}
+
+fn server(story: &FetchStory) -> String {
+    let worker = story.worker.map_or_else(
+        || "no worker accepted it".to_owned(),
+        |worker| format!("accepted by worker {worker}"),
+    );
+    let logged = match story.logged {
+        None => "no log line tells of it".to_owned(),
+        Some(logged) => {
+            let connect = logged
+                .uct_us
+                .map_or_else(|| "-".to_owned(), |connect| format!("{:.3}", connect.as_secs()));
+            format!(
+                "the log says status={} rt={:.3} uct={connect}",
+                logged.status,
+                logged.rt_us.as_secs()
+            )
+        }
+    };
+    format!("{worker}; {logged}")
+}
+
+fn event_lines(story: &FetchStory, event: &Event) -> Vec<String> {
+    let (side, text) = happened(story, event.what);
+    let left = format!("{}  {side:<10}", clock(event.at_us()));
+    beside(&[left], WHAT_AT, &wrap(&text, WIDTH - WHAT_AT, ALL))
+}
+
+/// Milliseconds to the microsecond, in 10 columns up to a quarter of an hour.
+fn clock(at: Micros) -> String {
+    format!("{:>10.3}", at.as_secs() * 1e3)
+}
+
+fn happened(story: &FetchStory, what: Happening) -> (&'static str, String) {
+    let worker = story.worker.map_or_else(String::new, |worker| format!(" by worker {worker}"));
+    match what {
+        Happening::Wanted => ("client", "wanted".to_owned()),
+        Happening::Started => ("client", "started".to_owned()),
+        Happening::Connected => ("client", "connected".to_owned()),
+        Happening::Accepted => ("proxy", format!("accepted{worker}")),
+        Happening::RequestWhole => ("proxy", "request whole".to_owned()),
+        Happening::UpstreamConnected => ("proxy", "connected to the origin".to_owned()),
+        Happening::Head => ("proxy", "head of the answer".to_owned()),
+        Happening::FirstByte => ("client", "head of the answer".to_owned()),
+        Happening::Ended => ("client", ended(story)),
+        Happening::Closed(end) => ("proxy", format!("closed: {}", closed(end))),
+    }
+}
+
+fn ended(story: &FetchStory) -> String {
+    let bytes = short_bytes(story.bytes);
+    match story.outcome {
+        Outcome::Ok => format!("last byte, of {bytes}"),
+        Outcome::TimeoutConnect => "cap: given up before the handshake was done".to_owned(),
+        Outcome::TimeoutNoByte => "cap: given up without a byte of an answer".to_owned(),
+        Outcome::TimeoutPartial => format!("cap: given up after {bytes} of the body"),
+        Outcome::Refused => "refused".to_owned(),
+        Outcome::Reset => format!("reset by its peer after {bytes}"),
+        Outcome::ClosedEarly => format!("closed by its peer after {bytes}"),
+        Outcome::BadStatus => match story.status {
+            Some(status) => format!("answered with status {status}"),
+            None => "answered with what is not HTTP".to_owned(),
+        },
+        Outcome::LocalError => "this host could not try".to_owned(),
+    }
+}
+
+const fn closed(end: SessionEnd) -> &'static str {
+    match end {
+        SessionEnd::Completed => "the whole answer was sent",
+        SessionEnd::ClientClosed => "the client had closed",
+        SessionEnd::ClientReset => "the client had reset the connection",
+        SessionEnd::ClientTimeout => "the client sent nothing, or took nothing, for too long",
+        SessionEnd::BadRequest => "the request could not be served",
+        SessionEnd::UpstreamUnreachable => "the origin refused or could not be reached",
+        SessionEnd::UpstreamTimeout => "the origin did not connect or answer in time",
+        SessionEnd::UpstreamBadHead => "the origin's head was not HTTP or too large",
+        SessionEnd::UpstreamClosedEarly => "the origin closed inside its answer",
+        SessionEnd::LocalError => "no descriptor, port or memory for the origin's connection",
+        SessionEnd::Shutdown => "the proxy was told to stop",
+    }
+}
+
+fn time_lines(story: &FetchStory, time: &Folded) -> Vec<String> {
+    let left = format!("{}  {:<10}", clock(time.start_us), time.length_us.to_string());
+    let width = CAUSES_AT - WHAT_AT - 2;
+    let what = beside(&[left], WHAT_AT, &wrap(&went(story, time), width, ALL));
+    let causes: Vec<String> = match time.causes.as_slice() {
+        [] => Vec::new(),
+        [one] => vec![one.cause.name().to_owned()],
+        [most, rest @ ..] => {
+            let told = rest.iter().filter(|part| part.share >= WORTH_TELLING);
+            [most].into_iter().chain(told).map(part).collect()
+        }
+    };
+    beside(&what, CAUSES_AT, &causes)
+}
+
+fn part(part: &CausePart) -> String {
+    format!("{} {}", part.cause, percent(part.share))
+}
+
+/// What the worker did in a time.
+fn went(story: &FetchStory, time: &Folded) -> String {
+    let mut parts: Vec<String> = match time.holds.as_slice() {
+        [one] => vec![hold(story, one)],
+        many => many.iter().map(|group| hold_briefly(story, group)).collect(),
+    };
+    if let Some(first) = parts.first_mut().filter(|_| story.worker.is_none()) {
+        first.insert_str(0, "held wherever it may be queued, as by the ");
+    }
+    if let Some(turns) = time.turns {
+        let polls = match turns.poll_us {
+            Micros(0) => String::new(),
+            polls => format!(", {polls} in polls"),
+        };
+        parts.push(match turns.turns {
+            1 => format!("a loop turn of {}{polls}", turns.mean_us),
+            many => format!("{many} loop turns of {}{polls}", turns.mean_us),
+        });
+    }
+    match time.polls {
+        0 => {}
+        1 => parts.push("the worker in its poll".to_owned()),
+        polls => parts.push(format!("the worker in {polls} polls")),
+    }
+    if time.silent > 0 {
+        parts.push(silent(time.hands, story.worker).to_owned());
+    }
+    parts.join("; ")
+}
+
+/// One step, or several of the same session.
+fn hold(story: &FetchStory, group: &HoldGroup) -> String {
+    let (what, bytes) = (steps(story, group), short_bytes(group.bytes));
+    let ended = match group.ended_by {
+        Some(end) => format!("ended by {}", end.words()),
+        None => "ended in several ways".to_owned(),
+    };
+    match group.steps {
+        1 => format!("{what}: {}, {bytes}, {ended}", group.longest_us),
+        _ => format!("{what}: up to {}, {bytes} in all, {ended}", group.longest_us),
+    }
+}
+
+/// One of many in a line.
+fn hold_briefly(story: &FetchStory, group: &HoldGroup) -> String {
+    format!("{} ({})", steps(story, group), group.waited_us)
+}
+
+/// `hold of download 3`, `2 holds of download 3`.
+fn steps(story: &FetchStory, group: &HoldGroup) -> String {
+    let whose = match group.holder {
+        Holder::Fetch(fetch) if fetch == story.fetch => "its own".to_owned(),
+        holder => sentences::holder(holder),
+    };
+    match group.steps {
+        1 => format!("hold of {whose}"),
+        steps => format!("{steps} holds of {whose}"),
+    }
+}
+
+const fn silent(hands: Hands, worker: Option<u32>) -> &'static str {
+    match hands {
+        Hands::Queued if worker.is_none() => "in the queue of an unknown listener",
+        Hands::Unsent => "its client was late",
+        Hands::Handshake => "handshake",
+        Hands::Queued => "in a listener's queue; nothing known of the worker",
+        Hands::Asking => "request on its way; nothing known of the worker",
+        Hands::AwaitingHead => "waiting for the head; nothing known of the worker",
+        Hands::Body => "body on its way; nothing known of the worker",
+        Hands::Unknown => "accepted; nothing known since",
+        Hands::Closed => "the proxy was done, its client was not",
+    }
+}
+
+fn causes(story: &FetchStory, style: Style) -> Vec<String> {
+    let columns = format!("{:>12}{:>10}", "time", "share");
+    let mut lines = vec![heading(style, "causes", 18, &columns)];
+    lines.extend(story.causes.iter().map(|part| {
+        format!("  {:<16}{:>12}{:>10}", part.cause.name(), part.time_us(), percent(part.share))
+    }));
+    lines.push(format!("  {:<16}{:>12}", "in all", story.response_us));
+    lines
+}

@@ -1,0 +1,235 @@
+//! A trial as it is seen from outside: a thread of its own looks at threads, CPUs, queues and
+//! sockets at a steady pace, and reports what it saw as news.
+//!
+//! - [`threads`]: time on and without a CPU
+//! - [`workers`]: CPU time and switches of the workers
+//! - [`steal`]: CPU time withheld by the hypervisor
+//! - [`listeners`]: accept queues
+//! - [`sockets`]: sockets of downloads
+//!
+//! Not for: the roles' own records, or for judging.
+//!
+//! Invariants:
+//! - Trouble is silence: what the kernel hides has no samples, and the trial goes on.
+//! - A slow look delays other looks, never the trial.
+//! - It takes no CPU but that of the load, and little of it: see [`pace`].
+
+mod listeners;
+mod pace;
+mod sockets;
+mod steal;
+mod threads;
+mod workers;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use records::{Phase, Record, Role, Watched};
+
+use self::listeners::Listeners;
+use self::pace::Pace;
+use self::sockets::Sockets;
+use self::steal::Steal;
+use self::threads::Threads;
+use self::workers::Workers;
+use super::crew::News;
+
+#[cfg(test)]
+mod tests;
+
+/// The thread that looks.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    /// Absent: it was told to stop.
+    orders: Option<Sender<Watch>>,
+    thread: JoinHandle<()>,
+}
+
+/// What there is to look at, as it becomes known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Watch {
+    /// The process of a role, by its id; it takes the place of an earlier one of the same role.
+    Process(Role, u32),
+    /// The threads of the proxy's workers, in the process `pid`, by worker.
+    Workers {
+        /// The proxy.
+        pid: u32,
+        /// Its threads.
+        tids: Vec<i32>,
+    },
+    /// Where the origin or the proxy accepts connections.
+    Listening(Role, SocketAddr),
+    /// A download's connection is open; it takes the place of an earlier one of the same slot.
+    Dialed {
+        /// Which download.
+        slot: u32,
+        /// The client's port.
+        client_port: u16,
+    },
+    /// The download with this port has ended.
+    Ended(u16),
+    /// A phase begins.
+    Phase(Phase),
+}
+
+/// How long records wait to be handed over together: each time wakes the thread of the trial.
+const GATHER: Duration = Duration::from_millis(200);
+
+impl Sampler {
+    /// Starts the thread. It reports to `news`, and runs where the calling thread may.
+    ///
+    /// `worker_cpus` are the CPUs that workers are pinned to; empty: they may run on any.
+    ///
+    /// # Errors
+    /// This host has no room for a thread.
+    pub(super) fn start(news: Sender<News>, worker_cpus: Vec<usize>) -> io::Result<Self> {
+        let (orders, inbox) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("sampler".into())
+            .spawn(move || Lookout::new(worker_cpus).run(&inbox, &news))?;
+        Ok(Self { orders: Some(orders), thread })
+    }
+
+    /// Hands on what there is to look at.
+    pub(super) fn watch(&self, watch: Watch) {
+        if let Some(orders) = &self.orders {
+            // A thread that is gone has nothing to look at.
+            let _ = orders.send(watch);
+        }
+    }
+
+    /// Asks for the end of it, and does not wait.
+    pub(super) fn stop(&mut self) {
+        self.orders = None;
+    }
+
+    /// Waits for the end of it: all it saw has been reported then.
+    pub(super) fn finish(mut self) {
+        self.stop();
+        let _ = self.thread.join();
+    }
+}
+
+/// The state of the thread: each thing to look at, with its pace.
+#[derive(Debug)]
+struct Lookout {
+    threads: (Threads, Pace),
+    workers: (Workers, Pace),
+    steal: (Steal, Pace),
+    listeners: (Listeners, Pace),
+    sockets: (Sockets, Pace),
+    seen: Vec<Record>,
+}
+
+/// Something to look at.
+trait Look {
+    /// Time between two looks, where they cost little.
+    const INTERVAL: Duration;
+    /// The same, where they cost much.
+    const LONGEST: Duration = Duration::from_secs(10);
+
+    /// Adds what there is to see now.
+    fn look(&mut self, seen: &mut Vec<Record>);
+}
+
+impl Lookout {
+    fn new(worker_cpus: Vec<usize>) -> Self {
+        let now = Instant::now();
+        Self {
+            threads: paced(Threads::default(), now),
+            workers: paced(Workers::default(), now),
+            steal: paced(Steal::new(worker_cpus), now),
+            listeners: paced(Listeners::open(), now),
+            sockets: paced(Sockets::open(), now),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Looks until there is nobody left who wants it.
+    fn run(mut self, inbox: &Receiver<Watch>, news: &Sender<News>) {
+        let mut hand_over = Instant::now() + GATHER;
+        loop {
+            let wait = self.due().min(hand_over).saturating_duration_since(Instant::now());
+            match inbox.recv_timeout(wait) {
+                Ok(watch) => self.heed(watch),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.report(news);
+                    return;
+                }
+            }
+            let now = Instant::now();
+            self.look(now);
+            if now >= hand_over {
+                hand_over = now + GATHER;
+                self.report(news);
+            }
+        }
+    }
+
+    /// When to look next.
+    fn due(&self) -> Instant {
+        let paces =
+            [&self.threads.1, &self.workers.1, &self.steal.1, &self.listeners.1, &self.sockets.1];
+        paces.into_iter().map(Pace::due).min().unwrap_or_else(Instant::now)
+    }
+
+    /// Looks at what is due.
+    fn look(&mut self, now: Instant) {
+        let seen = &mut self.seen;
+        turn(&mut self.threads, now, seen);
+        turn(&mut self.workers, now, seen);
+        turn(&mut self.steal, now, seen);
+        turn(&mut self.listeners, now, seen);
+        turn(&mut self.sockets, now, seen);
+    }
+
+    fn heed(&mut self, watch: Watch) {
+        match watch {
+            Watch::Process(role, pid) => {
+                self.threads.0.add(Watched::Role(role), pid, i32::try_from(pid).unwrap_or(0));
+            }
+            Watch::Workers { pid, tids } => {
+                for (worker, &tid) in (0..).zip(&tids) {
+                    self.threads.0.add(Watched::Worker(worker), pid, tid);
+                }
+                self.workers.0 = Workers::new(pid, &tids);
+            }
+            Watch::Listening(role, addr) => {
+                if role == Role::Proxy {
+                    self.listeners.0.listen(addr);
+                }
+                self.sockets.0.listening(role, addr);
+            }
+            Watch::Dialed { slot, client_port } => self.sockets.0.dialed(slot, client_port),
+            Watch::Ended(client_port) => self.sockets.0.ended(client_port),
+            Watch::Phase(phase) => {
+                self.sockets.0.phase(phase);
+                // Figures of a phase need samples at its bounds.
+                self.workers.0.look(&mut self.seen);
+            }
+        }
+    }
+
+    fn report(&mut self, news: &Sender<News>) {
+        if !self.seen.is_empty() {
+            // Nobody there: nobody wants it.
+            let _ = news.send(News::Sampled(std::mem::take(&mut self.seen)));
+        }
+    }
+}
+
+fn paced<L: Look>(look: L, now: Instant) -> (L, Pace) {
+    (look, Pace::new(L::INTERVAL, L::LONGEST, now))
+}
+
+fn turn<L: Look>((look, pace): &mut (L, Pace), now: Instant, seen: &mut Vec<Record>) {
+    if now >= pace.due() {
+        let (before, began) = (seen.len(), pace::cpu_time());
+        look.look(seen);
+        pace.looked(now, pace::cpu_time().saturating_sub(began), seen.len() - before);
+    }
+}

@@ -1,0 +1,94 @@
+//! The faults, as data: what is broken on purpose, and what the explanation must name.
+
+use records::Cause;
+
+use crate::helper::Helper;
+
+/// A fault, or two at once.
+pub(crate) struct Fault {
+    /// Its name in the table.
+    pub(crate) name: &'static str,
+    /// The causes that must be named, the largest first.
+    pub(crate) causes: &'static [Cause],
+    /// What `turnstile` is told beyond the lengths of the phases.
+    pub(crate) args: &'static str,
+    /// What runs beside it from the measure phase on.
+    pub(crate) helper: Helper,
+}
+
+/// Every fault of the bench. All run on two CPUs: workers on the first, load on the second.
+pub(crate) const FAULTS: [Fault; 12] = [
+    Fault {
+        name: "a proxy that drains",
+        causes: &[Cause::HeldByStep],
+        args: "--reuseport",
+        helper: Helper::None,
+    },
+    Fault {
+        name: "32 downloads, a quota of 64 KiB",
+        causes: &[Cause::Convoy],
+        args: "--reuseport --slow 32 --read-policy bytes:64KiB",
+        helper: Helper::None,
+    },
+    Fault {
+        name: "200 connections at once, one accept a turn",
+        causes: &[Cause::AcceptQueue],
+        args: "--slow 0 --burst 200 --fetch-size 1KiB --arrivals 5/s",
+        helper: Helper::None,
+    },
+    Fault {
+        name: "a backlog of 1 behind a draining worker",
+        causes: &[Cause::BacklogOverflow],
+        args: "--reuseport --backlog 1 --arrivals 40/s",
+        helper: Helper::None,
+    },
+    Fault {
+        name: "busy loops on the workers' CPU",
+        causes: &[Cause::OffCpuRunnable],
+        args: "--slow 0 --reuseport",
+        helper: Helper::HogsOnWorkers,
+    },
+    Fault {
+        name: "a log whose reader is slow",
+        causes: &[Cause::OffCpuBlocked],
+        args: "--slow 0 --reuseport --log-mode inline",
+        helper: Helper::SlowLog,
+    },
+    Fault {
+        name: "an origin that thinks 300 ms",
+        causes: &[Cause::Upstream],
+        args: "--slow 0 --think 300ms",
+        helper: Helper::None,
+    },
+    Fault {
+        name: "an origin of 5 workers, 100 requests",
+        causes: &[Cause::Upstream],
+        args: "--slow 0 --think 20ms --origin-workers 5 --burst 100 --arrivals 1/s \
+               --fetch-size 40KiB",
+        helper: Helper::None,
+    },
+    Fault {
+        name: "a fetch too large for its cap",
+        causes: &[Cause::OwnTransfer],
+        args: "--slow 0 --fetch-size 4GiB --arrivals 1/s",
+        helper: Helper::None,
+    },
+    Fault {
+        name: "busy loops on the client's CPU",
+        causes: &[Cause::Client],
+        args: "--slow 0 --cpus origin=0",
+        helper: Helper::HogsOnLoad,
+    },
+    Fault {
+        name: "two: a draining proxy, an origin that thinks 100 ms",
+        causes: &[Cause::HeldByStep, Cause::Upstream],
+        args: "--reuseport --think 100ms",
+        helper: Helper::None,
+    },
+    Fault {
+        name: "two: an origin that thinks 300 ms, busy loops on the workers' CPU",
+        causes: &[Cause::Upstream, Cause::OffCpuRunnable],
+        args: "--slow 0 --think 300ms",
+        helper: Helper::HogsOnWorkers,
+    },
+];

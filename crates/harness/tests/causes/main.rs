@@ -1,0 +1,171 @@
+//! The bench of faults: each cause is made on purpose, and the explanation must name it first.
+//!
+//! A test binary of its own, since a trial whose causes are asked for must have the CPUs to itself.
+//!
+//! `cargo test -p harness --test causes -- --ignored --nocapture` runs every fault ten times, in an
+//! order that the printed seed makes again (`TURNSTILE_SEED`), and prints a table.
+
+mod fault;
+mod helper;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use records::{Cause, CaveatCode, Summary};
+
+use fault::{FAULTS, Fault};
+use helper::{Beside, Helper};
+
+/// Late time that may stay unexplained.
+const UNEXPLAINED: f64 = 0.1;
+/// A cause that is one of two must have at least so much.
+const NAMED: f64 = 0.05;
+/// Trials from which the hypervisor took CPU time are made again, at most so often.
+const ATTEMPTS: usize = 4;
+const ROUNDS: usize = 10;
+
+#[test]
+fn each_fault_is_named_first() {
+    let mut wrong = String::new();
+    for fault in &FAULTS {
+        let summary = trial(fault);
+        if !is_right(fault, &summary) {
+            let _ = writeln!(wrong, "{}: {}", fault.name, told(&summary));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+#[ignore = "twenty minutes: run it to measure, not to check"]
+fn ten_rounds() {
+    let seed = std::env::var("TURNSTILE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    let mut random = rand::rngs::ChaCha8Rng::seed_from_u64(seed);
+    let mut results: BTreeMap<&str, Vec<Summary>> = BTreeMap::new();
+    for round in 0..ROUNDS {
+        let mut order: Vec<&Fault> = FAULTS.iter().collect();
+        order.shuffle(&mut random);
+        for fault in order {
+            let summary = trial(fault);
+            println!("round {}, {}: {}", round + 1, fault.name, told(&summary));
+            results.entry(fault.name).or_default().push(summary);
+        }
+    }
+    println!("\nseed {seed}\n\n{}", table(&results));
+    for fault in &FAULTS {
+        let right = results[fault.name].iter().filter(|summary| is_right(fault, summary));
+        assert_eq!(right.count(), ROUNDS, "{}", fault.name);
+    }
+}
+
+/// The expected causes come first, in their order, and little stays unexplained.
+fn is_right(fault: &Fault, summary: &Summary) -> bool {
+    let named: Vec<Cause> = summary.causes.iter().map(|share| share.cause).collect();
+    named.starts_with(fault.causes)
+        && fault.causes.iter().all(|&cause| share(summary, cause) >= NAMED)
+        && share(summary, Cause::Unexplained) <= UNEXPLAINED
+}
+
+fn share(summary: &Summary, cause: Cause) -> f64 {
+    let share = summary.causes.iter().find(|share| share.cause == cause);
+    share.map_or(0.0, |share| share.share_of_late_time)
+}
+
+fn told(summary: &Summary) -> String {
+    let mut text = format!("{} late:", summary.late.fetches);
+    for share in &summary.causes {
+        let _ = write!(text, " {} {:.1} %", share.cause, share.share_of_late_time * 100.0);
+    }
+    text
+}
+
+fn table(results: &BTreeMap<&str, Vec<Summary>>) -> String {
+    let mut text = "| fault | must be named | so in | its share, least to most | unexplained, \
+                    most | late fetches |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    for fault in &FAULTS {
+        let runs = &results[fault.name];
+        let right = runs.iter().filter(|summary| is_right(fault, summary)).count();
+        let names: Vec<String> = fault.causes.iter().map(|cause| format!("`{cause}`")).collect();
+        let least_most = |cause: Cause| {
+            let shares = runs.iter().map(|summary| share(summary, cause) * 100.0);
+            let (least, most) = shares.fold((100.0_f64, 0.0_f64), |(a, b), s| (a.min(s), b.max(s)));
+            format!("{least:.0} to {most:.0} %")
+        };
+        let shares: Vec<String> = fault.causes.iter().map(|&cause| least_most(cause)).collect();
+        let unexplained =
+            runs.iter().map(|s| share(s, Cause::Unexplained) * 100.0).fold(0.0, f64::max);
+        let late: u64 = runs.iter().map(|summary| summary.late.fetches).sum();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {right} of {} | {} | {unexplained:.1} % | {late} |",
+            fault.name,
+            names.join(", "),
+            runs.len(),
+            shares.join(", "),
+        );
+    }
+    text
+}
+
+/// A trial of which the hypervisor left us the CPUs, as far as it can be had.
+fn trial(fault: &Fault) -> Summary {
+    let mut summary = run(fault);
+    for _ in 1..ATTEMPTS {
+        let robbed = |code| summary.caveats.iter().any(|caveat| caveat.code == code);
+        if !robbed(CaveatCode::StolenCpu) || is_right(fault, &summary) {
+            break;
+        }
+        summary = run(fault);
+    }
+    summary
+}
+
+/// One trial of a fault; what is beside it begins with the measure phase and ends with the trial.
+fn run(fault: &Fault) -> Summary {
+    let runs = tempfile::tempdir().expect("a directory");
+    let mut beside = Beside::new();
+    let slow = Arc::new(AtomicBool::new(false));
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("turnstile"));
+    command
+        .args(["--json", "--idle", "2s", "--duration", "4s", "--runs-dir"])
+        .arg(runs.path())
+        .args(fault.args.split_whitespace())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if fault.helper == Helper::SlowLog {
+        let pipe = runs.path().join("access.pipe");
+        beside.slow_log(&pipe, &slow);
+        command.arg("--access-log").arg(pipe);
+    }
+    let mut child = command.spawn().expect("the binary under test");
+    let mut said = String::new();
+    let stderr = BufReader::new(child.stderr.take().expect("piped"));
+    for line in stderr.lines().map_while(Result::ok) {
+        if line.starts_with("measure:") {
+            match fault.helper {
+                Helper::None => {}
+                Helper::HogsOnWorkers => beside.hogs(0),
+                Helper::HogsOnLoad => beside.hogs(1),
+                Helper::SlowLog => slow.store(true, Ordering::Relaxed),
+            }
+        }
+        said.push_str(&line);
+        said.push('\n');
+        if line.starts_with("teardown:") {
+            // What follows is the harness' own work: let it be done.
+            drop(std::mem::replace(&mut beside, Beside::new()));
+        }
+    }
+    let output = child.wait_with_output().expect("its end");
+    assert!(output.status.success(), "{}: {said}", fault.name);
+    serde_json::from_slice(&output.stdout).expect("summary.json")
+}

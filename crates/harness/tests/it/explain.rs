@@ -1,0 +1,171 @@
+//! `turnstile explain`: of a real run, of no run, and of what is none.
+
+use std::fs;
+use std::path::Path;
+
+use records::{Cause, Summary};
+use serde_json::Value;
+
+use crate::support::{Runs, Said, in_turn, say, turnstile};
+
+/// What `turnstile explain` says of `dir`.
+fn explain(dir: &Path, more: &[&str]) -> Said {
+    say(turnstile().arg("explain").arg(dir).args(more))
+}
+
+fn json(said: &Said) -> Value {
+    assert_eq!(said.code(), Some(0), "{}", said.stderr);
+    serde_json::from_str(&said.stdout).expect("a JSON document")
+}
+
+#[test]
+fn help_is_complete() {
+    let help = say(turnstile().args(["explain", "--help"]));
+    assert_eq!((help.code(), help.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!("explain_help", help.stdout);
+}
+
+#[test]
+fn a_starved_run_is_explained_down_to_one_fetch() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    // One worker, so that the downloads meet every fetch; a cap that a few loop turns exceed.
+    let starved = ["--workers", "1", "--slow", "4", "--cap", "150ms", "--arrivals", "20/s"];
+    let run = say(runs.trial(&starved).args(["--duration", "3s"]));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("\nwhy "), "{}", run.stdout);
+    let dir = runs.dir().expect("a run directory");
+
+    // The last run is the default.
+    let last = say(turnstile().args(["explain", "--runs-dir"]).arg(runs.path()));
+    let named = explain(&dir, &[]);
+    assert_eq!((last.code(), &last.stdout), (Some(0), &named.stdout), "{}", last.stderr);
+    for part in ["\ncauses ", "\nworst fetches\n", "\nheld by ", "\nlog ", "\nnext "] {
+        assert!(named.stdout.contains(part), "{part:?} is missing: {}", named.stdout);
+    }
+
+    // Its figures are those of the summary.
+    let text = fs::read_to_string(dir.join("summary.json")).expect("a summary");
+    let summary: Summary = serde_json::from_str(&text).expect("a summary");
+    let story = json(&explain(&dir, &["--json"]));
+    assert!(summary.late.fetches > 0, "nothing was late: {}", run.stdout);
+    assert_eq!(story["late"]["fetches"], summary.late.fetches);
+    let shares = story["causes"].as_array().expect("causes").iter();
+    let shares: f64 = shares.filter_map(|cause| cause["share_of_late_time"].as_f64()).sum();
+    assert!((shares - 1.0).abs() < 1e-6, "{shares}");
+    let holders = story["holders"].as_array().expect("holders");
+    assert!(holders[0]["holder"]["download"].is_u64(), "{}", named.stdout);
+
+    // A failed fetch from start to end.
+    let held = |fetch: &Value| {
+        let mut causes = fetch["causes"].as_array().expect("causes").iter();
+        causes.any(|part| part["cause"] == Cause::HeldByStep.name())
+    };
+    let fetch = (0..summary.measure.attempts)
+        .map(|number| json(&explain(&dir, &["--json", "--fetch", &number.to_string()])))
+        .find(|fetch| fetch["outcome"] != "ok" && fetch["worker"].is_u64() && held(fetch))
+        .expect("a fetch that was held, failed, and was accepted");
+    let number = fetch["fetch"].to_string();
+    let told = explain(&dir, &["--fetch", &number]);
+    assert_eq!(told.code(), Some(0), "{}", told.stderr);
+    for part in ["wanted", "accepted by worker 0", "cap: given up", "hold of ", "in all"] {
+        assert!(told.stdout.contains(part), "{part:?} is missing: {}", told.stdout);
+    }
+    let sum = |parts: &Value, name: &str| -> u64 {
+        let parts = parts.as_array().expect("a list").iter();
+        parts.map(|part| part[name].as_u64().expect("a time")).sum()
+    };
+    let whole = fetch["response_us"].as_u64().expect("a time") * 1_000;
+    assert_eq!(sum(&fetch["causes"], "time_ns"), whole);
+    assert_eq!(sum(&fetch["stays"], "length_ns"), whole);
+
+    // An idle one, and one that is not there.
+    let idle = explain(&dir, &["--phase", "idle", "--fetch", "0"]);
+    assert!(idle.stdout.contains("0 of the idle phase"), "{}{}", idle.stdout, idle.stderr);
+    let none = explain(&dir, &["--fetch", "100000"]);
+    assert_eq!((none.code(), none.stdout.as_str()), (Some(2), ""));
+    let last = summary.measure.attempts - 1;
+    let says = format!("its measure phase has fetches 0 to {last}");
+    assert!(none.stderr.contains(&says) && none.stderr.contains("Usage:"), "{}", none.stderr);
+
+    // What is not whole is not explained.
+    let path = dir.join("steps.ndjson");
+    let steps = fs::read(&path).expect("steps");
+    fs::write(&path, &steps[..steps.len() - 3]).expect("write");
+    let torn = explain(&dir, &[]);
+    assert_eq!((torn.code(), torn.stdout.as_str()), (Some(1), ""));
+    assert!(
+        torn.stderr.contains("steps.ndjson:") && torn.stderr.contains("torn"),
+        "{}",
+        torn.stderr
+    );
+    runs.assert_nobody_left();
+}
+
+#[test]
+fn without_a_run_it_says_where_it_looked() {
+    let empty = tempfile::tempdir().expect("a directory");
+    // Neither is a run: a directory of another name, and a file.
+    fs::create_dir(empty.path().join("notes")).expect("mkdir");
+    fs::write(empty.path().join("20260301T123005Z-file"), "").expect("write");
+    for dir in [empty.path().to_owned(), empty.path().join("not-there")] {
+        let said = say(turnstile().args(["explain", "--runs-dir"]).arg(&dir));
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""));
+        let says = format!("there is no run in {}: make one", dir.display());
+        assert!(said.stderr.contains(&says), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn what_is_no_run_directory_is_refused_as_a_report_refuses_it() {
+    let dirs = tempfile::tempdir().expect("a directory");
+    let make = |name: &str, manifest: Option<&str>| {
+        let dir = dirs.path().join(name);
+        fs::create_dir(&dir).expect("mkdir");
+        if let Some(manifest) = manifest {
+            fs::write(dir.join("manifest.json"), manifest).expect("write");
+        }
+        dir
+    };
+    for (dir, says) in [
+        (dirs.path().join("nowhere"), "is not a directory"),
+        (make("empty", None), "has no manifest.json"),
+        (make("foreign", Some("{}")), "is not a manifest"),
+        (make("torn", Some("{\"schema_version\": 1,")), "is not a manifest"),
+        (make("older", Some("{\"schema_version\": 0}")), "an older turnstile"),
+        (make("newer", Some("{\"schema_version\": 99}")), "a newer turnstile"),
+    ] {
+        let said = explain(&dir, &[]);
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
+        assert!(said.stderr.contains(says), "{}", said.stderr);
+        assert!(said.stderr.contains(&dir.display().to_string()), "{}", said.stderr);
+        let report = say(turnstile().arg("report").arg(&dir));
+        assert_eq!((report.code(), report.stderr), (said.code(), said.stderr));
+    }
+}
+
+#[test]
+fn the_last_run_is_the_one_that_began_last() {
+    let runs = tempfile::tempdir().expect("a directory");
+    for name in ["20260301T123005Z-z", "20260301T123006Z-a", "20250301T123006Z-a", "zzz-a"] {
+        fs::create_dir(runs.path().join(name)).expect("mkdir");
+    }
+    let said = say(turnstile().args(["explain", "--runs-dir"]).arg(runs.path()));
+    // None of them is whole; that it is this one is not hidden.
+    assert_eq!(said.code(), Some(1));
+    assert!(said.stderr.contains("20260301T123006Z-a is not a run"), "{}", said.stderr);
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    for (words, says) in [
+        ("--phase idle", "--fetch <N>"),
+        ("runs/x --runs-dir runs", "cannot be used with"),
+        ("--fetch first", "invalid value"),
+        ("--fetch 1 --phase drain", "[possible values: idle, measure]"),
+    ] {
+        let said = say(turnstile().arg("explain").args(words.split(' ')));
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words}");
+        assert!(said.stderr.contains(says), "{words}: {}", said.stderr);
+    }
+}

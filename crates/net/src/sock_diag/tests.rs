@@ -1,0 +1,154 @@
+//! Against real sockets of this process.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use records::ListenerMode;
+use socket2::Socket;
+
+use super::*;
+use crate::tcp::{Buffers, Listen};
+
+fn listen(addr: SocketAddr, backlog: u32) -> (Socket, SocketAddr) {
+    let mode = ListenerMode::Reuseport;
+    let socket = Listen { addr, mode, backlog, buffers: Buffers::default() };
+    let socket = socket.open().expect("a free port");
+    let addr = socket.local_addr().expect("bound").as_socket().expect("an IP address");
+    (socket, addr)
+}
+
+fn loopback() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+fn inode(socket: &Socket) -> u64 {
+    rustix::fs::fstat(socket).expect("fstat").st_ino
+}
+
+/// Asks again and again until the answer is the expected one: what one socket has sent may take a
+/// while to be in the other's queue.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Dials without anybody accepting, and expects every connection in the queue.
+fn queue_fills(addr: SocketAddr) {
+    let mut diag = SockDiag::open().expect("sock_diag");
+    let (socket, addr) = listen(addr, 5);
+    let queue = |queue| vec![AcceptQueue { inode: inode(&socket), queue, limit: 5 }];
+    assert_eq!(diag.listeners(addr).expect("an answer"), queue(0));
+    let mut clients = Vec::new();
+    for waiting in 1..=4 {
+        clients.push(TcpStream::connect(addr).expect("a connection"));
+        until("one more in the queue", || {
+            diag.listeners(addr).expect("an answer") == queue(waiting)
+        });
+    }
+    socket.accept().expect("the first connection");
+    assert_eq!(diag.listeners(addr).expect("an answer"), queue(3));
+}
+
+#[test]
+fn connections_that_nobody_accepts_are_counted() {
+    queue_fills(loopback());
+}
+
+#[test]
+fn so_are_those_of_the_other_family() {
+    let addr = (Ipv6Addr::LOCALHOST, 0).into();
+    // A host may have no IPv6.
+    if TcpListener::bind(addr).is_ok() {
+        queue_fills(addr);
+    }
+}
+
+#[test]
+fn listeners_that_share_a_port_are_told_apart_and_others_left_out() {
+    let mut diag = SockDiag::open().expect("sock_diag");
+    let (first, addr) = listen(loopback(), 7);
+    let (second, _) = listen(addr, 9);
+    let (_other, elsewhere) = listen(loopback(), 11);
+    let _same_port = listen((Ipv4Addr::new(127, 0, 0, 2), addr.port()).into(), 13);
+    let mut found: Vec<_> = diag
+        .listeners(addr)
+        .expect("an answer")
+        .into_iter()
+        .map(|listener| (listener.inode, listener.limit))
+        .collect();
+    found.sort_by_key(|&(_, limit)| limit);
+    assert_eq!(found, [(inode(&first), 7), (inode(&second), 9)]);
+    drop((first, second));
+    assert_eq!(diag.listeners(addr).expect("an answer"), []);
+    assert_eq!(diag.listeners(elsewhere).expect("an answer").len(), 1);
+}
+
+#[test]
+fn a_connection_is_found_from_both_ends_with_what_stands_in_its_queue() {
+    let mut diag = SockDiag::open().expect("sock_diag");
+    let listener = TcpListener::bind(loopback()).expect("a free port");
+    let server = listener.local_addr().expect("bound");
+    let mut dialed = TcpStream::connect(server).expect("a connection");
+    let (mut accepted, client) = listener.accept().expect("a connection");
+
+    dialed.write_all(&[7; 1_000]).expect("room for it");
+    let mut far = None;
+    until("the bytes at the far end", || {
+        far = diag.connection(server, client).expect("an answer");
+        far.is_some_and(|socket| socket.receive_queue == Bytes(1_000))
+    });
+    let far = far.expect("it is there");
+    assert_eq!((far.local, far.peer, far.send_queue), (server, client, Bytes(0)));
+    let figures = far.info.expect("TCP_INFO");
+    assert_eq!((figures.received, figures.retransmits), (Bytes(1_000), 0));
+    assert!(figures.rcv_space > Bytes(0), "{figures:?}");
+
+    accepted.read_exact(&mut [0; 1_000]).expect("the bytes");
+    let far = diag.connection(server, client).expect("an answer").expect("it is there");
+    assert_eq!(far.receive_queue, Bytes(0), "they were read");
+    let near = diag.connection(client, server).expect("an answer").expect("it is there");
+    assert_eq!((near.local, near.peer), (client, server));
+}
+
+#[test]
+fn a_connection_that_is_not_there_is_none() {
+    let mut diag = SockDiag::open().expect("sock_diag");
+    let (_listener, server) = listen(loopback(), 5);
+    let nobody = (Ipv4Addr::LOCALHOST, 1).into();
+    // Neither the listener itself nor nothing at all is a connection.
+    assert_eq!(diag.connection(server, nobody).expect("an answer"), None);
+    assert_eq!(diag.connection(nobody, server).expect("an answer"), None);
+    let other_family = (Ipv6Addr::LOCALHOST, 1).into();
+    diag.connection(server, other_family).expect_err("two families");
+}
+
+#[test]
+fn of_all_connections_those_that_dialed_an_address_are_listed() {
+    let mut diag = SockDiag::open().expect("sock_diag");
+    let listener = TcpListener::bind(loopback()).expect("a free port");
+    let server = listener.local_addr().expect("bound");
+    assert_eq!(diag.connections_to(server).expect("an answer"), []);
+    // More than fit into one datagram of the kernel's.
+    let clients: Vec<_> =
+        (0..120).map(|_| TcpStream::connect(server).expect("a connection")).collect();
+    let found = diag.connections_to(server).expect("an answer");
+    let mut ports: Vec<_> = found.iter().map(|socket| socket.local.port()).collect();
+    let mut expected: Vec<_> =
+        clients.iter().map(|client| client.local_addr().expect("bound").port()).collect();
+    ports.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(ports, expected);
+    assert!(found.iter().all(|socket| socket.peer == server && socket.info.is_some()));
+}
+
+#[test]
+fn a_failed_question_does_not_spoil_the_next() {
+    let mut diag = SockDiag::open().expect("sock_diag");
+    diag.idle = None;
+    let (_listener, server) = listen(loopback(), 5);
+    assert_eq!(diag.listeners(server).expect("an answer").len(), 1);
+}
