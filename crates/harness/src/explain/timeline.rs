@@ -96,7 +96,9 @@ impl Timeline {
         let held: Duration = inside.iter().map(|(_, hold)| hold.length()).sum();
         let between = window.length().saturating_sub(held);
         let poll = stretch.poll_us.as_duration().min(between);
-        let doing = if stretch.turns == 0 && stretch.steps == 0 && held.is_zero() {
+        // What a worker does after its last turn, to end its sessions, is neither a turn nor a poll.
+        let slept = held.is_zero() && poll > between / 2;
+        let doing = if slept && stretch.turns == 0 && stretch.steps == 0 {
             Doing::Polling
         } else {
             Doing::Turning {

@@ -33,7 +33,8 @@ pub(crate) const FAULTS: [Fault; 12] = [
     Fault {
         name: "200 connections at once, one accept a turn",
         causes: &[Cause::AcceptQueue],
-        args: "--slow 0 --burst 200 --fetch-size 1KiB --arrivals 5/s",
+        args: "--reuseport --slow 8 --read-policy bytes:256KiB --burst 200 --arrivals 1/s \
+               --fetch-size 1KiB",
         helper: Helper::None,
     },
     Fault {
@@ -76,13 +77,13 @@ pub(crate) const FAULTS: [Fault; 12] = [
     Fault {
         name: "busy loops on the client's CPU",
         causes: &[Cause::Client],
-        args: "--slow 0 --cpus origin=0",
+        args: "--slow 0 --cpus origin=0 --arrivals 80/s",
         helper: Helper::HogsOnLoad,
     },
     Fault {
-        name: "two: a draining proxy, an origin that thinks 100 ms",
-        causes: &[Cause::HeldByStep, Cause::Upstream],
-        args: "--reuseport --think 100ms",
+        name: "two: a backlog of 8, a draining worker",
+        causes: &[Cause::BacklogOverflow, Cause::HeldByStep],
+        args: "--reuseport --backlog 8 --arrivals 40/s",
         helper: Helper::None,
     },
     Fault {

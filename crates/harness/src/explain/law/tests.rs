@@ -9,6 +9,7 @@ const MIB: u64 = 1 << 20;
 /// the 8 seconds in which fetches are measured.
 fn run(workers: &[u32]) -> Run {
     let mut run = Run::new();
+    run.arm().read_policy = ReadPolicy::Fionread;
     for (slot, worker) in (0..).zip(workers) {
         run.download(slot, *worker, 50_000_000);
         let session = run.records.sessions.last_mut().expect("just made");
@@ -100,6 +101,19 @@ fn it_says_nothing_without_downloads_steps_or_time() {
     let mut unmeasured = run(&[0]);
     unmeasured.interrupt(4_500);
     assert_eq!(law_of(&unmeasured), None);
+}
+
+#[test]
+fn it_says_nothing_where_a_step_has_no_bound() {
+    let mut run = run(&[0, 0]);
+    for (policy, says) in [
+        (ReadPolicy::Drain, false),
+        (ReadPolicy::ShortRead, false),
+        (ReadPolicy::Bytes(Bytes::kib(64)), true),
+    ] {
+        run.arm().read_policy = policy;
+        assert_eq!(law_of(&run).is_some(), says, "{policy:?}");
+    }
 }
 
 /// More steps than bytes: no step of nothing, and no infinite number of turns.

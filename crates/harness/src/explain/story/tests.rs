@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use records::{Bytes, Holder, Outcome, Phase, StepEnd};
+use records::{Bytes, Holder, Outcome, Phase, ReadPolicy, StepEnd};
 use serde_json::Value;
 
 use super::*;
@@ -133,7 +133,9 @@ fn evidence_is_told_for_each_cause_there_is() {
 
 #[test]
 fn figures_in_the_documents_have_their_unit_in_their_name() {
-    let run = Run::held();
+    let mut run = Run::held();
+    // So that the law says something.
+    run.arm().read_policy = ReadPolicy::Fionread;
     let of_run: Value = serde_json::from_str(&render::json(&story(&run))).expect("JSON");
     let fetch = FetchStory::of(&run.records, Phase::Measure, 43).expect("a fetch");
     let of_fetch: Value = serde_json::from_str(&render::json(&fetch)).expect("JSON");

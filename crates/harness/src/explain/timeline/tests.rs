@@ -57,6 +57,13 @@ fn a_stretch_is_turns_or_a_poll() {
     assert_eq!(segments(&row), [(0, 10, turning(0.5, 1)), (10, 90, Doing::Polling)]);
 }
 
+/// A worker that is told to stop ends its sessions: no turn, no step, and no poll.
+#[test]
+fn a_stretch_of_nothing_is_no_poll() {
+    let row = timeline(&[stretch(0, 7, 0, 0)], &[]);
+    assert_eq!(segments(&row), [(0, 7, turning(0.0, 7))]);
+}
+
 /// The polls of the stretch were before its hold.
 #[test]
 fn a_hold_is_cut_out_of_its_stretch() {
