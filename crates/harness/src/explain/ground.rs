@@ -8,7 +8,7 @@ use records::{Holder, MonoNs, SchedSample, Session, Stretch, Watched};
 
 use super::cumulative::Cumulative;
 use super::queues::Queues;
-use super::timeline::{Doing, Kernel, Off, Timeline};
+use super::timeline::{Doing, Kernel, Timeline};
 use crate::run_dir::RunRecords;
 use crate::summarise::join::Join;
 use crate::summarise::window::Window;
@@ -27,16 +27,6 @@ pub(super) struct Ground<'a> {
     /// Time that each session, by worker and number, spent in holds of its own.
     in_holds: BTreeMap<(u32, u64), Duration>,
     nobody: Timeline,
-}
-
-/// Time inside a hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Held {
-    pub(super) window: Window,
-    /// Its position among the records' holds.
-    pub(super) hold: usize,
-    /// How much of that its worker had no CPU.
-    pub(super) off: Off,
 }
 
 /// Whether a listener's queue overflowed while fetches were measured.
@@ -134,34 +124,13 @@ impl<'a> Ground<'a> {
         if turning > 0.0 { (own.as_secs_f64() / turning).min(1.0) } else { 0.0 }
     }
 
-    /// Parts of `window`, at whose start a connection came that nobody accepted, in which every
-    /// worker that may have had it was inside a hold; each with one of these holds.
-    pub(super) fn all_held(&self, window: Window) -> Vec<Held> {
-        let workers = self.records.manifest.arm.workers as usize;
-        if self.timelines.len() < workers {
-            return Vec::new();
-        }
-        let candidates = self.timelines.iter();
-        let mut timelines = candidates
-            .filter(|(worker, _)| self.queues.may_have(**worker, window.start))
-            .map(|(_, timeline)| timeline);
-        let Some(first) = timelines.next() else { return Vec::new() };
-        timelines.fold(holds_within(first, window), |held, timeline| {
-            held.iter().flat_map(|part| holds_within(timeline, part.window)).collect()
-        })
+    /// Workers that may have had a connection in their queue which came at `arrived` and was never
+    /// accepted; none when not every worker told of itself.
+    pub(super) fn candidates(&self, arrived: MonoNs) -> impl Iterator<Item = u32> {
+        let all_told = self.timelines.len() >= self.records.manifest.arm.workers as usize;
+        let told = self.timelines.keys().copied().filter(move |_| all_told);
+        told.filter(move |worker| self.queues.may_have(*worker, arrived))
     }
-}
-
-fn holds_within(timeline: &Timeline, window: Window) -> Vec<Held> {
-    let segments = timeline.within(window).iter();
-    segments
-        .filter_map(|segment| match segment.doing {
-            Doing::Hold(hold) => {
-                Some(Held { window: segment.window.clip(window), hold, off: segment.off })
-            }
-            Doing::Turning { .. } | Doing::Polling => None,
-        })
-        .collect()
 }
 
 fn overflow(records: &RunRecords) -> Overflow {

@@ -51,6 +51,20 @@ impl Shares {
         self.add(rest, left);
     }
 
+    /// As much of each cause as both have; what they differ in, of the larger of the two, is
+    /// unexplained.
+    pub(super) fn least(&self, other: &Self) -> Self {
+        let mut least = Self::default();
+        for (cause, (one, two)) in Cause::ALL.into_iter().zip(self.0.iter().zip(&other.0)) {
+            if cause != Cause::Unexplained {
+                least.add(cause, *one.min(two));
+            }
+        }
+        let whole = self.total().max(other.total()).saturating_sub(least.total());
+        least.add(Cause::Unexplained, u64::try_from(whole.as_nanos()).unwrap_or(u64::MAX));
+        least
+    }
+
     /// Takes all of `other` in.
     pub(super) fn merge(&mut self, other: &Self) {
         for cause in Cause::ALL {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use records::{Cause, Session};
 
-use super::ground::{Ground, Held, Overflow};
+use super::ground::{Ground, Overflow};
 use super::life::{Handshake, Life, Spell};
 use super::shares::{Shares, part_of};
 use super::timeline::{Doing, Off, Segment};
@@ -20,7 +20,7 @@ use crate::summarise::window::Window;
 pub struct FetchSplit {
     /// Its position among the records' fetches.
     pub index: usize,
-    /// The worker that accepted it.
+    /// The worker that accepted it, or the only one that can have had it in its queue.
     pub worker: Option<u32>,
     /// Its time by cause; sums to its response time.
     pub shares: Shares,
@@ -28,6 +28,13 @@ pub struct FetchSplit {
     pub pieces: Vec<Piece>,
     /// Holds of others that it waited in, by position among the records' holds, and for how long.
     pub held: BTreeMap<usize, Duration>,
+}
+
+impl FetchSplit {
+    fn new(index: usize, worker: Option<u32>) -> Self {
+        let (shares, pieces, held) = Default::default();
+        Self { index, worker, shares, pieces, held }
+    }
 }
 
 /// One spell of a fetch inside one segment of its worker.
@@ -74,13 +81,7 @@ struct Splitter<'a> {
 impl<'a> Splitter<'a> {
     fn new(ground: &'a Ground<'a>, index: usize, connection: Option<&'a Connection<'a>>) -> Self {
         let session = connection.and_then(|connection| connection.session);
-        let split = FetchSplit {
-            index,
-            worker: connection.map(|connection| connection.worker),
-            shares: Shares::default(),
-            pieces: Vec::new(),
-            held: BTreeMap::new(),
-        };
+        let split = FetchSplit::new(index, connection.map(|connection| connection.worker));
         let own = session.map_or(0.0, |session| ground.own_part(session));
         Self { ground, connection, session, own, split }
     }
@@ -221,18 +222,28 @@ impl<'a> Splitter<'a> {
         })
     }
 
-    /// Never accepted: held when every worker was, whoever would have had it.
+    /// Never accepted: each cause has as much as it would have whoever of those had it that may have.
     fn ownerless(&mut self, window: Window, spell: Spell) {
-        let mut at = window.start;
-        for Held { window: part, hold, off } in self.ground.all_held(window) {
-            self.whole(Window::new(at, part.start), spell, Cause::Unexplained);
-            let mut shares = Shares::default();
-            busy(&mut shares, ns(part), off, Cause::HeldByStep);
-            self.piece(Piece { window: part, spell, doing: Some(Doing::Hold(hold)), shares });
-            *self.split.held.entry(hold).or_default() += part.length();
-            at = part.end;
+        let mut splits = self.ground.candidates(window.start).map(|worker| {
+            let mut other = Self { split: FetchSplit::new(self.split.index, Some(worker)), ..*self };
+            other.on_timeline(worker, window, spell);
+            other.split
+        });
+        let Some(mut least) = splits.next() else {
+            return self.whole(window, spell, Cause::Unexplained);
+        };
+        for split in splits {
+            let shares = least.shares.least(&split.shares);
+            let fewer = least.shares.of(Cause::HeldByStep) > split.shares.of(Cause::HeldByStep);
+            let held = if fewer { split.held } else { least.held };
+            let piece = Piece { window, spell, doing: None, shares };
+            least = FetchSplit { worker: None, shares, held, pieces: vec![piece], ..least };
         }
-        self.whole(Window::new(at, window.end), spell, Cause::Unexplained);
+        self.split.worker = least.worker;
+        for (hold, waited) in least.held {
+            *self.split.held.entry(hold).or_default() += waited;
+        }
+        least.pieces.into_iter().for_each(|piece| self.piece(piece));
     }
 }
 

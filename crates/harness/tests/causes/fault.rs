@@ -52,7 +52,7 @@ pub(crate) const FAULTS: [Fault; 12] = [
     Fault {
         name: "a log whose reader is slow",
         causes: &[Cause::OffCpuBlocked],
-        args: "--slow 0 --reuseport --log-mode inline",
+        args: "--slow 0 --reuseport --log-mode inline --arrivals 100/s --fetch-size 40KiB",
         helper: Helper::SlowLog,
     },
     Fault {

@@ -32,9 +32,10 @@ pub(crate) struct Beside {
 
 /// Busy loops beside one busy thread leave it a ninth of the CPU.
 const HOGS: usize = 8;
-/// The slow reader takes so much, so seldom: about a line of the log each time.
-const SIP: usize = 160;
-const BETWEEN_SIPS: Duration = Duration::from_millis(150);
+/// The slow reader takes a whole page, the smallest part of a pipe whose end wakes a writer
+/// (pipe(7)), and that seldom: some thirty lines of the log.
+const SIP: usize = 4_096;
+const BETWEEN_SIPS: Duration = Duration::from_millis(400);
 
 impl Beside {
     pub(crate) fn new() -> Self {
@@ -61,7 +62,7 @@ impl Beside {
         let (path, stop, slow) = (path.to_owned(), Arc::clone(&self.stop), Arc::clone(slow));
         self.threads.push(thread::spawn(move || {
             let mut pipe = File::open(path).expect("the pipe");
-            rustix::pipe::fcntl_setpipe_size(&pipe, 4_096).expect("a small pipe");
+            rustix::pipe::fcntl_setpipe_size(&pipe, SIP).expect("a small pipe");
             let mut sip = [0; SIP];
             while pipe.read(&mut sip).is_ok_and(|read| read > 0) {
                 // The pause is the fault: it is what makes the worker wait.

@@ -16,7 +16,10 @@ fn a_long_turn_is_found_from_inside() {
     scene.long_turn(0, 500, 700);
     scene.long_turn(0, 100, 200);
     let around = |worker, ms| on(&scene, |ground| ground.turn_around(worker, at(ms)));
-    assert_eq!([99, 100, 199, 200].map(|ms| around(0, ms)), [None, Some(at(200)), Some(at(200)), None]);
+    assert_eq!(
+        [99, 100, 199, 200].map(|ms| around(0, ms)),
+        [None, Some(at(200)), Some(at(200)), None]
+    );
     assert_eq!((around(0, 600), around(1, 600)), (Some(at(700)), None));
 }
 
@@ -30,8 +33,7 @@ fn a_step_is_of_a_download_a_fetch_or_a_session() {
     let holders = on(&scene, |ground| holds.map(|hold| ground.holder(hold)));
     let [_, _, stranger] = clients;
     let fetch = scene.run.records.fetches[fetch].fetch;
-    let expected =
-        [Holder::Download(5), Holder::Fetch(fetch), Holder::Session(stranger.session)];
+    let expected = [Holder::Download(5), Holder::Fetch(fetch), Holder::Session(stranger.session)];
     assert_eq!(holders, expected.map(Some));
     assert_eq!(on(&scene, |ground| ground.holder(3)), None);
 }

@@ -26,7 +26,10 @@ fn a_failure_that_is_logged_as_such_with_its_time_is_the_truth() {
 fn a_time_may_be_hidden() {
     let found = logged(Outcome::TimeoutNoByte, 1_004_000, 499, 0);
     let largest_gap_us = Micros(1_004_000);
-    assert_eq!(found, LogTruth { failed: 1, understated: 1, largest_gap_us, ..LogTruth::default() });
+    assert_eq!(
+        found,
+        LogTruth { failed: 1, understated: 1, largest_gap_us, ..LogTruth::default() }
+    );
 }
 
 #[test]
@@ -47,7 +50,8 @@ fn a_time_may_be_overstated() {
 /// Under 10 ms it is the log's resolution; within a factor of 2 it is near enough.
 #[test]
 fn small_differences_are_told_as_a_gap_only() {
-    for (total_us, rt_ms, gap) in [(9_999, 0, 9_999), (100_000, 50, 50_000), (100_000, 200, 100_000)]
+    for (total_us, rt_ms, gap) in
+        [(9_999, 0, 9_999), (100_000, 50, 50_000), (100_000, 200, 100_000)]
     {
         let found = logged(Outcome::Ok, total_us, 200, rt_ms);
         assert_eq!(found, LogTruth { largest_gap_us: Micros(gap), ..LogTruth::default() });
