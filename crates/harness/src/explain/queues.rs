@@ -37,8 +37,8 @@ impl Queues {
             }
         }
         for (worker, timeline) in timelines {
-            let polls = timeline.segments.iter().filter(|segment| segment.doing == Doing::Polling);
-            if let Some(last) = polls.last() {
+            let mut segments = timeline.segments.iter().rev();
+            if let Some(last) = segments.find(|segment| segment.doing == Doing::Polling) {
                 // At its return something may just have come: at its start nothing was there.
                 queues.emptied_until(*worker, last.window.start);
             }

@@ -234,10 +234,9 @@ impl<'a> Splitter<'a> {
         };
         for split in splits {
             let shares = least.shares.least(&split.shares);
-            let fewer = least.shares.of(Cause::HeldByStep) > split.shares.of(Cause::HeldByStep);
-            let held = if fewer { split.held } else { least.held };
             let piece = Piece { window, spell, doing: None, shares };
-            least = FetchSplit { worker: None, shares, held, pieces: vec![piece], ..least };
+            // Whose step it was nobody knows: none is named.
+            least = FetchSplit { shares, pieces: vec![piece], ..FetchSplit::new(least.index, None) };
         }
         self.split.worker = least.worker;
         for (hold, waited) in least.held {

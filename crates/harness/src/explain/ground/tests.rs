@@ -91,28 +91,28 @@ fn a_session_without_a_worker_has_no_part() {
     assert!(on(&scene, |ground| ground.own_part(&session)).abs() < f64::EPSILON);
 }
 
-/// Times in ms in which all workers are held.
-fn all_held(scene: &Scene, from: u64, to: u64) -> Vec<(u64, u64)> {
-    let held = on(scene, |ground| ground.all_held(Window::new(at(from), at(to))));
-    let ms = |at_ns: MonoNs| at_ns.micros_since(at(0)).0 / 1_000;
-    held.iter().map(|held| (ms(held.window.start), ms(held.window.end))).collect()
+#[test]
+fn any_worker_may_have_had_it_once_all_have_told_of_themselves() {
+    let mut scene = Scene::new(2);
+    let candidates = |scene: &Scene| on(scene, |ground| ground.candidates(at(300)).collect());
+    scene.turns(0, 1_000, BUSY);
+    let none: Vec<u32> = candidates(&scene);
+    assert!(none.is_empty(), "of the second worker nothing is told");
+    scene.turns(1, 1_000, BUSY);
+    assert_eq!(candidates(&scene), [0, 1]);
 }
 
 #[test]
-fn all_are_held_where_each_is() {
+fn a_worker_that_slept_later_did_not_have_it() {
     let mut scene = Scene::new(2);
-    let [first, second] = [0, 1].map(|worker| scene.download(worker, worker));
-    scene.hold(first, 500, 0);
-    assert_eq!(all_held(&scene, 0, 500), [], "of the second worker nothing is told");
-    scene.turns(0, 100, BUSY);
-    scene.hold(first, 400, 0);
+    scene.run.arm().reuseport = true;
+    scene.turns(0, 1_000, BUSY);
     scene.poll(1, 200);
-    scene.hold(second, 600, 0);
-    scene.lost(1, 100);
-    scene.hold(second, 100, 0);
-    let expected = [(200, 500), (600, 800), (900, 1_000)];
-    assert_eq!(all_held(&scene, 0, 1_000), expected);
-    assert_eq!(all_held(&scene, 300, 950), [(300, 500), (600, 800), (900, 950)]);
+    scene.turns(1, 300, BUSY);
+    scene.poll(1, 500);
+    let candidates = |ms| on(&scene, |ground| ground.candidates(at(ms)).collect::<Vec<u32>>());
+    assert_eq!(candidates(300), [0]);
+    assert_eq!(candidates(600), [0, 1], "it may have come while the poll returned");
 }
 
 #[test]

@@ -60,29 +60,28 @@ fn on_ports_of_their_own(mut records: RunRecords) -> RunRecords {
 }
 
 /// Time of a fetch's life in which it was in the proxy's hands, and another session's step was
-/// under way on its worker; of a fetch that nobody accepted, on every worker.
+/// under way on its worker; of a fetch that nobody accepted, on the worker where that was least.
 fn walk(records: &RunRecords, fetch: &Fetch) -> Duration {
     let number = fetch.fetch + 1_000;
     let accepted = records.accepted.iter().find(|accepted| accepted.session == number);
     let session = records.sessions.iter().find(|session| session.session == number);
     let Some((from, to)) = in_hands(fetch, accepted, session) else { return Duration::ZERO };
     let end = to.min(fetch.intended_ns + fetch.response_us.as_duration());
-    let mut held = Duration::ZERO;
-    let mut now = from.max(fetch.intended_ns);
-    while now < end {
-        let inside = |worker: u32| {
-            records.holds.iter().any(|hold| {
+    let held_by = |worker: u32| {
+        let mut held = Duration::ZERO;
+        let mut now = from.max(fetch.intended_ns);
+        while now < end {
+            let inside = records.holds.iter().any(|hold| {
                 let own = accepted.is_some() && hold.session == number;
                 hold.worker == worker && !own && hold.start_ns <= now && now < hold.end_ns
-            })
-        };
-        let all = || (0..WORKERS).all(inside);
-        if accepted.map_or_else(all, |accepted| inside(accepted.worker)) {
-            held += STEP;
+            });
+            held += if inside { STEP } else { Duration::ZERO };
+            now = now + STEP;
         }
-        now = now + STEP;
-    }
-    held
+        held
+    };
+    let least = || (0..WORKERS).map(held_by).min().unwrap_or_default();
+    accepted.map_or_else(least, |accepted| held_by(accepted.worker))
 }
 
 /// From when to when it was the proxy's: from the end of the handshake, as its client or the accept
