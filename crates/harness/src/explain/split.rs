@@ -159,7 +159,12 @@ impl<'a> Splitter<'a> {
                     *self.split.held.entry(at).or_default() += part.length();
                 }
             }
-            Doing::Polling => self.idle(&mut shares, ns(part), off, spell),
+            Doing::Polling => {
+                let awake = ns(waking(segment, spell).clip(part));
+                shares.add(Cause::OffCpuRunnable, awake);
+                let asleep = Off { woken: 0.0, ..off };
+                self.idle(&mut shares, ns(part) - awake, asleep, spell);
+            }
             Doing::Turning { polling, .. } => {
                 if spell == Spell::Queued {
                     // A connection in the queue is an event: the poll does not sleep on it.
@@ -225,7 +230,8 @@ impl<'a> Splitter<'a> {
     /// Never accepted: each cause has as much as it would have whoever of those had it that may have.
     fn ownerless(&mut self, window: Window, spell: Spell) {
         let mut splits = self.ground.candidates(window.start).map(|worker| {
-            let mut other = Self { split: FetchSplit::new(self.split.index, Some(worker)), ..*self };
+            let mut other =
+                Self { split: FetchSplit::new(self.split.index, Some(worker)), ..*self };
             other.on_timeline(worker, window, spell);
             other.split
         });
@@ -236,7 +242,8 @@ impl<'a> Splitter<'a> {
             let shares = least.shares.least(&split.shares);
             let piece = Piece { window, spell, doing: None, shares };
             // Whose step it was nobody knows: none is named.
-            least = FetchSplit { shares, pieces: vec![piece], ..FetchSplit::new(least.index, None) };
+            least =
+                FetchSplit { shares, pieces: vec![piece], ..FetchSplit::new(least.index, None) };
         }
         self.split.worker = least.worker;
         for (hold, waited) in least.held {
@@ -244,6 +251,19 @@ impl<'a> Splitter<'a> {
         }
         least.pieces.into_iter().for_each(|piece| self.piece(piece));
     }
+}
+
+/// The end of a poll, in which the worker was awake but had no CPU to return: it slept first.
+///
+/// A connection in its queue wakes a worker. So for one that is queued it has been awake all along,
+/// if the kernel says that it waited for a CPU at all.
+fn waking(poll: &Segment, spell: Spell) -> Window {
+    let whole = poll.window;
+    if spell == Spell::Queued && poll.off.woken > 0.0 {
+        return whole;
+    }
+    let awake = Duration::from_nanos(part_of(ns(whole), poll.off.woken));
+    Window::new(whole.end - awake, whole.end)
 }
 
 /// Busy time: what the worker lost to others, or slept, is not the work's.
