@@ -30,8 +30,8 @@ pub(crate) struct Beside {
     pipe: Option<PathBuf>,
 }
 
-/// Busy loops beside one busy thread leave it a ninth of the CPU.
-const HOGS: usize = 8;
+/// Busy loops beside one busy thread leave it a twentieth of the CPU or so.
+const HOGS: usize = 20;
 /// The slow reader takes a whole page, the smallest part of a pipe whose end wakes a writer
 /// (pipe(7)), and that seldom: some thirty lines of the log.
 const SIP: usize = 4_096;

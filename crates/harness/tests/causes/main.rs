@@ -7,10 +7,12 @@
 
 mod fault;
 mod helper;
+mod reckoning;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use records::{Cause, CaveatCode, Summary};
+use tempfile::TempDir;
 
 use fault::{FAULTS, Fault};
 use helper::{Beside, Helper};
@@ -63,6 +66,40 @@ fn ten_rounds() {
         let right = results[fault.name].iter().filter(|summary| is_right(fault, summary));
         assert_eq!(right.count(), ROUNDS, "{}", fault.name);
     }
+}
+
+/// The default starved run: nearly all late time is inside steps, of the downloads that the raw
+/// records name.
+#[test]
+fn held_fetches_were_held_by_the_downloads_that_raw_records_name() {
+    const HELD: f64 = 0.9;
+    let drains = &FAULTS[0];
+    let (mut runs, mut summary) = run(drains);
+    for _ in 1..ATTEMPTS {
+        if share(&summary, Cause::HeldByStep) >= HELD {
+            break;
+        }
+        (runs, summary) = run(drains);
+    }
+    assert!(share(&summary, Cause::HeldByStep) >= HELD, "{}", told(&summary));
+
+    let dir = runs.path().read_dir().expect("runs").next().expect("a run").expect("a run").path();
+    let failed = reckoning::failed_and_accepted(&dir);
+    assert!(!failed.is_empty(), "{}", told(&summary));
+    for found in failed {
+        let (held_ns, download) = reckoning::told(&explain(&dir, found.fetch));
+        // What others took of the worker's CPU is told apart; nothing is added.
+        assert!(held_ns <= found.held_ns + 1_000_000, "{found:?}: {held_ns}");
+        assert!(held_ns as f64 >= found.held_ns as f64 * 0.8, "{found:?}: {held_ns}");
+        assert_eq!(download, found.download, "{found:?}");
+    }
+}
+
+fn explain(dir: &Path, fetch: u64) -> serde_json::Value {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("turnstile"));
+    let output = command.arg("explain").arg(dir).args(["--json", "--fetch", &fetch.to_string()]);
+    let output = output.output().expect("the binary under test");
+    serde_json::from_slice(&output.stdout).expect("a fetch's story")
 }
 
 /// The expected causes come first, in their order, and little stays unexplained.
@@ -117,19 +154,19 @@ fn table(results: &BTreeMap<&str, Vec<Summary>>) -> String {
 
 /// A trial of which the hypervisor left us the CPUs, as far as it can be had.
 fn trial(fault: &Fault) -> Summary {
-    let mut summary = run(fault);
+    let (_, mut summary) = run(fault);
     for _ in 1..ATTEMPTS {
         let robbed = |code| summary.caveats.iter().any(|caveat| caveat.code == code);
         if !robbed(CaveatCode::StolenCpu) || is_right(fault, &summary) {
             break;
         }
-        summary = run(fault);
+        (_, summary) = run(fault);
     }
     summary
 }
 
 /// One trial of a fault; what is beside it begins with the measure phase and ends with the trial.
-fn run(fault: &Fault) -> Summary {
+fn run(fault: &Fault) -> (TempDir, Summary) {
     let runs = tempfile::tempdir().expect("a directory");
     let mut beside = Beside::new();
     let slow = Arc::new(AtomicBool::new(false));
@@ -167,5 +204,5 @@ fn run(fault: &Fault) -> Summary {
     }
     let output = child.wait_with_output().expect("its end");
     assert!(output.status.success(), "{}: {said}", fault.name);
-    serde_json::from_slice(&output.stdout).expect("summary.json")
+    (runs, serde_json::from_slice(&output.stdout).expect("summary.json"))
 }
