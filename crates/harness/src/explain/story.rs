@@ -10,6 +10,7 @@ mod fetch;
 mod fold;
 mod late;
 mod log;
+mod reserve;
 mod why;
 
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub use fetch::{
 pub use fold::{Entry, Folded, HoldGroup, TurnGroup};
 pub use late::{HolderStory, LateFetch};
 pub use log::{LogRow, LogStory};
+pub use reserve::Reserve;
 pub(crate) use why::hidden_by_reason;
 pub use why::{HiddenCauses, LawStory, Median, OtherCauses, Why};
 

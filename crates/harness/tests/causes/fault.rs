@@ -10,7 +10,7 @@ pub(crate) struct Fault {
     pub(crate) name: &'static str,
     /// The causes that must be named, the largest first.
     pub(crate) causes: &'static [Cause],
-    /// What `turnstile` is told beyond the lengths of the phases.
+    /// What `turnstile` is told beyond the lengths of the phases; `WORKERS` is the workers' CPU.
     pub(crate) args: &'static str,
     /// What runs beside it from the measure phase on.
     pub(crate) helper: Helper,
@@ -77,19 +77,19 @@ pub(crate) const FAULTS: [Fault; 12] = [
     Fault {
         name: "busy loops on the client's CPU",
         causes: &[Cause::Client],
-        args: "--slow 0 --cpus origin=0 --arrivals 80/s",
+        args: "--slow 0 --cpus origin=WORKERS --arrivals 80/s",
         helper: Helper::HogsOnLoad,
     },
     Fault {
-        name: "two: a backlog of 8, a draining worker",
+        name: "two: a backlog of 3, a draining worker",
         causes: &[Cause::BacklogOverflow, Cause::HeldByStep],
-        args: "--reuseport --backlog 8 --arrivals 40/s",
+        args: "--reuseport --backlog 3 --arrivals 40/s",
         helper: Helper::None,
     },
     Fault {
-        name: "two: an origin that thinks 300 ms, busy loops on the workers' CPU",
+        name: "two: an origin that thinks 700 ms, busy loops on the workers' CPU",
         causes: &[Cause::Upstream, Cause::OffCpuRunnable],
-        args: "--slow 0 --think 300ms",
+        args: "--slow 0 --think 700ms",
         helper: Helper::HogsOnWorkers,
     },
 ];

@@ -23,6 +23,21 @@ pub(crate) enum Helper {
     SlowLog,
 }
 
+/// One of the two CPUs of a trial, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// Where the workers are.
+    Workers,
+    /// Where all else is.
+    Load,
+}
+
+impl Half {
+    pub(crate) fn cpu(self) -> usize {
+        net::cpu::allowed().expect("an affinity")[self as usize]
+    }
+}
+
 /// Threads that end with it.
 pub(crate) struct Beside {
     stop: Arc<AtomicBool>,
@@ -42,8 +57,9 @@ impl Beside {
         Self { stop: Arc::new(AtomicBool::new(false)), threads: Vec::new(), pipe: None }
     }
 
-    /// Burns `cpu` until dropped.
-    pub(crate) fn hogs(&mut self, cpu: usize) {
+    /// Burns a CPU until dropped.
+    pub(crate) fn hogs(&mut self, half: Half) {
+        let cpu = half.cpu();
         for _ in 0..HOGS {
             let stop = Arc::clone(&self.stop);
             self.threads.push(thread::spawn(move || {

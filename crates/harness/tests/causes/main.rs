@@ -3,7 +3,8 @@
 //! A test binary of its own, since a trial whose causes are asked for must have the CPUs to itself.
 //!
 //! `cargo test -p harness --test causes -- --ignored --nocapture` runs every fault ten times, in an
-//! order that the printed seed makes again (`TURNSTILE_SEED`), and prints a table.
+//! order that the printed seed makes again (`TURNSTILE_SEED`), and prints a table. `TURNSTILE_FAULTS`
+//! takes only those whose name contains it.
 
 mod fault;
 mod helper;
@@ -14,8 +15,8 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -23,23 +24,27 @@ use records::{Cause, CaveatCode, Summary};
 use tempfile::TempDir;
 
 use fault::{FAULTS, Fault};
-use helper::{Beside, Helper};
+use helper::{Beside, Half, Helper};
 
 /// Late time that may stay unexplained.
 const UNEXPLAINED: f64 = 0.1;
 /// A cause that is one of two must have at least so much.
 const NAMED: f64 = 0.05;
-/// Trials from which the hypervisor took CPU time are made again, at most so often.
-const ATTEMPTS: usize = 4;
+/// Trials from which the hypervisor took CPU time are made again, at most so often in all.
+const ATTEMPTS: usize = 3;
 const ROUNDS: usize = 10;
 
 #[test]
 fn each_fault_is_named_first() {
+    let Some(_cpus) = two_cpus() else { return };
     let mut wrong = String::new();
     for fault in &FAULTS {
-        let summary = trial(fault);
-        if !is_right(fault, &summary) {
-            let _ = writeln!(wrong, "{}: {}", fault.name, told(&summary));
+        // Other work on this host can add a larger cause than ours: a wrong answer comes every time.
+        let trials = std::iter::repeat_with(|| trial(fault)).take(ATTEMPTS);
+        let wrong_ones = trials.take_while(|summary| !is_right(fault, summary));
+        let tries: Vec<String> = wrong_ones.map(|summary| told(&summary)).collect();
+        if tries.len() == ATTEMPTS {
+            let _ = writeln!(wrong, "{}: {}", fault.name, tries.join("; "));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -48,12 +53,13 @@ fn each_fault_is_named_first() {
 #[test]
 #[ignore = "twenty minutes: run it to measure, not to check"]
 fn ten_rounds() {
+    let Some(_cpus) = two_cpus() else { panic!("needs two CPUs") };
     let seed = std::env::var("TURNSTILE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
     let mut random = rand::rngs::ChaCha8Rng::seed_from_u64(seed);
     let mut results: BTreeMap<&str, Vec<Summary>> = BTreeMap::new();
     for round in 0..ROUNDS {
-        let mut order: Vec<&Fault> = FAULTS.iter().collect();
+        let mut order: Vec<&Fault> = chosen().collect();
         order.shuffle(&mut random);
         for fault in order {
             let summary = trial(fault);
@@ -62,10 +68,16 @@ fn ten_rounds() {
         }
     }
     println!("\nseed {seed}\n\n{}", table(&results));
-    for fault in &FAULTS {
+    for fault in chosen() {
         let right = results[fault.name].iter().filter(|summary| is_right(fault, summary));
         assert_eq!(right.count(), ROUNDS, "{}", fault.name);
     }
+}
+
+/// The faults whose name contains `TURNSTILE_FAULTS`; all of them without it.
+fn chosen() -> impl Iterator<Item = &'static Fault> {
+    let only = std::env::var("TURNSTILE_FAULTS").unwrap_or_default();
+    FAULTS.iter().filter(move |fault| fault.name.contains(&only))
 }
 
 /// The default starved run: nearly all late time is inside steps, of the downloads that the raw
@@ -73,6 +85,7 @@ fn ten_rounds() {
 #[test]
 fn held_fetches_were_held_by_the_downloads_that_raw_records_name() {
     const HELD: f64 = 0.9;
+    let Some(_cpus) = two_cpus() else { return };
     let drains = &FAULTS[0];
     let (mut runs, mut summary) = run(drains);
     for _ in 1..ATTEMPTS {
@@ -93,6 +106,22 @@ fn held_fetches_were_held_by_the_downloads_that_raw_records_name() {
         assert!(held_ns as f64 >= found.held_ns as f64 * 0.8, "{found:?}: {held_ns}");
         assert_eq!(download, found.download, "{found:?}");
     }
+}
+
+/// Puts this thread, and what it starts, on the first two CPUs it may use, one trial at a time: the
+/// workers of a trial on the first, its load on the second. `None` on a host with one.
+#[expect(clippy::print_stdout, reason = "who runs the tests must know that one was skipped")]
+fn two_cpus() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let allowed = net::cpu::allowed().expect("an affinity");
+    let Some(two) = allowed.get(..2) else {
+        println!(
+            "skipped: the bench of faults needs two CPUs, and this process may use {allowed:?}"
+        );
+        return None;
+    };
+    net::cpu::pin_current_thread(two).expect("CPUs that are allowed");
+    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn explain(dir: &Path, fetch: u64) -> serde_json::Value {
@@ -127,7 +156,7 @@ fn table(results: &BTreeMap<&str, Vec<Summary>>) -> String {
     let mut text = "| fault | must be named | so in | its share, least to most | unexplained, \
                     most | late fetches |\n|---|---|---|---|---|---|\n"
         .to_owned();
-    for fault in &FAULTS {
+    for fault in chosen() {
         let runs = &results[fault.name];
         let right = runs.iter().filter(|summary| is_right(fault, summary)).count();
         let names: Vec<String> = fault.causes.iter().map(|cause| format!("`{cause}`")).collect();
@@ -174,7 +203,7 @@ fn run(fault: &Fault) -> (TempDir, Summary) {
     command
         .args(["--json", "--idle", "2s", "--duration", "4s", "--runs-dir"])
         .arg(runs.path())
-        .args(fault.args.split_whitespace())
+        .args(fault.args.replace("WORKERS", &Half::Workers.cpu().to_string()).split_whitespace())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -190,8 +219,8 @@ fn run(fault: &Fault) -> (TempDir, Summary) {
         if line.starts_with("measure:") {
             match fault.helper {
                 Helper::None => {}
-                Helper::HogsOnWorkers => beside.hogs(0),
-                Helper::HogsOnLoad => beside.hogs(1),
+                Helper::HogsOnWorkers => beside.hogs(Half::Workers),
+                Helper::HogsOnLoad => beside.hogs(Half::Load),
                 Helper::SlowLog => slow.store(true, Ordering::Relaxed),
             }
         }

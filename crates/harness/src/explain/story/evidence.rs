@@ -7,6 +7,7 @@ use records::{Cause, HoldingStep, LogMode, Micros, MonoNs, Watched};
 use serde::Serialize;
 
 use super::Longest;
+use super::reserve::{self, Reserve};
 use crate::explain::cumulative::Cumulative;
 use crate::explain::ground::{Ground, OVERFLOWS};
 use crate::explain::late::holding_step;
@@ -24,6 +25,9 @@ pub enum Evidence {
         /// The one in which a fetch waited longest.
         #[serde(skip_serializing_if = "Option::is_none")]
         longest: Option<HoldingStep>,
+        /// What waited in the upstream's receive buffer meanwhile; absent: nobody looked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reserve: Option<Reserve>,
     },
     /// Loop turns as long as a hold in which no single step was.
     Turns {
@@ -157,6 +161,7 @@ fn steps(ground: &Ground<'_>, splits: &[FetchSplit]) -> Evidence {
     Evidence::Steps {
         steps: holds.len() as u64,
         longest: longest.and_then(|(&at, &waited)| holding_step(ground, at, waited)),
+        reserve: reserve::of(ground, holds),
     }
 }
 

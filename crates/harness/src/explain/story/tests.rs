@@ -21,7 +21,7 @@ fn the_causes_are_those_of_the_summary_with_their_evidence() {
     assert_eq!(story.unexplained().map(|share| share.time_us), Some(Micros(0)), "also at zero");
     let [first, ..] = story.causes.as_slice() else { panic!("no cause") };
     assert_eq!(first.share.cause, Cause::HeldByStep);
-    let Evidence::Steps { steps, longest: Some(step) } = &first.evidence else {
+    let Evidence::Steps { steps, longest: Some(step), .. } = &first.evidence else {
         panic!("another kind: {:?}", first.evidence);
     };
     assert_eq!((step.worker, step.ended_by), (1, StepEnd::UpstreamEmpty));

@@ -2,18 +2,19 @@
 
 use records::LogMode;
 
-use crate::explain::story::{Evidence, Longest};
+use crate::explain::story::{Evidence, Longest, Reserve};
 use crate::render::sentences;
 
 /// What shows a cause, in a sentence.
 pub(super) fn evidence(evidence: &Evidence) -> String {
     match evidence {
-        Evidence::Steps { steps, longest: None } => format!("{steps} steps"),
-        Evidence::Steps { steps, longest: Some(step) } => format!(
-            "{steps} steps; longest wait {} of {} in one of {}",
+        Evidence::Steps { steps, longest: None, .. } => format!("{steps} steps"),
+        Evidence::Steps { steps, longest: Some(step), reserve } => format!(
+            "{steps} steps; longest wait {} of {} in one of {}{}",
             step.waited_us,
             step.length_us,
-            sentences::step(step)
+            sentences::step(step),
+            reserve.as_ref().map(self::reserve).unwrap_or_default(),
         ),
         Evidence::Turns { longest: None, .. } => {
             "no loop turn of short steps was as long as a hold".to_owned()
@@ -63,4 +64,13 @@ fn longest_words(what: &str, longest: Option<Longest>) -> String {
         Some(Longest { time_us, fetch }) => format!("longest {what}: {time_us}, in fetch {fetch}"),
         None => format!("no {what} is on record"),
     }
+}
+
+/// What waited in the upstream's receive buffer while steps went on.
+fn reserve(reserve: &Reserve) -> String {
+    format!(
+        "; the upstream's receive buffer held {} meanwhile (median; most {}), and was empty in {} of \
+         {} looks",
+        reserve.median, reserve.most, reserve.empty, reserve.samples
+    )
 }
