@@ -184,6 +184,9 @@ pub struct Law {
     pub downloads_per_worker: f64,
     /// Bytes that one step of a download moves.
     pub bytes_per_step: Bytes,
+    /// Bytes of a fetch, which the worker moves as well.
+    #[serde(default)]
+    pub fetch_bytes: Bytes,
     /// Bytes per second that one worker moves, while it shares its CPU as in the run.
     pub drain_rate: crate::BytesPerSec,
     /// What the law says a fetch takes.

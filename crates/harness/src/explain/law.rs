@@ -1,5 +1,5 @@
-//! The law: a fetch takes the loop turns it needs, and a turn takes as long as the downloads of its
-//! worker need for a step each.
+//! The law: a fetch takes the loop turns it needs, a turn takes as long as the downloads of its worker
+//! need for a step each, and the fetch's own bytes are moved in them.
 //!
 //! `docs/model.md` derives it and says where it ends.
 
@@ -37,14 +37,17 @@ pub(crate) fn law(
     }
     let drain_rate = drain_rate(records, measure, &workers)?;
     let downloads_per_worker = holding.len() as f64 / workers.len() as f64;
-    let turns = turns(records.manifest.arm.fetch_size, bytes_per_step);
-    let turn_secs = downloads_per_worker * bytes_per_step.0 as f64 / drain_rate;
+    let fetch_bytes = records.manifest.arm.fetch_size;
+    let turns = turns(fetch_bytes, bytes_per_step);
+    let of_downloads = turns * downloads_per_worker * bytes_per_step.0 as f64;
+    let secs = (of_downloads + fetch_bytes.0 as f64) / drain_rate;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero")]
-    let (predicted, rate) = ((turns * turn_secs * 1e6) as u64, drain_rate as u64);
+    let (predicted, rate) = ((secs * 1e6) as u64, drain_rate as u64);
     Some(Law {
         turns,
         downloads_per_worker,
         bytes_per_step,
+        fetch_bytes,
         drain_rate: BytesPerSec(rate),
         predicted_us: Micros(predicted),
         measured_us,

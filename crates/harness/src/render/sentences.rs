@@ -60,17 +60,18 @@ fn waited_for(cause: Cause, worker: Option<u32>) -> String {
     }
 }
 
-/// `32.0 ms predicted (52 turns x 2 downloads x 176 KiB / 560 MB/s), 29.0 ms measured`.
+/// `37.4 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.0 ms measured`.
 pub(crate) fn law(story: &LawStory) -> String {
     let law = &story.law;
     let (turns, downloads) = (figure(law.turns), figure(law.downloads_per_worker));
     let (step, rate) = (short_bytes(law.bytes_per_step), law.drain_rate);
     let predicted = format!(
-        "{} predicted ({turns} turns x {downloads} downloads x {step} / {rate})",
-        law.predicted_us
+        "{} predicted: ({turns} turns x {downloads} downloads x {step} + {}) / {rate}",
+        law.predicted_us,
+        short_bytes(law.fetch_bytes)
     );
     match story.median {
-        Median::Measured => format!("{predicted}, {} measured", law.measured_us),
+        Median::Measured => format!("{predicted}; {} measured", law.measured_us),
         Median::Censored => {
             format!("{predicted}; measured {}, which is the cap", law.measured_us)
         }

@@ -303,6 +303,7 @@ fn of_late_fetches() -> impl Strategy<Value = Told> {
             turns,
             downloads_per_worker,
             bytes_per_step: Bytes(bytes),
+            fetch_bytes: Bytes(bytes),
             drain_rate: BytesPerSec(999_999_999_999),
             predicted_us,
             measured_us,

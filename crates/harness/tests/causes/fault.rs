@@ -8,7 +8,7 @@ use crate::helper::Helper;
 pub(crate) struct Fault {
     /// Its name in the table.
     pub(crate) name: &'static str,
-    /// The causes that must be named, the largest first.
+    /// The causes that must be named before all others.
     pub(crate) causes: &'static [Cause],
     /// What `turnstile` is told beyond the lengths of the phases; `WORKERS` is the workers' CPU.
     pub(crate) args: &'static str,

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use records::{Cause, CaveatCode, Summary};
+use records::{Cause, CauseShare, CaveatCode, Summary};
 use tempfile::TempDir;
 
 use fault::{FAULTS, Fault};
@@ -29,7 +29,7 @@ use helper::{Beside, Half, Helper};
 /// Late time that may stay unexplained.
 const UNEXPLAINED: f64 = 0.1;
 /// A cause that is one of two must have at least so much.
-const NAMED: f64 = 0.05;
+const NAMED: f64 = 0.03;
 /// Trials from which the hypervisor took CPU time are made again, at most so often in all.
 const ATTEMPTS: usize = 3;
 const ROUNDS: usize = 10;
@@ -131,11 +131,14 @@ fn explain(dir: &Path, fetch: u64) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("a fetch's story")
 }
 
-/// The expected causes come first, in their order, and little stays unexplained.
+/// The expected causes come first, the largest of them at the head, and little stays unexplained.
+/// Which of two faults takes more is not ours to know: it differs from trial to trial.
 fn is_right(fault: &Fault, summary: &Summary) -> bool {
     let named: Vec<Cause> = summary.causes.iter().map(|share| share.cause).collect();
-    named.starts_with(fault.causes)
-        && fault.causes.iter().all(|&cause| share(summary, cause) >= NAMED)
+    let first = named.get(..fault.causes.len()).unwrap_or_default();
+    let falling = |pair: &[CauseShare]| pair[0].time_us >= pair[1].time_us;
+    fault.causes.iter().all(|&cause| first.contains(&cause) && share(summary, cause) >= NAMED)
+        && summary.causes.windows(2).all(falling)
         && share(summary, Cause::Unexplained) <= UNEXPLAINED
 }
 

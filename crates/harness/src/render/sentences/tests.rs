@@ -41,6 +41,7 @@ fn the_law_stands_beside_what_was_measured() {
         turns: 52.0,
         downloads_per_worker: 2.0,
         bytes_per_step: Bytes::kib(176),
+        fetch_bytes: Bytes::mib(3),
         drain_rate: BytesPerSec(560_000_000),
         predicted_us: Micros(33_470),
         measured_us: Micros(29_120),
@@ -48,14 +49,14 @@ fn the_law_stands_beside_what_was_measured() {
     let mut story = LawStory { law, median: Median::Measured };
     assert_eq!(
         super::law(&story),
-        "33.5 ms predicted (52 turns x 2 downloads x 176 KiB / 560 MB/s), 29.1 ms measured"
+        "33.5 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.1 ms measured"
     );
     (story.median, story.law.turns) = (Median::Censored, 5.04);
     story.law.downloads_per_worker = 1.5;
     assert_eq!(
         super::law(&story),
-        "33.5 ms predicted (5 turns x 1.5 downloads x 176 KiB / 560 MB/s); measured 29.1 ms, \
-         which is the cap"
+        "33.5 ms predicted: (5 turns x 1.5 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; measured \
+         29.1 ms, which is the cap"
     );
 }
 
