@@ -23,7 +23,7 @@ pub const FETCHES: &str = "fetches.ndjson";
 pub const DOWNLOADS: &str = "downloads.ndjson";
 /// `worker_sample`, `sched_sample` and `cpu_sample` records.
 pub const WORKERS: &str = "workers.ndjson";
-/// `listener_sample` and `socket_sample` records; not in run directories of version 0.1.
+/// `listener_sample` and `socket_sample` records; absent where an earlier build made the run.
 pub const SOCKETS: &str = "sockets.ndjson";
 /// What the run showed, made from all of the above.
 pub const SUMMARY: &str = "summary.json";
