@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use bench::fast_fetch::Output;
 use criterion::Criterion;
 
 fn main() -> ExitCode {
@@ -9,6 +10,7 @@ fn main() -> ExitCode {
         return ended;
     }
     let mut criterion = Criterion::default().configure_from_args();
+    bench::fast_fetch::benchmarks(&mut criterion, &Output::of_this_process());
     bench::direct_vs_proxied::benchmarks(&mut criterion);
     bench::relay::benchmarks(&mut criterion);
     bench::http_head::benchmarks(&mut criterion);

@@ -1,6 +1,7 @@
-//! Which CPU the proxy's workers get and which the rest. Pure.
+//! Which CPU the proxy's workers get and which the rest.
 
-use net::cpu::CpuList;
+use anyhow::Context;
+use net::cpu::{self, CpuList};
 
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,18 @@ impl CpuPlan {
         }
     }
 
+    /// The plan for this process. Says on standard error if nothing can be pinned.
+    ///
+    /// # Errors
+    /// The kernel does not tell which CPUs there are.
+    pub(crate) fn of_this_host() -> anyhow::Result<Self> {
+        let plan = Self::new(&cpu::allowed().context("failed to ask for this host's CPUs")?);
+        if plan == Self::Shared {
+            say_unpinned();
+        }
+        Ok(plan)
+    }
+
     /// For the workers; `None`: not pinned.
     pub(crate) fn workers(&self) -> Option<&CpuList> {
         match self {
@@ -49,4 +62,9 @@ impl CpuPlan {
             Self::Shared => None,
         }
     }
+}
+
+#[expect(clippy::print_stderr, reason = "a caveat that people must see beside the figure")]
+fn say_unpinned() {
+    eprintln!("this process may use one CPU only: nothing is pinned, proxy and load share it");
 }

@@ -14,7 +14,9 @@ pub fn benchmarks(c: &mut Criterion) {
     let draining = ProxyToggles { workers: 2, reuseport: true, ..ProxyToggles::default() };
     let mut group = c.benchmark_group("direct_vs_proxied");
     load::configure(&mut group);
-    for (name, path) in [("direct", Path::Direct), ("proxied_drain", Path::Proxied(draining))] {
+    for (name, path) in
+        [("direct", Path::Direct), ("proxied_drain", Path::Proxied(draining.into()))]
+    {
         let id = BenchmarkId::from_parameter(name);
         load::measure(&mut group, id, &Setup { path, downloads: 4 });
     }

@@ -1,32 +1,33 @@
 //! A standing load: downloads that never end, from an origin, through a proxy or not.
 
-use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, SamplingMode, Throughput};
-use net::{clock, cpu};
-use origin::OriginOptions;
+use net::clock;
 use proxy::ProxyToggles;
 use records::{Bytes, DownloadEnd, DownloadInterval, Micros, Record, Role};
 use slow_client::SlowToggles;
 
-use crate::child::Child;
+use crate::child::{Child, News, Told};
 use crate::cpu_plan::CpuPlan;
 use crate::meter::Meter;
+use crate::or_panic;
+use crate::servers::Servers;
 
 /// What one iteration moves: some 50 ms of a draining proxy on one core.
 pub(crate) const ITERATION: Bytes = Bytes::mib(64);
 
 /// Size of one download: hours at any rate that one core reaches, so none ends.
-const ENDLESS: Bytes = Bytes::gib(64 * 1024);
+pub(crate) const ENDLESS: Bytes = Bytes::gib(64 * 1024);
 
 /// How often the slow client tells its bytes.
-const INTERVAL: Micros = Micros(50_000);
+pub(crate) const INTERVAL: Micros = Micros(50_000);
 
 /// How long the load may stand still before the benchmark fails.
-const STALLED_AFTER: Duration = Duration::from_secs(20);
+pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(20);
 
 /// What stands between origin and slow client.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub(crate) enum Path {
     /// Nothing.
     Direct,
     /// A proxy.
-    Proxied(ProxyToggles),
+    Proxied(Box<ProxyToggles>),
 }
 
 /// A load to be started.
@@ -49,10 +50,9 @@ pub(crate) struct Setup {
 /// Origin, proxy and slow client at work. They end when it is dropped, the slow client first.
 #[derive(Debug)]
 struct Load {
-    slow_says: Receiver<Record>,
+    told: Receiver<Told>,
     _slow: Child,
-    _proxy: Option<Child>,
-    _origin: Child,
+    _servers: Servers,
 }
 
 /// Measures how fast the load of `setup` moves bytes. It runs from the first sample to the last,
@@ -82,31 +82,20 @@ pub(crate) fn configure(group: &mut BenchmarkGroup<'_, WallTime>) {
 
 impl Load {
     fn start(setup: &Setup) -> anyhow::Result<Self> {
-        let plan = CpuPlan::new(&cpu::allowed().context("failed to ask for this host's CPUs")?);
-        if plan == CpuPlan::Shared {
-            say_unpinned();
-        }
-        let (origin, _) =
-            Child::start(Role::Origin, OriginOptions::default().to_args(), plan.load())?;
-        let mut target = origin.listen()?;
-        let mut proxy = None;
-        if let Path::Proxied(toggles) = &setup.path {
-            let mut args = vec!["--upstream".to_owned(), target.to_string()];
-            args.extend(toggles.to_args());
-            if let Some(cpus) = plan.workers() {
-                args.extend(["--pin".to_owned(), cpus.to_string()]);
-            }
-            let (child, _) = Child::start(Role::Proxy, args, plan.load())?;
-            target = child.listen()?;
-            proxy = Some(child);
-        }
+        let plan = CpuPlan::of_this_host()?;
+        let (sender, told) = mpsc::channel();
+        let toggles = match &setup.path {
+            Path::Direct => None,
+            Path::Proxied(toggles) => Some(toggles.as_ref()),
+        };
+        let servers = Servers::start(toggles, &plan, &sender)?;
         let toggles =
             SlowToggles { slow: setup.downloads, slow_size: ENDLESS, ..SlowToggles::default() };
-        let mut args = vec![target.to_string()];
+        let mut args = vec![servers.target().to_string()];
         args.extend(toggles.to_args());
         args.extend(["--interval".to_owned(), format!("{}us", INTERVAL.0)]);
-        let (slow, slow_says) = Child::start(Role::Slow, args, plan.load())?;
-        Ok(Self { slow_says, _slow: slow, _proxy: proxy, _origin: origin })
+        let slow = Child::start(Role::Slow, args, plan.load(), &sender)?;
+        Ok(Self { told, _slow: slow, _servers: servers })
     }
 
     /// How long the load takes from now on to move `goal`.
@@ -117,9 +106,14 @@ impl Load {
         let start = clock::now();
         let mut meter = Meter::new(start, goal);
         let mut last_byte = start;
+        let mut last_heard = Instant::now();
         loop {
-            match self.slow_says.recv_timeout(STALLED_AFTER) {
-                Ok(Record::DownloadInterval(interval)) => {
+            ensure!(last_heard.elapsed() < STALLED_AFTER, "the slow client fell silent");
+            let Ok(Told { role, news }) = self.told.recv_timeout(STALLED_AFTER) else { continue };
+            let News::Record(record) = news else { bail!("the {role} process ended: see above") };
+            match *record {
+                Record::DownloadInterval(interval) => {
+                    last_heard = Instant::now();
                     if let Some(time) = meter.take(&interval) {
                         return Ok(time);
                     }
@@ -132,15 +126,14 @@ impl Load {
                         meter.moved()
                     );
                 }
-                Ok(Record::Download(download)) => {
+                Record::Download(download) => {
                     bail!(
                         "download {} ended ({}): the load does not stand",
                         download.slot,
                         reason(download.end)
                     )
                 }
-                Ok(_) => {}
-                Err(_) => bail!("the slow client ended or fell silent: see its message above"),
+                _ => {}
             }
         }
     }
@@ -150,7 +143,8 @@ fn moved(interval: &DownloadInterval) -> bool {
     interval.bytes.iter().any(|&bytes| bytes > Bytes(0))
 }
 
-fn reason(end: DownloadEnd) -> &'static str {
+/// Why a download ended, in words for people.
+pub(crate) fn reason(end: DownloadEnd) -> &'static str {
     match end {
         DownloadEnd::Completed => "all of it arrived",
         DownloadEnd::Stopped => "it was stopped",
@@ -161,14 +155,4 @@ fn reason(end: DownloadEnd) -> &'static str {
         DownloadEnd::ClosedEarly => "closed early by its server",
         DownloadEnd::BadStatus => "answered with another status than 200",
     }
-}
-
-/// Criterion's benchmarks return nothing; a panic unwinds, so the children end with it.
-fn or_panic<T>(result: anyhow::Result<T>) -> T {
-    result.unwrap_or_else(|error| panic!("failed to measure: {error:#}"))
-}
-
-#[expect(clippy::print_stderr, reason = "a caveat that people must see beside the figure")]
-fn say_unpinned() {
-    eprintln!("this process may use one CPU only: nothing is pinned, proxy and load share it");
 }

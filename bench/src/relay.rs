@@ -24,7 +24,7 @@ pub fn benchmarks(c: &mut Criterion) {
     ] {
         let toggles = ProxyToggles { workers: 1, buffer, read_policy, ..ProxyToggles::default() };
         let id = BenchmarkId::new(read_policy.to_string(), buffer.exact());
-        load::measure(&mut group, id, &Setup { path: Path::Proxied(toggles), downloads: 1 });
+        load::measure(&mut group, id, &Setup { path: Path::Proxied(toggles.into()), downloads: 1 });
     }
     group.finish();
 }

@@ -10,14 +10,15 @@ use bytes::Bytes as Data;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use hyper::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use hyper::{Request, Response, StatusCode, http};
 use hyper_util::rt::TokioIo;
 use net::clock;
 use net::tcp::{Buffers, Dial};
-use records::{Bytes, Fetch, Micros, MonoNs, Outcome, Phase};
+use records::{Bytes, Coding, Fetch, Micros, MonoNs, Outcome, Phase};
 use tokio::net::TcpStream;
 
+use crate::options::FetchToggles;
 use crate::outcome::{Failure, Reached};
 use crate::watched::{FirstByte, Watched};
 
@@ -28,7 +29,8 @@ const READ: usize = 256 * 1024;
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     target: SocketAddr,
-    size: Bytes,
+    /// How long the answer must be, if that is known.
+    size: Option<Bytes>,
     cap: Duration,
     phase: Phase,
     request: Request<Empty<Data>>,
@@ -47,15 +49,20 @@ impl Plan {
     /// Never, for a target that is an address: it makes a valid `Host`.
     pub(crate) fn new(
         target: SocketAddr,
-        size: Bytes,
-        cap: Micros,
+        toggles: &FetchToggles,
         phase: Phase,
     ) -> Result<Self, http::Error> {
+        let FetchToggles { fetch_size: size, cap, fetch_coding, .. } = *toggles;
         // One object over one connection, and said so: the server need not wait for another.
         let request = Request::get(format!("/bytes/{}", size.exact()))
             .header(HOST, target.to_string())
-            .header(CONNECTION, "close")
-            .body(Empty::new())?;
+            .header(CONNECTION, "close");
+        let (request, size) = match fetch_coding {
+            Coding::Identity => (request, Some(size)),
+            // Nobody knows how long it will be; the framing tells whether it is whole.
+            Coding::Gzip => (request.header(ACCEPT_ENCODING, fetch_coding.name()), None),
+        };
+        let request = request.body(Empty::new())?;
         Ok(Self { target, size, cap: cap.as_duration(), phase, request })
     }
 
@@ -151,7 +158,10 @@ impl Plan {
         seen.status = Some(answer.status().as_u16());
         let length = answer.headers().get(CONTENT_LENGTH);
         let length = length.map(|value| value.to_str().ok().and_then(|text| text.parse().ok()));
-        let wrong_length = length.is_some_and(|length: Option<u64>| length != Some(self.size.0));
+        let wrong_length = length.is_some_and(|length: Option<u64>| match self.size {
+            Some(size) => length != Some(size.0),
+            None => length.is_none(),
+        });
         if answer.status() != StatusCode::OK || wrong_length {
             return Err(Failure::WrongAnswer);
         }
@@ -162,10 +172,12 @@ impl Plan {
                 seen.bytes += Bytes(data.len() as u64);
             }
         }
-        match seen.bytes {
-            all if all == self.size => Ok(()),
+        match (seen.bytes, self.size) {
+            // hyper has seen the end that the framing names.
+            (_, None) if framed => Ok(()),
+            (all, Some(size)) if all == size => Ok(()),
             // Only the close said where it ends.
-            part if part < self.size && !framed => Err(Failure::CutAnswer),
+            (part, Some(size)) if part < size && !framed => Err(Failure::CutAnswer),
             _ => Err(Failure::WrongAnswer),
         }
     }

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use net::role::RoleOptions;
 use net::target::TargetOptions;
-use records::{Arrivals, Bytes, Micros, Phase};
+use records::{Arrivals, Bytes, Coding, Micros, Phase};
 
 /// The toggles: what makes one stream of fetches differ from another.
 #[derive(Clone, Copy, Debug, PartialEq, clap::Args)]
@@ -20,6 +20,10 @@ pub struct FetchToggles {
     /// Give a fetch up after this long, 1ms to 1m
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = cap)]
     pub cap: Micros,
+
+    /// Ask for answers in this coding: identity, or gzip; whatever its length, a whole one is good
+    #[arg(long, value_name = "CODING", default_value_t)]
+    pub fetch_coding: Coding,
 }
 
 impl FetchToggles {
@@ -30,13 +34,19 @@ impl FetchToggles {
         set("arrivals", self.arrivals.to_string());
         set("fetch-size", self.fetch_size.exact());
         set("cap", exact_time(self.cap));
+        set("fetch-coding", self.fetch_coding.to_string());
         args
     }
 }
 
 impl Default for FetchToggles {
     fn default() -> Self {
-        Self { arrivals: Arrivals::default(), fetch_size: Bytes::mib(3), cap: Micros(1_000_000) }
+        Self {
+            arrivals: Arrivals::default(),
+            fetch_size: Bytes::mib(3),
+            cap: Micros(1_000_000),
+            fetch_coding: Coding::Identity,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use net::role::Failure;
 use net::target::{Reach, RemoteTargetError};
 use net::{clock, cpu, role};
-use records::{Arrivals, Effective, MonoNs, Ready, Record, Role, SCHEMA_VERSION};
+use records::{Arrivals, Effective, MonoNs, Ready, Record, Role};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
@@ -67,19 +67,12 @@ pub fn run(options: &FastOptions) -> Result<(), FastError> {
     let reach = options.target.reach()?;
     check_burst(options, reach)?;
     let max_open_files = options.role.enter().map_err(FastError::Process)?;
-    let ready = Ready {
-        schema_version: SCHEMA_VERSION,
-        role: Role::Fast,
-        pid: std::process::id(),
-        listen: None,
-        worker_tids: Vec::new(),
-        listeners: Vec::new(),
-        effective: Effective {
-            cpus: cpu::allowed().map_err(FastError::Process)?,
-            max_open_files,
-            ..Effective::default()
-        },
+    let effective = Effective {
+        cpus: cpu::allowed().map_err(FastError::Process)?,
+        max_open_files,
+        ..Effective::default()
     };
+    let ready = Ready::new(Role::Fast, std::process::id(), effective);
     let runtime = Builder::new_current_thread()
         .enable_all()
         .event_interval(EVENT_INTERVAL)
@@ -144,8 +137,7 @@ impl Client {
         let toggles = &options.toggles;
         let target = options.target.target;
         Ok(Self {
-            plan: Plan::new(target, toggles.fetch_size, toggles.cap, options.phase)
-                .map_err(io::Error::other)?,
+            plan: Plan::new(target, toggles, options.phase).map_err(io::Error::other)?,
             alarm: Alarm::new()?,
             signals: Signals::new()?,
             fetches: JoinSet::new(),

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use records::{
-    Accepted, Arm, Arrivals, Bytes, CaveatCode, Dialed, Download, DownloadEnd, DownloadInterval,
-    Effective, Fault, Fetch, Hold, Host, LogTimes, LoopTurn, Manifest, Micros, MonoNs, Outcome,
-    Phase, PhaseSpan, Pin, Placement, ReadPolicy, Role, RoleProcess, SCHEMA_VERSION, Session,
-    SessionEnd, Side, Sink, SocketSetting, StepEnd, WorkerSample, WorkerTotals,
+    Accepted, Arm, Bytes, CaveatCode, Dialed, Download, DownloadEnd, DownloadInterval, Effective,
+    Fault, Fetch, Hold, Host, LogTimes, LoopTurn, Manifest, Micros, MonoNs, Outcome, Phase,
+    PhaseSpan, Pin, Placement, Role, RoleProcess, SCHEMA_VERSION, Session, SessionEnd, Side,
+    SocketSetting, StepEnd, WorkerSample, WorkerTotals,
 };
 
+use crate::roles::Toggles;
 use crate::run_dir::RunRecords;
 use crate::summarise::summarise;
 
@@ -322,6 +323,9 @@ fn manifest() -> Manifest {
         recording: records::Recording::Full,
         listeners: Vec::new(),
         kernel_counters: BTreeMap::new(),
+        program: None,
+        proxy_cpu_ms: None,
+        sight: records::Sight::Own,
         host: Host {
             kernel: "6.1.0".to_owned(),
             cpus: 2,
@@ -350,31 +354,5 @@ fn manifest() -> Manifest {
 }
 
 fn arm() -> Arm {
-    Arm {
-        reuseport: true,
-        rcvbuf: None,
-        sndbuf: None,
-        listen_rcvbuf: None,
-        listen_sndbuf: None,
-        congestion: records::Congestion::default(),
-        workers: 2,
-        read_policy: ReadPolicy::Drain,
-        buffer: Bytes::kib(4),
-        backlog: 511,
-        multi_accept: false,
-        slow: 0,
-        slow_size: Bytes::gib(2),
-        sink: Sink::Trunc,
-        read_rate: None,
-        place: Placement::Spread,
-        arrivals: Arrivals::PerSecond(10.0),
-        fetch_size: Bytes::mib(3),
-        cap_us: Micros(1_000_000),
-        pin: Pin::Auto,
-        cpus: BTreeMap::new(),
-        log_mode: records::LogMode::Writer,
-        think_us: Micros(0),
-        origin_workers: None,
-        burst: 1,
-    }
+    Arm { reuseport: true, slow: 0, ..Toggles::default().arm(Placement::Spread, Pin::Auto) }
 }

@@ -1,6 +1,8 @@
 //! Runs trials of an event-loop proxy under load and says what they prove.
 //!
 //! - [`cli`]: the command line of `turnstile`
+//! - [`campaign`]: many trials, arms in turn
+//! - [`cases`]: published situations as campaigns
 //! - [`trial`]: one run, from the start of its processes to their end
 //! - [`roles`]: the only module that names the programs of a trial
 //! - [`progress`]: what a trial shows of itself while it runs
@@ -8,14 +10,18 @@
 //! - [`run_dir`]: the files of a run, and how they are read back
 //! - [`summarise`]: from records to the figures of `summary.json`
 //! - [`explain`]: what held the late fetches
+//! - [`guard`]: arms compared over rounds
 //! - [`judge`]: the verdict, its reasons and its caveats
 //! - [`render`]: the summary as people and programs read it
 //!
 //! Not for: load, relaying or measuring; those are the roles, each in a process of its own.
 
+pub mod campaign;
+pub mod cases;
 pub mod cli;
 pub mod doctor;
 pub mod explain;
+pub mod guard;
 pub mod judge;
 pub mod progress;
 pub mod render;

@@ -5,7 +5,7 @@
 //! knows the roles by their records.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,13 +17,25 @@ use records::{Arm, ListenerMode, Micros, Phase, Pin, Placement, Recording, Role}
 use crate::trial::placement::Requests;
 
 mod faults;
+mod hops;
+mod network;
+mod peers;
 
 pub use faults::FaultToggles;
+pub use hops::HopCommand;
+pub(crate) use network::host_of;
+pub use network::{LOOPBACK, NetworkToggles};
+pub use peers::PeerToggles;
 
 pub use fast_client::{FastOptions, FetchToggles};
 pub use origin::OriginOptions;
-pub use proxy::{ProxyOptions, ProxyToggles};
+pub use peer::{PeerOptions, Refusal, plain_path};
+pub use proxy::{ProxyOptions, ProxyToggles, ToggleError};
 pub use slow_client::{SlowOptions, SlowToggles};
+pub use tracer::TracerOptions;
+
+/// The subcommand of a foreign proxy.
+pub const PEER: &str = "peer";
 
 #[cfg(test)]
 mod tests;
@@ -43,15 +55,25 @@ pub struct Toggles {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub faults: FaultToggles,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub peer: PeerToggles,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub network: NetworkToggles,
 }
 
 /// What a trial tells its proxy beyond the toggles.
 #[derive(Clone, Copy, Debug)]
 pub struct ProxySetup<'a> {
+    /// Where it listens, on a free port.
+    pub listen: IpAddr,
     /// Where the origin listens.
     pub upstream: SocketAddr,
     /// Where the access log goes.
     pub access_log: &'a Path,
+    /// Where a foreign program has its configuration and its files.
+    pub dir: &'a Path,
     /// Steps and loop turns from this length on are told one by one.
     pub hold: Micros,
     /// How much it tells.
@@ -63,7 +85,7 @@ pub struct ProxySetup<'a> {
 impl Toggles {
     /// The arm that these toggles and the harness' own make; no role has CPUs of its own choice.
     pub fn arm(&self, place: Placement, pin: Pin) -> Arm {
-        let Self { proxy, slow, fetch, faults } = self;
+        let Self { proxy, slow, fetch, faults, peer, network } = self;
         Arm {
             reuseport: proxy.reuseport,
             rcvbuf: proxy.rcvbuf,
@@ -90,6 +112,17 @@ impl Toggles {
             think_us: faults.think,
             origin_workers: faults.origin_workers,
             burst: faults.burst,
+            proxy: peer.proxy.clone(),
+            trace: peer.trace,
+            accept: proxy.accept,
+            content: peer.content,
+            spool: proxy.spool.clone(),
+            spool_max: proxy.spool_max,
+            gzip: proxy.gzip,
+            slow_coding: slow.slow_coding,
+            fetch_coding: fetch.fetch_coding,
+            netns: network.namespaces(),
+            directives: peer.directives.clone(),
         }
     }
 
@@ -99,19 +132,55 @@ impl Toggles {
     }
 
     /// The origin's arguments: its answers leave under the same congestion control as the proxy's.
-    pub fn origin_args(&self, idle: Duration) -> Vec<String> {
+    pub fn origin_args(&self, listen: IpAddr, idle: Duration) -> Vec<String> {
+        let listen = self.peer.origin_listen.unwrap_or(SocketAddr::new(listen, 0));
         let mut all = args([
-            ("--listen", "127.0.0.1:0".to_owned()),
+            ("--listen", listen.to_string()),
             ("--congestion", self.proxy.congestion.to_string()),
         ]);
         all.extend(self.faults.origin_args(idle));
         all
     }
 
-    /// The proxy's arguments.
+    /// Whether `arm` can be run with the proxy it names: a foreign program must be there, and be
+    /// able to do what is asked of it.
+    ///
+    /// # Errors
+    /// What cannot be done, and what to do instead.
+    pub fn check_proxy(&self, arm: &Arm) -> Result<(), Refusal> {
+        peer::check(arm, self.peer.proxy_bin.as_deref())
+    }
+
+    /// The arguments of a foreign proxy.
+    pub fn peer_args(&self, setup: ProxySetup<'_>, arm: &Arm) -> serde_json::Result<Vec<String>> {
+        let mut all = args([
+            ("--arm", serde_json::to_string(arm)?),
+            ("--listen", SocketAddr::new(setup.listen, 0).to_string()),
+            ("--upstream", setup.upstream.to_string()),
+            ("--dir", setup.dir.display().to_string()),
+            ("--access-log", setup.access_log.display().to_string()),
+            ("--hold", time(setup.hold)),
+        ]);
+        if let Some(bin) = &self.peer.proxy_bin {
+            all.extend(args([("--proxy-bin", bin.display().to_string())]));
+        }
+        if let Some(cpus) = setup.workers {
+            all.extend(args([("--pin", cpus.to_string())]));
+        }
+        Ok(all)
+    }
+
+    /// The arguments of the tracer of these workers, threads of our own proxy.
+    pub fn trace_args(&self, workers: &[i32], hold: Micros) -> Vec<String> {
+        let mut all = args([("--trace", self.peer.trace.to_string()), ("--hold", time(hold))]);
+        all.extend(workers.iter().flat_map(|tid| ["--worker".to_owned(), tid.to_string()]));
+        all
+    }
+
+    /// The mirror's arguments.
     pub fn proxy_args(&self, setup: ProxySetup<'_>) -> Vec<String> {
         let mut all = args([
-            ("--listen", "127.0.0.1:0".to_owned()),
+            ("--listen", SocketAddr::new(setup.listen, 0).to_string()),
             ("--upstream", setup.upstream.to_string()),
             ("--access-log", setup.access_log.display().to_string()),
             ("--hold", time(setup.hold)),
@@ -129,6 +198,7 @@ impl Toggles {
     /// The slow client's arguments.
     pub fn slow_args(&self, target: SocketAddr, requests: Requests) -> Vec<String> {
         let mut all = vec![target.to_string(), "--orders".to_owned()];
+        all.extend(self.own_network());
         if requests == Requests::Held {
             all.push("--hold".to_owned());
         }
@@ -136,9 +206,15 @@ impl Toggles {
         all
     }
 
+    /// The consent to load a host of the run's own network.
+    fn own_network(&self) -> Option<String> {
+        self.network.netns.then(|| "--own-network".to_owned())
+    }
+
     /// The fast client's arguments. Bursts are a part of the load: the baseline has none.
     pub fn fast_args(&self, target: SocketAddr, phase: Phase, length: Duration) -> Vec<String> {
         let mut all = vec![target.to_string()];
+        all.extend(self.own_network());
         all.extend(args([
             ("--phase", phase.name().to_owned()),
             ("--duration", time(length.into())),
@@ -153,10 +229,10 @@ impl Toggles {
 
 /// The command line of a child after the program's name: its subcommand, `args`, and what every
 /// child of a trial gets.
-pub fn role_args(role: Role, args: Vec<String>, cpus: Option<&CpuList>) -> Vec<String> {
+pub fn role_args(word: &str, args: Vec<String>, cpus: Option<&CpuList>) -> Vec<String> {
     let shared =
         RoleOptions { cpus: cpus.cloned(), parent_pid: i32::try_from(std::process::id()).ok() };
-    let mut all = vec![role.name().to_owned()];
+    let mut all = vec![word.to_owned()];
     all.extend(args);
     all.extend(shared.to_args());
     all
@@ -189,6 +265,12 @@ Examples:
   turnstile fast 127.0.0.1:8000 --duration 10s
   turnstile fast 127.0.0.1:8000 --arrivals closed --cap 1s --fetch-size 3MiB")]
     Fast(Box<FastOptions>),
+    /// Watch the workers of a proxy that runs: their holds, sleeps and system calls
+    #[command(after_help = tracer::EXAMPLES)]
+    Trace(Box<TracerOptions>),
+    /// Run a foreign proxy in the mirror's place
+    #[command(hide = true)]
+    Peer(Box<PeerOptions>),
 }
 
 impl RoleCommand {
@@ -196,9 +278,10 @@ impl RoleCommand {
     pub const fn role(&self) -> Role {
         match self {
             Self::Origin(_) => Role::Origin,
-            Self::Proxy(_) => Role::Proxy,
+            Self::Proxy(_) | Self::Peer(_) => Role::Proxy,
             Self::Slow(_) => Role::Slow,
             Self::Fast(_) => Role::Fast,
+            Self::Trace(_) => Role::Trace,
         }
     }
 
@@ -207,13 +290,19 @@ impl RoleCommand {
         let name = self.role().name();
         match self {
             Self::Origin(options) => role::finish(name, origin::run(options), |_| Failure::Trouble),
-            Self::Proxy(options) => role::finish(name, proxy::run(options), |_| Failure::Trouble),
+            Self::Proxy(options) => {
+                role::finish(name, proxy::run(options), proxy::ProxyError::failure)
+            }
             Self::Slow(options) => {
                 role::finish(name, slow_client::run(options), slow_client::SlowError::failure)
             }
             Self::Fast(options) => {
                 role::finish(name, fast_client::run(options), fast_client::FastError::failure)
             }
+            Self::Trace(options) => {
+                role::finish(name, tracer::run(options), tracer::TracerError::failure)
+            }
+            Self::Peer(options) => role::finish(name, peer::run(options), peer::PeerError::failure),
         }
     }
 }

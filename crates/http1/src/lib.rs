@@ -3,8 +3,8 @@
 //! The proxy uses it in both directions, the slow client for answers. Bytes come in, values come
 //! out: nothing here reads a socket or a clock.
 //!
-//! Not for: connections, timeouts, keep-alive, decoding a body (it is relayed as it is), trailers
-//! as data, CONNECT and upgrades.
+//! Not for: connections, timeouts, keep-alive, decoding a body (it is relayed as it is) or giving
+//! it a content coding, trailers as data, CONNECT and upgrades.
 //!
 //! Invariants:
 //! - No input panics, and none makes a parser keep or scan more than the [`HeadLimit`].
@@ -13,6 +13,7 @@
 //! - What was parsed holds no CR, LF or NUL, so that encoding it again cannot inject a line.
 
 mod body;
+mod chunk_out;
 mod chunked;
 mod encode;
 mod error;
@@ -23,6 +24,7 @@ mod response;
 mod status;
 
 pub use body::{Advance, Body};
+pub use chunk_out::{CHUNK_HEAD, CHUNK_TAIL, LAST_CHUNK, frame_chunk};
 pub use chunked::FramingError;
 pub use error::HeadError;
 pub use framing::BodyFraming;

@@ -31,11 +31,7 @@ impl RoleOptions {
     /// The CPUs are not there, or the parent has ended already.
     pub fn enter(&self) -> io::Result<u64> {
         if let Some(parent) = self.parent_pid {
-            // prctl(2) PR_SET_PDEATHSIG: it tells of later deaths only, so look once afterwards.
-            set_parent_process_death_signal(Some(Signal::KILL))?;
-            if getppid().map(Pid::as_raw_pid) != Some(parent) {
-                return Err(io::Error::other("the process that started this one has ended"));
-            }
+            end_with(parent, Signal::KILL)?;
         }
         if let Some(cpus) = &self.cpus {
             cpu::pin_current_thread(cpus.as_slice())?;
@@ -53,6 +49,22 @@ impl RoleOptions {
             args.extend(["--parent-pid".to_owned(), pid.to_string()]);
         }
         args
+    }
+}
+
+/// Has the kernel send `signal` to this process when `parent`, which started it, ends.
+///
+/// It is the *thread* that started it whose end counts: prctl(2), PR_SET_PDEATHSIG.
+///
+/// # Errors
+/// The parent has ended already.
+pub fn end_with(parent: i32, signal: Signal) -> io::Result<()> {
+    // It tells of later deaths only, so look once afterwards.
+    set_parent_process_death_signal(Some(signal))?;
+    if getppid().map(Pid::as_raw_pid) == Some(parent) {
+        Ok(())
+    } else {
+        Err(io::Error::other("the process that started this one has ended"))
     }
 }
 

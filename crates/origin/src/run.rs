@@ -10,7 +10,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use net::tcp::{self, Buffers, Listen};
 use net::{cpu, limit, role};
-use records::{Effective, ListenerMode, Ready, Record, Role, SCHEMA_VERSION};
+use records::{Effective, ListenerMode, Ready, Record, Role};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -60,19 +60,15 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
     let sockets = buffers.read_back(&socket, "accepted").map_err(OriginError::Listen)?;
     let congestion = tcp::congestion(&socket).ok();
     let listener = StdTcpListener::from(socket);
+    let effective = Effective {
+        cpus: cpu::allowed().map_err(OriginError::Process)?,
+        max_open_files,
+        sockets,
+        congestion,
+    };
     let ready = Ready {
-        schema_version: SCHEMA_VERSION,
-        role: Role::Origin,
-        pid: std::process::id(),
         listen: Some(listener.local_addr().map_err(OriginError::Listen)?),
-        worker_tids: Vec::new(),
-        listeners: Vec::new(),
-        effective: Effective {
-            cpus: cpu::allowed().map_err(OriginError::Process)?,
-            max_open_files,
-            sockets,
-            congestion,
-        },
+        ..Ready::new(Role::Origin, std::process::id(), effective)
     };
     let runtime = runtime().map_err(OriginError::Process)?;
     let application = Application::new(

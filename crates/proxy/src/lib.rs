@@ -8,15 +8,18 @@
 //! nginx does with `proxy_buffering off`.
 //!
 //! Invariants:
-//! - Workers share nothing but a listener (in shared mode) and a flag that says "stop".
+//! - Workers share nothing but a listener (in shared mode) and a flag that says "stop"; with
+//!   [`records::AcceptMode::Mutex`] also the lock.
 //! - A worker writes no file and takes no lock. What it has to tell goes into a bounded ring; what
-//!   does not fit is counted. Only where it is told to ([`records::LogMode::Inline`]) does it write
-//!   its access log itself and wait for it.
+//!   does not fit is counted. Only where it is told to does it do what nginx does: write its access
+//!   log itself ([`records::LogMode::Inline`]) or temporary files ([`records::Spool::Dir`]), and
+//!   wait for them.
 //! - A session stands in the ready queue at most once and never runs twice in one loop turn because
 //!   of it.
 //! - Nothing that a peer sends can panic a worker: trouble is a [`records::SessionEnd`].
 
 mod access_log;
+mod error;
 mod options;
 mod policy;
 mod recorder;
@@ -25,5 +28,6 @@ mod session;
 mod worker;
 mod writer;
 
-pub use options::{ProxyOptions, ProxyToggles};
-pub use run::{ProxyError, run};
+pub use error::ProxyError;
+pub use options::{ProxyOptions, ProxyToggles, ToggleError};
+pub use run::run;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role::{self, Failure};
+use net::role;
 
 /// A proxy that behaves as an nginx worker does, with its read policies as toggles.
 #[derive(Parser)]
@@ -21,5 +21,5 @@ struct Cli {
 
 fn main() -> ExitCode {
     let ended = proxy::run(&Cli::parse().options);
-    role::finish("proxy", ended, |_| Failure::Trouble)
+    role::finish("proxy", ended, proxy::ProxyError::failure)
 }

@@ -1,12 +1,14 @@
 //! The proxy's command line: its toggles, and where it listens and forwards.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use net::cpu::CpuList;
 use net::role::RoleOptions;
 use net::tcp::Buffers;
-use records::{Bytes, Congestion, ListenerMode, LogMode, Micros, ReadPolicy, Recording};
+use records::{
+    AcceptMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ReadPolicy, Recording, Spool,
+};
 
 /// The toggles: what makes one proxy differ from another.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
@@ -81,6 +83,26 @@ pub struct ProxyToggles {
     /// session ends, however long the file makes it wait
     #[arg(long, value_name = "MODE", default_value_t)]
     pub log_mode: LogMode,
+
+    /// Who is woken for a connection to a listener that workers share: herd, every worker that
+    /// sleeps; exclusive, one of them; mutex, the one that has nginx's accept mutex
+    #[arg(long, value_name = "MODE", default_value_t)]
+    pub accept: AcceptMode,
+
+    /// What a worker does with bytes that its client does not take: off, they wait at the
+    /// upstream; a directory, it writes them itself into temporary files there; default, as the
+    /// program does (the mirror: off)
+    #[arg(long, value_name = "DIR", default_value_t)]
+    pub spool: Spool,
+
+    /// Bytes of one answer that are spooled at most [default: as the program does: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub spool_max: Option<Bytes>,
+
+    /// Compress answers in the worker for clients that say Accept-Encoding: gzip, 1 (fast) to 9
+    /// (small) [default: not at all]
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9))]
+    pub gzip: Option<u32>,
 }
 
 impl ProxyToggles {
@@ -99,6 +121,25 @@ impl ProxyToggles {
         Buffers { rcvbuf: self.listen_rcvbuf, sndbuf: self.listen_sndbuf }
     }
 
+    /// Whether the toggles fit each other.
+    ///
+    /// # Errors
+    /// [`ToggleError`]: whoever set them has to choose.
+    pub fn check(&self) -> Result<(), ToggleError> {
+        if self.reuseport && self.accept != AcceptMode::Exclusive {
+            return Err(ToggleError::NothingShared(self.accept));
+        }
+        Ok(())
+    }
+
+    /// Where sessions spool; `None`: nowhere.
+    pub(crate) fn spool_dir(&self) -> Option<&Path> {
+        match &self.spool {
+            Spool::Dir(dir) => Some(dir),
+            Spool::Default | Spool::Off => None,
+        }
+    }
+
     /// The same toggles as arguments of a command line.
     pub fn to_args(&self) -> Vec<String> {
         let time = |length: Micros| format!("{}us", length.0);
@@ -115,11 +156,17 @@ impl ProxyToggles {
         set("upstream-timeout", time(self.upstream_timeout));
         set("send-timeout", time(self.send_timeout));
         set("log-mode", self.log_mode.to_string());
+        set("accept", self.accept.to_string());
+        set("spool", self.spool.to_string());
+        if let Some(level) = self.gzip {
+            set("gzip", level.to_string());
+        }
         for (name, size) in [
             ("rcvbuf", self.rcvbuf),
             ("sndbuf", self.sndbuf),
             ("listen-rcvbuf", self.listen_rcvbuf),
             ("listen-sndbuf", self.listen_sndbuf),
+            ("spool-max", self.spool_max),
         ] {
             if let Some(size) = size {
                 set(name, size.exact());
@@ -155,8 +202,23 @@ impl Default for ProxyToggles {
             upstream_timeout: minute,
             send_timeout: minute,
             log_mode: LogMode::Writer,
+            accept: AcceptMode::Exclusive,
+            spool: Spool::Default,
+            spool_max: None,
+            gzip: None,
         }
     }
+}
+
+/// Toggles that do not fit each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToggleError {
+    /// A way to share a listener, and no listener to share.
+    #[error(
+        "--accept {0} is about a listener that workers share, and with --reuseport they share \
+         none: leave one of the two out"
+    )]
+    NothingShared(AcceptMode),
 }
 
 /// Everything the proxy role needs.

@@ -165,6 +165,11 @@ impl Recorder {
         self.totals.accept_pauses += 1;
     }
 
+    /// The poll named the listener, but nobody waited there.
+    pub(crate) fn woken_for_nothing(&mut self) {
+        self.totals.empty_wakeups += 1;
+    }
+
     /// The worker is done: tells its last stretch and its totals.
     pub(crate) fn finish(&mut self, now: MonoNs) {
         if let Some(full) = &mut self.full {

@@ -16,67 +16,25 @@ use net::role;
 use net::stop::{self, Next};
 use net::tcp::{Dial, Listen};
 use records::{
-    Bytes, Effective, ListenerMode, LogMode, Ready, Record, Role, SCHEMA_VERSION, SocketSetting,
+    AcceptMode, Bytes, Effective, ListenerMode, LogMode, Ready, Record, Role, SocketSetting,
 };
 use rustix::fs::fstat;
 use rustix::thread::gettid;
 
 use crate::access_log::{InlineLog, LostLines};
-use crate::options::ProxyOptions;
+use crate::error::ProxyError;
+use crate::options::{ProxyOptions, ProxyToggles};
 use crate::recorder::Recorder;
-use crate::session::Limits;
-use crate::worker::{AcceptBatch, Worker, WorkerSetup};
+use crate::session::{GzipLevel, Limits, SpoolLimits};
+use crate::worker::{AcceptBatch, Watch, Worker, WorkerSetup};
 use crate::writer::{LogPart, Writer};
 
 /// How long workers may take to come back from their loop turn when told to stop. A worker in a
 /// step without an end never does; it ends with the process.
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Why the proxy could not start or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum ProxyError {
-    /// It could not take its place on this host: CPUs, parent, limits.
-    #[error("failed to set up the process: {0}")]
-    Process(#[source] io::Error),
-    /// Its port.
-    #[error("failed to open a listener: {0}")]
-    Listen(#[source] io::Error),
-    /// More connections than descriptors.
-    #[error(
-        "needs {needed} open files for {sessions} sessions, the limit is {limit}: raise it with \
-         `ulimit -n`, or lower --worker-connections"
-    )]
-    TooFewFiles {
-        /// Descriptors for every session of every worker.
-        needed: u64,
-        /// Sessions of all workers.
-        sessions: u64,
-        /// The soft limit, raised as far as allowed.
-        limit: u64,
-    },
-    /// Its access log.
-    #[error(
-        "failed to open the access log {path}: {source}: name a place that can be written with \
-         --access-log"
-    )]
-    AccessLog {
-        /// The file.
-        path: String,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A worker could not start or gave up.
-    #[error("failed to run worker {worker}: {source}")]
-    Worker {
-        /// Which one.
-        worker: u32,
-        /// Why not.
-        source: io::Error,
-    },
-    /// Its records could not be written.
-    #[error("failed to write records: {0}")]
-    Records(#[source] io::Error),
-}
+/// Bytes of one answer that are spooled at most (`proxy_max_temp_file_size`).
+const DEFAULT_SPOOL: Bytes = Bytes::gib(1);
 
 /// What the main thread waits for.
 enum News {
@@ -90,18 +48,21 @@ enum News {
 /// # Errors
 /// See [`ProxyError`]. Trouble with single connections is none: it is told in the records.
 pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
+    options.toggles.check()?;
     let max_open_files = options.role.enter().map_err(ProxyError::Process)?;
     let connections = fit_connections(options, max_open_files)?;
     let listeners = open_listeners(options).map_err(ProxyError::Listen)?;
     let listen = listeners.first().and_then(|listener| listener.local_addr().ok());
     let (mut inline_logs, log) = open_access_log(options)?;
+    try_spool(&options.toggles)?;
 
+    let watch = watch(&options.toggles);
     let (news, inbox) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let setup = |index: u32| WorkerSetup {
         index,
         listener: Arc::clone(&listeners[index as usize % listeners.len()]),
-        mode: options.toggles.listener_mode(),
+        watch: watch.clone(),
         accept: if options.toggles.multi_accept { AcceptBatch::All } else { AcceptBatch::One },
         connections,
         upstream: options.upstream,
@@ -120,19 +81,17 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
         Next::Done
     })
     .map_err(ProxyError::Process)?;
+    let effective = Effective {
+        cpus: crew.cpus.clone(),
+        max_open_files,
+        sockets: read_back(options, &listeners),
+        congestion: congestion(&listeners),
+    };
     role::print(&Record::Ready(Ready {
-        schema_version: SCHEMA_VERSION,
-        role: Role::Proxy,
-        pid: std::process::id(),
         listen,
         worker_tids: crew.tids.clone(),
         listeners: inodes(&listeners).map_err(ProxyError::Listen)?,
-        effective: Effective {
-            cpus: crew.cpus.clone(),
-            max_open_files,
-            sockets: read_back(options, &listeners),
-            congestion: congestion(&listeners),
-        },
+        ..Ready::new(Role::Proxy, std::process::id(), effective)
     }))
     .map_err(ProxyError::Records)?;
 
@@ -281,6 +240,16 @@ fn open_listeners(options: &ProxyOptions) -> io::Result<Vec<Arc<TcpListener>>> {
     Ok(listeners)
 }
 
+/// How workers watch their listeners. With one worker there is no lock to be had and nobody to be
+/// exclusive to, as in nginx (`ngx_event_process_init`).
+fn watch(toggles: &ProxyToggles) -> Watch {
+    match (toggles.listener_mode(), toggles.workers, toggles.accept) {
+        (ListenerMode::Reuseport, _, _) | (_, 1, _) | (_, _, AcceptMode::Herd) => Watch::Always,
+        (ListenerMode::Shared, _, AcceptMode::Exclusive) => Watch::Exclusive,
+        (ListenerMode::Shared, _, AcceptMode::Mutex) => Watch::WithLock(Arc::default()),
+    }
+}
+
 /// Which listener is whose, for those who look at their queues from outside.
 fn inodes(listeners: &[Arc<TcpListener>]) -> io::Result<Vec<u64>> {
     listeners.iter().map(|listener| Ok(fstat(&**listener)?.st_ino)).collect()
@@ -303,19 +272,29 @@ fn open_access_log(options: &ProxyOptions) -> Result<(Vec<InlineLog>, LogPart), 
     opened.map_err(|source| ProxyError::AccessLog { path: path.display().to_string(), source })
 }
 
-/// Sessions a worker may hold, if the host has descriptors for them: two each, and some for the
-/// process itself.
+/// Whether temporary files can be made: better asked now than by the first slow client.
+fn try_spool(toggles: &ProxyToggles) -> Result<(), ProxyError> {
+    let Some(dir) = toggles.spool_dir() else { return Ok(()) };
+    match tempfile::tempfile_in(dir) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(ProxyError::Spool { dir: dir.display().to_string(), source }),
+    }
+}
+
+/// Sessions a worker may hold, if the host has descriptors for them: two each, or three where they
+/// spool, and some for the process itself.
 fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, ProxyError> {
     const OF_THE_PROCESS: u64 = 64;
     let workers = u64::from(options.toggles.workers);
     let sessions = workers * u64::from(options.toggles.worker_connections);
-    let needed = |sessions: u64| sessions * 2 + workers * 4 + OF_THE_PROCESS;
+    let each = if options.toggles.spool_dir().is_some() { 3 } else { 2 };
+    let needed = |sessions: u64| sessions * each + workers * 4 + OF_THE_PROCESS;
     if needed(sessions) <= limit {
         return Ok(options.toggles.worker_connections as usize);
     }
     // The default is a ceiling, not a promise: fit it. What was asked for is one.
-    let fitting = limit.saturating_sub(needed(0)) / 2 / workers;
-    let default = crate::ProxyToggles::default().worker_connections;
+    let fitting = limit.saturating_sub(needed(0)) / each / workers;
+    let default = ProxyToggles::default().worker_connections;
     if options.toggles.worker_connections == default && fitting >= 64 {
         return Ok(usize::try_from(fitting).unwrap_or(usize::MAX));
     }
@@ -333,6 +312,11 @@ fn limits(options: &ProxyOptions) -> Limits {
         upstream_timeout: toggles.upstream_timeout.as_duration(),
         send_timeout: toggles.send_timeout.as_duration(),
         linger_timeout: Duration::from_secs(5),
+        spool: toggles.spool_dir().map(|dir| SpoolLimits {
+            dir: dir.to_owned(),
+            max: toggles.spool_max.unwrap_or(DEFAULT_SPOOL),
+        }),
+        gzip: toggles.gzip.map(GzipLevel),
     }
 }
 

@@ -6,7 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Bytes, BytesPerSec, Micros, ParseUnitError, ReadPolicy, Role};
+use crate::{
+    AcceptMode, Bytes, BytesPerSec, Coding, Content, Micros, ParseUnitError, ProxyKind, ReadPolicy,
+    Role, Spool, TraceMode,
+};
 
 /// How workers share the port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -311,6 +314,17 @@ impl FromStr for Recording {
     }
 }
 
+/// A network of its own for each role, instead of loopback: namespaces, joined by a switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namespaces {
+    /// What each link carries at most, in each direction, as `1Gbit`; absent: all the CPUs can.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub link_rate: Option<String>,
+    /// `net.ipv4.tcp_rmem` in the proxy's namespace; absent: as outside.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tcp_rmem: Option<String>,
+}
+
 /// One setting of all toggles, as asked for. What the kernel made of it stands in
 /// [`crate::Effective`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -371,6 +385,39 @@ pub struct Arm {
     /// Fetches that start together in the measure phase, at each arrival.
     #[serde(default = "one")]
     pub burst: u32,
+    /// Which proxy is under test.
+    #[serde(default)]
+    pub proxy: ProxyKind,
+    /// How its workers are to be watched.
+    #[serde(default)]
+    pub trace: TraceMode,
+    /// Who is woken for a connection to a shared listener.
+    #[serde(default)]
+    pub accept: AcceptMode,
+    /// Where a worker takes answers from.
+    #[serde(default)]
+    pub content: Content,
+    /// What happens to bytes that a client does not take yet.
+    #[serde(default)]
+    pub spool: Spool,
+    /// How much of one answer is spooled at most; absent: as the program does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spool_max: Option<Bytes>,
+    /// Level at which the worker compresses answers (gzip, 1 to 9); absent: not at all.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub gzip: Option<u32>,
+    /// The coding in which the downloads take their answers.
+    #[serde(default)]
+    pub slow_coding: Coding,
+    /// The coding in which the fetches take theirs.
+    #[serde(default)]
+    pub fetch_coding: Coding,
+    /// Every role on a host of its own; absent: all on loopback.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub netns: Option<Namespaces>,
+    /// Lines for the configuration of the program under test, in its own language.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub directives: Vec<String>,
 }
 
 const fn one() -> u32 {

@@ -12,6 +12,7 @@
 //!   field's name.
 //! - Fields are only ever added within one [`SCHEMA_VERSION`].
 
+mod accept;
 mod arm;
 mod cause;
 mod download;
@@ -20,9 +21,11 @@ mod line;
 mod manifest;
 mod order;
 mod outcome;
+mod peer;
 mod policy;
 mod ready;
 mod sample;
+mod seen;
 mod session;
 mod step;
 mod stretch;
@@ -31,7 +34,10 @@ mod units;
 mod verdict;
 mod worker;
 
-pub use arm::{Arm, Arrivals, Congestion, ListenerMode, LogMode, Pin, Placement, Recording, Sink};
+pub use accept::{AcceptMode, Coding, Content, Spool};
+pub use arm::{
+    Arm, Arrivals, Congestion, ListenerMode, LogMode, Namespaces, Pin, Placement, Recording, Sink,
+};
 pub use cause::{
     Cause, CauseShare, HiddenCause, Holder, HoldingStep, LateSummary, Law, LogTruth, WorstFetch,
 };
@@ -41,17 +47,19 @@ pub use line::{LineError, Record, SCHEMA_VERSION};
 pub use manifest::{Fault, Host, Manifest, PhaseSpan, RoleProcess, Side};
 pub use order::SlowOrder;
 pub use outcome::{Outcome, OutcomeCounts};
+pub use peer::{Program, ProxyKind, Sight, TraceMode};
 pub use policy::{ParsePolicyError, ReadPolicy};
 pub use ready::{Effective, Ready, Role, SocketSetting};
 pub use sample::{
     CounterSpan, CpuSample, ListenerSample, SchedSample, SocketEnd, SocketSample, Watched,
 };
+pub use seen::{Absence, Blocked, CallTotal, CallTotals};
 pub use session::{Accepted, LogTimes, Session, SessionEnd};
 pub use step::{Hold, LoopTurn, StepEnd, StepHistogram, WorkerTotals};
 pub use stretch::Stretch;
 pub use summary::{
-    FetchSummary, LatencyUs, LogGap, ProxySummary, SchedulerFigures, SlowSummary, Summary,
-    WorkerSummary,
+    AbsenceSummary, BlockedSummary, FetchSummary, LatencyUs, LogGap, ProxySummary,
+    SchedulerFigures, SlowSummary, Summary, WorkerSummary,
 };
 pub use units::{Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError};
 pub use verdict::{Caveat, CaveatCode, Verdict};

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accepted, CpuSample, Dialed, Download, DownloadInterval, Fetch, Hold, ListenerSample, LoopTurn,
-    Ready, SchedSample, Session, SocketSample, Stretch, WorkerSample, WorkerTotals,
+    Absence, Accepted, Blocked, CallTotals, CpuSample, Dialed, Download, DownloadInterval, Fetch,
+    Hold, ListenerSample, LoopTurn, Ready, SchedSample, Session, SocketSample, Stretch,
+    WorkerSample, WorkerTotals,
 };
 
 /// Version of every record and document. Fields may be added within one version.
@@ -36,6 +37,12 @@ pub enum Record {
     WorkerTotals(WorkerTotals),
     /// A stretch of a worker's time.
     Stretch(Stretch),
+    /// A worker's sleep outside its poll.
+    Blocked(Blocked),
+    /// A worker's system calls.
+    CallTotals(CallTotals),
+    /// A worker that was not seen in its poll.
+    Absence(Absence),
     /// A worker as the scheduler sees it.
     WorkerSample(WorkerSample),
     /// A thread's time on and without a CPU.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Recording, Role};
+use crate::{Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role, Sight};
 
 /// `manifest.json` of a run directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,16 @@ pub struct Manifest {
     /// `TcpExt.ListenOverflows`; empty where the kernel hides them.
     #[serde(default)]
     pub kernel_counters: BTreeMap<String, CounterSpan>,
+    /// The foreign program under test; absent: the mirror, or one that ran already.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub program: Option<Program>,
+    /// How the proxy's workers were seen.
+    #[serde(default)]
+    pub sight: Sight,
+    /// CPU time of the proxy's processes at the bounds of the measure phase, ms in ticks of 10 ms;
+    /// absent: unknown.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub proxy_cpu_ms: Option<CounterSpan>,
     /// What went wrong, if anything: a run with faults is inconclusive.
     pub faults: Vec<Fault>,
     /// The signal that cut the run short, as `SIGINT`.
@@ -128,6 +138,7 @@ impl From<Role> for Side {
             Role::Proxy => Self::Proxy,
             Role::Slow => Self::Slow,
             Role::Fast => Self::Fast,
+            Role::Trace => Self::Host,
         }
     }
 }

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Bytes;
+use crate::{Bytes, Program, SCHEMA_VERSION, Sight};
 
-/// The four programs of a trial.
+/// The programs of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -19,6 +19,8 @@ pub enum Role {
     Slow,
     /// The fetches.
     Fast,
+    /// The watcher of workers that do not tell of themselves.
+    Trace,
 }
 
 impl Role {
@@ -29,6 +31,7 @@ impl Role {
             Self::Proxy => "proxy",
             Self::Slow => "slow",
             Self::Fast => "fast",
+            Self::Trace => "trace",
         }
     }
 }
@@ -51,14 +54,38 @@ pub struct Ready {
     /// Where it accepts connections; absent for clients.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub listen: Option<SocketAddr>,
-    /// Thread ids of the proxy's workers, by worker; empty elsewhere.
+    /// Thread ids of the proxy's workers, by worker; empty elsewhere. A worker that is a process is
+    /// its main thread.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub worker_tids: Vec<i32>,
     /// Inodes of the proxy's listeners, by worker; a single one is shared by all; empty elsewhere.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub listeners: Vec<u64>,
+    /// The foreign program that plays the proxy; absent for our own roles.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub program: Option<Program>,
+    /// How the proxy's workers are seen.
+    #[serde(default)]
+    pub sight: Sight,
     /// What was set and read back.
     pub effective: Effective,
+}
+
+impl Ready {
+    /// The line of a role that accepts nothing and has no workers; the others add what they have.
+    pub fn new(role: Role, pid: u32, effective: Effective) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            role,
+            pid,
+            listen: None,
+            worker_tids: Vec::new(),
+            listeners: Vec::new(),
+            program: None,
+            sight: Sight::Own,
+            effective,
+        }
+    }
 }
 
 /// Settings read back from the kernel.

@@ -109,7 +109,8 @@ pub enum SessionEnd {
     UpstreamBadHead,
     /// The upstream closed or reset inside its head or body.
     UpstreamClosedEarly,
-    /// This host had no descriptor, port or memory for the upstream connection.
+    /// This host had no descriptor, port or memory for the upstream connection; or its temporary file
+    /// could not be made, written or read.
     LocalError,
     /// The proxy was told to stop.
     Shutdown,

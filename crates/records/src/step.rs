@@ -54,6 +54,8 @@ pub enum StepEnd {
     Quota,
     /// The session ended.
     Closed,
+    /// The worker went on to another session or to its poll; why, no record tells.
+    Unknown,
 }
 
 impl StepEnd {
@@ -68,6 +70,7 @@ impl StepEnd {
             Self::Fionread => "FIONREAD's count",
             Self::Quota => "its quota",
             Self::Closed => "its end",
+            Self::Unknown => "nothing that was seen",
         }
     }
 }
@@ -132,6 +135,9 @@ pub struct WorkerTotals {
     pub longest_turn_us: Micros,
     /// Times that accepting stopped because connections or descriptors ran out.
     pub accept_pauses: u64,
+    /// Times that it was woken for a connection which another worker had taken.
+    #[serde(default)]
+    pub empty_wakeups: u64,
     /// Records that did not fit into the ring and are lost.
     pub records_lost: u64,
     /// All steps by length.

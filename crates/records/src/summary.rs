@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arm, Bytes, BytesPerSec, CauseShare, Caveat, LateSummary, Law, LogTruth, Micros, Outcome,
-    OutcomeCounts, SessionEnd, StepEnd, Verdict,
+    Arm, Bytes, BytesPerSec, CallTotal, CauseShare, Caveat, LateSummary, Law, LogTruth, Micros,
+    Outcome, OutcomeCounts, Program, SessionEnd, Sight, StepEnd, Verdict,
 };
 
 /// The document `turnstile --json` prints. Fields are only ever added.
@@ -25,6 +25,12 @@ pub struct Summary {
     pub interrupted: Option<String>,
     /// The setting of all toggles.
     pub arm: Arm,
+    /// The foreign program under test; absent: the mirror, or one that ran already.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub program: Option<Program>,
+    /// How its workers were seen.
+    #[serde(default)]
+    pub sight: Sight,
     /// Length of the measure phase as it was; zero when there was none.
     #[serde(default)]
     pub measured_us: Micros,
@@ -134,6 +140,54 @@ pub struct ProxySummary {
     pub session_ends: BTreeMap<SessionEnd, u64>,
     /// By worker.
     pub workers: Vec<WorkerSummary>,
+    /// CPU time of all its processes in the measure phase; absent: unknown.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cpu_us: Option<Micros>,
+    /// The same for each GB (1e9 bytes) that clients received meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cpu_us_per_gb: Option<Micros>,
+    /// System calls of all workers over the whole run, by name; empty: not traced.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub calls: BTreeMap<String, CallTotal>,
+    /// Sleeps of 5 ms or more outside the poll, by system call, over the load and measure phases.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub blocked: BTreeMap<String, BlockedSummary>,
+    /// Times of 20 ms or more in which a worker was not seen in its poll, over the load and measure
+    /// phases; absent: not sampled.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub absences: Option<AbsenceSummary>,
+}
+
+/// Sleeps of workers in one system call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockedSummary {
+    /// How many.
+    pub sleeps: u64,
+    /// All together.
+    pub time_us: Micros,
+    /// The longest.
+    pub longest_us: Micros,
+}
+
+/// Times in which workers were not seen in their polls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsenceSummary {
+    /// How many.
+    pub absences: u64,
+    /// All together.
+    pub time_us: Micros,
+    /// The longest.
+    pub longest_us: Micros,
+    /// Whose that was.
+    pub longest_worker: u32,
+    /// Looks in all of them.
+    pub looks: u64,
+    /// Of these, found running.
+    pub running: u64,
+    /// Found ready to run, without a CPU.
+    pub waiting: u64,
+    /// Found asleep elsewhere.
+    pub blocked: u64,
 }
 
 /// One worker: sessions, steps and the longest of them over the load and measure phases, until the

@@ -2,7 +2,7 @@
 
 use net::role::RoleOptions;
 use net::target::TargetOptions;
-use records::{Bytes, BytesPerSec, Micros, Sink};
+use records::{Bytes, BytesPerSec, Coding, Micros, Sink};
 
 /// The toggles: what makes one slow load differ from another.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
@@ -23,6 +23,10 @@ pub struct SlowToggles {
     /// Read at most this much per second of each download, as 10MiB/s [default: all that comes]
     #[arg(long, value_name = "RATE")]
     pub read_rate: Option<BytesPerSec>,
+
+    /// Ask for answers in this coding: identity, or gzip; they are counted as they come
+    #[arg(long, value_name = "CODING", default_value_t)]
+    pub slow_coding: Coding,
 }
 
 impl SlowToggles {
@@ -33,6 +37,7 @@ impl SlowToggles {
         set("slow", self.slow.to_string());
         set("slow-size", self.slow_size.exact());
         set("sink", self.sink.to_string());
+        set("slow-coding", self.slow_coding.to_string());
         if let Some(rate) = self.read_rate {
             set("read-rate", Bytes(rate.0).exact());
         }
@@ -42,7 +47,13 @@ impl SlowToggles {
 
 impl Default for SlowToggles {
     fn default() -> Self {
-        Self { slow: 4, slow_size: Bytes::gib(2), sink: Sink::Trunc, read_rate: None }
+        Self {
+            slow: 4,
+            slow_size: Bytes::gib(2),
+            sink: Sink::Trunc,
+            read_rate: None,
+            slow_coding: Coding::Identity,
+        }
     }
 }
 
@@ -95,6 +106,7 @@ impl SlowOptions {
         }
         for (name, on) in [
             ("--allow-remote", self.target.allow_remote),
+            ("--own-network", self.target.own_network),
             ("--orders", self.orders),
             ("--hold", self.hold),
         ] {

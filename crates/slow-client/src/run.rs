@@ -6,7 +6,7 @@ use mio::{Poll, Waker};
 use net::target::Reach;
 use net::tcp::{Buffers, Dial};
 use net::{cpu, low_water, role};
-use records::{Bytes, BytesPerSec, Effective, Ready, Record, Role, SCHEMA_VERSION, SocketSetting};
+use records::{Bytes, BytesPerSec, Coding, Effective, Ready, Record, Role, SocketSetting};
 
 use crate::client::{Client, Setup, WAKE};
 use crate::commands::{self, Orders, complain};
@@ -36,21 +36,14 @@ pub fn run(options: &SlowOptions) -> Result<(), SlowError> {
     let waker = Arc::new(Waker::new(poll.registry(), WAKE).map_err(SlowError::Poll)?);
     let orders = if options.orders { Orders::OnStdin } else { Orders::None };
     let commands = commands::listen(waker, orders).map_err(SlowError::Process)?;
-    role::print(&Record::Ready(Ready {
-        schema_version: SCHEMA_VERSION,
-        role: Role::Slow,
-        pid: std::process::id(),
-        listen: None,
-        worker_tids: Vec::new(),
-        listeners: Vec::new(),
-        effective: Effective {
-            cpus: cpu::allowed().map_err(SlowError::Process)?,
-            max_open_files,
-            sockets: read_back(options),
-            ..Effective::default()
-        },
-    }))
-    .map_err(SlowError::from_print)?;
+    let effective = Effective {
+        cpus: cpu::allowed().map_err(SlowError::Process)?,
+        max_open_files,
+        sockets: read_back(options),
+        ..Effective::default()
+    };
+    role::print(&Record::Ready(Ready::new(Role::Slow, std::process::id(), effective)))
+        .map_err(SlowError::from_print)?;
     Client::new(Setup {
         poll,
         commands,
@@ -63,7 +56,11 @@ pub fn run(options: &SlowOptions) -> Result<(), SlowError> {
         shared: Shared {
             drain: Drain::new(toggles.sink),
             request: request(options),
-            size: toggles.slow_size.0,
+            // Coded, the answer is as long as it is.
+            size: match toggles.slow_coding {
+                Coding::Identity => toggles.slow_size.0,
+                Coding::Gzip => 0,
+            },
             requests: if options.hold { Requests::Held } else { Requests::Free },
             low_water: mark(toggles.slow),
         },
@@ -95,8 +92,13 @@ fn mark(downloads: u32) -> Bytes {
 
 fn request(options: &SlowOptions) -> Vec<u8> {
     let (size, host) = (options.toggles.slow_size.exact(), options.target.target);
+    let coding = match options.toggles.slow_coding {
+        Coding::Identity => "",
+        Coding::Gzip => "Accept-Encoding: gzip\r\n",
+    };
     format!(
-        "GET /bytes/{size} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+        "GET /bytes/{size} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{coding}\
+         Connection: close\r\n\r\n"
     )
     .into_bytes()
 }

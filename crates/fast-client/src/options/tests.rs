@@ -65,8 +65,13 @@ proptest! {
     ) {
         let target = SocketAddr::from(([192, 0, 2, 1], 80));
         let options = FastOptions {
-            target: TargetOptions { target, allow_remote },
-            toggles: FetchToggles { arrivals, fetch_size: Bytes(size), cap: Micros(cap) },
+            target: TargetOptions { target, allow_remote, own_network: false },
+            toggles: FetchToggles {
+                arrivals,
+                fetch_size: Bytes(size),
+                cap: Micros(cap),
+                fetch_coding: if idle { Coding::Gzip } else { Coding::Identity },
+            },
             burst,
             duration: Micros(duration),
             phase: if idle { Phase::Idle } else { Phase::Measure },

@@ -1,11 +1,17 @@
 //! The command line of `turnstile`.
 
+mod campaign;
+mod case;
+mod check;
+mod compare;
 mod docs;
 mod explain;
-mod output;
+pub(crate) mod output;
 mod report;
 mod run;
+mod show;
 mod trial_options;
+mod zoo;
 
 use std::process::ExitCode;
 
@@ -13,13 +19,18 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::doctor::DoctorOptions;
-use crate::roles::RoleCommand;
+use crate::roles::{HopCommand, RoleCommand};
 
+pub use campaign::CampaignOptions;
+pub use case::CaseOptions;
+pub use check::CheckOptions;
+pub use compare::CompareOptions;
 pub use explain::{ExplainOptions, FetchPhase};
 pub use output::Color;
 pub(crate) use output::print;
 pub use report::ReportOptions;
 pub use trial_options::{TrialOptions, UsageError};
+pub use zoo::ZooOptions;
 
 #[cfg(test)]
 mod tests;
@@ -70,11 +81,27 @@ pub enum Command {
     Report(ReportOptions),
     /// Say what held the late fetches of a run, and tell one of them from start to end
     Explain(ExplainOptions),
+    /// Run arms in turn over several rounds, and say what became of each against the first
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(CompareOptions),
+    /// Hold trials against thresholds and a baseline, and say so by the exit code: a gate for CI
+    #[command(after_help = check::EXAMPLES)]
+    Check(CheckOptions),
+    /// Run a published case and print its figures beside the published ones; list tells which there
+    /// are
+    #[command(after_help = case::EXAMPLES)]
+    Case(CaseOptions),
+    /// Run the same load over every proxy that is installed, and print one table
+    #[command(after_help = zoo::EXAMPLES)]
+    Zoo(ZooOptions),
     /// Check this machine and say what each finding means
     Doctor(DoctorOptions),
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for help")]
     Role(RoleCommand),
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for help")]
+    Hop(HopCommand),
     /// Print completions for a shell
     #[command(after_help = "\
 Examples:
@@ -100,9 +127,14 @@ pub fn main() -> ExitCode {
         Some(Command::Run(options)) => run::run(*options),
         Some(Command::Report(options)) => report::report(&options),
         Some(Command::Explain(options)) => explain::explain(&options),
+        Some(Command::Compare(options)) => compare::compare(&options),
+        Some(Command::Check(options)) => check::check(&options),
+        Some(Command::Case(options)) => case::case(&options),
+        Some(Command::Zoo(options)) => zoo::zoo(&options),
         Some(Command::Doctor(options)) => crate::doctor::doctor(&options),
         // A role in this process: the harness has no part in it.
         Some(Command::Role(role)) => return role.run(),
+        Some(Command::Hop(hop)) => return hop.run(),
         Some(Command::Completions { shell }) => docs::completions(shell),
         Some(Command::Man) => docs::man(),
     };
@@ -114,5 +146,10 @@ pub fn main() -> ExitCode {
 
 /// Ends the process with clap's message and exit code 2.
 fn usage(error: &UsageError) -> ! {
-    Cli::command().error(clap::error::ErrorKind::ValueValidation, error).exit()
+    usage_text(&error.to_string())
+}
+
+/// The same for what no type stands for.
+fn usage_text(text: &str) -> ! {
+    Cli::command().error(clap::error::ErrorKind::ValueValidation, text).exit()
 }

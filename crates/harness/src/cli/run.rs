@@ -3,9 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
+use net::role;
+use rustix::process::Signal;
 
 use super::output;
 use super::report::Report;
+use super::show;
 use super::trial_options::TrialOptions;
 use crate::run_dir::write;
 use crate::trial::{self, Finished, signals};
@@ -14,6 +17,9 @@ use crate::{render, summarise};
 /// Runs one trial and reports on it.
 pub(super) fn run(options: TrialOptions) -> anyhow::Result<ExitCode> {
     let (json, color) = (options.json, options.color);
+    if let Some(parent) = options.parent_pid {
+        role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
+    }
     let plan =
         options.plan(std::env::args().collect()).unwrap_or_else(|error| super::usage(&error));
     let finished = trial::run(&plan)?;
@@ -21,6 +27,7 @@ pub(super) fn run(options: TrialOptions) -> anyhow::Result<ExitCode> {
     let report = Report::of(dir)?;
     write::summary(dir, &render::json(&report.summary))?;
     summarise::write_histograms(&report.records, dir).context("failed to write the histograms")?;
+    show::page(dir, &report.records, &report.summary)?;
     report.print(dir, json, color)?;
     for fault in faults {
         output::say(&format!("turnstile: {}", fault.message));

@@ -4,11 +4,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use records::{Arm, Arrivals, Micros, Pin, Placement, ReadPolicy, Recording};
+use records::{
+    Arm, Arrivals, Coding, Micros, Pin, Placement, ProxyKind, ReadPolicy, Recording, Spool,
+};
 
 use super::output::Color;
 use crate::progress::Show;
-use crate::roles::Toggles;
+use crate::roles::{Refusal, ToggleError, Toggles, plain_path};
 use crate::trial::TrialPlan;
 use crate::trial::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
 
@@ -68,6 +70,10 @@ pub struct TrialOptions {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 
+    /// End when the process with this id, our parent, ends
+    #[arg(long, value_name = "PID", hide = true)]
+    pub parent_pid: Option<i32>,
+
     /// Show no progress
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
@@ -83,14 +89,19 @@ impl TrialOptions {
     /// # Errors
     /// The options do not fit each other or this host.
     pub fn plan(self, command: Vec<String>) -> Result<TrialPlan, UsageError> {
-        let mut arm = self.toggles.arm(self.place, self.pin);
+        let mut arm = self.toggles.arm(self.place, self.pin.clone());
         check(&arm)?;
+        self.toggles.proxy.check()?;
+        self.toggles.check_proxy(&arm)?;
+        self.check_places(&arm)?;
         let allowed = net::cpu::allowed().map_err(UsageError::AllowedCpus)?;
         let cpus = CpuPlan::new(&allowed, arm.workers, &arm.pin).map_err(UsageError::Pin)?;
         let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
         arm.cpus = cpus.own();
+        let lab = self.toggles.network.lab(&arm).map_err(UsageError::Lab)?;
         Ok(TrialPlan {
             cpus,
+            lab,
             idle: self.idle.as_duration(),
             measure: self.duration.as_duration(),
             hold: self.hold,
@@ -103,6 +114,22 @@ impl TrialOptions {
             toggles: self.toggles,
             arm,
         })
+    }
+}
+
+impl TrialOptions {
+    /// Whether the proxy can reach, and be told, the places that were named.
+    fn check_places(&self, arm: &Arm) -> Result<(), UsageError> {
+        let elsewhere = matches!(arm.proxy, ProxyKind::Url(_));
+        if arm.netns.is_some() && (elsewhere || self.toggles.peer.origin_listen.is_some()) {
+            return Err(UsageError::OtherNetwork);
+        }
+        if elsewhere || arm.proxy == ProxyKind::Mirror {
+            return Ok(());
+        }
+        let plain = |place: &PathBuf| plain_path(place).map(drop);
+        let mut places = std::iter::once(&self.runs_dir).chain(&self.access_log);
+        places.try_for_each(|place| plain(place).map_err(UsageError::Place))
     }
 }
 
@@ -136,6 +163,30 @@ pub enum UsageError {
         "--burst {0} needs --arrivals with a rate, as 1/s: a closed loop has one fetch at a time"
     )]
     BurstInLoop(u32),
+    /// A host's setting that is none.
+    #[error("--netns: {0}")]
+    Lab(#[source] netlab::PlanError),
+    /// Hosts of their own, and an address on this one.
+    #[error(
+        "--netns makes hosts that do not reach this one: it goes neither with --proxy url: nor with \
+         --origin-listen"
+    )]
+    OtherNetwork,
+    /// A path that a program's configuration cannot hold.
+    #[error("a foreign proxy's files cannot be there: {0}")]
+    Place(#[source] io::Error),
+    /// Compression that no client asks for.
+    #[error(
+        "--gzip compresses for clients that ask for it: add --slow-coding gzip, --fetch-coding gzip \
+         or both"
+    )]
+    NobodyAsksForGzip,
+    /// Toggles of the proxy that exclude each other.
+    #[error(transparent)]
+    Toggles(#[from] ToggleError),
+    /// The proxy under test is not there, or cannot do what is asked of it.
+    #[error(transparent)]
+    Proxy(#[from] Refusal),
     /// The kernel does not say which CPUs there are.
     #[error("failed to ask which CPUs may be used: {0}")]
     AllowedCpus(#[source] io::Error),
@@ -152,6 +203,10 @@ const HOLD: (Micros, Micros) = (Micros(100), Micros(10_000_000));
 const LABEL_MAX: usize = 64;
 
 fn check(arm: &Arm) -> Result<(), UsageError> {
+    let asks = [arm.slow_coding, arm.fetch_coding].contains(&Coding::Gzip);
+    if arm.gzip.is_some() && !asks {
+        return Err(UsageError::NobodyAsksForGzip);
+    }
     let &Arm { arrivals, burst, cap_us: cap, .. } = arm;
     let Arrivals::PerSecond(rate) = arrivals else {
         return if burst > 1 { Err(UsageError::BurstInLoop(burst)) } else { Ok(()) };
@@ -191,7 +246,11 @@ fn label(text: &str) -> Result<String, String> {
 /// What sets this run apart, as `reuseport-rcvbuf40KiB`.
 pub(super) fn label_of(arm: &Arm, recording: Recording) -> String {
     let usual = Toggles::default().arm(Placement::default(), Pin::default());
-    let mut words = vec![if arm.reuseport { "reuseport" } else { "shared" }.to_owned()];
+    let mut words = Vec::new();
+    if arm.proxy != usual.proxy {
+        words.push(arm.proxy.name().to_owned());
+    }
+    words.push(if arm.reuseport { "reuseport" } else { "shared" }.to_owned());
     let mut add = |differs: bool, word: String| {
         if differs {
             words.push(word);
@@ -205,6 +264,13 @@ pub(super) fn label_of(arm: &Arm, recording: Recording) -> String {
     add(arm.workers != usual.workers, format!("workers{}", arm.workers));
     add(arm.backlog != usual.backlog, format!("backlog{}", arm.backlog));
     add(arm.log_mode != usual.log_mode, format!("log-{}", arm.log_mode));
+    add(arm.netns.is_some(), "netns".to_owned());
+    add(arm.accept != usual.accept, arm.accept.to_string());
+    add(arm.content != usual.content, arm.content.to_string());
+    add(matches!(arm.spool, Spool::Dir(_)), "spool".to_owned());
+    if let Some(level) = arm.gzip {
+        add(true, format!("gzip{level}"));
+    }
     add(arm.slow != usual.slow, format!("slow{}", arm.slow));
     add(arm.place != usual.place, arm.place.to_string());
     add(arm.arrivals == Arrivals::Closed, "closed".to_owned());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use records::{
     Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Outcome,
-    Phase, WorstFetch,
+    Phase, Sight, WorstFetch,
 };
 
 use super::ground::{Ground, Overflow};
@@ -126,6 +126,7 @@ fn hidden(ground: &Ground<'_>) -> Vec<HiddenCause> {
         let reasons = causes.iter().map(|&cause| HiddenCause { cause, reason: reason.to_owned() });
         hidden.extend(reasons);
     };
+    let untold = untold(records.manifest.sight);
     if records.stretches.is_empty() {
         let told_by_workers = [
             Cause::HeldByStep,
@@ -134,18 +135,31 @@ fn hidden(ground: &Ground<'_>) -> Vec<HiddenCause> {
             Cause::Upstream,
             Cause::OwnTransfer,
         ];
-        hide(&told_by_workers, "the workers told nothing of their time");
+        hide(&told_by_workers, untold);
     }
     let off_cpu = [Cause::OffCpuRunnable, Cause::OffCpuBlocked];
     if !ground.shows_waits() {
         hide(&off_cpu, "the kernel shows no schedstat of the workers");
     } else if records.stretches.is_empty() {
-        hide(&off_cpu, "the workers told nothing of their time");
+        hide(&off_cpu, untold);
     }
     if ground.overflow == Overflow::Hidden {
         hide(&[Cause::BacklogOverflow], "the kernel shows no netstat counters");
     }
     hidden
+}
+
+/// Why nothing is known of what workers did.
+const fn untold(sight: Sight) -> &'static str {
+    match sight {
+        Sight::Own | Sight::Traced => "the workers told nothing of their time",
+        Sight::Sampled => {
+            "the workers were looked at, not traced: which step they were in is not known (a trace \
+             needs root and bpftrace)"
+        }
+        Sight::LogOnly => "of this proxy only its access log tells",
+        Sight::ClientsOnly => "of this proxy only its clients tell",
+    }
 }
 
 #[cfg(test)]

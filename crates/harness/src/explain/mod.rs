@@ -12,6 +12,7 @@
 //!   `unexplained`, never another cause's.
 
 mod cumulative;
+mod fates;
 #[cfg(test)]
 mod fixture;
 mod ground;
@@ -25,6 +26,7 @@ mod split;
 pub mod story;
 mod timeline;
 
+pub use fates::{Fate, fates};
 pub(crate) use late::{LATE_FACTOR, explain};
 pub(crate) use law::law;
 pub(crate) use log_truth::log_truth;

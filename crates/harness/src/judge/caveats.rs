@@ -1,7 +1,8 @@
 //! Reasons to trust a number less, each said in terms of this run.
 
 use records::{
-    Bytes, Caveat, CaveatCode, Micros, Recording, RoleProcess, SchedulerFigures, SocketSetting,
+    Bytes, Caveat, CaveatCode, Micros, Recording, RoleProcess, SchedulerFigures, Sight,
+    SocketSetting,
 };
 
 use super::evidence::{Evidence, Measured};
@@ -164,8 +165,9 @@ pub(super) fn stolen_share(evidence: &Evidence<'_>) -> Option<f64> {
 }
 
 /// While a worker waits, its CPU runs another worker or somebody else. So what it waited beyond all
-/// that the other workers of its CPU ran was taken by others.
-fn busy_host(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+/// that the other workers of its CPU ran was taken by others: the CPU where that is most, and the
+/// share.
+pub(super) fn taken_by_others(evidence: &Evidence<'_>) -> Option<(usize, f64)> {
     let cpus = &evidence.manifest.host.worker_cpus;
     let workers = &evidence.summary.proxy.workers;
     // Workers are put on their CPUs in turn.
@@ -181,7 +183,11 @@ fn busy_host(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String>
         let ran: f64 = others.map(|other| other.cpu_share).sum();
         Some((cpu, (worker.wait_share - ran).min(1.0)))
     });
-    let (cpu, share) = taken.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    taken.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn busy_host(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let (cpu, share) = taken_by_others(evidence)?;
     (share > thresholds.foreign_share).then(|| {
         format!(
             "others than the workers took at least {} of CPU {cpu} (a caveat above {}): some \
@@ -243,6 +249,26 @@ fn figure_missing(evidence: &Evidence<'_>) -> Option<String> {
         );
     }
     let workers = &evidence.summary.proxy.workers;
+    match evidence.manifest.sight {
+        Sight::Own | Sight::Traced => {}
+        Sight::Sampled => {
+            return Some(
+                "the workers were looked at a thousand times a second, not traced: steps are \
+                 unknown, and a poll that does not sleep is not seen (a trace needs root and \
+                 bpftrace)"
+                    .to_owned(),
+            );
+        }
+        Sight::LogOnly => {
+            return Some("of the proxy only its access log tells: steps are unknown".to_owned());
+        }
+        Sight::ClientsOnly => {
+            return Some(
+                "only the clients' side is known: nothing is said of the proxy's workers"
+                    .to_owned(),
+            );
+        }
+    }
     if workers.is_empty() {
         return Some("nothing is known of the proxy's workers: only the clients told".to_owned());
     }

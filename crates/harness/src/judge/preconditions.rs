@@ -2,7 +2,7 @@
 
 use records::{FetchSummary, Micros, OutcomeCounts};
 
-use super::caveats::stolen_share;
+use super::caveats::{stolen_share, taken_by_others};
 use super::evidence::{Evidence, Measured};
 use super::thresholds::Thresholds;
 use super::wording::{count, list, measured_when, percent};
@@ -15,6 +15,7 @@ pub(crate) fn failed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<St
     reasons.extend(client_late(evidence, thresholds));
     reasons.extend(bad_baseline(evidence, thresholds));
     reasons.extend(robbed(evidence, thresholds));
+    reasons.extend(crowded(evidence, thresholds));
     reasons.extend(fetches_lost(evidence, thresholds));
     reasons.extend(proxy_records_lost(evidence, thresholds));
     reasons
@@ -118,6 +119,19 @@ fn robbed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
              again when its neighbours are quiet",
             percent(share),
             percent(thresholds.robbed_share)
+        )
+    })
+}
+
+/// A worker that others keep from its CPU makes fetches late under any read policy.
+fn crowded(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let (cpu, share) = taken_by_others(evidence)?;
+    (share >= thresholds.crowded_share).then(|| {
+        format!(
+            "others than the workers took at least {} of CPU {cpu} (from {} on nothing is proven): \
+             run it again when the host is quiet",
+            percent(share),
+            percent(thresholds.crowded_share)
         )
     })
 }

@@ -37,6 +37,9 @@ pub struct Thresholds {
     /// Share of a worker's CPU that others may take from it before it is a caveat. 0.1: the kernel's
     /// own work for the sockets is below that.
     pub foreign_share: f64,
+    /// The same before the run proves nothing. 0.25: with one loop that never sleeps beside two
+    /// workers on a CPU it is a third; a quiet host is below 0.1.
+    pub crowded_share: f64,
     /// Share of the run's time that the hypervisor may take before it is a caveat. 0.02.
     pub stolen_share: f64,
     /// Share of the run's time that the hypervisor may take, over all CPUs, before the run proves
@@ -60,6 +63,7 @@ impl Default for Thresholds {
             unjoined_share: 0.05,
             coarse_fetches: 100,
             foreign_share: 0.1,
+            crowded_share: 0.25,
             stolen_share: 0.02,
             robbed_share: 0.35,
         }

@@ -4,6 +4,10 @@
 //!
 //! Invariant: the text says the same with and without colour.
 
+mod arms;
+mod case;
+mod check;
+mod compare;
 mod fetches;
 mod layout;
 mod next;
@@ -12,6 +16,7 @@ mod sentences;
 mod story;
 mod style;
 mod timeline;
+mod under_test;
 mod verdict;
 mod why;
 
@@ -20,6 +25,10 @@ use std::path::Path;
 use records::{Manifest, Summary};
 use serde::Serialize;
 
+pub use arms::{arms, arms_markdown};
+pub use case::{Shown, case, case_list};
+pub use check::{annotations, check, check_markdown, junit, open_metrics};
+pub use compare::{comparison, comparison_markdown};
 use layout::{INDENT, MaxLines, WIDTH, columns, labelled};
 pub use story::story;
 pub use style::Style;
@@ -186,6 +195,7 @@ fn compose(
     end.extend(next_command(manifest, summary, style));
     let sections = [
         verdict::verdict(summary, style, limits),
+        under_test::lines(summary, style),
         fetches::outcomes(summary, style),
         fetches::latencies(summary, style),
         why::why(summary, style, limits),

@@ -1,6 +1,6 @@
 //! The command to try next: chosen by verdict and arm, from a table.
 
-use records::{Arm, ReadPolicy, Summary, Verdict};
+use records::{Arm, ProxyKind, ReadPolicy, Summary, Verdict};
 
 /// What to run next, and what for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(crate) fn next(command: &[String], summary: &Summary) -> Next {
 enum State {
     /// The run was cut short.
     Interrupted,
+    /// Not the mirror: its toggles are not ours.
+    Foreign,
     /// No load at all.
     NoLoad,
     /// nginx's old loop, buffers left to the kernel, one listener shared.
@@ -45,6 +47,9 @@ impl State {
         let arm: &Arm = &summary.arm;
         if summary.interrupted.is_some() {
             return Self::Interrupted;
+        }
+        if arm.proxy != ProxyKind::Mirror {
+            return Self::Foreign;
         }
         if arm.slow == 0 {
             return Self::NoLoad;
@@ -134,6 +139,12 @@ const SUGGESTIONS: &[Suggestion] = &[
         states: &[State::Interrupted],
         edits: &[],
         why: "the same run, to its end",
+    },
+    Suggestion {
+        verdicts: &[Verdict::Starved, Verdict::Degraded, Verdict::Healthy],
+        states: &[State::Foreign],
+        edits: &[Edit::Subcommand("zoo")],
+        why: "the same load over every proxy that is installed here",
     },
     Suggestion {
         verdicts: &[Verdict::Starved, Verdict::Degraded],

@@ -1,8 +1,8 @@
 //! What the proxy's side tells: a row for each worker, the access log, and where that log misleads.
 
 use records::{
-    Bytes, LogGap, Manifest, Micros, Outcome, OutcomeCounts, SchedulerFigures, StepEnd, Summary,
-    WorkerSummary,
+    Bytes, LogGap, Manifest, Micros, Outcome, OutcomeCounts, Recording, SchedulerFigures, Sight,
+    StepEnd, Summary, WorkerSummary,
 };
 
 use super::layout::{MaxLines, WIDTH, heading, labelled, short_bytes, short_count, wrap};
@@ -38,7 +38,8 @@ pub(crate) fn workers(
         "%wait", "%CPU", "/s", "/s",
     ];
     let mut lines = vec![above, style.paint(Tint::Label, &cells(names))];
-    lines.extend(shown.iter().map(|worker| row(worker, manifest.hold_us)));
+    let steps = Steps::of(manifest);
+    lines.extend(shown.iter().map(|worker| row(worker, steps)));
     if all.len() > shown.len() {
         let held = limits.workers;
         lines.push(format!("  ({held} of {} workers: those with the longest steps)", all.len()));
@@ -46,17 +47,45 @@ pub(crate) fn workers(
     lines
 }
 
-fn row(worker: &WorkerSummary, hold_us: Micros) -> String {
+/// What is known of steps and loop turns.
+#[derive(Clone, Copy)]
+enum Steps {
+    /// Those from this length on.
+    From(Micros),
+    /// None.
+    Unknown,
+}
+
+impl Steps {
+    fn of(manifest: &Manifest) -> Self {
+        let seen = matches!(manifest.sight, Sight::Own | Sight::Traced);
+        if seen && manifest.recording == Recording::Full {
+            Self::From(manifest.hold_us)
+        } else {
+            Self::Unknown
+        }
+    }
+
+    /// A longest one; zero: none is known.
+    fn length(self, us: u64) -> String {
+        match self {
+            _ if us > 0 => Micros(us).to_string(),
+            // Nothing as long as a hold, and no shorter one known.
+            Self::From(hold) => format!("<{hold}"),
+            Self::Unknown => "-".to_owned(),
+        }
+    }
+}
+
+fn row(worker: &WorkerSummary, steps: Steps) -> String {
     let WorkerSummary { worker: number, sessions, downloads, .. } = worker;
-    // Nothing as long as a hold, and no shorter one known.
-    let length = |us: u64| if us == 0 { format!("<{hold_us}") } else { Micros(us).to_string() };
-    let step = length(worker.longest_step_us);
+    let step = steps.length(worker.longest_step_us);
     let bytes = match worker.longest_step_us {
         0 => "-".to_owned(),
         _ => short_bytes(Bytes(worker.longest_step_bytes)),
     };
     let ended = worker.longest_step_ended_by.map_or("-", ended_by);
-    let turn = length(worker.longest_loop_turn_us);
+    let turn = steps.length(worker.longest_loop_turn_us);
     let share = |share: f64| format!("{:.1}", (share * 100.0).min(999.9));
     let [user, system, wait, cpu] =
         [worker.user_share, worker.system_share, worker.wait_share, worker.cpu_share].map(share);
@@ -110,6 +139,7 @@ pub(crate) const fn ended_by(end: StepEnd) -> &'static str {
         StepEnd::Fionread => "FIONREAD",
         StepEnd::Quota => "quota",
         StepEnd::Closed => "its close",
+        StepEnd::Unknown => "?",
     }
 }
 

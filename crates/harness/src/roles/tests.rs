@@ -13,7 +13,7 @@ struct Child {
 
 fn parse(role: Role, args: Vec<String>) -> RoleCommand {
     let cpus = CpuList::new(vec![1]);
-    let words = role_args(role, args, cpus.as_ref());
+    let words = role_args(role.name(), args, cpus.as_ref());
     let child = Child::try_parse_from(std::iter::once("turnstile".to_owned()).chain(words));
     let command = child.unwrap_or_else(|error| panic!("{error}")).command;
     assert_eq!(command.role(), role);
@@ -41,8 +41,10 @@ fn a_proxy_gets_its_toggles_and_its_place() {
     let workers = CpuList::new(vec![0, 2]);
     let log = Path::new("runs/x y/access.log");
     let setup = ProxySetup {
+        listen: LOOPBACK,
         upstream: target(),
         access_log: log,
+        dir: Path::new("runs/x y/proxy"),
         hold: Micros(5_000),
         recording: Recording::Full,
         workers: workers.as_ref(),
@@ -89,13 +91,14 @@ fn a_fast_client_gets_its_toggles_and_its_phase() {
 #[test]
 fn an_origin_gets_its_faults_and_a_free_port_of_this_host() {
     let idle = Duration::from_secs(3);
-    let RoleCommand::Origin(options) = parse(Role::Origin, toggles().origin_args(idle)) else {
+    let RoleCommand::Origin(options) = parse(Role::Origin, toggles().origin_args(LOOPBACK, idle))
+    else {
         panic!("another role")
     };
     assert_eq!(options.listen, SocketAddr::from(([127, 0, 0, 1], 0)));
     assert_eq!((options.think, options.workers), (Micros(300_000), Some(5)));
     assert_eq!(options.think_after, Micros(3_000_000), "the baseline is made without it");
-    let usual = parse(Role::Origin, Toggles::default().origin_args(idle));
+    let usual = parse(Role::Origin, Toggles::default().origin_args(LOOPBACK, idle));
     let RoleCommand::Origin(options) = usual else { panic!("another role") };
     assert_eq!((options.think, options.workers), (Micros(0), None));
 }

@@ -15,7 +15,8 @@ pub const MANIFEST: &str = "manifest.json";
 pub const ACCESS_LOG: &str = "access.log";
 /// `accepted` and `session` records.
 pub const SESSIONS: &str = "sessions.ndjson";
-/// `hold`, `loop_turn`, `worker_totals` and `stretch` records.
+/// `hold`, `loop_turn`, `worker_totals` and `stretch` records; of foreign workers also `blocked`,
+/// `call_totals` and `absence`.
 pub const STEPS: &str = "steps.ndjson";
 /// `fetch` records.
 pub const FETCHES: &str = "fetches.ndjson";
@@ -25,6 +26,15 @@ pub const DOWNLOADS: &str = "downloads.ndjson";
 pub const WORKERS: &str = "workers.ndjson";
 /// `listener_sample` and `socket_sample` records; absent where an earlier build made the run.
 pub const SOCKETS: &str = "sockets.ndjson";
+/// The run as a page: one file, for a browser.
+pub const REPORT: &str = "report.html";
+/// What a tracer saw of workers that tell of themselves: the same records as [`STEPS`] and
+/// [`SESSIONS`], to be laid beside them. Absent unless it was asked for.
+pub const TRACED: &str = "traced.ndjson";
+/// The hosts of the run and their links; absent: all was on loopback.
+pub const NETWORK: &str = "network.json";
+/// Configuration and files of a foreign proxy.
+pub const PROXY_DIR: &str = "proxy";
 /// What the run showed, made from all of the above.
 pub const SUMMARY: &str = "summary.json";
 /// Latencies of the fetches under load, as an HDR histogram log.

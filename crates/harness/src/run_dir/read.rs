@@ -9,9 +9,9 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use records::{
-    Accepted, CpuSample, Dialed, Download, DownloadInterval, Fetch, Hold, LineError,
-    ListenerSample, LoopTurn, Manifest, Record, SCHEMA_VERSION, SchedSample, Session, SocketSample,
-    Stretch, WorkerSample, WorkerTotals,
+    Absence, Accepted, Blocked, CallTotals, CpuSample, Dialed, Download, DownloadInterval, Fetch,
+    Hold, LineError, ListenerSample, LoopTurn, Manifest, Record, SCHEMA_VERSION, SchedSample,
+    Session, SocketSample, Stretch, WorkerSample, WorkerTotals,
 };
 use serde::Deserialize;
 
@@ -42,6 +42,12 @@ pub struct RunRecords {
     pub totals: Vec<WorkerTotals>,
     /// Stretches of workers' time.
     pub stretches: Vec<Stretch>,
+    /// Workers' sleeps outside their polls, as traced.
+    pub blocked: Vec<Blocked>,
+    /// Workers' system calls, as traced.
+    pub calls: Vec<CallTotals>,
+    /// Times in which a worker was not seen in its poll.
+    pub absences: Vec<Absence>,
     /// Workers as the scheduler sees them.
     pub samples: Vec<WorkerSample>,
     /// Threads on and without a CPU.
@@ -91,6 +97,9 @@ impl RunRecords {
             turns: Vec::new(),
             totals: Vec::new(),
             stretches: Vec::new(),
+            blocked: Vec::new(),
+            calls: Vec::new(),
+            absences: Vec::new(),
             samples: Vec::new(),
             sched: Vec::new(),
             stolen: Vec::new(),
@@ -163,6 +172,9 @@ impl RunRecords {
             Record::LoopTurn(turn) => self.turns.push(turn),
             Record::WorkerTotals(totals) => self.totals.push(totals),
             Record::Stretch(stretch) => self.stretches.push(stretch),
+            Record::Blocked(blocked) => self.blocked.push(blocked),
+            Record::CallTotals(calls) => self.calls.push(calls),
+            Record::Absence(absence) => self.absences.push(absence),
             _ => return Taken::No,
         }
         Taken::Yes

@@ -15,7 +15,9 @@ use jiff::Timestamp;
 use records::{LineError, Manifest, Record, Role};
 use serde::Serialize;
 
-use super::{DOWNLOADS, FETCHES, MANIFEST, ROLES_LOG, SESSIONS, SOCKETS, STEPS, SUMMARY, WORKERS};
+use super::{
+    DOWNLOADS, FETCHES, MANIFEST, ROLES_LOG, SESSIONS, SOCKETS, STEPS, SUMMARY, TRACED, WORKERS,
+};
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +34,8 @@ pub struct RunWriter {
     sockets: Lines,
     /// Made when the first line comes.
     roles_log: Option<Lines>,
+    /// Likewise.
+    traced: Option<Lines>,
 }
 
 impl RunWriter {
@@ -65,6 +69,7 @@ impl RunWriter {
                 workers,
                 sockets,
                 roles_log: None,
+                traced: None,
             }),
             Err(error) => {
                 // Nothing was recorded yet: leave no empty shell behind.
@@ -95,11 +100,27 @@ impl RunWriter {
             Record::Hold(_)
             | Record::LoopTurn(_)
             | Record::WorkerTotals(_)
-            | Record::Stretch(_) => &mut self.steps,
+            | Record::Stretch(_)
+            | Record::Blocked(_)
+            | Record::CallTotals(_)
+            | Record::Absence(_) => &mut self.steps,
             Record::WorkerSample(_) | Record::SchedSample(_) | Record::CpuSample(_) => {
                 &mut self.workers
             }
             Record::ListenerSample(_) | Record::SocketSample(_) => &mut self.sockets,
+        };
+        let line = record.to_line().map_err(|error| lines.unwritable(&error))?;
+        lines.push(&line)
+    }
+
+    /// Files a record that a tracer made of workers which tell of themselves.
+    ///
+    /// # Errors
+    /// As `write(2)`.
+    pub fn file_traced(&mut self, record: &Record) -> Result<(), WriteError> {
+        let lines = match &mut self.traced {
+            Some(lines) => lines,
+            none => none.insert(Lines::create(self.dir.join(TRACED))?),
         };
         let line = record.to_line().map_err(|error| lines.unwritable(&error))?;
         lines.push(&line)
@@ -130,7 +151,17 @@ impl RunWriter {
             &mut self.workers,
             &mut self.sockets,
         ];
-        files.into_iter().chain(&mut self.roles_log).try_for_each(Lines::flush)
+        let made = [&mut self.roles_log, &mut self.traced];
+        let made = made.into_iter().flatten();
+        files.into_iter().chain(made).try_for_each(Lines::flush)
+    }
+
+    /// Writes or replaces another document.
+    ///
+    /// # Errors
+    /// As `write(2)` and `rename(2)`.
+    pub fn document(&self, name: &str, document: &impl Serialize) -> Result<(), WriteError> {
+        write_json(&self.dir.join(name), document)
     }
 
     /// Writes or replaces the manifest.
@@ -150,7 +181,8 @@ pub fn summary(dir: &Path, text: &str) -> Result<(), WriteError> {
     write_atomic(&dir.join(SUMMARY), text.as_bytes())
 }
 
-fn write_json(path: &Path, document: &impl Serialize) -> Result<(), WriteError> {
+/// Writes or replaces a document.
+pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), WriteError> {
     let mut text = serde_json::to_string_pretty(document)
         .map_err(|source| WriteError::new(path, io::Error::other(source)))?;
     text.push('\n');
@@ -166,7 +198,8 @@ fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     })
 }
 
-fn make_new(runs_dir: &Path, name: &str) -> Result<PathBuf, WriteError> {
+/// Makes `runs_dir/name`; a name that is taken gets `-2`, `-3`, ...
+pub(crate) fn make_new(runs_dir: &Path, name: &str) -> Result<PathBuf, WriteError> {
     let mut dir = runs_dir.join(name);
     for copy in 2.. {
         match fs::create_dir(&dir) {

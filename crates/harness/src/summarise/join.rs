@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use records::{DownloadEnd, MonoNs, Session};
+use records::{DownloadEnd, MonoNs, Session, Sight};
 
 use super::window::Window;
 use crate::run_dir::RunRecords;
@@ -94,8 +94,9 @@ impl<'a> Join<'a> {
         let mut by_client = HashMap::new();
         for index in in_time {
             let connection = &connections[index];
+            let seen_ns = known_from(records.manifest.sight, connection);
             let Some(takers) = clients.get(&connection.client_port) else { continue };
-            let before = takers.partition_point(|(begin, _)| *begin <= connection.accepted_ns);
+            let before = takers.partition_point(|(begin, _)| *begin <= seen_ns);
             if let Some((_, client)) = before.checked_sub(1).and_then(|last| takers.get(last)) {
                 by_client.entry(*client).or_insert(index);
             }
@@ -111,6 +112,17 @@ impl<'a> Join<'a> {
     /// The connection of the `index`-th transfer.
     pub(crate) fn transfer(&self, index: usize) -> Option<&Connection<'a>> {
         self.by_client.get(&Client::Transfer(index)).map(|&at| &self.connections[at])
+    }
+}
+
+/// When a connection was there for certain. A log tells only when it ended, to the millisecond; when
+/// it was accepted is reckoned back from that, and may seem earlier than its client began.
+fn known_from(sight: Sight, connection: &Connection<'_>) -> MonoNs {
+    match (sight, connection.session) {
+        (Sight::Sampled | Sight::LogOnly, Some(session)) => {
+            session.closed_ns + Duration::from_millis(1)
+        }
+        _ => connection.accepted_ns,
     }
 }
 

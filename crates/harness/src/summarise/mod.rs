@@ -8,14 +8,18 @@ mod histograms;
 pub(crate) mod join;
 mod latency;
 mod proxy;
+mod seen;
 mod slow;
 pub(crate) mod window;
 mod workers;
 
+use std::time::Duration;
+
 pub use fetches::response_differs;
 pub use histograms::{interval_log, percentiles, write_histograms};
+pub(crate) use seen::blocked;
 
-use records::{Caveat, Micros, Phase, SCHEMA_VERSION, Summary, Verdict};
+use records::{Caveat, Micros, Outcome, Phase, SCHEMA_VERSION, Summary, Verdict};
 
 use crate::explain;
 use crate::judge::{self, Evidence, Thresholds};
@@ -66,6 +70,13 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
     let holders = slow::holders(&join, &windows);
     let mut proxy = proxy::statuses(records, &join);
     proxy.workers = workers::summaries(records, &join, &windows, &holders);
+    proxy.calls = seen::calls(records);
+    let proxy_cpu = records.manifest.proxy_cpu_ms;
+    proxy.cpu_us = proxy_cpu.map(|span| Micros(span.moved().saturating_mul(1_000)));
+    if let Some(loaded) = windows.loaded {
+        proxy.blocked = blocked(records, loaded);
+        proxy.absences = seen::absences(records, loaded);
+    }
     let extra = Extra {
         elapsed_us: windows.run.length().into(),
         measured: match windows.measure {
@@ -81,6 +92,13 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
     };
     let idle = fetches::summary(&records.fetches, Phase::Idle);
     let measure = fetches::summary(&records.fetches, Phase::Measure);
+    let slow = slow::summary(records, &windows, &holders);
+    let fetched =
+        measure.outcomes.count(Outcome::Ok).saturating_mul(records.manifest.arm.fetch_size.0);
+    let moved_gb = (slow.bytes.0.saturating_add(fetched)) as f64 / 1e9;
+    proxy.cpu_us_per_gb = proxy.cpu_us.and_then(|cpu| {
+        Duration::try_from_secs_f64(cpu.as_secs() / moved_gb).ok().map(Micros::from)
+    });
     let explained = explain::explain(records, &join, &idle);
     let median = Micros(measure.latency_us.p50);
     let summary = Summary {
@@ -90,10 +108,12 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
         caveats: Vec::new(),
         interrupted: records.manifest.interrupted.clone(),
         arm: records.manifest.arm.clone(),
+        program: records.manifest.program.clone(),
+        sight: records.manifest.sight,
         measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
         idle,
         measure,
-        slow: slow::summary(records, &windows, &holders),
+        slow,
         causes: explained.causes,
         late: explained.late,
         law: explain::law(records, &join, &windows, median),

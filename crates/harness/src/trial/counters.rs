@@ -17,7 +17,7 @@ mod tests;
 pub(super) struct Counters(BTreeMap<&'static str, u64>);
 
 /// Both have the same format.
-const FILES: [&str; 2] = ["/proc/net/netstat", "/proc/net/snmp"];
+const FILES: [&str; 2] = ["/proc/thread-self/net/netstat", "/proc/thread-self/net/snmp"];
 
 /// What bears on a connection that was late. Their meaning: `SNMP_MIB_ITEM` and
 /// `Documentation/networking/snmp_counter.rst` in the kernel's source.

@@ -11,6 +11,7 @@
 //! - A dropped crew leaves no child behind, also while a panic unwinds.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child as Process, ChildStdin, Command, ExitStatus, Stdio};
@@ -113,7 +114,7 @@ impl Crew {
     pub(super) fn start(
         &mut self,
         role: Role,
-        command: &[String],
+        command: &[OsString],
         orders: Orders,
     ) -> io::Result<ChildId> {
         let (program, args) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;

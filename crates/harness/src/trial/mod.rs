@@ -19,6 +19,7 @@ mod crew;
 pub mod host;
 mod phases;
 pub mod placement;
+mod proxy_cpu;
 mod sampler;
 pub mod signals;
 mod stage;
@@ -29,8 +30,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use netlab::{Lab, LabError, LabPlan};
 use records::{Arm, Fault, Micros, Phase, Recording};
 
+use crate::cli::output;
 use crate::progress::{Progress, Show};
 use crate::roles::Toggles;
 use crate::run_dir::write::{RunWriter, WriteError};
@@ -48,6 +51,8 @@ pub struct TrialPlan {
     pub arm: Arm,
     /// Which process runs where.
     pub cpus: CpuPlan,
+    /// Hosts of their own for the roles; absent: all is on loopback.
+    pub lab: Option<LabPlan>,
     /// Length of the idle phase.
     pub idle: Duration,
     /// Length of the measure phase.
@@ -93,9 +98,11 @@ pub fn run(plan: &TrialPlan) -> Result<Finished, TrialError> {
     check_files(&plan.arm)?;
     // Children do so for themselves. Here two are open for each worker that is watched.
     net::limit::raise_open_files();
+    let lab = lab(plan)?;
     let started = Timestamp::now();
     let run = RunWriter::create(&plan.runs_dir, started, &plan.label)?;
-    let mut stage = Stage::new(plan, crew, run, Progress::new(plan.show), started);
+    let mut stage = Stage::new(plan, crew, run, Progress::new(plan.show), started, lab.as_ref());
+    stage.describe_network()?;
     let stop = stage.run_phases().err();
     let finished = stage.tear_down(stop);
     signals.trial_over();
@@ -111,6 +118,9 @@ pub enum TrialError {
     /// This host refuses what every trial needs.
     #[error("failed to set up the harness on this host")]
     Host(#[source] io::Error),
+    /// The hosts of their own could not be made.
+    #[error("failed to make the hosts of the run")]
+    Lab(#[from] LabError),
     /// A process could not be started.
     #[error("failed to start the {role} role")]
     Start {
@@ -130,6 +140,21 @@ pub enum TrialError {
         /// The hard limit.
         allowed: u64,
     },
+}
+
+/// The hosts that the roles run on, if they have some of their own.
+///
+/// What an earlier run may have left is ended first, and told: by design there is nothing.
+fn lab(plan: &TrialPlan) -> Result<Option<Lab>, TrialError> {
+    let Some(hosts) = &plan.lab else { return Ok(None) };
+    for leftover in netlab::leftovers() {
+        let (host, pid) = (leftover.host.clone(), leftover.pid);
+        let ended = leftover.end().map_or_else(|error| error.to_string(), |_| "ended".to_owned());
+        output::say(&format!(
+            "turnstile: an earlier run left host {host} behind (process {pid}): {ended}"
+        ));
+    }
+    Ok(Some(Lab::up(hosts)?))
 }
 
 /// Why the phases end before the last.

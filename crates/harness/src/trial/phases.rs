@@ -3,15 +3,19 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use records::{ListenerMode, Phase, Placement, Role};
+use procfs::process::Process;
+use records::{
+    CounterSpan, ListenerMode, Phase, Placement, ProxyKind, Ready, Role, Sight, TraceMode,
+};
 
-use super::Stop;
 use super::crew::{ChildId, Orders};
 use super::placement::{Requests, Steering};
+use super::proxy_cpu;
 use super::sampler::Watch;
 use super::stage::Stage;
-use crate::roles::ProxySetup;
-use crate::run_dir::ACCESS_LOG;
+use super::{Stop, TrialError};
+use crate::roles::{self, ProxySetup};
+use crate::run_dir::{ACCESS_LOG, PROXY_DIR};
 
 /// How long downloads may be steered.
 const STEERING: Duration = Duration::from_secs(3);
@@ -35,21 +39,71 @@ impl Stage<'_> {
     fn set_up(&mut self) -> Result<SocketAddr, Stop> {
         self.begin(Phase::Setup)?;
         let plan = self.plan;
-        let (id, origin) =
-            self.start(Role::Origin, plan.toggles.origin_args(plan.idle), Orders::None)?;
+        let (id, origin) = self.start_own(
+            Role::Origin,
+            plan.toggles.origin_args(self.addr(Role::Origin), plan.idle),
+            Orders::None,
+        )?;
         let upstream = self.listening(id, origin.listen)?;
-        let log = self.run.dir().join(ACCESS_LOG);
-        let args = plan.toggles.proxy_args(ProxySetup {
+        if let ProxyKind::Url(addr) = plan.arm.proxy {
+            self.manifest.sight = Sight::ClientsOnly;
+            self.watch(Watch::Listening(Role::Proxy, addr));
+            return Ok(addr);
+        }
+        let (id, ready) = self.start_proxy(upstream)?;
+        let (listen, workers) = (ready.listen, ready.worker_tids);
+        self.watch(Watch::Workers(workers.clone()));
+        self.manifest.listeners = ready.listeners;
+        self.manifest.program = ready.program;
+        self.manifest.sight = ready.sight;
+        self.accepts_told = AcceptsTold::of(ready.sight, &workers);
+        self.trace(&workers)?;
+        self.listening(id, listen)
+    }
+
+    /// The proxy under test, as its own process or in the hands of the one that knows it.
+    fn start_proxy(&mut self, upstream: SocketAddr) -> Result<(ChildId, Ready), Stop> {
+        let plan = self.plan;
+        let run_dir = self.run.dir().to_owned();
+        let (log, dir) = (run_dir.join(ACCESS_LOG), run_dir.join(PROXY_DIR));
+        let setup = ProxySetup {
+            listen: self.addr(Role::Proxy),
             upstream,
             access_log: plan.access_log.as_ref().unwrap_or(&log),
+            dir: &dir,
             hold: plan.hold,
             recording: plan.recording,
             workers: plan.cpus.workers.as_ref(),
-        });
-        let (id, ready) = self.start(Role::Proxy, args, Orders::None)?;
-        self.watch(Watch::Workers { pid: ready.pid, tids: ready.worker_tids });
-        self.manifest.listeners = ready.listeners;
-        self.listening(id, ready.listen)
+        };
+        if plan.arm.proxy == ProxyKind::Mirror {
+            return self.start_own(Role::Proxy, plan.toggles.proxy_args(setup), Orders::None);
+        }
+        let args = plan
+            .toggles
+            .peer_args(setup, &plan.arm)
+            .map_err(|error| Stop::Broken(TrialError::Host(std::io::Error::other(error))))?;
+        self.start(Role::Proxy, roles::PEER, args, Orders::None)
+    }
+
+    /// A second pair of eyes for workers that tell of themselves, if it is asked for.
+    fn trace(&mut self, workers: &[i32]) -> Result<(), Stop> {
+        let plan = self.plan;
+        let asked = matches!(plan.arm.trace, TraceMode::Bpftrace | TraceMode::Sample);
+        if asked && self.manifest.sight == Sight::Own {
+            let args = plan.toggles.trace_args(workers, plan.hold);
+            self.start_own(Role::Trace, args, Orders::None)?;
+        }
+        Ok(())
+    }
+
+    /// Starts one of our own roles and waits until it is ready.
+    fn start_own(
+        &mut self,
+        role: Role,
+        args: Vec<String>,
+        orders: Orders,
+    ) -> Result<(ChildId, Ready), Stop> {
+        self.start(role, role.name(), args, orders)
     }
 
     fn listening(&self, who: ChildId, told: Option<SocketAddr>) -> Result<SocketAddr, Stop> {
@@ -77,10 +131,11 @@ impl Stage<'_> {
         if arm.slow == 0 {
             return Ok(());
         }
-        let requests = requests(arm.place, self.plan.toggles.listener_mode());
-        self.steering = Steering::new(arm.place, requests, arm.slow, arm.workers);
+        let place = self.placement();
+        let requests = requests(place, self.plan.toggles.listener_mode(), self.accepts_told);
+        self.steering = Steering::new(place, requests, arm.slow, arm.workers);
         let args = self.plan.toggles.slow_args(proxy, requests);
-        self.start(Role::Slow, args, Orders::Piped)?;
+        self.start_own(Role::Slow, args, Orders::Piped)?;
 
         let deadline = Instant::now() + STEERING;
         while self.steering.as_ref().is_some_and(|steering| !steering.is_done()) {
@@ -100,17 +155,37 @@ impl Stage<'_> {
         Ok(())
     }
 
+    /// Who does not tell which worker accepted a connection leaves the choice to the kernel.
+    fn placement(&self) -> Placement {
+        match self.manifest.sight {
+            Sight::Own | Sight::Traced => self.plan.arm.place,
+            Sight::Sampled | Sight::LogOnly | Sight::ClientsOnly => Placement::Hash,
+        }
+    }
+
     /// Fetches under load, until no more should arrive.
     fn measure(&mut self, proxy: SocketAddr) -> Result<ChildId, Stop> {
         let length = self.plan.measure;
         let fast = self.start_fetches(proxy, Phase::Measure, length)?;
         self.begin(Phase::Measure)?;
+        let before = self.proxy_cpu_ms();
         let deadline = Instant::now() + length;
         // News may be pending at any time: they must not make the phase longer.
         while !self.has_ended(fast) && Instant::now() < deadline {
             self.next(deadline)?;
         }
+        let after = self.proxy_cpu_ms();
+        let span = before.zip(after).map(|(before, after)| CounterSpan { before, after });
+        self.manifest.proxy_cpu_ms = span;
         Ok(fast)
+    }
+
+    /// CPU time of the proxy so far.
+    fn proxy_cpu_ms(&self) -> Option<u64> {
+        let proxy = self.crew.living(Role::Proxy).pop()?;
+        let own = std::env::current_exe().ok();
+        let program = self.manifest.program.as_ref().map(|program| program.path.clone()).or(own)?;
+        proxy_cpu::used_ms(self.crew.pid(proxy)?, &program.canonicalize().ok()?)
     }
 
     /// The last fetches.
@@ -126,7 +201,7 @@ impl Stage<'_> {
         length: Duration,
     ) -> Result<ChildId, Stop> {
         let args = self.plan.toggles.fast_args(proxy, phase, length);
-        Ok(self.start(Role::Fast, args, Orders::None)?.0)
+        Ok(self.start_own(Role::Fast, args, Orders::None)?.0)
     }
 
     /// Waits for the end of fetches that stop arriving at `last`.
@@ -142,13 +217,35 @@ impl Stage<'_> {
     }
 }
 
+/// When it is known which worker accepted a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AcceptsTold {
+    /// As it is accepted.
+    AtOnce,
+    /// With its request: from outside, a thread that accepts is not told from one that will serve.
+    WithRequest,
+}
+
+impl AcceptsTold {
+    fn of(sight: Sight, workers: &[i32]) -> Self {
+        let process = |tid: &i32| Process::new(*tid).and_then(|process| process.status());
+        let are_processes = workers.iter().all(|tid| process(tid).is_ok_and(|s| s.tgid == *tid));
+        if sight == Sight::Traced && !are_processes { Self::WithRequest } else { Self::AtOnce }
+    }
+}
+
 /// Whether downloads wait with their requests until they are placed.
 ///
 /// With a shared listener they must not: an idle worker would accept them all, while one that
 /// relays leaves the next connection to others.
-fn requests(place: Placement, mode: ListenerMode) -> Requests {
-    match (place, mode) {
-        (Placement::Spread | Placement::OneWorker, ListenerMode::Reuseport) => Requests::Held,
-        (Placement::Hash, _) | (_, ListenerMode::Shared) => Requests::AtOnce,
+fn requests(place: Placement, mode: ListenerMode, accepts: AcceptsTold) -> Requests {
+    match (place, mode, accepts) {
+        (Placement::Hash, ..) | (_, ListenerMode::Shared, _) => Requests::AtOnce,
+        (.., AcceptsTold::WithRequest) => Requests::AtOnce,
+        (
+            Placement::Spread | Placement::OneWorker,
+            ListenerMode::Reuseport,
+            AcceptsTold::AtOnce,
+        ) => Requests::Held,
     }
 }

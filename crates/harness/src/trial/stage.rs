@@ -2,32 +2,42 @@
 //! roles say and what is seen of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use net::clock;
+use netlab::{Host, Lab};
 use records::{
     Effective, Fault, Manifest, Phase, PhaseSpan, Ready, Record, Recording, Role, RoleProcess,
-    SCHEMA_VERSION, Side, SlowOrder,
+    SCHEMA_VERSION, Side, Sight, SlowOrder,
 };
 
 use super::counters::Counters;
 use super::crew::{ChildId, Crew, Life, News, Orders};
+use super::phases::AcceptsTold;
 use super::placement::Steering;
 use super::sampler::{Sampler, Watch};
 use super::{Stop, TrialError, TrialPlan, host, length};
 use crate::progress::Progress;
 use crate::roles;
+use crate::run_dir::NETWORK;
 use crate::run_dir::write::{RunWriter, WriteError};
 
 /// A trial that runs.
 pub(super) struct Stage<'a> {
     pub(super) plan: &'a TrialPlan,
     pub(super) crew: Crew,
+    /// The hosts of the roles; absent: all is on loopback.
+    pub(super) lab: Option<&'a Lab>,
     pub(super) run: RunWriter,
     pub(super) progress: Progress,
     pub(super) manifest: Manifest,
+    /// When accepted connections are told of.
+    pub(super) accepts_told: AcceptsTold,
     pub(super) steering: Option<Steering>,
     /// Slots of downloads that have received something over the connection they have now.
     pub(super) moving: BTreeSet<u32>,
@@ -41,11 +51,17 @@ pub(super) struct Stage<'a> {
     slots: BTreeMap<u16, u32>,
 }
 
+/// The network of the proxy, if it is not ours.
+fn proxy_net(lab: Option<&Lab>) -> Option<PathBuf> {
+    let host = lab?.host(Role::Proxy.name()).ok()?;
+    Some(host.net_path())
+}
+
 /// What a phase may wait for.
 #[derive(Debug)]
 pub(super) enum Happening {
     /// A role is up.
-    Ready(ChildId, Ready),
+    Ready(ChildId, Box<Ready>),
     /// A role has ended.
     Ended(ChildId, ExitStatus),
     /// A role said what is no record.
@@ -56,8 +72,9 @@ pub(super) enum Happening {
     Filed,
 }
 
-/// How long a role may take to be ready for work.
-const READY: Duration = Duration::from_secs(10);
+/// How long a role may take to be ready for work. Ours take milliseconds; a foreign proxy may have
+/// files to make, and a tracer to compile.
+const READY: Duration = Duration::from_secs(30);
 /// The program itself, also after its file was replaced: proc(5).
 const OURSELVES: &str = "/proc/self/exe";
 
@@ -68,6 +85,7 @@ impl<'a> Stage<'a> {
         run: RunWriter,
         progress: Progress,
         started: Timestamp,
+        lab: Option<&'a Lab>,
     ) -> Self {
         let manifest = Manifest {
             schema_version: SCHEMA_VERSION,
@@ -81,6 +99,9 @@ impl<'a> Stage<'a> {
             recording: plan.recording,
             listeners: Vec::new(),
             kernel_counters: BTreeMap::new(),
+            program: None,
+            proxy_cpu_ms: None,
+            sight: Sight::Own,
             host: host::read(&plan.cpus),
             processes: Vec::new(),
             phases: Vec::new(),
@@ -89,15 +110,17 @@ impl<'a> Stage<'a> {
         };
         let worker_cpus = manifest.host.worker_cpus.clone();
         let sampler = match plan.recording {
-            Recording::Full => Sampler::start(crew.sender(), worker_cpus).ok(),
+            Recording::Full => Sampler::start(crew.sender(), worker_cpus, proxy_net(lab)).ok(),
             Recording::Minimal => None,
         };
         Self {
             plan,
             crew,
+            lab,
             run,
             progress,
             manifest,
+            accepts_told: AcceptsTold::AtOnce,
             steering: None,
             moving: BTreeSet::new(),
             sampler,
@@ -134,28 +157,55 @@ impl<'a> Stage<'a> {
         self.manifest.phases.last().map_or(Phase::Setup, |span| span.phase)
     }
 
-    /// Starts a role and waits until it is ready.
+    /// Starts a role by its subcommand and waits until it is ready.
     pub(super) fn start(
         &mut self,
         role: Role,
+        word: &str,
         args: Vec<String>,
         orders: Orders,
     ) -> Result<(ChildId, Ready), Stop> {
-        let own = roles::role_args(role, args, self.plan.cpus.of(role));
-        let mut command = vec![OURSELVES.to_owned()];
-        command.extend(own);
+        let own = roles::role_args(word, args, self.plan.cpus.of(role));
+        let mut command = self.entrance(role)?;
+        let program = command.len();
+        command.push(OURSELVES.into());
+        command.extend(own.into_iter().map(OsString::from));
         let id = self
             .crew
             .start(role, &command, orders)
             .map_err(|source| Stop::Broken(TrialError::Start { role, source }))?;
-        if let Ok(program) = std::env::current_exe() {
-            command[0] = program.display().to_string();
+        let mut command: Vec<String> =
+            command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        if let (Ok(own), Some(word)) = (std::env::current_exe(), command.get_mut(program)) {
+            *word = own.display().to_string();
         }
         let pid = self.crew.pid(id).unwrap_or(0);
         self.watch(Watch::Process(role, pid));
         let effective = Effective::default();
         self.manifest.processes.push(RoleProcess { role, pid, command, effective });
         self.await_ready(id)
+    }
+
+    /// The words that, before a command, run it on the host of `role`.
+    fn entrance(&self, role: Role) -> Result<Vec<OsString>, Stop> {
+        let host = self.lab.zip(roles::host_of(role)).map(|(lab, name)| lab.host(name));
+        let host = host.transpose().map_err(|error| Stop::Broken(error.into()))?;
+        Ok(host.map(Host::enter).unwrap_or_default())
+    }
+
+    /// Where `role` listens.
+    pub(super) fn addr(&self, role: Role) -> IpAddr {
+        let host = self.lab.zip(roles::host_of(role));
+        let host = host.and_then(|(lab, name)| lab.host(name).ok());
+        host.map_or(roles::LOOPBACK, Host::addr)
+    }
+
+    /// Writes down what the hosts of the run are, as the kernel has them.
+    pub(super) fn describe_network(&self) -> Result<(), TrialError> {
+        if let Some(lab) = self.lab {
+            self.run.document(NETWORK, &lab.read_back()?)?;
+        }
+        Ok(())
     }
 
     fn await_ready(&mut self, id: ChildId) -> Result<(ChildId, Ready), Stop> {
@@ -168,7 +218,7 @@ impl<'a> Stage<'a> {
                     if let Some(process) = self.manifest.processes.iter_mut().rev().find(told) {
                         process.effective = ready.effective.clone();
                     }
-                    return Ok((id, ready));
+                    return Ok((id, *ready));
                 }
                 // The fast role may end well before we look; the others may not end at all.
                 Some(Happening::Ended(who, status)) if who == id => {
@@ -216,7 +266,11 @@ impl<'a> Stage<'a> {
                     Happening::Filed
                 }
                 News::Record(id, record) => match *record {
-                    Record::Ready(ready) => Happening::Ready(id, ready),
+                    Record::Ready(ready) => Happening::Ready(id, Box::new(ready)),
+                    record if self.crew.role(id) == Some(Role::Trace) => {
+                        self.run.file_traced(&record)?;
+                        Happening::Filed
+                    }
                     record => {
                         self.run.file(&record)?;
                         self.observe(&record);
@@ -330,7 +384,10 @@ impl<'a> Stage<'a> {
     /// The kernel's counters now, if they are to be recorded.
     pub(super) fn read_counters(&self) -> Counters {
         match self.plan.recording {
-            Recording::Full => Counters::read(),
+            Recording::Full => match proxy_net(self.lab) {
+                None => Counters::read(),
+                Some(net) => netlab::in_net(&net, Counters::read).unwrap_or_default(),
+            },
             Recording::Minimal => Counters::default(),
         }
     }

@@ -9,7 +9,8 @@ use super::stage::{Happening, Stage};
 use super::{Finished, Stop, TrialError, signals};
 
 /// Clients first, so that the proxy and the origin see their connections end and can tell of them.
-const ORDER: [Role; 4] = [Role::Fast, Role::Slow, Role::Proxy, Role::Origin];
+/// A tracer tells the rest of what it saw while its workers are still there.
+const ORDER: [Role; 5] = [Role::Fast, Role::Slow, Role::Trace, Role::Proxy, Role::Origin];
 /// Time for a child to end when asked. They take milliseconds, unless the host is very busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same for all of them together, once somebody has pressed Ctrl-C: within 2 s they are gone,

@@ -1,8 +1,11 @@
 //! The real binary, end to end.
 
+mod campaigns;
 mod commands;
 mod explain;
 mod faults;
+mod netns;
+mod peers;
 mod run;
 mod samples;
 mod signals;

@@ -1,7 +1,8 @@
 //! Starts `turnstile`, waits for it with a deadline, and looks at what it left behind.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -73,7 +74,12 @@ impl Running {
         kill(self.child.id(), signal);
     }
 
-    fn has_ended(&mut self) -> bool {
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("wait").is_some()
     }
 
@@ -160,6 +166,14 @@ impl Runs {
         })
     }
 
+    /// Waits until nobody of `family` is left, nor anybody who names a file of these runs.
+    pub(crate) fn await_nobody(&self, family: &[u32]) {
+        for &pid in family {
+            until(&format!("the end of {pid}"), || is_gone(pid).then_some(()));
+        }
+        until("the end of all who name the run", || those_of(self.path()).is_empty().then_some(()));
+    }
+
     /// Checks that no process of the run is left.
     pub(crate) fn assert_nobody_left(&self) {
         let manifest = self.manifest().expect("a manifest");
@@ -169,6 +183,66 @@ impl Runs {
     }
 }
 
+/// Every process that descends from `root`.
+pub(crate) fn family(root: u32) -> Vec<u32> {
+    let parents: BTreeMap<u32, u32> =
+        pids().filter_map(|pid| Some((pid, status_of(pid)?.1))).collect();
+    let descends = |mut pid: u32| {
+        // Bounded: the table may change under our eyes.
+        (0..64).any(|_| match parents.get(&pid) {
+            Some(parent) => {
+                pid = *parent;
+                pid == root
+            }
+            None => false,
+        })
+    };
+    parents.keys().copied().filter(|pid| descends(*pid)).collect()
+}
+
+/// Living processes whose command line or working directory names `path`.
+pub(crate) fn those_of(path: &Path) -> Vec<(u32, String)> {
+    let name = path.display().to_string();
+    let found = pids().filter_map(|pid| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let cwd = fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(path));
+        ((cwd || line.contains(&name)) && !is_gone(pid)).then_some((pid, line))
+    });
+    found.collect()
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").expect("/proc");
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// Tells people why a test shows less than it could.
+pub(crate) fn note(text: &str) {
+    // Not by eprintln: the test harness would keep it for itself unless the test fails.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Whether a program is installed where proxies and tools are; says so if it is not.
+pub(crate) fn installed(program: &str) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let dirs = path.split(':').chain(["/usr/sbin", "/usr/local/sbin", "/sbin"]);
+    let there = dirs.map(Path::new).any(|dir| dir.join(program).is_file());
+    if !there {
+        note(&format!("skipped: {program} is not installed"));
+    }
+    there
+}
+
+/// Whether we may make network namespaces; says so if we may not.
+pub(crate) fn root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        note("skipped: network namespaces need root");
+    }
+    root
+}
+
 /// The process of a role.
 pub(crate) fn pid_of(manifest: &Manifest, role: Role) -> u32 {
     manifest.processes.iter().rfind(|process| process.role == role).expect("the role").pid
@@ -176,9 +250,15 @@ pub(crate) fn pid_of(manifest: &Manifest, role: Role) -> u32 {
 
 /// Whether a process has ended, reaped or not.
 pub(crate) fn is_gone(pid: u32) -> bool {
-    // proc(5): the state stands after the name, which is in brackets and may hold any letter.
-    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
-    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
+    status_of(pid).is_none_or(|(state, _)| matches!(state, 'Z' | 'X'))
+}
+
+/// State and parent of a process.
+fn status_of(pid: u32) -> Option<(char, u32)> {
+    // proc(5): they stand after the name, which is in brackets and may hold any letter.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut words = stat.rsplit(')').next()?.split_whitespace();
+    Some((words.next()?.chars().next()?, words.next()?.parse().ok()?))
 }
 
 pub(crate) fn kill(pid: u32, signal: Signal) {

@@ -2,9 +2,9 @@
 
 use clap::{Args, Command, FromArgMatches};
 use proptest::prelude::*;
-use records::{Bytes, LogMode, Micros, ReadPolicy};
+use records::{AcceptMode, Bytes, LogMode, Micros, ReadPolicy, Spool};
 
-use super::ProxyToggles;
+use super::{ProxyToggles, ToggleError};
 
 fn parse(args: &[String]) -> Result<ProxyToggles, clap::Error> {
     let command = ProxyToggles::augment_args(Command::new("proxy").no_binary_name(true));
@@ -25,9 +25,28 @@ fn wrong_values_are_refused_with_what_is_right() {
         ("--workers", "0", "1..=256"),
         ("--header-timeout", "0s", "longer than nothing"),
         ("--log-mode", "buffered", "writer or inline"),
+        ("--accept", "herds", "herd, exclusive or mutex"),
+        ("--spool-max", "lots", "is not a size"),
+        ("--gzip", "0", "1..=9"),
+        ("--gzip", "10", "1..=9"),
     ] {
         let error = parse(&[flag.to_owned(), value.to_owned()]).expect_err(flag).to_string();
         assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_way_to_share_needs_something_to_share() {
+    for (reuseport, accept, fits) in [
+        (false, AcceptMode::Herd, true),
+        (false, AcceptMode::Mutex, true),
+        (true, AcceptMode::Exclusive, true),
+        (true, AcceptMode::Herd, false),
+        (true, AcceptMode::Mutex, false),
+    ] {
+        let toggles = ProxyToggles { reuseport, accept, ..ProxyToggles::default() };
+        let expected = if fits { Ok(()) } else { Err(ToggleError::NothingShared(accept)) };
+        assert_eq!(toggles.check(), expected);
     }
 }
 
@@ -43,6 +62,13 @@ proptest! {
         quota in 1u64..1 << 40,
         header_us in 1u64..1 << 40,
         inline: bool,
+        accept in prop::sample::select(&AcceptMode::ALL),
+        spool in prop_oneof![
+            Just(Spool::Default),
+            Just(Spool::Off),
+            "/[a-z]{1,20}".prop_map(|dir| Spool::Dir(dir.into())),
+        ],
+        gzip in prop::option::of(1..=9u32),
     ) {
         let toggles = ProxyToggles {
             workers,
@@ -56,6 +82,10 @@ proptest! {
             read_policy: ReadPolicy::Bytes(Bytes(quota)),
             header_timeout: Micros(header_us),
             log_mode: if inline { LogMode::Inline } else { LogMode::Writer },
+            accept,
+            spool,
+            spool_max: rcvbuf.map(Bytes),
+            gzip,
             ..ProxyToggles::default()
         };
         prop_assert_eq!(parse(&toggles.to_args()).expect("our own arguments"), toggles);

@@ -1,8 +1,11 @@
 //! What a session may take: sizes and times, the same for all sessions of a proxy.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use records::{Bytes, ReadPolicy};
+
+use super::GzipLevel;
 
 /// Sizes and times of every session.
 #[derive(Clone, Debug)]
@@ -22,4 +25,17 @@ pub(crate) struct Limits {
     pub(crate) send_timeout: Duration,
     /// For the client to stop talking once all is sent (`lingering_timeout`).
     pub(crate) linger_timeout: Duration,
+    /// `None`: nothing is spooled.
+    pub(crate) spool: Option<SpoolLimits>,
+    /// For clients that ask for it; `None`: nothing is compressed.
+    pub(crate) gzip: Option<GzipLevel>,
+}
+
+/// Where sessions keep what their clients do not take, and how much of it.
+#[derive(Clone, Debug)]
+pub(crate) struct SpoolLimits {
+    /// Directory of the files (`proxy_temp_path`).
+    pub(crate) dir: PathBuf,
+    /// Bytes that one session writes at most (`proxy_max_temp_file_size`); zero: none.
+    pub(crate) max: Bytes,
 }

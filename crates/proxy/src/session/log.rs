@@ -26,6 +26,8 @@ pub(super) struct Log {
     dialed_ms: Option<u64>,
     connect_ms: Option<u64>,
     header_ms: Option<u64>,
+    /// From the connect's begin to the upstream's end, where the session outlives it.
+    response_ms: Option<u64>,
     /// Head bytes of the answer that are still to be sent.
     head_left: u64,
     body_sent: u64,
@@ -46,6 +48,7 @@ impl Log {
             dialed_ms: None,
             connect_ms: None,
             header_ms: None,
+            response_ms: None,
             head_left: 0,
             body_sent: 0,
             steps: Steps::default(),
@@ -77,6 +80,11 @@ impl Log {
     pub(super) fn head_complete<S: Stream>(&mut self, env: &impl Env<Stream = S>) {
         self.head_ns = Some(env.now());
         self.header_ms = self.dialed_ms.map(|since| env.cached_ms().saturating_sub(since));
+    }
+
+    /// The upstream's part is over before the session is.
+    pub(super) fn upstream_over<S: Stream>(&mut self, env: &impl Env<Stream = S>) {
+        self.response_ms = self.dialed_ms.map(|since| env.cached_ms().saturating_sub(since));
     }
 
     /// An answer begins whose head has `head` bytes.
@@ -139,7 +147,7 @@ impl Log {
                 rt_ms: since(self.asked_ms).unwrap_or(0),
                 uct_ms: self.connect_ms,
                 uht_ms: self.header_ms,
-                urt_ms: since(self.dialed_ms),
+                urt_ms: self.response_ms.or(since(self.dialed_ms)),
             },
             steps: self.steps.count(),
             longest_step_us: self.steps.longest(),

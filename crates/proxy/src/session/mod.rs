@@ -10,13 +10,16 @@
 //! - Once an answer's head is on its way the logged status does not change.
 
 mod answer;
+mod gzip;
 mod limits;
 mod log;
 mod outbox;
 mod phase;
+mod pipe;
 mod relay;
 mod request;
 mod side;
+mod spool;
 mod steps;
 mod upstream;
 
@@ -27,12 +30,15 @@ use std::time::Duration;
 use http1::{Body, Method};
 use records::{Bytes, MonoNs, SessionEnd, StepEnd};
 
-pub(crate) use self::limits::Limits;
+pub(crate) use self::gzip::GzipLevel;
+pub(crate) use self::limits::{Limits, SpoolLimits};
 pub(crate) use self::side::{ConnectState, Event, Stream};
+pub(crate) use self::spool::SpoolFile;
 
 use self::log::Log;
 use self::outbox::Outbox;
 use self::phase::{Happening, Phase};
+use self::pipe::Pipe;
 use self::side::Side;
 use crate::policy::ReadLimit;
 
@@ -42,6 +48,8 @@ pub(crate) trait Env {
     type Stream: Stream;
     /// Starts the upstream connection and watches it.
     fn dial(&mut self) -> io::Result<Self::Stream>;
+    /// Makes a temporary file for one session.
+    fn spool_file(&self) -> io::Result<Box<dyn SpoolFile>>;
     /// The true clock.
     fn now(&self) -> MonoNs;
     /// The worker's cached clock, in which nginx would log: ms since boot.
@@ -97,6 +105,9 @@ enum Flow {
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct Session<S> {
+    /// What lies between upstream and client; `None`: nothing. First of all, so that a temporary
+    /// file is closed before the client's connection is, as in nginx (`ngx_http_free_request`).
+    pipe: Option<Box<Pipe>>,
     client_addr: SocketAddr,
     client: Side<S>,
     upstream: Option<Side<S>>,
@@ -104,6 +115,8 @@ pub(crate) struct Session<S> {
     /// The head under way: the client's, then the upstream's.
     head: Vec<u8>,
     method: Method,
+    /// The level at which the answer may be compressed; `None`: it may not.
+    gzip: Option<GzipLevel>,
     /// Bytes on their way upstream, then to the client.
     out: Outbox,
     body: Body,
@@ -123,12 +136,14 @@ impl<S: Stream> Session<S> {
     pub(crate) fn new(client: S, client_addr: SocketAddr, env: &impl Env<Stream = S>) -> Self {
         let limits = env.limits();
         Self {
+            pipe: None,
             client_addr,
             client: Side::new(client),
             upstream: None,
             phase: Phase::ReadingRequest,
             head: Vec::new(),
             method: Method::Get,
+            gzip: None,
             out: Outbox::default(),
             body: Body::new(http1::BodyFraming::Empty),
             read_limit: ReadLimit::new(limits.read_policy),
@@ -215,6 +230,11 @@ impl<S: Stream> Session<S> {
     /// Counts a step, by the true clock.
     pub(crate) fn count_step(&mut self, start: MonoNs, end: MonoNs, ended_by: StepEnd) {
         self.log.count_step(start, end, ended_by);
+    }
+
+    #[cfg(test)]
+    fn has_upstream(&self) -> bool {
+        self.upstream.is_some()
     }
 
     fn begin_step(&mut self, env: &impl Env<Stream = S>) {

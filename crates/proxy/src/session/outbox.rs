@@ -1,5 +1,7 @@
 //! Bytes on their way out: a buffer that is filled, then emptied, then filled again.
 
+use std::ops::Range;
+
 /// Bytes that wait to be written. Its room is made once and reused.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
@@ -41,6 +43,12 @@ impl Outbox {
     /// The first `bytes` of the room are filled.
     pub(crate) fn filled(&mut self, bytes: usize) {
         self.end = bytes.min(self.data.len());
+    }
+
+    /// These bytes of the room are filled, and no others.
+    pub(crate) fn filled_at(&mut self, bytes: Range<usize>) {
+        self.end = bytes.end.min(self.data.len());
+        self.start = bytes.start.min(self.end);
     }
 
     /// The first `bytes` of the room.

@@ -9,6 +9,11 @@ use crate::policy::{AfterRead, ReadDone};
 impl<S: Stream> Session<S> {
     /// Moves the body until one side blocks, the policy ends the step, or the body is complete.
     pub(super) fn relay(&mut self, env: &impl Env<Stream = S>) -> Flow {
+        if let Some(mut pipe) = self.pipe.take() {
+            let flow = self.relay_through(&mut pipe, env);
+            self.pipe = Some(pipe);
+            return flow;
+        }
         let room = env.limits().buffer.as_usize();
         let mut after = AfterRead::Continue;
         loop {

@@ -6,7 +6,7 @@ use records::{SessionEnd, StepEnd};
 use super::outbox::Outbox;
 use super::phase::Happening;
 use super::side::{Moved, Side};
-use super::{Env, Flow, Session, Stream};
+use super::{Env, Flow, Session, Stream, gzip};
 
 /// Room for one read of a request head (`client_header_buffer_size`, 1 KiB).
 const READ_ROOM: usize = 1024;
@@ -54,6 +54,7 @@ impl<S: Stream> Session<S> {
 
     fn accept_request(&mut self, head: &RequestHead, env: &mut impl Env<Stream = S>) -> Flow {
         self.method = head.method.clone();
+        self.gzip = env.limits().gzip.filter(|_| gzip::is_wanted(head));
         if head.body != BodyFraming::Empty {
             return self.refuse(413, SessionEnd::BadRequest);
         }

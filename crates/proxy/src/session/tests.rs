@@ -1,9 +1,11 @@
 //! The session without a network: its table of phases, its answers, and a seeded simulation.
 
+mod pipe;
 mod simulation;
 mod world;
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 
 use records::{ReadPolicy, SessionEnd, StepEnd};
 
@@ -43,6 +45,27 @@ fn the_table_of_phases() {
          Relaying + AnswerSent -> Lingering\n\
          Answering + AnswerSent -> Lingering\n"
     );
+}
+
+/// The data of as many chunks as there are, the last of them maybe cut.
+pub(super) fn unchunked(mut wire: &[u8]) -> Vec<u8> {
+    let mut data = Vec::new();
+    while let Some(line) = wire.windows(2).position(|two| two == b"\r\n") {
+        let size = std::str::from_utf8(&wire[..line]).expect("a size is text");
+        let size = usize::from_str_radix(size, 16).expect("a size is hexadecimal");
+        wire = &wire[line + 2..];
+        data.extend_from_slice(&wire[..size.min(wire.len())]);
+        wire = wire.get(size + 2..).unwrap_or_default();
+    }
+    data
+}
+
+/// As much as can be told of what was compressed: all of it, unless the stream was cut.
+fn gunzipped(stream: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What comes before an error is kept.
+    let _ = flate2::read::GzDecoder::new(stream).read_to_end(&mut bytes);
+    bytes
 }
 
 const GET: &[u8] = b"GET /bytes/5 HTTP/1.1\r\nHost: turnstile\r\n\r\n";

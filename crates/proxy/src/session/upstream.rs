@@ -6,10 +6,13 @@ use http1::{Body, HeadLimit, Parsed, ResponseHead};
 use records::{SessionEnd, StepEnd};
 use rustix::io::Errno;
 
+use super::gzip::Gzip;
 use super::outbox::Outbox;
 use super::phase::Happening;
+use super::pipe::Pipe;
 use super::side::{ConnectState, Moved};
-use super::{Env, Flow, Session, Stream};
+use super::spool::Spool;
+use super::{Env, Flow, Session, Stream, gzip};
 use crate::policy::{AfterRead, ReadDone};
 
 impl<S: Stream> Session<S> {
@@ -123,10 +126,20 @@ impl<S: Stream> Session<S> {
         let Ok(of_body) = body.advance(rest) else {
             return self.refuse(502, SessionEnd::UpstreamBadHead);
         };
-        let mut answer = head.encode_for_client();
+        let rest = rest.get(..of_body.take).unwrap_or_default();
+        let level = self.gzip.filter(|_| gzip::is_fit(head));
+        let mut answer = match level {
+            Some(_) => head.encode_coded_for_client("gzip"),
+            None => head.encode_for_client(),
+        };
         self.log.head_complete(env);
         self.log.answer_begins(head.status, answer.len());
-        answer.extend_from_slice(rest.get(..of_body.take).unwrap_or_default());
+        let gzip = level.map(|level| Gzip::new(level, rest.to_vec()));
+        if gzip.is_none() {
+            answer.extend_from_slice(rest);
+        }
+        let spool = env.limits().spool.as_ref().map(|limits| Spool::new(limits.max));
+        self.pipe = Pipe::with(spool, gzip);
         self.body = body;
         self.out = Outbox::holding(answer);
         self.head = Vec::new();

@@ -11,7 +11,7 @@ use records::MonoNs;
 use super::WorkerSetup;
 use super::clock::CachedClock;
 use super::token::SessionKey;
-use crate::session::{Env, Limits, Peer};
+use crate::session::{Env, Limits, Peer, SpoolFile};
 
 /// The worker as one session sees it.
 pub(crate) struct WorkerEnv<'a> {
@@ -43,6 +43,11 @@ impl Env for WorkerEnv<'_> {
         let token = self.key.token(Peer::Upstream);
         self.registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
         Ok(stream)
+    }
+
+    fn spool_file(&self) -> io::Result<Box<dyn SpoolFile>> {
+        let spool = self.setup.limits.spool.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        Ok(Box::new(tempfile::tempfile_in(&spool.dir)?))
     }
 
     fn now(&self) -> MonoNs {

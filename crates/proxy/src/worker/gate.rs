@@ -1,8 +1,9 @@
 //! A worker's listener: level-triggered, one accept a loop turn, closed while there is no room.
 //!
-//! As nginx: `EPOLLIN` without `EPOLLET`, with `EPOLLEXCLUSIVE` when workers share the listener
-//! (1.11.3), `multi_accept off`. mio knows neither, but its registry hands out the epoll
-//! descriptor; an event added there comes back through mio with the token given.
+//! As nginx: `EPOLLIN` without `EPOLLET`, `multi_accept off`, and for a listener that workers share
+//! one of three ways to say who is woken ([`Watch`]). mio knows none of them, but its registry
+//! hands out the epoll descriptor; an event added there comes back through mio with the token given.
+//! nginx's habit of adding an exclusive listener anew every 16 accepts (1.21.6) is not mirrored.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,10 +12,11 @@ use std::time::Duration;
 
 use mio::Registry;
 use mio::net::{TcpListener, TcpStream};
-use records::{ListenerMode, MonoNs};
+use records::MonoNs;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 
+use super::mutex::{AcceptLock, Mutex, RETRY_AFTER, Try};
 use super::token::LISTENER;
 
 /// How long accepting stops after the host ran out of something (`accept_mutex_delay`, 500 ms).
@@ -30,13 +32,27 @@ pub(crate) enum AcceptBatch {
     All,
 }
 
+/// How a worker watches its listener.
+#[derive(Clone, Debug)]
+pub(crate) enum Watch {
+    /// Always, and every worker that does is woken: a listener of its own, or the herd (nginx
+    /// before 1.11.3 with `accept_mutex off`).
+    Always,
+    /// Always, and one worker of those that sleep is woken: `EPOLLEXCLUSIVE` (nginx from 1.11.3).
+    Exclusive,
+    /// Only while it has, or had last, this lock (`accept_mutex on`).
+    WithLock(Arc<AcceptLock>),
+}
+
 /// What came of an accept.
 #[derive(Debug)]
 pub(crate) enum Accept {
     /// A connection.
     Connection(TcpStream, SocketAddr),
-    /// Nobody waits (another worker was faster), or the one who did has gone.
+    /// Nobody waits: another worker was faster (EAGAIN).
     Nobody,
+    /// The one who waited has gone.
+    Gone,
     /// No descriptor or no memory: the gate is closed for a while.
     Paused,
 }
@@ -45,43 +61,62 @@ pub(crate) enum Accept {
 pub(crate) struct Gate {
     listener: Arc<TcpListener>,
     flags: EventFlags,
-    /// When to watch again; `None`: it is watched.
+    /// `None`: no lock has to be had.
+    mutex: Option<Mutex>,
+    watched: bool,
+    /// When the gate opens again; `None`: it is open.
     closed_until: Option<MonoNs>,
 }
 
 impl Gate {
-    /// Starts to watch `listener`.
+    /// Starts to watch `listener`, or with a lock to try for it, on behalf of `worker`.
     pub(crate) fn open(
         registry: &Registry,
         listener: Arc<TcpListener>,
-        mode: ListenerMode,
+        watch: Watch,
+        worker: u32,
     ) -> io::Result<Self> {
-        let flags = match mode {
-            ListenerMode::Shared => EventFlags::IN | EventFlags::EXCLUSIVE,
-            ListenerMode::Reuseport => EventFlags::IN,
+        let (flags, mutex) = match watch {
+            Watch::Always => (EventFlags::IN, None),
+            Watch::Exclusive => (EventFlags::IN | EventFlags::EXCLUSIVE, None),
+            Watch::WithLock(lock) => (EventFlags::IN, Some(Mutex::new(lock, worker))),
         };
-        let gate = Self { listener, flags, closed_until: None };
-        gate.watch(registry)?;
+        let mut gate = Self { listener, flags, mutex, watched: false, closed_until: None };
+        if gate.mutex.is_none() {
+            gate.watch(registry)?;
+        }
         Ok(gate)
     }
 
-    /// Accepts one connection.
-    pub(crate) fn accept(&mut self, registry: &Registry, now: MonoNs) -> Accept {
+    /// Accepts one connection, with `used` of `all` sessions in use.
+    pub(crate) fn accept(
+        &mut self,
+        registry: &Registry,
+        now: MonoNs,
+        used: usize,
+        all: usize,
+    ) -> Accept {
         match self.listener.accept() {
-            Ok((stream, addr)) => Accept::Connection(stream, addr),
+            Ok((stream, addr)) => {
+                if let Some(mutex) = &mut self.mutex {
+                    mutex.accepted(used, all);
+                }
+                Accept::Connection(stream, addr)
+            }
             Err(error) if net::limit::is_shortage(&error) => {
                 self.close(registry, now);
                 Accept::Paused
             }
-            Err(_) => Accept::Nobody,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Accept::Nobody,
+            Err(_) => Accept::Gone,
         }
     }
 
     /// Stops watching: level-triggered, the listener would wake the worker without end.
     pub(crate) fn close(&mut self, registry: &Registry, now: MonoNs) {
-        if self.closed_until.is_none() {
-            // A failure leaves it watched: the worker turns more often, but accepts later.
-            let _ = epoll::delete(registry, &*self.listener);
+        self.unwatch(registry);
+        if let Some(mutex) = &mut self.mutex {
+            mutex.yield_to_others();
         }
         self.closed_until = Some(now + PAUSE);
     }
@@ -91,25 +126,72 @@ impl Gate {
         self.closed_until
     }
 
-    /// Watches again if it is time to.
+    /// Opens again if it is time to.
     pub(crate) fn reopen(&mut self, registry: &Registry, now: MonoNs) {
         if self.closed_until.is_some_and(|until| until <= now) {
-            self.closed_until = match self.watch(registry) {
-                Ok(()) => None,
-                Err(_) => Some(now + PAUSE),
-            };
+            self.closed_until = None;
+            if self.mutex.is_none() && self.watch(registry).is_err() {
+                self.closed_until = Some(now + PAUSE);
+            }
         }
     }
 
-    fn watch(&self, registry: &Registry) -> io::Result<()> {
+    /// To be called before each poll: tries the lock, if there is one. How long the poll may wait;
+    /// `None`: as long as it likes.
+    ///
+    /// # Errors
+    /// The listener could not be watched.
+    pub(crate) fn before_poll(&mut self, registry: &Registry) -> io::Result<Option<Duration>> {
+        let Some(mutex) = &mut self.mutex else { return Ok(None) };
+        if self.closed_until.is_some() {
+            return Ok(None);
+        }
+        match mutex.try_lock() {
+            Try::SatOut => Ok(None),
+            Try::Watch => self.watch(registry).map(|()| None),
+            Try::Unwatch => {
+                self.unwatch(registry);
+                Ok(Some(RETRY_AFTER))
+            }
+        }
+    }
+
+    /// Whether accepts come before all other work of this loop turn, and [`Self::unlock`] after
+    /// them.
+    pub(crate) fn accepts_first(&self) -> bool {
+        self.mutex.as_ref().is_some_and(Mutex::is_held)
+    }
+
+    /// Gives the lock up, if there is one and it is ours.
+    pub(crate) fn unlock(&self) {
+        if let Some(mutex) = &self.mutex {
+            mutex.unlock();
+        }
+    }
+
+    fn watch(&mut self, registry: &Registry) -> io::Result<()> {
+        if self.watched {
+            return Ok(());
+        }
         let data = EventData::new_u64(LISTENER.0 as u64);
         match epoll::add(registry, &*self.listener, data, self.flags) {
-            Err(Errno::EXIST) => Ok(()),
-            Err(Errno::INVAL) if self.flags.contains(EventFlags::EXCLUSIVE) => Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "this kernel has no EPOLLEXCLUSIVE (Linux 4.5): run with --reuseport",
-            )),
-            other => Ok(other?),
+            Ok(()) | Err(Errno::EXIST) => self.watched = true,
+            Err(Errno::INVAL) if self.flags.contains(EventFlags::EXCLUSIVE) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "this kernel has no EPOLLEXCLUSIVE (Linux 4.5): run with --reuseport or \
+                     --accept herd",
+                ));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn unwatch(&mut self, registry: &Registry) {
+        // A failure leaves it watched: the worker turns more often, but accepts later.
+        if self.watched && epoll::delete(registry, &*self.listener).is_ok() {
+            self.watched = false;
         }
     }
 }

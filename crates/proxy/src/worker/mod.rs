@@ -10,6 +10,7 @@
 mod clock;
 mod env;
 mod gate;
+mod mutex;
 mod queue;
 mod stream;
 mod timers;
@@ -23,10 +24,10 @@ use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Waker};
-use records::{Accepted, Hold, ListenerMode, LoopTurn, MonoNs, SessionEnd};
+use records::{Accepted, Hold, LoopTurn, MonoNs, SessionEnd};
 use slab::Slab;
 
-pub(crate) use self::gate::AcceptBatch;
+pub(crate) use self::gate::{AcceptBatch, Watch};
 
 use self::clock::CachedClock;
 use self::env::WorkerEnv;
@@ -46,7 +47,7 @@ const EVENTS: usize = 512;
 pub(crate) struct WorkerSetup {
     pub(crate) index: u32,
     pub(crate) listener: Arc<TcpListener>,
-    pub(crate) mode: ListenerMode,
+    pub(crate) watch: Watch,
     pub(crate) accept: AcceptBatch,
     /// Sessions at a time (`worker_connections`).
     pub(crate) connections: usize,
@@ -105,7 +106,12 @@ impl Worker {
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let gate = Gate::open(poll.registry(), Arc::clone(&setup.listener), setup.mode)?;
+        let gate = Gate::open(
+            poll.registry(),
+            Arc::clone(&setup.listener),
+            setup.watch.clone(),
+            setup.index,
+        )?;
         let now = net::clock::now();
         let turn = LoopTurn {
             worker: setup.index,
@@ -139,12 +145,19 @@ impl Worker {
         self.turn.end_ns = net::clock::now();
         self.recorder.begin(self.turn.end_ns);
         while !self.setup.stop.load(Ordering::Relaxed) {
-            match self.poll.poll(&mut events, self.patience()) {
+            let patience = self.patience()?;
+            match self.poll.poll(&mut events, patience) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => events.clear(),
                 other => other?,
             }
             self.begin_turn(&events);
             self.take_in(&events, &mut work);
+            if self.gate.accepts_first() {
+                if work.remove(Work::Accept) {
+                    self.accept();
+                }
+                self.gate.unlock();
+            }
             while let Some(item) = work.pop() {
                 match item {
                     Work::Accept => self.accept(),
@@ -163,12 +176,14 @@ impl Worker {
     }
 
     /// How long the poll may wait: not at all while a session has yielded.
-    fn patience(&self) -> Option<Duration> {
+    fn patience(&mut self) -> io::Result<Option<Duration>> {
+        let most = self.gate.before_poll(self.poll.registry())?;
         if !self.yielded.is_empty() {
-            return Some(Duration::ZERO);
+            return Ok(Some(Duration::ZERO));
         }
-        let due = self.timers.first().into_iter().chain(self.gate.closed_until()).min()?;
-        Some(due.since(net::clock::now()))
+        let due = self.timers.first().into_iter().chain(self.gate.closed_until()).min();
+        let due = due.map(|due| due.since(net::clock::now()));
+        Ok(due.into_iter().chain(most).min())
     }
 
     fn begin_turn(&mut self, events: &Events) {
@@ -219,16 +234,24 @@ impl Worker {
     }
 
     fn accept(&mut self) {
+        let (before, all) = (self.turn.accepts, self.setup.connections);
         loop {
-            let now = self.clock.mono();
-            if self.sessions.len() >= self.setup.connections {
+            let (now, used) = (self.clock.mono(), self.sessions.len());
+            if used >= all {
                 self.gate.close(self.poll.registry(), now);
                 self.recorder.accept_paused();
                 return;
             }
-            match self.gate.accept(self.poll.registry(), now) {
+            match self.gate.accept(self.poll.registry(), now, used, all) {
                 Accept::Connection(stream, addr) => self.admit(stream, addr),
-                Accept::Nobody => return,
+                Accept::Nobody => {
+                    // The end of a batch is no wakeup for nothing.
+                    if self.turn.accepts == before {
+                        self.recorder.woken_for_nothing();
+                    }
+                    return;
+                }
+                Accept::Gone => return,
                 Accept::Paused => return self.recorder.accept_paused(),
             }
             if self.setup.accept == AcceptBatch::One {

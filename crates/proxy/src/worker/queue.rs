@@ -33,9 +33,9 @@ impl<K: Copy + Eq + Hash> Queue<K> {
         None
     }
 
-    /// Takes `key` out, wherever it stands.
-    pub(crate) fn remove(&mut self, key: K) {
-        self.members.remove(&key);
+    /// Takes `key` out, wherever it stands. Whether it was in.
+    pub(crate) fn remove(&mut self, key: K) -> bool {
+        self.members.remove(&key)
     }
 
     pub(crate) fn len(&self) -> usize {

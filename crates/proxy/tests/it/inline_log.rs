@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::support::{Proxy, ask, bytes_origin, command, get, signal, status};
 
-fn inline<'a>(log: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn inline<'a>(log: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
     let log = log.to_str().expect("a path");
     [&["--log-mode", "inline", "--access-log", log], more].concat()
 }
@@ -61,7 +61,7 @@ fn lines_of_several_workers_stay_whole() {
 }
 
 /// A FIFO that is full, and that nobody empties until told to.
-struct FullFifo {
+pub(crate) struct FullFifo {
     path: PathBuf,
     /// Keeps a reader and a writer there.
     _both_ends: File,
@@ -69,7 +69,7 @@ struct FullFifo {
 }
 
 impl FullFifo {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("access.fifo");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
@@ -82,13 +82,17 @@ impl FullFifo {
         Self { path, _both_ends: both_ends, _dir: dir }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn reader(&self) -> File {
         File::open(&self.path).expect("it has a writer")
     }
 }
 
 /// Asks for five bytes and reads just the answer, not the close that follows it.
-fn ask_without_close(proxy: &Proxy) {
+pub(crate) fn ask_without_close(proxy: &Proxy) {
     let mut client = proxy.connect();
     client.write_all(&get("/bytes/5")).expect("the kernel takes it");
     let mut answer = Vec::new();

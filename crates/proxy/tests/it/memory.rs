@@ -7,7 +7,7 @@ use crate::support::{Proxy, bytes_origin};
 /// Connections that are accepted and then say nothing.
 const IDLE: usize = 2_000;
 
-fn resident_kib(pid: u32) -> u64 {
+pub(crate) fn resident_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("ours");
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a resident size");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("KiB")

@@ -85,10 +85,24 @@ fn wrong_options_are_a_usage_error() {
         ["--pin", "x"],
         ["--recording", "some"],
         ["--log-mode", "inline"],
+        ["--accept", "queue"],
+        ["--gzip", "10"],
     ] {
         let (code, message) = refusal(&args);
         assert_eq!(code, Some(2), "{args:?}: {message}");
     }
+}
+
+#[test]
+fn sharing_what_is_not_shared_is_a_usage_error() {
+    for mode in ["herd", "mutex"] {
+        let (code, message) = refusal(&["--reuseport", "--accept", mode]);
+        assert_eq!(code, Some(2), "{message}");
+        assert!(message.contains(&format!("--accept {mode}")), "{message}");
+        assert!(message.contains("leave one of the two out"), "{message}");
+    }
+    let proxy = Proxy::start(bytes_origin(), &["--reuseport", "--accept", "exclusive"]);
+    assert_eq!(proxy.ask(&get("/bytes/5")).last(), Some(&4));
 }
 
 #[test]
@@ -116,6 +130,15 @@ fn an_access_log_that_cannot_be_opened_is_named() {
         let (code, message) = refusal(&["--access-log", "/nowhere/access.log", "--log-mode", mode]);
         assert_eq!(code, Some(1));
         assert!(message.contains("/nowhere/access.log"), "{message}");
+    }
+}
+
+#[test]
+fn a_directory_that_takes_no_temporary_files_is_named() {
+    for dir in ["/nowhere/spool", "/proc", "/dev/null"] {
+        let (code, message) = refusal(&["--spool", dir]);
+        assert_eq!(code, Some(1));
+        assert!(message.contains(dir) && message.contains("--spool"), "{message}");
     }
 }
 

@@ -4,7 +4,7 @@ use clap::{Args, Command, FromArgMatches};
 use net::role::RoleOptions;
 use net::target::TargetOptions;
 use proptest::prelude::*;
-use records::{Bytes, BytesPerSec, Micros, Sink};
+use records::{Bytes, BytesPerSec, Coding, Micros, Sink};
 
 use super::{SlowOptions, SlowToggles};
 
@@ -31,7 +31,8 @@ fn toggles() -> impl Strategy<Value = SlowToggles> {
     let sink = prop_oneof![Just(Sink::Trunc), Just(Sink::Copy)];
     let rate = prop::option::of((1u64..1 << 50).prop_map(BytesPerSec));
     (0u32..=100_000, 1u64..1 << 60, sink, rate).prop_map(|(slow, size, sink, read_rate)| {
-        SlowToggles { slow, slow_size: Bytes(size), sink, read_rate }
+        let coding = [Coding::Identity, Coding::Gzip][(size % 2) as usize];
+        SlowToggles { slow, slow_size: Bytes(size), sink, read_rate, slow_coding: coding }
     })
 }
 
@@ -53,7 +54,11 @@ proptest! {
         cpu in prop::option::of(0usize..8),
     ) {
         let options = SlowOptions {
-            target: TargetOptions { target: ([127, 0, 0, 1], port).into(), allow_remote },
+            target: TargetOptions {
+                target: ([127, 0, 0, 1], port).into(),
+                allow_remote,
+                own_network: false,
+            },
             toggles,
             hold,
             orders: hold,

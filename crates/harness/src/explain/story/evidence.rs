@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use records::{Cause, HoldingStep, LogMode, Micros, MonoNs, Watched};
+use records::{BlockedSummary, Cause, HoldingStep, LogMode, Micros, MonoNs, Watched};
 use serde::Serialize;
 
 use super::Longest;
@@ -12,6 +12,7 @@ use crate::explain::cumulative::Cumulative;
 use crate::explain::ground::{Ground, OVERFLOWS};
 use crate::explain::late::holding_step;
 use crate::explain::split::FetchSplit;
+use crate::summarise;
 use crate::summarise::window::{Window, Windows};
 
 /// What was recorded that shows a cause, or how it could be overlooked.
@@ -67,6 +68,9 @@ pub enum Evidence {
         run_wait_us: Micros,
         /// Who writes the access log.
         log_mode: LogMode,
+        /// Sleeps of 5 ms or more by system call; empty: none, or not traced.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        slept: BTreeMap<String, BlockedSummary>,
     },
     /// Waits for the origin: from a whole request to the answer's head.
     Origin {
@@ -253,6 +257,7 @@ fn asleep(ground: &Ground<'_>, measure: Window) -> Evidence {
         cpu_us: Micros(cpu_us),
         run_wait_us: run_wait(ground, measure).into(),
         log_mode: ground.records.manifest.arm.log_mode,
+        slept: summarise::blocked(ground.records, measure),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What shows a cause, in words.
 
-use records::LogMode;
+use std::collections::BTreeMap;
+
+use records::{BlockedSummary, LogMode};
 
 use crate::explain::story::{Evidence, Longest, Reserve};
 use crate::render::sentences;
@@ -41,13 +43,14 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
             "workers ready without a CPU: {run_wait_us}; taken from their CPUs by the hypervisor: \
              {stolen_us}"
         ),
-        Evidence::Asleep { busy_us, cpu_us, run_wait_us, log_mode } => format!(
+        Evidence::Asleep { busy_us, cpu_us, run_wait_us, log_mode, slept } => format!(
             "workers outside of polls: {busy_us}, of it {cpu_us} on a CPU and {run_wait_us} ready \
-             for one; {}",
+             for one; {}{}",
             match log_mode {
                 LogMode::Writer => "a thread writes the access log",
                 LogMode::Inline => "they write the access log themselves",
-            }
+            },
+            slept_in(slept)
         ),
         Evidence::Origin { longest } => longest_words("wait for a head", *longest),
         Evidence::Bodies { longest } => longest_words("body", *longest),
@@ -73,4 +76,11 @@ fn reserve(reserve: &Reserve) -> String {
          {} looks",
         reserve.median, reserve.most, reserve.empty, reserve.samples
     )
+}
+
+/// `; asleep in pwritev 5.500 s (20 times)`; nothing when nothing is known.
+fn slept_in(slept: &BTreeMap<String, BlockedSummary>) -> String {
+    let told = slept.iter().map(|(call, sum)| format!("{call} {} ({} x)", sum.time_us, sum.sleeps));
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { String::new() } else { format!("; asleep in {}", told.join(", ")) }
 }

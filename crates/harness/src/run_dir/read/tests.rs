@@ -165,15 +165,7 @@ fn a_record_in_the_wrong_file_is_named() {
     assert_eq!(fetch.phase, Phase::Idle);
     let at_ns = MonoNs(1);
     let hold: Hold = records.holds[0];
-    let ready = Ready {
-        schema_version: SCHEMA_VERSION,
-        role: Role::Slow,
-        pid: 1,
-        listen: None,
-        worker_tids: Vec::new(),
-        listeners: Vec::new(),
-        effective: records.manifest.processes[0].effective.clone(),
-    };
+    let ready = Ready::new(Role::Slow, 1, records.manifest.processes[0].effective.clone());
     for (name, record) in [
         (FETCHES, Record::Ready(ready)),
         (DOWNLOADS, Record::Fetch(fetch)),

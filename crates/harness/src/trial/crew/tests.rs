@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use super::*;
 
-fn shell(script: &str) -> Vec<String> {
-    ["/bin/sh", "-c", script].map(str::to_owned).to_vec()
+fn shell(script: &str) -> Vec<OsString> {
+    ["/bin/sh", "-c", script].map(OsString::from).to_vec()
 }
 
 fn soon() -> Instant {
@@ -98,7 +98,7 @@ fn nobody_survives_the_crew() {
 #[test]
 fn a_program_that_is_not_there_is_an_error() {
     let mut crew = Crew::default();
-    let command = ["/nonexistent/turnstile".to_owned()];
+    let command = ["/nonexistent/turnstile".into()];
     crew.start(Role::Origin, &command, Orders::None).expect_err("no such file");
     assert_eq!(crew.living(Role::Origin), []);
 }

@@ -23,6 +23,7 @@ mod workers;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -53,13 +54,8 @@ pub(super) struct Sampler {
 pub(super) enum Watch {
     /// The process of a role, by its id; it takes the place of an earlier one of the same role.
     Process(Role, u32),
-    /// The threads of the proxy's workers, in the process `pid`, by worker.
-    Workers {
-        /// The proxy.
-        pid: u32,
-        /// Its threads.
-        tids: Vec<i32>,
-    },
+    /// The threads of the proxy's workers, by worker; a worker that is a process by its main one.
+    Workers(Vec<i32>),
     /// Where the origin or the proxy accepts connections.
     Listening(Role, SocketAddr),
     /// A download's connection is open; it takes the place of an earlier one of the same slot.
@@ -81,15 +77,24 @@ const GATHER: Duration = Duration::from_millis(200);
 impl Sampler {
     /// Starts the thread. It reports to `news`, and runs where the calling thread may.
     ///
-    /// `worker_cpus` are the CPUs that workers are pinned to; empty: they may run on any.
+    /// `net` is the network that its sockets are in, if not ours: those of other hosts of the run are
+    /// not seen. `worker_cpus` are the CPUs that workers are pinned to; empty: they may run on any.
     ///
     /// # Errors
     /// This host has no room for a thread.
-    pub(super) fn start(news: Sender<News>, worker_cpus: Vec<usize>) -> io::Result<Self> {
+    pub(super) fn start(
+        news: Sender<News>,
+        worker_cpus: Vec<usize>,
+        net: Option<PathBuf>,
+    ) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel();
-        let thread = thread::Builder::new()
-            .name("sampler".into())
-            .spawn(move || Lookout::new(worker_cpus).run(&inbox, &news))?;
+        let thread = thread::Builder::new().name("sampler".into()).spawn(move || {
+            // Where it cannot be entered, sockets and queues are silent.
+            if let Some(net) = net {
+                let _ = netlab::enter_net(&net);
+            }
+            Lookout::new(worker_cpus).run(&inbox, &news);
+        })?;
         Ok(Self { orders: Some(orders), thread })
     }
 
@@ -190,13 +195,13 @@ impl Lookout {
     fn heed(&mut self, watch: Watch) {
         match watch {
             Watch::Process(role, pid) => {
-                self.threads.0.add(Watched::Role(role), pid, i32::try_from(pid).unwrap_or(0));
+                self.threads.0.add(Watched::Role(role), i32::try_from(pid).unwrap_or(0));
             }
-            Watch::Workers { pid, tids } => {
+            Watch::Workers(tids) => {
                 for (worker, &tid) in (0..).zip(&tids) {
-                    self.threads.0.add(Watched::Worker(worker), pid, tid);
+                    self.threads.0.add(Watched::Worker(worker), tid);
                 }
-                self.workers.0 = Workers::new(pid, &tids);
+                self.workers.0 = Workers::new(&tids);
             }
             Watch::Listening(role, addr) => {
                 if role == Role::Proxy {

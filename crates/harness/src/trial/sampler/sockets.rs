@@ -102,7 +102,7 @@ impl Sockets {
         match role {
             Role::Origin => self.to_origin.server = Some(addr),
             Role::Proxy => self.to_proxy.server = Some(addr),
-            Role::Slow | Role::Fast => {}
+            Role::Slow | Role::Fast | Role::Trace => {}
         }
     }
 

@@ -12,12 +12,12 @@ fn reported(news: &Receiver<News>) -> Vec<Record> {
 #[test]
 fn what_was_seen_is_reported_before_the_end() {
     let (sender, news) = mpsc::channel();
-    let mut sampler = Sampler::start(sender, Vec::new()).expect("a thread");
+    let mut sampler = Sampler::start(sender, Vec::new(), None).expect("a thread");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let pid = std::process::id();
     let tids = vec![rustix::thread::gettid().as_raw_nonzero().get()];
     sampler.watch(Watch::Process(Role::Slow, pid));
-    sampler.watch(Watch::Workers { pid, tids });
+    sampler.watch(Watch::Workers(tids));
     sampler.watch(Watch::Listening(Role::Proxy, listener.local_addr().expect("bound")));
     let first = news.recv_timeout(Duration::from_secs(20)).expect("a report by itself");
     sampler.watch(Watch::Phase(Phase::Measure));
@@ -43,7 +43,7 @@ fn what_was_seen_is_reported_before_the_end() {
 fn a_sampler_that_nobody_listens_to_ends() {
     let (sender, news) = mpsc::channel();
     drop(news);
-    let sampler = Sampler::start(sender, Vec::new()).expect("a thread");
+    let sampler = Sampler::start(sender, Vec::new(), None).expect("a thread");
     sampler.watch(Watch::Process(Role::Fast, u32::MAX));
     sampler.finish();
 }

@@ -50,10 +50,11 @@ impl Look for Threads {
 
 impl Threads {
     /// Watches one more thread, in place of an earlier one that went by the same name. One that is
-    /// not there has no samples.
-    pub(super) fn add(&mut self, who: Watched, pid: u32, tid: i32) {
+    /// not there has no samples. `/proc/<tid>` leads to any thread, though only main threads are
+    /// listed (proc(5)).
+    pub(super) fn add(&mut self, who: Watched, tid: i32) {
         self.files.retain(|(watched, _)| *watched != who);
-        if let Ok(file) = File::open(format!("/proc/{pid}/task/{tid}/schedstat")) {
+        if let Ok(file) = File::open(format!("/proc/{tid}/task/{tid}/schedstat")) {
             self.files.push((who, file));
         }
     }

@@ -32,11 +32,9 @@ impl Look for Workers {
 }
 
 impl Workers {
-    /// Watches the threads `tids` of process `pid`, by worker. A thread that is not there has no
-    /// samples.
-    pub(super) fn new(pid: u32, tids: &[i32]) -> Self {
-        let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
-        let task = |tid: i32| process.as_ref().and_then(|process| process.task_from_tid(tid).ok());
+    /// Watches the threads `tids`, by worker. A thread that is not there has no samples.
+    pub(super) fn new(tids: &[i32]) -> Self {
+        let task = |tid: i32| Process::new(tid).ok()?.task_from_tid(tid).ok();
         let tasks = (0..).zip(tids).filter_map(|(worker, &tid)| Some((worker, task(tid)?)));
         Self { tasks: tasks.collect() }
     }

@@ -3,11 +3,13 @@
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use records::{ReadPolicy, SessionEnd};
+use records::{Bytes, ReadPolicy, SessionEnd};
 
 use super::world::{World, limits};
+use super::{gunzipped, unchunked};
+use crate::session::{GzipLevel, SpoolLimits};
 
-const LIVES: u64 = 4_000;
+const LIVES: u64 = 6_000;
 
 /// How the origin frames its answer, and where it goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +31,25 @@ enum Client {
     Resets,
 }
 
+/// What is wrong with the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disk {
+    Sound,
+    NoFiles,
+    Full,
+    Broken,
+}
+
 struct Life {
     seed: u64,
     rng: ChaCha8Rng,
     policy: ReadPolicy,
     origin: Origin,
     client: Client,
+    /// Bytes a session may spool; `None`: it does not.
+    spool: Option<u64>,
+    disk: Disk,
+    gzip: Option<u32>,
     body: Vec<u8>,
 }
 
@@ -58,8 +73,19 @@ impl Life {
         let origin = origins[rng.random_range(0..origins.len())];
         let clients = [Client::Stays, Client::Stays, Client::Stays, Client::Closes, Client::Resets];
         let client = clients[rng.random_range(0..clients.len())];
-        let body = (0..rng.random_range(0..60_000)).map(|_| rng.random()).collect();
-        Self { seed, rng, policy, origin, client, body }
+        let spools = [None, Some(0), Some(1), Some(7), Some(5_000), Some(20_000), Some(1 << 30)];
+        let spool = spools[rng.random_range(0..spools.len())];
+        let disks =
+            [Disk::Sound, Disk::Sound, Disk::Sound, Disk::NoFiles, Disk::Full, Disk::Broken];
+        let disk = disks[rng.random_range(0..disks.len())];
+        let gzip = rng.random_ratio(1, 3).then(|| rng.random_range(1..=9));
+        let length = rng.random_range(0..60_000);
+        let body = if rng.random_ratio(1, 2) {
+            (0..length).map(|_| rng.random()).collect()
+        } else {
+            b"the same words again, ".iter().copied().cycle().take(length).collect()
+        };
+        Self { seed, rng, policy, origin, client, spool, disk, gzip, body }
     }
 
     /// What the origin will send.
@@ -101,8 +127,18 @@ impl Life {
     }
 
     fn live(&mut self) -> World {
-        let mut world = World::new(limits(self.policy));
-        let mut request = b"GET /bytes/1 HTTP/1.1\r\nHost: a\r\n\r\n".to_vec();
+        let mut limits = limits(self.policy);
+        limits.spool = self.spool.map(|max| SpoolLimits { dir: "".into(), max: Bytes(max) });
+        limits.gzip = self.gzip.map(GzipLevel);
+        let mut world = World::new(limits);
+        match self.disk {
+            Disk::Sound => {}
+            Disk::NoFiles => world.disk().refuses = true,
+            Disk::Full => world.disk().full_at = Some(self.rng.random_range(0..30_000)),
+            Disk::Broken => world.disk().broken_at = Some(self.rng.random_range(0..30_000)),
+        }
+        let coding: &[u8] = if self.gzip.is_some() { b"Accept-Encoding: gzip\r\n" } else { b"" };
+        let mut request = [b"GET /bytes/1 HTTP/1.1\r\nHost: a\r\n", coding, b"\r\n"].concat();
         let mut answer = self.answer();
         let whole = answer.len();
         let mut client_leaves = match self.client {
@@ -153,7 +189,10 @@ impl Life {
                         }
                     }
                 }
-                4 => world.client_room(self.rng.random_range(0..20_000)),
+                4 => {
+                    let most = if self.rng.random_ratio(1, 2) { 20_000 } else { 300 };
+                    world.client_room(self.rng.random_range(0..most));
+                }
                 5 if answer.is_empty() && request.is_empty() || whole == 0 => {
                     world.client_room(1 << 40);
                     // All that could happen has: only the deadline is left.
@@ -190,10 +229,13 @@ impl Life {
         let got = world.client_got();
         let blank = got.windows(4).position(|four| four == b"\r\n\r\n");
         let head = blank.map_or(got.len(), |at| at + 4);
-        let body = &got[head..];
+        let (head, body) = got.split_at(head);
         assert_eq!(record.body_bytes.0, body.len() as u64, "seed {seed}: the record counts wrong");
+        assert!(world.spooled() as u64 <= self.spool.unwrap_or(0), "seed {seed}: spooled too much");
+        assert!(world.spool_files() <= 1, "seed {seed}: a session has one file");
+        let body = if is_gzip(head) { gunzipped(&unchunked(body)) } else { body.to_vec() };
         if record.status == 200 && self.origin != Origin::Chunked {
-            assert!(self.body.starts_with(body), "seed {seed}: the client got other bytes");
+            assert!(self.body.starts_with(&body), "seed {seed}: the client got other bytes");
         }
         if end == Some(SessionEnd::Completed) && self.origin != Origin::Chunked {
             assert_eq!(body, self.body, "seed {seed}: completed, but not whole");
@@ -202,8 +244,11 @@ impl Life {
             self.origin,
             Origin::Whole | Origin::TooMuch | Origin::Chunked | Origin::UntilClose
         );
-        if sound && self.client == Client::Stays {
+        if sound && self.client == Client::Stays && end != Some(SessionEnd::LocalError) {
             assert_eq!(end, Some(SessionEnd::Completed), "seed {seed}: {:?}", self.policy);
+        }
+        if self.disk == Disk::Sound || self.spool.is_none() {
+            assert_ne!(end, Some(SessionEnd::LocalError), "seed {seed}");
         }
         if record.status == 499 {
             assert!(got.is_empty(), "seed {seed}: 499 after an answer began");
@@ -212,17 +257,29 @@ impl Life {
     }
 }
 
+fn is_gzip(head: &[u8]) -> bool {
+    String::from_utf8_lossy(head).contains("Content-Encoding: gzip\r\n")
+}
+
 #[test]
 fn a_session_survives_every_life() {
     let first: u64 = 0x7475_726e;
     let mut ends = std::collections::BTreeMap::new();
+    let (mut spooled, mut filled, mut compressed, mut both) = (0, 0, 0, 0);
     for seed in first..first + LIVES {
         let mut life = Life::new(seed);
         let world = life.live();
         life.check(&world);
+        let (spools, gzips) = (world.spooled() > 0, is_gzip(&world.client_got()));
+        spooled += u64::from(spools);
+        filled += u64::from(spools && Some(world.spooled() as u64) == life.spool);
+        compressed += u64::from(gzips);
+        both += u64::from(spools && gzips);
         *ends.entry(world.end()).or_insert(0) += 1;
     }
     println!("{LIVES} lives from seed {first}: {ends:?}");
+    println!("{spooled} spooled, {filled} to the limit; {compressed} compressed; {both} did both");
+    assert!([spooled, filled, compressed, both].into_iter().all(|lives| lives > 100));
     // A simulation that never meets an end proves nothing of it.
     for end in [
         SessionEnd::Completed,
@@ -231,6 +288,7 @@ fn a_session_survives_every_life() {
         SessionEnd::UpstreamClosedEarly,
         SessionEnd::UpstreamTimeout,
         SessionEnd::UpstreamBadHead,
+        SessionEnd::LocalError,
     ] {
         assert!(ends.contains_key(&Some(end)), "no life ended as {end:?}");
     }

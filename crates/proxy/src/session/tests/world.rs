@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use records::{Bytes, MonoNs, ReadPolicy, SessionEnd};
 
-use crate::session::{ConnectState, Env, Event, Limits, Next, Peer, Session, Step, Stream};
+use crate::session::{
+    ConnectState, Env, Event, Limits, Next, Peer, Session, SpoolFile, Step, Stream,
+};
 
 pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
     let minute = Duration::from_secs(60);
@@ -25,6 +27,8 @@ pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
         upstream_timeout: minute,
         send_timeout: minute,
         linger_timeout: Duration::from_secs(5),
+        spool: None,
+        gzip: None,
     }
 }
 
@@ -121,9 +125,48 @@ impl Stream for SimStream {
     }
 }
 
+/// Where temporary files of the world are, and what is wrong there.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    bytes: Vec<u8>,
+    files: usize,
+    /// No file can be made.
+    pub(super) refuses: bool,
+    /// Writes that end behind this many bytes fail, the last of them half done.
+    pub(super) full_at: Option<usize>,
+    /// Reads from this offset on fail.
+    pub(super) broken_at: Option<u64>,
+}
+
+#[derive(Debug)]
+struct SimFile(Rc<RefCell<Disk>>);
+
+impl SpoolFile for SimFile {
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let mut disk = self.0.borrow_mut();
+        let at = usize::try_from(at).expect("small");
+        let fits = disk.full_at.map_or(bytes.len(), |full| full.saturating_sub(at));
+        let fits = fits.min(bytes.len());
+        assert_eq!(disk.bytes.len(), at, "a file is filled without a gap");
+        disk.bytes.extend_from_slice(&bytes[..fits]);
+        if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
+        let disk = self.0.borrow();
+        if disk.broken_at.is_some_and(|broken| broken <= at) {
+            return Err(io::Error::other("I/O error"));
+        }
+        let from = usize::try_from(at).expect("small").min(disk.bytes.len());
+        // A page at a time, so that reads are short as well.
+        (&disk.bytes[from..disk.bytes.len().min(from + 1_000)]).read(into)
+    }
+}
+
 /// The worker's half of the world.
 struct Host {
     origin: SimStream,
+    disk: Rc<RefCell<Disk>>,
     dialed: bool,
     now: MonoNs,
     limits: Limits,
@@ -134,6 +177,14 @@ impl Env for Host {
     fn dial(&mut self) -> io::Result<SimStream> {
         self.dialed = true;
         Ok(self.origin.clone())
+    }
+    fn spool_file(&self) -> io::Result<Box<dyn SpoolFile>> {
+        let mut disk = self.disk.borrow_mut();
+        if disk.refuses {
+            return Err(io::Error::from_raw_os_error(24));
+        }
+        disk.files += 1;
+        Ok(Box::new(SimFile(Rc::clone(&self.disk))))
     }
     fn now(&self) -> MonoNs {
         self.now
@@ -161,7 +212,8 @@ impl World {
     pub(super) fn new(limits: Limits) -> Self {
         let pipe = || SimStream(Rc::new(RefCell::new(Pipe { room: 1 << 40, ..Pipe::default() })));
         let (client, origin) = (pipe(), pipe());
-        let host = Host { origin, dialed: false, now: MonoNs(1_000_000_000), limits };
+        let disk = Rc::default();
+        let host = Host { origin, disk, dialed: false, now: MonoNs(1_000_000_000), limits };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
         let session = Session::new(client.clone(), addr, &host);
         let mut world = Self {
@@ -296,6 +348,11 @@ impl World {
         self.host.origin.0.borrow_mut().cut = Some(at);
     }
 
+    /// Nothing happens for a while that ends before the session's deadline.
+    pub(super) fn clock_moves(&mut self, length: Duration) {
+        self.host.now = self.host.now + length;
+    }
+
     /// Nothing happens until the session's deadline.
     pub(super) fn time_passes(&mut self) {
         self.host.now = self.session.deadline() + Duration::from_millis(1);
@@ -332,6 +389,26 @@ impl World {
     /// Bytes that wait on the way from the origin.
     pub(super) fn origin_unread(&self) -> usize {
         self.host.origin.0.borrow().to_session.len()
+    }
+
+    /// What temporary files of this world are made on.
+    pub(super) fn disk(&self) -> std::cell::RefMut<'_, Disk> {
+        self.host.disk.borrow_mut()
+    }
+
+    /// Bytes written to temporary files.
+    pub(super) fn spooled(&self) -> usize {
+        self.host.disk.borrow().bytes.len()
+    }
+
+    /// Temporary files that were made.
+    pub(super) fn spool_files(&self) -> usize {
+        self.host.disk.borrow().files
+    }
+
+    /// Whether the session still has its upstream connection.
+    pub(super) fn has_upstream(&self) -> bool {
+        self.session.has_upstream()
     }
 
     pub(super) fn record(&self) -> records::Session {

@@ -6,8 +6,8 @@ use records::Role;
 
 use super::*;
 
-fn own_thread() -> (u32, i32) {
-    (std::process::id(), rustix::thread::gettid().as_raw_nonzero().get())
+fn own_thread() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 fn looked(threads: &mut Threads) -> Vec<SchedSample> {
@@ -22,9 +22,9 @@ fn looked(threads: &mut Threads) -> Vec<SchedSample> {
 
 #[test]
 fn time_on_a_cpu_grows_with_work() {
-    let (pid, tid) = own_thread();
+    let tid = own_thread();
     let mut threads = Threads::default();
-    threads.add(Watched::Worker(3), pid, tid);
+    threads.add(Watched::Worker(3), tid);
     let first = looked(&mut threads)[0];
     assert_eq!(first.who, Watched::Worker(3));
     let (mut last, mut spun) = (first, 0_u64);
@@ -44,9 +44,9 @@ fn a_thread_that_ended_is_forgotten() {
         tell.send(own_thread()).expect("somebody listens");
         let _ = end.recv();
     });
-    let (pid, tid) = told.recv().expect("its id");
+    let tid = told.recv().expect("its id");
     let mut threads = Threads::default();
-    threads.add(Watched::Worker(0), pid, tid);
+    threads.add(Watched::Worker(0), tid);
     assert_eq!(looked(&mut threads).len(), 1);
     drop(go);
     thread.join().expect("no panic");
@@ -60,14 +60,14 @@ fn a_thread_that_ended_is_forgotten() {
 
 #[test]
 fn a_new_process_of_a_role_takes_the_place_of_the_old() {
-    let (pid, tid) = own_thread();
+    let tid = own_thread();
     let mut threads = Threads::default();
-    threads.add(Watched::Role(Role::Fast), pid, tid);
-    threads.add(Watched::Role(Role::Slow), pid, tid);
-    threads.add(Watched::Role(Role::Fast), pid, tid);
+    threads.add(Watched::Role(Role::Fast), tid);
+    threads.add(Watched::Role(Role::Slow), tid);
+    threads.add(Watched::Role(Role::Fast), tid);
     let who: Vec<_> = looked(&mut threads).into_iter().map(|sample| sample.who).collect();
     assert_eq!(who, [Watched::Role(Role::Slow), Watched::Role(Role::Fast)]);
-    threads.add(Watched::Role(Role::Fast), pid, i32::MAX);
+    threads.add(Watched::Role(Role::Fast), i32::MAX);
     assert_eq!(looked(&mut threads).len(), 1, "nobody there");
 }
 

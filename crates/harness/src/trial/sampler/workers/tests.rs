@@ -13,7 +13,7 @@ fn looked(workers: &mut Workers) -> Vec<WorkerSample> {
 #[test]
 fn counters_of_a_thread_grow_with_its_work() {
     let tid = rustix::thread::gettid().as_raw_nonzero().get();
-    let mut workers = Workers::new(std::process::id(), &[tid]);
+    let mut workers = Workers::new(&[tid]);
     let first = looked(&mut workers);
     assert_eq!(first.len(), 1);
     let (mut last, mut spun) = (first.clone(), 0_u64);
@@ -29,7 +29,7 @@ fn counters_of_a_thread_grow_with_its_work() {
 #[test]
 fn a_thread_that_is_not_there_leaves_the_others_their_numbers() {
     let tid = rustix::thread::gettid().as_raw_nonzero().get();
-    let mut workers = Workers::new(std::process::id(), &[i32::MAX, tid]);
+    let mut workers = Workers::new(&[i32::MAX, tid]);
     let who: Vec<_> = looked(&mut workers).into_iter().map(|sample| sample.worker).collect();
     assert_eq!(who, [1]);
 }

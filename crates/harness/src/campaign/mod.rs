@@ -1,0 +1,26 @@
+//! Many trials, one after the other: arms in turn, round after round, each trial in a process of its
+//! own, so that none inherits anything from the one before.
+//!
+//! - [`arm`]: one setting, as typed
+//! - [`plan`]: which trial when
+//! - [`journal`]: what was planned and what is done, on the disk
+//! - [`rows`]: the table of all arms
+//! - [`runner`]: starts the trials and waits for them
+//!
+//! Not for: comparing or judging. Who has run a campaign does that from its summaries.
+//!
+//! Invariants:
+//! - A trial is the command that stands in its run directory: nobody needs a campaign to repeat it.
+//! - What is done stays done: a campaign that was cut short goes on from its journal.
+
+pub mod arm;
+pub mod journal;
+pub mod plan;
+pub mod rows;
+pub mod runner;
+
+pub use arm::{ArmError, ArmSpec};
+pub use journal::{Campaign, CampaignError, Done, Journal};
+pub use plan::{Seed, Slot, order};
+pub use rows::ArmRow;
+pub use runner::{Ended, run};

@@ -1,0 +1,37 @@
+use records::{Micros, Outcome, Summary, Verdict};
+
+use super::{ArmRow, median};
+use crate::fixture::Run;
+use crate::summarise::summarise;
+
+fn run(failed: u64, us: u64) -> Summary {
+    let fetches = [(80 - failed, Outcome::Ok, us), (failed, Outcome::TimeoutNoByte, 1_000_000)];
+    summarise(&Run::loaded(&fetches).records)
+}
+
+#[test]
+fn a_row_counts_over_all_trials_and_takes_the_middle_run() {
+    let trials = [run(0, 10_000), run(40, 20_000), run(4, 30_000)];
+    let trials: Vec<&Summary> = trials.iter().collect();
+    let row = ArmRow::of("drain", &trials);
+    assert_eq!((row.trials, row.attempts, row.failed), (3, 240, 44));
+    assert_eq!(row.verdicts.values().sum::<u64>(), 3);
+    assert_eq!(row.verdicts[&Verdict::Starved], 2);
+    let p50 = trials.iter().map(|summary| summary.measure.latency_us.p50);
+    assert_eq!(row.p50, Micros(median(p50).unwrap()));
+    assert!(row.max >= Micros(1_000_000), "{row:?}");
+    assert_eq!(row.cpu_per_gb, None);
+}
+
+#[test]
+fn an_arm_without_trials_has_a_row_of_nothing() {
+    let row = ArmRow::of("none", &[]);
+    assert_eq!((row.trials, row.p50, row.longest_step), (0, Micros(0), None));
+}
+
+#[test]
+fn the_middle_is_one_that_was_measured() {
+    assert_eq!(median([3, 1, 2]), Some(2));
+    assert_eq!(median([4, 1, 3, 2]), Some(3));
+    assert_eq!(median([]), None);
+}

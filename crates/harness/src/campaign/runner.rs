@@ -1,0 +1,186 @@
+//! Runs the trials of a campaign, each in a process of its own: this program, with the arm's options.
+//!
+//! Invariants:
+//! - A trial is asked to end when this process ends, however that happens (PR_SET_PDEATHSIG), and its
+//!   own children end with it.
+//! - SIGINT and SIGTERM reach the trial in progress; what it had by then is kept as a part of it.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use net::stop::{self, Next};
+use records::{Summary, Verdict};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::journal::{Campaign, CampaignError};
+use super::plan::Slot;
+use crate::run_dir::SUMMARY;
+
+/// How a campaign ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every trial is done.
+    Whole,
+    /// This signal cut it short; what is done is in the journal.
+    Interrupted(i32),
+}
+
+/// What a trial in progress may bring.
+enum News {
+    /// It has ended, and said this last.
+    Over(String),
+    /// This process got a signal.
+    Signal(i32),
+}
+
+/// Runs what is still to do. `before` hears of each trial that is about to start, with how many come
+/// after it and, from the second on, how long all that will take; `after` of each that is done.
+///
+/// # Errors
+/// A trial left no run behind, or the journal cannot be written.
+pub fn run(
+    campaign: &mut Campaign,
+    mut before: impl FnMut(&Campaign, Slot, usize, Option<Duration>),
+    mut after: impl FnMut(&Campaign, Slot, &Summary),
+) -> Result<Ended, CampaignError> {
+    let (sender, news) = mpsc::channel();
+    let signals = sender.clone();
+    stop::on_signal(move |signal| match signals.send(News::Signal(signal)) {
+        Ok(()) => Next::Wait,
+        Err(_) => Next::Done,
+    })
+    .map_err(|source| CampaignError::io(Path::new("/proc/self"), source))?;
+    let (began, to_do) = (Instant::now(), campaign.to_do());
+    for (index, slot) in to_do.iter().copied().enumerate() {
+        let each = u32::try_from(index).ok().and_then(|done| began.elapsed().checked_div(done));
+        let left = to_do.len() - index;
+        before(campaign, slot, left - 1, each.map(|each| each * u32::try_from(left).unwrap_or(0)));
+        let trial = Trial::start(campaign, slot, &sender)?;
+        match trial.wait(campaign, slot, &news)? {
+            Outcome::Done(dir, summary, signal) => {
+                campaign.note(slot, &dir, summary.verdict)?;
+                after(campaign, slot, &summary);
+                if let Some(signal) = signal {
+                    return Ok(Ended::Interrupted(signal));
+                }
+            }
+            Outcome::Interrupted(signal) => return Ok(Ended::Interrupted(signal)),
+        }
+    }
+    Ok(Ended::Whole)
+}
+
+enum Outcome {
+    /// Its run directory, its summary, and the signal that came meanwhile.
+    Done(PathBuf, Box<Summary>, Option<i32>),
+    Interrupted(i32),
+}
+
+struct Trial {
+    child: Child,
+    place: PathBuf,
+}
+
+impl Trial {
+    fn start(campaign: &Campaign, slot: Slot, news: &Sender<News>) -> Result<Self, CampaignError> {
+        let place = campaign.place_for(slot)?;
+        // Also after its file was replaced: proc(5).
+        let program = PathBuf::from("/proc/self/exe");
+        let arm = campaign.journal.arms.get(slot.arm);
+        let mut command = Command::new(&program);
+        command.arg("run").args(arm.map(|arm| arm.args.as_slice()).unwrap_or_default());
+        command.arg("--runs-dir").arg(&place);
+        command.args(["--label", "trial", "--json", "--quiet"]);
+        command.args(["--parent-pid", &std::process::id().to_string()]);
+        // In a group of its own: every signal reaches it once, through us.
+        command.process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|source| CampaignError::io(&program, source))?;
+        let (stderr, news) = (child.stderr.take(), news.clone());
+        let listen = move || {
+            let last = stderr.map(last_line).unwrap_or_default();
+            // Nobody there: nobody wants it.
+            let _ = news.send(News::Over(last));
+        };
+        thread::Builder::new().name("trial-words".into()).spawn(listen).map_err(|source| {
+            let _ = child.kill();
+            let _ = child.wait();
+            CampaignError::io(&program, source)
+        })?;
+        Ok(Self { child, place })
+    }
+
+    fn wait(
+        mut self,
+        campaign: &Campaign,
+        slot: Slot,
+        news: &Receiver<News>,
+    ) -> Result<Outcome, CampaignError> {
+        let mut signalled = None;
+        let words = loop {
+            match news.recv() {
+                Ok(News::Over(words)) => break words,
+                Ok(News::Signal(signal)) => {
+                    signalled = Some(signal);
+                    if let Some(signal) = Signal::from_named_raw(signal) {
+                        // It takes each further one as haste. It may have ended.
+                        let _ = kill_process(Pid::from_child(&self.child), signal);
+                    }
+                }
+                Err(_) => break String::new(),
+            }
+        };
+        let status = self.child.wait().map_err(|source| CampaignError::io(&self.place, source))?;
+        let asked = |signal: &i32| [Signal::INT.as_raw(), Signal::TERM.as_raw()].contains(signal);
+        let signal = signalled.or(status.signal().filter(asked));
+        match run_in(&self.place) {
+            // It was over when the signal came: what is done stays done.
+            Some((dir, summary)) if summary.interrupted.is_none() => {
+                Ok(Outcome::Done(dir, Box::new(summary), signal))
+            }
+            _ if signal.is_some() => Ok(Outcome::Interrupted(signal.unwrap_or_default())),
+            _ => {
+                let arm = campaign.journal.arms.get(slot.arm);
+                let arm = arm.map(|arm| arm.name.clone()).unwrap_or_default();
+                Err(CampaignError::NoRun { arm, status, words })
+            }
+        }
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// The only run directory in `place`, if it is whole.
+fn run_in(place: &Path) -> Option<(PathBuf, Summary)> {
+    let dir = fs::read_dir(place).ok()?.find_map(|entry| {
+        let path = entry.ok()?.path();
+        path.join(SUMMARY).is_file().then_some(path)
+    })?;
+    let text = fs::read(dir.join(SUMMARY)).ok()?;
+    Some((dir, serde_json::from_slice(&text).ok()?))
+}
+
+/// Reads to the end and keeps the last line that says something.
+fn last_line(stream: impl Read) -> String {
+    let lines = BufReader::new(stream).lines().map_while(io::Result::ok);
+    lines.filter(|line| !line.trim().is_empty()).last().unwrap_or_default()
+}
+
+/// How many of `summaries` can carry a conclusion.
+pub fn conclusive<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> usize {
+    let conclusive = |summary: &&Summary| summary.verdict != Verdict::Inconclusive;
+    summaries.into_iter().filter(conclusive).count()
+}

@@ -1,0 +1,109 @@
+//! Named cases: published or well-known situations as arms, with the words that explain them and the
+//! figures that were published beside those measured here.
+//!
+//! - [`figure`]: the figures a case may ask for, made from a run's records
+//!
+//! A case is a file of its own in `crates/harness/cases`; this module knows none of them by name.
+//!
+//! Not for: running them; that is a campaign like any other.
+
+pub mod figure;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+pub use figure::Figure;
+
+/// A case, as it stands in its file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What happens, in one line.
+    pub title: String,
+    /// Who told of it, and in which setting.
+    pub source: String,
+    /// The words that explain it: paragraphs.
+    pub story: String,
+    /// What to look at in the figures.
+    pub look: String,
+    /// The figures to be shown of every arm.
+    pub figures: Vec<Figure>,
+    /// Proxies given by hand become arms of this kind.
+    #[serde(default)]
+    pub builds: Option<Builds>,
+    /// Its arms.
+    pub arms: Vec<CaseArm>,
+}
+
+/// An arm of a case.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseArm {
+    /// How tables call it.
+    pub name: String,
+    /// Its options on one network; absent: it exists only with a network of its own.
+    #[serde(default)]
+    pub args: Option<String>,
+    /// Its options in network namespaces, where they differ.
+    #[serde(default)]
+    pub netns: Option<String>,
+    /// What was published, by figure.
+    #[serde(default)]
+    pub published: BTreeMap<Figure, String>,
+}
+
+/// How a proxy given by hand becomes an arm.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Builds {
+    /// Which proxy it is a build of.
+    pub proxy: String,
+    /// The options of its arm.
+    pub args: String,
+}
+
+/// Every case: its name and its file.
+const FILES: [(&str, &str); 7] = [
+    ("starvation-2023", include_str!("../../cases/starvation-2023.toml")),
+    ("nginx-gzip-file", include_str!("../../cases/nginx-gzip-file.toml")),
+    ("nginx-temp-file", include_str!("../../cases/nginx-temp-file.toml")),
+    ("nginx-sendfile", include_str!("../../cases/nginx-sendfile.toml")),
+    ("nginx-eras", include_str!("../../cases/nginx-eras.toml")),
+    ("herd", include_str!("../../cases/herd.toml")),
+    ("accept-balancing", include_str!("../../cases/accept-balancing.toml")),
+];
+
+/// The names of all cases.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, _)| *name)
+}
+
+/// The case of that name.
+///
+/// # Errors
+/// There is none, or its file is wrong.
+pub fn find(name: &str) -> Result<Case, CaseError> {
+    let file = FILES.iter().find(|(known, _)| *known == name);
+    let (known, text) = file.ok_or_else(|| CaseError::Unknown(name.to_owned()))?;
+    toml::from_str(text).map_err(|source| CaseError::File { name: known, source: source.into() })
+}
+
+/// No case of that name.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// A name that no case has.
+    #[error("there is no case {0:?}; `turnstile case list` tells which there are")]
+    Unknown(String),
+    /// A file of ours that does not read.
+    #[error("the file of case {name} is wrong")]
+    File {
+        /// Which one.
+        name: &'static str,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! `turnstile check`: trials held against thresholds and a baseline, for a machine to act upon.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use records::{SCHEMA_VERSION, Summary, Verdict};
+
+use super::output::{self, Color};
+use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, Seed};
+use crate::guard::baseline::{MIN_ROUNDS, Origin};
+use crate::guard::check::{Asked, Save};
+use crate::guard::{Baseline, BaselineError, Check, Threshold};
+use crate::render;
+use crate::run_dir::write;
+use crate::trial::signals;
+
+/// What must hold, how often it is tried, and who is told.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CheckOptions {
+    /// What must hold, as 'p99<100ms', 'failed_share<=0.01' or 'p99/idle_p99<5'; may be repeated
+    #[arg(long = "threshold", value_name = "FIGURE<LIMIT")]
+    pub thresholds: Vec<Threshold>,
+
+    /// Breached when a metric is worse than in this file, which --save-baseline has made
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+
+    /// Save the rounds there, if everything held
+    #[arg(long, value_name = "FILE")]
+    pub save_baseline: Option<PathBuf>,
+
+    /// Compare also with a baseline of another kernel, CPU or arm
+    #[arg(long, requires = "baseline")]
+    pub cross_host: bool,
+
+    /// Rounds that are wanted [default: 1; 5 with a baseline]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+
+    /// Attempts at each round, until a trial is conclusive
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub attempts: u32,
+
+    /// Where the directory of the check is made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs_dir: PathBuf,
+
+    /// Write a JUnit report there: a test case for each threshold and each metric of the baseline
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
+
+    /// Write the report as Markdown there
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub markdown: Option<PathBuf>,
+
+    /// Write the figures as OpenMetrics text there
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub openmetrics: Option<PathBuf>,
+
+    /// Print check.json instead of text
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// Show no progress
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
+    pub color: Color,
+
+    /// Options of the trial, after --
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub trial: Vec<String>,
+}
+
+/// The examples of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  turnstile check --threshold 'failed_share<=0.01' --threshold 'p99<100ms' -- --rcvbuf 40960
+  turnstile check --threshold 'p99<100ms' -- \\
+    --proxy 'exec:./my-proxy --listen {listen} --upstream {origin}'
+  turnstile check --save-baseline main.json -- --reuseport
+  turnstile check --baseline main.json --junit check.xml -- --reuseport
+
+Exit codes: 0 everything held; 10 something is breached; 11 nothing is breached, and something is
+not known; 12 there is no such baseline; 2 usage, or a baseline that cannot be used; 1 error.";
+
+/// Names of what is written beside the journal.
+const CHECK: &str = "check.json";
+/// Rounds, where none are asked for.
+const ROUNDS: u32 = 1;
+/// The same with a baseline: what `docs/statistics.md` was made with.
+const ROUNDS_COMPARED: u32 = 5;
+/// The exit code for a baseline that is not there.
+const NO_BASELINE: u8 = 12;
+
+/// Runs the trials, tells everybody, and ends as the gate says.
+pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
+    let (arm, origin, rounds) = plan(options).unwrap_or_else(|error| super::usage_text(&error));
+    let baseline = match options.baseline.as_deref().map(Baseline::load).transpose() {
+        Ok(baseline) => baseline,
+        Err(error @ BaselineError::Missing { .. }) => {
+            output::say(&format!("turnstile: {error}"));
+            return Ok(ExitCode::from(NO_BASELINE));
+        }
+        Err(error @ BaselineError::Io { .. }) => return Err(error.into()),
+        Err(foreign) => super::usage_text(&format!("--baseline: {foreign}")),
+    };
+    let differs = baseline.as_ref().map_or_else(Vec::new, |then| then.origin.differences(&origin));
+    if !differs.is_empty() && !options.cross_host {
+        super::usage_text(&format!(
+            "--baseline: it was made otherwise ({}): make a new one, or add --cross-host",
+            differs.join("; ")
+        ));
+    }
+
+    let (campaign, ended) = run(options, arm.clone(), rounds)?;
+    let interrupted = match ended {
+        Ended::Whole => None,
+        Ended::Interrupted(signal) => Some(signal),
+    };
+    let trials = trials(&campaign).context("failed to read the trials")?;
+    let file = options.baseline.clone().unwrap_or_default();
+    let asked = Asked {
+        thresholds: &options.thresholds,
+        baseline: baseline.as_ref().map(|baseline| (baseline, file, differs)),
+        save: if options.save_baseline.is_some() { Save::Wanted } else { Save::No },
+        rounds: rounds as usize,
+        attempts: options.attempts,
+    };
+    let name = interrupted.map(|signal| {
+        let name = signal_hook::low_level::signal_name(signal);
+        name.map_or_else(|| format!("signal {signal}"), str::to_owned)
+    });
+    let mut check = Check::of(asked, arm, campaign.dir.clone(), &trials, name);
+    if let Some(path) = &options.save_baseline
+        && let Some(baseline) = check.new_baseline(origin, &trials)
+    {
+        write::write_json(path, &baseline)?;
+        check.saved = Some(path.clone());
+    }
+    write::write_json(&campaign.dir.join(CHECK), &check)?;
+    tell(&check, options)?;
+    if let Some(signal) = interrupted {
+        signals::die_by(signal);
+    }
+    Ok(ExitCode::from(check.exit_code))
+}
+
+/// The arm, where and of what a baseline would be, and how many rounds.
+fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
+    let compared = options.baseline.is_some() || options.save_baseline.is_some();
+    if options.thresholds.is_empty() && !compared {
+        return Err("nothing to check: add --threshold 'p99<100ms', --baseline FILE or \
+                    --save-baseline FILE"
+            .to_owned());
+    }
+    let rounds = options.rounds.unwrap_or(if compared { ROUNDS_COMPARED } else { ROUNDS });
+    if compared && (rounds as usize) < MIN_ROUNDS {
+        return Err(format!("a baseline takes {MIN_ROUNDS} rounds or more, not {rounds}"));
+    }
+    // Learnt now, and not after minutes of trials.
+    let written = [
+        ("--save-baseline", &options.save_baseline),
+        ("--junit", &options.junit),
+        ("--markdown", &options.markdown),
+        ("--openmetrics", &options.openmetrics),
+    ];
+    for (option, path) in written {
+        if let Some(path) = path
+            && !can_be_made(path)
+        {
+            return Err(format!("{option} {}: no file can be made there", path.display()));
+        }
+    }
+    let arm = super::campaign::checked("check", options.trial.clone())?;
+    let trial = arm.options().map_err(|error| error.to_string())?;
+    let plan = trial.plan(Vec::new()).map_err(|error| error.to_string())?;
+    Ok((arm, Origin::of(&plan), rounds))
+}
+
+fn can_be_made(path: &Path) -> bool {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    dir.unwrap_or(Path::new(".")).is_dir() && path.file_name().is_some() && !path.is_dir()
+}
+
+/// Runs rounds until enough are conclusive, or none may be tried again. An inconclusive trial stays
+/// in the journal; its next attempt is a round of its own there.
+fn run(options: &CheckOptions, arm: ArmSpec, rounds: u32) -> anyhow::Result<(Campaign, Ended)> {
+    let journal = Journal {
+        schema_version: SCHEMA_VERSION,
+        purpose: "check".to_owned(),
+        command: std::env::args().collect(),
+        rounds,
+        // One arm has one order.
+        seed: Seed(1),
+        arms: vec![arm],
+        done: Vec::new(),
+    };
+    let mut campaign =
+        Campaign::create(&options.runs_dir, journal).context("failed to begin the check")?;
+    let progress = |line: &str| {
+        if !options.quiet {
+            output::say(line);
+        }
+    };
+    let mut attempt = 1;
+    loop {
+        let ended = campaign::run(
+            &mut campaign,
+            |campaign, slot, _, _| {
+                let (trial, of) = (slot.round + 1, campaign.journal.rounds);
+                let again =
+                    if attempt > 1 { format!("  attempt {attempt}") } else { String::new() };
+                progress(&format!("trial {trial}/{of}{again}"));
+            },
+            |_, _, summary| {
+                let first = summary.verdict_reasons.first().map_or("", String::as_str);
+                progress(&format!("            {}: {first}", summary.verdict));
+            },
+        )
+        .context("failed to run the check")?;
+        let done = campaign.journal.done.iter();
+        let conclusive = done.filter(|done| done.verdict != Verdict::Inconclusive).count();
+        let missing = rounds.saturating_sub(u32::try_from(conclusive).unwrap_or(u32::MAX));
+        if ended != Ended::Whole || missing == 0 || attempt >= options.attempts {
+            return Ok((campaign, ended));
+        }
+        attempt += 1;
+        campaign.journal.rounds += missing;
+    }
+}
+
+fn trials(campaign: &Campaign) -> anyhow::Result<Vec<(PathBuf, Summary)>> {
+    let done = campaign.journal.done.iter();
+    done.map(|done| Ok((done.dir.clone(), campaign.summary(done)?))).collect()
+}
+
+/// Prints the check, and writes it in every form that was asked for.
+fn tell(check: &Check, options: &CheckOptions) -> anyhow::Result<()> {
+    let write = |path: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match path {
+        Some(path) => std::fs::write(path, text()?)
+            .with_context(|| format!("failed to write {}", path.display())),
+        None => Ok(()),
+    };
+    let text = if options.json {
+        render::json(check)
+    } else {
+        render::check(check, options.color.style())
+    };
+    output::print(text.as_bytes()).context("failed to print the check")?;
+    write(&options.junit, &|| render::junit(check).context("failed to make the JUnit report"))?;
+    write(&options.markdown, &|| Ok(render::check_markdown(check)))?;
+    write(&options.openmetrics, &|| Ok(render::open_metrics(check)))?;
+    github(check);
+    Ok(())
+}
+
+/// Where GitHub's runner listens: the step's output and a file. A summary that cannot be written
+/// changes nothing.
+fn github(check: &Check) {
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|set| set == "true") {
+        // Standard output is for data; the runner reads both.
+        output::say(render::annotations(check).trim_end());
+    }
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return;
+    };
+    let text = render::check_markdown(check);
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(&path);
+    if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
+        let path = Path::new(&path).display();
+        output::say(&format!("turnstile: failed to write the step summary {path}: {error}"));
+    }
+}

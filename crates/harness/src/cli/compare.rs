@@ -1,0 +1,184 @@
+//! `turnstile compare`: arms in turn over rounds, and what became of each against the first.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use serde::Deserialize;
+use stats::{Metric, Seed, Settings, ministat_column};
+
+use super::campaign::{self, CampaignOptions, Finished};
+use super::output::{self, Color};
+use crate::campaign::ArmSpec;
+use crate::guard::compare::{Told, observations, rounds};
+use crate::guard::{Comparison, figures};
+use crate::render;
+use crate::run_dir::RunRecords;
+use crate::run_dir::write;
+
+/// Which arms, how often, and what to do with the result.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CompareOptions {
+    /// An arm: a name and the options of a trial, as 'cured: --reuseport --rcvbuf 40960'; the first is
+    /// what the others are compared with
+    #[arg(long = "arm", value_name = "NAME: OPTIONS")]
+    pub arms: Vec<ArmSpec>,
+
+    /// Read arms from a TOML file: tables named arm, each with name and args
+    #[arg(long = "arms", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub campaign: CampaignOptions,
+
+    /// Print the comparison as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the comparison as Markdown there as well
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+
+    /// Further options of every arm, after --
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub trial: Vec<String>,
+}
+
+/// The examples of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  turnstile compare --arm 'drain: --reuseport' --arm 'rcvbuf: --reuseport --rcvbuf 40960' --rounds 10
+  turnstile compare --arms arms.toml --rounds 20 --dry-run
+  turnstile compare --resume runs/20260301T123005Z-compare
+
+The result says what became of each arm against the first: no change, improved, regressed or
+inconclusive. docs/statistics.md tells how.";
+
+/// The file of arms.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArmsFile {
+    arm: Vec<ArmInFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArmInFile {
+    name: String,
+    args: String,
+}
+
+/// Names of what is written beside the journal.
+const COMPARISON: &str = "comparison.json";
+
+/// Runs the rounds and prints what became of each arm.
+pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
+    let arms = arms(options).unwrap_or_else(|error| super::usage_text(&error));
+    let finished = campaign::run("compare", arms, &options.campaign)?;
+    let told = told(&finished).context("failed to read the trials")?;
+    let seed = Seed(finished.campaign().journal.seed.0);
+    let comparison = Comparison::of(&told, seed, &Settings::default());
+    write::write_json(&finished.dir().join(COMPARISON), &comparison)?;
+    columns(&finished, &told)?;
+    let rows = finished.rows()?;
+    if let Some(path) = &options.markdown {
+        let text = render::comparison_markdown(&comparison, &rows);
+        std::fs::write(path, text)
+            .with_context(|| format!("failed to write {}", path.display()))?;
+    }
+    let text = if options.json {
+        render::json(&comparison)
+    } else {
+        render::comparison(&comparison, &rows, finished.dir(), options.color.style())
+    };
+    output::print(text.as_bytes()).context("failed to print the comparison")?;
+    Ok(finished.exit())
+}
+
+/// The arms as typed and from the file; none of a campaign that goes on.
+fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
+    let mut arms = options.arms.clone();
+    if let Some(path) = &options.file {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("--arms {}: {error}", path.display()))?;
+        let file: ArmsFile = toml::from_str(&text)
+            .map_err(|error| format!("--arms {}: {}", path.display(), error.message()))?;
+        for arm in file.arm {
+            arms.push(ArmSpec::new(&arm.name, &arm.args).map_err(|error| error.to_string())?);
+        }
+    }
+    if options.campaign.resume.is_some() && arms.is_empty() {
+        return if options.trial.is_empty() {
+            Ok(arms)
+        } else {
+            Err("--resume goes on with the arms as they were: leave the options after -- out"
+                .into())
+        };
+    }
+    if arms.len() < 2 {
+        return Err(format!(
+            "a comparison needs two arms or more, here {} given: add --arm 'name: options'",
+            if arms.len() == 1 { "is one" } else { "are none" }
+        ));
+    }
+    let mut names = BTreeSet::new();
+    if let Some(twice) = arms.iter().find(|arm| !names.insert(arm.name.clone())) {
+        return Err(format!("two arms are named {:?}: give each a name of its own", twice.name));
+    }
+    let with_all = |arm: ArmSpec| {
+        let words = arm.args.iter().chain(&options.trial).cloned().collect();
+        campaign::checked(&arm.name, words)
+    };
+    arms.into_iter().map(with_all).collect()
+}
+
+/// All that the trials tell, by arm.
+fn told(finished: &Finished) -> anyhow::Result<Vec<(String, Vec<Told>)>> {
+    let campaign = finished.campaign();
+    let mut arms: Vec<(String, Vec<Told>)> =
+        campaign.journal.arms.iter().map(|arm| (arm.name.clone(), Vec::new())).collect();
+    for done in &campaign.journal.done {
+        let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
+        if let Some((_, told)) = arms.get_mut(done.slot.arm) {
+            told.push(Told {
+                round: done.slot.round,
+                summary: campaign.summary(done)?,
+                fetches: observations(&records.fetches),
+            });
+        }
+    }
+    arms.iter_mut().for_each(|(_, told)| told.sort_by_key(|told| told.round));
+    Ok(arms)
+}
+
+/// One column of numbers for each arm and metric: `ministat/p99-drain.txt`.
+fn columns(finished: &Finished, told: &[(String, Vec<Told>)]) -> anyhow::Result<()> {
+    let dir = finished.dir().join("ministat");
+    let failed = || format!("failed to write {}", dir.display());
+    std::fs::create_dir_all(&dir).with_context(failed)?;
+    let Some((_, first)) = told.first() else { return Ok(()) };
+    // Lines of all arms belong together: only rounds in which every arm can be used.
+    let is_good = |told: &Told| figures::trial(&told.summary).inconclusive.is_none();
+    let usable = |round: u32| {
+        let has = |(_, of_arm): &(String, Vec<Told>)| {
+            of_arm.iter().any(|told| told.round == round && is_good(told))
+        };
+        told.iter().all(has)
+    };
+    for (arm, (_, of_arm)) in finished.campaign().journal.arms.iter().zip(told) {
+        let mut rounds = rounds(first, of_arm);
+        rounds.retain(|both| usable(both.number - 1));
+        for metric in Metric::of_a_trial() {
+            let text = ministat_column(&rounds, &metric, stats::Arm::B);
+            let name = format!("{}-{}.txt", metric.name(), arm.slug());
+            std::fs::write(dir.join(name), text).with_context(failed)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! `turnstile zoo`: the same load over every proxy that is here, in one table.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use records::ProxyKind;
+
+use super::campaign::{self, CampaignOptions};
+use super::output::{self, Color};
+use crate::campaign::ArmSpec;
+use crate::render;
+
+/// Which proxies, how often, and what to do with the table.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ZooOptions {
+    /// Only these, as nginx,haproxy [default: all that are installed]
+    #[arg(long, value_name = "PROXIES", value_delimiter = ',')]
+    pub only: Vec<ProxyKind>,
+
+    /// Another build to be tried beside them, as nginx=/opt/nginx-1.17.4/sbin/nginx; may be repeated
+    #[arg(long, value_name = "PROXY=PATH", value_parser = build)]
+    pub build: Vec<Build>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub campaign: CampaignOptions,
+
+    /// Write the table as Markdown there as well
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+
+    /// Print the table as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+
+    /// Options of every trial, after --
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub trial: Vec<String>,
+}
+
+impl ZooOptions {
+    /// Whether it goes on with what stands in the journal, and nothing was said of it again.
+    fn goes_on(&self) -> bool {
+        let silent = self.only.is_empty() && self.build.is_empty() && self.trial.is_empty();
+        self.campaign.resume.is_some() && silent
+    }
+}
+
+/// A build of a proxy that is not in PATH.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    kind: ProxyKind,
+    path: PathBuf,
+}
+
+/// The examples of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  turnstile zoo
+  turnstile zoo --rounds 5 --markdown zoo.md
+  turnstile zoo --only mirror,nginx --build nginx=/opt/nginx-1.17.4/sbin/nginx -- --reuseport";
+
+/// The policies of the mirror that stand for the eras of nginx.
+const MIRRORS: [(&str, &str); 2] = [("mirror drain", "drain"), ("mirror fionread", "fionread")];
+
+/// Runs the trials and prints the table.
+pub(super) fn zoo(options: &ZooOptions) -> anyhow::Result<ExitCode> {
+    let (arms, missing) = if options.goes_on() { Default::default() } else { arms(options) };
+    if arms.is_empty() && !options.goes_on() {
+        super::usage_text("none of these proxies can be run here");
+    }
+    missing.iter().for_each(|why| output::say(&format!("turnstile: left out: {why}")));
+    let campaign = campaign::run("zoo", arms, &options.campaign)?;
+    let rows = campaign.rows()?;
+    if let Some(path) = &options.markdown {
+        std::fs::write(path, render::arms_markdown(&rows))
+            .with_context(|| format!("failed to write {}", path.display()))?;
+    }
+    let text = if options.json {
+        render::json(&rows)
+    } else {
+        let dir = campaign.dir().display();
+        format!("{}\nrecords     {dir}\n", render::arms(&rows, options.color.style()))
+    };
+    output::print(text.as_bytes()).context("failed to print the table")?;
+    Ok(campaign.exit())
+}
+
+/// The arms that can be run, and why others cannot.
+fn arms(options: &ZooOptions) -> (Vec<ArmSpec>, Vec<String>) {
+    let wanted = |kind: &ProxyKind| options.only.is_empty() || options.only.contains(kind);
+    let mut candidates: Vec<(String, Vec<String>)> = Vec::new();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    for kind in ProxyKind::NAMED.iter().filter(|kind| wanted(kind)) {
+        if *kind == ProxyKind::Mirror {
+            let mirror =
+                |(name, policy): (&str, &str)| (name.to_owned(), words(&["--read-policy", policy]));
+            candidates.extend(MIRRORS.map(mirror));
+        } else {
+            candidates.push((kind.name().to_owned(), words(&["--proxy", kind.name()])));
+        }
+    }
+    let named = |kind: &&ProxyKind| !ProxyKind::NAMED.contains(kind);
+    for kind in options.only.iter().filter(named) {
+        candidates.push((kind.name().to_owned(), words(&["--proxy", &kind.to_string()])));
+    }
+    for (at, Build { kind, path }) in (1..).zip(&options.build) {
+        let path = path.display().to_string();
+        let args = words(&["--proxy", kind.name(), "--proxy-bin", &path]);
+        candidates.push((format!("{} build {at}", kind.name()), args));
+    }
+    let (mut arms, mut missing) = (Vec::new(), Vec::new());
+    for (name, mut args) in candidates {
+        args.extend(options.trial.iter().cloned());
+        match campaign::checked(&name, args) {
+            Ok(arm) => arms.push(arm),
+            Err(why) => missing.push(why),
+        }
+    }
+    (arms, missing)
+}
+
+fn build(text: &str) -> Result<Build, String> {
+    let wrong = || format!("{text:?} is no build: write it as nginx=/opt/nginx/sbin/nginx");
+    let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
+    let kind: ProxyKind = kind.parse().map_err(|_| wrong())?;
+    if kind == ProxyKind::Mirror || !ProxyKind::NAMED.contains(&kind) || path.is_empty() {
+        return Err(wrong());
+    }
+    Ok(Build { kind, path: path.into() })
+}

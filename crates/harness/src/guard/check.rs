@@ -1,0 +1,263 @@
+//! What a gate says: all thresholds and the baseline in one word, and its exit code.
+//!
+//! Invariant: `passed` needs every gate to have held. What is not known is `inconclusive`; what is
+//! breached is `breached`, whatever else is not known.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use records::{Program, SCHEMA_VERSION, Summary, Verdict};
+use serde::Serialize;
+use stats::{Reading, Trial};
+
+use super::baseline::{Against, Baseline, MIN_ROUNDS, Origin};
+use super::figures;
+use super::rounds::OverRounds;
+use super::threshold::{Outcome, Threshold};
+use crate::campaign::ArmSpec;
+
+/// The document of a check: `check.json`, and what `--json` prints. Fields are only ever added.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// Version of `turnstile`.
+    pub version: String,
+    /// The word.
+    pub outcome: Gate,
+    /// What the process ends with, unless a signal ends it.
+    pub exit_code: u8,
+    /// Why, the weightiest first.
+    pub reasons: Vec<String>,
+    /// The signal that cut it short, as `SIGINT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<String>,
+    /// What was run.
+    pub arm: ArmSpec,
+    /// The foreign program under test; absent: the mirror, or one that ran already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+    /// Rounds wanted and rounds that prove something.
+    pub rounds: Rounds,
+    /// The thresholds, as given.
+    pub thresholds: Vec<OverRounds>,
+    /// Today against the baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Against>,
+    /// Where a new baseline was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved: Option<PathBuf>,
+    /// Every trial, in the order of their end.
+    pub trials: Vec<TrialRow>,
+    /// The directory of the campaign.
+    pub records: PathBuf,
+}
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// Everything held.
+    Passed,
+    /// Something did not.
+    Breached,
+    /// Nothing is known to be wrong, and something is not known.
+    Inconclusive,
+}
+
+/// How many rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Rounds {
+    /// Wanted.
+    pub wanted: usize,
+    /// Of these, conclusive.
+    pub conclusive: usize,
+    /// Most attempts at each.
+    pub attempts: u32,
+}
+
+/// One trial of a check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrialRow {
+    /// Its number, from 1.
+    pub trial: usize,
+    /// Its run directory, within [`Check::records`].
+    pub dir: PathBuf,
+    /// What it proves.
+    pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Its figures: times in us, rates in bytes a second.
+    pub figures: BTreeMap<String, Reading>,
+}
+
+/// What was asked for and what was run.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// The thresholds.
+    pub thresholds: &'a [Threshold],
+    /// The baseline, its file, and in what today was accepted to differ from it.
+    pub baseline: Option<(&'a Baseline, PathBuf, Vec<String>)>,
+    /// Whether a baseline is to be saved.
+    pub save: Save,
+    /// Rounds wanted.
+    pub rounds: usize,
+    /// Most attempts at each.
+    pub attempts: u32,
+}
+
+/// Whether a baseline is to be saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Save {
+    /// It is.
+    Wanted,
+    /// It is not.
+    No,
+}
+
+impl Gate {
+    /// The word used in reports and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Breached => "breached",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// What the process ends with.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Breached => 10,
+            Self::Inconclusive => 11,
+        }
+    }
+}
+
+impl Check {
+    /// The check of these trials: their run directories and summaries, in the order of their end.
+    pub fn of(
+        asked: Asked<'_>,
+        arm: ArmSpec,
+        records: PathBuf,
+        trials: &[(PathBuf, Summary)],
+        interrupted: Option<String>,
+    ) -> Self {
+        let conclusive: Vec<&Summary> = conclusive(trials).collect();
+        let thresholds: Vec<OverRounds> = asked
+            .thresholds
+            .iter()
+            .map(|threshold| OverRounds::of(threshold, &conclusive, asked.rounds))
+            .collect();
+        let baseline = asked
+            .baseline
+            .map(|(baseline, file, differs)| baseline.against(&file, differs, today(trials)));
+        let too_few = conclusive.len() < MIN_ROUNDS || 2 * conclusive.len() <= asked.rounds;
+        let unsaved = (asked.save == Save::Wanted && too_few).then_some(Outcome::Unknown);
+        let cut = interrupted.is_some().then_some(Outcome::Unknown);
+        let outcomes = thresholds.iter().map(|held| held.outcome);
+        let outcomes = outcomes.chain(baseline.as_ref().map(|against| against.outcome));
+        let worst = outcomes.chain(unsaved).chain(cut).max();
+        let outcome = match worst {
+            Some(Outcome::Breached) => Gate::Breached,
+            Some(Outcome::Unknown) => Gate::Inconclusive,
+            Some(Outcome::Met) | None => Gate::Passed,
+        };
+        let mut check = Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            outcome,
+            exit_code: outcome.exit_code(),
+            reasons: Vec::new(),
+            interrupted,
+            arm,
+            program: trials.iter().rev().find_map(|(_, summary)| summary.program.clone()),
+            rounds: Rounds {
+                wanted: asked.rounds,
+                conclusive: conclusive.len(),
+                attempts: asked.attempts,
+            },
+            thresholds,
+            baseline,
+            saved: None,
+            trials: (1..).zip(trials).map(|(number, trial)| TrialRow::of(number, trial)).collect(),
+            records,
+        };
+        check.reasons = check.why(unsaved.is_some());
+        check
+    }
+
+    /// Breaches first, then what is not known; of a check that passed, that it did.
+    fn why(&self, unsaved: bool) -> Vec<String> {
+        let mut said = Vec::new();
+        let with = |outcome| self.thresholds.iter().filter(move |held| held.outcome == outcome);
+        for held in with(Outcome::Breached) {
+            said.push(format!("{} breached: {}", held.threshold, held.found));
+        }
+        if let Some(against) = &self.baseline {
+            let word = match against.outcome {
+                Outcome::Breached => "regressed against the baseline",
+                Outcome::Unknown => "the baseline could not be compared with",
+                Outcome::Met => "",
+            };
+            if against.outcome != Outcome::Met {
+                let reasons: Vec<String> =
+                    against.judgement.reasons.iter().map(ToString::to_string).collect();
+                said.push(format!("{word}: {}", reasons.join("; ")));
+            }
+        }
+        for held in with(Outcome::Unknown) {
+            said.push(format!("{} cannot be told: {}", held.threshold, held.found));
+        }
+        if unsaved {
+            said.push(format!(
+                "no baseline was saved: {} of {} rounds are conclusive; it takes {MIN_ROUNDS}, and \
+                 more than half",
+                self.rounds.conclusive, self.rounds.wanted
+            ));
+        }
+        if let Some(signal) = &self.interrupted {
+            said.push(format!("cut short by {signal}"));
+        }
+        if self.rounds.conclusive < self.rounds.wanted
+            && let Some(last) = self.trials.iter().rfind(|t| t.verdict == Verdict::Inconclusive)
+        {
+            said.push(format!("trial {} is inconclusive: {}", last.trial, last.reason));
+        }
+        if said.is_empty() {
+            said.push("everything held".to_owned());
+        }
+        said
+    }
+
+    /// The baseline that these trials make, if they may: a check that did not pass makes none.
+    pub fn new_baseline(&self, origin: Origin, trials: &[(PathBuf, Summary)]) -> Option<Baseline> {
+        let passed = self.outcome == Gate::Passed;
+        passed.then(|| Baseline::new(origin, self.program.clone(), today(trials)))
+    }
+}
+
+impl TrialRow {
+    fn of(trial: usize, (dir, summary): &(PathBuf, Summary)) -> Self {
+        Self {
+            trial,
+            dir: dir.clone(),
+            verdict: summary.verdict,
+            reason: summary.verdict_reasons.first().cloned().unwrap_or_default(),
+            figures: figures::trial(summary).readings,
+        }
+    }
+}
+
+fn conclusive(trials: &[(PathBuf, Summary)]) -> impl Iterator<Item = &Summary> {
+    let proves = |summary: &&Summary| summary.verdict != Verdict::Inconclusive;
+    trials.iter().map(|(_, summary)| summary).filter(proves)
+}
+
+fn today(trials: &[(PathBuf, Summary)]) -> Vec<Trial> {
+    conclusive(trials).map(figures::trial).collect()
+}
+
+#[cfg(test)]
+mod tests;

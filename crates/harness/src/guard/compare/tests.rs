@@ -1,0 +1,66 @@
+use records::Outcome;
+use stats::{Change, Ending, Seed, Settings};
+
+use super::{Comparison, Told, observations};
+use crate::fixture::Run;
+use crate::summarise::summarise;
+
+/// An arm of `count` trials of which a share fails, a little different each.
+fn arm(name: &str, count: u32, failed: u64, us: u64) -> (String, Vec<Told>) {
+    let told = |round: u32| {
+        let failed = failed + u64::from(round % 2) * u64::from(failed > 0);
+        let us = us + 500 * u64::from(round % 3);
+        let run = Run::loaded(&[
+            (80 - failed, Outcome::Ok, us),
+            (failed, Outcome::TimeoutNoByte, 1_000_500),
+        ]);
+        let fetches = observations(&run.records.fetches);
+        Told { round, summary: summarise(&run.records), fetches }
+    };
+    (name.to_owned(), (0..count).map(told).collect())
+}
+
+fn compared(arms: &[(String, Vec<Told>)]) -> Comparison {
+    Comparison::of(arms, Seed(1), &Settings::default())
+}
+
+#[test]
+fn a_cure_improves_and_the_disease_regresses() {
+    let (sick, cured) = (arm("drain", 5, 40, 400_000), arm("fionread", 5, 0, 80_000));
+    let better = compared(&[sick.clone(), cured.clone()]);
+    assert_eq!(better.worst(), Change::Improved, "{:?}", better.pairs[0].judgement.reasons);
+    let worse = compared(&[cured, sick]);
+    assert_eq!(worse.worst(), Change::Regressed);
+    assert!(worse.pairs[0].log_rank.p_fetches < 0.001);
+}
+
+#[test]
+fn the_same_twice_is_no_change() {
+    let arms = [arm("a", 6, 0, 80_000), arm("b", 6, 0, 80_000)];
+    assert_eq!(compared(&arms).worst(), Change::NoChange);
+}
+
+#[test]
+fn rounds_that_only_one_arm_has_do_not_count() {
+    let (a, mut b) = (arm("a", 6, 0, 80_000), arm("b", 6, 0, 80_000));
+    b.1.truncate(1);
+    let comparison = compared(&[a, b]);
+    assert_eq!(comparison.pairs[0].judgement.rounds, 1);
+    assert_eq!(comparison.worst(), Change::Inconclusive);
+    assert_eq!(compared(&[]).worst(), Change::Inconclusive);
+}
+
+#[test]
+fn what_was_given_up_is_not_called_done() {
+    let run = Run::loaded(&[
+        (3, Outcome::Ok, 10_000),
+        (2, Outcome::TimeoutPartial, 1_000_000),
+        (1, Outcome::Reset, 5_000),
+    ]);
+    let endings: Vec<Ending> =
+        observations(&run.records.fetches).iter().map(|fetch| fetch.ending).collect();
+    let count = |ending| endings.iter().filter(|e| **e == ending).count();
+    assert_eq!(count(Ending::Completed), 3);
+    assert_eq!(count(Ending::Censored), 2);
+    assert_eq!(count(Ending::Failed), 1);
+}

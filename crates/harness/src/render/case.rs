@@ -1,0 +1,87 @@
+//! A case: its words, its arms in one table, and their figures beside the published ones.
+
+use std::path::{Path, PathBuf};
+
+use records::Verdict;
+
+use super::layout::{MaxLines, WIDTH, wrap};
+use super::style::{Style, Tint};
+use crate::campaign::ArmRow;
+use crate::cases::{Case, Figure};
+
+/// One arm's figures.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The arm.
+    pub arm: String,
+    /// The verdict of the trial that is shown.
+    pub verdict: Verdict,
+    /// Its run directory, within the campaign's.
+    pub dir: PathBuf,
+    /// Each figure as measured here and as published.
+    pub figures: Vec<(Figure, Option<String>, Option<String>)>,
+}
+
+/// Where the figures begin.
+const AT: usize = 28;
+
+/// The whole of it, with a newline after each line.
+pub fn case(case: &Case, shown: &[Shown], rows: &[ArmRow], dir: &Path, style: Style) -> String {
+    let mut lines = vec![style.paint(Tint::Label, &case.title), String::new()];
+    for paragraph in case.story.trim().split("\n\n") {
+        lines.extend(wrap(paragraph, WIDTH, MaxLines(20)));
+        lines.push(String::new());
+    }
+    lines.extend(field("source", &case.source));
+    lines.extend(field("look at", &case.look));
+    lines.push(String::new());
+    let mut text: String = lines.into_iter().map(|line| line + "\n").collect();
+    text += &super::arms(rows, style);
+    for arm in shown {
+        text += "\n";
+        text += &self::arm(arm, style);
+    }
+    text += &format!("\nrecords     {}\n", dir.display());
+    text
+}
+
+/// The names of all cases with their titles.
+pub fn case_list(cases: &[(&str, String)], style: Style) -> String {
+    let width = cases.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
+    let line = |(name, title): &(&str, String)| {
+        format!("{}{title}\n", style.paint(Tint::Label, &format!("{name:<width$}")))
+    };
+    cases.iter().map(line).collect()
+}
+
+fn field(label: &str, text: &str) -> Vec<String> {
+    let lines = wrap(text, WIDTH - 12, MaxLines(6)).into_iter().enumerate();
+    lines.map(|(at, line)| format!("{:<12}{line}", if at == 0 { label } else { "" })).collect()
+}
+
+fn arm(shown: &Shown, style: Style) -> String {
+    let Shown { arm, verdict, dir, figures } = shown;
+    let verdict = style.paint((*verdict).into(), verdict.name());
+    let mut text = format!("{}  {verdict}  {}\n", style.paint(Tint::Label, arm), dir.display());
+    for (figure, here, published) in figures {
+        let here = here.as_deref().unwrap_or("-");
+        text += &row(figure.label(), "here", here);
+        if let Some(published) = published {
+            text += &row("", "published", published);
+        }
+    }
+    text
+}
+
+fn row(label: &str, whose: &str, told: &str) -> String {
+    let lines = wrap(told, WIDTH - AT, MaxLines(4)).into_iter().enumerate();
+    lines
+        .map(|(at, line)| match at {
+            0 => format!("  {label:<15}{whose:<11}{line}\n"),
+            _ => format!("{:AT$}{line}\n", ""),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! Annotations: lines that GitHub's runner takes from a step's output
+//! (<https://docs.github.com/actions/reference/workflow-commands-for-github-actions>).
+
+use crate::guard::{Check, Gate};
+
+/// One line for each reason of a check that did not pass, one notice for one that did; a newline
+/// after each.
+pub fn annotations(check: &Check) -> String {
+    let level = match check.outcome {
+        Gate::Passed => "notice",
+        Gate::Breached => "error",
+        Gate::Inconclusive => "warning",
+    };
+    let title = property(&format!("turnstile check: {}", check.outcome.name()));
+    let line = |reason: &String| format!("::{level} title={title}::{}\n", data(reason));
+    check.reasons.iter().map(line).collect()
+}
+
+/// Letters that would end the line or begin an escape.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Those, and the ones that end a property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

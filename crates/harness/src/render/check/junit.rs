@@ -1,0 +1,75 @@
+//! JUnit: a test case for each threshold and for each metric of a baseline.
+//!
+//! A breach is a failure; what cannot be told is an error, since CI systems take `skipped` for green.
+
+use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use stats::Change;
+
+use crate::guard::baseline::Against;
+use crate::guard::threshold::Outcome;
+use crate::guard::{Check, Gate};
+
+/// The document.
+///
+/// # Errors
+/// It cannot be written as XML.
+pub fn junit(check: &Check) -> Result<String, SerializeError> {
+    let mut suite = TestSuite::new("turnstile check");
+    for held in &check.thresholds {
+        let said = format!("found {}", held.found);
+        suite.add_test_case(case("threshold", &held.threshold, status(held.outcome, &said)));
+    }
+    if let Some(against) = &check.baseline {
+        suite.add_test_cases(metrics(against));
+    }
+    // A check of which nothing is known, or that was to save a baseline only.
+    let gates = check.thresholds.len() + usize::from(check.baseline.is_some());
+    if gates == 0 || check.interrupted.is_some() {
+        let outcome = if check.outcome == Gate::Passed { Outcome::Met } else { Outcome::Unknown };
+        suite.add_test_case(case("check", "whole", status(outcome, &check.reasons.join("; "))));
+    }
+    suite.set_system_out(format!("{}\n{}", check.reasons.join("\n"), check.records.display()));
+    let mut report = Report::new("turnstile check");
+    report.add_test_suite(suite);
+    report.to_string()
+}
+
+/// The judgement as a whole, then each metric; one without a say is skipped where the others can be
+/// relied on.
+fn metrics(against: &Against) -> Vec<TestCase> {
+    let judgement = &against.judgement;
+    let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
+    let whole = status(against.outcome, &reasons.join("; "));
+    let of_metric = judgement.comparisons.iter().map(|metric| {
+        let said = format!("{} {}", metric.metric.name(), metric.finding.text());
+        let status = match (judgement.change, metric.change()) {
+            (Change::Inconclusive, _) => status(Outcome::Unknown, &said),
+            (_, Change::Regressed) => status(Outcome::Breached, &said),
+            (_, Change::NoChange | Change::Improved) => status(Outcome::Met, &said),
+            (_, Change::Inconclusive) => {
+                let mut skipped = TestCaseStatus::skipped();
+                skipped.set_message(said);
+                skipped
+            }
+        };
+        case("baseline", metric.metric.name(), status)
+    });
+    std::iter::once(case("baseline", "no regression", whole)).chain(of_metric).collect()
+}
+
+fn case(class: &str, name: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(name, status);
+    case.set_classname(format!("turnstile.{class}"));
+    case
+}
+
+fn status(outcome: Outcome, said: &str) -> TestCaseStatus {
+    let (kind, word) = match outcome {
+        Outcome::Met => return TestCaseStatus::success(),
+        Outcome::Breached => (NonSuccessKind::Failure, "breached"),
+        Outcome::Unknown => (NonSuccessKind::Error, "inconclusive"),
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(word).set_message(said);
+    status
+}

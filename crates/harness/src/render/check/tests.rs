@@ -1,0 +1,130 @@
+use std::path::PathBuf;
+
+use records::{Outcome as FetchOutcome, Summary};
+use stats::Trial;
+
+use super::{annotations, check, check_markdown, junit, open_metrics};
+use crate::campaign::ArmSpec;
+use crate::fixture::Run;
+use crate::guard::baseline::{Baseline, BaselineHost, Origin};
+use crate::guard::check::{Asked, Check, Save};
+use crate::guard::figures;
+use crate::render::Style;
+use crate::summarise::summarise;
+
+fn trial(failed: u64) -> (PathBuf, Summary) {
+    let outcomes =
+        [(80 - failed, FetchOutcome::Ok, 20_000), (failed, FetchOutcome::TimeoutNoByte, 1_000_500)];
+    ("trials/01-1-check/x".into(), summarise(&Run::loaded(&outcomes).records))
+}
+
+fn baseline() -> Baseline {
+    let (_, summary) = trial(0);
+    let rounds: Vec<Trial> = (0..5).map(|_| figures::trial(&summary)).collect();
+    let host = BaselineHost { kernel: "6.1".into(), cpu_model: "x".into(), cpus: 2 };
+    let origin = Origin {
+        host,
+        arm: summary.arm,
+        idle_us: records::Micros(3_000_000),
+        measure_us: records::Micros(8_000_000),
+        hold_us: records::Micros(10_000),
+    };
+    Baseline { saved_at: "2026-11-21T08:00:00Z".into(), ..Baseline::new(origin, None, rounds) }
+}
+
+fn checked(failed: u64, rounds: usize, against: bool) -> Check {
+    let thresholds =
+        ["failed_share<=0.01", "p99<100ms", "p99<5s"].map(|text| text.parse().expect("one"));
+    let saved = baseline();
+    let baseline = against.then(|| (&saved, PathBuf::from("base.json"), Vec::new()));
+    let asked = Asked { thresholds: &thresholds, baseline, save: Save::No, rounds, attempts: 3 };
+    let trials: Vec<_> = (0..rounds).map(|_| trial(failed)).collect();
+    let arm = ArmSpec::new("check", "--proxy 'exec:./p --listen {listen} | %'").expect("an arm");
+    Check::of(asked, arm, "runs/x-check".into(), &trials, None)
+}
+
+#[test]
+fn a_breach_is_told() {
+    let text = check(&checked(40, 1, false), Style::Plain);
+    insta::assert_snapshot!("breached", text);
+}
+
+#[test]
+fn a_regression_is_told() {
+    let text = check(&checked(40, 5, true), Style::Plain);
+    insta::assert_snapshot!("regressed", text);
+    assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+}
+
+#[test]
+fn a_pass_is_told_and_colour_changes_nothing_else() {
+    let text = check(&checked(0, 5, true), Style::Plain);
+    insta::assert_snapshot!("passed", text);
+    let coloured = check(&checked(0, 5, true), Style::Colour);
+    let plain: String = strip(&coloured);
+    let trimmed = |text: &str| {
+        text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(trimmed(&plain), trimmed(&text));
+}
+
+fn strip(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest))
+}
+
+#[test]
+fn markdown_has_whole_tables() {
+    let text = check_markdown(&checked(40, 5, true));
+    assert!(text.starts_with("### turnstile check: breached\n"), "{text}");
+    for line in text.lines().filter(|line| line.starts_with('|')) {
+        assert!(line.ends_with('|'), "{line}");
+    }
+    assert!(text.contains("{listen} \\| %"), "a column's end is escaped: {text}");
+}
+
+#[test]
+fn junit_has_a_case_for_each_gate() {
+    let xml = junit(&checked(40, 5, true)).expect("XML");
+    assert_eq!(xml.matches("classname=\"turnstile.threshold\"").count(), 3, "{xml}");
+    assert_eq!(xml.matches("classname=\"turnstile.baseline\"").count(), 7, "{xml}");
+    assert!(xml.contains("name=\"failed_share&lt;=0.01\""), "{xml}");
+    assert!(xml.contains("<failure") && xml.contains("<error"), "{xml}");
+    let green = junit(&checked(0, 1, false)).expect("XML");
+    assert!(green.contains("failures=\"0\" errors=\"0\""), "{green}");
+}
+
+#[test]
+fn annotations_are_one_line_for_each_reason() {
+    let text = annotations(&checked(40, 1, false));
+    assert!(
+        text.lines().all(|line| line.starts_with("::error title=turnstile check%3A breached::"))
+    );
+    let green = annotations(&checked(0, 1, false));
+    assert_eq!(green, "::notice title=turnstile check%3A passed::everything held\n");
+}
+
+#[test]
+fn open_metrics_is_well_formed() {
+    let text = open_metrics(&checked(40, 5, true));
+    assert!(text.ends_with("# EOF\n"));
+    assert!(text.contains("turnstile_check_passed 0\n"), "{text}");
+    let exact = "turnstile_failed_share_ratio{trial=\"1\",verdict=\"starved\",bound=\"exact\"} 0.5";
+    assert!(text.contains(exact), "{text}");
+    assert!(text.contains("bound=\"lower\""), "{text}");
+    let mut typed = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let name = rest.split(' ').next().unwrap_or_default();
+            assert!(typed.insert(name.to_owned()), "{name} stands in one block");
+        } else if let Some(rest) = line.strip_prefix("# UNIT ") {
+            let (name, unit) = rest.split_once(' ').expect("name and unit");
+            assert!(name.ends_with(&format!("_{unit}")), "{line}");
+        } else if !line.starts_with('#') {
+            let (name, value) = line.rsplit_once(' ').expect("a value");
+            value.parse::<f64>().expect("a number");
+            assert!(typed.contains(name.split('{').next().unwrap_or_default()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A comparison: the arms in one table, then each pair with its metrics.
+
+use std::path::Path;
+
+use records::{BytesPerSec, Micros};
+use stats::{Change, Comparison as OfMetric, Finding, Scale};
+
+use super::layout::{MaxLines, WIDTH, wrap};
+use super::style::{Style, Tint};
+use crate::campaign::ArmRow;
+use crate::guard::{Comparison, PairOf};
+
+/// The whole of it, with a newline after each line.
+pub fn comparison(comparison: &Comparison, rows: &[ArmRow], dir: &Path, style: Style) -> String {
+    let mut text = super::arms(rows, style);
+    for pair in &comparison.pairs {
+        text += "\n";
+        text += &self::pair(pair, style);
+    }
+    text += &format!("\nrecords     {}\n", dir.display());
+    text
+}
+
+/// The same as Markdown.
+pub fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> String {
+    let mut text = super::arms_markdown(rows);
+    for PairOf { a, b, judgement, log_rank } in &comparison.pairs {
+        text += &format!("\n**{b} against {a}: {}**. ", judgement.change);
+        let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
+        text += &format!("{}. ", reasons.join("; "));
+        text += &format!("Log-rank p = {}.\n\n", probability(Some(log_rank.p_fetches)));
+        text += "| metric | A | B | change | 95 % interval | rounds up/down/still | p (family) | |\n\
+                 |---|---|---|---|---|---|---|---|\n";
+        for metric in &judgement.comparisons {
+            let [name, a, b, change, interval, votes, p, said] = cells(metric);
+            text += &format!(
+                "| {name} | {a} | {b} | {change} | {interval} | {votes} | {p} | {said} |\n"
+            );
+        }
+    }
+    text
+}
+
+fn pair(pair: &PairOf, style: Style) -> String {
+    let PairOf { a, b, judgement, log_rank } = pair;
+    let tint = match judgement.change {
+        Change::Improved => Tint::Good,
+        Change::Regressed => Tint::Bad,
+        Change::NoChange => Tint::Label,
+        Change::Inconclusive => Tint::Warn,
+    };
+    let mut text = format!("{b} against {a}: {}\n", style.paint(tint, judgement.change.name()));
+    let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
+    let mut said = vec![reasons.join("; ")];
+    for left_out in &judgement.left_out {
+        said.push(format!("round {} is left out: {}", left_out.round, left_out.why));
+    }
+    for said in said {
+        let lines = wrap(&said, WIDTH - 2, MaxLines(3));
+        text += &lines.into_iter().map(|line| format!("  {line}\n")).collect::<String>();
+    }
+    let names = ["metric", "A", "B", "change", "95 % interval", "rounds", "p", ""];
+    text += &style.paint(Tint::Label, line(names).trim_end());
+    text += "\n";
+    for metric in &judgement.comparisons {
+        let cells = cells(metric);
+        text += line(cells.each_ref().map(String::as_str)).trim_end();
+        text += "\n";
+    }
+    let by_round = log_rank
+        .p_rounds
+        .map_or_else(String::new, |p| format!(", by rounds {}", probability(Some(p))));
+    text += &format!(
+        "  times to completion, log-rank: p {}{by_round}\n",
+        probability(Some(log_rank.p_fetches))
+    );
+    text
+}
+
+fn line(cells: [&str; 8]) -> String {
+    let [name, a, b, change, interval, votes, p, said] = cells;
+    format!("  {name:<19}{a:>10}{b:>10}{change:>9}{interval:>19}{votes:>9}{p:>8}  {said}")
+}
+
+fn cells(metric: &OfMetric) -> [String; 8] {
+    let none = || "-".to_owned();
+    let unit = metric.metric.unit();
+    let value = |value: Option<f64>| value.map_or_else(none, |value| in_unit(unit, value));
+    let scale = metric.metric.scale();
+    let change = |change: f64| match scale {
+        Scale::Ratio => format!("x{}", digits(change)),
+        Scale::Difference => format!("{change:+.3}"),
+    };
+    let interval = metric.interval.map_or_else(none, |interval| {
+        format!("{} to {}", change(interval.low), change(interval.high))
+    });
+    let said = match metric.finding {
+        Finding::Higher | Finding::Lower => metric.change().name(),
+        Finding::Excluded => "same",
+        Finding::BelowFloor => "too small to count",
+        Finding::WithinChance => "chance",
+        Finding::RoundsDisagree => "rounds disagree",
+        Finding::TooWide => "varies too much",
+        Finding::ControlMoved => "so did the host",
+        Finding::BeyondCap => "beyond the cap",
+        Finding::TooFewRounds => "too few rounds",
+    };
+    [
+        metric.metric.name().to_owned(),
+        value(metric.a),
+        value(metric.b),
+        metric.effect.map_or_else(none, change),
+        interval,
+        format!("{}/{}/{}", metric.votes.up, metric.votes.down, metric.votes.still),
+        probability(metric.p_family.or(metric.p)),
+        said.to_owned(),
+    ]
+}
+
+/// A value with its unit, as the metric has it.
+fn in_unit(unit: &str, value: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "figures of trials are finite and not negative; a cast saturates"
+    )]
+    let whole = value.round() as u64;
+    match unit {
+        "us" => Micros(whole).to_string(),
+        "bytes_per_sec" => BytesPerSec(whole).to_string(),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn digits(factor: f64) -> String {
+    if factor >= 100.0 {
+        format!("{factor:.0}")
+    } else if factor >= 10.0 {
+        format!("{factor:.1}")
+    } else {
+        format!("{factor:.2}")
+    }
+}
+
+fn probability(p: Option<f64>) -> String {
+    match p {
+        None => "-".to_owned(),
+        Some(p) if p < 0.001 => "<0.001".to_owned(),
+        Some(p) => format!("{p:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+use std::path::Path;
+
+use records::Outcome;
+use stats::{Seed, Settings};
+
+use super::{comparison, comparison_markdown};
+use crate::campaign::ArmRow;
+use crate::fixture::Run;
+use crate::guard::Comparison;
+use crate::guard::compare::{Told, observations};
+use crate::render::Style;
+use crate::summarise::summarise;
+
+fn arm(name: &str, failed: u64, us: u64) -> (String, Vec<Told>) {
+    let told = |round: u32| {
+        let us = us + 700 * u64::from(round);
+        let outcomes =
+            [(80 - failed, Outcome::Ok, us), (failed, Outcome::TimeoutNoByte, 1_000_500)];
+        let run = Run::loaded(&outcomes);
+        let fetches = observations(&run.records.fetches);
+        Told { round, summary: summarise(&run.records), fetches }
+    };
+    (name.to_owned(), (0..5).map(told).collect())
+}
+
+fn told() -> (Comparison, Vec<ArmRow>) {
+    let arms = [arm("drain", 40, 400_000), arm("fionread", 0, 80_000)];
+    let row = |(name, told): &(String, Vec<Told>)| {
+        let summaries: Vec<_> = told.iter().map(|told| &told.summary).collect();
+        ArmRow::of(name, &summaries)
+    };
+    let rows = arms.iter().map(row).collect();
+    (Comparison::of(&arms, Seed(7), &Settings::default()), rows)
+}
+
+#[test]
+fn a_pair_is_told_with_every_metric() {
+    let (compared, rows) = told();
+    let text = comparison(&compared, &rows, Path::new("runs/x-compare"), Style::Plain);
+    insta::assert_snapshot!(text);
+    assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+}
+
+#[test]
+fn markdown_has_whole_tables() {
+    let (compared, rows) = told();
+    let text = comparison_markdown(&compared, &rows);
+    assert!(text.contains("**fionread against drain: improved**"), "{text}");
+    for line in text.lines().filter(|line| line.starts_with('|')) {
+        assert!(line.ends_with('|'), "{line}");
+    }
+}

@@ -1,0 +1,54 @@
+use clap::Parser;
+use records::{Pin, Placement, Role};
+
+use super::{NetworkToggles, host_of, tcp_rmem};
+use crate::roles::Toggles;
+
+#[derive(Debug, Parser)]
+struct Typed {
+    #[command(flatten)]
+    network: NetworkToggles,
+}
+
+fn typed(line: &str) -> Result<NetworkToggles, clap::Error> {
+    let words = std::iter::once("x").chain(line.split_whitespace());
+    Typed::try_parse_from(words).map(|typed| typed.network)
+}
+
+#[test]
+fn settings_are_the_proxys_alone() {
+    let network = typed("--netns --tcp-rmem 40960,40960,40960 --link-rate 1Gbit").unwrap();
+    let arm = Toggles::default().arm(Placement::Hash, Pin::Auto);
+    let mut plan = network.lab(&arm).unwrap().expect("a lab");
+    let settings: Vec<String> =
+        plan.host_mut("proxy").unwrap().sysctls.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        settings,
+        ["net.ipv4.tcp_rmem=40960 40960 40960", "net.ipv4.tcp_congestion_control=reno"]
+    );
+    assert!(plan.host_mut("origin").unwrap().sysctls.is_empty());
+    assert!(plan.rate.is_some());
+    plan.check().expect("a plan that can be built");
+}
+
+#[test]
+fn without_namespaces_there_is_no_lab_and_nothing_to_set_in_it() {
+    let arm = Toggles::default().arm(Placement::Hash, Pin::Auto);
+    assert_eq!(typed("").unwrap().lab(&arm), Ok(None));
+    assert!(typed("--tcp-rmem 1,2,3").is_err());
+    assert!(typed("--link-rate 1Gbit").is_err());
+}
+
+#[test]
+fn three_numbers_that_grow() {
+    assert_eq!(tcp_rmem("4096 131072 6291456").unwrap(), "4096 131072 6291456");
+    for wrong in ["1,2", "3,2,1", "a,b,c", "0,1,2", ""] {
+        assert!(tcp_rmem(wrong).unwrap_err().contains("4096,131072,6291456"), "{wrong}");
+    }
+}
+
+#[test]
+fn every_role_but_the_tracer_has_a_host() {
+    assert_eq!(host_of(Role::Fast), Some("fast"));
+    assert_eq!(host_of(Role::Trace), None);
+}

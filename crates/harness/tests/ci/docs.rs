@@ -1,0 +1,166 @@
+//! The examples of `docs/ci.md`, taken from its fenced blocks and run.
+//!
+//! What differs from the page, all of it in [`shortened`] and in [`Place`]: phases are shorter, rounds
+//! are 3, ports are free ones, `cargo` does nothing.
+
+use std::fs;
+use std::net::TcpListener;
+
+use crate::support::{Place, Proxy, Said, comes_to, in_turn, say};
+
+const PAGE: &str = include_str!("../../../../docs/ci.md");
+
+/// The blocks of a language, in the order of the page.
+fn blocks(language: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut lines = PAGE.lines();
+    while let Some(line) = lines.next() {
+        if let Some(found) = line.strip_prefix("```") {
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            if found == language {
+                blocks.push(block.join("\n") + "\n");
+            }
+        }
+    }
+    blocks
+}
+
+/// The one block of a language that has this in it.
+fn block(language: &str, with: &str) -> String {
+    let mut found = blocks(language).into_iter().filter(|block| block.contains(with));
+    let block = found.next().unwrap_or_else(|| panic!("no {language} block with {with}"));
+    assert_eq!(found.next(), None, "two {language} blocks with {with}");
+    block
+}
+
+/// All commands under `run:` or in the list `script:`, one after the other, as a runner takes them:
+/// `key: |` and an indented block.
+fn commands(yaml: &str, of: &str) -> String {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut script = String::new();
+    let mut lines = yaml.lines().peekable();
+    let mut in_list = None;
+    while let Some(line) = lines.next() {
+        let text = line.trim();
+        if in_list.is_some_and(|list| indent(line) <= list) {
+            in_list = None;
+        }
+        if text == of {
+            in_list = Some(indent(line));
+        }
+        let one = text.strip_prefix("- ").filter(|_| in_list.is_some());
+        let begins = text == format!("- {of} |") || text == format!("{of} |") || one == Some("|");
+        if begins {
+            let outer = indent(line);
+            let mut inner = None;
+            while let Some(next) = lines.next_if(|next| indent(next) > outer) {
+                let inner = *inner.get_or_insert(indent(next));
+                script += &format!("{}\n", &next[inner..]);
+            }
+        } else if let Some(one) = one {
+            script += &format!("{one}\n");
+        }
+    }
+    script
+}
+
+fn shortened(script: &str) -> String {
+    let short = script
+        .replace("--idle 3s --duration 8s", "--idle 1.5s --duration 2.5s")
+        .replace("--rounds 5", "--rounds 3");
+    assert_ne!(short, script, "nothing was shortened: does the page still say it so?");
+    let taken: Vec<TcpListener> =
+        (0..2).map(|_| TcpListener::bind("127.0.0.1:0").expect("bind")).collect();
+    let free = |at: usize| taken[at].local_addr().expect("an address").to_string();
+    short.replace("127.0.0.1:8080", &free(0)).replace("127.0.0.1:9000", &free(1))
+}
+
+/// Runs a script as GitHub and GitLab do: it ends with the first command that fails.
+fn script(place: &Place, script: &str) -> Said {
+    let mut command = place.command("bash");
+    command.args(["-e", "-o", "pipefail", "-c", &shortened(script)]);
+    say(command.env("GITHUB_STEP_SUMMARY", place.path().join("summary.md")))
+}
+
+/// Red for the unfair proxy, green for the fair one.
+/// Their places, in this order; a busy host shows nothing, and leaves one out.
+fn both(run: impl Fn(&Place) -> Said) -> Vec<(Place, i32)> {
+    let _turn = in_turn();
+    let each = [(Proxy::Fair, 0), (Proxy::Unfair, 10)].into_iter();
+    each.filter_map(|(proxy, code)| {
+        let place = Place::new(proxy);
+        let said = comes_to(code, || run(&place))?;
+        assert_eq!(said.code(), Some(code), "{proxy:?}: {}", said.all());
+        Some((place, code))
+    })
+    .collect()
+}
+
+#[test]
+fn github_actions() {
+    let commands = commands(&block("yaml", "runs-on:"), "run:");
+    assert_eq!(commands.matches("cargo ").count(), 2, "{commands}");
+    for (place, _) in both(|place| script(place, &commands)) {
+        assert!(place.read("summary.md").starts_with("### turnstile check: "));
+        assert!(place.read("check.xml").contains("<testsuites"));
+        assert!(place.read("check.prom").ends_with("# EOF\n"));
+    }
+}
+
+#[test]
+fn gitlab_ci() {
+    let commands = commands(&block("yaml", "artifacts:\n    when:"), "script:");
+    assert_eq!(commands.matches("cargo ").count(), 2, "{commands}");
+    assert!(!commands.contains("allow_failure"), "{commands}");
+    for (place, _) in both(|place| script(place, &commands)) {
+        assert!(place.read("check.md").starts_with("### turnstile check: "));
+    }
+}
+
+#[test]
+fn make() {
+    if say(&mut Place::new(Proxy::Fair).command("make")).code() == Some(127) {
+        println!("skipped: make is not installed");
+        return;
+    }
+    let makefile = shortened(&block("make", "fairness:"));
+    let caller = block("sh", "make fairness");
+    let places = both(|place| {
+        fs::write(place.path().join("Makefile"), &makefile).expect("write");
+        say(place.command("bash").args(["-e", "-c", &caller]))
+    });
+    for (place, code) in places {
+        assert_eq!(place.read("check.status"), format!("{code}\n"));
+    }
+}
+
+#[test]
+fn a_proxy_that_runs_already() {
+    let commands = block("sh", "--proxy url:");
+    both(|place| script(place, &commands));
+}
+
+#[test]
+fn a_baseline_in_a_pipeline() {
+    let _turn = in_turn();
+    let place = Place::new(Proxy::Fair);
+    let commands = block("sh", "--save-baseline");
+    let Some(first) = comes_to(0, || script(&place, &commands)) else { return };
+    assert_eq!(first.code(), Some(0), "{}", first.all());
+    assert!(first.stderr.contains("there is no baseline main.json"), "{}", first.stderr);
+    assert!(place.path().join("main.json").is_file());
+    let second = script(&place, &commands);
+    // On a busy host, three short rounds may differ from three others, or prove nothing.
+    assert!(matches!(second.code(), Some(0 | 10 | 11)), "{}", second.all());
+    assert!(second.stdout.contains("baseline    main.json of 20"), "{}", second.stdout);
+}
+
+#[test]
+fn no_block_is_left_out() {
+    let known = ["sh", "yaml", "make", "text", ""];
+    let opened = PAGE.lines().filter_map(|line| line.strip_prefix("```"));
+    for language in opened {
+        assert!(known.contains(&language), "{language}");
+    }
+    assert_eq!((blocks("sh").len(), blocks("yaml").len(), blocks("make").len()), (3, 2, 1));
+}

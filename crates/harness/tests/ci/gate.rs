@@ -1,0 +1,81 @@
+//! A foreign proxy whose fairness was removed turns the gate red; the same with it stays green.
+
+use crate::support::{GATE, Place, Proxy, Said, comes_to, conclusive, in_turn, say};
+
+fn gate(proxy: Proxy, wanted: i32) -> Option<Said> {
+    let place = Place::new(proxy);
+    comes_to(wanted, || say(&mut place.check(&GATE)))
+}
+
+#[test]
+fn a_fair_proxy_passes() {
+    let _turn = in_turn();
+    let Some(said) = gate(Proxy::Fair, 0) else { return };
+    assert_eq!(said.code(), Some(0), "{}", said.all());
+    assert!(said.stdout.starts_with("check       passed (exit 0)\n"), "{}", said.stdout);
+    assert!(said.stdout.contains("records     runs/"), "{}", said.stdout);
+}
+
+#[test]
+fn a_proxy_that_lost_its_fairness_is_stopped() {
+    let _turn = in_turn();
+    let Some(said) = gate(Proxy::Unfair, 10) else { return };
+    assert_eq!(said.code(), Some(10), "{}", said.all());
+    assert!(said.stdout.starts_with("check       breached (exit 10)\n"), "{}", said.stdout);
+}
+
+#[test]
+#[ignore = "ten times each: two minutes or more; --nocapture shows the counts"]
+fn ten_of_ten() {
+    let _turn = in_turn();
+    let mut counts = Vec::new();
+    for (proxy, wanted) in [(Proxy::Fair, 0), (Proxy::Unfair, 10)] {
+        let place = Place::new(proxy);
+        let mut codes = Vec::new();
+        for time in 1..=10 {
+            let Some(said) = conclusive(|| say(&mut place.check(&GATE))) else {
+                codes.push(Some(11));
+                continue;
+            };
+            println!("{proxy:?} {time}: exit {:?}: {}", said.code(), found(&said.stdout));
+            codes.push(said.code());
+        }
+        let as_wanted = codes.iter().filter(|code| **code == Some(wanted)).count();
+        println!("{proxy:?}: {as_wanted} of 10 with exit {wanted}; all: {codes:?}");
+        counts.push(as_wanted);
+    }
+    assert_eq!(counts, [10, 10]);
+}
+
+/// The lines of thresholds, in one.
+fn found(stdout: &str) -> String {
+    let lines = stdout.lines().filter(|line| line.contains('<') && !line.starts_with(' '));
+    lines
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+#[test]
+fn a_baseline_of_a_fair_proxy_stops_an_unfair_one() {
+    let _turn = in_turn();
+    let place = Place::new(Proxy::Fair);
+    let rounds = |option| [option, "base.json", "--rounds", "3"];
+    let save = || say(&mut place.check(&rounds("--save-baseline")));
+    let Some(saved) = comes_to(0, save) else { return };
+    assert_eq!(saved.code(), Some(0), "{}", saved.all());
+    assert!(saved.stdout.contains("saved       base.json"), "{}", saved.stdout);
+
+    place.put(Proxy::Unfair);
+    let against = || say(&mut place.check(&rounds("--baseline")));
+    let Some(said) = comes_to(10, against) else { return };
+    // Three rounds may be too few for a conclusion.
+    assert!(matches!(said.code(), Some(10 | 11)), "{}", said.all());
+    assert!(said.stdout.contains("baseline    base.json of 20"), "{}", said.stdout);
+
+    let mut other = place.command("turnstile");
+    let other = say(other.args(["check", "--baseline", "base.json", "--", "--reuseport"]));
+    assert_eq!((other.code(), other.stdout.as_str()), (Some(2), ""), "{}", other.stderr);
+    assert!(other.stderr.contains("arm.proxy was \"exec:"), "{}", other.stderr);
+    assert!(other.stderr.contains("--cross-host"), "{}", other.stderr);
+}

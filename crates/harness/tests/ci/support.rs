@@ -1,0 +1,170 @@
+//! Runs `turnstile check` and scripts that do, with a proxy that is fair or not, each with a deadline.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::TempDir;
+
+/// Seconds that no command of these tests takes, also on a busy host with every attempt needed.
+const PATIENCE: &str = "240";
+/// Enough fetches in each phase for a conclusion, and no more.
+pub(crate) const SHORT: [&str; 6] = ["--idle", "1.5s", "--duration", "2.5s", "--arrivals", "20/s"];
+/// What tells the two proxies apart.
+pub(crate) const GATE: [&str; 4] =
+    ["--threshold", "failed_share<=0.01", "--threshold", "p90<250ms"];
+/// Where the examples of `docs/ci.md` expect the proxy.
+pub(crate) const MY_PROXY: &str = "target/release/my-proxy";
+
+/// What of the foreign proxy is under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proxy {
+    Fair,
+    Unfair,
+}
+
+/// What a finished command said.
+pub(crate) struct Said {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Said {
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// Everything, for a test that failed.
+    pub(crate) fn all(&self) -> String {
+        format!("{}\n{}\n{}", self.status, self.stdout, self.stderr)
+    }
+}
+
+/// Trials take turns: on few CPUs two at a time would starve each other.
+pub(crate) fn in_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The directory of the binary under test.
+pub(crate) fn bin_dir() -> PathBuf {
+    let turnstile = assert_cmd::cargo::cargo_bin!("turnstile");
+    turnstile.parent().expect("a directory").to_owned()
+}
+
+/// A place to work in: a proxy of one's own where the examples expect it, and a `cargo` that does
+/// nothing.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new(proxy: Proxy) -> Self {
+        let place = Self(tempfile::tempdir().expect("a directory"));
+        place.put(proxy);
+        place.script("bin/cargo", "#!/bin/sh\nexit 0\n");
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Puts that proxy where the other was, as a new build would be.
+    pub(crate) fn put(&self, proxy: Proxy) {
+        let example = bin_dir().join("examples/fair_proxy");
+        assert!(example.is_file(), "first: cargo build -p harness --examples");
+        let unfair = if proxy == Proxy::Unfair { " --unfair" } else { "" };
+        let text = format!("#!/bin/sh\nexec {}{unfair} \"$@\"\n", example.display());
+        self.script(MY_PROXY, &text);
+    }
+
+    fn script(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("mkdir");
+        fs::write(&path, text).expect("write");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("chmod");
+    }
+
+    /// A command in this place; coreutils' timeout ends it and what it started, if need be.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", PATIENCE, program]).current_dir(self.path());
+        let paths = [self.path().join("bin"), bin_dir()];
+        let inherited = std::env::var_os("PATH").unwrap_or_default();
+        let paths = paths.into_iter().chain(std::env::split_paths(&inherited));
+        command.env("PATH", std::env::join_paths(paths).expect("a PATH"));
+        for unwanted in ["NO_COLOR", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
+            command.env_remove(unwanted);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// `turnstile check` with `gate`, of the proxy here in a short trial.
+    pub(crate) fn check(&self, gate: &[&str]) -> Command {
+        let mut command = self.command("turnstile");
+        command.arg("check").args(gate).arg("--").args(SHORT).args(["--proxy", &exec()]);
+        command
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+}
+
+/// The proxy as a command.
+pub(crate) fn exec() -> String {
+    format!("exec:{MY_PROXY} --listen {{listen}} --upstream {{origin}}")
+}
+
+/// Runs a command to its end.
+pub(crate) fn say(command: &mut Command) -> Said {
+    let output = command.output().expect("timeout of coreutils");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    Said { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Runs it again while it is inconclusive. `None`: it stayed so because others had this host's CPUs,
+/// which is told; that it is inconclusive for any other reason is the caller's to judge.
+pub(crate) fn conclusive(run: impl FnMut() -> Said) -> Option<Said> {
+    again(3, |code| code != Some(11), run)
+}
+
+/// Runs it again until it ends with `wanted`, five times at most; else as [`conclusive`].
+///
+/// On two CPUs the unfair proxy is a fair one in one trial of five (`docs/ci.md` has the counts): one
+/// run proves nothing of the gate, five in a row do.
+pub(crate) fn comes_to(wanted: i32, run: impl FnMut() -> Said) -> Option<Said> {
+    again(5, |code| code == Some(wanted), run)
+}
+
+/// Runs it until its exit code is `enough`, so many times at most.
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
+fn again(
+    times: usize,
+    enough: impl Fn(Option<i32>) -> bool,
+    mut run: impl FnMut() -> Said,
+) -> Option<Said> {
+    let mut said = run();
+    for _ in 1..times {
+        if enough(said.code()) {
+            break;
+        }
+        said = run();
+    }
+    if said.code() == Some(11) && busy(&said) {
+        println!("skipped: others keep this host busy; nothing can be shown on it now");
+        return None;
+    }
+    Some(said)
+}
+
+/// Whether it is the host's doing that nothing is known.
+pub(crate) fn busy(said: &Said) -> bool {
+    let all = said.all().split_whitespace().collect::<Vec<_>>().join(" ");
+    ["the host is quiet", "the host was disturbed", "a quieter host", "the host differed"]
+        .iter()
+        .any(|why| all.contains(why))
+}

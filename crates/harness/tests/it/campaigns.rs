@@ -1,0 +1,342 @@
+//! Many trials: comparisons, cases, the zoo; cut short and gone on with.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use harness::campaign::{Journal, Slot};
+use harness::run_dir::RunRecords;
+use records::Verdict;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnstile, until};
+
+/// A trial that is over soon: no downloads, and fetches enough for a verdict.
+const TINY: &str = "--slow 0 --idle 1.2s --duration 1.2s --arrivals 20/s --fetch-size 1KiB";
+/// Two such arms.
+const ARMS: [&str; 4] = ["--arm", "shared: ", "--arm", "own: --reuseport"];
+
+fn compare(runs: &Runs, more: &[&str]) -> Command {
+    let mut command = turnstile();
+    command.arg("compare").args(more).arg("--runs-dir").arg(runs.path()).arg("--");
+    command.args(TINY.split(' '));
+    command
+}
+
+fn journal(dir: &Path) -> Journal {
+    let text = fs::read_to_string(dir.join("campaign.json")).expect("the journal");
+    serde_json::from_str(&text).expect("a whole journal")
+}
+
+fn slots(journal: &Journal) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = journal.done.iter().map(|done| done.slot).collect();
+    slots.sort();
+    slots
+}
+
+/// Every slot of two arms in `rounds` rounds.
+fn all_slots(rounds: u32) -> Vec<Slot> {
+    (0..rounds).flat_map(|round| [0, 1].map(|arm| Slot { round, arm })).collect()
+}
+
+/// The run directories of all trials, also of those that were cut short.
+fn trials(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir.join("trials")) else { return Vec::new() };
+    entries.map(|entry| entry.expect("entry").path()).collect()
+}
+
+fn is_compared(dir: &Path, run: &Said, rounds: u32) {
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let journal = journal(dir);
+    assert_eq!((journal.purpose.as_str(), journal.rounds), ("compare", rounds));
+    assert_eq!(slots(&journal), all_slots(rounds));
+    for done in &journal.done {
+        let records = RunRecords::load(&dir.join(&done.dir)).expect("a whole run");
+        assert_eq!(records.manifest.arm.reuseport, done.slot.arm == 1, "{done:?}");
+        assert_eq!(records.manifest.arm.slow, 0, "what follows -- is for all");
+    }
+    let text = fs::read_to_string(dir.join("comparison.json")).expect("comparison.json");
+    let comparison: Value = serde_json::from_str(&text).expect("JSON");
+    let pairs = comparison["pairs"].as_array().expect("pairs");
+    assert_eq!(pairs.len(), 1);
+    assert_eq!((pairs[0]["a"].as_str(), pairs[0]["b"].as_str()), (Some("shared"), Some("own")));
+    // Lines of both arms are pairs: a round that one of them cannot use is in neither.
+    let usable = (0..rounds).filter(|round| {
+        let of_round = |done: &&harness::campaign::Done| done.slot.round == *round;
+        journal.done.iter().filter(of_round).all(|done| done.verdict != Verdict::Inconclusive)
+    });
+    let usable = usable.count();
+    for arm in ["shared", "own"] {
+        let text =
+            fs::read_to_string(dir.join(format!("ministat/p50-{arm}.txt"))).expect("a column");
+        let figures = text.lines().filter(|line| !line.starts_with('#'));
+        let figures: Vec<f64> = figures.map(|line| line.parse().expect("a number")).collect();
+        assert_eq!(figures.len(), usable, "{arm}: {text}");
+    }
+    for part in ["shared", "own", &*dir.display().to_string()] {
+        assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);
+    }
+}
+
+#[test]
+fn two_arms_are_compared() {
+    let _turn = in_turn();
+    let (runs, elsewhere) = (Runs::new(), tempfile::tempdir().expect("a directory"));
+    let markdown = elsewhere.path().join("table.md");
+    let file = markdown.display().to_string();
+    let more = [ARMS.as_slice(), &["--rounds", "2", "--seed", "7", "--markdown", &file]].concat();
+    let run = say(&mut compare(&runs, &more));
+    let dir = runs.dir().expect("a campaign");
+    is_compared(&dir, &run, 2);
+    assert!(run.stderr.contains("seed 7") && run.stderr.contains("round 2/2"), "{}", run.stderr);
+    assert_eq!(journal(&dir).seed.0, 7);
+    assert!(fs::read_to_string(markdown).expect("the table").contains('|'));
+
+    // All is done: going on with it does nothing but tell again.
+    let again = say(turnstile().args(["compare", "--resume"]).arg(&dir).arg("--json"));
+    assert_eq!(again.code(), Some(0), "{}", again.stderr);
+    let filed = fs::read_to_string(dir.join("comparison.json")).expect("comparison.json");
+    let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    assert_eq!(json(&again.stdout), json(&filed));
+    assert_eq!(trials(&dir).len(), 4, "no trial is run twice");
+}
+
+/// Cuts a campaign short while its second trial runs, and goes on with it.
+fn cut_short(signal: Signal) {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let more = [ARMS.as_slice(), &["--rounds", "2"]].concat();
+    let mut running = Running::start(&mut compare(&runs, &more));
+    let id = running.id();
+    let dir = until("a second trial in its measure phase", || {
+        assert!(!running.has_ended(), "it ended by itself");
+        let dir = runs.dir()?;
+        let second = trials(&dir).into_iter().filter(|place| is_in_measure(place)).count();
+        (dir.join("campaign.json").exists() && journal(&dir).done.len() == 1 && second == 1)
+            .then_some(dir)
+    });
+    let all = family(id);
+    assert!(all.len() >= 4, "a trial and its roles: {all:?}");
+    running.signal(signal);
+    let run = running.finish();
+    assert_eq!(run.status.signal(), Some(signal.as_raw()), "{}", run.stderr);
+    runs.await_nobody(&all);
+    assert!(all.iter().all(|pid| is_gone(*pid)));
+    let done = journal(&dir);
+    assert_eq!(done.done.len(), 1, "what is done stays done");
+    if signal != Signal::KILL {
+        let hint = format!("cut short after 1 of 4 trials; go on with --resume {}", dir.display());
+        assert!(run.stderr.contains(&hint), "no {hint:?} in {}", run.stderr);
+    }
+
+    // A plan of what is left begins nothing.
+    let plan = say(turnstile().args(["compare", "--dry-run", "--resume"]).arg(&dir));
+    assert_eq!(plan.code(), Some(0), "{}", plan.stderr);
+    assert_eq!(journal(&dir), done, "a dry run ran: {}", plan.stderr);
+
+    let before = trials(&dir).len();
+    let run = say(turnstile().args(["compare", "--resume"]).arg(&dir));
+    is_compared(&dir, &run, 2);
+    assert_eq!(journal(&dir).done[0], done.done[0], "the first was not run again");
+    assert_eq!(trials(&dir).len(), before + 3, "only what was missing");
+}
+
+#[test]
+fn a_signal_to_a_campaign_alone_reaches_its_trial() {
+    // As `kill -INT` sends it: no terminal has told the trial.
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let mut command = compare(&runs, &ARMS);
+    let mut running = Running::start(command.args(["--duration", "20s"]));
+    let dir = until("a trial in its measure phase", || {
+        assert!(!running.has_ended(), "it ended by itself");
+        let dir = runs.dir()?;
+        trials(&dir).iter().any(|place| is_in_measure(place)).then_some(dir)
+    });
+    running.signal(Signal::INT);
+    let run = running.finish();
+    assert_eq!(run.status.signal(), Some(Signal::INT.as_raw()), "{}", run.stderr);
+    let place = trials(&dir).pop().expect("a trial");
+    let manifest = fs::read_dir(place).expect("read_dir").next().expect("a run").expect("entry");
+    let manifest = fs::read_to_string(manifest.path().join("manifest.json")).expect("a manifest");
+    let manifest: records::Manifest = serde_json::from_str(&manifest).expect("a manifest");
+    assert_eq!(manifest.interrupted.as_deref(), Some("SIGINT"), "it ran to its end");
+}
+
+fn is_in_measure(place: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(place) else { return false };
+    let Some(Ok(run)) = entries.next() else { return false };
+    let Ok(text) = fs::read_to_string(run.path().join("manifest.json")) else { return false };
+    let manifest: records::Manifest = serde_json::from_str(&text).expect("a manifest");
+    manifest.phases.last().is_some_and(|span| span.phase == records::Phase::Measure)
+}
+
+#[test]
+fn a_campaign_that_was_asked_to_end_goes_on_where_it_was() {
+    cut_short(Signal::TERM);
+}
+
+#[test]
+fn a_campaign_that_was_killed_goes_on_where_it_was() {
+    cut_short(Signal::KILL);
+}
+
+#[test]
+fn a_zoo_goes_on_where_it_was() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let mut command = turnstile();
+    command.args(["zoo", "--only", "mirror", "--runs-dir"]).arg(runs.path()).arg("--");
+    let mut running = Running::start(command.args(TINY.split(' ')));
+    let dir = until("its second trial", || {
+        assert!(!running.has_ended(), "it ended by itself");
+        let dir = runs.dir()?;
+        (trials(&dir).len() == 2).then_some(dir)
+    });
+    let all = family(running.id());
+    running.signal(Signal::TERM);
+    assert_eq!(running.finish().status.signal(), Some(Signal::TERM.as_raw()));
+    runs.await_nobody(&all);
+    assert_eq!(journal(&dir).done.len(), 1);
+
+    // As it says that one goes on: with nothing but the directory.
+    let run = say(turnstile().args(["zoo", "--resume"]).arg(&dir));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    assert_eq!(journal(&dir).done.len(), 2);
+    // It is a zoo, and nothing else.
+    let other = say(turnstile().args(["compare", "--resume"]).arg(&dir));
+    assert_eq!(other.code(), Some(2), "{}", other.stderr);
+    assert!(other.stderr.contains("a campaign of `zoo`, not of `compare`"), "{}", other.stderr);
+}
+
+#[test]
+fn the_zoo_has_a_table() {
+    let _turn = in_turn();
+    let (runs, elsewhere) = (Runs::new(), tempfile::tempdir().expect("a directory"));
+    let file = elsewhere.path().join("zoo.md");
+    let mut command = turnstile();
+    command.args(["zoo", "--only", "mirror", "--json", "--quiet", "--markdown"]).arg(&file);
+    let run = say(command.arg("--runs-dir").arg(runs.path()).arg("--").args(TINY.split(' ')));
+    assert_eq!((run.code(), run.stderr.as_str()), (Some(0), ""));
+    let rows: Vec<Value> = serde_json::from_str(&run.stdout).expect("rows");
+    assert_eq!(rows.len(), 2, "drain and fionread: {}", run.stdout);
+    let table = fs::read_to_string(file).expect("the table");
+    for name in ["mirror drain", "mirror fionread"] {
+        assert!(table.contains(name) && run.stdout.contains(name), "{table}");
+    }
+}
+
+#[test]
+fn a_plan_begins_nothing() {
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let runs = elsewhere.path().join("runs");
+    let plan = |words: &[&str]| {
+        let said = say(turnstile().args(words).args(["--dry-run", "--runs-dir"]).arg(&runs));
+        assert_eq!(said.code(), Some(0), "{words:?}: {}", said.stderr);
+        assert!(!runs.exists(), "{words:?} made a directory");
+        said.stdout
+    };
+    let words = [["compare"].as_slice(), &ARMS, &["--rounds", "3", "--seed", "5"]].concat();
+    let text = plan(&words);
+    assert_eq!(text, plan(&words), "the same seed, the same order");
+    assert!(text.starts_with("6 trials in 3 rounds, seed 5, about "), "{text}");
+    for round in 1..=3 {
+        let of_round = |line: &&str| line.starts_with(&format!("round {round:>3}  "));
+        let mut arms: Vec<_> = text.lines().filter(of_round).collect();
+        arms.sort_unstable();
+        assert_eq!(arms.len(), 2, "{text}");
+        assert!(arms[0].ends_with("own") && arms[1].ends_with("shared"), "{text}");
+    }
+    assert!(plan(&["zoo", "--only", "mirror"]).contains("mirror fionread"));
+    assert!(plan(&["case", "herd"]).contains("--accept herd"));
+}
+
+#[test]
+fn arms_that_make_no_comparison_are_refused() {
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let runs = elsewhere.path().join("runs");
+    let file = elsewhere.path().join("arms.toml");
+    fs::write(&file, "[[arm]]\nname = \"a\"\nargs = \"--slow 2\"\nspeed = 3\n").expect("write");
+    let file = file.display().to_string();
+    let good = "b: --slow 3";
+    for (words, says) in [
+        ([].as_slice(), &["two arms or more", "--arm 'name: options'"] as &[&str]),
+        (&["--arm", good], &["two arms or more", "one"]),
+        (&["--arm", "b: --slow 2", "--arm", good], &["two arms are named \"b\""]),
+        (&["--arm", "a: --slwo 2", "--arm", good], &["arm a", "'--slwo'", "'--slow'"]),
+        (&["--arm", "a: --slow many", "--arm", good], &["arm a", "many", "--slow"]),
+        (&["--arm", "a: --slow '2", "--arm", good], &["quotes", "do not close"]),
+        (&["--arm", ": --slow 2", "--arm", good], &["is no name of an arm"]),
+        (&["--arm", "a: --json", "--arm", good], &["--json does not belong to an arm"]),
+        (&["--arm", "a: --parent-pid 1", "--arm", good], &["--parent-pid", "arm"]),
+        (
+            &["--arm", "a: --reuseport --accept mutex", "--arm", good],
+            &["a: --accept mutex", "leave one of the two out"],
+        ),
+        (&["--arm", "a: --gzip 1", "--arm", good], &["a: --gzip", "--slow-coding gzip"]),
+        (&["--arms", "/nonexistent.toml"], &["--arms /nonexistent.toml"]),
+        (&["--arms", &file], &[&file, "speed"]),
+        (&["--arm", good, "--arm", "a: --slow 2", "--rounds", "0"], &["--rounds"]),
+    ] {
+        let mut command = turnstile();
+        command.args(["compare", "--dry-run"]).args(words).arg("--runs-dir").arg(&runs);
+        let said = say(&mut command);
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words:?}");
+        for part in says {
+            assert!(said.stderr.contains(part), "{words:?}: no {part:?} in {}", said.stderr);
+        }
+        assert!(!runs.exists(), "{words:?}: a directory was made");
+    }
+}
+
+#[test]
+fn a_directory_without_a_journal_cannot_be_gone_on_with() {
+    let empty = tempfile::tempdir().expect("a directory");
+    let said = say(turnstile().args(["compare", "--resume"]).arg(empty.path()));
+    assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""));
+    assert!(said.stderr.contains("campaign.json"), "{}", said.stderr);
+    fs::write(empty.path().join("campaign.json"), "{").expect("write");
+    let said = say(turnstile().args(["compare", "--resume"]).arg(empty.path()));
+    assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""));
+    assert!(said.stderr.contains("torn"), "{}", said.stderr);
+}
+
+#[test]
+fn cases_are_listed_by_name() {
+    let list = say(turnstile().args(["case", "list"]));
+    assert_eq!(list.code(), Some(0), "{}", list.stderr);
+    let names: Vec<_> =
+        list.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for name in harness::cases::names() {
+        assert!(names.contains(&name), "{name} is missing: {}", list.stdout);
+        let case = harness::cases::find(name).expect("a case");
+        assert!(list.stdout.contains(&case.title), "{}", list.stdout);
+    }
+    let unknown = say(turnstile().args(["case", "starvation"]));
+    assert_eq!((unknown.code(), unknown.stdout.as_str()), (Some(2), ""));
+    for part in ["no case \"starvation\"", "turnstile case list"] {
+        assert!(unknown.stderr.contains(part), "{}", unknown.stderr);
+    }
+}
+
+#[test]
+fn a_case_is_told_beside_what_was_published() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let short = "--idle 1.2s --duration 1.2s --arrivals 20/s --fetch-size 1KiB --slow 0";
+    let mut command = turnstile();
+    command.args(["case", "herd", "--quiet", "--runs-dir"]).arg(runs.path()).arg("--");
+    let run = say(command.args(short.split(' ')));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let dir = runs.dir().expect("a campaign");
+    let journal = journal(&dir);
+    assert_eq!((journal.purpose.as_str(), journal.done.len()), ("case herd", journal.arms.len()));
+    let case = harness::cases::find("herd").expect("the case");
+    for arm in &journal.arms {
+        assert!(case.arms.iter().any(|of_case| of_case.name == arm.name), "{arm}");
+        assert!(run.stdout.contains(&arm.name), "{}", run.stdout);
+    }
+    assert!(run.stdout.contains("empty wakeups"), "{}", run.stdout);
+}

@@ -1,0 +1,191 @@
+//! Hosts of their own: what is set inside stays inside, and nothing stays at all.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use harness::run_dir::NETWORK;
+use netlab::LabReadBack;
+use records::{Phase, Summary, Verdict};
+use rustix::process::Signal;
+
+use crate::support::{Running, Runs, family, in_turn, installed, is_gone, note, root, until};
+
+const BRISK: [&str; 7] = ["--netns", "--idle", "1.2s", "--duration", "1.2s", "--arrivals", "20/s"];
+const TCP_RMEM: &str = "/proc/sys/net/ipv4/tcp_rmem";
+
+/// What of this host a run in namespaces must leave as it was.
+#[derive(Debug, PartialEq, Eq)]
+struct Outside {
+    links: String,
+    rmem: String,
+    congestion: String,
+    named: BTreeSet<String>,
+}
+
+fn outside() -> Outside {
+    let read = |path: &str| fs::read_to_string(path).expect("a setting");
+    let links = Command::new("ip").args(["-o", "addr"]).output().expect("ip");
+    let named = fs::read_dir("/run/netns").into_iter().flatten();
+    Outside {
+        // Lifetimes of addresses count down.
+        links: String::from_utf8_lossy(&links.stdout)
+            .lines()
+            .map(|line| line.split("valid_lft").next().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        rmem: read(TCP_RMEM),
+        congestion: read("/proc/sys/net/ipv4/tcp_congestion_control"),
+        named: named.map(|e| e.expect("entry").file_name().to_string_lossy().into()).collect(),
+    }
+}
+
+/// Namespaces of processes that are not in ours.
+fn namespaces(pids: &[u32]) -> BTreeSet<u64> {
+    let inode = |pid: &str| {
+        let link = fs::read_link(format!("/proc/{pid}/ns/net")).ok()?;
+        link.to_str()?.trim_start_matches("net:[").trim_end_matches(']').parse::<u64>().ok()
+    };
+    let ours = inode("self").expect("a namespace");
+    pids.iter().filter_map(|pid| inode(&pid.to_string())).filter(|net| *net != ours).collect()
+}
+
+/// Namespaces in which any process of this host is.
+fn inhabited() -> BTreeSet<u64> {
+    let pids: Vec<u32> = fs::read_dir("/proc")
+        .expect("/proc")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid| !is_gone(*pid))
+        .collect();
+    namespaces(&pids)
+}
+
+fn network(runs: &Runs) -> LabReadBack {
+    let path = runs.dir().expect("a run").join(NETWORK);
+    serde_json::from_str(&fs::read_to_string(path).expect("network.json")).expect("a lab")
+}
+
+fn whole_run(more: &[&str]) {
+    let _turn = in_turn();
+    if !root() || !installed("ip") || !installed("tc") {
+        return;
+    }
+    let mut reasons = Vec::new();
+    for _ in 0..3 {
+        let (before, runs) = (outside(), Runs::new());
+        let rmem = ["--tcp-rmem", "40960,40960,40960", "--link-rate", "5Gbit", "--json"];
+        let mut command = runs.trial(&BRISK);
+        let mut running = Running::start(command.args(rmem).args(more));
+        runs.await_phase(&mut running, Phase::Measure);
+        let all = family(running.id());
+        let nets = namespaces(&all);
+        assert_eq!(nets.len(), 5, "four hosts and a switch");
+        assert_eq!(outside(), before, "while it runs");
+        let run = running.finish();
+        assert_eq!(run.code(), Some(0), "{}", run.stderr);
+        let left: Vec<_> = all.iter().filter(|pid| !is_gone(**pid)).collect();
+        assert!(left.is_empty(), "{left:?}");
+        assert!(nets.is_disjoint(&inhabited()));
+        assert_eq!(outside(), before);
+
+        let lab = network(&runs);
+        let rmem = |name: &str| {
+            let host = lab.hosts.iter().find(|host| host.name == name).expect("a host");
+            let of = |s: &&netlab::SysctlReadBack| s.name == "net.ipv4.tcp_rmem";
+            host.sysctls.iter().find(of).expect("tcp_rmem").effective.clone()
+        };
+        assert_eq!(rmem("proxy"), "40960 40960 40960");
+        let usual = before.rmem.split_whitespace().collect::<Vec<_>>().join(" ");
+        for host in ["origin", "slow", "fast"] {
+            assert_eq!(rmem(host), usual, "{host}");
+        }
+        assert!(lab.hosts.iter().all(|host| host.uplink.join(" ").contains("rate 5Gbit")));
+        let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+        let namespaces = summary.arm.netns.as_ref().expect("it is in the arm");
+        assert_eq!(namespaces.tcp_rmem.as_deref(), Some("40960 40960 40960"));
+        assert!(summary.slow.bytes.0 > 0);
+        let manifest = runs.manifest().expect("a manifest");
+        assert_eq!((manifest.faults.len(), summary.idle.outcomes.failed()), (0, 0));
+        if summary.verdict != Verdict::Inconclusive {
+            return;
+        }
+        reasons.extend(summary.verdict_reasons);
+    }
+    // All else held.
+    note(&format!("this host has other work: {reasons:?}"));
+    assert!(reasons.iter().any(|reason| reason.contains("others than the workers")), "{reasons:?}");
+}
+
+#[test]
+fn the_mirror_on_a_host_of_its_own() {
+    whole_run(&["--reuseport"]);
+}
+
+#[test]
+fn nginx_on_a_host_of_its_own() {
+    if installed("nginx") {
+        whole_run(&["--proxy", "nginx"]);
+    }
+}
+
+fn ends(signal: Signal, phase: Phase, more: &[&str]) {
+    let _turn = in_turn();
+    if !root() || !installed("ip") || !installed("tc") {
+        return;
+    }
+    let (before, runs) = (outside(), Runs::new());
+    let mut command = runs.trial(&BRISK);
+    let mut running = Running::start(command.args(["--duration", "50s"]).args(more));
+    runs.await_phase(&mut running, phase);
+    let all = family(running.id());
+    let nets = namespaces(&all);
+    assert_eq!(nets.len(), 5, "four hosts and a switch");
+    running.signal(signal);
+    assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));
+    runs.await_nobody(&all);
+    until("the end of the hosts", || nets.is_disjoint(&inhabited()).then_some(()));
+    assert_eq!(outside(), before);
+}
+
+#[test]
+fn ctrl_c_takes_the_hosts_along() {
+    let nginx = installed("nginx");
+    ends(Signal::INT, Phase::Measure, if nginx { &["--proxy", "nginx"] } else { &[] });
+}
+
+#[test]
+fn ctrl_c_while_the_hosts_are_new() {
+    ends(Signal::INT, Phase::Idle, &[]);
+}
+
+#[test]
+fn hosts_do_not_outlive_a_killed_harness() {
+    let nginx = installed("nginx");
+    ends(Signal::KILL, Phase::Measure, if nginx { &["--proxy", "nginx"] } else { &[] });
+}
+
+#[test]
+fn a_signal_while_the_hosts_are_made_leaves_none() {
+    // No phase tells of this moment: the first holder does.
+    let _turn = in_turn();
+    if !root() || !installed("ip") || !installed("tc") {
+        return;
+    }
+    for signal in [Signal::TERM, Signal::KILL] {
+        let (before, runs) = (outside(), Runs::new());
+        let mut command = runs.trial(&BRISK);
+        let running = Running::start(command.args(["--duration", "50s"]));
+        let id = running.id();
+        let (all, nets) = until("a holder", || {
+            let all = family(id);
+            let nets = namespaces(&all);
+            (!nets.is_empty()).then_some((all, nets))
+        });
+        running.signal(signal);
+        assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));
+        runs.await_nobody(&all);
+        until("the end of the hosts", || nets.is_disjoint(&inhabited()).then_some(()));
+        assert_eq!(outside(), before);
+    }
+}

@@ -1,0 +1,411 @@
+//! Foreign proxies in the mirror's place.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use harness::run_dir::RunRecords;
+use records::{CaveatCode, Manifest, Phase, Record, Role, Side, Sight, Summary, Verdict};
+use rustix::process::Signal;
+
+use crate::support::{
+    Running, Runs, SHORT, family, in_turn, installed, is_gone, kill, note, pid_of, say, those_of,
+    turnstile,
+};
+
+/// Twice the usual fetches in half the time: these trials are many, and each is a program to start.
+const BRISK: [&str; 6] = ["--idle", "1.2s", "--duration", "1.2s", "--arrivals", "20/s"];
+
+/// What is left of a trial that ended well.
+struct Done {
+    runs: Runs,
+    manifest: Manifest,
+    summary: Summary,
+    records: RunRecords,
+}
+
+impl Done {
+    fn failed(&self) -> u64 {
+        self.summary.idle.outcomes.failed() + self.summary.measure.outcomes.failed()
+    }
+}
+
+/// Runs a trial to its end, and once more or twice where other work on this host spoils it.
+fn trial(more: &[&str]) -> Done {
+    let mut last = once(more);
+    for _ in 1..3 {
+        if last.failed() == 0 && last.summary.verdict != Verdict::Inconclusive {
+            return last;
+        }
+        let busy = |caveat: &records::Caveat| caveat.code == CaveatCode::BusyHost;
+        let reasons = &last.summary.verdict_reasons;
+        assert!(last.summary.caveats.iter().any(busy), "{more:?}: {reasons:?}");
+        last = once(more);
+    }
+    let reasons = &last.summary.verdict_reasons;
+    assert_eq!(last.failed(), 0, "{more:?}, three times: {reasons:?}");
+    if last.summary.verdict == Verdict::Inconclusive {
+        // What is left to look at does not depend on it.
+        note(&format!("this host has other work: {reasons:?}"));
+    }
+    last
+}
+
+/// Runs a trial to its end, and looks for what it leaves behind.
+fn once(more: &[&str]) -> Done {
+    let runs = Runs::new();
+    let mut command = runs.trial(&BRISK);
+    let mut running = Running::start(command.args(more).arg("--json"));
+    runs.await_phase(&mut running, Phase::Measure);
+    let all = family(running.id());
+    let run = running.finish();
+    assert_eq!(run.code(), Some(0), "{more:?}: {}", run.stderr);
+    let left: Vec<_> = all.iter().filter(|pid| !is_gone(**pid)).collect();
+    assert!(all.len() >= 3 && left.is_empty(), "of {all:?} are left {left:?}");
+    assert_eq!(those_of(runs.path()), []);
+    let summary = serde_json::from_str(&run.stdout).expect("a summary");
+    let manifest = runs.manifest().expect("a manifest");
+    let records = RunRecords::load(&runs.dir().expect("a run")).expect("a whole run");
+    Done { runs, manifest, summary, records }
+}
+
+/// A proxy with a driver does the usual trial as the mirror would.
+fn relays(kind: &str, configuration: &str) {
+    let Done { runs, manifest, summary, records } = trial(&["--proxy", kind]);
+    let program = manifest.program.as_ref().expect("a program");
+    assert_eq!(program.name, kind);
+    assert!(program.version.contains(|letter: char| letter.is_ascii_digit()), "{program:?}");
+    assert!(program.path.is_absolute(), "{program:?}");
+    assert_eq!(summary.program.as_ref(), Some(program));
+    assert!(manifest.sight != Sight::Own && manifest.sight != Sight::ClientsOnly);
+    assert_eq!((manifest.faults.len(), manifest.sight), (0, summary.sight));
+    assert!(summary.slow.bytes.0 > 0 && summary.slow.broken == 0, "{:?}", summary.slow);
+    assert!(summary.proxy.cpu_us.is_some_and(|used| used.0 > 0), "{kind} used CPU");
+
+    // Every fetch under load has its line, and its session, each with the answer that it got.
+    let attempts = summary.measure.attempts;
+    assert!(attempts >= 20, "{attempts}");
+    let counts: Vec<_> = summary.proxy.status_counts.clone().into_iter().collect();
+    assert_eq!(counts, [(200, attempts)], "{kind}");
+    for fetch in &records.fetches {
+        let port = fetch.client_port.expect("a port");
+        let of_port = |session: &&records::Session| session.client_port == port;
+        let mut sessions = records.sessions.iter().filter(of_port);
+        let session = sessions.next().unwrap_or_else(|| panic!("{kind}: no session of {port}"));
+        assert_eq!((session.status, session.body_bytes.0), (200, 65_536), "{kind}: {session:?}");
+        assert!(session.accepted_ns <= session.closed_ns, "{kind}: {session:?}");
+    }
+    // Our own probes are nobody's sessions.
+    let fetches = records.sessions.iter().filter(|s| s.request.contains("/bytes/"));
+    let others = fetches.filter(|s| s.request.contains("/bytes/1 "));
+    assert_eq!(others.count(), 0, "{kind}: a probe was taken for a session");
+
+    // A reader can run it by hand.
+    let dir = runs.dir().expect("a run").join("proxy");
+    let text = fs::read_to_string(dir.join(configuration)).expect("its configuration");
+    let origin = manifest.processes.iter().find(|process| process.role == Role::Origin);
+    assert!(origin.is_some() && text.contains("127.0.0.1:"), "{text}");
+    let log = fs::metadata(runs.dir().expect("a run").join("access.log")).expect("a log");
+    assert!(log.len() > 0);
+
+    let report = say(turnstile().arg("report").arg(runs.dir().expect("a run")));
+    for part in [kind, &*program.path.display().to_string()] {
+        assert!(report.stdout.contains(part), "{}", report.stdout);
+    }
+}
+
+#[test]
+fn nginx_takes_the_mirrors_place() {
+    let _turn = in_turn();
+    if installed("nginx") {
+        relays("nginx", "nginx.conf");
+    }
+}
+
+#[test]
+fn haproxy_takes_the_mirrors_place() {
+    let _turn = in_turn();
+    if installed("haproxy") {
+        relays("haproxy", "haproxy.cfg");
+    }
+}
+
+#[test]
+fn caddy_apache_and_h2o_take_the_mirrors_place() {
+    for (kind, program, configuration) in [
+        ("caddy", "caddy", "Caddyfile"),
+        ("apache", "apache2", "apache.conf"),
+        ("h2o", "h2o", "h2o.yaml"),
+    ] {
+        let _turn = in_turn();
+        if installed(program) {
+            relays(kind, configuration);
+        }
+    }
+}
+
+/// Options, and words of the message that they earn.
+type Refused<'a> = (&'a str, &'a [&'a str]);
+
+fn are_refused(table: &[Refused<'_>]) {
+    for (words, says) in table {
+        let elsewhere = tempfile::tempdir().expect("a directory");
+        let runs = elsewhere.path().join("runs");
+        let mut command = turnstile();
+        let said = say(command.args(SHORT).args(words.split(' ')).arg("--runs-dir").arg(&runs));
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words}: {}", said.stderr);
+        for part in *says {
+            assert!(said.stderr.contains(part), "{words}: no {part:?} in {}", said.stderr);
+        }
+        assert!(!runs.exists(), "{words}: a run directory was made");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_the_run() {
+    are_refused(&[
+        ("--proxy squid", &["mirror, nginx, haproxy, caddy, apache, h2o, exec:COMMAND"]),
+        ("--proxy url:localhost", &["url:IP:PORT"]),
+        ("--proxy exec:true", &["{listen}", "as in exec:"]),
+        ("--proxy-bin /bin/true", &["--proxy-bin", "--proxy mirror", "leave it out"]),
+        ("--proxy url:127.0.0.1:9 --proxy-bin /bin/true", &["leave it out"]),
+        ("--proxy url:127.0.0.1:9 --rcvbuf 40960", &["--rcvbuf", "it runs already"]),
+        ("--proxy nginx --proxy-bin /nonexistent/nginx", &["/nonexistent/nginx"]),
+        ("--gzip 1", &["--slow-coding gzip", "--fetch-coding gzip"]),
+        ("--reuseport --accept mutex", &["--accept mutex", "--reuseport", "leave one"]),
+        ("--tcp-rmem 40960,40960,40960", &["--netns"]),
+        ("--link-rate 5Gbit", &["--netns"]),
+        ("--netns --tcp-rmem 9,8,7", &["write it as 4096,131072,6291456"]),
+    ]);
+}
+
+#[test]
+fn what_nginx_cannot_do_is_refused_before_the_run() {
+    if installed("nginx") {
+        are_refused(&[
+            ("--proxy nginx --rcvbuf 40960", &["nginx", "--rcvbuf 40KiB", "--netns"]),
+            ("--proxy nginx --read-policy bytes:64KiB", &["bytes:64KiB", "--proxy mirror"]),
+            ("--proxy nginx --accept herd", &["--accept herd", "--proxy mirror"]),
+        ]);
+    }
+}
+
+#[test]
+fn what_means_nothing_to_the_mirror_is_refused() {
+    are_refused(&[
+        ("--directive gzip=on", &["--directive", "mirror"]),
+        ("--content file", &["--content file", "mirror"]),
+    ]);
+}
+
+#[test]
+fn hosts_of_their_own_do_not_reach_this_one() {
+    are_refused(&[
+        ("--netns --proxy url:127.0.0.1:80", &["--netns", "url:"]),
+        ("--netns --origin-listen 127.0.0.1:4567", &["--netns", "--origin-listen"]),
+    ]);
+}
+
+#[test]
+fn a_build_of_another_program_is_refused_before_the_run() {
+    if installed("haproxy") {
+        are_refused(&[("--proxy nginx --proxy-bin /usr/sbin/haproxy", &["is it nginx?"])]);
+    }
+}
+
+#[test]
+fn a_command_is_a_proxy_too() {
+    let _turn = in_turn();
+    let own = assert_cmd::cargo::cargo_bin!("turnstile").display().to_string();
+    let command = format!(
+        "exec:'{own}' proxy --listen {{listen}} --upstream {{origin}} --workers {{workers}}"
+    );
+    let Done { manifest, summary, .. } = trial(&["--proxy", &command]);
+    let program = manifest.program.expect("a program");
+    assert_eq!((program.name.as_str(), program.path.display().to_string()), ("exec", own));
+    // It does not tell us of itself, though it could.
+    assert!(manifest.sight != Sight::Own, "{:?}", manifest.sight);
+    assert!(summary.measure.attempts >= 20);
+    assert_eq!(manifest.arm.proxy.to_string(), command);
+}
+
+#[test]
+fn a_command_that_dies_is_the_proxys_fault() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let run = say(&mut runs.trial(&["--proxy", "exec:sh -c 'echo no luck >&2; exit 7' {listen}"]));
+    assert_eq!(run.code(), Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("its last words: no luck"), "{}", run.stderr);
+    assert!(run.stdout.starts_with("verdict     inconclusive"), "{}", run.stdout);
+    assert!(!run.stdout.contains("it told of itself"), "it told of nothing: {}", run.stdout);
+    assert_eq!(those_of(runs.path()), []);
+}
+
+/// A program that runs before and after a trial. It does not outlive its test.
+struct Standing(Child);
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn one_that_runs_already_is_left_as_it_is() {
+    let _turn = in_turn();
+    // Nobody but us looks for a port in these milliseconds.
+    let free = TcpListener::bind("127.0.0.1:0").expect("bind").local_addr().expect("an address");
+    let origin = free.to_string();
+    let mut command = turnstile();
+    command.args(["proxy", "--listen", "127.0.0.1:0", "--upstream", &origin]);
+    let mut proxy = Standing(command.stdout(Stdio::piped()).spawn().expect("the proxy"));
+    let mut lines = BufReader::new(proxy.0.stdout.take().expect("its stdout")).lines();
+    let line = lines.next().expect("a line").expect("UTF-8");
+    let Record::Ready(ready) = serde_json::from_str(&line).expect("a record") else {
+        panic!("{line}");
+    };
+    // Who does not read on, blocks its writer.
+    let reader = std::thread::spawn(move || lines.map_while(Result::ok).count());
+
+    let addr = ready.listen.expect("an address");
+    let at = format!("url:{addr}");
+    let Done { runs, manifest, summary, .. } = trial(&["--proxy", &at, "--origin-listen", &origin]);
+    assert_eq!((manifest.program, manifest.sight), (None, Sight::ClientsOnly));
+    assert!(manifest.processes.iter().all(|process| process.role != Role::Proxy));
+    assert_eq!(summary.proxy.workers.len(), 0);
+    let report = say(turnstile().arg("report").arg(runs.dir().expect("a run")));
+    assert!(report.stdout.contains("only its clients tell of it"), "{}", report.stdout);
+    assert!(!report.stdout.contains("0 logged as 200"), "there is no log: {}", report.stdout);
+    assert!(!is_gone(proxy.0.id()), "it is not ours to end");
+    drop(proxy);
+    assert!(reader.join().expect("a reader") > 0, "it did relay");
+}
+
+/// Ends the harness while nginx is under load. Whatever the end, nothing is left.
+fn ends_under_load(signal: Signal) {
+    let _turn = in_turn();
+    if !installed("nginx") {
+        return;
+    }
+    let runs = Runs::new();
+    let words = ["--duration", "50s", "--proxy", "nginx", "--idle", "1s"];
+    let mut running = Running::start(&mut runs.trial(&words));
+    let manifest = runs.await_phase(&mut running, Phase::Measure);
+    let all = family(running.id());
+    let workers = all.iter().filter(|pid| is_named(**pid, "nginx")).count();
+    assert!(workers >= 3, "a master and two workers: {all:?}");
+    running.signal(signal);
+    let run = running.finish();
+    assert_eq!(run.status.signal(), Some(signal.as_raw()), "{}", run.stderr);
+    runs.await_nobody(&all);
+    assert!(manifest.processes.iter().all(|process| is_gone(process.pid)));
+
+    let manifest = runs.manifest().expect("a manifest");
+    if signal == Signal::KILL {
+        assert_eq!(manifest.interrupted, None);
+        return;
+    }
+    let name = if signal == Signal::INT { "SIGINT" } else { "SIGTERM" };
+    assert_eq!(manifest.interrupted.as_deref(), Some(name));
+    assert_eq!(manifest.faults, []);
+    assert!(run.stdout.contains("inconclusive"), "{}", run.stdout);
+    assert!(run.stdout.contains("/nginx)"), "which program it was: {}", run.stdout);
+    assert!(runs.dir().expect("a run").join("summary.json").exists());
+}
+
+fn is_named(pid: u32, name: &str) -> bool {
+    let comm = Path::new("/proc").join(pid.to_string()).join("comm");
+    fs::read_to_string(comm).is_ok_and(|comm| comm.trim_end() == name)
+}
+
+#[test]
+fn ctrl_c_leaves_no_nginx() {
+    ends_under_load(Signal::INT);
+}
+
+#[test]
+fn sigterm_leaves_no_nginx() {
+    ends_under_load(Signal::TERM);
+}
+
+#[test]
+fn nginx_does_not_outlive_a_killed_harness() {
+    ends_under_load(Signal::KILL);
+}
+
+/// A process of nginx or ours that dies under load: a fault of the proxy, and nobody is left.
+fn dies_under_load(victim: impl Fn(&Manifest, &[u32]) -> u32) {
+    let _turn = in_turn();
+    if !installed("nginx") {
+        return;
+    }
+    let runs = Runs::new();
+    let words = ["--duration", "50s", "--proxy", "nginx", "--idle", "1s", "--json"];
+    let mut running = Running::start(&mut runs.trial(&words));
+    let manifest = runs.await_phase(&mut running, Phase::Measure);
+    let all = family(running.id());
+    kill(victim(&manifest, &all), Signal::KILL);
+    let run = running.finish();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr);
+    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+    assert_eq!(summary.verdict, Verdict::Inconclusive);
+    let manifest = runs.manifest().expect("a manifest");
+    let faults: Vec<_> = manifest.faults.iter().map(|fault| (fault.side, fault.phase)).collect();
+    assert_eq!(faults, [(Side::Proxy, Phase::Measure)], "{:?}", manifest.faults);
+    runs.await_nobody(&all);
+}
+
+#[test]
+fn a_worker_of_nginx_that_dies_proves_nothing() {
+    // Its master would start another: that one would have been under no load.
+    dies_under_load(|_, all| {
+        let workers = all.iter().filter(|pid| is_named(**pid, "nginx"));
+        *workers.max().expect("a worker")
+    });
+}
+
+#[test]
+fn nginx_does_not_outlive_the_one_that_started_it() {
+    dies_under_load(|manifest, _| pid_of(manifest, Role::Proxy));
+}
+
+#[test]
+fn compressed_downloads_move() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let run = say(runs.trial(&BRISK).args(["--gzip", "1", "--slow-coding", "gzip", "--json"]));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+    assert!(summary.slow.slot_bytes_per_sec.iter().all(|rate| rate.0 > 0), "{:?}", summary.slow);
+    // Less leaves a worker than comes to it: that, and no other, is what compression does.
+    let records = RunRecords::load(&runs.dir().expect("a run")).expect("a whole run");
+    let read: u64 = last_totals(&records);
+    let got: u64 = records.intervals.iter().flat_map(|i| &i.bytes).map(|bytes| bytes.0).sum();
+    assert!(got > 0 && got < read, "downloads got {got} of {read} bytes");
+    runs.assert_nobody_left();
+}
+
+/// Bytes that all workers read from upstreams.
+fn last_totals(records: &RunRecords) -> u64 {
+    let of = |worker| records.totals.iter().rfind(|t| t.worker == worker).map_or(0, |t| t.bytes.0);
+    (0..2).map(of).sum()
+}
+
+#[test]
+fn spooled_answers_leave_no_file() {
+    let _turn = in_turn();
+    let (runs, spool) = (Runs::new(), tempfile::tempdir().expect("a directory"));
+    let dir = spool.path().display().to_string();
+    let words = ["--spool", &dir, "--spool-max", "16MiB", "--read-rate", "5MiB/s", "--json"];
+    let run = say(runs.trial(&BRISK).args(words));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+    assert_ne!(summary.slow.bytes.0, 0);
+    let left: Vec<_> = fs::read_dir(spool.path()).expect("read_dir").collect();
+    assert!(left.is_empty(), "{left:?}");
+    runs.assert_nobody_left();
+}

@@ -1,0 +1,83 @@
+//! Why there is no lab.
+
+use std::io;
+
+use crate::PlanError;
+
+/// Why a lab could not be made or asked.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The plan cannot be built on any host.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// No right to make namespaces.
+    #[error(
+        "network namespaces need root (CAP_SYS_ADMIN): run this as root or with sudo, or put \
+         'unshare --map-root-user' before the command where the kernel allows user namespaces"
+    )]
+    NotAllowed,
+    /// ip(8) or tc(8) is not there.
+    #[error("failed to find the program {0:?}: install the Debian package iproute2")]
+    NoTool(&'static str),
+    /// ip(8) or tc(8) refused.
+    #[error("failed to set up the lab: '{command}' on host {host}: {said}{}", hint(.module))]
+    Tool {
+        /// The host it ran on, or `switch`.
+        host: String,
+        /// The command.
+        command: String,
+        /// What it said.
+        said: String,
+        /// The kernel module that it needs.
+        module: Option<&'static str>,
+    },
+    /// A holder could not be started, or did not do its work.
+    #[error("failed to hold a namespace for host {host}: {why}")]
+    Holder {
+        /// The host, or `switch`.
+        host: String,
+        /// What happened.
+        why: String,
+    },
+    /// A host refused a setting.
+    #[error("failed to set {sysctl:?} on host {host}: {why}")]
+    Sysctl {
+        /// The host.
+        host: String,
+        /// The name and the value.
+        sysctl: String,
+        /// What the kernel said.
+        why: String,
+    },
+    /// A setting that is the kernel's and no namespace's: kernels before 5.13 let some of them be
+    /// changed from inside. It was put back.
+    #[error(
+        "failed to set {0} on a host alone: this kernel has one for all; it has its old value again"
+    )]
+    Leaked(String),
+    /// No packet passed.
+    #[error("failed to reach host {to} from host {from}: {source}")]
+    Unreachable {
+        /// Who sent.
+        from: String,
+        /// Who did not answer.
+        to: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A host's namespace could not be entered.
+    #[error("failed to enter host {host}: {source}; has its holder been killed?")]
+    Enter {
+        /// The host, or `switch`.
+        host: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// No host has this name.
+    #[error("there is no host {0:?} in this lab")]
+    NoSuchHost(String),
+}
+
+fn hint(module: &Option<&'static str>) -> String {
+    module.map_or_else(String::new, |name| format!(" (it needs the kernel module {name})"))
+}

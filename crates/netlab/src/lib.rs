@@ -1,0 +1,53 @@
+//! Hosts in network namespaces that end with the process that made them.
+//!
+//! A [`Lab`] is a few hosts on one switch, as a rack of small machines would be: each host has
+//! TCP settings of its own, an address that exists only inside, and a link that may be slow. A
+//! namespace has no name and no file. It is held by one process of ours (the holder) and ends with
+//! the last process inside; with it go its links, queues and settings (`network_namespaces(7)`).
+//!
+//! Not for: what runs on the hosts, CPUs, file systems, or hosts that must reach the outside.
+//!
+//! Invariants:
+//! - The namespace of the caller is never changed: no link, address, queue or setting in it.
+//! - Nothing outlives the caller, however it ends. The holder waits for the end of a pipe whose other
+//!   side only the caller has, then ends every process that is still inside its namespace, then itself.
+//! - A lab that is up has carried a packet both ways over every link.
+//!
+//! Facts about these links that bear on a measurement:
+//! - A veth link hands on segments of up to 64 KiB as one (GSO), as a card with TSO does. Where the
+//!   rate lets less than 64 KiB through in [`LinkRate::BURST`], below some 260 Mbit/s, the kernel cuts
+//!   them to the MTU (1500), and the receiver gets them so: more packets, smaller reads.
+//! - A packet is received on the CPU that sent it, as on loopback.
+//! - A new namespace inherits the caller's congestion control and `tcp_rmem` as they are, but not
+//!   its qdisc: without a rate or delay a link has no queue.
+//! - A process that reads `/proc/net` from a thread that has entered a namespace must read
+//!   `/proc/thread-self/net`: `/proc/net` is that of its main thread.
+
+mod enter;
+mod error;
+mod holder;
+mod lab;
+mod leftovers;
+mod links;
+mod net_id;
+mod outside;
+mod pidfd;
+mod plan;
+mod program;
+mod rate;
+mod read_back;
+mod strays;
+mod told;
+mod tool;
+
+pub use enter::{EnterOptions, enter, enter_net, in_net};
+pub use error::LabError;
+pub use holder::{HolderOptions, hold};
+pub use lab::{Host, Lab};
+pub use leftovers::{Leftover, leftovers};
+pub use net_id::NetId;
+pub use plan::{HostPlan, LabPlan, PlanError, Sysctl};
+pub use program::Program;
+pub use rate::LinkRate;
+pub use read_back::{HostReadBack, LabReadBack, SysctlReadBack};
+pub use strays::Stray;

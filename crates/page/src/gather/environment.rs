@@ -1,0 +1,89 @@
+//! The machine, the program and the settings, as rows of a table.
+
+use records::{Manifest, Recording, Sight};
+
+use crate::input::RunInput;
+
+pub(super) fn rows(run: &RunInput<'_>) -> Vec<(String, String)> {
+    let Manifest { host, arm, program, .. } = run.manifest;
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
+    row("turnstile", run.manifest.version.clone());
+    row("started (UTC)", run.manifest.started_at.clone());
+    let proxy = match program {
+        Some(program) if program.version.is_empty() => program.name.clone(),
+        Some(program) => format!("{}: {}", program.name, program.version),
+        None => arm.proxy.to_string(),
+    };
+    row("proxy", proxy);
+    row("workers seen", sight(run.manifest.sight).to_owned());
+    if run.manifest.recording == Recording::Minimal {
+        row("recording", "minimal: no step, stretch or sample".to_owned());
+    }
+    row("kernel", host.kernel.clone());
+    row("CPU", format!("{} x {}", host.cpus, host.cpu_model));
+    row("CPUs of the workers", cpus(&host.worker_cpus));
+    row("CPUs of the load", cpus(&host.load_cpus));
+    row("memory", records::Bytes::kib(host.memory_kib).to_string());
+    row("withheld by the hypervisor", format!("{} ms", host.stolen_ms));
+    for (name, value) in &host.sysctls {
+        row(name, value.clone());
+    }
+    rows.extend(buffers(run.manifest));
+    for (name, span) in &run.manifest.kernel_counters {
+        if span.moved() > 0 {
+            rows.push((name.clone(), format!("moved by {}", span.moved())));
+        }
+    }
+    rows
+}
+
+/// Socket buffers of every role, asked for and as the kernel keeps them.
+fn buffers(manifest: &Manifest) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    for process in &manifest.processes {
+        for socket in &process.effective.sockets {
+            let name = format!("{}: {}", process.role, socket.name);
+            let value = match socket.requested {
+                Some(asked) => format!("{} (asked for {asked})", socket.effective),
+                None => format!("{} (left to the kernel)", socket.effective),
+            };
+            rows.push((name, value));
+        }
+    }
+    rows
+}
+
+pub(super) fn faults(run: &RunInput<'_>) -> Vec<String> {
+    let fault = |fault: &records::Fault| {
+        format!("{} in phase {}: {}", side(fault.side), fault.phase.name(), fault.message)
+    };
+    run.manifest.faults.iter().map(fault).collect()
+}
+
+const fn side(side: records::Side) -> &'static str {
+    match side {
+        records::Side::Origin => "origin",
+        records::Side::Proxy => "proxy",
+        records::Side::Slow => "slow client",
+        records::Side::Fast => "fast client",
+        records::Side::Host => "this host",
+    }
+}
+
+const fn sight(sight: Sight) -> &'static str {
+    match sight {
+        Sight::Own => "the proxy told of itself",
+        Sight::Traced => "every system call and switch was traced",
+        Sight::Sampled => "looked at a thousand times a second",
+        Sight::LogOnly => "not at all: only its access log and its clients tell of it",
+        Sight::ClientsOnly => "not at all: only its clients tell of it",
+    }
+}
+
+fn cpus(list: &[usize]) -> String {
+    if list.is_empty() {
+        return "not pinned".to_owned();
+    }
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

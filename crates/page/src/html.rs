@@ -1,0 +1,72 @@
+//! The page: a template, its style and script, the parts that are text, and the data.
+
+mod parts;
+
+use crate::data::PageData;
+use crate::{escape, svg};
+
+const TEMPLATE: &str = include_str!("../assets/page.html");
+const STYLE: &str = include_str!("../assets/page.css");
+/// In this order; they share one scope.
+const SCRIPTS: [&str; 9] = [
+    include_str!("../assets/js/units.js"),
+    include_str!("../assets/js/run.js"),
+    include_str!("../assets/js/theme.js"),
+    include_str!("../assets/js/view.js"),
+    include_str!("../assets/js/lanes.js"),
+    include_str!("../assets/js/marks.js"),
+    include_str!("../assets/js/told.js"),
+    include_str!("../assets/js/replay.js"),
+    include_str!("../assets/js/controls.js"),
+];
+
+/// A page that could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// The data cannot be written as JSON: a figure is not finite.
+    #[error("failed to write the page's data as JSON")]
+    Data(#[source] serde_json::Error),
+}
+
+/// The run as one HTML file: style, script and data inside, nothing to load.
+///
+/// # Errors
+/// [`PageError::Data`]; never for data from [`PageData::of`].
+pub fn html(data: &PageData) -> Result<String, PageError> {
+    let json = serde_json::to_string(data).map_err(PageError::Data)?;
+    let mut page = String::with_capacity(json.len() + 128 * 1024);
+    // Foreign text is never looked through for names of parts: the template is cut once.
+    for (place, piece) in TEMPLATE.split("{{").enumerate() {
+        let Some((name, rest)) = piece.split_once("}}").filter(|_| place > 0) else {
+            page.push_str(piece);
+            continue;
+        };
+        page.push_str(&part(name, data, &json));
+        page.push_str(rest);
+    }
+    Ok(page)
+}
+
+fn part(name: &str, data: &PageData, json: &str) -> String {
+    match name {
+        "title" => escape::html(&format!("{}: {}", data.summary.verdict, data.title)),
+        "subtitle" => escape::html(&data.title),
+        "style" => format!("{STYLE}\n{}", svg::RULES),
+        "verdict" => data.summary.verdict.name().to_owned(),
+        "sentence" => escape::html(&data.sentence),
+        "figures" => parts::figures(data),
+        "command" => escape::html(&data.command),
+        "unseen" => parts::unseen(data),
+        "legend" => parts::legend(data),
+        "blame" => parts::blame(data),
+        "latency" => parts::latency(data),
+        "why" => parts::why(data),
+        "time" => parts::over_time(data),
+        "arms" => parts::arms(data),
+        "about" => parts::about(data),
+        "height" => parts::height(data).to_string(),
+        "data" => escape::script(json),
+        "script" => SCRIPTS.join("\n"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,45 @@
+//! The parts of the page that are text, tables and figures.
+
+mod about;
+mod charts;
+mod picture;
+
+use std::fmt::Write as _;
+
+use records::Outcome;
+
+pub(super) use self::about::{about, arms};
+pub(super) use self::charts::{latency, over_time, why};
+pub(super) use self::picture::{blame, height, legend, unseen};
+use crate::data::PageData;
+use crate::escape::html;
+
+/// The figures that carry the verdict.
+pub(super) fn figures(data: &PageData) -> String {
+    let mut out = String::new();
+    for figure in &data.figures {
+        let _ = write!(
+            out,
+            "<div class=\"figure-line\"><b>{}</b><span>{}</span><small>{}</small></div>",
+            html(&figure.value),
+            html(&figure.of),
+            html(&figure.against)
+        );
+    }
+    out
+}
+
+/// What became of a fetch, for people.
+const fn outcome_words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "fetch served",
+        Outcome::TimeoutConnect => "gave up: no connection",
+        Outcome::TimeoutNoByte => "gave up: not one byte came",
+        Outcome::TimeoutPartial => "gave up inside the answer",
+        Outcome::Refused => "refused",
+        Outcome::Reset => "reset",
+        Outcome::ClosedEarly => "closed early",
+        Outcome::BadStatus => "bad status",
+        Outcome::LocalError => "could not be tried",
+    }
+}

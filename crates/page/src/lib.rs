@@ -1,0 +1,37 @@
+//! A run as one HTML file that needs no network, and its figures as SVG.
+//!
+//! Data in, text out: [`PageData::of`] takes what the records and the explanation of a run say,
+//! [`html`] makes the page of it and [`svg`] any one figure.
+//!
+//! Not for: reading files, explaining fetches, or judging. What held a fetch comes from the
+//! explanation ([`Fate`]); [`overlaps`] is a stand-in where there is none.
+//!
+//! Invariants:
+//! - Nothing reads a clock, a file or a socket: the same data make the same bytes.
+//! - The page loads nothing: style, script and data are inside.
+//! - Text from records reaches HTML, SVG and the script only through the module `escape`.
+//! - Times in [`PageData`] are whole microseconds since the start of the run.
+
+mod arms;
+mod curve;
+mod data;
+mod escape;
+mod gather;
+mod html;
+mod input;
+mod layout;
+mod overlap;
+mod palette;
+mod svg;
+mod words;
+
+pub use arms::{ArmData, MetricData};
+pub use curve::{LatencyCurve, LatencyPoint, SurvivalPoint};
+pub use data::{
+    Blame, DownloadData, FetchColumns, HoldColumns, OtherSpan, PageData, PhaseData, QueueSeries,
+    SpanKind, StretchColumns, Throughput,
+};
+pub use html::{PageError, html};
+pub use input::{Fate, Held, RunInput};
+pub use overlap::overlaps;
+pub use svg::{Figure, SvgError, svg};

@@ -1,0 +1,170 @@
+//! Series over the time of the run: throughput and queues.
+
+use records::{Bytes, BytesPerSec};
+
+use super::plot::{Axes, Drawing, Rect, Scale, even_ticks, time_label};
+use crate::data::{PageData, QueueSeries};
+use crate::palette;
+
+/// So many lines can be told apart; of more, their sum is drawn.
+const MOST_LINES: usize = 8;
+/// So many points a line, at most: each is the largest of those it stands for.
+const MOST_POINTS: usize = 600;
+
+/// Lines that are no downloads are all of ink, and told apart by these.
+const DASHES: [&str; 4] = ["", "7 4", "2 3", "12 3 2 3"];
+
+/// A line of the plot.
+struct Line {
+    name: String,
+    color: &'static str,
+    /// SVG's dashes; empty: solid.
+    dashes: &'static str,
+    points: Vec<(f64, f64)>,
+}
+
+pub(super) fn throughput(data: &PageData) -> Option<Drawing> {
+    let series = &data.throughput;
+    let lines: Vec<Line> = series
+        .bytes_per_sec
+        .iter()
+        .zip(0_u32..)
+        .map(|(rates, slot)| {
+            let (color, dashes) = download(slot);
+            let edges = series.start_us.iter().zip(&series.end_us).zip(rates);
+            let points =
+                edges.flat_map(|((from, to), rate)| [(*from, *rate), (*to, *rate)]).map(point);
+            Line { name: format!("download {slot}"), color, dashes, points: points.collect() }
+        })
+        .collect();
+    let label = |value: f64| BytesPerSec(whole(value)).to_string();
+    plot(data, "throughput", "downloads, bytes per second", lines, None, &label)
+}
+
+pub(super) fn accept_queues(data: &PageData) -> Option<Drawing> {
+    let dashes = DASHES.into_iter().cycle();
+    let lines = data.accept_queues.iter().zip(dashes);
+    let lines = lines.map(|(series, dashes)| line(series, "var(--ink)", dashes));
+    let limit = data.accept_queues.iter().filter_map(|series| series.limit).min();
+    let what = "connections that wait to be accepted";
+    plot(data, "accept-queue", what, lines.collect(), limit, &|value| format!("{value:.0}"))
+}
+
+pub(super) fn receive_queues(data: &PageData) -> Option<Drawing> {
+    let lines = data.receive_queues.iter().map(|series| {
+        let (color, dashes) = download(series.slot.unwrap_or(0));
+        line(series, color, dashes)
+    });
+    let lines = lines.collect();
+    let label = |value: f64| Bytes(whole(value)).to_string();
+    plot(data, "receive-queue", "bytes that wait in the worker's socket", lines, None, &label)
+}
+
+/// A download's colour, and dashes where it is hatched elsewhere.
+fn download(slot: u32) -> (&'static str, &'static str) {
+    let (color, hatched) = palette::download(slot);
+    (color, if hatched { "7 4" } else { "" })
+}
+
+fn line(series: &QueueSeries, color: &'static str, dashes: &'static str) -> Line {
+    let points = series.at_us.iter().zip(&series.depth).map(|(at, depth)| point((*at, *depth)));
+    Line { name: series.name.clone(), color, dashes, points: points.collect() }
+}
+
+fn point((at, value): (u64, u64)) -> (f64, f64) {
+    (at as f64, value as f64)
+}
+
+/// A value of an axis back as a whole number; axes begin at zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float to an integer saturates, and ticks are never negative"
+)]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+fn plot(
+    data: &PageData,
+    name: &'static str,
+    what: &str,
+    lines: Vec<Line>,
+    limit: Option<u64>,
+    label: &dyn Fn(f64) -> String,
+) -> Option<Drawing> {
+    let end = data.end_us as f64;
+    let mut lines = lines;
+    lines.iter_mut().for_each(|line| line.points.retain(|(at, _)| *at <= end));
+    lines.retain(|line| !line.points.is_empty());
+    if lines.is_empty() {
+        return None;
+    }
+    let highest = lines.iter().flat_map(|line| &line.points).map(|p| p.1).fold(0.0, f64::max);
+    let high = (highest * 1.12).max(4.0);
+    let axes = Axes {
+        left: 104.0,
+        top: 34.0,
+        width: 520.0,
+        height: 190.0,
+        x: Scale::Linear { low: 0.0, high: end },
+        y: Scale::Linear { low: 0.0, high },
+    };
+    let rows = if lines.len() > MOST_LINES { 1 } else { lines.len().div_ceil(4) };
+    let height = 272.0 + 22.0 * rows as f64;
+    let mut drawing = Drawing::new(name, &format!("{what}: {}", data.title), 640.0, height);
+    if let Some((from, to)) = data.phase("measure") {
+        let (x, to) = (axes.x(from as f64), axes.x(to as f64));
+        let band = Rect { x, y: axes.top, width: to - x, height: axes.height };
+        drawing.rect(band, "class=\"measured\"", "");
+        drawing.text(x + 4.0, axes.top - 8.0, "tick", "fetches under load");
+    }
+    let ticks: Vec<_> = even_ticks(high, 4).into_iter().map(|at| (at, label(at))).collect();
+    axes.y_ticks(&mut drawing, &ticks);
+    let ticks = even_ticks(end, 8).into_iter().map(|at| (at, time_label(at)));
+    axes.x_ticks(&mut drawing, &ticks.collect::<Vec<_>>());
+    if let Some(limit) = limit.map(|limit| limit as f64).filter(|limit| *limit <= high) {
+        let y = axes.y(limit);
+        drawing.line((axes.left, y), (axes.right(), y), "cap");
+        drawing.text(axes.right(), y - 6.0, "cap-label end", &format!("full: {limit:.0}"));
+    }
+    let many = lines.len() > MOST_LINES;
+    for line in &lines {
+        let points = thinned(&line.points);
+        let points: Vec<_> = points.into_iter().map(|(x, y)| (axes.x(x), axes.y(y))).collect();
+        let dashes = line.dashes;
+        let class = if many { "series faint" } else { "series" };
+        drawing.path(
+            &points,
+            &format!("class=\"{class}\" stroke=\"{}\" stroke-dasharray=\"{dashes}\"", line.color),
+        );
+    }
+    legend(&mut drawing, &lines, axes.bottom() + 48.0, many);
+    Some(drawing)
+}
+
+fn legend(drawing: &mut Drawing, lines: &[Line], top: f64, many: bool) {
+    if many {
+        let text = format!("{} lines, coloured in turn", lines.len());
+        drawing.text(20.0, top, "tick", &text);
+        return;
+    }
+    for (place, line) in lines.iter().enumerate() {
+        let (x, y) = (20.0 + (place % 4) as f64 * 152.0, top + (place / 4) as f64 * 22.0);
+        let dashes = line.dashes;
+        let attributes =
+            format!("class=\"series\" stroke=\"{}\" stroke-dasharray=\"{dashes}\"", line.color);
+        drawing.path(&[(x, y - 5.0), (x + 26.0, y - 5.0)], &attributes);
+        drawing.text(x + 32.0, y, "tick", &line.name);
+    }
+}
+
+/// Fewer points, none of the peaks lost.
+fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if points.len() <= MOST_POINTS {
+        return points.to_vec();
+    }
+    let every = points.len().div_ceil(MOST_POINTS);
+    let highest = |part: &[(f64, f64)]| part.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+    points.chunks(every).filter_map(highest).collect()
+}

@@ -1,0 +1,249 @@
+//! A headless Chromium, driven through its DevTools protocol.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tungstenite::{Message, WebSocket};
+
+/// Longer than any test takes; then it is killed, whatever becomes of us.
+const LIFETIME: &str = "120";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One browser with one page.
+pub(crate) struct Browser {
+    child: Child,
+    socket: WebSocket<TcpStream>,
+    session: String,
+    next: u64,
+    /// What the page complained of: console errors and exceptions, and requests it made.
+    pub(crate) complaints: Vec<String>,
+    _profile: tempfile::TempDir,
+}
+
+/// How large, and in which colours.
+#[derive(Clone, Copy)]
+pub(crate) struct Screen {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) scheme: &'static str,
+}
+
+impl Browser {
+    /// Starts one; `None`, with the reason on stderr, where there is none.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says why")]
+    pub(crate) fn start() -> Option<Self> {
+        let installed = |program: &str| {
+            let dirs = std::env::var_os("PATH").unwrap_or_default();
+            std::env::split_paths(&dirs).any(|dir| dir.join(program).is_file())
+        };
+        for program in ["chromium", "setpriv", "timeout"] {
+            if !installed(program) {
+                eprintln!("skipped: {program} is not installed");
+                return None;
+            }
+        }
+        let profile = tempfile::tempdir().expect("a directory");
+        // It dies with this test, and in any case after its time.
+        let mut child = Command::new("setpriv")
+            .args(["--pdeathsig", "TERM", "timeout", "--kill-after=2", LIFETIME, "chromium"])
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--no-first-run",
+            ])
+            // Nothing it asks of a network can be found: the page must not need one.
+            .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-port=0"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("chromium starts");
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let mut lines = stderr.lines().map_while(Result::ok);
+        let address = lines
+            .find_map(|line| line.strip_prefix("DevTools listening on ").map(str::to_owned))
+            .expect("chromium says where it listens");
+        // It blocks on a full pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        let host = address.trim_start_matches("ws://").split('/').next().expect("a host");
+        let stream = TcpStream::connect(host).expect("chromium listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let (socket, _) = tungstenite::client(&address, stream).expect("a handshake");
+        let (session, complaints) = Default::default();
+        let mut browser = Self { child, socket, session, next: 0, complaints, _profile: profile };
+        let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
+        let attach = json!({"targetId": target["targetId"], "flatten": true});
+        let attached = browser.call("Target.attachToTarget", attach);
+        browser.session = attached["sessionId"].as_str().expect("a session").to_owned();
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
+        }
+        Some(browser)
+    }
+
+    /// One command and its answer.
+    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        let mut message = json!({"id": id, "method": method, "params": params});
+        if !self.session.is_empty() {
+            message["sessionId"] = json!(self.session);
+        }
+        self.socket.send(Message::text(message.to_string())).expect("chromium takes it");
+        loop {
+            let message = self.read();
+            if message["id"] == json!(id) {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn read(&mut self) -> Value {
+        let text = self.socket.read().expect("chromium answers").into_text().expect("text");
+        let message: Value = serde_json::from_str(&text).expect("JSON");
+        let params = &message["params"];
+        let complaint = match message["method"].as_str() {
+            Some("Runtime.exceptionThrown") => Some(params.to_string()),
+            Some("Runtime.consoleAPICalled") if params["type"] != "log" => Some(params.to_string()),
+            Some("Log.entryAdded") => Some(params.to_string()),
+            Some("Network.requestWillBeSent") => {
+                let url = params["request"]["url"].as_str().unwrap_or_default();
+                let own = url.starts_with("file:") || url.starts_with("data:");
+                (!own).then(|| format!("asked for {url}"))
+            }
+            _ => None,
+        };
+        self.complaints.extend(complaint);
+        message
+    }
+
+    /// Sets size and colours, then opens a file and waits until it is loaded.
+    pub(crate) fn open(&mut self, file: &Path, screen: Screen) {
+        self.screen(screen);
+        let url = format!("file://{}", file.display());
+        self.call("Page.navigate", json!({"url": url}));
+        while self.eval("document.readyState + location.protocol") != "completefile:" {}
+        // Two frames: the first may be from before.
+        self.eval("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    }
+
+    pub(crate) fn screen(&mut self, screen: Screen) {
+        let Screen { width, height, scheme } = screen;
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1,
+            "mobile": width < 500});
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        let scheme = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        self.call("Emulation.setEmulatedMedia", json!({"features": scheme}));
+    }
+
+    /// The value of an expression; a promise is waited for.
+    pub(crate) fn eval(&mut self, expression: &str) -> Value {
+        let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        let answer = self.call("Runtime.evaluate", params);
+        assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
+        answer["result"]["value"].clone()
+    }
+
+    pub(crate) fn key(&mut self, key: &str) {
+        let text = if key.chars().count() == 1 { key } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
+            let event = json!({"type": kind, "key": key, "text": text});
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    pub(crate) fn mouse(&mut self, kind: &str, x: f64, y: f64) {
+        let (button, clicks) = if kind == "mouseMoved" { ("none", 0) } else { ("left", 1) };
+        let event = json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": clicks});
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    pub(crate) fn click(&mut self, x: f64, y: f64) {
+        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+            self.mouse(kind, x, y);
+        }
+    }
+
+    pub(crate) fn wheel(&mut self, x: f64, y: f64, by: f64) {
+        let event = json!({"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": by});
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// What the canvas shows, as a number that differs when the picture does.
+    pub(crate) fn canvas(&mut self) -> Value {
+        self.eval(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+                const text = document.getElementById('canvas').toDataURL();
+                let sum = 7;
+                for (let i = 0; i < text.length; i += 1) {
+                    sum = (sum * 31 + text.charCodeAt(i)) % 2147483647;
+                }
+                done(sum);
+            })))",
+        )
+    }
+
+    /// Keeps a picture of what is seen, or of the whole page.
+    pub(crate) fn shot(&mut self, name: &str, whole: bool) {
+        let params = json!({"format": "png", "captureBeyondViewport": whole});
+        let mut params = params;
+        if whole {
+            let size = self
+                .eval("(({scrollWidth: w, scrollHeight: h}) => [w, h])(document.documentElement)");
+            params["clip"] =
+                json!({"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1});
+        }
+        let answer = self.call("Page.captureScreenshot", params);
+        let png = base64(answer["data"].as_str().expect("a picture"));
+        assert!(png.starts_with(b"\x89PNG"));
+        let path = artefacts().join(format!("{name}.png"));
+        std::fs::write(path, png).expect("a picture is kept");
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Asked first: it takes its own children with it.
+        let close = json!({"id": 0, "method": "Browser.close"});
+        let _ = self.socket.send(Message::text(close.to_string()));
+        let ends = std::time::Instant::now() + Duration::from_secs(5);
+        while matches!(self.child.try_wait(), Ok(None)) && std::time::Instant::now() < ends {
+            let _ = self.socket.read();
+            std::thread::yield_now();
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where pictures are kept: beside what the build makes.
+pub(crate) fn artefacts() -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    dir
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut bits = 0_u32;
+    let mut have = 0;
+    let mut out = Vec::new();
+    for digit in text.bytes().filter_map(|c| DIGITS.iter().position(|d| *d == c)) {
+        bits = (bits << 6) | u32::try_from(digit).expect("under 64");
+        have += 6;
+        if have >= 8 {
+            have -= 8;
+            out.push(u8::try_from((bits >> have) & 0xff).expect("a byte"));
+        }
+    }
+    out
+}

@@ -1,0 +1,110 @@
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::mpsc;
+
+use proptest::prelude::*;
+use records::{Bytes, LogTimes, SessionEnd};
+
+use super::*;
+use crate::entry::Served;
+
+fn entry(request: &str) -> Entry {
+    Entry {
+        client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        client_port: 4000,
+        served: Served::Unknown,
+        request: request.to_owned(),
+        status: 200,
+        end: SessionEnd::Completed,
+        body_bytes: Bytes(5),
+        times: LogTimes {
+            at_unix_ms: 1_795_244_129_132,
+            rt_ms: 1_004,
+            uct_ms: Some(0),
+            uht_ms: Some(20),
+            urt_ms: None,
+        },
+    }
+}
+
+fn line(entry: &Entry) -> String {
+    Published { entry, zone: &TimeZone::UTC }.to_string()
+}
+
+#[test]
+fn lines_are_in_the_published_format() {
+    insta::assert_snapshot!(line(&entry("GET /bytes/5 HTTP/1.1")), @r#"127.0.0.1 [21/Nov/2026:06:55:29 +0000] "GET /bytes/5 HTTP/1.1" status=200 body_bytes_sent=5 rt=1.004 uct="0.000" uht="0.020" urt="-" port=4000 msec=1795244129.132"#);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(request in ".*", sent in any::<u32>(), rt_ms in 0..100_000_u64) {
+        let mut written = entry(&request);
+        written.body_bytes = Bytes(sent.into());
+        written.times.rt_ms = rt_ms;
+        let text = line(&written);
+        prop_assert!(!text.contains('\n'));
+        let read = entry::published(entry::Read { text: &text, read_unix_ms: 0 });
+        let mut read = read.expect("a line");
+        read.end = written.end;
+        prop_assert_eq!(read, written);
+    }
+
+    #[test]
+    fn lines_are_whole_however_they_come(
+        text in "[ab\n]{0,40}",
+        cuts in prop::collection::vec(0..40_usize, 0..5),
+    ) {
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let mut lines = Lines::default();
+        let mut whole = Vec::new();
+        for pair in cuts.windows(2) {
+            whole.extend(lines.add(&text.as_bytes()[pair[0]..pair[1]]));
+        }
+        whole.extend(lines.rest());
+        let expected: Vec<&str> = text.lines().collect();
+        prop_assert_eq!(whole, expected);
+    }
+}
+
+#[test]
+fn a_file_is_followed_to_the_end_that_it_has_when_told() {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let path = dir.path().join("access.log");
+    std::fs::write(&path, "of an earlier run\n").expect("written");
+    let source = Source::file(&path).expect("a file");
+    let driver = crate::driver::of(&records::ProxyKind::Nginx).expect("a kind").expect("a driver");
+    let follower = Follower { source, driver: driver.into(), publish: None };
+    let done = Arc::new(AtomicBool::new(false));
+    let (tell, told) = mpsc::channel();
+    let follow = thread::spawn({
+        let done = Arc::clone(&done);
+        move || follower.run(&done, |entry| tell.send(entry.client_port).expect("heard"))
+    });
+    let mut file = File::options().append(true).open(&path).expect("ours");
+    let text = line(&entry("GET /bytes/5 HTTP/1.1"));
+    writeln!(file, "{text}").expect("written");
+    assert_eq!(told.recv(), Ok(4000), "while it goes on");
+    write!(file, "garbage\n{}", text.replace("port=4000", "port=4001")).expect("written");
+    done.store(true, Ordering::Release);
+    follow.thread().unpark();
+    follow.join().expect("no panic").expect("it can be read");
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [4001], "also without its newline");
+}
+
+#[test]
+fn a_fifo_is_no_log() {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let path = dir.path().join("fifo");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .expect("a FIFO");
+    let refused = Source::file(&path).expect_err("not a file").to_string();
+    assert!(refused.contains("--access-log"), "{refused}");
+}

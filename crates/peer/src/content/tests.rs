@@ -1,0 +1,40 @@
+use super::*;
+use crate::fixture::arm;
+
+#[test]
+fn files_are_there_while_they_are_needed() {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let www = dir.path().join("www");
+    let arm = Arm { slow_size: Bytes::mib(9), fetch_size: Bytes(70_001), ..arm("nginx") };
+    let files = LocalFiles::write(&www, &arm).expect("written");
+    for (name, size) in [("9MiB", 9 << 20), ("70001", 70_001), ("1", 1)] {
+        let meta = std::fs::metadata(www.join("bytes").join(name)).expect("there");
+        assert_eq!(meta.len(), size);
+    }
+    drop(files);
+    assert!(!www.exists());
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_leaves_nothing() {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let www = dir.path().join("www");
+    let arm = Arm { slow_size: Bytes::gib(9), ..arm("nginx") };
+    let refused = LocalFiles::write(&www, &arm).expect_err("too large").to_string();
+    assert!(refused.contains("--slow-size"), "{refused}");
+    assert!(!www.exists());
+}
+
+#[test]
+fn text_repeats_nothing_that_deflate_would_find_whole() {
+    let text = text(1 << 20);
+    assert_eq!(text.len(), 1 << 20);
+    assert!(text.is_ascii());
+    // No 64 bytes come again within the window.
+    let mut last = std::collections::HashMap::new();
+    for (at, piece) in text.windows(64).enumerate() {
+        if let Some(before) = last.insert(piece, at) {
+            assert!(at - before > 32 * 1024, "{at} as {before}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Finding a program's workers: which processes or threads are its event loops.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use net::cpu::CpuList;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::look::{self, Wait};
+use super::spawn;
+use crate::driver::Workers;
+
+/// One event loop; of a process that is one, both numbers are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Worker {
+    pub(crate) pid: i32,
+    pub(crate) tid: i32,
+}
+
+/// The workers found.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    pub(crate) workers: Vec<Worker>,
+    /// Those that are processes of their own, so that they can be told from others with their
+    /// number after their death.
+    pub(super) processes: Vec<OwnedFd>,
+}
+
+/// Looks for the workers of the program whose first process is `root`; `expected` of them, where
+/// their number can be told. `None`: not all of them are there yet.
+pub(crate) fn find(kind: Workers, root: Pid, expected: usize) -> Option<Crew> {
+    let root = root.as_raw_pid();
+    let children = || look::family(root).into_iter().filter(|&pid| pid != root);
+    let process = |pid: i32| Worker { pid, tid: pid };
+    let workers: Vec<Worker> = match kind {
+        Workers::None => return Some(Crew::default()),
+        Workers::Children { title } => {
+            let titled = |pid: &i32| look::command_line(*pid).starts_with(title);
+            children().filter(titled).map(process).collect()
+        }
+        Workers::Pools => children().map(process).collect(),
+        Workers::PollingThreads => polling(root),
+        Workers::Whatever => {
+            let found: Vec<Worker> =
+                look::family(root).into_iter().flat_map(polling).take(MOST).collect();
+            return Some(Crew::of(
+                if found.is_empty() { vec![process(root)] } else { found },
+                root,
+            ));
+        }
+    };
+    (workers.len() == expected).then(|| Crew::of(workers, root))
+}
+
+/// More workers than that no host here has.
+const MOST: usize = 256;
+
+/// Threads of a process that wait in a poll.
+fn polling(pid: i32) -> Vec<Worker> {
+    let threads = look::threads(pid).into_iter();
+    threads
+        .filter(|&tid| look::wait(pid, tid) != Wait::Other)
+        .map(|tid| Worker { pid, tid })
+        .collect()
+}
+
+impl Crew {
+    fn of(workers: Vec<Worker>, root: i32) -> Self {
+        let mut pids: Vec<i32> = workers.iter().map(|worker| worker.pid).collect();
+        pids.dedup();
+        pids.retain(|&pid| pid != root);
+        let open = |pid| pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok();
+        Self { processes: pids.into_iter().filter_map(open).collect(), workers }
+    }
+
+    /// The number of the worker that is process `pid`.
+    pub(crate) fn of_process(&self, pid: u32) -> Option<u32> {
+        let found = self.workers.iter().position(|worker| u32::try_from(worker.pid) == Ok(pid))?;
+        u32::try_from(found).ok()
+    }
+
+    /// Puts each worker on its CPU.
+    ///
+    /// # Errors
+    /// As `sched_setaffinity(2)`.
+    pub(crate) fn pin(&self, cpus: &CpuList) -> io::Result<()> {
+        for (index, worker) in self.workers.iter().enumerate() {
+            let mut set = CpuSet::new();
+            set.set(cpus.in_turn(index));
+            sched_setaffinity(Pid::from_raw(worker.tid), &set)?;
+        }
+        Ok(())
+    }
+
+    /// CPUs that workers may run on; without workers, those of `root`.
+    pub(crate) fn cpus(&self, root: Pid) -> Vec<usize> {
+        let tids = self.workers.iter().map(|worker| Pid::from_raw(worker.tid));
+        let tids: Vec<_> = if self.workers.is_empty() { vec![Some(root)] } else { tids.collect() };
+        let sets: Vec<CpuSet> =
+            tids.into_iter().filter_map(|tid| sched_getaffinity(tid).ok()).collect();
+        (0..CpuSet::MAX_CPU).filter(|&cpu| sets.iter().any(|set| set.is_set(cpu))).collect()
+    }
+
+    /// Which of `inodes`, sockets that listen, each worker watches. A single one is shared by all.
+    /// Empty: it cannot be told.
+    pub(crate) fn listeners(&self, inodes: &[u64]) -> Vec<u64> {
+        if inodes.len() <= 1 {
+            return inodes.to_vec();
+        }
+        let of = |worker: &Worker| {
+            let epolls = match look::wait(worker.pid, worker.tid) {
+                Wait::Epoll(fd) => vec![fd],
+                // Its process may have one alone.
+                Wait::Poll | Wait::Other => look::epolls(worker.pid),
+            };
+            let mut watched = epolls.into_iter().flat_map(|fd| look::watched(worker.pid, fd));
+            watched.find(|inode| inodes.contains(inode))
+        };
+        self.workers.iter().map(of).collect::<Option<Vec<_>>>().unwrap_or_default()
+    }
+
+    /// Calls `tell` when a worker that is a process of its own has ended.
+    ///
+    /// # Errors
+    /// No thread can be made, or no descriptor is left.
+    pub(crate) fn on_death(&self, tell: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let mut processes = Vec::new();
+        for process in &self.processes {
+            processes.push(process.try_clone()?);
+        }
+        if processes.is_empty() {
+            return Ok(());
+        }
+        spawn("workers", move || {
+            // pidfd_open(2): a descriptor of a process is readable when it has ended.
+            let mut fds: Vec<_> =
+                processes.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+            while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
+            tell();
+        })?;
+        Ok(())
+    }
+}

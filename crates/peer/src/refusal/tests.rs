@@ -1,0 +1,167 @@
+use records::{AcceptMode, Bytes, Content, LogMode, ReadPolicy, Spool};
+
+use super::*;
+use crate::build::Version;
+use crate::fixture::{arm, build};
+
+fn refused(arm: &Arm, version: Version) -> Option<String> {
+    let driver = driver::of(&arm.proxy).expect("a template").expect("a driver");
+    let build = build(driver.name(), version, "");
+    refuse_toggles(arm, &*driver, &build).err().map(|refusal| refusal.to_string())
+}
+
+/// The kinds with a version of theirs.
+fn kinds() -> [(&'static str, Version); 6] {
+    [
+        ("nginx", Version(1, 22, 1)),
+        ("haproxy", Version(2, 6, 12)),
+        ("caddy", Version(2, 6, 2)),
+        ("apache", Version(2, 4, 57)),
+        ("h2o", Version(2, 2, 5)),
+        ("exec:/bin/p {listen}", Version::default()),
+    ]
+}
+
+#[test]
+fn nobody_refuses_what_was_not_asked_for() {
+    for (kind, version) in kinds() {
+        assert_eq!(refused(&arm(kind), version), None, "{kind}");
+    }
+}
+
+type Change = fn(&mut Arm);
+
+/// Each toggle alone.
+fn changes() -> Vec<(&'static str, Change)> {
+    vec![
+        ("--read-policy", |arm| arm.read_policy = ReadPolicy::Fionread),
+        ("--congestion", |arm| arm.congestion = "no-such".parse().expect("a name")),
+        ("--workers", |arm| arm.workers = 4),
+        ("--reuseport", |arm| arm.reuseport = true),
+        ("--rcvbuf", |arm| arm.rcvbuf = Some(Bytes(40_960))),
+        ("--sndbuf", |arm| arm.sndbuf = Some(Bytes(40_960))),
+        ("--listen-rcvbuf", |arm| arm.listen_rcvbuf = Some(Bytes(40_960))),
+        ("--listen-sndbuf", |arm| arm.listen_sndbuf = Some(Bytes(40_960))),
+        ("--buffer", |arm| arm.buffer = Bytes::kib(16)),
+        ("--backlog", |arm| arm.backlog = 7),
+        ("--multi-accept", |arm| arm.multi_accept = true),
+        ("--accept herd", |arm| arm.accept = AcceptMode::Herd),
+        ("--accept mutex", |arm| arm.accept = AcceptMode::Mutex),
+        ("--log-mode inline", |arm| arm.log_mode = LogMode::Inline),
+        ("--content file", |arm| arm.content = Content::File),
+        ("--spool off", |arm| arm.spool = Spool::Off),
+        ("--spool /spool", |arm| arm.spool = Spool::Dir("/spool".into())),
+        ("--spool-max", |arm| arm.spool_max = Some(Bytes::mib(1))),
+        ("--gzip", |arm| arm.gzip = Some(6)),
+        ("--directive", |arm| arm.directives = vec!["x".to_owned()]),
+        ("--trace sample", |arm| arm.trace = TraceMode::Sample),
+    ]
+}
+
+/// Who refuses what: the table that the documentation tells.
+#[test]
+fn the_table_of_refusals() {
+    let mut table = String::new();
+    for (name, change) in changes() {
+        table += &format!("{name:18}");
+        for (kind, version) in kinds() {
+            let mut arm = arm(kind);
+            change(&mut arm);
+            let word = if refused(&arm, version).is_some() { "refused" } else { "yes" };
+            table += &format!(" {:14}", format!("{} {word}", arm.proxy.name()));
+        }
+        table = table.trim_end().to_owned() + "\n";
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn every_refusal_says_who_what_why_and_what_instead() {
+    let mut all = String::new();
+    for (name, change) in changes() {
+        for (kind, version) in kinds() {
+            let mut arm = arm(kind);
+            change(&mut arm);
+            if let Some(text) = refused(&arm, version) {
+                assert!(text.starts_with(arm.proxy.name()), "{text}");
+                assert!(text.contains(name) && text.contains("; "), "{text}");
+                // What the kernel gives to all differs from host to host.
+                if !text.contains("--congestion") {
+                    all += &text;
+                    all.push('\n');
+                }
+            }
+        }
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn nginx_is_judged_by_its_version() {
+    let asks = |change: Change| {
+        let mut arm = arm("nginx");
+        change(&mut arm);
+        arm
+    };
+    let rcvbuf = asks(|arm| arm.rcvbuf = Some(Bytes(40_960)));
+    assert!(refused(&rcvbuf, Version(1, 31, 2)).is_some_and(|why| why.contains("--netns")));
+    assert_eq!(refused(&rcvbuf, Version(1, 31, 3)), None);
+    let herd = asks(|arm| arm.accept = AcceptMode::Herd);
+    assert!(refused(&herd, Version(1, 11, 3)).is_some());
+    assert_eq!(refused(&herd, Version(1, 11, 2)), None);
+    let reuseport = asks(|arm| arm.reuseport = true);
+    assert!(refused(&reuseport, Version(1, 8, 0)).is_some());
+    let both = asks(|arm| {
+        arm.reuseport = true;
+        arm.accept = AcceptMode::Mutex;
+    });
+    assert!(refused(&both, Version(1, 22, 1)).is_some());
+}
+
+#[test]
+fn toggles_that_contradict_each_other_are_refused() {
+    let mut files = arm("nginx");
+    files.content = Content::File;
+    files.buffer = Bytes::kib(16);
+    assert!(refused(&files, Version(1, 22, 1)).is_some_and(|why| why.contains("--content file")));
+    let mut spool = arm("nginx");
+    spool.spool = Spool::Off;
+    spool.spool_max = Some(Bytes(1));
+    assert!(refused(&spool, Version(1, 22, 1)).is_some_and(|why| why.contains("--spool off")));
+}
+
+#[test]
+fn the_kernels_own_congestion_control_is_what_they_use() {
+    let mut arm = arm("nginx");
+    arm.congestion = "system".parse().expect("a name");
+    assert_eq!(refused(&arm, Version(1, 22, 1)), None);
+    if let Some(system) = system_congestion() {
+        arm.congestion = system.parse().expect("a name");
+        assert_eq!(refused(&arm, Version(1, 22, 1)), None);
+    }
+}
+
+#[test]
+fn a_missing_program_is_told_with_its_package() {
+    let missing =
+        Refusal::Missing { name: "h2o".to_owned(), package: "h2o".to_owned(), kind: "h2o" };
+    insta::assert_snapshot!(missing, @"failed to find h2o: install it with `apt-get install h2o` or `scripts/install-peers.sh h2o`, or name another build with --proxy-bin");
+    let nowhere = check(&arm("caddy"), Some(Path::new("/nowhere/caddy")));
+    assert!(matches!(nowhere, Err(Refusal::NoProgram { .. })), "{nowhere:?}");
+    // Something that says no version is not it.
+    let wrong = check(&arm("caddy"), Some(Path::new("/bin/true")));
+    assert!(matches!(wrong, Err(Refusal::Version { .. })), "{wrong:?}");
+}
+
+#[test]
+fn a_proxy_of_ours_or_of_others_takes_no_build() {
+    assert!(check(&arm("mirror"), None).is_ok());
+    assert!(check(&arm("mirror"), Some(Path::new("/bin/true"))).is_err());
+    let mut url = arm("url:127.0.0.1:80");
+    // Off is how it is seen anyway.
+    assert!(check(&url, None).is_ok());
+    assert!(check(&url, Some(Path::new("/bin/true"))).is_err());
+    url.reuseport = true;
+    let refused = check(&url, None).expect_err("it runs already").to_string();
+    assert!(refused.contains("--reuseport") && refused.contains("runs already"), "{refused}");
+}

@@ -1,0 +1,148 @@
+//! Whether the program does its work: it accepts, it answers, its workers are there.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use net::tcp::Buffers;
+use records::SocketSetting;
+
+use super::{News, PeerError, Stage};
+use crate::process::{self, Crew, Program};
+
+/// How long a program may take to be ready. Those here take a tenth of a second; Caddy on a busy
+/// CPU takes two.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// How often it is tried: nothing tells when a foreign program begins to listen.
+const AGAIN: Duration = Duration::from_millis(20);
+/// How long one answer may take.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// A program that is ready.
+pub(super) struct Proven {
+    pub(super) crew: Crew,
+    /// Ports from which we asked: their lines in the log are ours.
+    pub(super) probes: Vec<u16>,
+    /// What the kernel made of the buffers that were asked for.
+    pub(super) sockets: Vec<SocketSetting>,
+}
+
+impl Stage<'_> {
+    /// Waits until `/bytes/1` is answered and the workers are found. `None`: we were told to stop.
+    pub(super) fn await_ready(
+        &self,
+        program: &Program,
+        listen: SocketAddr,
+    ) -> Result<Option<Proven>, PeerError> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut probes = Vec::new();
+        let mut answered = false;
+        loop {
+            let missing = if answered {
+                let expected = self.options.arm.workers as usize;
+                let found = process::find(self.driver.workers(), program.pid(), expected);
+                if let Some(crew) = found {
+                    let sockets = self.look_at_sockets(program, listen, &mut probes);
+                    return Ok(Some(Proven { crew, probes, sockets }));
+                }
+                format!("its {expected} workers are not to be found")
+            } else {
+                match ask(listen, &mut probes) {
+                    Ok(200) => {
+                        answered = true;
+                        continue;
+                    }
+                    Ok(status) => format!(
+                        "it answered {status} to GET /bytes/1: is the origin at {} up?",
+                        self.options.upstream
+                    ),
+                    Err(error) => format!("it does not answer on {listen}: {error}"),
+                }
+            };
+            let words = || program.last_words();
+            match self.inbox.recv_timeout(AGAIN) {
+                Ok(News::Stop) => return Ok(None),
+                Ok(News::Ended(what)) => {
+                    let name = self.name();
+                    return Err(PeerError::Ended { name, what, words: words() });
+                }
+                // Our own requests.
+                Ok(News::Logged(entry)) => probes.retain(|port| *port != entry.client_port),
+                Ok(News::Traced(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+            if Instant::now() >= deadline {
+                let (name, patience) = (self.name(), PATIENCE.as_secs());
+                return Err(PeerError::NotReady { name, patience, what: missing, words: words() });
+            }
+        }
+    }
+}
+
+impl Stage<'_> {
+    /// Reads back the options of the program's own sockets, on a connection that stays open while we
+    /// look. What cannot be seen is left out: upstream connections that are closed after each
+    /// request, and all of it where we may not look.
+    fn look_at_sockets(
+        &self,
+        program: &Program,
+        listen: SocketAddr,
+        probes: &mut Vec<u16>,
+    ) -> Vec<SocketSetting> {
+        let arm = &self.options.arm;
+        let ours = Buffers { rcvbuf: arm.listen_rcvbuf, sndbuf: arm.listen_sndbuf };
+        let theirs = Buffers { rcvbuf: arm.rcvbuf, sndbuf: arm.sndbuf };
+        let Ok(mut stream) = dial(listen, Connection::KeepAlive, probes) else { return Vec::new() };
+        // As soon as a part of the answer is here, all sockets are there.
+        if stream.read(&mut [0; 1024]).is_err() {
+            return Vec::new();
+        }
+        let client = stream.local_addr().ok();
+        let accepted = client.and_then(|addr| process::connected(program.pid(), addr));
+        let upstream = process::connected(program.pid(), self.options.upstream);
+        [(ours, accepted, "accepted"), (theirs, upstream, "upstream")]
+            .into_iter()
+            .filter_map(|(buffers, socket, name)| buffers.read_back(&socket?, name).ok())
+            .flatten()
+            .collect()
+    }
+}
+
+/// What is asked to become of the connection after the answer.
+#[derive(Clone, Copy)]
+enum Connection {
+    Close,
+    KeepAlive,
+}
+
+/// Asks for one byte; notes the port from which it was asked.
+fn dial(
+    listen: SocketAddr,
+    connection: Connection,
+    probes: &mut Vec<u16>,
+) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect_timeout(&listen, ANSWER)?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    probes.push(stream.local_addr()?.port());
+    let close = match connection {
+        Connection::Close => "Connection: close\r\n",
+        Connection::KeepAlive => "",
+    };
+    write!(stream, "GET /bytes/1 HTTP/1.1\r\nHost: {listen}\r\nAccept: */*\r\n{close}\r\n")?;
+    Ok(stream)
+}
+
+/// Asks for one byte and returns the answer's status.
+fn ask(listen: SocketAddr, probes: &mut Vec<u16>) -> io::Result<u16> {
+    let stream = dial(listen, Connection::Close, probes)?;
+    let mut answer = Vec::new();
+    stream.take(64 * 1024).read_to_end(&mut answer)?;
+    status(&answer).ok_or_else(|| io::Error::other("what it sent is no HTTP answer"))
+}
+
+fn status(answer: &[u8]) -> Option<u16> {
+    let line = answer.split(|&byte| byte == b'\r').next()?;
+    std::str::from_utf8(line).ok()?.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()
+}

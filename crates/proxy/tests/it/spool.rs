@@ -1,0 +1,157 @@
+//! `--spool`: what a client does not take goes into a file that the worker writes, and comes out
+//! whole.
+
+use std::fs::{self, Metadata};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, channel};
+
+use records::{Record, SessionEnd, StepEnd};
+
+use crate::memory::resident_kib;
+use crate::support::{PATIENCE, Proxy, body, bytes_origin, command, get, origin, pattern, status};
+
+/// More than the sockets on the way hold: with a receive buffer of 64 KiB at the client.
+const LARGE: usize = 64 << 20;
+
+/// An origin that says when all of its answer was taken from it.
+fn telling_origin(size: usize) -> (std::net::SocketAddr, Receiver<()>) {
+    let (tell, told) = channel();
+    let tell = Mutex::new(tell);
+    let addr = origin(move |mut stream, _| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n");
+        let sent =
+            stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&pattern(size)));
+        if sent.is_ok() {
+            // Closing waits for nothing: the kernel still has the last of it.
+            let _ = stream.read(&mut [0]);
+            let _ = tell.lock().map(|tell| tell.send(()));
+        }
+    });
+    (addr, told)
+}
+
+/// A client that has asked and takes nothing.
+fn stuck_client(proxy: &Proxy) -> TcpStream {
+    let mut client = proxy.connect();
+    socket2::SockRef::from(&client).set_recv_buffer_size(32 << 10).expect("a small buffer");
+    client.write_all(&get("/")).expect("the proxy reads");
+    client
+}
+
+/// The files without a name that the proxy has open in `dir`.
+fn open_files(proxy: &Proxy, dir: &Path) -> Vec<Metadata> {
+    let device = fs::metadata(dir).expect("a folder").dev();
+    let fds = fs::read_dir(format!("/proc/{}/fd", proxy.pid())).expect("ours");
+    fds.filter_map(|fd| fs::metadata(fd.ok()?.path()).ok())
+        .filter(|file| file.is_file() && file.nlink() == 0 && file.dev() == device)
+        .collect()
+}
+
+fn answer(client: &mut TcpStream) -> Vec<u8> {
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).expect("the whole answer");
+    answer
+}
+
+#[test]
+fn an_upstream_is_drained_while_its_client_takes_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (upstream, drained) = telling_origin(LARGE);
+    let spool = dir.path().to_str().expect("a path");
+    let proxy = Proxy::start(upstream, &["--workers", "1", "--spool", spool]);
+    let before = resident_kib(proxy.pid());
+    let mut client = stuck_client(&proxy);
+    drained.recv_timeout(PATIENCE).expect("the origin is let go");
+    let grown = resident_kib(proxy.pid()).saturating_sub(before);
+    assert!(grown < 4 << 10, "{grown} KiB for one session");
+    let [file] = &open_files(&proxy, dir.path())[..] else { panic!("one file without a name") };
+    assert!(file.len() > LARGE as u64 / 2, "{} bytes in it", file.len());
+    assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0, "it has no name");
+
+    let answer = answer(&mut client);
+    assert!(body(&answer) == pattern(LARGE), "other bytes");
+    let session = proxy.await_session();
+    assert_eq!((session.end, session.body_bytes.0), (SessionEnd::Completed, LARGE as u64));
+    assert!(open_files(&proxy, dir.path()).is_empty());
+}
+
+#[test]
+fn a_full_file_ends_the_step_and_the_rest_waits_at_the_upstream() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (upstream, drained) = telling_origin(LARGE);
+    let spool = dir.path().to_str().expect("a path");
+    let args = ["--workers", "1", "--spool", spool, "--spool-max", "1MiB", "--hold", "1us"];
+    let proxy = Proxy::start(upstream, &args);
+    let mut client = stuck_client(&proxy);
+    proxy.await_record(|record| match record {
+        Record::Hold(hold) => (hold.ended_by == StepEnd::DownstreamFull).then_some(()),
+        _ => None,
+    });
+    let [file] = &open_files(&proxy, dir.path())[..] else { panic!("one file without a name") };
+    assert_eq!(file.len(), 1 << 20);
+    assert!(drained.try_recv().is_err(), "the origin is not let go");
+    let answer = answer(&mut client);
+    assert!(body(&answer) == pattern(LARGE), "other bytes");
+    assert_eq!(proxy.await_session().end, SessionEnd::Completed);
+}
+
+#[test]
+fn every_policy_and_limit_passes_every_byte() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let spool = dir.path().to_str().expect("a path");
+    for policy in ["drain", "short-read", "fionread", "bytes:64KiB", "reads:1", "time:100us"] {
+        for max in ["0", "10000", "1GiB"] {
+            let (upstream, _) = telling_origin(8_000_000);
+            let args = ["--read-policy", policy, "--spool", spool, "--spool-max", max];
+            let proxy = Proxy::start(upstream, &args);
+            let mut client = stuck_client(&proxy);
+            assert!(body(&answer(&mut client)) == pattern(8_000_000), "{policy} {max}");
+            assert_eq!(proxy.await_session().end, SessionEnd::Completed);
+        }
+    }
+}
+
+#[test]
+fn a_client_that_is_never_behind_makes_no_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let spool = dir.path().to_str().expect("a path");
+    let proxy = Proxy::start(bytes_origin(), &["--spool", spool]);
+    for size in [0, 1, 10_000] {
+        assert!(body(&proxy.ask(&get(&format!("/bytes/{size}")))) == pattern(size));
+    }
+    assert!(open_files(&proxy, dir.path()).is_empty());
+}
+
+/// On a file system of 256 KiB in a mount namespace of the proxy's own.
+#[test]
+fn a_full_disk_ends_the_session_and_not_the_worker() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: only root may mount a small file system");
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let spool = dir.path().to_str().expect("a path").to_owned();
+    let (upstream, _) = telling_origin(LARGE);
+    let plain = command(upstream, &["--workers", "1", "--spool", &spool]);
+    let mut small = Command::new("unshare");
+    let script = "mount -t tmpfs -o size=256k none \"$0\" && exec \"$@\"";
+    small.args(["--mount", "sh", "-c", script, &spool]);
+    small.arg(plain.get_program()).args(plain.get_args());
+    let proxy = Proxy::spawn(small);
+    for _ in 0..3 {
+        let mut client = stuck_client(&proxy);
+        let session = proxy.await_session();
+        assert_eq!((session.status, session.end), (200, SessionEnd::LocalError));
+        // What was sent until then is there; the rest is cut.
+        let mut cut = Vec::new();
+        let _ = client.read_to_end(&mut cut);
+        assert_eq!(status(&cut), 200);
+        assert!(body(&cut).len() < LARGE && pattern(LARGE).starts_with(body(&cut)));
+    }
+    let (exit, _) = proxy.stop();
+    assert!(exit.success());
+}

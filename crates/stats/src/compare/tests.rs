@@ -1,0 +1,101 @@
+use super::*;
+use crate::Reading;
+
+fn p90() -> Metric {
+    Metric::ratio("p90", "us", Direction::LowerIsBetter, 0.25, 5_000.0).unwrap()
+}
+
+fn exact(a: f64, b: f64) -> Pair {
+    Pair { a: Reading::exact(a).unwrap(), b: Reading::exact(b).unwrap() }
+}
+
+fn said(pairs: &[Pair], metric: &Metric) -> Comparison {
+    compare(pairs, metric, Seed(1), &Settings::default())
+}
+
+/// `a`, and `b` by these factors.
+fn by(a: f64, factors: &[f64]) -> Vec<Pair> {
+    factors.iter().map(|factor| exact(a, a * factor)).collect()
+}
+
+#[test]
+fn twice_as_slow_in_every_round() {
+    let comparison = said(&by(80e3, &[1.9, 2.1, 2.0, 2.2, 1.8]), &p90());
+    assert_eq!((comparison.finding, comparison.change()), (Finding::Higher, Change::Regressed));
+    assert!((comparison.effect.unwrap() - 2.0).abs() < 0.02, "{comparison:?}");
+    assert_eq!(comparison.votes, Votes { up: 5, down: 0, still: 0 });
+    assert_eq!(comparison.p_signs, Some(0.0625));
+}
+
+#[test]
+fn twice_the_rate_is_better() {
+    let rate = Metric::ratio("rate", "B/s", Direction::HigherIsBetter, 0.15, 1.0).unwrap();
+    assert_eq!(said(&by(8e8, &[1.9, 2.1, 2.0, 2.2, 1.8]), &rate).change(), Change::Improved);
+}
+
+#[test]
+fn a_tenth_more_is_certain_and_does_not_count() {
+    let comparison = said(&by(80e3, &[1.09, 1.11, 1.1, 1.12, 1.08]), &p90());
+    assert!(comparison.p.unwrap() < 0.001);
+    assert_eq!(comparison.finding, Finding::Excluded);
+}
+
+#[test]
+fn three_times_next_to_nothing_does_not_count() {
+    let comparison = said(&by(2e3, &[2.9, 3.1, 3.0, 3.2, 2.8]), &p90());
+    assert_eq!(comparison.change(), Change::NoChange, "{comparison:?}");
+}
+
+#[test]
+fn one_round_in_five_does_not_make_a_change() {
+    let comparison = said(&by(80e3, &[1.0, 1.02, 6.0, 0.97, 1.01]), &p90());
+    assert_eq!(comparison.finding, Finding::WithinChance, "{comparison:?}");
+}
+
+#[test]
+fn rounds_that_went_both_ways() {
+    let mut factors = vec![20.0; 12];
+    factors.extend([0.75; 7]);
+    let comparison = said(&by(80e3, &factors), &p90());
+    assert!(comparison.p.unwrap() < 0.001);
+    assert_eq!(comparison.finding, Finding::RoundsDisagree, "{comparison:?}");
+}
+
+#[test]
+fn what_varies_a_hundredfold_shows_nothing() {
+    let comparison = said(&by(80e3, &[0.1, 12.0, 0.2, 9.0, 1.0]), &p90());
+    assert_eq!(comparison.finding, Finding::TooWide);
+    assert_eq!(comparison.change(), Change::Inconclusive);
+    assert!(comparison.smallest_shown().unwrap() > 5.0);
+}
+
+#[test]
+fn beyond_the_cap_in_both_arms() {
+    let capped = Reading::at_least(1e6).unwrap();
+    let both = [Pair { a: capped, b: capped }; 5];
+    assert_eq!(said(&both, &p90()).finding, Finding::BeyondCap);
+    let freed = [Pair { a: capped, b: Reading::exact(9e4).unwrap() }; 5];
+    let comparison = said(&freed, &p90());
+    assert_eq!((comparison.change(), comparison.bounded), (Change::Improved, 5));
+    assert!((comparison.effect.unwrap() - 0.09).abs() < 1e-9, "at most: {comparison:?}");
+}
+
+#[test]
+fn too_few_rounds_are_no_evidence() {
+    for rounds in 0..3 {
+        let comparison = said(&by(80e3, &vec![4.0; rounds]), &p90());
+        assert_eq!(comparison.finding, Finding::TooFewRounds);
+    }
+    assert_eq!(said(&[], &p90()).effect, None);
+}
+
+#[test]
+fn the_largest_numbers_stay_finite() {
+    let metric = Metric::ratio("m", "", Direction::LowerIsBetter, 0.1, f64::MIN_POSITIVE).unwrap();
+    let comparison = said(&[exact(0.0, 1e100), exact(1e100, 0.0)], &metric);
+    let text = serde_json::to_string(&comparison).unwrap();
+    assert!(comparison.interval.unwrap().high.is_finite(), "{text}");
+    // A NaN or an infinity would stand there as null, and not be read back as a number.
+    let read: Comparison = serde_json::from_str(&text).unwrap();
+    assert!(read.interval.is_some() && read.effect.is_some() && read.p.is_some(), "{text}");
+}

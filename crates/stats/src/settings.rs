@@ -1,0 +1,92 @@
+//! How sure a comparison must be.
+
+use serde::{Deserialize, Serialize};
+
+/// The numbers of the rule, in one place; `docs/statistics.md` derives the defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Of each interval by itself. Default 95 %.
+    pub confidence: Confidence,
+    /// Of a whole judgement: two equal arms are called changed, by whichever metric, in no more
+    /// than the rest. Default 98 %, so that of twenty such judgements one is wrong at most, nearly
+    /// always.
+    pub family_confidence: Confidence,
+    /// Bootstrap samples per metric. Default 10 000; fewer than 100 count as 100.
+    pub resamples: u32,
+    /// Fewest usable rounds. Default 3; fewer than 2 count as 2.
+    pub min_rounds: u32,
+    /// Fewest usable rounds among those that were run, per cent. Default 50.
+    pub min_usable_percent: u8,
+    /// A trial whose control is further than this factor from its arm's median was disturbed.
+    /// Default 2; per cent, so 200. At most 100 leaves out nothing.
+    pub steady_percent: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            confidence: Confidence(0.95),
+            family_confidence: Confidence(0.98),
+            resamples: 10_000,
+            min_rounds: 3,
+            min_usable_percent: 50,
+            steady_percent: 200,
+        }
+    }
+}
+
+impl Settings {
+    pub(crate) fn min_rounds(&self) -> usize {
+        self.min_rounds.max(2) as usize
+    }
+
+    pub(crate) fn resamples(&self) -> usize {
+        self.resamples.max(100) as usize
+    }
+}
+
+/// A probability of being right, from 50 % to below 100 %.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Confidence(f64);
+
+impl Confidence {
+    /// # Errors
+    /// When `share` is not in 0.5 to 0.9999.
+    pub fn new(share: f64) -> Result<Self, SettingsError> {
+        if (0.5..=0.9999).contains(&share) { Ok(Self(share)) } else { Err(SettingsError(share)) }
+    }
+
+    /// As a share: 0.95.
+    pub const fn share(self) -> f64 {
+        self.0
+    }
+
+    /// The probability of a false alarm: 0.05.
+    pub fn alpha(self) -> f64 {
+        1.0 - self.0
+    }
+}
+
+impl From<Confidence> for f64 {
+    fn from(confidence: Confidence) -> Self {
+        confidence.0
+    }
+}
+
+impl TryFrom<f64> for Confidence {
+    type Error = SettingsError;
+    fn try_from(share: f64) -> Result<Self, SettingsError> {
+        Self::new(share)
+    }
+}
+
+/// A confidence that no interval can have.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("a confidence of {0} is not possible: write a share from 0.5 to 0.9999, as 0.95")]
+pub struct SettingsError(f64);
+
+/// What chance starts from. Print it: the same seed gives the same figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seed(pub u64);

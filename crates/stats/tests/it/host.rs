@@ -1,0 +1,108 @@
+//! Trials drawn from those of `docs/measurements.md`: a smoothed bootstrap (Silverman and Young
+//! 1987), so that no two are the same and their variance is that of the real ones.
+
+use std::collections::BTreeMap;
+
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
+use stats::{Reading, Round, Trial};
+
+use crate::noise::normal;
+
+/// Every trial of both hosts; milliseconds, seconds, MB/s as the page has them.
+const TRIALS: &str = include_str!("trials.csv");
+
+/// The cap of every one of them.
+const CAP_US: f64 = 1e6;
+
+/// Of ten drawn with replacement, a tenth of the variance is missing; this much noise adds it.
+const SMOOTHING: f64 = 0.316;
+
+pub(crate) const ARMS: [&str; 6] =
+    ["reuseport", "shared", "rcvbuf", "fionread", "quota", "no-load"];
+
+/// One arm on one host.
+pub(crate) struct Source {
+    trials: Vec<Row>,
+    /// Standard deviation by column: of the share, and of the logarithms of all others.
+    spread: BTreeMap<&'static str, f64>,
+}
+
+struct Row {
+    inconclusive: bool,
+    values: BTreeMap<&'static str, f64>,
+}
+
+const COLUMNS: [(&str, usize, f64); 7] = [
+    ("failed_share", 4, 1.0),
+    ("p50", 5, 1e3),
+    ("p90", 6, 1e3),
+    ("p99", 7, 1e3),
+    ("idle_p50", 8, 1e3),
+    ("longest_step", 9, 1e6),
+    ("slow_bytes_per_sec", 10, 1e6),
+];
+
+impl Source {
+    pub(crate) fn new(host: &str, arm: &str) -> Self {
+        let trials: Vec<Row> = TRIALS
+            .lines()
+            .map(|line| line.split(',').collect::<Vec<_>>())
+            .filter(|cells| cells[0] == host && cells[1] == arm)
+            .map(|cells| Row {
+                inconclusive: cells[3] == "inconclusive",
+                values: COLUMNS
+                    .into_iter()
+                    .map(|(name, cell, unit)| (name, cells[cell].parse::<f64>().unwrap() * unit))
+                    .collect(),
+            })
+            .collect();
+        assert_eq!(trials.len(), 10, "{host} {arm}");
+        let spread = COLUMNS
+            .into_iter()
+            .map(|(name, ..)| {
+                let values: Vec<f64> =
+                    trials.iter().map(|trial| scale(name, trial.values[name])).collect();
+                (name, deviation(&values))
+            })
+            .collect();
+        Self { trials, spread }
+    }
+
+    pub(crate) fn trial(&self, chance: &mut ChaCha8Rng) -> Trial {
+        let row = &self.trials[chance.random_range(0..self.trials.len())];
+        let drawn: BTreeMap<&str, Reading> = row
+            .values
+            .iter()
+            .map(|(name, value)| {
+                let noise = SMOOTHING * self.spread[name] * normal(chance);
+                let capped = name.starts_with('p') && *value >= CAP_US;
+                let reading = match *name {
+                    _ if capped => Reading::at_least(*value),
+                    "failed_share" => Reading::exact((value + noise).clamp(0.0, 1.0)),
+                    _ => Reading::exact(value * noise.exp()),
+                };
+                (*name, reading.unwrap())
+            })
+            .collect();
+        Trial {
+            inconclusive: row.inconclusive.then(|| "the hypervisor took the CPU".to_owned()),
+            control: drawn.get("idle_p50").copied(),
+            readings: drawn.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+}
+
+pub(crate) fn rounds(a: &Source, b: &Source, count: u32, chance: &mut ChaCha8Rng) -> Vec<Round> {
+    (1..=count).map(|number| Round { number, a: a.trial(chance), b: b.trial(chance) }).collect()
+}
+
+fn scale(name: &str, value: f64) -> f64 {
+    if name == "failed_share" { value } else { value.max(1e-3).ln() }
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+}

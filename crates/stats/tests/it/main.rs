@@ -1,0 +1,14 @@
+//! Simulations: how often the rule says what, on trials drawn from real ones.
+//!
+//! `STATS_TIMES=2000 cargo test -p stats --test it -- --nocapture` prints the tables of
+//! `docs/statistics.md`; without it, each cell is drawn 150 times.
+
+#![expect(clippy::unwrap_used, reason = "a test draws its own figures, and may fail by them")]
+
+mod busy;
+mod false_alarms;
+mod host;
+mod noise;
+mod power;
+mod properties;
+mod tally;

@@ -1,0 +1,201 @@
+//! What must hold for any input.
+
+use proptest::prelude::*;
+use records::Micros;
+use stats::*;
+
+fn reading() -> impl Strategy<Value = Reading> {
+    prop_oneof![
+        8 => (0.0..2e6_f64).prop_map(|value| Reading::exact(value).unwrap()),
+        1 => (1e6..1.1e6_f64).prop_map(|value| Reading::at_least(value).unwrap()),
+        1 => prop_oneof![Just(0.0), Just(1e-300), Just(1e100)]
+            .prop_map(|value| Reading::exact(value).unwrap()),
+    ]
+}
+
+fn trial() -> impl Strategy<Value = Trial> {
+    let names = Metric::of_a_trial();
+    let names: Vec<String> = names.iter().map(|metric| metric.name().to_owned()).collect();
+    let readings =
+        proptest::collection::btree_map(proptest::sample::select(names), reading(), 0..7);
+    let why = proptest::option::weighted(0.1, Just("robbed".to_owned()));
+    (why, proptest::option::of(reading()), readings)
+        .prop_map(|(inconclusive, control, readings)| Trial { inconclusive, control, readings })
+}
+
+fn rounds() -> impl Strategy<Value = Vec<Round>> {
+    proptest::collection::vec((trial(), trial()), 0..12)
+        .prop_map(|pairs| (1..).zip(pairs).map(|(number, (a, b))| Round { number, a, b }).collect())
+}
+
+/// Rounds in which the second arm is really another.
+fn shifted() -> impl Strategy<Value = Vec<Pair>> {
+    (0.2..5.0_f64, proptest::collection::vec((1e4..1e5_f64, 0.7..1.4_f64), 3..12)).prop_map(
+        |(factor, rounds)| {
+            let exact = |value| Reading::exact(value).unwrap();
+            rounds
+                .into_iter()
+                .map(|(a, noise)| Pair { a: exact(a), b: exact(a * factor * noise) })
+                .collect()
+        },
+    )
+}
+
+fn judged(rounds: &[Round]) -> Judgement {
+    let settings = Settings { resamples: 200, ..Settings::default() };
+    judge(rounds, &Metric::of_a_trial(), Some(&Metric::idle_p50()), Seed(5), &settings)
+}
+
+fn compared(pairs: &[Pair], metric: &Metric) -> Comparison {
+    let settings = Settings { resamples: 200, ..Settings::default() };
+    compare(pairs, metric, Seed(5), &settings)
+}
+
+fn latency(absolute_floor: f64) -> Metric {
+    Metric::ratio("p90", "us", Direction::LowerIsBetter, 0.25, absolute_floor).unwrap()
+}
+
+fn near(left: f64, right: f64) -> bool {
+    (left - right).abs() <= 1e-9 * left.abs().max(right.abs())
+}
+
+fn swapped(pairs: &[Pair]) -> Vec<Pair> {
+    pairs.iter().map(|pair| Pair { a: pair.b, b: pair.a }).collect()
+}
+
+fn fetches() -> impl Strategy<Value = Vec<Observation>> {
+    let ending = prop_oneof![Just(Ending::Completed), Just(Ending::Censored), Just(Ending::Failed)];
+    proptest::collection::vec((0..50_u64, ending), 0..40).prop_map(|all| {
+        all.into_iter().map(|(age, ending)| Observation { age: Micros(age), ending }).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn swapped_arms_mirror_the_judgement(rounds in rounds()) {
+        let back: Vec<Round> = rounds
+            .iter()
+            .map(|round| Round { number: round.number, a: round.b.clone(), b: round.a.clone() })
+            .collect();
+        let (there, back) = (judged(&rounds), judged(&back));
+        prop_assert_eq!(there.change, back.change.mirrored());
+        for (left, right) in there.comparisons.iter().zip(&back.comparisons) {
+            prop_assert_eq!(left.change(), right.change().mirrored());
+            prop_assert_eq!(left.p, right.p);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_says_the_same(rounds in rounds()) {
+        prop_assert_eq!(judged(&rounds), judged(&rounds));
+    }
+
+    #[test]
+    fn every_figure_is_finite(rounds in rounds()) {
+        let judgement = judged(&rounds);
+        for c in judgement.comparisons.iter().chain(&judgement.control) {
+            let ends = c.interval.map(|interval| [interval.low, interval.high]);
+            let all = [c.a, c.b, c.effect, c.p, c.p_family, c.p_signs];
+            let all = all.into_iter().flatten().chain(ends.into_iter().flatten());
+            prop_assert!(all.into_iter().all(f64::is_finite), "{c:?}");
+            for p in [c.p, c.p_family, c.p_signs].into_iter().flatten() {
+                prop_assert!((0.0..=1.0).contains(&p));
+            }
+        }
+    }
+
+    #[test]
+    fn an_interval_holds_its_estimate(pairs in shifted()) {
+        let comparison = compared(&pairs, &latency(5e3));
+        let (effect, interval) = (comparison.effect.unwrap(), comparison.interval.unwrap());
+        prop_assert!(interval.low <= effect && effect <= interval.high);
+    }
+
+    #[test]
+    fn a_swapped_interval_is_the_inverse(pairs in shifted()) {
+        let (there, back) =
+            (compared(&pairs, &latency(5e3)), compared(&swapped(&pairs), &latency(5e3)));
+        prop_assert!(near(there.effect.unwrap() * back.effect.unwrap(), 1.0));
+        prop_assert!(near(there.interval.unwrap().low * back.interval.unwrap().high, 1.0));
+        prop_assert_eq!(there.change(), back.change().mirrored());
+    }
+
+    #[test]
+    fn ratios_know_no_unit(
+        pairs in shifted(),
+        unit in prop_oneof![Just(1e-6), Just(1e-3), Just(1e3)],
+    ) {
+        let scaled = |reading: Reading| Reading::exact(reading.value() * unit).unwrap();
+        let other: Vec<Pair> =
+            pairs.iter().map(|pair| Pair { a: scaled(pair.a), b: scaled(pair.b) }).collect();
+        let here = compared(&pairs, &latency(5e3));
+        let there = compared(&other, &latency(5e3 * unit));
+        prop_assert!(near(here.effect.unwrap(), there.effect.unwrap()));
+        prop_assert_eq!(here.finding, there.finding);
+    }
+
+    #[test]
+    fn a_slower_b_never_looks_faster(pairs in shifted(), more in 1.0..4.0_f64) {
+        let slower: Vec<Pair> = pairs
+            .iter()
+            .map(|pair| Pair { a: pair.a, b: Reading::exact(pair.b.value() * more).unwrap() })
+            .collect();
+        let (before, after) = (compared(&pairs, &latency(1.0)), compared(&slower, &latency(1.0)));
+        prop_assert!(after.effect.unwrap() >= before.effect.unwrap() * (1.0 - 1e-12));
+        prop_assert!(after.interval.unwrap().low >= before.interval.unwrap().low * (1.0 - 1e-12));
+        if before.change() == Change::Regressed {
+            prop_assert_eq!(after.change(), Change::Regressed);
+        }
+    }
+
+    #[test]
+    fn an_arm_does_not_differ_from_itself(pairs in shifted()) {
+        let same: Vec<Pair> = pairs.iter().map(|pair| Pair { a: pair.a, b: pair.a }).collect();
+        prop_assert_eq!(compared(&same, &latency(5e3)).finding, Finding::Excluded);
+    }
+
+    #[test]
+    fn a_share_stays_in_its_interval(failed in 0..200_u64, more in 0..200_u64) {
+        let Ok(count) = Count::new(failed, failed + more) else { return Ok(()) };
+        let wilson = wilson(count, Settings::default().confidence);
+        let ShareInterval { share, interval } = wilson;
+        prop_assert!(0.0 <= interval.low && interval.low <= share);
+        prop_assert!(share <= interval.high && interval.high <= 1.0);
+    }
+
+    #[test]
+    fn a_curve_only_falls(fetches in fetches()) {
+        let curve = Curve::new(&fetches);
+        let shares: Vec<f64> = curve.steps.iter().map(|step| step.remaining).collect();
+        prop_assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
+        prop_assert!(shares.is_sorted_by(|earlier, later| earlier > later));
+        prop_assert!(curve.quantile(500) <= curve.quantile(900));
+        prop_assert!(curve.quantile(900) <= curve.quantile(990));
+    }
+
+    #[test]
+    fn identical_samples_have_no_rank(rounds in proptest::collection::vec(fetches(), 0..6)) {
+        let strata: Vec<Stratum<'_>> =
+            rounds.iter().map(|fetches| Stratum { a: fetches, b: fetches }).collect();
+        let test = log_rank(&strata);
+        prop_assert!(test.p_fetches > 0.999, "{test:?}");
+        prop_assert!(test.p_rounds.is_none_or(|p| p > 0.99), "{test:?}");
+    }
+
+    #[test]
+    fn swapped_arms_have_the_same_rank(
+        rounds in proptest::collection::vec((fetches(), fetches()), 0..6),
+    ) {
+        let there: Vec<Stratum<'_>> = rounds.iter().map(|(a, b)| Stratum { a, b }).collect();
+        let back: Vec<Stratum<'_>> = rounds.iter().map(|(a, b)| Stratum { a: b, b: a }).collect();
+        let (there, back) = (log_rank(&there), log_rank(&back));
+        prop_assert!((there.chi_squared - back.chi_squared).abs() < 1e-6);
+        prop_assert!((0.0..=1.0).contains(&there.p_fetches));
+    }
+}

@@ -1,0 +1,71 @@
+//! A thread of this process, looked at.
+
+use std::sync::mpsc::channel;
+
+use super::*;
+
+#[test]
+fn a_thread_that_computes_is_absent_and_one_that_polls_is_not() {
+    let (tell, told) = channel();
+    let go_on = Arc::new(AtomicBool::new(true));
+    let threads: Vec<_> = [Doing::Ready, Doing::Polling]
+        .into_iter()
+        .map(|doing| {
+            let (tell, go_on) = (tell.clone(), Arc::clone(&go_on));
+            thread::spawn(move || {
+                let tid = rustix::thread::gettid().as_raw_nonzero().get();
+                tell.send((doing, u32::try_from(tid).expect("a tid"))).expect("the test waits");
+                while go_on.load(Ordering::Relaxed) {
+                    if doing == Doing::Polling {
+                        let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
+                        let _ = rustix::event::poll(&mut [], Some(&patience));
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut targets: Vec<Target> = Vec::new();
+    for _ in 0..2 {
+        let (doing, tid) = told.recv().expect("two threads");
+        let worker = u32::from(doing == Doing::Polling);
+        targets.push(Target { worker, pid: std::process::id(), tid });
+    }
+    let (records, seen) = channel();
+    let sampler = Sampler::attach(
+        &targets,
+        Micros(10_000),
+        Box::new(move |record| drop(records.send(record))),
+    )
+    .expect("they run");
+    thread::sleep(Duration::from_millis(200));
+    sampler.stop().expect("it looked");
+    go_on.store(false, Ordering::Relaxed);
+    for thread in threads {
+        thread.join().expect("no panic");
+    }
+    let absences: Vec<_> = seen
+        .iter()
+        .map(|record| match record {
+            Record::Absence(absence) => absence,
+            other => panic!("a sampler does not tell {other:?}"),
+        })
+        .collect();
+    let of_busy: u64 =
+        absences.iter().filter(|told| told.worker == 0).map(|told| told.length_us().0).sum();
+    assert!(of_busy >= 100_000, "{absences:?}");
+    assert!(absences.iter().all(|told| told.worker == 0), "{absences:?}");
+}
+
+#[test]
+fn looking_less_often_when_it_costs_too_much() {
+    let long_ago = Instant::now().checked_sub(COST_EVERY * 2).expect("a while after the start");
+    let mut cheap = Cost { since: long_ago, ..Cost::now() };
+    assert_eq!(cheap.adapt(EVERY * 4), EVERY * 2);
+    let mut dear = Cost { since: long_ago, cpu: Duration::ZERO };
+    // This thread has to have used 5 % of 400 ms.
+    let until = Cost::now().cpu + Duration::from_millis(25);
+    while Cost::now().cpu < until {}
+    assert_eq!(dear.adapt(EVERY), EVERY * 2);
+    let mut dear = Cost { since: long_ago, cpu: Duration::ZERO };
+    assert_eq!(dear.adapt(AT_MOST), AT_MOST);
+}

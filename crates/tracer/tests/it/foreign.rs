@@ -1,0 +1,134 @@
+//! Proxies of others under the tracer: what was downloaded through them is what it saw.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use records::{Micros, Record, Session, WorkerTotals};
+use tracer::{Means, Target, Tracer, Which, targets};
+
+use crate::support::{PATIENCE, Process, alone, can_trace, download, installed, origin};
+
+/// A port that was free a moment ago.
+fn free_port() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("bound")
+}
+
+fn await_listener(addr: SocketAddr) {
+    let until = Instant::now() + PATIENCE;
+    while TcpStream::connect(addr).is_err() {
+        assert!(Instant::now() < until, "nobody listens on {addr}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Downloads through a proxy that runs; its sessions with bytes, and its totals.
+fn watch(addr: SocketAddr, targets: &[Target]) -> (Vec<Session>, Vec<WorkerTotals>) {
+    let (tell, seen) = channel();
+    let take = move |record| drop(tell.send(record));
+    let tracer = Tracer::attach(targets, Means::Bpftrace, Micros(1_000), take).expect("it runs");
+    download(addr, 4, Duration::from_secs(2));
+    thread::sleep(Duration::from_millis(200));
+    tracer.stop().expect("all was seen");
+    let mut sessions = Vec::new();
+    let mut totals: Vec<Option<WorkerTotals>> = vec![None; targets.len()];
+    for record in seen {
+        match record {
+            Record::Session(session) if session.body_bytes.0 > 0 => sessions.push(session),
+            Record::WorkerTotals(told) => {
+                let worker = told.worker as usize;
+                totals[worker] = Some(told);
+            }
+            _ => {}
+        }
+    }
+    (sessions, totals.into_iter().flatten().collect())
+}
+
+/// Every download is a session with an upstream of its own, and what workers read from upstreams is
+/// what they wrote to clients.
+fn check(sessions: &[Session], totals: &[WorkerTotals]) {
+    assert_eq!(sessions.len(), 4, "{sessions:#?}");
+    let mut ports: Vec<_> = sessions.iter().filter_map(|session| session.upstream_port).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 4, "an upstream for each: {sessions:#?}");
+    let read: u64 = totals.iter().map(|told| told.bytes.0).sum();
+    let written: u64 = sessions.iter().map(|session| session.body_bytes.0).sum();
+    assert!(written > 10_000_000, "{written} bytes");
+    // What is still in buffers when a download is hung up was read and not written.
+    let slack = read / 10 + 4 * 1_000_000;
+    assert!(read.abs_diff(written) < slack, "{read} read, {written} written");
+    assert!(totals.iter().all(|told| told.records_lost == 0), "{totals:?}");
+    for session in sessions {
+        assert!(session.steps > 0 && session.steps_us > Micros(0), "{session:?}");
+        let times = [session.request_ns, session.connected_ns, session.head_ns];
+        assert!(times.iter().all(Option::is_some) && times.is_sorted(), "{session:?}");
+        assert!(session.request_ns >= Some(session.accepted_ns), "{session:?}");
+    }
+}
+
+fn write(dir: &Path, name: &str, text: &str) -> String {
+    let file = dir.join(name);
+    fs::write(&file, text).expect("a temporary file");
+    file.to_str().expect("a plain path").to_owned()
+}
+
+#[test]
+fn nginx_is_understood() {
+    let _alone = alone();
+    let test = "nginx_is_understood";
+    let Some(nginx) = installed("nginx", test).filter(|_| can_trace(test)) else { return };
+    for buffering in ["off", "on"] {
+        let (_origin, upstream) = origin();
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (addr, root) = (free_port(), dir.path().display());
+        let temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {root}/{kind};"))
+            .join(" ");
+        // Without a master: its workers would outlive it if this test were killed.
+        let conf = format!(
+            "daemon off; master_process off; pid {root}/pid; error_log {root}/error.log;
+             user root; events {{ }}
+             http {{ access_log {root}/access.log; {temp}
+                 server {{ listen {addr} reuseport; location / {{
+                     proxy_pass http://{upstream}; proxy_buffering {buffering};
+                     proxy_max_temp_file_size 0; }} }} }}"
+        );
+        let conf = write(dir.path(), "nginx.conf", &conf);
+        let prefix = dir.path().to_str().expect("a plain path");
+        let process = Process::foreign(&nginx, &["-p", prefix, "-c", &conf]);
+        await_listener(addr);
+        let workers = targets(&[process.pid()], Which::Main).expect("one worker");
+        let (sessions, totals) = watch(addr, &workers);
+        process.stop();
+        check(&sessions, &totals);
+    }
+}
+
+#[test]
+fn haproxy_is_understood() {
+    let _alone = alone();
+    let test = "haproxy_is_understood";
+    let Some(haproxy) = installed("haproxy", test).filter(|_| can_trace(test)) else { return };
+    let (_origin, upstream) = origin();
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let addr = free_port();
+    let conf = format!(
+        "global\n nbthread 2\n maxconn 100\n\
+         defaults\n mode http\n timeout connect 5s\n timeout client 30s\n timeout server 30s\n\
+         listen front\n bind {addr}\n server origin {upstream}\n"
+    );
+    let conf = write(dir.path(), "haproxy.cfg", &conf);
+    let process = Process::foreign(&haproxy, &["-db", "-f", &conf]);
+    await_listener(addr);
+    let workers = targets(&[process.pid()], Which::Polling).expect("two threads");
+    assert_eq!(workers.len(), 2, "{workers:?}");
+    let (sessions, totals) = watch(addr, &workers);
+    process.stop();
+    check(&sessions, &totals);
+}
