@@ -52,12 +52,26 @@ fn obstacle() -> Option<&'static str> {
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Some("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): watch with --trace sample");
     }
+    // What bpftrace prints and compares are the host's numbers of processes.
+    if !is_in_first_pid_namespace() {
+        return Some(
+            "this container numbers its processes otherwise than the host: start it with \
+             --pid=host, or watch with --trace sample",
+        );
+    }
     for tool in ["setpriv", "unshare"] {
         if in_path(tool).is_none() {
             return Some("setpriv and unshare are not installed: apt-get install util-linux");
         }
     }
     None
+}
+
+/// Whether our numbers of processes are the host's. The first PID namespace has a number of its own
+/// (PROC_PID_INIT_INO, include/linux/proc_ns.h).
+fn is_in_first_pid_namespace() -> bool {
+    const FIRST: &str = "pid:[4026531836]";
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == FIRST)
 }
 
 /// Where bpftrace is installed.

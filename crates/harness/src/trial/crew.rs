@@ -10,7 +10,6 @@
 //! - Only ids of children that are not reaped are signalled.
 //! - A dropped crew leaves no child behind, also while a panic unwinds.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -22,6 +21,9 @@ use std::time::Instant;
 use records::{Record, Role, SlowOrder};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
+use self::last_words::LastWords;
+
+mod last_words;
 #[cfg(test)]
 mod tests;
 
@@ -72,7 +74,7 @@ struct Child {
     stdin: Option<ChildStdin>,
     threads: Vec<JoinHandle<()>>,
     parts_over: usize,
-    last_words: VecDeque<String>,
+    last_words: LastWords,
     life: Life,
 }
 
@@ -87,8 +89,6 @@ pub(super) enum Life {
     Ended(ExitStatus),
 }
 
-/// Lines of standard error that are kept to be quoted.
-const LAST_WORDS: usize = 20;
 /// What must be over before a child has ended: its output, its errors, its life.
 const PARTS: usize = 3;
 /// A line longer than this is not ours (a record is a few KiB at most).
@@ -140,7 +140,7 @@ impl Crew {
             stdin,
             threads: Vec::new(),
             parts_over: 0,
-            last_words: VecDeque::new(),
+            last_words: LastWords::None,
             life: Life::Running,
         });
         let (out, err, death) = (self.sender(), self.sender(), self.sender());
@@ -185,11 +185,7 @@ impl Crew {
                     }
                 }
                 News::Said(id, line) => {
-                    let words = &mut self.children.get_mut(id.0)?.last_words;
-                    words.push_back(line.clone());
-                    if words.len() > LAST_WORDS {
-                        words.pop_front();
-                    }
+                    self.children.get_mut(id.0)?.last_words.hear(&line);
                     return Some(News::Said(id, line));
                 }
                 other => return Some(other),
@@ -262,10 +258,9 @@ impl Crew {
         self.children.get(id.0).map(|child| child.process.id())
     }
 
-    /// The last line a child said on its standard error.
+    /// What a child last said on its standard error.
     pub(super) fn last_words(&self, id: ChildId) -> Option<&str> {
-        let words = &self.children.get(id.0)?.last_words;
-        words.iter().rev().find(|line| !line.trim().is_empty()).map(String::as_str)
+        self.children.get(id.0)?.last_words.quoted()
     }
 }
 

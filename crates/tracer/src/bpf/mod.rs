@@ -32,7 +32,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use records::{Micros, Record};
-use rustix::process::{getpgid, getsid};
+use rustix::process::{Pid, getpgid, getsid};
 
 pub(crate) use self::calls::POLLS;
 
@@ -57,6 +57,10 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// How long a line may take from the kernel to bpftrace's output.
 const DELIVERED_WITHIN: Duration = Duration::from_millis(150);
+
+/// No process: PID_MAX_LIMIT is far below. Asked about ourselves, the kernel answers 0 where our
+/// session began outside of our PID namespace, which rustix takes for a fault of its own.
+const NOBODY: Option<Pid> = Pid::from_raw(i32::MAX);
 
 /// Workers watched by bpftrace.
 #[derive(Debug)]
@@ -99,7 +103,7 @@ impl Bpf {
         let until = Instant::now() + LIVE_WITHIN;
         loop {
             // Nobody else in this process makes them; neither does anything.
-            let _ = (getsid(None), getpgid(None));
+            let _ = (getsid(NOBODY), getpgid(NOBODY));
             match self.news.recv_timeout(Duration::from_millis(10)) {
                 Ok(News::Started(pid)) => self.pid = pid,
                 Ok(News::Live) => return Ok(()),

@@ -53,6 +53,16 @@ fn the_last_words_can_be_quoted() {
 }
 
 #[test]
+fn of_a_panic_its_message_is_quoted_and_not_its_backtrace() {
+    let mut crew = Crew::default();
+    let script = "printf '%s\n' \"thread 'main' (7) panicked at src/x.rs:1:2:\" 'no luck' \
+                  'stack backtrace:' '   0: rust_begin_unwind' 'note: Some details' >&2";
+    let id = crew.start(Role::Proxy, &shell(script), Orders::None).expect("start");
+    told(&mut crew);
+    assert_eq!(crew.last_words(id), Some("thread 'main' (7) panicked at src/x.rs:1:2: no luck"));
+}
+
+#[test]
 fn a_torn_last_line_is_not_a_record() {
     let mut crew = Crew::default();
     crew.start(Role::Slow, &shell(r#"printf '{"record":"dia'"#), Orders::None).expect("start");
