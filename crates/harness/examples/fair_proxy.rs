@@ -13,11 +13,15 @@ use std::process::ExitCode;
 use clap::Parser;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::unconstrained;
 
-/// Bytes of one read: a page, as nginx reads.
-const BUFFER: usize = 4096;
+/// Bytes of one read. Few, so that origin and clients outrun this proxy on any host.
+const BUFFER: usize = 1024;
+
+/// Asked of the kernel for upstream connections, which gives no more than `net.core.rmem_max`. Left to
+/// itself it gives each connection another one.
+const RECEIVE_BUFFER: u32 = 1 << 20;
 
 #[derive(Parser)]
 struct Options {
@@ -63,19 +67,23 @@ async fn serve(listen: SocketAddr, upstream: SocketAddr, turn: Turn) -> io::Resu
 }
 
 async fn relay(mut client: TcpStream, upstream: SocketAddr, turn: Turn) -> io::Result<()> {
-    let mut origin = TcpStream::connect(upstream).await?;
+    let socket = if upstream.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
+    let mut origin = socket.connect(upstream).await?;
     let (from_client, to_client) = client.split();
     let (from_origin, to_origin) = origin.split();
-    let (there, back) = (copy(from_client, to_origin), copy(from_origin, to_client));
-    let both = async { tokio::try_join!(there, back).map(|_| ()) };
     match turn {
-        Turn::Budget => both.await,
-        // Without a budget, a socket that is ready never gives way to another connection.
-        Turn::Drain => unconstrained(both).await,
+        Turn::Budget => {
+            tokio::try_join!(copy(from_client, to_origin), copy(from_origin, to_client))?;
+        }
+        Turn::Drain => {
+            tokio::try_join!(drain(from_client, to_origin), drain(from_origin, to_client))?;
+        }
     }
+    Ok(())
 }
 
-/// Copies until the end of `from`.
+/// Copies until the end of `from`; tokio's budget sends it back to the runtime now and then.
 async fn copy(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     loop {
@@ -84,5 +92,23 @@ async fn copy(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>) -> io::Result<()> {
             return to.shutdown().await;
         }
         to.write_all(&buffer[..read]).await?;
+    }
+}
+
+/// Copies until the end of `from`, and goes back to the runtime at EAGAIN only.
+async fn drain(from: ReadHalf<'_>, to: WriteHalf<'_>) -> io::Result<()> {
+    unconstrained(drain_without_budget(from, to)).await
+}
+
+async fn drain_without_budget(from: ReadHalf<'_>, mut to: WriteHalf<'_>) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        // A plain `read` takes a short one for the end of what is there, and waits.
+        match from.try_read(&mut buffer) {
+            Ok(0) => return to.shutdown().await,
+            Ok(read) => to.write_all(&buffer[..read]).await?,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => from.readable().await?,
+            Err(error) => return Err(error),
+        }
     }
 }

@@ -51,6 +51,8 @@ pub struct Caveat {
 pub enum CaveatCode {
     /// Some workers hold no download, which bounds the failed share.
     UnevenPlacement,
+    /// Downloads never moved, as others held their worker.
+    DownloadsHeld,
     /// A socket buffer is not what was asked for.
     BufferNotAsAsked,
     /// The fast client was late now and then.

@@ -6,6 +6,7 @@ use records::{
 };
 
 use super::evidence::{Evidence, Measured};
+use super::stuck::Stuck;
 use super::thresholds::Thresholds;
 use super::wording::{count, list, measured_when, percent};
 
@@ -17,6 +18,7 @@ pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> 
     };
     say(CaveatCode::Interrupted, interrupted(evidence));
     say(CaveatCode::UnevenPlacement, uneven_placement(evidence));
+    say(CaveatCode::DownloadsHeld, downloads_held(evidence, thresholds));
     for message in buffers_not_as_asked(evidence) {
         say(CaveatCode::BufferNotAsAsked, Some(message));
     }
@@ -30,6 +32,13 @@ pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> 
     say(CaveatCode::FigureMissing, figure_missing(evidence));
     say(CaveatCode::FewFetches, few_fetches(evidence, thresholds));
     caveats
+}
+
+fn downloads_held(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    match Stuck::of(evidence, thresholds) {
+        Stuck::HeldToo(finding) => Some(finding),
+        Stuck::None | Stuck::NoLoad(_) => None,
+    }
 }
 
 fn interrupted(evidence: &Evidence<'_>) -> Option<String> {

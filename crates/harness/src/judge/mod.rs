@@ -8,6 +8,7 @@
 mod caveats;
 mod evidence;
 mod preconditions;
+mod stuck;
 mod thresholds;
 mod verdict;
 mod wording;

@@ -3,15 +3,16 @@
 use records::{FetchSummary, Micros, OutcomeCounts};
 
 use super::caveats::{stolen_share, taken_by_others};
-use super::evidence::{Evidence, Measured};
+use super::evidence::Evidence;
+use super::stuck::Stuck;
 use super::thresholds::Thresholds;
-use super::wording::{count, list, measured_when, percent};
+use super::wording::{count, measured_when, percent};
 
 /// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
 pub(crate) fn failed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
     let mut reasons = faults(evidence);
     reasons.extend(too_few(evidence, thresholds));
-    reasons.extend(never_moved(evidence));
+    reasons.extend(never_moved(evidence, thresholds));
     reasons.extend(client_late(evidence, thresholds));
     reasons.extend(bad_baseline(evidence, thresholds));
     reasons.extend(robbed(evidence, thresholds));
@@ -54,24 +55,11 @@ fn too_few(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
     reasons
 }
 
-fn never_moved(evidence: &Evidence<'_>) -> Option<String> {
-    // Before the measure phase a download may well not have moved yet.
-    if evidence.measured == Measured::Never || evidence.never_moved.is_empty() {
-        return None;
+fn never_moved(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    match Stuck::of(evidence, thresholds) {
+        Stuck::NoLoad(finding) => Some(finding),
+        Stuck::None | Stuck::HeldToo(_) => None,
     }
-    let (stuck, wanted) = (evidence.never_moved.len(), evidence.manifest.arm.slow);
-    let slots = list(evidence.never_moved);
-    let finding = format!("{stuck} of {wanted} downloads never received a byte (slot {slots})");
-    Some(match evidence.undialled {
-        0 => finding,
-        times => {
-            let times = count(times, "time", "times");
-            format!(
-                "{finding}: {times} this host had no descriptor, port or memory left to dial one; \
-                 raise `ulimit -n`, or lower --slow"
-            )
-        }
-    })
 }
 
 fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {

@@ -147,6 +147,24 @@ fn a_download_that_never_moved_proves_nothing() {
     assert!(reason.contains("ulimit -n"), "{reason}");
 }
 
+#[test]
+fn downloads_that_wait_as_the_fetches_do_keep_no_run_from_being_starved() {
+    let mut run = Run::loaded(&[(80, Outcome::TimeoutNoByte, 1_001_000)]);
+    run.arm().slow = 3;
+    run.bytes(2, 0);
+    let judged = summarise(&run.records);
+    assert_eq!(judged.verdict, Verdict::Starved);
+    let caveat = judged.caveats.iter().find(|caveat| caveat.code == CaveatCode::DownloadsHeld);
+    let message = &caveat.expect("it is told").message;
+    assert!(message.starts_with("1 of 3 downloads never received a byte (slot 2): "), "{message}");
+    // Where nothing moved at all, the fetches waited for something else.
+    run.records.downloads.iter_mut().for_each(|download| download.bytes = Bytes(0));
+    for interval in &mut run.records.intervals {
+        interval.bytes.fill(Bytes(0));
+    }
+    assert_eq!(only_reason(&run), "3 of 3 downloads never received a byte (slot 0, 1 and 2)");
+}
+
 /// One worker served the other downloads while fetches ran: that is what is being measured.
 #[test]
 fn a_download_that_moved_only_before_the_measure_phase_has_moved() {

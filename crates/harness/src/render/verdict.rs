@@ -66,6 +66,7 @@ pub(crate) fn caveats(caveats: &[Caveat], style: Style, most: usize, max: MaxLin
 const fn title(code: CaveatCode) -> &'static str {
     match code {
         CaveatCode::UnevenPlacement => "uneven placement",
+        CaveatCode::DownloadsHeld => "downloads held",
         CaveatCode::BufferNotAsAsked => "buffer not as asked",
         CaveatCode::ClientLate => "client late",
         CaveatCode::RecordsLost => "records lost",

@@ -9,7 +9,7 @@ use netlab::{LabPlan, Program};
 use rustix::process::Signal;
 
 use crate::support::{
-    NETLAB, Owner, inhabited, line, orphan_in, own_links, send, send_group, up, wait_for_the_end_of,
+    NETLAB, Nets, Owner, line, orphan_in, own_links, send, send_group, up, wait_for_the_end_of,
 };
 
 /// Ends the owner with `end` while a process is inside, and looks for what is left.
@@ -19,7 +19,7 @@ fn nothing_is_left_after(end: impl FnOnce(&mut Owner)) {
     assert_eq!(own_links(), before, "a lab is not to be seen outside");
     let mut orphan = owner.orphan();
     let holders = [owner.holders(), vec![owner.switch()]].concat();
-    assert!(inhabited(&owner.nets()));
+    assert!(owner.nets.inhabited());
 
     end(&mut owner);
 
@@ -27,7 +27,7 @@ fn nothing_is_left_after(end: impl FnOnce(&mut Owner)) {
     let ended = orphan.wait().expect("our child");
     assert_eq!(ended.signal(), Some(9), "the holder ends what is inside");
     wait_for_the_end_of(&holders);
-    assert!(!inhabited(&owner.nets()));
+    assert!(!owner.nets.inhabited());
     assert_eq!(own_links(), before);
 }
 
@@ -93,13 +93,12 @@ fn nothing_is_left_when_a_holder_was_killed_first() {
 fn a_lab_that_is_dropped_has_ended() {
     let before = own_links();
     let Some(lab) = up(&LabPlan::of(["a", "b"])) else { return };
-    let nets: Vec<_> =
-        lab.read_back().expect("it is up").hosts.iter().map(|host| host.net).collect();
+    let nets = Nets::of(&lab.read_back().expect("it is up"));
     let holders: Vec<_> = lab.hosts().iter().map(netlab::Host::pid).collect();
-    assert!(inhabited(&nets));
+    assert!(nets.inhabited());
     drop(lab);
     // No waiting here: a drop has waited.
-    assert!(!inhabited(&nets));
+    assert!(!nets.inhabited());
     let there = |pid: &u32| std::path::Path::new(&format!("/proc/{pid}")).exists();
     assert!(!holders.iter().any(there), "they are collected, too");
     assert_eq!(own_links(), before);
@@ -132,7 +131,7 @@ fn the_next_start_ends_what_an_earlier_one_left_and_says_so() {
     cleaned();
     wait_for_the_end_of(&[stopped]);
     assert_eq!(orphan.wait().expect("our child").signal(), Some(9));
-    assert!(!inhabited(&owner.nets()));
+    assert!(!owner.nets.inhabited());
 
     // One whose parent is not the owner that it was started for.
     let mut left = Command::new(NETLAB)

@@ -1,7 +1,7 @@
 //! What every test of a lab needs.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -47,11 +47,25 @@ pub(crate) fn own_links() -> BTreeSet<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Whether any process is in one of these namespaces.
-pub(crate) fn inhabited(nets: &[NetId]) -> bool {
-    let pids = fs::read_dir("/proc").expect("procfs").map_while(Result::ok);
-    let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.any(|pid| NetId::of_process(pid).is_ok_and(|net| nets.contains(&net)))
+/// The namespaces of a lab. They are held open: the kernel gives the number of one that has gone to
+/// the next that is made, which may be another test's.
+pub(crate) struct Nets(Vec<(NetId, File)>);
+
+impl Nets {
+    /// Those of a lab that is up.
+    pub(crate) fn of(lab: &LabReadBack) -> Self {
+        let open = |holder| File::open(format!("/proc/{holder}/ns/net")).expect("a holder");
+        Self(lab.hosts.iter().map(|host| (host.net, open(host.holder))).collect())
+    }
+
+    /// Whether any process is in one of them.
+    pub(crate) fn inhabited(&self) -> bool {
+        let pids = fs::read_dir("/proc").expect("procfs").map_while(Result::ok);
+        let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.any(|pid| {
+            NetId::of_process(pid).is_ok_and(|net| self.0.iter().any(|(own, _)| *own == net))
+        })
+    }
 }
 
 /// Waits until the process has ended; panics if it does not.
@@ -81,6 +95,7 @@ fn raw(pid: u32) -> Pid {
 pub(crate) struct Owner {
     pub(crate) process: Child,
     pub(crate) lab: LabReadBack,
+    pub(crate) nets: Nets,
 }
 
 impl Owner {
@@ -97,15 +112,11 @@ impl Owner {
             .expect("our own program");
         let line = line(process.stdout.as_mut().expect("a pipe"));
         let lab = serde_json::from_str(&line).expect("what the kernel made of it");
-        Some(Self { process, lab })
+        Some(Self { process, nets: Nets::of(&lab), lab })
     }
 
     pub(crate) fn holders(&self) -> Vec<u32> {
         self.lab.hosts.iter().map(|host| host.holder).collect()
-    }
-
-    pub(crate) fn nets(&self) -> Vec<NetId> {
-        self.lab.hosts.iter().map(|host| host.net).collect()
     }
 
     /// The holder of the switch: a child of the owner that holds no host.
