@@ -123,6 +123,9 @@ pub struct SlowSummary {
     pub completed_us: Vec<Micros>,
     /// Workers that held a download in the measure phase.
     pub workers_holding: u64,
+    /// What one step of a download moved on the proxy, over whole sessions; absent: no steps seen.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bytes_per_step: Option<Bytes>,
 }
 
 /// The proxy, told by its log and its workers.

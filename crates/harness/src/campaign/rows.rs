@@ -88,7 +88,7 @@ impl ArmRow {
             longest_step: longest(|worker| worker.longest_step_us),
             longest_turn: longest(|worker| worker.longest_loop_turn_us),
             bytes_per_step: median(
-                trials.iter().filter_map(|s| s.law.as_ref().map(|law| law.bytes_per_step.0)),
+                trials.iter().filter_map(|s| s.slow.bytes_per_step.map(|bytes| bytes.0)),
             )
             .map(Bytes),
             cpu_per_gb: median(

@@ -78,7 +78,7 @@ impl Figure {
             Self::DownloadLog => download_log(records),
             Self::SlowTime => slow_time(summary),
             Self::Scheduler => scheduler(summary),
-            Self::Steps => steps(records, summary),
+            Self::Steps => steps(summary),
             Self::Blocked => Some(blocked(summary)),
             Self::Calls => calls(summary),
             Self::Causes => causes(summary),
@@ -230,7 +230,7 @@ fn scheduler(summary: &Summary) -> Option<String> {
     })
 }
 
-fn steps(records: &RunRecords, summary: &Summary) -> Option<String> {
+fn steps(summary: &Summary) -> Option<String> {
     let longest = summary.proxy.workers.iter().max_by_key(|worker| worker.longest_step_us)?;
     let turn = summary.proxy.workers.iter().map(|worker| worker.longest_loop_turn_us).max()?;
     if turn == 0 && longest.longest_step_us == 0 {
@@ -240,19 +240,9 @@ fn steps(records: &RunRecords, summary: &Summary) -> Option<String> {
         0 => "no long step".to_owned(),
         us => format!("longest {} with {}", Micros(us), records::Bytes(longest.longest_step_bytes)),
     };
-    let mean = bytes_per_step(records).map_or_else(String::new, |mean| format!("; {mean} a step"));
+    let mean = summary.slow.bytes_per_step;
+    let mean = mean.map_or_else(String::new, |mean| format!("; {mean} a step of a download"));
     Some(format!("{step}; longest turn {}{mean}", Micros(turn)))
-}
-
-/// Bytes read from upstreams in one step, over all workers and the whole run.
-fn bytes_per_step(records: &RunRecords) -> Option<records::Bytes> {
-    let mut last: BTreeMap<u32, &records::WorkerTotals> = BTreeMap::new();
-    for totals in &records.totals {
-        last.insert(totals.worker, totals);
-    }
-    let steps: u64 = last.values().map(|totals| totals.steps).sum();
-    let bytes: u64 = last.values().map(|totals| totals.bytes.0).sum();
-    bytes.checked_div(steps).filter(|mean| *mean > 0).map(records::Bytes)
 }
 
 fn blocked(summary: &Summary) -> String {

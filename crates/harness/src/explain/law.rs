@@ -9,6 +9,7 @@ use records::{Bytes, BytesPerSec, Law, Micros, Phase, ReadPolicy};
 
 use crate::run_dir::RunRecords;
 use crate::summarise::join::Join;
+use crate::summarise::slow;
 use crate::summarise::window::{Window, Windows};
 
 /// Loop turns that a proxied request needs before its body flows: accept; read and connect; send;
@@ -29,10 +30,8 @@ pub(crate) fn law(
     }
     let holding = holding(join, measure);
     let workers: BTreeSet<u32> = holding.iter().map(|(w, _)| *w).collect();
-    let (bytes, steps) = download_steps(join);
-    // Less than a byte a step: the downloads never moved.
-    let bytes_per_step = Bytes(bytes.0.checked_div(steps)?);
-    if workers.is_empty() || bytes_per_step.0 == 0 {
+    let bytes_per_step = slow::bytes_per_step(join)?;
+    if workers.is_empty() {
         return None;
     }
     let drain_rate = drain_rate(records, measure, &workers)?;
@@ -78,14 +77,6 @@ fn holding(join: &Join<'_>, measure: Window) -> BTreeSet<(u32, u32)> {
         .filter(|(_, transfer)| transfer.open_in(measure))
         .filter_map(|(index, transfer)| Some((join.transfer(index)?.worker, transfer.slot)))
         .collect()
-}
-
-/// Bytes and steps of all download sessions.
-fn download_steps(join: &Join<'_>) -> (Bytes, u64) {
-    let sessions = (0..join.transfers.len()).filter_map(|index| join.transfer(index)?.session);
-    sessions.fold((Bytes(0), 0_u64), |(bytes, steps), session| {
-        (bytes + session.body_bytes, steps.saturating_add(session.steps))
-    })
 }
 
 /// Bytes per second of busy time of one worker that holds downloads.

@@ -9,7 +9,7 @@ pub(crate) mod join;
 mod latency;
 mod proxy;
 mod seen;
-mod slow;
+pub(crate) mod slow;
 pub(crate) mod window;
 mod workers;
 
@@ -92,7 +92,7 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
     };
     let idle = fetches::summary(&records.fetches, Phase::Idle);
     let measure = fetches::summary(&records.fetches, Phase::Measure);
-    let slow = slow::summary(records, &windows, &holders);
+    let slow = slow::summary(records, &windows, &holders, &join);
     let fetched =
         measure.outcomes.count(Outcome::Ok).saturating_mul(records.manifest.arm.fetch_size.0);
     let moved_gb = (slow.bytes.0.saturating_add(fetched)) as f64 / 1e9;

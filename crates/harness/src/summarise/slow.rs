@@ -13,6 +13,7 @@ pub(crate) fn summary(
     records: &RunRecords,
     windows: &Windows,
     holders: &BTreeMap<u32, BTreeSet<u32>>,
+    join: &Join<'_>,
 ) -> SlowSummary {
     let slots = slot_bytes(records, windows);
     let length = windows.measure.map(Window::length).unwrap_or_default();
@@ -37,7 +38,18 @@ pub(crate) fn summary(
         slot_bytes_per_sec: rates,
         completed_us,
         workers_holding: holders.len() as u64,
+        bytes_per_step: bytes_per_step(join),
     }
+}
+
+/// What one step of a download moved, over whole sessions; `None` where no steps are seen, or the
+/// downloads never moved.
+pub(crate) fn bytes_per_step(join: &Join<'_>) -> Option<Bytes> {
+    let sessions = (0..join.transfers.len()).filter_map(|index| join.transfer(index)?.session);
+    let (bytes, steps) = sessions.fold((Bytes(0), 0_u64), |(bytes, steps), session| {
+        (bytes + session.body_bytes, steps.saturating_add(session.steps))
+    });
+    bytes.0.checked_div(steps).filter(|mean| *mean > 0).map(Bytes)
 }
 
 /// Bytes of each slot in the measure phase; intervals at its edges count in part.
