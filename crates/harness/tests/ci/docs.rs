@@ -6,7 +6,7 @@
 use std::fs;
 use std::net::TcpListener;
 
-use crate::support::{Place, Proxy, Said, comes_to, in_turn, say};
+use crate::support::{Place, Proxy, Said, conclusive, in_turn, say};
 
 const PAGE: &str = include_str!("../../../../docs/ci.md");
 
@@ -89,7 +89,7 @@ fn both(run: impl Fn(&Place) -> Said) -> Vec<(Place, i32)> {
     let each = [(Proxy::Fair, 0), (Proxy::Unfair, 10)].into_iter();
     each.filter_map(|(proxy, code)| {
         let place = Place::new(proxy);
-        let said = comes_to(code, || run(&place))?;
+        let said = conclusive(|| run(&place))?;
         assert_eq!(said.code(), Some(code), "{proxy:?}: {}", said.all());
         Some((place, code))
     })
@@ -145,7 +145,7 @@ fn a_baseline_in_a_pipeline() {
     let _turn = in_turn();
     let place = Place::new(Proxy::Fair);
     let commands = block("sh", "--save-baseline");
-    let Some(first) = comes_to(0, || script(&place, &commands)) else { return };
+    let Some(first) = conclusive(|| script(&place, &commands)) else { return };
     assert_eq!(first.code(), Some(0), "{}", first.all());
     assert!(first.stderr.contains("there is no baseline main.json"), "{}", first.stderr);
     assert!(place.path().join("main.json").is_file());

@@ -128,28 +128,12 @@ pub(crate) fn say(command: &mut Command) -> Said {
 
 /// Runs it again while it is inconclusive. `None`: it stayed so because others had this host's CPUs,
 /// which is told; that it is inconclusive for any other reason is the caller's to judge.
-pub(crate) fn conclusive(run: impl FnMut() -> Said) -> Option<Said> {
-    again(3, |code| code != Some(11), run)
-}
-
-/// Runs it again until it ends with `wanted`, five times at most; else as [`conclusive`].
-///
-/// On two CPUs the unfair proxy is a fair one in one trial of five (`docs/ci.md` has the counts): one
-/// run proves nothing of the gate, five in a row do.
-pub(crate) fn comes_to(wanted: i32, run: impl FnMut() -> Said) -> Option<Said> {
-    again(5, |code| code == Some(wanted), run)
-}
-
-/// Runs it until its exit code is `enough`, so many times at most.
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
-fn again(
-    times: usize,
-    enough: impl Fn(Option<i32>) -> bool,
-    mut run: impl FnMut() -> Said,
-) -> Option<Said> {
+pub(crate) fn conclusive(mut run: impl FnMut() -> Said) -> Option<Said> {
+    const TIMES: usize = 3;
     let mut said = run();
-    for _ in 1..times {
-        if enough(said.code()) {
+    for _ in 1..TIMES {
+        if said.code() != Some(11) {
             break;
         }
         said = run();
