@@ -121,7 +121,7 @@ impl Timing {
         starved: Duration::from_secs(8),
         change: Duration::from_secs(7),
         cured: Duration::from_secs(7),
-        closing: Duration::from_secs(14),
+        closing: Duration::from_secs(16),
     };
 
     /// About 30 s in all. The idle phase still has the 20 fetches that a baseline needs.
@@ -129,15 +129,16 @@ impl Timing {
         opening: Duration::from_millis(1_500),
         idle: Duration::from_millis(2_200),
         measure: Duration::from_secs(5),
-        starved: Duration::from_millis(2_500),
+        starved: Duration::from_secs(3),
         change: Duration::from_millis(1_500),
         cured: Duration::from_millis(1_500),
-        closing: Duration::from_secs(3),
+        closing: Duration::from_millis(4_500),
     };
 
     /// What a trial takes beyond its two phases with a length: starting processes and downloads, the
-    /// last fetches, stopping, making the report. Two CPUs, Linux 6.18: 2 to 3 s.
-    pub const AROUND: Duration = Duration::from_millis(2_500);
+    /// last fetches, stopping, making the report. Two CPUs, Linux 6.18, 2026-11-22, `turnstile demo
+    /// --fast`: 1.3 s.
+    pub const AROUND: Duration = Duration::from_millis(1_500);
 
     /// The length of an act that has one of its own.
     pub const fn of(&self, act: Act) -> Option<Duration> {

@@ -310,9 +310,9 @@ fn marks(pen: &mut Pen<'_>, arm: &ArmView, fate: Fate, window: Window, area: Rec
 
 fn axis(pen: &mut Pen<'_>, (window, extent): (Window, Extent), area: Rect) {
     let place = lane_of(area);
-    let length = window.end.since(window.start).as_secs();
+    let length = window.end.since(window.start).as_secs_f64();
     let (left, right) = match extent {
-        Extent::Lately => (format!("{length} s ago"), "under 1 s ago"),
+        Extent::Lately => (format!("{length:.0} s ago"), "under 1 s ago"),
         Extent::Load => ("load starts".to_owned(), "ends"),
     };
     pen.text(place, &left, Ink::Soft);

@@ -9,8 +9,8 @@ use crate::tests::fixture::{self, at, fetch, manifest, take, tick};
 fn the_acts_follow_each_other_by_themselves() {
     let mut show = fixture::closing();
     assert_eq!(show.act(), Act::Closing);
-    assert_eq!(tick(&mut show, 67_400), []);
-    assert_eq!(tick(&mut show, 67_500 + 100), [Order::Leave(Leave::Done)]);
+    assert_eq!(tick(&mut show, 69_400), []);
+    assert_eq!(tick(&mut show, 69_500), [Order::Leave(Leave::Done)]);
 }
 
 #[test]
