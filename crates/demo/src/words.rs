@@ -140,7 +140,7 @@ fn plural(count: u64, word: &str) -> String {
 /// With two digits or so: `1.0 s` for 1.004 s. It is for the back of a room.
 pub(crate) fn short(time: Micros) -> String {
     match time.0 {
-        1_000_000.. if time.0 % 1_000_000 == 0 => format!("{} s", time.0 / 1_000_000),
+        1_000_000.. if time.0.is_multiple_of(1_000_000) => format!("{} s", time.0 / 1_000_000),
         1_000_000.. => format!("{:.1} s", time.as_secs()),
         1_000.. => format!("{} ms", time.0 / 1_000),
         us => format!("{us} us"),

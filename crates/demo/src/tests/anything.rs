@@ -16,7 +16,7 @@ use crate::{Colours, Ending, Glyphs, Key, Look, Plain, Side, draw};
 enum Step {
     Key(Key),
     Later(u64),
-    Record(Side, Record),
+    Record(Side, Box<Record>),
     Manifest(Side, Vec<PhaseSpan>),
     Over(Side, u8),
     Draw(u16, u16),
@@ -127,7 +127,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => prop::sample::select(keys).prop_map(Step::Key),
         2 => (0..20_000_000_000_u64).prop_map(Step::Later),
-        6 => (side(), record()).prop_map(|(side, record)| Step::Record(side, record)),
+        6 => (side(), record()).prop_map(|(side, record)| Step::Record(side, Box::new(record))),
         1 => (side(), vec(span, 0..6)).prop_map(|(side, spans)| Step::Manifest(side, spans)),
         1 => (side(), 0..6_u8).prop_map(|(side, how)| Step::Over(side, how)),
         3 => (0..200_u16, 0..60_u16).prop_map(|(width, height)| Step::Draw(width, height)),

@@ -278,7 +278,7 @@ pub(crate) fn curing() -> Show {
     }
     for ms in (37_300..44_900).step_by(100) {
         take(&mut show, Side::Right, [fetch(Phase::Measure, ms, 61, Outcome::Ok)]);
-        let length = u32::from(ms % 300 == 0);
+        let length = u32::from(ms.is_multiple_of(300));
         take(&mut show, Side::Right, [queue(71, ms, length), queue(72, ms, 0)]);
     }
     tick(&mut show, 45_000);

@@ -1,11 +1,11 @@
 //! The show for a stage: two trials, one after the other, each a process of its own, shown live.
 //!
-//! - [`child`]: the process of a trial
-//! - [`follow`]: its records, read from its run directory as they are written
+//! - `child`: the process of a trial
+//! - `follow`: its records, read from its run directory as they are written
 //! - [`screen`]: the terminal, and the file for asciinema
-//! - [`front`]: what the room sees, on a terminal or in lines
+//! - `front`: what the room sees, on a terminal or in lines
 //!
-//! Not for: the acts, their words and their picture; those are the crate [`demo`](::demo).
+//! Not for: the acts, their words and their picture; those are the crate `demo`.
 //!
 //! Invariants:
 //! - A trial does nothing for being shown: what moves is read from the files that it writes anyway.
