@@ -6,6 +6,7 @@
 //! - [`trial`]: one run, from the start of its processes to their end
 //! - [`roles`]: the only module that names the programs of a trial
 //! - [`progress`]: what a trial shows of itself while it runs
+//! - [`demo`]: two trials, one after the other, shown live on a stage
 //! - [`doctor`]: what this machine can and cannot show
 //! - [`run_dir`]: the files of a run, and how they are read back
 //! - [`summarise`]: from records to the figures of `summary.json`
@@ -19,6 +20,7 @@
 pub mod campaign;
 pub mod cases;
 pub mod cli;
+pub mod demo;
 pub mod doctor;
 pub mod explain;
 pub mod guard;

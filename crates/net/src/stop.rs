@@ -11,8 +11,19 @@ use signal_hook::iterator::Signals;
 ///
 /// # Errors
 /// The handlers or the thread could not be made.
-pub fn on_signal(mut on_signal: impl FnMut(i32) -> Next + Send + 'static) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+pub fn on_signal(on_signal: impl FnMut(i32) -> Next + Send + 'static) -> io::Result<()> {
+    on_signals(&[SIGINT, SIGTERM], on_signal)
+}
+
+/// The same for these signals.
+///
+/// # Errors
+/// The handlers or the thread could not be made.
+pub fn on_signals(
+    signals: &[i32],
+    mut on_signal: impl FnMut(i32) -> Next + Send + 'static,
+) -> io::Result<()> {
+    let mut signals = Signals::new(signals)?;
     thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
             if on_signal(signal) == Next::Done {

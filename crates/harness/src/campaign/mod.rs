@@ -23,4 +23,5 @@ pub use arm::{ArmError, ArmSpec};
 pub use journal::{Campaign, CampaignError, Done, Journal};
 pub use plan::{Seed, Slot, order};
 pub use rows::ArmRow;
+pub(crate) use runner::last_line;
 pub use runner::{Ended, run};

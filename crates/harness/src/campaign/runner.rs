@@ -174,7 +174,7 @@ fn run_in(place: &Path) -> Option<(PathBuf, Summary)> {
 }
 
 /// Reads to the end and keeps the last line that says something.
-fn last_line(stream: impl Read) -> String {
+pub(crate) fn last_line(stream: impl Read) -> String {
     let lines = BufReader::new(stream).lines().map_while(io::Result::ok);
     lines.filter(|line| !line.trim().is_empty()).last().unwrap_or_default()
 }

@@ -4,6 +4,7 @@ mod campaign;
 mod case;
 mod check;
 mod compare;
+mod demo;
 mod docs;
 mod explain;
 pub(crate) mod output;
@@ -25,6 +26,7 @@ pub use campaign::CampaignOptions;
 pub use case::CaseOptions;
 pub use check::CheckOptions;
 pub use compare::CompareOptions;
+pub use demo::{Cure, DemoOptions};
 pub use explain::{ExplainOptions, FetchPhase};
 pub use output::Color;
 pub(crate) use output::print;
@@ -94,6 +96,9 @@ pub enum Command {
     /// Run the same load over every proxy that is installed, and print one table
     #[command(after_help = zoo::EXAMPLES)]
     Zoo(ZooOptions),
+    /// Show the starvation and its cure on a stage: two trials, one after the other, live
+    #[command(after_help = demo::EXAMPLES)]
+    Demo(DemoOptions),
     /// Check this machine and say what each finding means
     Doctor(DoctorOptions),
     #[command(flatten)]
@@ -131,6 +136,7 @@ pub fn main() -> ExitCode {
         Some(Command::Check(options)) => check::check(&options),
         Some(Command::Case(options)) => case::case(&options),
         Some(Command::Zoo(options)) => zoo::zoo(&options),
+        Some(Command::Demo(options)) => demo::demo(&options),
         Some(Command::Doctor(options)) => crate::doctor::doctor(&options),
         // A role in this process: the harness has no part in it.
         Some(Command::Role(role)) => return role.run(),

@@ -52,6 +52,8 @@ pub(super) enum News {
     Ended(ChildId, ExitStatus),
     /// This process got SIGINT or SIGTERM.
     Signal(i32),
+    /// This process got SIGUSR1.
+    GoOn,
     /// What was seen from outside.
     Sampled(Vec<Record>),
     /// For the crew itself: a child closed its output or its errors, or is dead and not reaped yet.

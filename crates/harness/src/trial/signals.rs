@@ -1,4 +1,5 @@
-//! SIGINT and SIGTERM: news for the trial, and an end at once for who insists.
+//! SIGINT and SIGTERM: news for the trial, and an end at once for who insists. SIGUSR1: on with the
+//! next phase.
 
 use std::io;
 use std::sync::Arc;
@@ -6,11 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use net::stop::{self, Next};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::low_level;
 
 use super::crew::News;
 
-/// The handlers of both signals, in force until the process ends.
+/// The handlers of these signals, in force until the process ends.
 #[derive(Debug)]
 pub(super) struct Signals {
     trial_over: Arc<AtomicBool>,
@@ -18,7 +20,8 @@ pub(super) struct Signals {
 
 impl Signals {
     /// The first signal asks the trial for an orderly end, the second for a hasty one. The third
-    /// ends this process at once, and the kernel ends its children (PR_SET_PDEATHSIG).
+    /// ends this process at once, and the kernel ends its children (PR_SET_PDEATHSIG). SIGUSR1 asks
+    /// it to go on, and asks nothing of a trial that is over.
     ///
     /// # Errors
     /// The handlers or their thread could not be made.
@@ -27,7 +30,11 @@ impl Signals {
         let trial_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&trial_over);
         let mut seen = 0;
-        stop::on_signal(move |signal| {
+        stop::on_signals(&[SIGINT, SIGTERM, SIGUSR1], move |signal| {
+            if signal == SIGUSR1 {
+                let _ = trial.send(News::GoOn);
+                return Next::Wait;
+            }
             seen += 1;
             if seen > PATIENCE
                 || over.load(Ordering::Relaxed)

@@ -68,6 +68,8 @@ pub(super) enum Happening {
     Garbled(ChildId, String),
     /// SIGINT or SIGTERM.
     Signal(i32),
+    /// SIGUSR1: no more fetches in this phase.
+    GoOn,
     /// Something was filed.
     Filed,
 }
@@ -241,7 +243,19 @@ impl<'a> Stage<'a> {
             Some(Happening::Ended(id, status)) if !self.may_end(id, status) => {
                 Err(Stop::Fault(self.death(id, status)))
             }
+            Some(Happening::GoOn) => {
+                self.go_on();
+                Ok(Some(Happening::Filed))
+            }
             other => Ok(other),
+        }
+    }
+
+    /// Ends a phase of fetches as if its length were over: those under way still end by themselves.
+    /// Other phases end when they can.
+    fn go_on(&mut self) {
+        if matches!(self.phase(), Phase::Idle | Phase::Measure) {
+            self.crew.living(Role::Fast).into_iter().for_each(|id| self.crew.dismiss(id));
         }
     }
 
@@ -257,6 +271,7 @@ impl<'a> Stage<'a> {
             };
             return Ok(Some(match news {
                 News::Signal(signal) => Happening::Signal(signal),
+                News::GoOn => Happening::GoOn,
                 News::Garbled(id, line) => Happening::Garbled(id, line),
                 News::Ended(id, status) => Happening::Ended(id, status),
                 News::Said(id, line) => {

@@ -20,7 +20,9 @@ fn help_is_complete() {
 
 #[test]
 fn every_command_has_examples() {
-    for command in ["report", "doctor", "origin", "proxy", "slow", "fast", "completions", "man"] {
+    for command in
+        ["report", "demo", "doctor", "origin", "proxy", "slow", "fast", "completions", "man"]
+    {
         let help = say(turnstile().args([command, "--help"]));
         assert_eq!(help.code(), Some(0), "{command}");
         assert!(

@@ -2,6 +2,7 @@
 
 mod campaigns;
 mod commands;
+mod demo;
 mod explain;
 mod faults;
 mod netns;
@@ -10,3 +11,4 @@ mod run;
 mod samples;
 mod signals;
 mod support;
+mod tmux;

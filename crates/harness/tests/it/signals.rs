@@ -69,6 +69,34 @@ fn sigterm_under_load() {
 }
 
 #[test]
+fn sigusr1_ends_a_phase_and_not_the_trial() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let mut running = Running::start(&mut runs.trial(&["--idle", "50s", "--duration", "50s"]));
+    for phase in [Phase::Idle, Phase::Measure] {
+        runs.await_phase(&mut running, phase);
+        running.signal(Signal::USR1);
+    }
+    let run = running.finish();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let manifest = runs.manifest().expect("a manifest");
+    assert_eq!((manifest.interrupted, manifest.faults), (None, Vec::new()));
+    let phases: Vec<Phase> = manifest.phases.iter().map(|span| span.phase).collect();
+    let [Phase::Setup, Phase::Idle, Phase::Load, Phase::Measure, Phase::Drain, Phase::Teardown] =
+        phases[..]
+    else {
+        panic!("{phases:?}");
+    };
+    for span in &manifest.phases {
+        let took = span.end_ns.expect("its own end").since(span.start_ns);
+        assert!(took < Duration::from_secs(25), "{:?} took {took:?}", span.phase);
+    }
+    // Too few fetches for a conclusion, and that is what is said.
+    assert!(run.stdout.contains("inconclusive: only"), "{}", run.stdout);
+    runs.assert_nobody_left();
+}
+
+#[test]
 fn nobody_outlives_a_killed_harness() {
     let _turn = in_turn();
     let runs = Runs::new();

@@ -1,0 +1,160 @@
+//! The acts, as data: which follows which, and how long each takes.
+
+use std::time::Duration;
+
+/// An arm by its place on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The starved arm, which runs first.
+    Left,
+    /// The cured arm.
+    Right,
+}
+
+impl Side {
+    /// `left` or `right`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Right => "right",
+        }
+    }
+}
+
+/// What the room is being shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Who is there, before anything runs.
+    Opening,
+    /// A trial begins: fetches alone.
+    Idle(Side),
+    /// The same trial: fetches beside downloads.
+    Load(Side),
+    /// What it proved.
+    Result(Side),
+    /// What will be different on the right.
+    Change,
+    /// Both beside each other.
+    Closing,
+}
+
+impl Act {
+    /// Every act, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Opening,
+        Self::Idle(Side::Left),
+        Self::Load(Side::Left),
+        Self::Result(Side::Left),
+        Self::Change,
+        Self::Idle(Side::Right),
+        Self::Load(Side::Right),
+        Self::Result(Side::Right),
+        Self::Closing,
+    ];
+
+    /// Its title.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Opening => "who is there",
+            Self::Idle(_) => "fetches alone",
+            Self::Load(_) => "beside downloads",
+            Self::Result(_) => "what it proved",
+            Self::Change => "one change",
+            Self::Closing => "side by side",
+        }
+    }
+
+    /// The side that it is about, if it is about one.
+    pub const fn side(self) -> Option<Side> {
+        match self {
+            Self::Idle(side) | Self::Load(side) | Self::Result(side) => Some(side),
+            Self::Opening => Some(Side::Left),
+            Self::Change => Some(Side::Right),
+            Self::Closing => None,
+        }
+    }
+
+    /// The trial whose phases decide when it is over; absent: it has a length of its own.
+    pub const fn trial(self) -> Option<Side> {
+        match self {
+            Self::Idle(side) | Self::Load(side) => Some(side),
+            Self::Opening | Self::Result(_) | Self::Change | Self::Closing => None,
+        }
+    }
+
+    /// Its number, from 1.
+    pub fn number(self) -> usize {
+        Self::ALL.iter().position(|act| *act == self).map_or(0, |index| index + 1)
+    }
+
+    /// The one that follows.
+    pub fn next(self) -> Option<Self> {
+        Self::ALL.get(self.number()).copied()
+    }
+}
+
+/// How long the acts take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// [`Act::Opening`].
+    pub opening: Duration,
+    /// The idle phase of each trial.
+    pub idle: Duration,
+    /// The measure phase of each trial.
+    pub measure: Duration,
+    /// [`Act::Result`] of the left.
+    pub starved: Duration,
+    /// [`Act::Change`].
+    pub change: Duration,
+    /// [`Act::Result`] of the right.
+    pub cured: Duration,
+    /// [`Act::Closing`].
+    pub closing: Duration,
+}
+
+impl Timing {
+    /// About 90 s in all.
+    pub const STAGE: Self = Self {
+        opening: Duration::from_secs(6),
+        idle: Duration::from_secs(4),
+        measure: Duration::from_secs(17),
+        starved: Duration::from_secs(8),
+        change: Duration::from_secs(7),
+        cured: Duration::from_secs(7),
+        closing: Duration::from_secs(16),
+    };
+
+    /// About 30 s in all. The idle phase still has the 20 fetches that a baseline needs.
+    pub const FAST: Self = Self {
+        opening: Duration::from_millis(1_500),
+        idle: Duration::from_millis(2_200),
+        measure: Duration::from_secs(5),
+        starved: Duration::from_secs(3),
+        change: Duration::from_millis(1_500),
+        cured: Duration::from_millis(1_500),
+        closing: Duration::from_millis(4_500),
+    };
+
+    /// What a trial takes beyond its two phases with a length: starting processes and downloads, the
+    /// last fetches, stopping, making the report. Two CPUs, Linux 6.18, 2026-11-22, `turnstile demo
+    /// --fast`: 1.3 s.
+    pub const AROUND: Duration = Duration::from_millis(1_500);
+
+    /// The length of an act that has one of its own.
+    pub const fn of(&self, act: Act) -> Option<Duration> {
+        match act {
+            Act::Opening => Some(self.opening),
+            Act::Result(Side::Left) => Some(self.starved),
+            Act::Change => Some(self.change),
+            Act::Result(Side::Right) => Some(self.cured),
+            Act::Closing => Some(self.closing),
+            Act::Idle(_) | Act::Load(_) => None,
+        }
+    }
+
+    /// About how long the whole show takes.
+    pub fn total(&self) -> Duration {
+        let timed: Duration = Act::ALL.iter().filter_map(|act| self.of(*act)).sum();
+        timed + (self.idle + self.measure + Self::AROUND) * 2
+    }
+}

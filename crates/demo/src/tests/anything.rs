@@ -1,0 +1,180 @@
+//! No key, record, time or size may panic the show, its picture or its lines.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use records::{
+    Bytes, Dialed, DownloadInterval, Fetch, Hold, ListenerSample, Micros, MonoNs, Outcome, Phase,
+    PhaseSpan, Record, SchedSample, StepEnd, Stretch, Watched,
+};
+
+use super::fixture::{self, START};
+use crate::{Colours, Ending, Glyphs, Key, Look, Plain, Side, draw};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(Key),
+    Later(u64),
+    Record(Side, Box<Record>),
+    Manifest(Side, Vec<PhaseSpan>),
+    Over(Side, u8),
+    Draw(u16, u16),
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop_oneof![Just(Side::Left), Just(Side::Right)]
+}
+
+/// Around the show, or anywhere.
+fn time() -> impl Strategy<Value = MonoNs> {
+    prop_oneof![
+        4 => (0..120_000_000_000_u64).prop_map(|ns| MonoNs(START.0 + ns)),
+        1 => any::<u64>().prop_map(MonoNs),
+    ]
+}
+
+fn length() -> impl Strategy<Value = Micros> {
+    prop_oneof![4 => (0..5_000_000_u64).prop_map(Micros), 1 => any::<u64>().prop_map(Micros)]
+}
+
+fn worker() -> impl Strategy<Value = u32> {
+    prop_oneof![8 => 0..4_u32, 1 => any::<u32>()]
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    prop::sample::select(vec![
+        Phase::Setup,
+        Phase::Idle,
+        Phase::Load,
+        Phase::Measure,
+        Phase::Drain,
+        Phase::Teardown,
+    ])
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    prop_oneof![
+        (phase(), time(), length(), prop::sample::select(Outcome::ALL.to_vec())).prop_map(
+            |(phase, start_ns, total_us, outcome)| Record::Fetch(Fetch {
+                fetch: 0,
+                phase,
+                intended_ns: start_ns,
+                start_ns,
+                client_port: None,
+                connect_us: None,
+                first_byte_us: None,
+                total_us,
+                response_us: total_us,
+                bytes: Bytes(0),
+                status: None,
+                outcome,
+            })
+        ),
+        (worker(), time(), time(), 0..6_u16, any::<u64>()).prop_map(
+            |(worker, start_ns, end_ns, port, bytes)| Record::Hold(Hold {
+                worker,
+                turn: 0,
+                session: 0,
+                client_port: port,
+                start_ns,
+                end_ns,
+                bytes: Bytes(bytes),
+                reads: 0,
+                ended_by: StepEnd::Unknown,
+            })
+        ),
+        (worker(), time(), time(), length()).prop_map(|(worker, start_ns, end_ns, poll_us)| {
+            Record::Stretch(Stretch {
+                worker,
+                start_ns,
+                end_ns,
+                poll_us,
+                cpu_us: Micros(0),
+                turns: 0,
+                steps: 0,
+                accepts: 0,
+            })
+        }),
+        (worker(), time(), any::<u64>(), any::<u64>()).prop_map(
+            |(worker, at_ns, run_ns, run_wait_ns)| Record::SchedSample(SchedSample {
+                who: Watched::Worker(worker),
+                at_ns,
+                run_ns,
+                run_wait_ns,
+            })
+        ),
+        (time(), 0..300_u64, any::<u32>()).prop_map(|(at_ns, inode, queue)| {
+            Record::ListenerSample(ListenerSample { at_ns, inode, queue, limit: 0 })
+        }),
+        (worker(), 0..6_u16, time()).prop_map(|(slot, client_port, at_ns)| {
+            Record::Dialed(Dialed { slot, client_port, at_ns })
+        }),
+        (time(), time(), vec(any::<u64>(), 0..5)).prop_map(|(start_ns, end_ns, bytes)| {
+            let bytes = bytes.into_iter().map(Bytes).collect();
+            Record::DownloadInterval(DownloadInterval { start_ns, end_ns, bytes })
+        }),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let keys = vec![Key::Hold, Key::Next, Key::Quit, Key::Interrupt, Key::Other];
+    let span = (phase(), time(), any::<bool>()).prop_map(|(phase, start_ns, ended)| PhaseSpan {
+        phase,
+        start_ns,
+        end_ns: ended.then_some(start_ns),
+    });
+    prop_oneof![
+        2 => prop::sample::select(keys).prop_map(Step::Key),
+        2 => (0..20_000_000_000_u64).prop_map(Step::Later),
+        6 => (side(), record()).prop_map(|(side, record)| Step::Record(side, Box::new(record))),
+        1 => (side(), vec(span, 0..6)).prop_map(|(side, spans)| Step::Manifest(side, spans)),
+        1 => (side(), 0..6_u8).prop_map(|(side, how)| Step::Over(side, how)),
+        3 => (0..200_u16, 0..60_u16).prop_map(|(width, height)| Step::Draw(width, height)),
+        1 => (1..6_u16, 1..6_u16).prop_map(|(width, height)| Step::Draw(width, height)),
+    ]
+}
+
+fn ending(how: u8) -> Ending {
+    let verdict = match how {
+        0 => return Ending::Broken("anything at all: ✗ \u{7} \u{1F600}".to_owned()),
+        1 => "starved",
+        2 => "degraded",
+        3 => "healthy",
+        _ => "inconclusive",
+    };
+    Ending::Judged(Box::new(fixture::summary(verdict, u64::from(how), u64::from(how % 2), 7)))
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics(steps in vec(step(), 0..80), many in any::<bool>()) {
+        let mut show = fixture::show();
+        let mut plain = Plain::default();
+        let mut now = START;
+        let look = if many {
+            Look { colours: Colours::Many, glyphs: Glyphs::Unicode }
+        } else {
+            Look { colours: Colours::Sixteen, glyphs: Glyphs::Ascii }
+        };
+        for step in steps {
+            match step {
+                Step::Key(key) => show.key(key, now),
+                Step::Later(ns) => now = MonoNs(now.0 + ns),
+                Step::Record(side, record) => show.take(side, &record),
+                Step::Manifest(side, phases) => {
+                    let manifest = records::Manifest { phases, ..fixture::manifest(&[]) };
+                    show.manifest(side, &manifest);
+                }
+                Step::Over(side, how) => show.over(side, ending(how)),
+                Step::Draw(width, height) => {
+                    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+                    draw(&show, now, look, &mut buffer);
+                    prop_assert_eq!(buffer.area, Rect::new(0, 0, width, height));
+                }
+            }
+            show.tick(now);
+            plain.lines(&show, now);
+        }
+    }
+}

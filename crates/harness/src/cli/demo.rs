@@ -1,0 +1,204 @@
+//! `turnstile demo`: ninety seconds for a stage.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ::demo::{ArmPlan, Colours, Glyphs, Look, Timing};
+use anyhow::Context;
+
+use super::campaign;
+use super::output::{self, Color};
+use crate::demo::{DemoArm, DemoPlan, Ended, Place};
+use crate::trial::signals;
+
+/// What is shown, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DemoOptions {
+    /// What cures the starvation: rcvbuf (a receive buffer of 40 KiB, as published), fionread (what
+    /// nginx does from 1.17.5 on) or quota (64 KiB a turn)
+    #[arg(long, value_enum, default_value_t, value_name = "CURE")]
+    pub cure: Cure,
+
+    /// Take about 30 s instead of 90 s
+    #[arg(long)]
+    pub fast: bool,
+
+    /// Record what is on the screen there, for asciinema (asciicast v2); the file must be new
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
+    /// Print lines instead of a picture, as is done without a terminal
+    #[arg(long)]
+    pub plain: bool,
+
+    /// Draw with ASCII alone [default: where the locale is not UTF-8]
+    #[arg(long)]
+    pub ascii: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+
+    /// Where the directory of the show is made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs_dir: PathBuf,
+
+    /// Further options of both trials, after --
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub trial: Vec<String>,
+}
+
+/// The examples of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  turnstile demo
+  turnstile demo --fast --cure fionread
+  turnstile demo --record talk.cast        then: asciinema play talk.cast
+  turnstile demo -- --slow 8               a stronger load, for a slow machine
+
+Keys: space holds the picture, n goes on to the next act, q leaves. Both runs are kept, with their
+reports. Exit codes: 0 shown, or left by q; 1 error, or a trial that could not be run; 2 usage.";
+
+/// What the arm on the right does otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Cure {
+    /// `--rcvbuf 40960`.
+    #[default]
+    Rcvbuf,
+    /// `--read-policy fionread`.
+    Fionread,
+    /// `--read-policy bytes:64KiB`.
+    Quota,
+}
+
+impl Cure {
+    /// Its option.
+    const fn option(self) -> [&'static str; 2] {
+        match self {
+            Self::Rcvbuf => ["--rcvbuf", "40960"],
+            Self::Fionread => ["--read-policy", "fionread"],
+            Self::Quota => ["--read-policy", "bytes:64KiB"],
+        }
+    }
+
+    /// What that does, for a room.
+    const fn says(self) -> &'static str {
+        match self {
+            Self::Rcvbuf => "The buffer runs empty, so the worker comes back.",
+            Self::Fionread => "It reads what was there, then comes back.",
+            Self::Quota => "64 KiB a turn, then it comes back.",
+        }
+    }
+}
+
+/// What a draining worker does, for a room.
+const DRAIN: &str = "A worker reads one until its socket is empty.";
+
+/// Shows it, and says where the runs are.
+pub(super) fn demo(options: &DemoOptions) -> anyhow::Result<ExitCode> {
+    let plan = plan(options).unwrap_or_else(|error| super::usage_text(&error));
+    let ended = crate::demo::run(&plan)?;
+    output::print(farewell(&plan, &ended).as_bytes())
+        .context("failed to print where the runs are")?;
+    if let Some(error) = &ended.unrecorded {
+        output::say(&format!("turnstile: failed to record the show: {error}"));
+    }
+    if let Some(broken) = &ended.broken {
+        output::say(&format!("turnstile: {broken}"));
+    }
+    if let Some(signal) = ended.signal {
+        signals::die_by(signal);
+    }
+    let whole = ended.broken.is_none() && ended.unrecorded.is_none();
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
+    let mut timing = if options.fast { Timing::FAST } else { Timing::STAGE };
+    let change = options.cure.option();
+    let mut load_cpus = None;
+    let mut arm = |name: &str, change: &[&str], says: &str| {
+        let own: Vec<&str> = ["--reuseport"].iter().chain(change).copied().collect();
+        let phases = ["--idle", &span(timing.idle), "--duration", &span(timing.measure)];
+        let words = phases.iter().chain(&own).map(ToString::to_string);
+        let words: Vec<String> = words.chain(options.trial.iter().cloned()).collect();
+        let spec = campaign::checked(name, words)?;
+        let trial = spec.options().map_err(|error| error.to_string())?;
+        let trial = trial.plan(Vec::new()).map_err(|error| format!("{name}: {error}"))?;
+        // Who gives phases another length is shown that length.
+        (timing.idle, timing.measure) = (trial.idle, trial.measure);
+        load_cpus = trial.cpus.load.clone();
+        let plan = ArmPlan {
+            name: name.to_owned(),
+            options: own.join(" "),
+            change: change.join(" "),
+            says: says.to_owned(),
+            arm: trial.arm,
+        };
+        Ok::<_, String>(DemoArm { plan, words: spec.args })
+    };
+    let arms = [arm("starved", &[], DRAIN)?, arm("cured", &change, options.cure.says())?];
+    Ok(DemoPlan {
+        arms,
+        timing,
+        runs_dir: options.runs_dir.clone(),
+        record: options.record.clone(),
+        stage: place(options),
+        look: look(options),
+        load_cpus,
+    })
+}
+
+fn span(length: Duration) -> String {
+    format!("{}ms", length.as_millis())
+}
+
+/// A picture needs a terminal that takes orders, and keys from it.
+fn place(options: &DemoOptions) -> Place {
+    let term = std::env::var("TERM").unwrap_or_default();
+    let able = !matches!(term.as_str(), "" | "dumb");
+    let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
+    if able && terminal && !options.plain { Place::Terminal } else { Place::Lines }
+}
+
+fn look(options: &DemoOptions) -> Look {
+    let var = |name| std::env::var(name).ok();
+    let of = |no_color: Option<&str>| {
+        Colours::of(no_color, var("TERM").as_deref(), var("COLORTERM").as_deref())
+    };
+    let colours = match options.color {
+        Color::Auto => of(var("NO_COLOR").as_deref()),
+        Color::Always if of(None) == Colours::None => Colours::Sixteen,
+        Color::Always => of(None),
+        Color::Never => Colours::None,
+    };
+    let [all, ctype, lang] = ["LC_ALL", "LC_CTYPE", "LANG"].map(var);
+    let glyphs = Glyphs::of(all.as_deref(), ctype.as_deref(), lang.as_deref());
+    Look { colours, glyphs: if options.ascii { Glyphs::Ascii } else { glyphs } }
+}
+
+/// What is left of the show.
+fn farewell(plan: &DemoPlan, ended: &Ended) -> String {
+    let mut text = String::new();
+    for (arm, trial) in plan.arms.iter().zip(&ended.trials) {
+        let name = &arm.plan.name;
+        let Some((dir, summary)) = trial else {
+            text += &format!("{name:<8} was not run\n");
+            continue;
+        };
+        let verdict = match summary {
+            Some(summary) => {
+                let why = summary.verdict_reasons.first().map_or("", String::as_str);
+                format!("{}: {why}", summary.verdict)
+            }
+            None => "no summary".to_owned(),
+        };
+        text += &format!("{name:<8} {verdict}\n");
+        if summary.is_some() {
+            text += &format!("         turnstile report {} --open\n", dir.display());
+        }
+    }
+    text
+}

@@ -1,0 +1,412 @@
+//! `turnstile demo` as a room sees it: in a terminal of tmux, and in lines.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use harness::demo::screen::{Recording, Screen};
+use records::{Manifest, Summary, Verdict};
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{Running, family, in_turn, is_gone, kill, say, those_of, turnstile, until};
+use crate::tmux::Tmux;
+
+/// Trials that end only when they are told to, with little to move: 20 fetches take half a second.
+const ENDLESS: &str = "--idle 50s --duration 50s --arrivals 40/s --fetch-size 64KiB --slow 2";
+const ACTS: usize = 9;
+
+/// A show in a terminal.
+struct Stage {
+    tmux: Tmux,
+    dir: TempDir,
+}
+
+impl Stage {
+    fn new(size: (u16, u16)) -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let turnstile = turnstile();
+        let program = Path::new(turnstile.get_program());
+        let own = std::env::current_exe().expect("this test");
+        let vars = [("TURNSTILE", program), ("PLACE", dir.path()), ("TESTS", own.as_path())];
+        Some(Self { tmux: Tmux::start(size, &vars)?, dir })
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.dir.path().join("runs")
+    }
+
+    /// Starts a show whose trials do not end by themselves.
+    fn begin(&self, before: &str, options: &str) {
+        let line =
+            format!("{before} $TURNSTILE demo --runs-dir $PLACE/runs {options} -- {ENDLESS}");
+        self.tmux.line(line.trim_start());
+        self.await_act(1);
+    }
+
+    fn await_act(&self, act: usize) -> String {
+        self.tmux.await_text(&format!("act {act} of {ACTS}"))
+    }
+
+    /// Goes on, act by act, to this one.
+    fn go_to(&self, act: usize) {
+        for act in 2..=act {
+            // An act with a length may be over before the key arrives: then it is the next one's,
+            // and no act is passed without being seen.
+            if !self.tmux.text().contains(&format!("act {act} of")) {
+                self.tmux.key("n");
+            }
+            self.tmux.await_screen(&format!("act {act}"), |screen| {
+                (act..=ACTS).any(|act| screen.contains(&format!("act {act} of")))
+            });
+        }
+    }
+
+    /// Everybody who runs because of the show.
+    fn family(&self) -> Vec<u32> {
+        family(self.tmux.shell())
+    }
+
+    /// Waits for the shell, and checks that all is as it was: the screen, the cursor, the keys, and
+    /// nobody left of `family`. Returns the exit code.
+    fn assert_restored(&self, family: &[u32]) -> i32 {
+        let tmux = &self.tmux;
+        until("the end of the show", || (tmux.knows("pane_current_command") == "sh").then_some(()));
+        for &pid in family {
+            until(&format!("the end of {pid}"), || is_gone(pid).then_some(()));
+        }
+        let left = those_of(self.dir.path());
+        assert!(left.is_empty(), "{left:?}");
+        assert_eq!(tmux.knows("alternate_on"), "0", "the other screen");
+        assert_eq!(tmux.knows("cursor_flag"), "1", "the cursor");
+        tmux.line("echo left=$?=; stty -a");
+        let screen = tmux.await_screen("the keys", |screen| {
+            screen.contains("left=") && screen.contains("extproc")
+        });
+        // What was typed has words of its own.
+        let told = screen.rsplit("speed").next().unwrap_or_default();
+        let has = |word: &str| told.split([' ', ';', '\n']).any(|there| there == word);
+        assert!(has("echo") && has("icanon") && has("isig") && has("opost"), "{screen}");
+        let code = screen.rsplit("left=").find_map(|rest| rest.split_once('=')?.0.parse().ok());
+        code.expect("an exit code")
+    }
+
+    /// The trials of the one show that ran, left and right, as far as they came.
+    fn trials(&self) -> Vec<(Manifest, Option<Summary>)> {
+        let show = only(&self.runs()).expect("a show");
+        let places = ["left-starved", "right-cured"].map(|place| show.join(place));
+        let runs = places.iter().filter_map(|place| only(place));
+        runs.map(|run| {
+            let read = |name: &str| fs::read_to_string(run.join(name)).ok();
+            let manifest = read("manifest.json").expect("a manifest");
+            let manifest = serde_json::from_str(&manifest).expect("a manifest");
+            let summary = read("summary.json").map(|text| serde_json::from_str(&text));
+            (manifest, summary.transpose().expect("a summary"))
+        })
+        .collect()
+    }
+}
+
+/// The only directory there is, if there is one.
+fn only(place: &Path) -> Option<PathBuf> {
+    let mut entries = fs::read_dir(place).ok()?.map(|entry| entry.expect("an entry").path());
+    let first = entries.next()?;
+    assert_eq!(entries.next(), None, "one only in {}", place.display());
+    Some(first)
+}
+
+#[test]
+fn every_key_does_what_it_says() {
+    let _turn = in_turn();
+    let Some(stage) = Stage::new((80, 24)) else { return };
+    let tmux = &stage.tmux;
+    stage.begin("", "");
+    assert_eq!((tmux.knows("alternate_on"), tmux.knows("cursor_flag")), ("1".into(), "0".into()));
+    tmux.key("x");
+    // It would be over in 6 s: held, it is still there when the clock has gone on.
+    tmux.key("Space");
+    let held = tmux.await_text("HELD");
+    let clock = |screen: &str| screen.lines().next().map(|title| title.contains("0:08"));
+    tmux.await_screen("the clock", |screen| clock(screen) == Some(true));
+    assert!(tmux.text().contains("act 1 of 9"), "{held}");
+    tmux.key("Space");
+    tmux.await_screen("the end of the hold", |screen| !screen.contains("HELD"));
+
+    stage.go_to(2);
+    // The records of a trial that runs at this moment.
+    tmux.await_screen("an idle fetch", |screen| {
+        screen.contains("fetches alone") && screen.contains("served, half within")
+    });
+    stage.go_to(3);
+    tmux.await_text("fetches beside downloads");
+    tmux.await_screen("a fetch under load", |screen| screen.contains("fetches failed."));
+    tmux.key("Space");
+    tmux.await_text("the trial goes on behind the picture");
+    stage.go_to(4);
+    let family = stage.family();
+    stage.go_to(ACTS);
+    let last = tmux.await_text("side by side");
+    assert!(last.contains("Left ") && last.contains("right "), "{last}");
+    tmux.key("q");
+    assert_eq!(stage.assert_restored(&family), 0);
+    let farewell = tmux.text();
+    assert!(farewell.contains("starved ") && farewell.contains("--open"), "{farewell}");
+
+    // `n` ended each phase early and spoilt no trial: they can carry a conclusion.
+    let trials = stage.trials();
+    assert_eq!(trials.len(), 2);
+    for (manifest, summary) in trials {
+        let summary = summary.expect("a summary");
+        assert_eq!((manifest.interrupted, manifest.faults), (None, Vec::new()));
+        let attempts = [summary.idle.attempts, summary.measure.attempts];
+        assert!(attempts.iter().all(|attempts| (20..1_000).contains(attempts)), "{attempts:?}");
+        assert!(summary.measured_us.as_secs() < 40.0, "{}", summary.measured_us);
+    }
+}
+
+#[test]
+fn ctrl_c_in_every_act_leaves_nothing() {
+    let _turn = in_turn();
+    for act in 1..=ACTS {
+        let Some(stage) = Stage::new((80, 24)) else { return };
+        stage.begin("", "");
+        stage.go_to(act);
+        let family = stage.family();
+        assert!(!family.is_empty());
+        stage.tmux.key("C-c");
+        assert_eq!(stage.assert_restored(&family), 128 + 2, "in act {act}");
+        if (2..=3).contains(&act) {
+            // What it had is kept, and says that it is a part.
+            let trials = stage.trials();
+            assert!(trials.iter().all(|(manifest, _)| manifest.interrupted.is_some()), "{act}");
+        }
+    }
+}
+
+#[test]
+fn the_picture_follows_the_size_of_the_terminal() {
+    let _turn = in_turn();
+    let Some(stage) = Stage::new((80, 24)) else { return };
+    let cast = stage.dir.path().join("show.cast");
+    let tmux = &stage.tmux;
+    stage.begin("", "--record $PLACE/show.cast");
+    stage.go_to(3);
+    let both = |screen: &str| screen.contains("starved: ") && screen.contains("cured: ");
+    let wide = |screen: &str, width: usize| {
+        let widest = screen.lines().map(|line| line.chars().count()).max();
+        both(screen) && widest == Some(width)
+    };
+    tmux.await_screen("80 columns", |screen| wide(screen, 80));
+    tmux.resize((121, 41));
+    tmux.await_screen("121 columns", |screen| wide(screen, 121) && screen.lines().count() == 41);
+    // Too narrow for both: the one that the act is about.
+    tmux.resize((40, 10));
+    tmux.await_screen("one arm", |screen| {
+        screen.contains("starved: ") && !screen.contains("cured: ")
+    });
+    tmux.resize((2, 2));
+    tmux.resize((80, 24));
+    tmux.await_screen("80 columns again", |screen| wide(screen, 80));
+    assert!(tmux.text().contains("act 3 of 9"));
+    let family = stage.family();
+    tmux.key("q");
+    assert_eq!(stage.assert_restored(&family), 0);
+
+    // The file has what was on the screen, from the first to the last, and the sizes.
+    let text = fs::read_to_string(cast).expect("a recording");
+    let events: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (header, events) = events.split_first().expect("a header");
+    assert_eq!((&header["version"], &header["width"]), (&Value::from(2), &Value::from(80)));
+    let of = |code: &str| -> Vec<String> {
+        let those = events.iter().filter(|event| event[1] == code);
+        those.filter_map(|event| event[2].as_str().map(str::to_owned)).collect()
+    };
+    let output = of("o").concat();
+    assert!(output.starts_with("\u{1b}[?1049h"), "it begins on the other screen");
+    assert_eq!(output.matches("\u{1b}[?1049l").count(), 1);
+    let sizes = of("r");
+    for size in ["121x41", "40x10", "80x24"] {
+        assert!(sizes.iter().any(|there| there == size), "{sizes:?}");
+    }
+    let times: Vec<f64> = events.iter().filter_map(|event| event[0].as_f64()).collect();
+    assert!(times.is_sorted() && times.len() == events.len());
+}
+
+#[test]
+fn a_terminal_without_colour_gets_none() {
+    let _turn = in_turn();
+    // Colours of letters and of their ground: ECMA-48, SGR. 39 and 49 are the terminal's own.
+    let colours = |screen: &str| {
+        let codes = screen.split("\u{1b}[").skip(1).filter_map(|rest| rest.split_once('m'));
+        let codes: Vec<String> = codes.map(|(codes, _)| codes.to_owned()).collect();
+        let is_colour = |code: &str| {
+            let number: u32 = code.parse().unwrap_or(0);
+            matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107)
+        };
+        codes.into_iter().filter(|codes| codes.split([';', ':']).any(is_colour)).count()
+    };
+    for (before, coloured) in [("", true), ("TERM=vt100", false), ("NO_COLOR=1", false)] {
+        let Some(stage) = Stage::new((80, 24)) else { return };
+        stage.begin(before, "");
+        stage.go_to(2);
+        stage.tmux.await_text("served, half within");
+        assert_eq!(colours(&stage.tmux.coloured()) > 0, coloured, "{before:?}");
+        let family = stage.family();
+        stage.tmux.key("q");
+        assert_eq!(stage.assert_restored(&family), 0, "{before:?}");
+    }
+}
+
+#[test]
+fn a_signal_restores_the_terminal() {
+    let _turn = in_turn();
+    for (signal, act) in [(Signal::TERM, 3), (Signal::HUP, 2), (Signal::INT, 1)] {
+        let Some(stage) = Stage::new((80, 24)) else { return };
+        stage.begin("", "");
+        stage.go_to(act);
+        let family = stage.family();
+        // The eldest: the show itself.
+        let show = family.iter().copied().min().expect("a show");
+        kill(show, signal);
+        assert_eq!(stage.assert_restored(&family), 128 + signal.as_raw());
+    }
+}
+
+#[test]
+fn nobody_outlives_a_show_that_is_killed() {
+    let _turn = in_turn();
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut command = turnstile();
+    command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path()).arg("--");
+    let mut running = Running::start(command.args(ENDLESS.split(' ')));
+    let family = until("a trial", || {
+        assert!(!running.has_ended());
+        let family = family(running.id());
+        // The trial, and its origin, proxy and fetches.
+        (family.len() >= 4).then_some(family)
+    });
+    running.signal(Signal::KILL);
+    for pid in family {
+        until("the end of the trial", || is_gone(pid).then_some(()));
+    }
+    assert_eq!(running.finish().status.signal(), Some(9));
+}
+
+#[test]
+fn a_panic_restores_the_terminal_and_can_be_read() {
+    let _turn = in_turn();
+    let Some(stage) = Stage::new((80, 24)) else { return };
+    let tmux = &stage.tmux;
+    tmux.line("$TESTS --ignored --exact demo::panics_on_the_screen --nocapture");
+    until("the other screen", || (tmux.knows("alternate_on") == "1").then_some(()));
+    tmux.key("x");
+    tmux.await_text("a panic on purpose");
+    assert_eq!(stage.assert_restored(&[]), 0, "it was expected to panic");
+}
+
+/// For the test above, which runs it in a terminal.
+#[test]
+#[ignore = "takes a terminal over and panics: run by another test"]
+#[should_panic(expected = "a panic on purpose")]
+fn panics_on_the_screen() {
+    let mut screen = Screen::enter(Recording::none()).expect("a terminal: run it in one");
+    until("a key", || {
+        let keys = screen.keys(Duration::from_millis(50)).expect("keys");
+        (!keys.is_empty()).then_some(())
+    });
+    panic!("a panic on purpose");
+}
+
+#[test]
+fn without_a_terminal_it_speaks_in_lines() {
+    let _turn = in_turn();
+    let dir = tempfile::tempdir().expect("a directory");
+    let cast = dir.path().join("lines.cast");
+    let mut command = turnstile();
+    command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path().join("runs"));
+    command.arg("--record").arg(&cast).args(["--cure", "quota", "--"]);
+    let short = "--idle 2.1s --duration 2.1s --fetch-size 64KiB --slow 2";
+    let said = say(command.args(short.split(' ')));
+    assert_eq!((said.code(), said.stderr.as_str()), (Some(0), ""), "{}", said.stdout);
+    assert!(!said.stdout.contains('\u{1b}'), "{}", said.stdout);
+    for act in 1..=ACTS {
+        let announced = said.stdout.matches(&format!(" {act}/{ACTS} ")).count();
+        assert_eq!(announced, 1, "act {act}: {}", said.stdout);
+    }
+    assert!(said.stdout.contains("--read-policy bytes:64KiB"), "{}", said.stdout);
+    assert_eq!(said.stdout.matches("turnstile report ").count(), 2, "{}", said.stdout);
+    // What the last act says is what the summaries say.
+    let summaries: Vec<Summary> = ["left-starved", "right-cured"]
+        .map(|place| {
+            let show = only(&dir.path().join("runs")).expect("a show");
+            let run = only(&show.join(place)).expect("a run");
+            let text = fs::read_to_string(run.join("summary.json")).expect("a summary");
+            serde_json::from_str(&text).expect("a summary")
+        })
+        .into();
+    let told = |summary: &Summary| match summary.verdict {
+        Verdict::Inconclusive => "proves nothing".to_owned(),
+        _ => {
+            let failed = summary.measure.outcomes.failed();
+            format!("{failed} of {} failed", summary.measure.attempts)
+        }
+    };
+    let both = format!("Left {}, right {}.", told(&summaries[0]), told(&summaries[1]));
+    assert!(said.stdout.contains(&both), "{both}: {}", said.stdout);
+    let cast = fs::read_to_string(cast).expect("a recording");
+    assert!(cast.lines().count() > ACTS && cast.contains("9/9 side by side"), "{cast}");
+}
+
+#[test]
+fn ctrl_c_ends_the_lines_too() {
+    let _turn = in_turn();
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut command = turnstile();
+    command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path()).arg("--");
+    let mut running = Running::start(command.args(ENDLESS.split(' ')));
+    let family = until("a trial", || {
+        assert!(!running.has_ended());
+        let family = family(running.id());
+        (family.len() >= 4).then_some(family)
+    });
+    running.signal(Signal::INT);
+    assert_eq!(running.finish().status.signal(), Some(Signal::INT.as_raw()));
+    assert!(family.into_iter().all(is_gone));
+}
+
+#[test]
+fn bad_options_are_refused_before_anything_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let taken = dir.path().join("taken");
+    fs::write(&taken, "something").expect("written");
+    let refused = |words: &[&str]| {
+        let said = say(turnstile().arg("demo").args(words).current_dir(dir.path()));
+        assert_eq!(said.stdout, "", "{words:?}");
+        assert!(!dir.path().join("runs").exists() || words[0] == "--record", "{words:?}");
+        (said.code(), said.stderr)
+    };
+    for (words, says) in [
+        (["--cure", "prayer"].as_slice(), "rcvbuf, fionread, quota"),
+        (&["--", "--frobnicate"], "unexpected argument"),
+        (&["--", "--json"], "does not belong to an arm"),
+    ] {
+        let (code, said) = refused(words);
+        assert_eq!(code, Some(2), "{words:?}: {said}");
+        assert!(said.contains(says), "{words:?}: {said}");
+    }
+    let (code, said) = refused(&["--record", "taken"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("taken: File exists"), "{said}");
+    assert_eq!(fs::read_to_string(&taken).expect("still there"), "something");
+}
+
+#[test]
+fn the_help_tells_keys_and_examples() {
+    let help = say(turnstile().args(["demo", "--help"]));
+    assert_eq!(help.code(), Some(0));
+    assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
+    insta::assert_snapshot!("demo_help", help.stdout);
+}
