@@ -21,9 +21,8 @@ const view = {
 const xOf = (us) => view.gutter + ((us - view.from) / (view.to - view.from)) * (view.width - view.gutter);
 const timeAt = (x) => view.from + ((x - view.gutter) / (view.width - view.gutter)) * (view.to - view.from);
 
-/** Takes the canvas' size, and gives every lane its place. */
-function measure() {
-  const scale = devicePixelRatio || 1;
+/** Takes the canvas' size, `scale` dots for a pixel of the page, and gives every lane its place. */
+function measure(scale = devicePixelRatio || 1) {
   view.width = canvas.clientWidth;
   view.height = canvas.clientHeight;
   view.gutter = view.width < 600 ? 34 : 92;

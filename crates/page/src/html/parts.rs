@@ -8,16 +8,16 @@ use std::fmt::Write as _;
 
 use records::Outcome;
 
-pub(super) use self::about::{about, arms};
+pub(super) use self::about::about;
 pub(super) use self::charts::{latency, over_time, why};
 pub(super) use self::picture::{blame, height, legend, unseen};
-use crate::data::PageData;
+use crate::data::FigureLine;
 use crate::escape::html;
 
 /// The figures that carry the verdict.
-pub(super) fn figures(data: &PageData) -> String {
+pub(crate) fn figures(figures: &[FigureLine]) -> String {
     let mut out = String::new();
-    for figure in &data.figures {
+    for figure in figures {
         let _ = write!(
             out,
             "<div class=\"figure-line\"><b>{}</b><span>{}</span><small>{}</small></div>",
