@@ -10,8 +10,8 @@ use crate::escape;
 use crate::words::percent;
 
 const WIDTH: f64 = 720.0;
-const LEFT: f64 = 178.0;
-const PLOT: f64 = 420.0;
+const LEFT: f64 = 160.0;
+const PLOT: f64 = 380.0;
 const TOP: f64 = 8.0;
 const ROW: f64 = 27.0;
 const TITLE: f64 = 26.0;

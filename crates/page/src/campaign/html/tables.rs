@@ -16,7 +16,7 @@ pub(super) fn arms(campaign: &CampaignData) -> String {
          <th scope=\"col\">verdicts</th><th scope=\"col\">failed</th><th scope=\"col\">idle \
          p50</th><th scope=\"col\">p50</th><th scope=\"col\">p90</th><th scope=\"col\">p99</th>\
          <th scope=\"col\">slowest</th><th scope=\"col\">downloads</th><th scope=\"col\">longest \
-         step</th><th scope=\"col\">CPU for a GB</th></tr></thead><tbody>",
+         step</th><th scope=\"col\">CPU/GB</th></tr></thead><tbody>",
     );
     for (place, arm) in campaign.arms.iter().enumerate() {
         let _ = write!(
