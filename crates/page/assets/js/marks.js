@@ -67,7 +67,6 @@ function paintCrowd(lane, marks, until) {
   };
   const draw = (which, outcome, alpha) => {
     const line = pixelWord(outcome === 0 ? ink.soft : ink.failed, alpha);
-    const end = pixelWord(outcome === 0 ? ink.ink : ink.failed, alpha);
     for (const i of which) {
       const y = Math.min(Math.round(rowOf(lane, i) - lane.fetchTop), high - 1);
       const from = Math.round(Math.max(xOf(fetches.start[i]), view.gutter));
@@ -80,10 +79,13 @@ function paintCrowd(lane, marks, until) {
         if (right > left) words.fill(pixelWord(color, alpha), y * wide + left, y * wide + right);
       }
       if (fetches.end[i] > until) continue;
-      const reach = outcome === 0 ? 1 : 2;
-      for (let off = -reach; off <= reach; off += 1) {
-        dot(to + off, y + off, end);
-        if (outcome !== 0) dot(to + off, y - off, end);
+      if (outcome === 0) {
+        for (const [dx, dy] of [[0, -1], [1, -1], [1, 0], [0, 1], [1, 1]]) dot(to + dx, y + dy, line);
+      } else {
+        for (let off = -3; off <= 3; off += 1) {
+          dot(to + off, y + off, line);
+          dot(to + off, y - off, line);
+        }
       }
     }
   };

@@ -45,7 +45,7 @@ fn part(name: &str, campaign: &CampaignData, json: &str) -> String {
 
 fn arms(campaign: &CampaignData) -> String {
     let mut out = tables::arms(campaign);
-    out += "<div class=\"pair\">";
+    out += "<div class=\"pair\"><div class=\"column\">";
     out += &parts::figure(
         campaign,
         Figure::Latency,
@@ -53,6 +53,7 @@ fn arms(campaign: &CampaignData) -> String {
         "Percentiles of each round, on one scale. A triangle: fetches were given up there, and \
          would have taken longer still.",
     );
+    out += "</div><div class=\"column\">";
     out += &parts::figure(
         campaign,
         Figure::Failures,
@@ -62,17 +63,17 @@ fn arms(campaign: &CampaignData) -> String {
     );
     out += &parts::figure(
         campaign,
-        Figure::Survival,
-        "Not yet done",
-        "Of all fetches under load of an arm, the share that still waits at an age.",
-    );
-    out += &parts::figure(
-        campaign,
         Figure::Throughput,
         "What the downloads got",
         "The rate of all downloads together: what a cure costs.",
     );
-    out + "</div>"
+    out += &parts::figure(
+        campaign,
+        Figure::Survival,
+        "Not yet done",
+        "Of all fetches under load of an arm, the share that still waits at an age.",
+    );
+    out + "</div></div>"
 }
 
 fn differences(campaign: &CampaignData) -> String {

@@ -13,9 +13,15 @@ const MOST: usize = 3;
 
 /// What the campaign is called.
 pub(super) fn title(campaign: &CampaignInput<'_>) -> String {
+    /// Letters of the arms' names that a line has room for.
+    const ROOM: usize = 60;
     let names: Vec<&str> = campaign.arms.iter().map(|arm| arm.name).collect();
+    let names = match names.join(", ") {
+        names if names.len() <= ROOM => names,
+        _ => format!("{} arms", names.len()),
+    };
     let case = campaign.case.as_ref().map(|case| format!(": {}", case.title));
-    let of = case.unwrap_or_else(|| format!(" of {}", names.join(", ")));
+    let of = case.unwrap_or_else(|| format!(" of {names}"));
     let rounds = match campaign.rounds {
         1 => "one round".to_owned(),
         rounds => format!("{rounds} rounds"),

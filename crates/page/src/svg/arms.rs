@@ -231,7 +231,7 @@ impl Plot {
         axes.x_ticks(&mut drawing, &self.ticks);
         if let Some(cap) = self.cap {
             let x = axes.x(cap as f64);
-            drawing.line((x, axes.top), (x, axes.bottom() + 30.0), "cap");
+            drawing.line((x, axes.top), (x, axes.bottom()), "cap");
             let text = format!("cap {}: given up", Micros(cap));
             drawing.text(x + 4.0, axes.bottom() + 42.0, "cap-label end", &text);
         }
