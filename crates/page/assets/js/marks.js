@@ -44,16 +44,17 @@ function paintFetches(lane, until) {
     const i = rows[at];
     const end = Math.min(fetches.end[i], until);
     if (end < view.from) continue;
-    const strong = isOfChosen(i);
-    if (few) paintTail(lane, i, end, strong, last - first < 200);
     const row = marks[fetches.outcome[i]];
-    (strong ? row.plain : row.faint).push(i);
+    (isOfChosen(i) ? row.plain : row.faint).push(i);
   }
   if (!few) return paintCrowd(lane, marks, until);
-  marks.forEach((kinds, outcome) => {
-    paintMarks(lane, outcome, kinds.faint, until, 0.2);
-    paintMarks(lane, outcome, kinds.plain, until, 1);
-  });
+  // Colours of holders above the lines: one that shone through would make them others' colours.
+  const stem = last - first < 200;
+  for (const [kind, alpha] of [["faint", 0.2], ["plain", 1]]) {
+    marks.forEach((kinds, outcome) => paintLines(lane, outcome, kinds[kind], until, alpha));
+    marks.forEach((kinds) => kinds[kind].forEach((i) => paintTail(lane, i, until, alpha, stem)));
+    marks.forEach((kinds, outcome) => paintMarks(lane, outcome, kinds[kind], until, alpha));
+  }
 }
 
 /** Hundreds of fetches as one image: a line each, a speck where it was served, a cross where not. */
@@ -97,11 +98,13 @@ function paintCrowd(lane, marks, until) {
 }
 
 /** One tail: where the fetch waited in steps of others, in the colours of those. */
-function paintTail(lane, i, end, strong, stem) {
+function paintTail(lane, i, until, alpha, stem) {
   const y = rowOf(lane, i);
+  const end = Math.min(fetches.end[i], until);
+  const strong = alpha === 1;
   const from = Math.max(xOf(fetches.start[i]), view.gutter);
   const thick = Math.max(1.5, Math.min(6, lane.rowHeight * 0.62));
-  pen.globalAlpha = strong ? 1 : 0.18;
+  pen.globalAlpha = alpha;
   for (const [hold] of fetches.held[i]) {
     const left = Math.max(xOf(Math.max(holds.start[hold], fetches.start[i])), view.gutter);
     const right = xOf(Math.min(holds.end[hold], end));
@@ -118,12 +121,11 @@ function paintTail(lane, i, end, strong, stem) {
   pen.globalAlpha = 1;
 }
 
-/** All tails' lines, dots and marks of one outcome with one pen. */
-function paintMarks(lane, outcome, which, until, alpha) {
+/** The lines of one outcome, from start to end, with one pen. */
+function paintLines(lane, outcome, which, until, alpha) {
   if (which.length === 0) return;
-  const size = Math.max(1.6, Math.min(outcome === 0 ? 4 : 5, lane.rowHeight * 0.52));
   pen.globalAlpha = alpha;
-  pen.strokeStyle = pen.fillStyle = outcome === 0 ? ink.soft : ink.failed;
+  pen.strokeStyle = outcome === 0 ? ink.soft : ink.failed;
   pen.lineWidth = outcome === 0 ? 1 : 1.3;
   pen.beginPath();
   for (const i of which) {
@@ -132,6 +134,15 @@ function paintMarks(lane, outcome, which, until, alpha) {
     pen.lineTo(Math.max(xOf(Math.min(fetches.end[i], until)), view.gutter), y);
   }
   pen.stroke();
+  pen.globalAlpha = 1;
+}
+
+/** Where fetches of one outcome start, and how they ended. */
+function paintMarks(lane, outcome, which, until, alpha) {
+  if (which.length === 0) return;
+  const size = Math.max(1.6, Math.min(outcome === 0 ? 4 : 5, lane.rowHeight * 0.52));
+  pen.globalAlpha = alpha;
+  pen.fillStyle = outcome === 0 ? ink.soft : ink.failed;
   for (const i of which) {
     const x = xOf(fetches.start[i]);
     if (x >= view.gutter) pen.fillRect(x - 1.5, rowOf(lane, i) - size * 0.8, 3, size * 1.6);

@@ -32,10 +32,10 @@ pub(crate) fn figures(figures: &[FigureLine]) -> String {
 /// What became of a fetch, for people.
 const fn outcome_words(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Ok => "fetch served",
+        Outcome::Ok => "served",
         Outcome::TimeoutConnect => "gave up: no connection",
-        Outcome::TimeoutNoByte => "gave up: not one byte came",
-        Outcome::TimeoutPartial => "gave up inside the answer",
+        Outcome::TimeoutNoByte => "gave up: no byte came",
+        Outcome::TimeoutPartial => "gave up half-way",
         Outcome::Refused => "refused",
         Outcome::Reset => "reset",
         Outcome::ClosedEarly => "closed early",
