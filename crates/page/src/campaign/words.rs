@@ -38,6 +38,14 @@ pub(crate) fn metric(name: &str) -> String {
     }
 }
 
+/// A change with its interval, if one is known: `x0.06 (x0.06 to x0.07)`.
+pub(crate) fn change(of: &MetricInput) -> String {
+    match of.reach {
+        Some(_) => format!("{} ({})", of.change, of.interval),
+        None => of.change.clone(),
+    }
+}
+
 /// What came of it, in one sentence.
 pub(super) fn sentence(campaign: &CampaignInput<'_>, arms: &[ArmData]) -> String {
     if arms.iter().all(|arm| arm.trials.is_empty()) {
@@ -136,6 +144,6 @@ fn of_metric(pair: &PairInput, of: &MetricInput) -> FigureLine {
     FigureLine {
         value: format!("{} \u{2192} {}", of.a, of.b),
         of: format!("{}, {} \u{2192} {}", metric(&of.name), pair.a, pair.b),
-        against: format!("change {} ({}): {}", of.change, of.interval, of.said),
+        against: format!("change {}: {}", change(of), of.said),
     }
 }

@@ -11,7 +11,7 @@ use crate::words::percent;
 
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 160.0;
-const PLOT: f64 = 380.0;
+const PLOT: f64 = 370.0;
 const TOP: f64 = 8.0;
 const ROW: f64 = 27.0;
 const TITLE: f64 = 26.0;
@@ -145,8 +145,8 @@ pub(super) fn failures(campaign: &CampaignData, points: Points) -> Option<Drawin
         let mut row = Row { height, ..Row::of(arm, marks) };
         if let Some(all) = arm.failed {
             row.middle = Some((all.share, Some((all.low, all.high))));
-            row.told =
-                format!("{} ({} to {})", percent(all.share), percent(all.low), percent(all.high));
+            let bare = |share| percent(share).trim_end_matches(" %").to_owned();
+            row.told = format!("{} ({} to {})", percent(all.share), bare(all.low), bare(all.high));
         }
         row
     };

@@ -10,7 +10,7 @@ use crate::campaign::{CampaignData, Counts, MetricInput, PairInput, words};
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 150.0;
-const PLOT: f64 = 430.0;
+const PLOT: f64 = 400.0;
 const ROW: f64 = 28.0;
 const HEAD: f64 = 34.0;
 /// Room for the labels of a scale.
@@ -148,13 +148,11 @@ fn row(drawing: &mut Drawing, axes: &Axes, metric: &MetricInput, y: f64) {
     }
     if let Some(effect) = metric.effect {
         let at = Rect { x: axes.x(effect) - 6.0, y: y - 6.0, width: 12.0, height: 12.0 };
-        let told = format!("{} ({})", metric.change, metric.interval);
-        drawing.rect(at, &format!("class=\"effect {class}\""), &told);
+        drawing.rect(at, &format!("class=\"effect {class}\""), &words::change(metric));
     }
     let x = axes.right() + 26.0;
     let values = format!("{} \u{2192} {}", metric.a, metric.b);
     drawing.text(x, y + 5.0, "tick", &values);
-    let change = format!("{} ({})", metric.change, metric.interval);
-    drawing.text(x + 170.0, y + 5.0, "tick", &change);
-    drawing.text(x + 370.0, y + 5.0, &format!("tick strong {class}"), &metric.said);
+    drawing.text(x + 170.0, y + 5.0, "tick", &words::change(metric));
+    drawing.text(x + 356.0, y + 5.0, &format!("tick strong {class}"), &metric.said);
 }

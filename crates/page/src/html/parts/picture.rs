@@ -42,10 +42,7 @@ pub(in crate::html) fn unseen(data: &PageData) -> String {
         }
     }
     if data.has_unowned() && !data.workers.is_empty() {
-        notes.push(
-            "No worker is known to have accepted the fetches of the lowest lane: they waited in a \
-             listener's queue, behind whatever that listener's worker was doing.",
-        );
+        notes.push("The lowest lane has the fetches that no worker is known to have accepted.");
     }
     if notes.is_empty() {
         String::new()
