@@ -144,7 +144,7 @@ pub struct TrialData {
     pub failed: u64,
     /// Their share with Wilson's interval; absent: there was no fetch.
     pub failed_share: Option<ShareData>,
-    /// Latencies by percentile, in the order of [`PERCENTILES`]; absent: there was no fetch.
+    /// Idle p50; then p50, p90, p99 and the slowest under load; absent: there was no fetch.
     pub latency: [Option<LatencyData>; 5],
     /// Rate of all downloads together; absent: there was none.
     pub slow_bytes_per_sec: Option<u64>,
