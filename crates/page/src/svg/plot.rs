@@ -177,7 +177,7 @@ impl Axes {
         for (value, label) in ticks {
             let x = self.x(*value);
             drawing.line((x, bottom), (x, bottom + 5.0), "axis");
-            drawing.text(x, bottom + 20.0, "tick middle", label);
+            drawing.text(x, bottom + 22.0, "tick middle", label);
         }
     }
 }
