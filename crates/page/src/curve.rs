@@ -58,10 +58,14 @@ pub(crate) fn survival<'a>(fetches: impl Iterator<Item = &'a Fetch>) -> Vec<Surv
     let observations: Vec<Observation> = fetches
         .map(|fetch| Observation { age: fetch.total_us, ending: ending(fetch.outcome) })
         .collect();
-    if observations.is_empty() {
+    points(&Curve::new(&observations))
+}
+
+/// Points of a curve, as many as a figure needs; none of a curve of no fetch.
+pub(crate) fn points(curve: &Curve) -> Vec<SurvivalPoint> {
+    if curve.known_until == Micros(0) {
         return Vec::new();
     }
-    let curve = Curve::new(&observations);
     let every = curve.steps.len().div_ceil(POINTS).max(1);
     let last = curve.steps.len().saturating_sub(1);
     let mut points = vec![SurvivalPoint { us: 0, remaining: 1.0 }];

@@ -5,7 +5,6 @@
 use records::{Micros, Summary};
 use serde::{Serialize, Serializer};
 
-use crate::arms::ArmData;
 use crate::curve::{LatencyCurve, SurvivalPoint};
 
 /// One run. Times are whole microseconds since the start of its first phase.
@@ -63,8 +62,6 @@ pub struct PageData {
     pub environment: Vec<(String, String)>,
     /// What went wrong in the run, in words.
     pub faults: Vec<String>,
-    /// The arms of a comparison; empty for a single run.
-    pub arms: Vec<ArmData>,
     /// The summary, as `summary.json` has it.
     pub summary: Summary,
 }

@@ -37,9 +37,35 @@ pub(crate) fn script(json: &str) -> String {
     safe
 }
 
+/// A relative path as an address: what is no plain letter of a path is written in hexadecimal (RFC
+/// 3986, 2.1), so that no path can become an address of another kind.
+pub(crate) fn path(path: &str) -> String {
+    let mut safe = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                safe.push(char::from(byte));
+            }
+            other => {
+                let _ = write!(safe, "%{other:02X}");
+            }
+        }
+    }
+    safe
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_stays_a_path() {
+        assert_eq!(path("trials/01-1-a/x.html"), "trials/01-1-a/x.html");
+        assert_eq!(
+            path("javascript:alert(\"1\")/\u{e4}"),
+            "javascript%3Aalert%28%221%22%29/%C3%A4"
+        );
+    }
 
     #[test]
     fn no_text_can_end_its_element() {

@@ -15,6 +15,8 @@ use crate::data::{DownloadData, PageData, PhaseData};
 use crate::input::RunInput;
 use crate::{palette, words};
 
+pub(crate) use environment::machine;
+
 /// Layout of [`PageData`]; the script of the page knows this one.
 const PAGE_VERSION: u32 = 1;
 
@@ -55,7 +57,6 @@ impl PageData {
             load_survival: survival(of_phase(Phase::Measure)),
             environment: environment::rows(&run),
             faults: environment::faults(&run),
-            arms: Vec::new(),
             summary,
         };
         // A step that began before the first phase is drawn from the run's start on.

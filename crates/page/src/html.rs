@@ -1,17 +1,19 @@
-//! The page: a template, its style and script, the parts that are text, and the data.
+//! The page of a run: a template, its style and script, the parts that are text, and the data.
 
-mod parts;
+pub(crate) mod parts;
 
 use crate::data::PageData;
 use crate::{escape, svg};
 
 const TEMPLATE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
+/// Light and dark, on every page.
+pub(crate) const THEME: &str = include_str!("../assets/js/theme.js");
 /// In this order; they share one scope.
 const SCRIPTS: [&str; 9] = [
     include_str!("../assets/js/units.js"),
     include_str!("../assets/js/run.js"),
-    include_str!("../assets/js/theme.js"),
+    THEME,
     include_str!("../assets/js/view.js"),
     include_str!("../assets/js/lanes.js"),
     include_str!("../assets/js/marks.js"),
@@ -34,27 +36,37 @@ pub enum PageError {
 /// [`PageError::Data`]; never for data from [`PageData::of`].
 pub fn html(data: &PageData) -> Result<String, PageError> {
     let json = serde_json::to_string(data).map_err(PageError::Data)?;
-    let mut page = String::with_capacity(json.len() + 128 * 1024);
-    // Foreign text is never looked through for names of parts: the template is cut once.
-    for (place, piece) in TEMPLATE.split("{{").enumerate() {
+    Ok(fill(TEMPLATE, json.len(), |name| part(name, data, &json)))
+}
+
+/// The style of every page.
+pub(crate) fn style() -> String {
+    format!("{STYLE}\n{}", svg::RULES)
+}
+
+/// A template with its `{{parts}}` filled in. Foreign text is never looked through for names of
+/// parts: the template is cut once.
+pub(crate) fn fill(template: &str, about: usize, part: impl Fn(&str) -> String) -> String {
+    let mut page = String::with_capacity(about + 128 * 1024);
+    for (place, piece) in template.split("{{").enumerate() {
         let Some((name, rest)) = piece.split_once("}}").filter(|_| place > 0) else {
             page.push_str(piece);
             continue;
         };
-        page.push_str(&part(name, data, &json));
+        page.push_str(&part(name));
         page.push_str(rest);
     }
-    Ok(page)
+    page
 }
 
 fn part(name: &str, data: &PageData, json: &str) -> String {
     match name {
         "title" => escape::html(&format!("{}: {}", data.summary.verdict, data.title)),
         "subtitle" => escape::html(&data.title),
-        "style" => format!("{STYLE}\n{}", svg::RULES),
+        "style" => style(),
         "verdict" => data.summary.verdict.name().to_owned(),
         "sentence" => escape::html(&data.sentence),
-        "figures" => parts::figures(data),
+        "figures" => parts::figures(&data.figures),
         "command" => escape::html(&data.command),
         "unseen" => parts::unseen(data),
         "legend" => parts::legend(data),
@@ -62,7 +74,6 @@ fn part(name: &str, data: &PageData, json: &str) -> String {
         "latency" => parts::latency(data),
         "why" => parts::why(data),
         "time" => parts::over_time(data),
-        "arms" => parts::arms(data),
         "about" => parts::about(data),
         "height" => parts::height(data).to_string(),
         "data" => escape::script(json),

@@ -1,9 +1,10 @@
-//! A run as one HTML file that needs no network, and its figures as SVG.
+//! A run, or a campaign of many, as one HTML file that needs no network, and its figures as SVG.
 //!
 //! Data in, text out: [`PageData::of`] takes what the records and the explanation of a run say,
-//! [`html`] makes the page of it and [`svg`] any one figure.
+//! [`html`] makes the page of it and [`svg`] any one figure. [`CampaignData::of`],
+//! [`campaign_html`] and [`campaign_svg`] do the same for arms over rounds.
 //!
-//! Not for: reading files, explaining fetches, or judging. What held a fetch comes from the
+//! Not for: reading files, explaining fetches, comparing arms, or judging. What held a fetch comes from the
 //! explanation ([`Fate`]); [`overlaps`] is a stand-in where there is none.
 //!
 //! Invariants:
@@ -12,7 +13,7 @@
 //! - Text from records reaches HTML, SVG and the script only through the module `escape`.
 //! - Times in [`PageData`] are whole microseconds since the start of the run.
 
-mod arms;
+mod campaign;
 mod curve;
 mod data;
 mod escape;
@@ -25,7 +26,11 @@ mod palette;
 mod svg;
 mod words;
 
-pub use arms::{ArmData, MetricData};
+pub use campaign::{
+    ArmData, ArmInput, CampaignData, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts,
+    LatencyData, MetricInput, Middles, PairInput, ShareData, Standing, TrialData, TrialInput,
+    campaign_html,
+};
 pub use curve::{LatencyCurve, LatencyPoint, SurvivalPoint};
 pub use data::{
     Blame, DownloadData, FetchColumns, HoldColumns, OtherSpan, PageData, PhaseData, QueueSeries,
@@ -34,4 +39,4 @@ pub use data::{
 pub use html::{PageError, html};
 pub use input::{Fate, Held, RunInput};
 pub use overlap::overlaps;
-pub use svg::{Figure, SvgError, svg};
+pub use svg::{Figure, SvgError, campaign_svg, svg};

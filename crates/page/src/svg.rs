@@ -1,15 +1,19 @@
 //! Figures as SVG: on their own for slides, or inside the page, which colours them.
 
+mod arms;
 mod causes;
+mod forest;
 mod latency;
 mod over_time;
 mod picture;
 mod plot;
 mod survival;
+mod survivors;
 
 use std::fmt;
 use std::str::FromStr;
 
+use crate::campaign::CampaignData;
 use crate::data::PageData;
 
 /// Rules that a figure needs wherever it stands.
@@ -17,7 +21,7 @@ pub(crate) const RULES: &str = include_str!("../assets/figure.css");
 /// Colours of a figure that stands alone; the page has its own of the same names.
 const COLORS: &str = include_str!("../assets/figure-colors.css");
 
-/// A figure of a run.
+/// A figure of a run or of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Figure {
     /// Lanes of workers over time, with holds and fetches.
@@ -34,11 +38,15 @@ pub enum Figure {
     AcceptQueue,
     /// Bytes that wait to be read from the origin, by download, over time.
     ReceiveQueue,
+    /// Failed share by arm and round, with intervals; campaigns only.
+    Failures,
+    /// Arms against the first, with intervals; campaigns only.
+    Differences,
 }
 
 impl Figure {
     /// Every figure.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Picture,
         Self::Latency,
         Self::Survival,
@@ -46,7 +54,26 @@ impl Figure {
         Self::Throughput,
         Self::AcceptQueue,
         Self::ReceiveQueue,
+        Self::Failures,
+        Self::Differences,
     ];
+
+    /// Whether a run can have it.
+    pub const fn is_of_a_run(self) -> bool {
+        !matches!(self, Self::Failures | Self::Differences)
+    }
+
+    /// Whether a campaign can have it.
+    pub const fn is_of_a_campaign(self) -> bool {
+        match self {
+            Self::Latency
+            | Self::Survival
+            | Self::Throughput
+            | Self::Failures
+            | Self::Differences => true,
+            Self::Picture | Self::Causes | Self::AcceptQueue | Self::ReceiveQueue => false,
+        }
+    }
 
     /// The word used in flags and file names.
     pub const fn name(self) -> &'static str {
@@ -58,18 +85,21 @@ impl Figure {
             Self::Throughput => "throughput",
             Self::AcceptQueue => "accept-queue",
             Self::ReceiveQueue => "receive-queue",
+            Self::Failures => "failures",
+            Self::Differences => "differences",
         }
     }
 
-    /// What the run would have to have for it to be drawn.
+    /// What is missing where it cannot be drawn.
     const fn needs(self) -> &'static str {
         match self {
             Self::Picture => "no worker and no fetch is known",
-            Self::Latency | Self::Survival => "there was no fetch",
+            Self::Latency | Self::Survival | Self::Failures => "there was no fetch",
             Self::Causes => "no fetch was late, or nothing is known of those that were",
             Self::Throughput => "no download moved",
             Self::AcceptQueue => "no accept queue was sampled",
             Self::ReceiveQueue => "no socket of a download was sampled",
+            Self::Differences => "no arms were compared",
         }
     }
 }
@@ -91,16 +121,31 @@ impl FromStr for Figure {
 /// A figure that cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SvgError {
-    /// The run has nothing to show there.
+    /// The run or the campaign has nothing to show there.
     #[error("failed to draw {figure}: {}", figure.needs())]
     Nothing {
+        /// Which figure.
+        figure: Figure,
+    },
+    /// A figure of campaigns was asked of a run.
+    #[error("failed to draw {figure}: only a campaign of several trials has it, as compare makes")]
+    OfCampaigns {
+        /// Which figure.
+        figure: Figure,
+    },
+    /// A figure of runs was asked of a campaign.
+    #[error(
+        "failed to draw {figure}: a campaign has none; name the directory of one of its trials"
+    )]
+    OfRuns {
         /// Which figure.
         figure: Figure,
     },
     /// No figure has this name.
     #[error(
         "{0:?} is not a figure: write picture, latency, survival, causes, throughput, \
-         accept-queue or receive-queue"
+         accept-queue or receive-queue; of a campaign latency, failures, survival, throughput \
+         or differences"
     )]
     NoSuchFigure(String),
 }
@@ -108,8 +153,11 @@ pub enum SvgError {
 /// One figure as an SVG document of its own, light or dark as its viewer prefers.
 ///
 /// # Errors
-/// [`SvgError::Nothing`]: the run has nothing to show there.
+/// [`SvgError::Nothing`]: the run has nothing to show there; [`SvgError::OfCampaigns`].
 pub fn svg(data: &PageData, figure: Figure) -> Result<String, SvgError> {
+    if !figure.is_of_a_run() {
+        return Err(SvgError::OfCampaigns { figure });
+    }
     let body = draw(data, figure).ok_or(SvgError::Nothing { figure })?;
     Ok(body.document(&format!("{COLORS}{RULES}")))
 }
@@ -117,6 +165,33 @@ pub fn svg(data: &PageData, figure: Figure) -> Result<String, SvgError> {
 /// The same for inside the page; `None` where there is nothing to show.
 pub(crate) fn inline(data: &PageData, figure: Figure) -> Option<String> {
     Some(draw(data, figure)?.inline())
+}
+
+/// One figure of a campaign as an SVG document of its own.
+///
+/// # Errors
+/// [`SvgError::Nothing`]: its trials have nothing to show there; [`SvgError::OfRuns`].
+pub fn campaign_svg(campaign: &CampaignData, figure: Figure) -> Result<String, SvgError> {
+    if !figure.is_of_a_campaign() {
+        return Err(SvgError::OfRuns { figure });
+    }
+    let body =
+        draw_campaign(campaign, figure, Points::Plain).ok_or(SvgError::Nothing { figure })?;
+    Ok(body.document(&format!("{COLORS}{RULES}")))
+}
+
+/// The same for inside the page, its points being links; `None` where there is nothing to show.
+pub(crate) fn inline_campaign(campaign: &CampaignData, figure: Figure) -> Option<String> {
+    Some(draw_campaign(campaign, figure, Points::Links)?.inline())
+}
+
+/// What a point of a trial is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Points {
+    /// A mark.
+    Plain,
+    /// A link to the trial's page.
+    Links,
 }
 
 fn draw(data: &PageData, figure: Figure) -> Option<plot::Drawing> {
@@ -128,5 +203,17 @@ fn draw(data: &PageData, figure: Figure) -> Option<plot::Drawing> {
         Figure::Throughput => over_time::throughput(data),
         Figure::AcceptQueue => over_time::accept_queues(data),
         Figure::ReceiveQueue => over_time::receive_queues(data),
+        Figure::Failures | Figure::Differences => None,
+    }
+}
+
+fn draw_campaign(campaign: &CampaignData, figure: Figure, points: Points) -> Option<plot::Drawing> {
+    match figure {
+        Figure::Latency => arms::latency(campaign, points),
+        Figure::Failures => arms::failures(campaign, points),
+        Figure::Throughput => arms::throughput(campaign, points),
+        Figure::Survival => survivors::draw(campaign),
+        Figure::Differences => forest::draw(campaign),
+        Figure::Picture | Figure::Causes | Figure::AcceptQueue | Figure::ReceiveQueue => None,
     }
 }

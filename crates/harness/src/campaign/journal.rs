@@ -47,6 +47,13 @@ pub struct Done {
     pub verdict: Verdict,
 }
 
+impl Journal {
+    /// Trials wanted: every arm in every round.
+    pub fn planned(&self) -> usize {
+        self.arms.len() * self.rounds as usize
+    }
+}
+
 /// A campaign on the disk.
 #[derive(Clone, Debug)]
 pub struct Campaign {

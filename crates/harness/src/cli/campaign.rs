@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use records::{SCHEMA_VERSION, Summary};
+use records::SCHEMA_VERSION;
 
 use super::output;
-use crate::campaign::{self, ArmRow, ArmSpec, Campaign, Ended, Journal, Seed, Slot};
+use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, Seed, Slot};
 use crate::trial::signals;
 
 /// How a campaign is run.
@@ -55,23 +55,12 @@ impl Finished {
         &self.campaign
     }
 
-    /// A row for each arm.
-    pub(super) fn rows(&self) -> anyhow::Result<Vec<ArmRow>> {
-        let by_arm = self.campaign.by_arm().context("failed to read the trials")?;
-        let arms = self.campaign.journal.arms.iter().zip(&by_arm);
-        Ok(arms
-            .map(|(arm, trials)| {
-                let trials: Vec<&Summary> = trials.iter().map(|(_, summary)| summary).collect();
-                ArmRow::of(&arm.name, &trials)
-            })
-            .collect())
-    }
-
     /// The end of the process: by the signal that cut the campaign short, if one did.
     pub(super) fn exit(&self) -> ExitCode {
         if let Ended::Interrupted(signal) = self.ended {
             let dir = self.dir().display();
-            let (done, all) = (self.campaign.journal.done.len(), planned(&self.campaign.journal));
+            let journal = &self.campaign.journal;
+            let (done, all) = (journal.done.len(), journal.planned());
             output::say(&format!(
                 "turnstile: cut short after {done} of {all} trials; go on with --resume {dir}"
             ));
@@ -169,10 +158,6 @@ pub(super) fn checked(name: &str, args: Vec<String>) -> Result<ArmSpec, String> 
     let options = arm.options().map_err(|error| error.to_string())?;
     options.plan(Vec::new()).map_err(|error| format!("{name}: {error}"))?;
     Ok(arm)
-}
-
-fn planned(journal: &Journal) -> usize {
-    journal.arms.len() * journal.rounds as usize
 }
 
 fn print_plan(journal: &Journal, trials: &[Slot]) -> anyhow::Result<()> {

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 use records::Summary;
 
-use super::campaign::{self, CampaignOptions, Finished};
+use super::campaign::{self, CampaignOptions};
+use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
-use crate::campaign::{ArmSpec, Done};
+use crate::campaign::{ArmSpec, Campaign, Done};
 use crate::cases::{self, Case, CaseArm, Figure};
 use crate::render::{self, Shown};
 use crate::run_dir::RunRecords;
@@ -62,6 +63,9 @@ Examples:
   turnstile case nginx-eras --proxy-bin /opt/nginx-1.17.4/sbin/nginx --proxy-bin /usr/sbin/nginx
   turnstile case nginx-gzip-file --rounds 3";
 
+/// What the journal says that a campaign of a case is for, before the case's name.
+pub(super) const PURPOSE: &str = "case ";
+
 /// Lists the cases, or runs one and prints it.
 pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if options.name == "list" {
@@ -76,11 +80,11 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if arms.is_empty() && !options.goes_on() {
         anyhow::bail!("failed to run case {}: none of its arms can be run here", options.name);
     }
-    let finished = campaign::run(&format!("case {}", options.name), arms, &options.campaign)?;
-    let shown = shown(&case, &finished).context("failed to read the trials")?;
-    let rows = finished.rows()?;
-    let text = render::case(&case, &shown, &rows, finished.dir(), options.color.style());
-    output::print(text.as_bytes()).context("failed to print the case")?;
+    let finished = campaign::run(&format!("{PURPOSE}{}", options.name), arms, &options.campaign)?;
+    let report = CampaignReport::of(finished.campaign())?;
+    report.write_page()?;
+    output::print(report.text(options.color.style()).as_bytes())
+        .context("failed to print the case")?;
     Ok(finished.exit())
 }
 
@@ -149,8 +153,7 @@ fn line(options: &CaseOptions, arm: &CaseArm) -> Result<String, String> {
 }
 
 /// Every arm's figures, of its typical trial, beside what was published.
-fn shown(case: &Case, finished: &Finished) -> anyhow::Result<Vec<Shown>> {
-    let campaign = finished.campaign();
+pub(super) fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
     let mut all = Vec::new();
     for (at, arm) in campaign.journal.arms.iter().enumerate() {
         let done: Vec<&Done> = campaign.journal.done.iter().filter(|d| d.slot.arm == at).collect();

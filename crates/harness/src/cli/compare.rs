@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use serde::Deserialize;
-use stats::{Metric, Seed, Settings, ministat_column};
+use stats::{Metric, ministat_column};
 
 use super::campaign::{self, CampaignOptions, Finished};
+use super::campaign_report::{CampaignReport, Extra};
 use super::output::{self, Color};
 use crate::campaign::ArmSpec;
-use crate::guard::compare::{Told, observations, rounds};
-use crate::guard::{Comparison, figures};
+use crate::guard::compare::{Told, rounds};
+use crate::guard::figures;
 use crate::render;
-use crate::run_dir::RunRecords;
 use crate::run_dir::write;
 
 /// Which arms, how often, and what to do with the result.
@@ -74,29 +74,27 @@ struct ArmInFile {
     args: String,
 }
 
+/// What its journal says that it is for.
+pub(super) const PURPOSE: &str = "compare";
 /// Names of what is written beside the journal.
 const COMPARISON: &str = "comparison.json";
 
 /// Runs the rounds and prints what became of each arm.
 pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
     let arms = arms(options).unwrap_or_else(|error| super::usage_text(&error));
-    let finished = campaign::run("compare", arms, &options.campaign)?;
-    let told = told(&finished).context("failed to read the trials")?;
-    let seed = Seed(finished.campaign().journal.seed.0);
-    let comparison = Comparison::of(&told, seed, &Settings::default());
-    write::write_json(&finished.dir().join(COMPARISON), &comparison)?;
-    columns(&finished, &told)?;
-    let rows = finished.rows()?;
-    if let Some(path) = &options.markdown {
-        let text = render::comparison_markdown(&comparison, &rows);
-        std::fs::write(path, text)
-            .with_context(|| format!("failed to write {}", path.display()))?;
+    let finished = campaign::run(PURPOSE, arms, &options.campaign)?;
+    let report = CampaignReport::of(finished.campaign())?;
+    if let Extra::Comparison(comparison) = report.extra() {
+        write::write_json(&finished.dir().join(COMPARISON), comparison)?;
+        if let Some(path) = &options.markdown {
+            let text = render::comparison_markdown(comparison, report.rows());
+            std::fs::write(path, text)
+                .with_context(|| format!("failed to write {}", path.display()))?;
+        }
     }
-    let text = if options.json {
-        render::json(&comparison)
-    } else {
-        render::comparison(&comparison, &rows, finished.dir(), options.color.style())
-    };
+    columns(&finished, report.told())?;
+    report.write_page()?;
+    let text = if options.json { report.json() } else { report.text(options.color.style()) };
     output::print(text.as_bytes()).context("failed to print the comparison")?;
     Ok(finished.exit())
 }
@@ -136,25 +134,6 @@ fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
         campaign::checked(&arm.name, words)
     };
     arms.into_iter().map(with_all).collect()
-}
-
-/// All that the trials tell, by arm.
-fn told(finished: &Finished) -> anyhow::Result<Vec<(String, Vec<Told>)>> {
-    let campaign = finished.campaign();
-    let mut arms: Vec<(String, Vec<Told>)> =
-        campaign.journal.arms.iter().map(|arm| (arm.name.clone(), Vec::new())).collect();
-    for done in &campaign.journal.done {
-        let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
-        if let Some((_, told)) = arms.get_mut(done.slot.arm) {
-            told.push(Told {
-                round: done.slot.round,
-                summary: campaign.summary(done)?,
-                fetches: observations(&records.fetches),
-            });
-        }
-    }
-    arms.iter_mut().for_each(|(_, told)| told.sort_by_key(|told| told.round));
-    Ok(arms)
 }
 
 /// One column of numbers for each arm and metric: `ministat/p99-drain.txt`.

@@ -1,6 +1,7 @@
 //! The command line of `turnstile`.
 
 mod campaign;
+mod campaign_report;
 mod case;
 mod check;
 mod compare;

@@ -1,4 +1,5 @@
 //! `turnstile report DIR`, and the report at the end of a run: the same text from the same records.
+//! Of a campaign's directory, what the campaign said at its end.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -7,8 +8,11 @@ use anyhow::Context;
 use page::Figure;
 use records::{Manifest, Summary};
 
+use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
 use super::show;
+use crate::campaign::Campaign;
+use crate::campaign::journal::CAMPAIGN;
 use crate::render;
 use crate::run_dir::RunRecords;
 use crate::summarise::summarise;
@@ -20,16 +24,18 @@ Examples:
   turnstile report runs/20260301T123005Z-reuseport
   turnstile report runs/20260301T123005Z-reuseport --json
   turnstile report runs/20260301T123005Z-reuseport --open
-  turnstile report runs/20260301T123005Z-reuseport --svg picture > picture.svg")]
+  turnstile report runs/20260301T123005Z-reuseport --svg picture > picture.svg
+  turnstile report runs/20260301T140210Z-compare --html
+  turnstile report runs/20260301T140210Z-compare --svg differences > differences.svg")]
 pub struct ReportOptions {
-    /// A run directory
+    /// A run directory, or that of a campaign
     pub dir: PathBuf,
 
-    /// Print summary.json instead of text
+    /// Print summary.json instead of text; of a campaign its comparison, or its table
     #[arg(long)]
     pub json: bool,
 
-    /// Write the page of the run, report.html, and print where it is
+    /// Write the page, report.html, and print where it is
     #[arg(long, conflicts_with_all = ["json", "svg"])]
     pub html: bool,
 
@@ -37,7 +43,8 @@ pub struct ReportOptions {
     #[arg(long, conflicts_with_all = ["json", "svg"])]
     pub open: bool,
 
-    /// Print one figure as SVG: picture, latency, survival, causes or throughput
+    /// Print one figure as SVG: picture, latency, survival, causes, throughput, accept-queue or
+    /// receive-queue; of a campaign latency, failures, survival, throughput or differences
     #[arg(long, value_name = "FIGURE", conflicts_with = "json")]
     pub svg: Option<Figure>,
 
@@ -72,22 +79,60 @@ impl Report {
     }
 }
 
-/// Makes and prints the report of a run. But for the page, the run directory stays as it is.
+/// Makes and prints the report of a run or a campaign. But for the page, its directory stays as it is.
 pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
-    let report = Report::of(&options.dir)?;
-    if let Some(figure) = options.svg {
-        let text = show::svg(&report.records, &report.summary, figure)?;
-        output::print(text.as_bytes()).context("failed to print the figure")?;
-    } else if options.html || options.open {
-        let path = show::page(&options.dir, &report.records, &report.summary)?;
-        output::print(format!("{}\n", path.display()).as_bytes()).context("failed to print")?;
-        if options.open {
-            open(&path)?;
-        }
+    let wanted = match options.svg {
+        Some(figure) => Wanted::Figure(figure),
+        None if options.html || options.open => Wanted::Page,
+        None => Wanted::Text,
+    };
+    if options.dir.join(CAMPAIGN).is_file() {
+        of_campaign(options, wanted)?;
     } else {
-        report.print(&options.dir, options.json, options.color)?;
+        of_run(options, wanted)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Text,
+    Page,
+    Figure(Figure),
+}
+
+fn of_run(options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
+    let report = Report::of(&options.dir)?;
+    match wanted {
+        Wanted::Text => report.print(&options.dir, options.json, options.color),
+        Wanted::Page => made(options, &show::page(&options.dir, &report.records, &report.summary)?),
+        Wanted::Figure(figure) => drawn(&show::svg(&report.records, &report.summary, figure)?),
+    }
+}
+
+fn of_campaign(options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
+    let campaign = Campaign::open(&options.dir).context("failed to read the campaign")?;
+    let report = CampaignReport::of(&campaign)?;
+    match wanted {
+        Wanted::Text => {
+            let style = options.color.style();
+            let text = if options.json { report.json() } else { report.text(style) };
+            output::print(text.as_bytes()).context("failed to print the report")
+        }
+        Wanted::Page => made(options, &report.write_page()?),
+        Wanted::Figure(figure) => drawn(&report.svg(figure)?),
+    }
+}
+
+/// Says where the page is, and opens it if that is wanted.
+fn made(options: &ReportOptions, page: &Path) -> anyhow::Result<()> {
+    output::print(format!("{}\n", page.display()).as_bytes()).context("failed to print")?;
+    if options.open { open(page) } else { Ok(()) }
+}
+
+fn drawn(figure: &str) -> anyhow::Result<()> {
+    output::print(figure.as_bytes()).context("failed to print the figure")
 }
 
 /// Hands the page to whatever this desktop opens pages with (xdg-open, from xdg-utils).

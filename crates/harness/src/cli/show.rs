@@ -1,4 +1,7 @@
-//! The page of a run, `report.html`, and its figures as SVG.
+//! The pages of runs and campaigns, `report.html`, and their figures as SVG: from what the harness
+//! knows to what the page crate takes.
+
+mod campaign;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,6 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use page::{Figure, Held, PageData, RunInput};
 use records::Summary;
+
+pub(super) use campaign::campaign;
 
 use crate::explain::{self, Fate};
 use crate::run_dir::{REPORT, RunRecords};

@@ -7,6 +7,7 @@ use anyhow::Context;
 use records::ProxyKind;
 
 use super::campaign::{self, CampaignOptions};
+use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
 use crate::campaign::ArmSpec;
 use crate::render;
@@ -75,20 +76,16 @@ pub(super) fn zoo(options: &ZooOptions) -> anyhow::Result<ExitCode> {
         super::usage_text("none of these proxies can be run here");
     }
     missing.iter().for_each(|why| output::say(&format!("turnstile: left out: {why}")));
-    let campaign = campaign::run("zoo", arms, &options.campaign)?;
-    let rows = campaign.rows()?;
+    let finished = campaign::run("zoo", arms, &options.campaign)?;
+    let report = CampaignReport::of(finished.campaign())?;
     if let Some(path) = &options.markdown {
-        std::fs::write(path, render::arms_markdown(&rows))
+        std::fs::write(path, render::arms_markdown(report.rows()))
             .with_context(|| format!("failed to write {}", path.display()))?;
     }
-    let text = if options.json {
-        render::json(&rows)
-    } else {
-        let dir = campaign.dir().display();
-        format!("{}\nrecords     {dir}\n", render::arms(&rows, options.color.style()))
-    };
+    report.write_page()?;
+    let text = if options.json { report.json() } else { report.text(options.color.style()) };
     output::print(text.as_bytes()).context("failed to print the table")?;
-    Ok(campaign.exit())
+    Ok(finished.exit())
 }
 
 /// The arms that can be run, and why others cannot.

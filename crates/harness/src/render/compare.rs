@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use records::{BytesPerSec, Micros};
-use stats::{Change, Comparison as OfMetric, Finding, Scale};
+use stats::{Change, Comparison as OfMetric, Finding, LeftOut, LogRank, Scale};
 
 use super::layout::{MaxLines, WIDTH, wrap};
 use super::style::{Style, Tint};
@@ -52,9 +52,7 @@ fn pair(pair: &PairOf, style: Style) -> String {
     let mut text = format!("{b} against {a}: {}\n", style.paint(tint, judgement.change.name()));
     let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
     let mut said = vec![reasons.join("; ")];
-    for left_out in &judgement.left_out {
-        said.push(format!("round {} is left out: {}", left_out.round, left_out.why));
-    }
+    said.extend(judgement.left_out.iter().map(left_out));
     for said in said {
         let lines = wrap(&said, WIDTH - 2, MaxLines(3));
         text += &lines.into_iter().map(|line| format!("  {line}\n")).collect::<String>();
@@ -67,14 +65,21 @@ fn pair(pair: &PairOf, style: Style) -> String {
         text += line(cells.each_ref().map(String::as_str)).trim_end();
         text += "\n";
     }
-    let by_round = log_rank
-        .p_rounds
-        .map_or_else(String::new, |p| format!(", by rounds {}", probability(Some(p))));
-    text += &format!(
-        "  times to completion, log-rank: p {}{by_round}\n",
-        probability(Some(log_rank.p_fetches))
-    );
+    text += &format!("  {}\n", log_rank_words(log_rank));
     text
+}
+
+/// The log-rank test in words.
+pub fn log_rank_words(of: &LogRank) -> String {
+    let by_round =
+        of.p_rounds.map_or_else(String::new, |p| format!(", by rounds {}", probability(Some(p))));
+    let by_fetch = probability(Some(of.p_fetches));
+    format!("times to completion, log-rank: p {by_fetch}{by_round}")
+}
+
+/// A round that is left out, in words.
+pub fn left_out(of: &LeftOut) -> String {
+    format!("round {} is left out: {}", of.round, of.why)
 }
 
 fn line(cells: [&str; 8]) -> String {
@@ -82,7 +87,9 @@ fn line(cells: [&str; 8]) -> String {
     format!("  {name:<19}{a:>10}{b:>10}{change:>9}{interval:>19}{votes:>9}{p:>8}  {said}")
 }
 
-fn cells(metric: &OfMetric) -> [String; 8] {
+/// A metric in words: name, A, B, change, interval, rounds up/down/still, p, and what may be
+/// concluded. The same wherever a comparison is shown.
+pub fn cells(metric: &OfMetric) -> [String; 8] {
     let none = || "-".to_owned();
     let unit = metric.metric.unit();
     let value = |value: Option<f64>| value.map_or_else(none, |value| in_unit(unit, value));

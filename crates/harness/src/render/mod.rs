@@ -28,7 +28,9 @@ use serde::Serialize;
 pub use arms::{arms, arms_markdown};
 pub use case::{Shown, case, case_list};
 pub use check::{annotations, check, check_markdown, junit, open_metrics};
-pub use compare::{comparison, comparison_markdown};
+pub use compare::{
+    cells as metric_cells, comparison, comparison_markdown, left_out, log_rank_words,
+};
 use layout::{INDENT, MaxLines, WIDTH, columns, labelled};
 pub use story::story;
 pub use style::Style;

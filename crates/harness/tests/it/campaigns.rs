@@ -11,6 +11,7 @@ use records::Verdict;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::campaign_pages;
 use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnstile, until};
 
 /// A trial that is over soon: no downloads, and fetches enough for a verdict.
@@ -42,7 +43,7 @@ fn all_slots(rounds: u32) -> Vec<Slot> {
 }
 
 /// The run directories of all trials, also of those that were cut short.
-fn trials(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn trials(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir.join("trials")) else { return Vec::new() };
     entries.map(|entry| entry.expect("entry").path()).collect()
 }
@@ -78,6 +79,7 @@ fn is_compared(dir: &Path, run: &Said, rounds: u32) {
     for part in ["shared", "own", &*dir.display().to_string()] {
         assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);
     }
+    campaign_pages::says_what_was_said(dir, run, &pairs[0], rounds);
 }
 
 #[test]
@@ -101,6 +103,7 @@ fn two_arms_are_compared() {
     let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     assert_eq!(json(&again.stdout), json(&filed));
     assert_eq!(trials(&dir).len(), 4, "no trial is run twice");
+    campaign_pages::is_reported_again(&dir, &again.stdout);
 }
 
 /// Cuts a campaign short while its second trial runs, and goes on with it.
@@ -129,7 +132,15 @@ fn cut_short(signal: Signal) {
     if signal != Signal::KILL {
         let hint = format!("cut short after 1 of 4 trials; go on with --resume {}", dir.display());
         assert!(run.stderr.contains(&hint), "no {hint:?} in {}", run.stderr);
+    } else {
+        // Who was killed wrote no page; the directory has all that one is made of.
+        assert!(!dir.join("report.html").exists());
+        let made = say(turnstile().arg("report").arg(&dir).arg("--html"));
+        assert_eq!(made.code(), Some(0), "{}", made.stderr);
     }
+    let page = campaign_pages::page_of(&dir);
+    assert!(page["cut_short"].as_str().is_some_and(|why| why.starts_with("1 of 4 trials are")));
+    assert_eq!(page["pairs"][0]["change"], "inconclusive");
 
     // A plan of what is left begins nothing.
     let plan = say(turnstile().args(["compare", "--dry-run", "--resume"]).arg(&dir));
@@ -222,6 +233,13 @@ fn the_zoo_has_a_table() {
     assert_eq!((run.code(), run.stderr.as_str()), (Some(0), ""));
     let rows: Vec<Value> = serde_json::from_str(&run.stdout).expect("rows");
     assert_eq!(rows.len(), 2, "drain and fionread: {}", run.stdout);
+    let page = campaign_pages::page_of(&runs.dir().expect("a campaign"));
+    for (arm, row) in page["arms"].as_array().expect("arms").iter().zip(&rows) {
+        assert_eq!(arm["name"], row["name"]);
+        for figure in ["p50", "p90", "p99", "max", "attempts", "failed"] {
+            assert_eq!(arm["middles"][figure], row[figure], "{figure}");
+        }
+    }
     let table = fs::read_to_string(file).expect("the table");
     for name in ["mirror drain", "mirror fionread"] {
         assert!(table.contains(name) && run.stdout.contains(name), "{table}");

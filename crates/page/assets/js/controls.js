@@ -86,7 +86,11 @@ function hover(event) {
   showTip(what, event.offsetX, event.offsetY);
 }
 
-startTheme(redraw);
+// Paper has finer dots than a screen.
+startTheme(redraw, (paper) => {
+  measure(paper ? 3 : undefined);
+  paint();
+});
 measure();
 paint();
 new ResizeObserver(() => {

@@ -26,10 +26,12 @@ function hatch(color, gap) {
   return hatches.get(key);
 }
 
+const OTHER = "#8a8f98"; // steps that served no download
+
 /** The colour of a step's holder. */
 function fillOf(holder) {
   const download = colors.get(holder);
-  if (!download) return hatch("#8a8f98", ink.lane);
+  if (!download) return hatch(OTHER, ink.lane);
   return download.hatched ? hatch(download.color, ink.paper) : download.color;
 }
 
@@ -166,7 +168,16 @@ function paintShares(lane, first, last, until) {
 
 const sheet = document.createElement("canvas");
 
-/** The stacks as one image: thousands of columns in a single stroke. */
+/** Draws an image of the canvas' own pixels at once: many times as quick as thousands of strokes. */
+function stamp(image, top) {
+  sheet.width = image.width;
+  sheet.height = image.height;
+  sheet.getContext("2d").putImageData(image, 0, 0);
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(sheet, 0, top);
+}
+
+/** The stacks as one image. */
 function drawShares(lane, pixels, wide) {
   const high = Math.max(Math.round(lane.blocks), 1);
   const image = pen.createImageData(wide, high);
@@ -185,11 +196,7 @@ function drawShares(lane, pixels, wide) {
       filled[x] = next;
     }
   });
-  sheet.width = wide;
-  sheet.height = high;
-  sheet.getContext("2d").putImageData(image, 0, 0);
-  pen.imageSmoothingEnabled = false;
-  pen.drawImage(sheet, 0, lane.top, wide, lane.blocks);
+  stamp(image, lane.top);
 }
 
 /** `#rrggbb` as a pixel of an image; little-endian, as every machine with a browser is. */

@@ -1,6 +1,6 @@
 // Fetches: a dot where one starts, a tail while it waits, a mark of its outcome where it ends.
 
-const MOST_TAILS = 600; // in one lane, drawn with all they have
+const MOST_TAILS = 240; // in one lane, drawn with all they have
 
 /** The holds that a chosen fetch waited in, or the chosen hold. */
 let chosenHolds = null;
@@ -44,23 +44,67 @@ function paintFetches(lane, until) {
     const i = rows[at];
     const end = Math.min(fetches.end[i], until);
     if (end < view.from) continue;
-    const strong = isOfChosen(i);
-    if (few) paintTail(lane, i, end, strong, last - first < 200);
     const row = marks[fetches.outcome[i]];
-    (strong ? row.plain : row.faint).push(i);
+    (isOfChosen(i) ? row.plain : row.faint).push(i);
   }
-  marks.forEach((kinds, outcome) => {
-    paintMarks(lane, outcome, kinds.faint, until, 0.2, few);
-    paintMarks(lane, outcome, kinds.plain, until, 1, few);
-  });
+  if (!few) return paintCrowd(lane, marks, until);
+  // Colours of holders above the lines: one that shone through would make them others' colours.
+  const stem = last - first < 200;
+  for (const [kind, alpha] of [["faint", 0.2], ["plain", 1]]) {
+    marks.forEach((kinds, outcome) => paintLines(lane, outcome, kinds[kind], until, alpha));
+    marks.forEach((kinds) => kinds[kind].forEach((i) => paintTail(lane, i, until, alpha, stem)));
+    marks.forEach((kinds, outcome) => paintMarks(lane, outcome, kinds[kind], until, alpha));
+  }
+}
+
+/** Hundreds of fetches as one image: a line each, a speck where it was served, a cross where not. */
+function paintCrowd(lane, marks, until) {
+  const wide = Math.ceil(view.width) + 1;
+  const high = Math.max(Math.ceil(lane.top + lane.height - lane.fetchTop) + 4, 1);
+  const image = pen.createImageData(wide, high);
+  const words = new Uint32Array(image.data.buffer);
+  const dot = (x, y, word) => {
+    if (x >= view.gutter && x < wide && y >= 0 && y < high) words[y * wide + x] = word;
+  };
+  const draw = (which, outcome, alpha) => {
+    const line = pixelWord(outcome === 0 ? ink.soft : ink.failed, alpha);
+    for (const i of which) {
+      const y = Math.min(Math.round(rowOf(lane, i) - lane.fetchTop), high - 1);
+      const from = Math.round(Math.max(xOf(fetches.start[i]), view.gutter));
+      const to = Math.round(Math.min(xOf(Math.min(fetches.end[i], until)), wide - 1));
+      if (to >= from) words.fill(line, y * wide + from, y * wide + to + 1);
+      for (const [hold] of fetches.held[i]) {
+        const left = Math.round(Math.max(xOf(Math.max(holds.start[hold], fetches.start[i])), from));
+        const right = Math.round(Math.min(xOf(holds.end[hold]), to));
+        const color = colors.get(holds.holder[hold])?.color ?? OTHER;
+        if (right > left) words.fill(pixelWord(color, alpha), y * wide + left, y * wide + right);
+      }
+      if (fetches.end[i] > until) continue;
+      if (outcome === 0) {
+        for (const [dx, dy] of [[0, -1], [1, -1], [1, 0], [0, 1], [1, 1]]) dot(to + dx, y + dy, line);
+      } else {
+        for (let off = -3; off <= 3; off += 1) {
+          dot(to + off, y + off, line);
+          dot(to + off, y - off, line);
+        }
+      }
+    }
+  };
+  // What is faint lies below, and what failed above all.
+  for (const [kind, alpha] of [["faint", 50], ["plain", 255]]) {
+    marks.forEach((kinds, outcome) => draw(kinds[kind], outcome, alpha));
+  }
+  stamp(image, lane.fetchTop);
 }
 
 /** One tail: where the fetch waited in steps of others, in the colours of those. */
-function paintTail(lane, i, end, strong, stem) {
+function paintTail(lane, i, until, alpha, stem) {
   const y = rowOf(lane, i);
+  const end = Math.min(fetches.end[i], until);
+  const strong = alpha === 1;
   const from = Math.max(xOf(fetches.start[i]), view.gutter);
   const thick = Math.max(1.5, Math.min(6, lane.rowHeight * 0.62));
-  pen.globalAlpha = strong ? 1 : 0.18;
+  pen.globalAlpha = alpha;
   for (const [hold] of fetches.held[i]) {
     const left = Math.max(xOf(Math.max(holds.start[hold], fetches.start[i])), view.gutter);
     const right = xOf(Math.min(holds.end[hold], end));
@@ -77,12 +121,11 @@ function paintTail(lane, i, end, strong, stem) {
   pen.globalAlpha = 1;
 }
 
-/** All tails' lines, dots and marks of one outcome with one pen. */
-function paintMarks(lane, outcome, which, until, alpha, few) {
+/** The lines of one outcome, from start to end, with one pen. */
+function paintLines(lane, outcome, which, until, alpha) {
   if (which.length === 0) return;
-  const size = Math.max(1.6, Math.min(outcome === 0 ? 4 : 5, lane.rowHeight * 0.52));
   pen.globalAlpha = alpha;
-  pen.strokeStyle = pen.fillStyle = outcome === 0 ? ink.soft : ink.failed;
+  pen.strokeStyle = outcome === 0 ? ink.soft : ink.failed;
   pen.lineWidth = outcome === 0 ? 1 : 1.3;
   pen.beginPath();
   for (const i of which) {
@@ -91,19 +134,18 @@ function paintMarks(lane, outcome, which, until, alpha, few) {
     pen.lineTo(Math.max(xOf(Math.min(fetches.end[i], until)), view.gutter), y);
   }
   pen.stroke();
-  if (few) {
-    for (const i of which) {
-      const x = xOf(fetches.start[i]);
-      if (x >= view.gutter) pen.fillRect(x - 1.5, rowOf(lane, i) - size * 0.8, 3, size * 1.6);
-    }
-  }
-  if (!few && outcome === 0) {
-    // Where thousands are served, a speck each is enough, and many times as quick as a circle.
-    for (const i of which) {
-      if (fetches.end[i] <= until) pen.fillRect(xOf(fetches.end[i]) - 1, rowOf(lane, i) - 1, 2, 2);
-    }
-    pen.globalAlpha = 1;
-    return;
+  pen.globalAlpha = 1;
+}
+
+/** Where fetches of one outcome start, and how they ended. */
+function paintMarks(lane, outcome, which, until, alpha) {
+  if (which.length === 0) return;
+  const size = Math.max(1.6, Math.min(outcome === 0 ? 4 : 5, lane.rowHeight * 0.52));
+  pen.globalAlpha = alpha;
+  pen.fillStyle = outcome === 0 ? ink.soft : ink.failed;
+  for (const i of which) {
+    const x = xOf(fetches.start[i]);
+    if (x >= view.gutter) pen.fillRect(x - 1.5, rowOf(lane, i) - size * 0.8, 3, size * 1.6);
   }
   pen.strokeStyle = outcome === 0 ? ink.ink : ink.failed;
   pen.lineWidth = outcome === 0 ? 1.4 : Math.max(1.4, size / 2.1);

@@ -33,7 +33,8 @@ function remembered() {
   }
 }
 
-function startTheme(changed) {
+/** `changed` is told of new colours; `paintNow` paints in them before it returns, for paper or not. */
+function startTheme(changed, paintNow) {
   const before = remembered();
   if (before === "dark" || before === "light") page.dataset.theme = before;
   readColors();
@@ -49,15 +50,15 @@ function startTheme(changed) {
   });
   // Paper is light.
   let chosen;
-  const repaint = (theme) => {
+  const repaint = (theme, paper) => {
     if (theme) page.dataset.theme = theme;
     else delete page.dataset.theme;
     readColors();
-    paint();
+    paintNow(paper);
   };
   addEventListener("beforeprint", () => {
     chosen = page.dataset.theme;
-    repaint("light");
+    repaint("light", true);
   });
-  addEventListener("afterprint", () => repaint(chosen));
+  addEventListener("afterprint", () => repaint(chosen, false));
 }

@@ -21,20 +21,22 @@ const view = {
 const xOf = (us) => view.gutter + ((us - view.from) / (view.to - view.from)) * (view.width - view.gutter);
 const timeAt = (x) => view.from + ((x - view.gutter) / (view.width - view.gutter)) * (view.to - view.from);
 
-/** Takes the canvas' size, and gives every lane its place. */
-function measure() {
-  const scale = devicePixelRatio || 1;
+/** Takes the canvas' size, `scale` dots for a pixel of the page, and gives every lane its place. */
+function measure(scale = devicePixelRatio || 1) {
   view.width = canvas.clientWidth;
   view.height = canvas.clientHeight;
   view.gutter = view.width < 600 ? 34 : 92;
   canvas.width = Math.round(view.width * scale);
   canvas.height = Math.round(view.height * scale);
   pen.setTransform(scale, 0, 0, scale, 0, 0);
-  const each = (view.height - TOP - BOTTOM) / Math.max(lanes.length, 1);
+  // Who has no worker has no blocks, and needs less.
+  const room = view.height - TOP - BOTTOM;
+  const workers = lanes.filter((lane) => lane.worker >= 0).length;
+  const unowned = workers === lanes.length ? 0 : workers === 0 ? room : Math.min(80, room / lanes.length);
+  const each = (room - unowned) / Math.max(workers, 1);
   lanes.forEach((lane, place) => {
     lane.top = TOP + place * each + 4;
-    lane.height = each - 8;
-    // Who has no worker has no steps: the whole lane is for fetches.
+    lane.height = (lane.worker < 0 ? unowned : each) - 8;
     lane.blocks = lane.worker < 0 ? 0 : Math.max(12, Math.min(52, lane.height * 0.42));
     lane.fetchTop = lane.top + lane.blocks + 5;
     lane.rowHeight = Math.min(12, (lane.top + lane.height - lane.fetchTop) / lane.rows);

@@ -4,6 +4,22 @@ use records::{Manifest, Recording, Sight};
 
 use crate::input::RunInput;
 
+/// What all trials of a campaign share.
+pub(crate) fn machine(manifest: &Manifest) -> Vec<(String, String)> {
+    let Manifest { host, version, started_at, .. } = manifest;
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
+    row("turnstile", version.clone());
+    row("first trial started (UTC)", started_at.clone());
+    row("kernel", host.kernel.clone());
+    row("CPU", format!("{} x {}", host.cpus, host.cpu_model));
+    row("memory", records::Bytes::kib(host.memory_kib).to_string());
+    for (name, value) in &host.sysctls {
+        row(name, value.clone());
+    }
+    rows
+}
+
 pub(super) fn rows(run: &RunInput<'_>) -> Vec<(String, String)> {
     let Manifest { host, arm, program, .. } = run.manifest;
     let mut rows: Vec<(String, String)> = Vec::new();

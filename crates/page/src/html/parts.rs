@@ -8,16 +8,16 @@ use std::fmt::Write as _;
 
 use records::Outcome;
 
-pub(super) use self::about::{about, arms};
+pub(super) use self::about::about;
 pub(super) use self::charts::{latency, over_time, why};
 pub(super) use self::picture::{blame, height, legend, unseen};
-use crate::data::PageData;
+use crate::data::FigureLine;
 use crate::escape::html;
 
 /// The figures that carry the verdict.
-pub(super) fn figures(data: &PageData) -> String {
+pub(crate) fn figures(figures: &[FigureLine]) -> String {
     let mut out = String::new();
-    for figure in &data.figures {
+    for figure in figures {
         let _ = write!(
             out,
             "<div class=\"figure-line\"><b>{}</b><span>{}</span><small>{}</small></div>",
@@ -32,10 +32,10 @@ pub(super) fn figures(data: &PageData) -> String {
 /// What became of a fetch, for people.
 const fn outcome_words(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Ok => "fetch served",
+        Outcome::Ok => "served",
         Outcome::TimeoutConnect => "gave up: no connection",
-        Outcome::TimeoutNoByte => "gave up: not one byte came",
-        Outcome::TimeoutPartial => "gave up inside the answer",
+        Outcome::TimeoutNoByte => "gave up: no byte came",
+        Outcome::TimeoutPartial => "gave up half-way",
         Outcome::Refused => "refused",
         Outcome::Reset => "reset",
         Outcome::ClosedEarly => "closed early",

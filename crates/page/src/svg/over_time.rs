@@ -81,7 +81,7 @@ fn point((at, value): (u64, u64)) -> (f64, f64) {
     clippy::cast_sign_loss,
     reason = "a float to an integer saturates, and ticks are never negative"
 )]
-fn whole(value: f64) -> u64 {
+pub(super) fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 

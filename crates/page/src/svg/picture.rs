@@ -172,9 +172,10 @@ fn fetches(drawing: &mut Drawing, axes: &Axes, data: &PageData, lane: &Lane, bas
         }
         let y = base + 9.0 + f64::from(row % lane.rows) * lane.row_height();
         let (from, to) = (axes.x(start as f64), axes.x((start + total) as f64));
-        behind(drawing, axes, data, held, (start, start + total), y);
         let class = if outcome == 0 { "ok" } else { "failed" };
         drawing.line((from, y), (to.max(from + 1.0), y), &format!("tail {class}"));
+        // Above the line: one that shone through would make it another's colour.
+        behind(drawing, axes, data, held, (start, start + total), y);
         drawing.line((from, y - 3.0), (from, y + 3.0), &format!("tail {class}"));
         let mark = if outcome == 0 {
             format!("<circle cx=\"{to:.1}\" cy=\"{y:.1}\" r=\"2.6\" class=\"mark ok\"/>")

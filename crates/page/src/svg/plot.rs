@@ -89,6 +89,22 @@ impl Drawing {
     }
 }
 
+/// A text that fits into `width` at about `letter` a letter; what does not ends in an ellipsis.
+pub(super) fn cut(text: &str, width: f64, letter: f64) -> String {
+    let fits = |letters: usize| letters as f64 * letter <= width;
+    if fits(text.chars().count()) {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for (place, c) in text.chars().enumerate() {
+        if !fits(place + 2) {
+            break;
+        }
+        short.push(c);
+    }
+    short + "\u{2026}"
+}
+
 /// A place and a size.
 #[derive(Clone, Copy)]
 pub(super) struct Rect {
@@ -161,7 +177,7 @@ impl Axes {
         for (value, label) in ticks {
             let x = self.x(*value);
             drawing.line((x, bottom), (x, bottom + 5.0), "axis");
-            drawing.text(x, bottom + 20.0, "tick middle", label);
+            drawing.text(x, bottom + 22.0, "tick middle", label);
         }
     }
 }

@@ -11,8 +11,9 @@ pub(super) fn draw(data: &PageData) -> Option<Drawing> {
     let all = || curves.iter().flat_map(|(points, ..)| points.iter());
     let known = all().map(|point| point.us).max()?;
     let first = all().map(|point| point.us).filter(|us| *us > 0).min().unwrap_or(1_000);
-    let low = 10_f64.powf((first as f64).log10().floor());
     let high = known.max(data.cap_us) as f64 * 1.5;
+    // Where nothing was ever done there is still an axis.
+    let low = 10_f64.powf((first as f64).min(high / 100.0).max(1.0).log10().floor());
     let axes = Axes {
         left: 74.0,
         top: 26.0,

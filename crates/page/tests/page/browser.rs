@@ -1,16 +1,17 @@
 //! A headless Chromium, driven through its DevTools protocol.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
 
 /// Longer than any test takes; then it is killed, whatever becomes of us.
-const LIFETIME: &str = "120";
+const LIFETIME: &str = "240";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One browser with one page.
@@ -22,6 +23,7 @@ pub(crate) struct Browser {
     /// What the page complained of: console errors and exceptions, and requests it made.
     pub(crate) complaints: Vec<String>,
     _profile: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
 }
 
 /// How large, and in which colours.
@@ -33,16 +35,19 @@ pub(crate) struct Screen {
 }
 
 impl Browser {
-    /// Starts one; `None`, with the reason on stderr, where there is none.
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says why")]
+    /// Starts one; `None`, with the reason on stderr, where there is none. Browsers take turns: on few
+    /// CPUs, two at a time would be slow for each other.
     pub(crate) fn start() -> Option<Self> {
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let installed = |program: &str| {
             let dirs = std::env::var_os("PATH").unwrap_or_default();
             std::env::split_paths(&dirs).any(|dir| dir.join(program).is_file())
         };
         for program in ["chromium", "setpriv", "timeout"] {
             if !installed(program) {
-                eprintln!("skipped: {program} is not installed");
+                // Not by eprintln: the test harness would keep it for itself.
+                let _ = writeln!(std::io::stderr(), "skipped: {program} is not installed");
                 return None;
             }
         }
@@ -54,6 +59,8 @@ impl Browser {
             .args([
                 "--disable-background-networking",
                 "--disable-component-update",
+                "--disable-quic",
+                "--disable-sync",
                 "--no-first-run",
             ])
             // Nothing it asks of a network can be found: the page must not need one.
@@ -67,9 +74,13 @@ impl Browser {
             .expect("chromium starts");
         let stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut lines = stderr.lines().map_while(Result::ok);
-        let address = lines
-            .find_map(|line| line.strip_prefix("DevTools listening on ").map(str::to_owned))
-            .expect("chromium says where it listens");
+        let mut said = Vec::new();
+        let address = lines.by_ref().find_map(|line| {
+            let address = line.strip_prefix("DevTools listening on ").map(str::to_owned);
+            said.push(line);
+            address
+        });
+        let address = address.unwrap_or_else(|| panic!("chromium does not start: {said:#?}"));
         // It blocks on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let host = address.trim_start_matches("ws://").split('/').next().expect("a host");
@@ -77,7 +88,8 @@ impl Browser {
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         let (socket, _) = tungstenite::client(&address, stream).expect("a handshake");
         let (session, complaints) = Default::default();
-        let mut browser = Self { child, socket, session, next: 0, complaints, _profile: profile };
+        let mut browser =
+            Self { child, socket, session, next: 0, complaints, _profile: profile, _turn: turn };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         let attached = browser.call("Target.attachToTarget", attach);
@@ -144,6 +156,12 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({"features": scheme}));
     }
 
+    /// As a screen has it, or paper, on a device that prefers the dark.
+    pub(crate) fn media(&mut self, media: &str) {
+        let dark = json!([{"name": "prefers-color-scheme", "value": "dark"}]);
+        self.call("Emulation.setEmulatedMedia", json!({"media": media, "features": dark}));
+    }
+
     /// The value of an expression; a promise is waited for.
     pub(crate) fn eval(&mut self, expression: &str) -> Value {
         let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
@@ -157,6 +175,24 @@ impl Browser {
         for kind in ["keyDown", "keyUp"] {
             let text = if kind == "keyDown" { text } else { "" };
             let event = json!({"type": kind, "key": key, "text": text});
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// A key that does what a browser does with it: Tab, Enter, Space, arrows, or a letter.
+    pub(crate) fn press(&mut self, name: &str) {
+        let (key, text, code) = match name {
+            "Tab" => ("Tab", "", 9),
+            "Enter" => ("Enter", "\r", 13),
+            "Space" => (" ", " ", 32),
+            "Escape" => ("Escape", "", 27),
+            "ArrowDown" => ("ArrowDown", "", 40),
+            letter => (letter, letter, 0),
+        };
+        let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+        for (kind, text) in [(down, text), ("keyUp", "")] {
+            let event = json!({"type": kind, "key": key, "code": name, "text": text,
+                "windowsVirtualKeyCode": code});
             self.call("Input.dispatchKeyEvent", event);
         }
     }
@@ -176,6 +212,19 @@ impl Browser {
     pub(crate) fn wheel(&mut self, x: f64, y: f64, by: f64) {
         let event = json!({"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": by});
         self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// The page on paper, A4 upright, kept as PDF; answers how many sheets it takes.
+    pub(crate) fn paper(&mut self, name: &str) -> usize {
+        let size = json!({"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true});
+        let answer = self.call("Page.printToPDF", size);
+        let pdf = base64(answer["data"].as_str().expect("a document"));
+        assert!(pdf.starts_with(b"%PDF"));
+        // Of the sheets' objects each is of this type, and the one that lists them of another.
+        let of = |word: &[u8]| pdf.windows(word.len()).filter(|part| part == &word).count();
+        let sheets = of(b"/Type /Page") - of(b"/Type /Pages");
+        std::fs::write(artefacts().join(format!("{name}.pdf")), pdf).expect("a document is kept");
+        sheets
     }
 
     /// What the canvas shows, as a number that differs when the picture does.

@@ -1,6 +1,14 @@
-//! The page as text, and in a real browser.
+//! The pages as text, and in a real browser.
 
 mod browser;
+mod campaign;
+mod campaign_seen;
+mod controls;
 mod fixture;
+mod large;
+mod paper;
+mod replay;
 mod seen;
+mod stage;
 mod text;
+mod trials;

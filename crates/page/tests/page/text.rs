@@ -128,6 +128,7 @@ fn no_figure_has_a_place_that_is_no_number() {
                     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}: {figure}");
                     assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
                 }
+                Err(SvgError::OfCampaigns { .. }) => assert!(!figure.is_of_a_run(), "{figure}"),
                 Err(error) => assert_eq!(error, SvgError::Nothing { figure }),
             }
         }
@@ -165,32 +166,4 @@ fn a_large_run_stays_a_few_megabytes() {
     assert!(page.len() < 8_000_000, "{} bytes", page.len());
     let picture = svg(&run.data(), Figure::Picture).expect("a picture");
     assert!(picture.len() < 4_000_000, "{} bytes", picture.len());
-}
-
-#[test]
-fn arms_stand_side_by_side_on_one_scale() {
-    let mut data = Run::of(Shape::STARVED).data();
-    assert!(!html(&data).expect("a page").contains("id=\"arms\""));
-    let arm = |name: &str, runs: Vec<f64>, difference| page::ArmData {
-        name: name.to_owned(),
-        verdicts: vec![(records::Verdict::Starved, 3)],
-        metrics: vec![page::MetricData {
-            name: "p50 (ms)".to_owned(),
-            middle: runs[1],
-            interval: Some((runs[0], runs[2])),
-            runs,
-            difference,
-            conclusion: "differ".to_owned(),
-        }],
-        survival: Vec::new(),
-    };
-    let better = Some((-940.0, -950.0, -930.0));
-    data.arms = vec![
-        arm("before <b>", vec![990.0, 1000.0, 1001.0], None),
-        arm("after", vec![50.0, 60.0, 70.0], better),
-    ];
-    let page = html(&data).expect("a page");
-    assert!(page.contains("before &lt;b&gt;") && page.contains("difference -940"));
-    // The scale begins at zero and ends at the largest of all arms: 6 to 214 on it.
-    assert!(page.contains("cx=\"214.0\"") && page.contains("cx=\"16.4\""));
 }

@@ -1,23 +1,11 @@
-//! Comparison, caveats, how to reproduce, environment.
+//! Caveats, how to reproduce, environment.
 
 use std::fmt::Write as _;
 
 use records::{Micros, Verdict};
 
-use crate::arms;
 use crate::data::PageData;
 use crate::escape::html;
-
-pub(in crate::html) fn arms(data: &PageData) -> String {
-    if data.arms.is_empty() {
-        return String::new();
-    }
-    format!(
-        "<section id=\"arms\" aria-labelledby=\"h-arms\"><h2 id=\"h-arms\">The arms side by \
-         side</h2>{}</section>",
-        arms::html(&data.arms)
-    )
-}
 
 pub(in crate::html) fn about(data: &PageData) -> String {
     let summary = &data.summary;

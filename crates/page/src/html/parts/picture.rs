@@ -15,14 +15,17 @@ pub(in crate::html) fn height(data: &PageData) -> usize {
     /// What stands above and below the lanes.
     const FRAME: usize = 52;
     const LEAST: usize = 200;
-    let lanes = data.workers.len() + usize::from(data.has_unowned());
-    let each = match lanes {
+    /// For fetches without a known worker, beside lanes of workers.
+    const UNOWNED: usize = 80;
+    let workers = data.workers.len();
+    let each = match workers {
         0..=2 => 140,
         3..=4 => 96,
         5..=8 => 64,
         _ => 44,
     };
-    (FRAME + lanes * each).max(LEAST)
+    let unowned = if data.has_unowned() { UNOWNED } else { 0 };
+    (FRAME + workers * each + unowned).max(LEAST)
 }
 
 /// What the picture cannot show of this run.
@@ -39,7 +42,7 @@ pub(in crate::html) fn unseen(data: &PageData) -> String {
         }
     }
     if data.has_unowned() && !data.workers.is_empty() {
-        notes.push("Which worker had the fetches of the lowest lane is not known.");
+        notes.push("The lowest lane has the fetches that no worker is known to have accepted.");
     }
     if notes.is_empty() {
         String::new()
@@ -69,7 +72,7 @@ pub(in crate::html) fn legend(data: &PageData) -> String {
         let key = palette::OTHER;
         let _ = write!(
             out,
-            "<li><i class=\"key hatched\" style=\"--key:{key}\"></i>step of another fetch</li>"
+            "<li><i class=\"key hatched\" style=\"--key:{key}\"></i>a fetch's step</li>"
         );
     }
     if !data.stretches.start_us.is_empty() {

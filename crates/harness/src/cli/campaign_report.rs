@@ -1,0 +1,149 @@
+//! What a campaign says: the text, the document, the page. The same at its end, when it was cut
+//! short, and later from its directory.
+//!
+//! Invariant: everything is made from the journal and the trials' own records; `comparison.json` is
+//! written for others and never read.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use page::{CampaignData, Figure};
+use records::{Manifest, Summary};
+use stats::{Seed, Settings};
+
+use super::{case, compare, show};
+use crate::campaign::{ArmRow, Campaign};
+use crate::cases::{self, Case};
+use crate::guard::Comparison;
+use crate::guard::compare::{Told, observations};
+use crate::render::{self, Shown, Style};
+use crate::run_dir::{MANIFEST, REPORT, RunRecords};
+
+/// A campaign whose trials were read.
+pub(super) struct CampaignReport {
+    campaign: Campaign,
+    told: Vec<(String, Vec<Told>)>,
+    rows: Vec<ArmRow>,
+    extra: Extra,
+    manifest: Option<Manifest>,
+}
+
+/// What a campaign has beside its table.
+pub(super) enum Extra {
+    /// Nothing.
+    None,
+    /// Every arm against the first.
+    Comparison(Box<Comparison>),
+    /// A published situation, and its figures here.
+    Case(Box<Case>, Vec<Shown>),
+}
+
+impl CampaignReport {
+    /// Reads the trials that are done, as many as there are.
+    pub(super) fn of(campaign: &Campaign) -> anyhow::Result<Self> {
+        let told = told(campaign).context("failed to read the trials")?;
+        let rows = told.iter().map(|(name, told)| {
+            let trials: Vec<&Summary> = told.iter().map(|told| &told.summary).collect();
+            ArmRow::of(name, &trials)
+        });
+        let purpose = campaign.journal.purpose.as_str();
+        let case = purpose.strip_prefix(case::PURPOSE).and_then(|name| cases::find(name).ok());
+        let extra = match case {
+            Some(case) => {
+                let shown = case::shown(&case, campaign).context("failed to read the trials")?;
+                Extra::Case(Box::new(case), shown)
+            }
+            None if purpose == compare::PURPOSE => {
+                let seed = Seed(campaign.journal.seed.0);
+                let comparison = Comparison::of(&told, seed, &Settings::default());
+                Extra::Comparison(Box::new(comparison))
+            }
+            None => Extra::None,
+        };
+        Ok(Self {
+            campaign: campaign.clone(),
+            rows: rows.collect(),
+            extra,
+            manifest: manifest(campaign),
+            told,
+        })
+    }
+
+    pub(super) const fn extra(&self) -> &Extra {
+        &self.extra
+    }
+
+    /// A row for each arm.
+    pub(super) fn rows(&self) -> &[ArmRow] {
+        &self.rows
+    }
+
+    /// All that the trials tell, by arm.
+    pub(super) fn told(&self) -> &[(String, Vec<Told>)] {
+        &self.told
+    }
+
+    /// As people read it in a terminal.
+    pub(super) fn text(&self, style: Style) -> String {
+        let (rows, dir) = (self.rows(), &self.campaign.dir);
+        match &self.extra {
+            Extra::None => {
+                format!("{}\nrecords     {}\n", render::arms(rows, style), dir.display())
+            }
+            Extra::Comparison(comparison) => render::comparison(comparison, rows, dir, style),
+            Extra::Case(case, shown) => render::case(case, shown, rows, dir, style),
+        }
+    }
+
+    /// The comparison as a document; of others, the table.
+    pub(super) fn json(&self) -> String {
+        match &self.extra {
+            Extra::Comparison(comparison) => render::json(comparison),
+            Extra::None | Extra::Case(..) => render::json(&self.rows),
+        }
+    }
+
+    /// Writes the page into the campaign's directory; returns its path.
+    pub(super) fn write_page(&self) -> anyhow::Result<PathBuf> {
+        let text = page::campaign_html(&self.data()).context("failed to make the page")?;
+        let path = self.campaign.dir.join(REPORT);
+        fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// One figure.
+    pub(super) fn svg(&self, figure: Figure) -> anyhow::Result<String> {
+        page::campaign_svg(&self.data(), figure).context("failed to draw the figure")
+    }
+
+    fn data(&self) -> CampaignData {
+        let Self { campaign, told, rows, extra, manifest } = self;
+        show::campaign(campaign, told, rows, extra, manifest.as_ref())
+    }
+}
+
+/// All that the trials tell, by arm.
+fn told(campaign: &Campaign) -> anyhow::Result<Vec<(String, Vec<Told>)>> {
+    let mut arms: Vec<(String, Vec<Told>)> =
+        campaign.journal.arms.iter().map(|arm| (arm.name.clone(), Vec::new())).collect();
+    for done in &campaign.journal.done {
+        let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
+        if let Some((_, told)) = arms.get_mut(done.slot.arm) {
+            told.push(Told {
+                round: done.slot.round,
+                summary: campaign.summary(done)?,
+                fetches: observations(&records.fetches),
+            });
+        }
+    }
+    arms.iter_mut().for_each(|(_, told)| told.sort_by_key(|told| told.round));
+    Ok(arms)
+}
+
+/// Of the first trial: the machine is the same for all. One that cannot be read is none.
+fn manifest(campaign: &Campaign) -> Option<Manifest> {
+    let first = campaign.journal.done.first()?;
+    let text = fs::read(campaign.dir.join(&first.dir).join(MANIFEST)).ok()?;
+    serde_json::from_slice(&text).ok()
+}

@@ -1,0 +1,152 @@
+//! A campaign as the page crate takes it.
+
+use std::path::Path;
+
+use page::{
+    ArmInput, CampaignData, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts,
+    MetricInput, Middles, PairInput, TrialInput,
+};
+use records::Manifest;
+use stats::{Finding, Seed};
+
+use crate::campaign::{ArmRow, ArmSpec, Campaign};
+use crate::cases::Case;
+use crate::cli::campaign_report::Extra;
+use crate::guard::PairOf;
+use crate::guard::compare::{Told, curve};
+use crate::render::{self, Shown};
+use crate::run_dir::REPORT;
+
+/// All that the page shows of a campaign.
+pub(in crate::cli) fn campaign(
+    campaign: &Campaign,
+    told: &[(String, Vec<Told>)],
+    rows: &[ArmRow],
+    extra: &Extra,
+    manifest: Option<&Manifest>,
+) -> CampaignData {
+    let journal = &campaign.journal;
+    let arms = journal.arms.iter().zip(told).zip(rows).enumerate();
+    let arms = arms.map(|(place, ((spec, (_, told)), row))| arm(campaign, place, spec, told, row));
+    let (pairs, case) = match extra {
+        Extra::None => Default::default(),
+        Extra::Comparison(comparison) => (comparison.pairs.iter().map(pair).collect(), None),
+        Extra::Case(case, shown) => (Vec::new(), Some(self::case(case, shown))),
+    };
+    CampaignData::of(CampaignInput {
+        purpose: &journal.purpose,
+        command: &journal.command,
+        rounds: journal.rounds,
+        planned: journal.planned(),
+        seed: Seed(journal.seed.0),
+        arms: arms.collect(),
+        pairs,
+        case,
+        manifest,
+    })
+}
+
+fn arm<'a>(
+    campaign: &Campaign,
+    place: usize,
+    spec: &'a ArmSpec,
+    told: &'a [Told],
+    row: &ArmRow,
+) -> ArmInput<'a> {
+    let trial = |told: &'a Told| {
+        let of =
+            |done: &&crate::campaign::Done| done.slot.arm == place && done.slot.round == told.round;
+        let dir = campaign.journal.done.iter().find(of).map(|done| page_of(&done.dir));
+        TrialInput { round: told.round, page: dir.unwrap_or_default(), summary: &told.summary }
+    };
+    ArmInput {
+        name: &spec.name,
+        args: &spec.args,
+        middles: middles(row),
+        trials: told.iter().map(trial).collect(),
+        survival: curve(told),
+    }
+}
+
+/// The page in a trial's run directory, as campaigns name it.
+fn page_of(dir: &Path) -> String {
+    dir.join(REPORT).display().to_string()
+}
+
+fn middles(row: &ArmRow) -> Middles {
+    Middles {
+        attempts: row.attempts,
+        failed: row.failed,
+        idle_p50: row.idle_p50,
+        p50: row.p50,
+        p90: row.p90,
+        p99: row.p99,
+        max: row.max,
+        slow_rate: row.slow_rate,
+        longest_step: row.longest_step,
+        longest_turn: row.longest_turn,
+        cpu_per_gb: row.cpu_per_gb,
+        version: row.version.clone(),
+    }
+}
+
+fn pair(of: &PairOf) -> PairInput {
+    let PairOf { a, b, judgement, log_rank } = of;
+    PairInput {
+        a: a.clone(),
+        b: b.clone(),
+        change: judgement.change,
+        reasons: judgement.reasons.iter().map(ToString::to_string).collect(),
+        left_out: judgement.left_out.iter().map(render::left_out).collect(),
+        metrics: judgement.comparisons.iter().map(metric).collect(),
+        log_rank: render::log_rank_words(log_rank),
+    }
+}
+
+/// A metric as `turnstile compare` prints it, with its figures.
+fn metric(of: &stats::Comparison) -> MetricInput {
+    let [name, a, b, change, interval, votes, p, said] = render::metric_cells(of);
+    let counts = match (of.finding, of.change()) {
+        (Finding::Higher | Finding::Lower, stats::Change::Improved) => Counts::Better,
+        (Finding::Higher | Finding::Lower, _) => Counts::Worse,
+        _ => Counts::Not,
+    };
+    MetricInput {
+        name,
+        a,
+        b,
+        change,
+        interval,
+        votes,
+        p,
+        said,
+        scale: of.metric.scale(),
+        effect: of.effect.filter(|_| of.rounds > 0),
+        reach: of.interval,
+        counts,
+    }
+}
+
+fn case(case: &Case, shown: &[Shown]) -> CaseInput {
+    let arm = |shown: &Shown| CaseArmInput {
+        name: shown.arm.clone(),
+        verdict: shown.verdict,
+        page: page_of(&shown.dir),
+        figures: shown
+            .figures
+            .iter()
+            .map(|(figure, here, published)| CaseFigure {
+                label: figure.label().to_owned(),
+                here: here.clone(),
+                published: published.clone(),
+            })
+            .collect(),
+    };
+    CaseInput {
+        title: case.title.clone(),
+        source: case.source.clone(),
+        story: case.story.trim().split("\n\n").map(str::to_owned).collect(),
+        look: case.look.clone(),
+        arms: shown.iter().map(arm).collect(),
+    }
+}
