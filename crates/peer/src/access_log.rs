@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use records::{LogEscaped, LogSeconds};
 
 use crate::clocks;
 use crate::driver::Driver;
@@ -187,41 +188,14 @@ impl fmt::Display for Published<'_> {
             "{client} [{at}] \"{request}\" status={status} body_bytes_sent={bytes} rt={rt} \
              uct=\"{uct}\" uht=\"{uht}\" urt=\"{urt}\" port={client_port} msec={msec}",
             at = at.to_zoned(self.zone.clone()).strftime("%d/%b/%Y:%H:%M:%S %z"),
-            request = Escaped(request),
+            request = LogEscaped(request),
             bytes = body_bytes.0,
-            rt = Seconds(Some(times.rt_ms)),
-            uct = Seconds(times.uct_ms),
-            uht = Seconds(times.uht_ms),
-            urt = Seconds(times.urt_ms),
-            msec = Seconds(Some(times.at_unix_ms)),
+            rt = LogSeconds(Some(times.rt_ms)),
+            uct = LogSeconds(times.uct_ms),
+            uht = LogSeconds(times.uht_ms),
+            urt = LogSeconds(times.urt_ms),
+            msec = LogSeconds(Some(times.at_unix_ms)),
         )
-    }
-}
-
-/// Milliseconds as nginx prints them: `1.004`, or `-`.
-struct Seconds(Option<u64>);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(ms) => write!(f, "{}.{:03}", ms / 1_000, ms % 1_000),
-            None => f.write_str("-"),
-        }
-    }
-}
-
-/// Quotes, backslashes and what is not printable ASCII as `\xHH`, so that no client forges a line.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for byte in self.0.bytes() {
-            match byte {
-                b'"' | b'\\' | 0..=0x1f | 0x7f.. => write!(f, "\\x{byte:02X}")?,
-                printable => write!(f, "{}", char::from(printable))?,
-            }
-        }
-        Ok(())
     }
 }
 

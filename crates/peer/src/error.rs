@@ -1,6 +1,7 @@
 //! Why a peer ends otherwise than by being told to.
 
 use std::io;
+use std::net::SocketAddr;
 
 use net::role::Failure;
 use tracer::TracerError;
@@ -36,7 +37,7 @@ pub enum PeerError {
         source: io::Error,
     },
     /// It ended by itself.
-    #[error("failed to keep {name} running: {what}; its last words: {words}")]
+    #[error("failed to keep {name} running: {what}{}", last(words))]
     Ended {
         /// The program.
         name: String,
@@ -45,8 +46,40 @@ pub enum PeerError {
         /// What it said last.
         words: String,
     },
+    /// It does not stay a child of ours.
+    #[error(
+        "failed to keep {name} running: it went into the background as process {pid} ({command}), \
+         where nobody would see it end: give the option that keeps it in the foreground{}",
+        last(words)
+    )]
+    Background {
+        /// The program.
+        name: String,
+        /// What goes on without it.
+        pid: i32,
+        /// The command line of that.
+        command: String,
+        /// What it said last.
+        words: String,
+    },
+    /// Another process than one of its accepts in its place.
+    #[error(
+        "failed to find {name} where it should listen: on {listen} accepts process {pid} \
+         ({command}), which is none of its: it has to listen itself; take --proxy url: for one \
+         that runs already"
+    )]
+    Stranger {
+        /// The program.
+        name: String,
+        /// Where it should listen.
+        listen: SocketAddr,
+        /// Who does.
+        pid: i32,
+        /// The command line of that.
+        command: String,
+    },
     /// It runs, and does not do its work.
-    #[error("failed to have {name} ready within {patience} s: {what}; its last words: {words}")]
+    #[error("failed to have {name} ready within {patience} s: {what}{}", last(words))]
     NotReady {
         /// The program.
         name: String,
@@ -84,6 +117,11 @@ pub enum PeerError {
     /// Our records could not be written.
     #[error("failed to write records: {0}")]
     Records(#[source] io::Error),
+}
+
+/// What it said last, as the end of a sentence; nothing, if it said nothing.
+fn last(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("; its last words: {words}") }
 }
 
 impl PeerError {

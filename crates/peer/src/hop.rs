@@ -1,7 +1,8 @@
 //! Becoming the foreign program, bound to die with those who started it.
 //!
 //! What must be set in the program's own process before it starts cannot be set from outside of it
-//! without unsafe code, so this program is started again, sets it, and becomes the other.
+//! without unsafe code, so this program is started again, sets it, and becomes the other. With
+//! `--keep` it does not become the program but starts it so, and keeps it: see [`crate::keeper`].
 
 use std::ffi::OsString;
 use std::io;
@@ -11,6 +12,8 @@ use std::process::Command;
 
 use net::cpu::{self, CpuList};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+use crate::keeper;
 
 /// The subcommand by which this program has to be able to start itself, with [`HopOptions`].
 pub const HOP: &str = "peer-exec";
@@ -30,6 +33,14 @@ pub struct HopOptions {
     #[arg(long, value_name = "CPUS")]
     pub cpus: Option<CpuList>,
 
+    /// Do not become the program: keep it, and end all that comes of it when standard input ends
+    #[arg(long)]
+    pub keep: bool,
+
+    /// Remove this directory when all of it has ended
+    #[arg(long, value_name = "PATH", requires = "keep")]
+    pub remove: Option<PathBuf>,
+
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -46,6 +57,16 @@ pub enum LastSignal {
     Kill,
 }
 
+impl LastSignal {
+    /// As it is typed.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Term => "TERM",
+            Self::Kill => "KILL",
+        }
+    }
+}
+
 impl From<LastSignal> for Signal {
     fn from(signal: LastSignal) -> Self {
         match signal {
@@ -58,7 +79,7 @@ impl From<LastSignal> for Signal {
 /// Why the program did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum HopError {
-    /// Its parent or its CPUs are not there.
+    /// Its parent or its CPUs are not there, or some of what it kept does not end.
     #[error("failed to set up the process: {0}")]
     Process(#[source] io::Error),
     /// It is not a program, or may not be run.
@@ -71,11 +92,14 @@ pub enum HopError {
     },
 }
 
-/// Becomes the program; returns only if that fails.
+/// Becomes the program; returns only if that fails, or when it has been kept to its end.
 ///
 /// # Errors
 /// See [`HopError`].
 pub fn hop(options: &HopOptions) -> Result<(), HopError> {
+    if options.keep {
+        return keeper::keep(options);
+    }
     // prctl(2) PR_SET_PDEATHSIG stays through execve(2), and tells of later deaths only: so look once
     // afterwards.
     set_parent_process_death_signal(Some(options.last_signal.into()))

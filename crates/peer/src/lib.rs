@@ -24,6 +24,7 @@ mod error;
 mod fixture;
 mod hop;
 mod join;
+mod keeper;
 mod options;
 mod process;
 mod refusal;

@@ -27,7 +27,7 @@ use crate::entry::{Entry, Served};
 use crate::error::PeerError;
 use crate::join::{Join, Line, Witnesses};
 use crate::options::PeerOptions;
-use crate::process::{self, Crew, Program, Reservation, Start, Stdout};
+use crate::process::{self, Crew, Keeper, Program, Reservation, Start, Stdout};
 use crate::refusal::{self, Prepared};
 use crate::setting::{Setting, User, plain_path};
 
@@ -75,7 +75,6 @@ struct Stage<'a> {
     access_log: PathBuf,
     news: Sender<News>,
     inbox: Receiver<News>,
-    _content: Option<LocalFiles>,
 }
 
 /// The program and those who look at it.
@@ -90,6 +89,7 @@ struct Up {
     join: Join,
     /// Ports of our own requests, which are nobody's sessions.
     probes: Vec<u16>,
+    _content: Option<LocalFiles>,
 }
 
 impl<'a> Stage<'a> {
@@ -112,15 +112,8 @@ impl<'a> Stage<'a> {
             Some(path) => plain_path(path).map_err(files("the access log"))?,
             None => dir.join("access.log"),
         };
-        let content = match options.arm.content {
-            Content::Origin => None,
-            Content::File => Some(
-                LocalFiles::write(&dir.join(crate::setting::WWW), &options.arm)
-                    .map_err(files("local content"))?,
-            ),
-        };
         let driver = Arc::from(driver);
-        Ok(Self { options, driver, build, means, dir, access_log, news, inbox, _content: content })
+        Ok(Self { options, driver, build, means, dir, access_log, news, inbox })
     }
 
     fn name(&self) -> String {
@@ -151,7 +144,9 @@ impl<'a> Stage<'a> {
         // Opened before the program writes to it: from here on every line is ours.
         let log = self.open_log()?;
         let ours = self.driver.pinning() == Pinning::Ours;
-        let (program, stdout) = Program::start(Start {
+        let start = |source| PeerError::Start { name: self.name(), source };
+        let www = (arm.content == Content::File).then(|| setting.www());
+        let (keeper, stdout) = Keeper::start(Start {
             name: self.driver.name(),
             path: &self.build.path,
             invocation: self.driver.invocation(&setting),
@@ -162,8 +157,15 @@ impl<'a> Stage<'a> {
                 LogPlace::Stdout => Stdout::Kept,
                 _ => Stdout::Told,
             },
+            remove: www.clone(),
         })
-        .map_err(|source| PeerError::Start { name: self.name(), source })?;
+        .map_err(start)?;
+        // With its keeper at hand, which removes them if we cannot.
+        let content = www
+            .map(|www| LocalFiles::write(&www, arm))
+            .transpose()
+            .map_err(|source| PeerError::Files { what: "local content", source })?;
+        let program = keeper.go().map_err(start)?;
         self.tell_death(&program, None).map_err(PeerError::Process)?;
 
         let done = Arc::new(AtomicBool::new(false));
@@ -192,7 +194,8 @@ impl<'a> Stage<'a> {
         };
         let clocks = Clocks::read();
         let join = Join::new(witnesses);
-        let up = Up { program, crew, tracer, follower, done, clocks, join, probes };
+        let up =
+            Up { program, crew, tracer, follower, done, clocks, join, probes, _content: content };
         Ok(Some((self, up)))
     }
 
@@ -241,7 +244,7 @@ impl<'a> Stage<'a> {
             let _ = news.send(News::Ended(what));
         };
         match crew {
-            None => program.on_death(move || tell("it ended unasked")),
+            None => program.on_death(tell),
             Some(crew) => crew.on_death(move || tell("a worker of it ended unasked")),
         }
     }
@@ -325,8 +328,8 @@ impl<'a> Stage<'a> {
             result = result.and(stopped.map_err(failed));
         }
         let stopped = up.program.stop(&up.crew);
-        result = result
-            .and(stopped.map(drop).map_err(|source| PeerError::Stop { name: self.name(), source }));
+        result =
+            result.and(stopped.map_err(|source| PeerError::Stop { name: self.name(), source }));
         up.done.store(true, Ordering::Release);
         if let Some(follower) = up.follower.take() {
             follower.thread().unpark();

@@ -13,7 +13,7 @@ use std::net::IpAddr;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use records::Session;
+use records::{LogEscaped, LogSeconds, Session};
 
 pub(crate) use self::inline::InlineLog;
 pub(crate) use self::lost::LostLines;
@@ -44,41 +44,13 @@ impl fmt::Display for AccessLine<'_> {
              uct=\"{uct}\" uht=\"{uht}\" urt=\"{urt}\"",
             client = self.client,
             at = at.strftime("%d/%b/%Y:%H:%M:%S %z"),
-            request = Escaped(request),
+            request = LogEscaped(request),
             bytes = body_bytes.0,
-            rt = Seconds(Some(log.rt_ms)),
-            uct = Seconds(log.uct_ms),
-            uht = Seconds(log.uht_ms),
-            urt = Seconds(log.urt_ms),
+            rt = LogSeconds(Some(log.rt_ms)),
+            uct = LogSeconds(log.uct_ms),
+            uht = LogSeconds(log.uht_ms),
+            urt = LogSeconds(log.urt_ms),
         )
-    }
-}
-
-/// Milliseconds as nginx prints them: `1.004`, or `-`.
-struct Seconds(Option<u64>);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(ms) => write!(f, "{}.{:03}", ms / 1_000, ms % 1_000),
-            None => f.write_str("-"),
-        }
-    }
-}
-
-/// Quotes, backslashes and what is not printable ASCII as `\xHH` (`ngx_http_log_escape`), so that
-/// no client can forge a line.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for byte in self.0.bytes() {
-            match byte {
-                b'"' | b'\\' | 0..=0x1f | 0x7f.. => write!(f, "\\x{byte:02X}")?,
-                printable => write!(f, "{}", char::from(printable))?,
-            }
-        }
-        Ok(())
     }
 }
 

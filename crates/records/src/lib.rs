@@ -18,6 +18,7 @@ mod cause;
 mod download;
 mod fetch;
 mod line;
+mod log_text;
 mod manifest;
 mod order;
 mod outcome;
@@ -44,6 +45,7 @@ pub use cause::{
 pub use download::{Dialed, Download, DownloadEnd, DownloadInterval};
 pub use fetch::{Fetch, Phase};
 pub use line::{LineError, Record, SCHEMA_VERSION};
+pub use log_text::{LogEscaped, LogSeconds};
 pub use manifest::{Fault, Host, Manifest, PhaseSpan, RoleProcess, Side};
 pub use order::SlowOrder;
 pub use outcome::{Outcome, OutcomeCounts};

@@ -35,6 +35,12 @@ pub enum TracerError {
         /// What is missing and how to get it.
         why: String,
     },
+    /// The host's numbers of the workers cannot be learnt inside this PID namespace.
+    #[error("failed to learn what the host calls the workers: {why}")]
+    NoNumbers {
+        /// What bpftrace said.
+        why: String,
+    },
     /// A program or a thread could not be started.
     #[error("failed to start {what}: {source}")]
     Start {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use records::TraceMode;
 use rustix::process::geteuid;
 
+use crate::bpf::Numbers;
 use crate::error::TracerError;
 
 /// How workers are watched.
@@ -32,46 +33,43 @@ pub fn means(mode: TraceMode) -> Result<Option<Means>, TracerError> {
         TraceMode::Auto => Ok(Some(Means::Bpftrace)),
         TraceMode::Bpftrace => match obstacle() {
             None => Ok(Some(Means::Bpftrace)),
-            Some(why) => Err(TracerError::NoBpftrace { why: why.to_owned() }),
+            Some(why) => Err(TracerError::NoBpftrace { why }),
         },
     }
 }
 
 /// What stands in the way of bpftrace, the easiest to mend first.
-fn obstacle() -> Option<&'static str> {
+fn obstacle() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
-        return Some("calls are understood on x86-64 only: watch with --trace sample");
+        return Some("calls are understood on x86-64 only: watch with --trace sample".into());
     }
     if bpftrace().is_none() {
-        return Some("it is not installed: apt-get install bpftrace");
+        return Some("it is not installed: apt-get install bpftrace".into());
     }
     if !geteuid().is_root() {
-        return Some("it needs root: run with sudo, or watch with --trace sample");
+        return Some("it needs root: run with sudo, or watch with --trace sample".into());
     }
     // The structures of the kernel are read by their names in here.
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return Some("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): watch with --trace sample");
-    }
-    // What bpftrace prints and compares are the host's numbers of processes.
-    if !is_in_first_pid_namespace() {
         return Some(
-            "this container numbers its processes otherwise than the host: start it with \
-             --pid=host, or watch with --trace sample",
+            "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): watch with --trace sample".into(),
         );
     }
     for tool in ["setpriv", "unshare"] {
         if in_path(tool).is_none() {
-            return Some("setpriv and unshare are not installed: apt-get install util-linux");
+            return Some(
+                "setpriv and unshare are not installed: apt-get install util-linux".into(),
+            );
         }
     }
-    None
-}
-
-/// Whether our numbers of processes are the host's. The first PID namespace has a number of its own
-/// (PROC_PID_INIT_INO, include/linux/proc_ns.h).
-fn is_in_first_pid_namespace() -> bool {
-    const FIRST: &str = "pid:[4026531836]";
-    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == FIRST)
+    // Last, since it runs bpftrace where this is not the host's own PID namespace.
+    let learnt = Numbers::learn(&[]);
+    learnt.err().map(|why| {
+        format!(
+            "this container numbers its processes otherwise than the host, and {why}: start it \
+             with --pid=host, or watch with --trace sample"
+        )
+    })
 }
 
 /// Where bpftrace is installed.

@@ -9,6 +9,7 @@ use records::SCHEMA_VERSION;
 
 use super::output;
 use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, Seed, Slot};
+use crate::judge::count;
 use crate::trial::signals;
 
 /// How a campaign is run.
@@ -107,8 +108,9 @@ pub(super) fn run(
     if !quiet {
         let Journal { rounds, seed, arms, .. } = &campaign.journal;
         output::say(&format!(
-            "turnstile: {} arms, {rounds} rounds, seed {seed}; about {}",
-            arms.len(),
+            "turnstile: {}, {}, seed {seed}; about {}",
+            count(arms.len() as u64, "arm", "arms"),
+            count((*rounds).into(), "round", "rounds"),
             length(&campaign.journal, campaign.to_do().len()),
         ));
     }
@@ -163,8 +165,9 @@ pub(super) fn checked(name: &str, args: Vec<String>) -> Result<ArmSpec, String> 
 fn print_plan(journal: &Journal, trials: &[Slot]) -> anyhow::Result<()> {
     let all = trials.len();
     let mut text = format!(
-        "{all} trials in {} rounds, seed {}, about {}\n",
-        journal.rounds,
+        "{} in {}, seed {}, about {}\n",
+        count(all as u64, "trial", "trials"),
+        count(journal.rounds.into(), "round", "rounds"),
         journal.seed,
         length(journal, all)
     );

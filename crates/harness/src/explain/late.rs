@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use records::{
     Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Outcome,
-    Phase, Sight, WorstFetch,
+    Phase, Sight, Watched, WorstFetch,
 };
 
 use super::ground::{Ground, Overflow};
@@ -139,7 +139,12 @@ fn hidden(ground: &Ground<'_>) -> Vec<HiddenCause> {
     }
     let off_cpu = [Cause::OffCpuRunnable, Cause::OffCpuBlocked];
     if !ground.shows_waits() {
-        hide(&off_cpu, "the kernel shows no schedstat of the workers");
+        let unseen = matches!(records.manifest.sight, Sight::LogOnly | Sight::ClientsOnly);
+        let asked = records.sched.iter().any(|sample| matches!(sample.who, Watched::Worker(_)));
+        // Of workers that nobody could name, the kernel was not asked.
+        let no_schedstat = "the kernel shows no schedstat of the workers";
+        let reason = if unseen && !asked { untold } else { no_schedstat };
+        hide(&off_cpu, reason);
     } else if records.stretches.is_empty() {
         hide(&off_cpu, untold);
     }

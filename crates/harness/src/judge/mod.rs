@@ -17,7 +17,7 @@ pub use caveats::caveats;
 pub use evidence::{Evidence, Measured};
 pub use thresholds::Thresholds;
 pub use verdict::{Judgement, judge};
-pub(crate) use wording::measured_when;
+pub(crate) use wording::{count, measured_when};
 
 #[cfg(test)]
 mod tests;

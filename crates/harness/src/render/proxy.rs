@@ -146,6 +146,10 @@ pub(crate) const fn ended_by(end: StepEnd) -> &'static str {
 /// Statuses as logged, beside what the clients of those lines saw.
 pub(crate) fn statuses(summary: &Summary, style: Style, limits: &Limits) -> Vec<String> {
     let proxy = &summary.proxy;
+    if summary.sight == Sight::ClientsOnly && proxy.status_counts.is_empty() {
+        let text = "none that we could read: of this proxy only its clients tell";
+        return labelled(style, "access log", text, MaxLines(1));
+    }
     let head = format!("{:>8}  what their clients saw", "fetches");
     let mut lines = vec![heading(style, "access log", 12, &head)];
     let mut statuses = proxy.status_counts.iter();

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use harness::run_dir::RunRecords;
-use records::{CaveatCode, Manifest, Phase, Record, Role, Side, Sight, Summary, Verdict};
+use records::{Cause, CaveatCode, Manifest, Phase, Record, Role, Side, Sight, Summary, Verdict};
 use rustix::process::Signal;
 
 use crate::support::{
     Running, Runs, SHORT, family, in_turn, installed, is_gone, kill, note, pid_of, say, those_of,
-    turnstile,
+    turnstile, until,
 };
 
 /// Twice the usual fetches in half the time: these trials are many, and each is a program to start.
@@ -280,6 +280,14 @@ fn one_that_runs_already_is_left_as_it_is() {
     let report = say(turnstile().arg("report").arg(runs.dir().expect("a run")));
     assert!(report.stdout.contains("only its clients tell of it"), "{}", report.stdout);
     assert!(!report.stdout.contains("0 logged as 200"), "there is no log: {}", report.stdout);
+    assert!(report.stdout.contains("access log  none that we could read"), "{}", report.stdout);
+    assert!(!report.stdout.contains("what their clients saw"), "no table: {}", report.stdout);
+    // Nobody asked the kernel about workers that nobody knows.
+    let hidden = &summary.late.hidden;
+    let clients = "of this proxy only its clients tell";
+    let by_workers = hidden.iter().filter(|hidden| hidden.cause != Cause::BacklogOverflow);
+    assert!(by_workers.clone().count() == 7, "{hidden:?}");
+    assert!(by_workers.clone().all(|hidden| hidden.reason == clients), "{hidden:?}");
     assert!(!is_gone(proxy.0.id()), "it is not ours to end");
     drop(proxy);
     assert!(reader.join().expect("a reader") > 0, "it did relay");
@@ -371,6 +379,57 @@ fn a_worker_of_nginx_that_dies_proves_nothing() {
 #[test]
 fn nginx_does_not_outlive_the_one_that_started_it() {
     dies_under_load(|manifest, _| pid_of(manifest, Role::Proxy));
+}
+
+/// A worker and its master, and the role that started them, all at once: their keeper is left, and
+/// ends what they leave, files included.
+#[test]
+fn nothing_outlives_the_role_and_the_master_of_nginx() {
+    let _turn = in_turn();
+    if !installed("nginx") {
+        return;
+    }
+    let runs = Runs::new();
+    let words = ["--duration", "50s", "--proxy", "nginx", "--idle", "1s", "--json"];
+    let files = ["--content", "file", "--slow-size", "64MiB"];
+    let mut running = Running::start(runs.trial(&words).args(files));
+    let manifest = runs.await_phase(&mut running, Phase::Measure);
+    let www = runs.dir().expect("a run").join("proxy").join("www");
+    assert!(www.exists());
+    let all = family(running.id());
+    // The oldest of them is the master: of its workers the kernel would tell nobody.
+    let master = all.iter().find(|pid| is_named(**pid, "nginx")).expect("a master");
+    let role = pid_of(&manifest, Role::Proxy);
+    // Stopped, so that it does nothing about its master's end.
+    kill(role, Signal::STOP);
+    kill(*master, Signal::KILL);
+    kill(role, Signal::KILL);
+    let run = running.finish();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr);
+    runs.await_nobody(&all);
+    until("the end of its files", || (!www.exists()).then_some(()));
+}
+
+#[test]
+fn a_command_that_goes_into_the_background_is_refused_and_ends() {
+    let _turn = in_turn();
+    if !installed("setsid") {
+        return;
+    }
+    let own = assert_cmd::cargo::cargo_bin!("turnstile").display().to_string();
+    let (runs, beside) = (Runs::new(), tempfile::tempdir().expect("a directory"));
+    let log = beside.path().join("access.log").display().to_string();
+    let command = format!(
+        "exec:setsid -f '{own}' proxy --listen {{listen}} --upstream {{origin}} --access-log {log}"
+    );
+    let run = say(&mut runs.trial(&["--proxy", &command]));
+    assert_eq!(run.code(), Some(1), "{}", run.stderr);
+    for part in ["went into the background as process", "keeps it in the foreground"] {
+        assert!(run.stderr.contains(part), "no {part:?} in {}", run.stderr);
+    }
+    assert!(run.stdout.starts_with("verdict     inconclusive"), "{}", run.stdout);
+    // It is known by the file that it names.
+    assert_eq!((those_of(runs.path()), those_of(beside.path())), (vec![], vec![]));
 }
 
 #[test]

@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use records::{Arm, Bytes, LogTimes};
-use rustix::process::Signal;
 
 use super::{Driver, LogPlace, Reason, Tracing, Workers};
 use crate::build::Build;
 use crate::entry::{self, Completion, Entry, Read, Served, fields};
+use crate::hop::LastSignal;
 use crate::setting::{ConfigFile, Invocation, Setting, User};
 use crate::toggle::Toggle;
 
@@ -59,23 +59,19 @@ impl Driver for Apache {
 
     fn refuses(&self, toggle: &Toggle, _: &Arm, _: &Build) -> Option<Reason> {
         match toggle {
-            Toggle::Reuseport => Some(Reason::new(
+            Toggle::Reuseport => Some(Reason::own_way_to_accept(
                 "it makes listeners by the number of CPUs (ListenCoresBucketsRatio), not by that of \
                  its processes",
-                "leave it out, or take another proxy",
             )),
-            Toggle::Accept(_) | Toggle::MultiAccept => Some(Reason::new(
+            Toggle::Accept(_) | Toggle::MultiAccept => Some(Reason::own_way_to_accept(
                 "a thread of each process accepts and hands on to others",
-                "leave it out, or take another proxy",
             )),
-            Toggle::Sndbuf(_) => Some(Reason::upstream_buffer("SO_SNDBUF", "net.ipv4.tcp_wmem")),
+            Toggle::Sndbuf(_) => Reason::upstream_buffers(toggle),
             Toggle::Buffer(size) => (*size < LEAST_BUFFER).then(|| {
                 Reason::new("its ProxyIOBufferSize is 8 KiB at least", "ask for 8KiB or more")
             }),
             Toggle::LogInline => None,
-            Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => {
-                Some(Reason::new("it never writes an answer to a file", "leave it out"))
-            }
+            Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => Some(Reason::no_spool()),
             _ => None,
         }
     }
@@ -105,9 +101,9 @@ impl Driver for Apache {
         read(line)
     }
 
-    fn last_signal(&self) -> Signal {
+    fn last_signal(&self) -> LastSignal {
         // The first process takes its children along.
-        Signal::TERM
+        LastSignal::Term
     }
 }
 

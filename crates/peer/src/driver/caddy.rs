@@ -37,21 +37,17 @@ impl Driver for Caddy {
 
     fn refuses(&self, toggle: &Toggle, _: &Arm, _: &Build) -> Option<Reason> {
         match toggle {
-            Toggle::Reuseport | Toggle::Accept(_) | Toggle::MultiAccept => Some(Reason::new(
-                "it has one listener, and one goroutine that accepts",
-                "leave it out, or take another proxy",
-            )),
-            Toggle::Rcvbuf(_) => Some(Reason::upstream_buffer("SO_RCVBUF", "net.ipv4.tcp_rmem")),
-            Toggle::Sndbuf(_) => Some(Reason::upstream_buffer("SO_SNDBUF", "net.ipv4.tcp_wmem")),
+            Toggle::Reuseport | Toggle::Accept(_) | Toggle::MultiAccept => Some(
+                Reason::own_way_to_accept("it has one listener, and one goroutine that accepts"),
+            ),
+            Toggle::Rcvbuf(_) | Toggle::Sndbuf(_) => Reason::upstream_buffers(toggle),
             Toggle::ListenRcvbuf(_) | Toggle::ListenSndbuf(_) => {
                 Some(Reason::absent("buffers of accepted connections"))
             }
             Toggle::Backlog(_) => Some(Reason::absent("the backlog: Go takes net.core.somaxconn")),
             Toggle::Buffer(_) => Some(Reason::absent("the buffer that it relays with")),
             Toggle::LogInline => Some(Reason::absent("who writes the log")),
-            Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => {
-                Some(Reason::new("it never writes an answer to a file", "leave it out"))
-            }
+            Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => Some(Reason::no_spool()),
             _ => None,
         }
     }

@@ -1,11 +1,11 @@
 //! Any program: a command with places to be filled in. No shell sees it.
 
 use records::Arm;
-use rustix::process::Signal;
 
 use super::{Driver, LogPlace, PortCare, Reason, Tracing, Workers};
 use crate::build::Build;
 use crate::entry::{Entry, Read};
+use crate::hop::LastSignal;
 use crate::refusal::Refusal;
 use crate::setting::{ConfigFile, Invocation, Setting};
 use crate::toggle::Toggle;
@@ -110,9 +110,9 @@ impl Driver for Exec {
         None
     }
 
-    fn last_signal(&self) -> Signal {
+    fn last_signal(&self) -> LastSignal {
         // It may have children that only it can end.
-        Signal::TERM
+        LastSignal::Term
     }
 
     fn port(&self) -> PortCare {

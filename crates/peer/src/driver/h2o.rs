@@ -43,15 +43,11 @@ impl Driver for H2o {
 
     fn refuses(&self, toggle: &Toggle, _: &Arm, _: &Build) -> Option<Reason> {
         match toggle {
-            Toggle::Reuseport => Some(Reason::new(
-                "its threads share one listener",
-                "leave it out, or take another proxy",
-            )),
+            Toggle::Reuseport => Some(Reason::own_way_to_accept("its threads share one listener")),
             Toggle::Accept(_) | Toggle::MultiAccept => {
                 Some(Reason::absent("how its threads accept"))
             }
-            Toggle::Rcvbuf(_) => Some(Reason::upstream_buffer("SO_RCVBUF", "net.ipv4.tcp_rmem")),
-            Toggle::Sndbuf(_) => Some(Reason::upstream_buffer("SO_SNDBUF", "net.ipv4.tcp_wmem")),
+            Toggle::Rcvbuf(_) | Toggle::Sndbuf(_) => Reason::upstream_buffers(toggle),
             Toggle::ListenRcvbuf(_) | Toggle::ListenSndbuf(_) => {
                 Some(Reason::absent("buffers of accepted connections"))
             }

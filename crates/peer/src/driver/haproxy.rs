@@ -61,9 +61,7 @@ impl Driver for Haproxy {
             Toggle::ContentFile => {
                 Some(Reason::new("it serves no files", "take --proxy nginx, caddy, apache or h2o"))
             }
-            Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => {
-                Some(Reason::new("it never writes an answer to a file", "leave it out"))
-            }
+            Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => Some(Reason::no_spool()),
             Toggle::Gzip(_) => Some(Reason::new(
                 "it decides by the types of answers and by its own load",
                 "write it out with --directive, as \"compression algo gzip\"",

@@ -11,10 +11,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use records::{Arm, ProxyKind};
-use rustix::process::Signal;
 
 use crate::build::{self, Build};
 use crate::entry::{Entry, Read};
+use crate::hop::LastSignal;
 use crate::refusal::Refusal;
 use crate::setting::{ConfigFile, Invocation, Setting};
 use crate::toggle::Toggle;
@@ -56,9 +56,9 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     fn pinning(&self) -> Pinning {
         Pinning::Ours
     }
-    /// The signal that ends it, with all its processes, when we are gone without a word.
-    fn last_signal(&self) -> Signal {
-        Signal::KILL
+    /// The signal that ends it, with all its processes, when its keeper is gone without a word.
+    fn last_signal(&self) -> LastSignal {
+        LastSignal::Kill
     }
     /// Whether the port may be held for it until it has it: it must set SO_REUSEADDR.
     fn port(&self) -> PortCare {
@@ -110,12 +110,28 @@ impl Reason {
         Self::new(format!("it has no setting for {what}"), "leave it out, or take --proxy mirror")
     }
 
-    /// Buffers of upstream sockets that only the kernel's settings reach.
-    fn upstream_buffer(option: &str, sysctl: &str) -> Self {
-        Self::new(
+    /// Why a program that has nothing for them cannot set the buffers of upstream sockets; `None`:
+    /// `toggle` is about something else. The kernel's settings reach them.
+    fn upstream_buffers(toggle: &Toggle) -> Option<Self> {
+        let (option, sysctl) = match toggle {
+            Toggle::Rcvbuf(_) => ("SO_RCVBUF", "net.ipv4.tcp_rmem"),
+            Toggle::Sndbuf(_) => ("SO_SNDBUF", "net.ipv4.tcp_wmem"),
+            _ => return None,
+        };
+        Some(Self::new(
             format!("it has no directive for {option} of upstream connections"),
             format!("set {sysctl} inside a namespace of its own with --netns"),
-        )
+        ))
+    }
+
+    /// The program hands on what it has, and keeps none of it in files.
+    fn no_spool() -> Self {
+        Self::new("it never writes an answer to a file", "leave it out")
+    }
+
+    /// How it accepts is its own affair.
+    fn own_way_to_accept(why: &str) -> Self {
+        Self::new(why, "leave it out, or take another proxy")
     }
 }
 

@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 
 use records::{AcceptMode, Arm, Bytes};
-use rustix::process::Signal;
 
 use super::{Driver, LogPlace, Pinning, Reason, Tracing, Workers};
 use crate::build::{Build, Version};
 use crate::entry::{self, Entry, Read};
+use crate::hop::LastSignal;
 use crate::setting::{ConfigFile, Invocation, Setting, User};
 use crate::toggle::Toggle;
 
@@ -128,9 +128,9 @@ impl Driver for Nginx {
         Pinning::Its
     }
 
-    fn last_signal(&self) -> Signal {
+    fn last_signal(&self) -> LastSignal {
         // The master takes its workers along, with SIGKILL after a second (`ngx_terminate`).
-        Signal::TERM
+        LastSignal::Term
     }
 }
 

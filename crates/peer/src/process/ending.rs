@@ -45,7 +45,7 @@ pub(super) fn end(root: Pid, crew: &Crew) -> io::Result<()> {
 }
 
 /// Kills the process group that `root` leads, and waits until it is dead.
-pub(super) fn kill(root: Pid) {
+fn kill(root: Pid) {
     let group = members(root);
     // ESRCH: nobody is left.
     let _ = kill_process_group(root, Signal::KILL);
@@ -63,7 +63,10 @@ fn members(root: Pid) -> Vec<OwnedFd> {
 }
 
 /// Whether all of them are dead within `patience`.
-fn await_death<'a>(processes: impl Iterator<Item = &'a OwnedFd>, patience: Duration) -> bool {
+pub(super) fn await_death<'a>(
+    processes: impl Iterator<Item = &'a OwnedFd>,
+    patience: Duration,
+) -> bool {
     let deadline = Instant::now() + patience;
     processes.into_iter().all(|process| {
         loop {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use net::sock_diag::SockDiag;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
@@ -77,6 +77,17 @@ pub(super) fn threads(pid: i32) -> Vec<i32> {
 pub(super) fn command_line(pid: i32) -> String {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).replace('\0', " ").trim().to_owned()
+}
+
+/// What a process is called, for people: its command line, or the kernel's name of one that has none
+/// just now, as while it becomes another program.
+pub(crate) fn title(pid: i32) -> String {
+    let line = command_line(pid);
+    if !line.is_empty() {
+        return line;
+    }
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
 }
 
 /// What a thread is waiting in.
@@ -170,6 +181,29 @@ pub(crate) fn listening(root: Pid, addr: SocketAddr) -> io::Result<Listening> {
     let names: Vec<_> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
     let socket = borrow(root, |name, _| names.iter().any(|known| known == name));
     Ok(Listening { inodes, socket })
+}
+
+/// Processes that have a socket open that listens on `addr`, or on all addresses with its port;
+/// those that we may look into.
+///
+/// # Errors
+/// The kernel does not tell.
+pub(crate) fn holders(addr: SocketAddr) -> io::Result<Vec<i32>> {
+    let port = addr.port();
+    let any = [(Ipv4Addr::UNSPECIFIED, port).into(), (Ipv6Addr::UNSPECIFIED, port).into()];
+    let mut diag = SockDiag::open()?;
+    let mut names = Vec::new();
+    for addr in std::iter::once(addr).chain(any) {
+        let sockets = diag.listeners(addr)?;
+        names.extend(sockets.into_iter().map(|socket| format!("socket:[{}]", socket.inode)));
+    }
+    let has_one = |pid: &i32| {
+        numbers(&format!("/proc/{pid}/fd")).any(|fd| {
+            let target = fs::read_link(format!("/proc/{pid}/fd/{fd}"));
+            target.is_ok_and(|target| names.iter().any(|name| target.as_os_str() == name.as_str()))
+        })
+    };
+    Ok(numbers("/proc").filter(has_one).collect())
 }
 
 /// A socket of the program that is connected to `peer`.

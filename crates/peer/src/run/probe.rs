@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use net::tcp::Buffers;
 use records::SocketSetting;
+use rustix::process::Pid;
 
 use super::{News, PeerError, Stage};
-use crate::process::{self, Crew, Program};
+use crate::process::{self, Crew, Program, descendants};
 
 /// How long a program may take to be ready. Those here take a tenth of a second; Caddy on a busy
 /// CPU takes two.
@@ -43,6 +44,7 @@ impl Stage<'_> {
                 let expected = self.options.arm.workers as usize;
                 let found = process::find(self.driver.workers(), program.pid(), expected);
                 if let Some(crew) = found {
+                    self.must_listen_itself(program, listen)?;
                     let sockets = self.look_at_sockets(program, listen, &mut probes);
                     return Ok(Some(Proven { crew, probes, sockets }));
                 }
@@ -64,6 +66,7 @@ impl Stage<'_> {
             match self.inbox.recv_timeout(AGAIN) {
                 Ok(News::Stop) => return Ok(None),
                 Ok(News::Ended(what)) => {
+                    self.must_be_in_the_foreground(program)?;
                     let name = self.name();
                     return Err(PeerError::Ended { name, what, words: words() });
                 }
@@ -81,6 +84,38 @@ impl Stage<'_> {
 }
 
 impl Stage<'_> {
+    /// Refuses a program whose first process has ended and others have not.
+    fn must_be_in_the_foreground(&self, program: &Program) -> Result<(), PeerError> {
+        match program.background().first() {
+            Some(&pid) => Err(self.background(program, pid)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses one that has others accept for it. Who accepts cannot always be told: a program of
+    /// another user is taken at its word.
+    fn must_listen_itself(&self, program: &Program, listen: SocketAddr) -> Result<(), PeerError> {
+        let holders = process::holders(listen).unwrap_or_default();
+        let descends = |pid: i32| {
+            Pid::from_raw(pid).is_some_and(|pid| descendants::descends(pid, program.pid()))
+        };
+        let Some(&pid) = holders.first().filter(|_| !holders.iter().copied().any(descends)) else {
+            return Ok(());
+        };
+        match program.background().into_iter().find(|pid| holders.contains(pid)) {
+            Some(pid) => Err(self.background(program, pid)),
+            None => {
+                let command = process::title(pid);
+                Err(PeerError::Stranger { name: self.name(), listen, pid, command })
+            }
+        }
+    }
+
+    fn background(&self, program: &Program, pid: i32) -> PeerError {
+        let command = process::title(pid);
+        PeerError::Background { name: self.name(), pid, command, words: program.last_words() }
+    }
+
     /// Reads back the options of the program's own sockets, on a connection that stays open while we
     /// look. What cannot be seen is left out: upstream connections that are closed after each
     /// request, and all of it where we may not look.

@@ -7,9 +7,7 @@ use records::Record;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::{
-    PATIENCE, Peer, arm, await_gone, command, installed, origin, request, script, signal,
-};
+use crate::support::{Peer, arm, await_gone, command, installed, origin, request, signal, until};
 
 fn leaves_nothing(proxy: &str, with: Signal) {
     let mut peer = Peer::start(&arm(proxy, json!({})), &[]);
@@ -82,35 +80,66 @@ fn a_program_that_ends_unasked_ends_its_peer() {
     }
 }
 
-/// Any command: a script that becomes nginx would do; here a tiny server of its own.
 #[test]
-fn a_command_is_run_with_its_places_filled_in() {
-    if !installed("python3") {
-        return;
+fn a_worker_that_dies_without_a_word_is_quoted_with_none() {
+    if installed("nginx") {
+        let (mut peer, mut said) = Peer::heard(&arm("nginx", json!({})), &[]);
+        let family = peer.family();
+        signal(u32::try_from(peer.ready.worker_tids[0]).expect("a pid"), Signal::KILL);
+        let (status, _) = peer.wait();
+        assert_eq!(status.code(), Some(1));
+        let mut text = String::new();
+        said.read_to_string(&mut text).expect("text");
+        let last = text.lines().last().unwrap_or_default();
+        assert!(last.ends_with("a worker of it ended unasked"), "{text}");
+        await_gone(&family);
     }
-    let dir = tempfile::TempDir::new().expect("a directory");
-    let server = script(
-        dir.path(),
-        "server.py",
-        "#!/usr/bin/python3\n\
-         import http.server, sys\n\
-         class H(http.server.BaseHTTPRequestHandler):\n\
-         \x20   def do_GET(self):\n\
-         \x20       self.send_response(200)\n\
-         \x20       self.send_header('Content-Length', '1')\n\
-         \x20       self.end_headers()\n\
-         \x20       self.wfile.write(b'x')\n\
-         host, port = sys.argv[1].rsplit(':', 1)\n\
-         assert sys.argv[2:4] == ['two words', '3'], sys.argv\n\
-         http.server.ThreadingHTTPServer((host, int(port)), H).serve_forever()\n",
-    );
-    let template =
-        format!("exec:{} {{listen}} 'two words' {{workers}} {{origin}}", server.display());
-    let mut peer = Peer::start(&arm(&template, json!({"workers": 3})), &[]);
-    assert_eq!(peer.ready.sight, records::Sight::ClientsOnly);
-    assert_eq!(peer.ready.worker_tids.len(), 1, "its one thread that polls");
-    let family = peer.family();
-    peer.end(Signal::TERM);
-    await_gone(&family);
-    let _ = PATIENCE;
+}
+
+#[test]
+fn a_program_does_not_outlive_its_keeper() {
+    for proxy in ["nginx", "haproxy", "apache"] {
+        if !installed(if proxy == "apache" { "apache2" } else { proxy }) {
+            continue;
+        }
+        let (mut peer, mut said) = Peer::heard(&arm(proxy, json!({})), &[]);
+        let family = peer.family();
+        // Its one child is the keeper, whose one child is the program.
+        let keeper = family[0];
+        signal(u32::try_from(keeper).expect("a pid"), Signal::KILL);
+        let (status, _) = peer.wait();
+        assert_eq!(status.code(), Some(1));
+        await_gone(&family);
+        let mut text = String::new();
+        said.read_to_string(&mut text).expect("text");
+        assert!(text.contains("ended unasked"), "{text}");
+    }
+}
+
+#[test]
+fn a_stopped_worker_does_not_outlive_a_killed_peer() {
+    if installed("nginx") {
+        let mut peer = Peer::start(&arm("nginx", json!({})), &[]);
+        let family = peer.family();
+        for tid in &peer.ready.worker_tids {
+            signal(u32::try_from(*tid).expect("a pid"), Signal::STOP);
+        }
+        // The master first: nobody else would tell its workers.
+        let master = peer.family()[1];
+        signal(u32::try_from(master).expect("a pid"), Signal::STOP);
+        peer.end(Signal::KILL);
+        await_gone(&family);
+    }
+}
+
+#[test]
+fn files_do_not_outlive_a_killed_peer() {
+    if installed("nginx") {
+        let asked = json!({"content": "file", "slow_size": 2 << 20, "fetch_size": 70_000});
+        let mut peer = Peer::start(&arm("nginx", asked), &[]);
+        let www = peer.dir.path().join("www");
+        assert!(www.exists());
+        peer.end(Signal::KILL);
+        until("the end of its files", || !www.exists());
+    }
 }

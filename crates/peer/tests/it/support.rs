@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -54,9 +54,21 @@ pub(crate) struct Peer {
 impl Peer {
     /// A peer before an origin of ours, once it is ready.
     pub(crate) fn start(arm: &str, args: &[&str]) -> Self {
+        Self::spawn(arm, args, Stdio::inherit())
+    }
+
+    /// The same, and what it says on its standard error.
+    pub(crate) fn heard(arm: &str, args: &[&str]) -> (Self, ChildStderr) {
+        let mut peer = Self::spawn(arm, args, Stdio::piped());
+        let said = peer.child.stderr.take().expect("its errors");
+        (peer, said)
+    }
+
+    fn spawn(arm: &str, args: &[&str], stderr: Stdio) -> Self {
         let dir = TempDir::new().expect("a directory");
         let mut child = command(arm, dir.path(), origin(), args)
             .stdout(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .expect("a peer");
         let out = BufReader::new(child.stdout.take().expect("its output"));
@@ -132,6 +144,11 @@ impl Peer {
     /// Sends `signal`; returns how it ended and what it said until then.
     pub(crate) fn end(&mut self, with: Signal) -> (ExitStatus, Vec<Record>) {
         signal(self.pid(), with);
+        self.wait()
+    }
+
+    /// Waits for its end; returns how it ended and what it said until then.
+    pub(crate) fn wait(&mut self) -> (ExitStatus, Vec<Record>) {
         let status = self.child.wait().expect("it ends");
         (status, self.lines.iter().collect())
     }
@@ -160,6 +177,15 @@ pub(crate) fn request(stream: &mut TcpStream, size: &str) {
     let text =
         format!("GET /bytes/{size} HTTP/1.1\r\nHost: turnstile\r\nConnection: close\r\n\r\n");
     stream.write_all(text.as_bytes()).expect("the proxy reads");
+}
+
+/// Asks again and again until it is so.
+pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        thread::yield_now();
+    }
 }
 
 /// Waits until none of `pids` is alive; says which is.

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{self, Command, Stdio};
 use std::sync::mpsc::Sender;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use records::{Micros, MonoNs, Record};
 use rustix::process::{Pid, Signal, kill_process};
@@ -50,6 +50,8 @@ pub(super) enum News {
 pub(super) struct Watch {
     pub(super) script: String,
     pub(super) targets: Vec<Target>,
+    /// The same workers in their order, as bpftrace numbers them.
+    pub(super) seen: Vec<Target>,
     pub(super) hold: Micros,
     pub(super) take: Box<dyn FnMut(Record) + Send>,
 }
@@ -63,27 +65,7 @@ pub(super) struct Child {
 impl Child {
     /// Starts it; the calling thread has to live as long.
     pub(super) fn start(script: &str) -> Result<Self, TracerError> {
-        let why = "it is not installed: apt-get install bpftrace".to_owned();
-        let bpftrace = crate::means::bpftrace().ok_or(TracerError::NoBpftrace { why })?;
-        let mounted = ["/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"]
-            .iter()
-            .any(|dir| Path::new(dir).exists());
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]);
-        if !mounted {
-            command.args(["unshare", "--mount", "--propagation", "private", "--"]);
-        }
-        command
-            .args(["sh", "-c", HOP, "sh", &process::id().to_string()])
-            .arg(if mounted { "" } else { "mount" })
-            .arg(bpftrace)
-            .args(["-B", "line", "-f", "json", "-e", script])
-            .env("BPFTRACE_MAP_KEYS_MAX", MAP_KEYS)
-            .env("BPFTRACE_PERF_RB_PAGES", BUFFER_PAGES)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let started = command.spawn();
+        let started = command()?.args(["-B", "line", "-f", "json", "-e", script]).spawn();
         let process = started.map_err(|source| TracerError::Start { what: "bpftrace", source })?;
         Ok(Self { process })
     }
@@ -95,8 +77,7 @@ impl Child {
         news: &Sender<News>,
     ) -> Result<(), TracerError> {
         let _ = news.send(News::Started(self.process.id()));
-        let complaints = self.process.stderr.take().map(BufReader::new);
-        let complaints = thread::spawn(move || complaints.map(first_complaint));
+        let complaints = self.process.stderr.take().map(first_complaint_in);
         let mut live = None;
         // Told while probes are being put in place, and understood once they all are.
         let mut early = Vec::new();
@@ -119,7 +100,7 @@ impl Child {
                 }
                 if let (Some(first), Some(last)) = (first, last) {
                     let since = MonoNs(first.max(last).saturating_sub(clock.ahead));
-                    let mut book = Book::new(&watch.targets, clock, since);
+                    let mut book = Book::new(&watch.seen, clock, since);
                     early.drain(..).for_each(|line| book.line(line, &mut watch.take));
                     live = Some(book);
                     let _ = news.send(News::Live);
@@ -129,21 +110,45 @@ impl Child {
             book.line(line, &mut watch.take);
         }
         let _ = self.process.wait();
-        let complaint = complaints.join().ok().flatten().flatten();
+        let complaint = complaints.and_then(|thread| thread.join().ok()).flatten();
         let Some(book) = live else {
             return Err(TracerError::Ended { said: complaint.unwrap_or("nothing".into()) });
         };
         let ended = book.has_ended();
-        let is_polling = |tid: u64| is_polling(&watch.targets, tid);
-        let hold = watch.hold;
-        let end = Last { hold, now: net::clock::now(), is_polling: &is_polling };
-        book.finish(&end, &mut watch.take);
+        let Watch { targets, seen, hold, take, .. } = &mut watch;
+        let is_polling = |tid: u64| is_polling(seen, targets, tid);
+        let end = Last { hold: *hold, now: net::clock::now(), is_polling: &is_polling };
+        book.finish(&end, take);
         if ended {
             Ok(())
         } else {
             Err(TracerError::Ended { said: complaint.unwrap_or("nothing".into()) })
         }
     }
+}
+
+/// bpftrace, to be started by a thread that lives as long as it shall.
+pub(super) fn command() -> Result<Command, TracerError> {
+    let why = "it is not installed: apt-get install bpftrace".to_owned();
+    let bpftrace = crate::means::bpftrace().ok_or(TracerError::NoBpftrace { why })?;
+    let mounted = ["/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"]
+        .iter()
+        .any(|dir| Path::new(dir).exists());
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]);
+    if !mounted {
+        command.args(["unshare", "--mount", "--propagation", "private", "--"]);
+    }
+    command
+        .args(["sh", "-c", HOP, "sh", &process::id().to_string()])
+        .arg(if mounted { "" } else { "mount" })
+        .arg(bpftrace)
+        .env("BPFTRACE_MAP_KEYS_MAX", MAP_KEYS)
+        .env("BPFTRACE_PERF_RB_PAGES", BUFFER_PAGES)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    Ok(command)
 }
 
 /// Ends it in order: it prints its maps first.
@@ -161,6 +166,12 @@ fn signal(pid: u32, signal: Signal) {
         // It may have ended: its thread has not reaped it while this is called.
         let _ = kill_process(pid, signal);
     }
+}
+
+/// Reads what it says on its standard error, on a thread of its own, and returns the first line that
+/// complains of something.
+pub(super) fn first_complaint_in(said: process::ChildStderr) -> JoinHandle<Option<String>> {
+    thread::spawn(move || first_complaint(BufReader::new(said)))
 }
 
 /// The first line that complains of something; all are read.
@@ -196,8 +207,10 @@ fn nanos(time: Timespec) -> u64 {
     secs * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-fn is_polling(targets: &[Target], tid: u64) -> bool {
-    let target = targets.iter().find(|target| u64::from(target.tid) == tid);
+/// Whether the worker of `targets` that is called `tid` in `seen` is asleep in its poll.
+fn is_polling(seen: &[Target], targets: &[Target], tid: u64) -> bool {
+    let at = seen.iter().position(|seen| u64::from(seen.tid) == tid);
+    let target = at.and_then(|at| targets.get(at));
     let looked = target.and_then(|target| Watched::open(target).ok()?.look());
     looked == Some(Doing::Polling)
 }

@@ -24,6 +24,7 @@ mod book;
 mod calls;
 mod child;
 mod line;
+mod numbers;
 mod script;
 
 use std::collections::BTreeSet;
@@ -35,6 +36,7 @@ use records::{Micros, Record};
 use rustix::process::{Pid, getpgid, getsid};
 
 pub(crate) use self::calls::POLLS;
+pub(crate) use self::numbers::Numbers;
 
 use self::child::{Child, News, Watch};
 use self::script::{Fred, Script};
@@ -81,8 +83,13 @@ impl Bpf {
         let pids: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
         let listening = pids.into_iter().flat_map(crate::workers::listening_ports).collect();
         let own_pid = std::process::id();
-        let script = Script { targets, own_pid, hold, listening: &listening, fred: fred() };
-        let watch = Watch { script: script.text(), targets: targets.to_vec(), hold, take };
+        let numbers = Numbers::learn(targets).map_err(|why| TracerError::NoNumbers { why })?;
+        let seen = targets.iter().map(|target| numbers.of_target(target));
+        let seen: Vec<Target> = seen.collect::<Result<_, _>>()?;
+        let own_pid = numbers.of(own_pid).unwrap_or(own_pid);
+        let script = Script { targets: &seen, own_pid, hold, listening: &listening, fred: fred() };
+        let script = script.text();
+        let watch = Watch { script, targets: targets.to_vec(), seen, hold, take };
         let (tell, news) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("trace-bpf".into())

@@ -46,6 +46,7 @@ pub(super) enum Fred {
 /// What is filled in.
 #[derive(Debug)]
 pub(super) struct Script<'a> {
+    /// By the host's numbers, as all that is compared.
     pub(super) targets: &'a [Target],
     /// The tracer's own process, whose calls mark when all probes are there.
     pub(super) own_pid: u32,
@@ -115,7 +116,7 @@ fn probes(edge: &str) -> String {
     POLLS.map(probe).join(",\n")
 }
 
-fn without_comments(text: &str) -> String {
+pub(super) fn without_comments(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, comment)) = rest.split_once("/*") {

@@ -5,5 +5,6 @@
 
 mod foreign;
 mod mirror;
+mod namespace;
 mod sample;
 mod support;

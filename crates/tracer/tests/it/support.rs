@@ -23,7 +23,7 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 }
 
 #[expect(clippy::print_stdout, reason = "why a test is skipped is for people")]
-fn skip(test: &str, why: &str) {
+pub(crate) fn skip(test: &str, why: &str) {
     println!("{test}: skipped: {why}");
 }
 

@@ -180,3 +180,15 @@ fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
     prop_assert!(truth.called_ok + truth.unlogged <= truth.failed);
     Ok(())
 }
+
+#[test]
+fn of_workers_that_nobody_knows_the_kernel_was_not_asked() {
+    let mut scene = scene();
+    scene.run.records.manifest.sight = Sight::ClientsOnly;
+    scene.run.records.stretches.clear();
+    scene.run.records.sched.clear();
+    let hidden = hidden_of(&scene);
+    assert_eq!(hidden.len(), 7, "{hidden:?}");
+    let clients = "of this proxy only its clients tell";
+    assert!(hidden.iter().all(|(_, reason)| reason == clients), "{hidden:?}");
+}

@@ -1,0 +1,164 @@
+//! Any command as a proxy: a tiny server in Python, in the foreground and elsewhere.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::{Peer, arm, await_gone, command, installed, origin, script, until};
+
+/// Answers one byte to any request. Says which process it is in the file `pid`.
+const SERVER: &str = "\
+#!/usr/bin/python3
+import http.server, os, sys
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header('Content-Length', '1')
+        self.end_headers()
+        self.wfile.write(b'x')
+address = sys.argv[1]
+if sys.argv[2:] == ['daemon']:
+    # As daemon(3) does it, and once more.
+    for _ in range(2):
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+open('pid', 'w').write(str(os.getpid()))
+host, port = address.rsplit(':', 1)
+http.server.ThreadingHTTPServer((host, int(port)), H).serve_forever()
+";
+
+/// The number in the file `pid`, once it is there.
+fn pid_in(dir: &Path) -> i32 {
+    let read = || fs::read_to_string(dir.join("pid")).ok()?.parse::<i32>().ok();
+    until("a process id", || read().is_some());
+    read().expect("it stays there")
+}
+
+#[test]
+fn a_command_is_run_with_its_places_filled_in() {
+    if !installed("python3") {
+        return;
+    }
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let told = "open('argv', 'w').write(repr(sys.argv[2:4]))\naddress = sys.argv[1]";
+    let text = SERVER.replace("address = sys.argv[1]", told);
+    let server = script(dir.path(), "server.py", &text);
+    let template =
+        format!("exec:{} {{listen}} 'two words' {{workers}} {{origin}}", server.display());
+    let mut peer = Peer::start(&arm(&template, json!({"workers": 3})), &[]);
+    assert_eq!(peer.file("argv"), "['two words', '3']");
+    assert_eq!(peer.ready.sight, records::Sight::ClientsOnly);
+    assert_eq!(peer.ready.worker_tids.len(), 1, "its one thread that polls");
+    let family = peer.family();
+    peer.end(Signal::TERM);
+    await_gone(&family);
+}
+
+/// Runs `template`, with `SERVER` for the server's file, and expects that it is refused.
+fn is_refused(template: &str, says: &[&str]) {
+    if !installed("python3") || !installed("setsid") {
+        return;
+    }
+    let (dir, elsewhere) =
+        (tempfile::TempDir::new().expect("a directory"), tempfile::TempDir::new().expect("one"));
+    let server = script(elsewhere.path(), "server.py", SERVER);
+    let template = template.replace("SERVER", &server.display().to_string());
+    let mut command = command(&arm(&template, json!({})), dir.path(), origin(), &[]);
+    let output = command.stdout(Stdio::null()).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{template}: {said}");
+    for part in says {
+        assert!(said.contains(part), "{template}: no {part:?} in {said}");
+    }
+    // It was told to end, and where it had got by then is all the same.
+    if let Ok(pid) = fs::read_to_string(dir.path().join("pid")) {
+        await_gone(&[pid.parse().expect("a number")]);
+    }
+}
+
+#[test]
+fn a_command_that_goes_into_the_background_is_refused() {
+    let says = ["into the background as process", "keeps it in the foreground"];
+    is_refused("exec:setsid -f SERVER {listen}", &says);
+    is_refused("exec:SERVER {listen} daemon", &says);
+    // The one that stays does not accept: it is known who does.
+    let says = [says[0], "server.py", says[1]];
+    is_refused("exec:sh -c 'setsid -f SERVER \"$0\"; exec sleep 600' {listen}", &says);
+}
+
+#[test]
+fn what_a_command_put_into_the_background_ends_with_its_peer() {
+    if !installed("python3") || !installed("setsid") {
+        return;
+    }
+    for with in [Signal::TERM, Signal::INT, Signal::KILL] {
+        let elsewhere = tempfile::TempDir::new().expect("a directory");
+        let server = script(elsewhere.path(), "server.py", SERVER);
+        let template = format!(
+            "exec:sh -c 'setsid -f sh -c \"echo \\$\\$ > beside; exec sleep 600\"; exec {} \"$0\"' \
+             {{listen}}",
+            server.display()
+        );
+        let mut peer = Peer::start(&arm(&template, json!({})), &[]);
+        until("what is beside it", || !peer.file("beside").is_empty());
+        let beside: i32 = peer.file("beside").trim().parse().expect("a number");
+        let family = peer.family();
+        let serving = pid_in(peer.dir.path());
+        assert!([beside, serving].iter().all(|pid| family.contains(pid)), "{family:?}");
+        peer.end(with);
+        await_gone(&family);
+    }
+}
+
+#[test]
+fn what_went_into_the_background_ends_with_a_killed_keeper() {
+    if !installed("python3") || !installed("setsid") {
+        return;
+    }
+    let elsewhere = tempfile::TempDir::new().expect("a directory");
+    let server = script(elsewhere.path(), "server.py", SERVER);
+    let template =
+        format!("exec:sh -c 'setsid -f sleep 600; exec {} \"$0\"' {{listen}}", server.display());
+    let mut peer = Peer::start(&arm(&template, json!({})), &[]);
+    let family = peer.family();
+    assert!(family.len() >= 3, "a keeper, a server, what is beside it: {family:?}");
+    crate::support::signal(u32::try_from(family[0]).expect("a pid"), Signal::KILL);
+    assert_eq!(peer.wait().0.code(), Some(1));
+    await_gone(&family);
+}
+
+#[test]
+fn who_accepts_in_its_place_is_named_and_left_alone() {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let template = "exec:sh -c 'echo \"$0\" > address; exec sleep 600' {listen}";
+    let mut child = command(&arm(template, json!({})), dir.path(), origin(), &[])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a peer");
+    let address = || fs::read_to_string(dir.path().join("address")).unwrap_or_default();
+    until("its address", || address().ends_with('\n'));
+    // This very process, which is none of the command's.
+    let listener = TcpListener::bind(address().trim()).expect("nobody else has it");
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            while lines.next().is_some_and(|line| !line.is_empty()) {}
+            // Whoever asked may have gone.
+            let _ = (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+        }
+    });
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("its errors");
+    std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{said}");
+    let own = format!("process {} ", std::process::id());
+    assert!(said.contains(&own) && said.contains("none of its"), "{said}");
+}
