@@ -29,7 +29,7 @@ const SCRIPT: &str = include_str!("script/numbers.bt");
 /// The first PID namespace has a number of its own (PROC_PID_INIT_INO, include/linux/proc_ns.h).
 const FIRST: &str = "pid:[4026531836]";
 
-/// How long bpftrace may take: 0.3 s on an idle CPU, several times that where all are taken.
+/// How long bpftrace may take: it compiles a dozen lines, on a host where all CPUs may be taken.
 const WITHIN: Duration = Duration::from_secs(20);
 
 /// Time between two tries: nothing tells when the probe is in place but what it tells.
