@@ -29,9 +29,11 @@ fn help_is_complete() {
 fn a_starved_run_is_explained_down_to_one_fetch() {
     let _turn = in_turn();
     let runs = Runs::new();
-    // One worker, so that the downloads meet every fetch; a cap that a few loop turns exceed.
+    // One worker, so that the downloads meet every fetch; small reads and a reserve that is given, so
+    // that it serves each of them from start to end; a cap that is shorter than that.
     let starved = ["--workers", "1", "--slow", "4", "--cap", "150ms", "--arrivals", "20/s"];
-    let run = say(runs.trial(&starved).args(["--duration", "3s"]));
+    let held = ["--buffer", "1KiB", "--rcvbuf", "1MiB", "--slow-size", "128MiB"];
+    let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"]));
     assert_eq!(run.code(), Some(0), "{}", run.stderr);
     assert!(run.stdout.contains("\nwhy "), "{}", run.stdout);
     let dir = runs.dir().expect("a run directory");
@@ -57,13 +59,13 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     assert!(holders[0]["holder"]["download"].is_u64(), "{}", named.stdout);
 
     // A failed fetch from start to end.
-    let held = |fetch: &Value| {
+    let is_held = |fetch: &Value| {
         let mut causes = fetch["causes"].as_array().expect("causes").iter();
         causes.any(|part| part["cause"] == Cause::HeldByStep.name())
     };
     let fetch = (0..summary.measure.attempts)
         .map(|number| json(&explain(&dir, &["--json", "--fetch", &number.to_string()])))
-        .find(|fetch| fetch["outcome"] != "ok" && fetch["worker"].is_u64() && held(fetch))
+        .find(|fetch| fetch["outcome"] != "ok" && fetch["worker"].is_u64() && is_held(fetch))
         .expect("a fetch that was held, failed, and was accepted");
     let number = fetch["fetch"].to_string();
     let told = explain(&dir, &["--fetch", &number]);
