@@ -8,25 +8,13 @@ use crate::words::percent;
 pub(super) fn draw(data: &PageData) -> Option<Drawing> {
     let curves =
         [(&data.idle_survival, "idle", "idle"), (&data.load_survival, "load", "under load")];
-    let all = || curves.iter().flat_map(|(points, ..)| points.iter());
-    let known = all().map(|point| point.us).max()?;
-    let first = all().map(|point| point.us).filter(|us| *us > 0).min().unwrap_or(1_000);
-    let high = known.max(data.cap_us) as f64 * 1.5;
-    // Where nothing was ever done there is still an axis.
-    let low = 10_f64.powf((first as f64).min(high / 100.0).max(1.0).log10().floor());
-    let axes = Axes {
-        left: 74.0,
-        top: 26.0,
-        width: 540.0,
-        height: 260.0,
-        x: Scale::Log { low, high },
-        y: Scale::Linear { low: 0.0, high: 1.0 },
-    };
+    let (axes, ages) =
+        axes(curves.iter().flat_map(|(points, ..)| points.iter()), data.cap_us, 540.0)?;
     let title = format!("share of fetches not yet done by age: {}", data.title);
     let mut drawing = Drawing::new("survival", &title, 640.0, 340.0);
     let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| (share, percent(share)));
     axes.y_ticks(&mut drawing, &ticks);
-    axes.x_ticks(&mut drawing, &time_decades(low, high));
+    axes.x_ticks(&mut drawing, &ages);
     let below = axes.bottom() + 42.0;
     drawing.text(axes.left, below, "label", "age of the fetch; the line is the share not yet done");
     let x = axes.x(data.cap_us as f64);
@@ -36,6 +24,31 @@ pub(super) fn draw(data: &PageData) -> Option<Drawing> {
         line(&mut drawing, &axes, points, class, name);
     }
     Some(drawing)
+}
+
+/// Where they stand across, and what is written there.
+type Ticks = Vec<(f64, String)>;
+
+/// Age across with its ticks, from below the first answer to beyond the cap; the share up. `None`: nothing is known.
+pub(super) fn axes<'a>(
+    points: impl Iterator<Item = &'a SurvivalPoint> + Clone,
+    cap_us: u64,
+    width: f64,
+) -> Option<(Axes, Ticks)> {
+    let known = points.clone().map(|point| point.us).max()?;
+    let first = points.map(|point| point.us).filter(|us| *us > 0).min().unwrap_or(1_000);
+    let high = known.max(cap_us) as f64 * 1.5;
+    // Where nothing was ever done there is still an axis.
+    let low = 10_f64.powf((first as f64).min(high / 100.0).max(1.0).log10().floor());
+    let axes = Axes {
+        left: 74.0,
+        top: 26.0,
+        width,
+        height: 260.0,
+        x: Scale::Log { low, high },
+        y: Scale::Linear { low: 0.0, high: 1.0 },
+    };
+    Some((axes, time_decades(low, high)))
 }
 
 fn line(drawing: &mut Drawing, axes: &Axes, points: &[SurvivalPoint], class: &str, name: &str) {

@@ -1,6 +1,7 @@
 //! The share of an arm's fetches that are not yet done, by age: a line an arm.
 
-use super::plot::{Axes, Drawing, Scale, cut, time_decades};
+use super::plot::{Axes, Drawing, cut};
+use super::survival;
 use crate::campaign::{ArmData, CampaignData};
 use crate::words::percent;
 
@@ -9,27 +10,15 @@ const NAME: f64 = 22.0;
 const COLUMNS: usize = 2;
 
 pub(super) fn draw(campaign: &CampaignData) -> Option<Drawing> {
-    let all = || campaign.arms.iter().flat_map(|arm| &arm.survival);
-    let known = all().map(|point| point.us).max()?;
-    let first = all().map(|point| point.us).filter(|us| *us > 0).min().unwrap_or(1_000);
-    let high = known.max(campaign.cap_us.unwrap_or(0)) as f64 * 1.5;
-    // Where nothing was ever done there is still an axis.
-    let low = 10_f64.powf((first as f64).min(high / 100.0).max(1.0).log10().floor());
-    let axes = Axes {
-        left: 74.0,
-        top: 26.0,
-        width: 610.0,
-        height: 260.0,
-        x: Scale::Log { low, high },
-        y: Scale::Linear { low: 0.0, high: 1.0 },
-    };
+    let points = campaign.arms.iter().flat_map(|arm| &arm.survival);
+    let (axes, ages) = survival::axes(points, campaign.cap_us.unwrap_or(0), 610.0)?;
     let arms: Vec<&ArmData> = campaign.arms.iter().filter(|arm| !arm.survival.is_empty()).collect();
     let rows = arms.len().div_ceil(COLUMNS) as f64;
     let title = format!("share of fetches not yet done by age: {}", campaign.title);
     let mut drawing = Drawing::new("survival", &title, 720.0, 346.0 + rows * NAME);
     let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| (share, percent(share)));
     axes.y_ticks(&mut drawing, &ticks);
-    axes.x_ticks(&mut drawing, &time_decades(low, high));
+    axes.x_ticks(&mut drawing, &ages);
     if let Some(cap) = campaign.cap_us {
         let x = axes.x(cap as f64);
         drawing.line((x, axes.top), (x, axes.bottom()), "cap");
