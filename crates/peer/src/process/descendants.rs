@@ -12,7 +12,7 @@ use super::ending::await_death;
 use super::look::{self, Stat};
 
 /// How long those that were just killed are waited for before it is looked who is left.
-const LOOK: Duration = Duration::from_millis(200);
+const WAIT: Duration = Duration::from_millis(200);
 
 /// Makes this process the one that orphans among its descendants come to, instead of the host's first
 /// process.
@@ -21,9 +21,28 @@ pub(crate) fn adopt() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
+/// How often it is looked at most before what was seen last is taken for true.
+const LOOKS: usize = 16;
+
 /// Whoever is alive and descends from `ancestor`, which is not among them; the oldest first, so that
 /// a master does not start another worker.
+///
+/// The kernel lists its processes first and tells of each afterwards: one that starts another in
+/// between and ends, as daemon(3) does, would hide it. Two looks in a row that agree hide nobody who
+/// was there before the first.
 pub(crate) fn living(ancestor: Pid) -> Vec<i32> {
+    let mut seen = one_look(ancestor);
+    for _ in 1..LOOKS {
+        let again = one_look(ancestor);
+        if again == seen {
+            break;
+        }
+        seen = again;
+    }
+    seen
+}
+
+fn one_look(ancestor: Pid) -> Vec<i32> {
     let root = ancestor.as_raw_pid();
     let alive = |pid: &i32| *pid != root && Stat::read(*pid).is_some_and(Stat::is_alive);
     look::family(root).into_iter().filter(alive).collect()
@@ -46,7 +65,7 @@ pub(crate) fn end_all(ancestor: Pid, deadline: Instant) -> io::Result<()> {
         }
         let ended: Vec<OwnedFd> =
             alive.into_iter().filter_map(|pid| kill(ancestor, Pid::from_raw(pid)?)).collect();
-        let soon = LOOK.min(deadline.saturating_duration_since(Instant::now()));
+        let soon = WAIT.min(deadline.saturating_duration_since(Instant::now()));
         await_death(ended.iter(), soon);
     }
 }
