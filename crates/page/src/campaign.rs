@@ -16,14 +16,14 @@ mod html;
 mod input;
 pub(crate) mod words;
 
-use records::Verdict;
+use records::{ArmRow, Verdict};
 use serde::Serialize;
 use stats::Change;
 
 pub use self::html::campaign_html;
 pub use self::input::{
-    ArmInput, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts, MetricInput, Middles,
-    PairInput, TrialInput,
+    ArmInput, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts, MetricInput, PairInput,
+    TrialInput,
 };
 use crate::curve::SurvivalPoint;
 use crate::data::FigureLine;
@@ -106,8 +106,8 @@ pub struct ArmData {
     pub hatched: bool,
     /// How its trials were judged, the most frequent first.
     pub verdicts: Vec<(Verdict, usize)>,
-    /// Its typical figures.
-    pub middles: Middles,
+    /// What it came to.
+    pub row: ArmRow,
     /// Fetches that failed, of all trials together; absent: there was none.
     pub failed: Option<ShareData>,
     /// Its trials, by round.

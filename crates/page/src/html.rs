@@ -5,6 +5,8 @@ pub(crate) mod parts;
 use crate::data::PageData;
 use crate::{escape, svg};
 
+/// What every page stands in.
+const FRAME: &str = include_str!("../assets/frame.html");
 const TEMPLATE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
 /// Light and dark, on every page.
@@ -36,18 +38,27 @@ pub enum PageError {
 /// [`PageError::Data`]; never for data from [`PageData::of`].
 pub fn html(data: &PageData) -> Result<String, PageError> {
     let json = serde_json::to_string(data).map_err(PageError::Data)?;
-    Ok(fill(TEMPLATE, json.len(), |name| part(name, data, &json)))
+    let title = format!("{}: {}", data.summary.verdict, data.title);
+    let body = fill(TEMPLATE, |name| part(name, data));
+    Ok(framed(&title, &body, &json, &SCRIPTS.join("\n")))
 }
 
-/// The style of every page.
-pub(crate) fn style() -> String {
-    format!("{STYLE}\n{}", svg::RULES)
+/// A whole page: its title, what is seen, its data as JSON, and its script.
+pub(crate) fn framed(title: &str, body: &str, json: &str, script: &str) -> String {
+    fill(FRAME, |name| match name {
+        "title" => escape::html(title),
+        "style" => format!("{STYLE}\n{}", svg::RULES),
+        "body" => body.to_owned(),
+        "data" => escape::script(json),
+        "script" => script.to_owned(),
+        _ => String::new(),
+    })
 }
 
 /// A template with its `{{parts}}` filled in. Foreign text is never looked through for names of
 /// parts: the template is cut once.
-pub(crate) fn fill(template: &str, about: usize, part: impl Fn(&str) -> String) -> String {
-    let mut page = String::with_capacity(about + 128 * 1024);
+pub(crate) fn fill(template: &str, part: impl Fn(&str) -> String) -> String {
+    let mut page = String::new();
     for (place, piece) in template.split("{{").enumerate() {
         let Some((name, rest)) = piece.split_once("}}").filter(|_| place > 0) else {
             page.push_str(piece);
@@ -59,11 +70,9 @@ pub(crate) fn fill(template: &str, about: usize, part: impl Fn(&str) -> String) 
     page
 }
 
-fn part(name: &str, data: &PageData, json: &str) -> String {
+fn part(name: &str, data: &PageData) -> String {
     match name {
-        "title" => escape::html(&format!("{}: {}", data.summary.verdict, data.title)),
         "subtitle" => escape::html(&data.title),
-        "style" => style(),
         "verdict" => data.summary.verdict.name().to_owned(),
         "sentence" => escape::html(&data.sentence),
         "figures" => parts::figures(&data.figures),
@@ -76,8 +85,6 @@ fn part(name: &str, data: &PageData, json: &str) -> String {
         "time" => parts::over_time(data),
         "about" => parts::about(data),
         "height" => parts::height(data).to_string(),
-        "data" => escape::script(json),
-        "script" => SCRIPTS.join("\n"),
         _ => String::new(),
     }
 }

@@ -28,8 +28,7 @@ mod words;
 
 pub use campaign::{
     ArmData, ArmInput, CampaignData, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts,
-    LatencyData, MetricInput, Middles, PairInput, ShareData, Standing, TrialData, TrialInput,
-    campaign_html,
+    LatencyData, MetricInput, PairInput, ShareData, Standing, TrialData, TrialInput, campaign_html,
 };
 pub use curve::{LatencyCurve, LatencyPoint, SurvivalPoint};
 pub use data::{

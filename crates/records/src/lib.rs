@@ -14,6 +14,7 @@
 
 mod accept;
 mod arm;
+mod arm_row;
 mod cause;
 mod download;
 mod fetch;
@@ -39,6 +40,7 @@ pub use accept::{AcceptMode, Coding, Content, Spool};
 pub use arm::{
     Arm, Arrivals, Congestion, ListenerMode, LogMode, Namespaces, Pin, Placement, Recording, Sink,
 };
+pub use arm_row::ArmRow;
 pub use cause::{
     Cause, CauseShare, HiddenCause, Holder, HoldingStep, LateSummary, Law, LogTruth, WorstFetch,
 };

@@ -22,6 +22,6 @@ pub mod runner;
 pub use arm::{ArmError, ArmSpec};
 pub use journal::{Campaign, CampaignError, Done, Journal};
 pub use plan::{Seed, Slot, order};
-pub use rows::ArmRow;
+pub use rows::arm_row;
 pub(crate) use runner::last_line;
 pub use runner::{Ended, run};

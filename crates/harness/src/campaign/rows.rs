@@ -1,105 +1,55 @@
 //! A campaign in a table: a row for each arm, made from the summaries of its trials.
-//!
-//! A percentile of an arm is the median of its trials' percentiles: a run is the unit, not a fetch.
 
 use std::collections::BTreeMap;
 
-use records::{Bytes, BytesPerSec, Micros, Summary, Verdict};
-use serde::Serialize;
+use records::{ArmRow, Bytes, BytesPerSec, Micros, Summary, WorkerSummary};
 
-/// One arm over all its trials.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ArmRow {
-    /// The arm.
-    pub name: String,
-    /// Trials.
-    pub trials: u64,
-    /// How they were judged.
-    pub verdicts: BTreeMap<Verdict, u64>,
-    /// Fetches under load, of all trials.
-    pub attempts: u64,
-    /// Of these, failed.
-    pub failed: u64,
-    /// 499-style early closes, of all trials.
-    pub early_closes: u64,
-    /// Median of the medians before the load.
-    pub idle_p50: Micros,
-    /// Median of the trials' medians.
-    pub p50: Micros,
-    /// Median of the trials' 90th percentiles.
-    pub p90: Micros,
-    /// Median of the trials' 99th percentiles.
-    pub p99: Micros,
-    /// The slowest fetch of all.
-    pub max: Micros,
-    /// Median rate of all downloads together.
-    pub slow_rate: BytesPerSec,
-    /// The longest step of all, as far as steps are known.
-    pub longest_step: Option<Micros>,
-    /// The longest loop turn of all, as far as turns are known.
-    pub longest_turn: Option<Micros>,
-    /// Median of the bytes that one step of a download moved, as far as steps are known.
-    pub bytes_per_step: Option<Bytes>,
-    /// Median CPU time for each GB.
-    pub cpu_per_gb: Option<Micros>,
-    /// Median share of a CPU that all workers used.
-    pub cpu_share: Option<f64>,
-    /// What was under test, as it names itself.
-    pub version: Option<String>,
-}
-
-impl ArmRow {
-    /// The row of the arm `name` with these trials.
-    pub fn of(name: &str, trials: &[&Summary]) -> Self {
-        let micros = |figure: fn(&Summary) -> u64| {
-            Micros(median(trials.iter().map(|summary| figure(summary))).unwrap_or(0))
-        };
-        let mut verdicts = BTreeMap::new();
-        for summary in trials {
-            *verdicts.entry(summary.verdict).or_insert(0) += 1;
-        }
-        let longest = |figure: fn(&records::WorkerSummary) -> u64| {
-            let workers = trials.iter().flat_map(|summary| &summary.proxy.workers);
-            workers.map(figure).max().filter(|longest| *longest > 0).map(Micros)
-        };
-        let sum = |figure: fn(&Summary) -> u64| trials.iter().map(|summary| figure(summary)).sum();
-        let shares = trials.iter().map(|summary| {
-            let shares = summary.proxy.workers.iter().map(|worker| worker.cpu_share);
-            // In millionths, so that they have an order.
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 256")]
-            let share = (shares.sum::<f64>() * 1e6) as u64;
-            share
-        });
-        Self {
-            name: name.to_owned(),
-            trials: trials.len() as u64,
-            verdicts,
-            attempts: sum(|summary| summary.measure.attempts),
-            failed: sum(|summary| summary.measure.outcomes.failed()),
-            early_closes: sum(|summary| summary.proxy.early_closes),
-            idle_p50: micros(|summary| summary.idle.latency_us.p50),
-            p50: micros(|summary| summary.measure.latency_us.p50),
-            p90: micros(|summary| summary.measure.latency_us.p90),
-            p99: micros(|summary| summary.measure.latency_us.p99),
-            max: Micros(trials.iter().map(|s| s.measure.latency_us.max).max().unwrap_or(0)),
-            slow_rate: BytesPerSec(
-                median(trials.iter().map(|s| s.slow.bytes_per_sec.0)).unwrap_or(0),
-            ),
-            longest_step: longest(|worker| worker.longest_step_us),
-            longest_turn: longest(|worker| worker.longest_loop_turn_us),
-            bytes_per_step: median(
-                trials.iter().filter_map(|s| s.slow.bytes_per_step.map(|bytes| bytes.0)),
-            )
-            .map(Bytes),
-            cpu_per_gb: median(
-                trials.iter().filter_map(|s| s.proxy.cpu_us_per_gb.map(|cpu| cpu.0)),
-            )
+/// The row of the arm `name` with these trials.
+pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
+    let micros = |figure: fn(&Summary) -> u64| {
+        Micros(median(trials.iter().map(|summary| figure(summary))).unwrap_or(0))
+    };
+    let mut verdicts = BTreeMap::new();
+    for summary in trials {
+        *verdicts.entry(summary.verdict).or_insert(0) += 1;
+    }
+    let longest = |figure: fn(&WorkerSummary) -> u64| {
+        let workers = trials.iter().flat_map(|summary| &summary.proxy.workers);
+        workers.map(figure).max().filter(|longest| *longest > 0).map(Micros)
+    };
+    let sum = |figure: fn(&Summary) -> u64| trials.iter().map(|summary| figure(summary)).sum();
+    let shares = trials.iter().map(|summary| {
+        let shares = summary.proxy.workers.iter().map(|worker| worker.cpu_share);
+        // In millionths, so that they have an order.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 256")]
+        let share = (shares.sum::<f64>() * 1e6) as u64;
+        share
+    });
+    ArmRow {
+        name: name.to_owned(),
+        trials: trials.len() as u64,
+        verdicts,
+        attempts: sum(|summary| summary.measure.attempts),
+        failed: sum(|summary| summary.measure.outcomes.failed()),
+        early_closes: sum(|summary| summary.proxy.early_closes),
+        idle_p50: micros(|summary| summary.idle.latency_us.p50),
+        p50: micros(|summary| summary.measure.latency_us.p50),
+        p90: micros(|summary| summary.measure.latency_us.p90),
+        p99: micros(|summary| summary.measure.latency_us.p99),
+        max: Micros(trials.iter().map(|s| s.measure.latency_us.max).max().unwrap_or(0)),
+        slow_rate: BytesPerSec(median(trials.iter().map(|s| s.slow.bytes_per_sec.0)).unwrap_or(0)),
+        longest_step: longest(|worker| worker.longest_step_us),
+        longest_turn: longest(|worker| worker.longest_loop_turn_us),
+        bytes_per_step: median(
+            trials.iter().filter_map(|s| s.slow.bytes_per_step.map(|bytes| bytes.0)),
+        )
+        .map(Bytes),
+        cpu_per_gb: median(trials.iter().filter_map(|s| s.proxy.cpu_us_per_gb.map(|cpu| cpu.0)))
             .map(Micros),
-            cpu_share: median(shares).filter(|share| *share > 0).map(|share| share as f64 / 1e6),
-            version: trials
-                .iter()
-                .find_map(|s| s.program.as_ref().map(|program| program.version.clone())),
-        }
+        cpu_share: median(shares).filter(|share| *share > 0).map(|share| share as f64 / 1e6),
+        version: trials
+            .iter()
+            .find_map(|s| s.program.as_ref().map(|program| program.version.clone())),
     }
 }
 

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use page::{CampaignData, Figure};
-use records::{Manifest, Summary};
+use records::{ArmRow, Manifest, Summary};
 use stats::{Seed, Settings};
 
 use super::{case, compare, show};
-use crate::campaign::{ArmRow, Campaign};
+use crate::campaign::{Campaign, arm_row};
 use crate::cases::{self, Case};
 use crate::guard::Comparison;
 use crate::guard::compare::{Told, observations};
@@ -45,7 +45,7 @@ impl CampaignReport {
         let told = told(campaign).context("failed to read the trials")?;
         let rows = told.iter().map(|(name, told)| {
             let trials: Vec<&Summary> = told.iter().map(|told| &told.summary).collect();
-            ArmRow::of(name, &trials)
+            arm_row(name, &trials)
         });
         let purpose = campaign.journal.purpose.as_str();
         let case = purpose.strip_prefix(case::PURPOSE).and_then(|name| cases::find(name).ok());

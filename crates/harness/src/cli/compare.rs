@@ -13,7 +13,7 @@ use super::campaign_report::{CampaignReport, Extra};
 use super::output::{self, Color};
 use crate::campaign::ArmSpec;
 use crate::guard::compare::{Told, rounds};
-use crate::guard::figures;
+use crate::guard::{Gate, figures};
 use crate::render;
 use crate::run_dir::write;
 
@@ -32,6 +32,11 @@ pub struct CompareOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub campaign: CampaignOptions,
+
+    /// End with 10 when an arm regressed against the first, with 11 when it is not known: a gate for
+    /// CI (docs/ci.md) [default: 0, whatever became of the arms]
+    #[arg(long)]
+    pub gate: bool,
 
     /// Print the comparison as JSON instead of text
     #[arg(long)]
@@ -56,6 +61,7 @@ Examples:
   turnstile compare --arm 'drain: --reuseport' --arm 'rcvbuf: --reuseport --rcvbuf 40960' --rounds 10
   turnstile compare --arms arms.toml --rounds 20 --dry-run
   turnstile compare --resume runs/20260301T123005Z-compare
+  turnstile compare --gate --arms builds.toml --rounds 10
 
 The result says what became of each arm against the first: no change, improved, regressed or
 inconclusive. docs/statistics.md tells how.";
@@ -94,9 +100,23 @@ pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
     }
     columns(&finished, report.told())?;
     report.write_page()?;
-    let text = if options.json { report.json() } else { report.text(options.color.style()) };
+    let style = options.color.style();
+    let gate = gate(options, &report);
+    let mut text = if options.json { report.json() } else { report.text(style) };
+    if let Some(gate) = gate.filter(|_| !options.json) {
+        text += &format!("{}\n", render::gate("gate", gate, style));
+    }
     output::print(text.as_bytes()).context("failed to print the comparison")?;
-    Ok(finished.exit())
+    let ended = finished.exit();
+    Ok(gate.map_or(ended, |gate| ExitCode::from(gate.exit_code())))
+}
+
+/// What the gate says, if one was asked for.
+fn gate(options: &CompareOptions, report: &CampaignReport) -> Option<Gate> {
+    match report.extra() {
+        Extra::Comparison(comparison) if options.gate => Some(comparison.gate()),
+        _ => None,
+    }
 }
 
 /// The arms as typed and from the file; none of a campaign that goes on.

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use records::{Arm, Micros, Program, SCHEMA_VERSION};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stats::{Change, Judgement, Metric, Round, Seed, Settings, Trial, judge};
+use stats::{Judgement, Metric, Round, Seed, Settings, Trial, judge};
 
+use super::gate;
 use super::threshold::Outcome;
 use crate::trial::TrialPlan;
 use crate::trial::host;
@@ -185,7 +186,7 @@ impl Baseline {
             saved_at: self.saved_at.clone(),
             program: self.program.clone(),
             differs,
-            outcome: outcome(&judgement),
+            outcome: gate::outcome(&judgement),
             judgement,
         }
     }
@@ -193,18 +194,6 @@ impl Baseline {
 
 /// The same rounds make the same judgement.
 const SEED: Seed = Seed(1);
-
-/// A metric that regressed breaches, also where another improved; but not in rounds that prove
-/// nothing.
-fn outcome(judgement: &Judgement) -> Outcome {
-    if judgement.change == Change::Inconclusive {
-        Outcome::Unknown
-    } else if judgement.that_say(Change::Regressed).next().is_some() {
-        Outcome::Breached
-    } else {
-        Outcome::Met
-    }
-}
 
 /// Collects the leaves in which two documents differ, by their names.
 fn differing(name: &str, then: &Value, now: &Value, found: &mut Vec<String>) {

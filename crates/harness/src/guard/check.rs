@@ -1,4 +1,4 @@
-//! What a gate says: all thresholds and the baseline in one word, and its exit code.
+//! A check: all thresholds and the baseline in one word, and why.
 //!
 //! Invariant: `passed` needs every gate to have held. What is not known is `inconclusive`; what is
 //! breached is `breached`, whatever else is not known.
@@ -12,6 +12,7 @@ use stats::{Reading, Trial};
 
 use super::baseline::{Against, Baseline, MIN_ROUNDS, Origin};
 use super::figures;
+use super::gate::Gate;
 use super::rounds::OverRounds;
 use super::threshold::{Outcome, Threshold};
 use crate::campaign::ArmSpec;
@@ -51,18 +52,6 @@ pub struct Check {
     pub trials: Vec<TrialRow>,
     /// The directory of the campaign.
     pub records: PathBuf,
-}
-
-/// What a gate says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gate {
-    /// Everything held.
-    Passed,
-    /// Something did not.
-    Breached,
-    /// Nothing is known to be wrong, and something is not known.
-    Inconclusive,
 }
 
 /// How many rounds.
@@ -115,26 +104,6 @@ pub enum Save {
     No,
 }
 
-impl Gate {
-    /// The word used in reports and records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Breached => "breached",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-
-    /// What the process ends with.
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Self::Passed => 0,
-            Self::Breached => 10,
-            Self::Inconclusive => 11,
-        }
-    }
-}
-
 impl Check {
     /// The check of these trials: their run directories and summaries, in the order of their end.
     pub fn of(
@@ -159,11 +128,7 @@ impl Check {
         let outcomes = thresholds.iter().map(|held| held.outcome);
         let outcomes = outcomes.chain(baseline.as_ref().map(|against| against.outcome));
         let worst = outcomes.chain(unsaved).chain(cut).max();
-        let outcome = match worst {
-            Some(Outcome::Breached) => Gate::Breached,
-            Some(Outcome::Unknown) => Gate::Inconclusive,
-            Some(Outcome::Met) | None => Gate::Passed,
-        };
+        let outcome = Gate::of(worst.unwrap_or(Outcome::Met));
         let mut check = Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),

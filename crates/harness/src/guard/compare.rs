@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use records::{Fetch, Outcome, Phase, Summary};
 use serde::Serialize;
 use stats::{
-    Change, Curve, Ending, Judgement, LogRank, Metric, Observation, Round, Seed, Settings, Stratum,
-    judge, log_rank,
+    Curve, Ending, Judgement, LogRank, Metric, Observation, Round, Seed, Settings, Stratum, judge,
+    log_rank,
 };
 
-use super::figures;
+use super::gate::{self, Gate};
+use super::{figures, threshold};
 
 /// Every arm against the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,13 +64,10 @@ impl Comparison {
         Self { pairs: others.iter().map(pair).collect() }
     }
 
-    /// What a gate makes of it: the worst word there is.
-    pub fn worst(&self) -> Change {
-        let has = |change: Change| self.pairs.iter().any(|pair| pair.judgement.change == change);
-        [Change::Regressed, Change::Inconclusive, Change::NoChange, Change::Improved]
-            .into_iter()
-            .find(|change| has(*change))
-            .unwrap_or(Change::Inconclusive)
+    /// What a gate makes of it: the worst of all pairs. Without a pair nothing is known.
+    pub fn gate(&self) -> Gate {
+        let outcomes = self.pairs.iter().map(|pair| gate::outcome(&pair.judgement));
+        Gate::of(outcomes.max().unwrap_or(threshold::Outcome::Unknown))
     }
 }
 

@@ -4,7 +4,8 @@
 //! - [`threshold`]: `p99<100ms` and the like
 //! - [`rounds`]: a threshold over all rounds of a check
 //! - [`baseline`]: rounds that were saved, and those of today against them
-//! - [`check`]: what a gate says, and its exit code
+//! - [`check`]: thresholds and baseline together, with the reasons
+//! - [`gate`]: what a gate says, and its exit code
 //! - [`compare`]: pairs of arms of a campaign
 //!
 //! Not for: statistics (the crate `stats`), or the verdict of one trial ([`crate::judge`]).
@@ -15,10 +16,12 @@ pub mod baseline;
 pub mod check;
 pub mod compare;
 pub mod figures;
+pub mod gate;
 pub mod rounds;
 pub mod threshold;
 
 pub use baseline::{Baseline, BaselineError};
-pub use check::{Check, Gate};
+pub use check::Check;
 pub use compare::{Comparison, PairOf};
+pub use gate::Gate;
 pub use threshold::Threshold;

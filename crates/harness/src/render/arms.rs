@@ -1,9 +1,8 @@
 //! Arms in a table, as text and as Markdown.
 
-use records::{BytesPerSec, Micros, Verdict};
+use records::{ArmRow, BytesPerSec, Micros, Verdict};
 
 use super::style::{Style, Tint};
-use crate::campaign::ArmRow;
 
 /// The table as text, 100 columns wide, with a newline after each line.
 pub fn arms(rows: &[ArmRow], style: Style) -> String {

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use records::Verdict;
+use records::{ArmRow, Verdict};
 
 use super::layout::{MaxLines, WIDTH, wrap};
 use super::style::{Style, Tint};
-use crate::campaign::ArmRow;
 use crate::cases::{Case, Figure};
 
 /// One arm's figures.

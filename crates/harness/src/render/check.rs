@@ -20,17 +20,7 @@ pub use open_metrics::open_metrics;
 
 /// The whole of it as text, with a newline after each line.
 pub fn check(check: &Check, style: Style) -> String {
-    let tint = match check.outcome {
-        Gate::Passed => Tint::Good,
-        Gate::Breached => Tint::Bad,
-        Gate::Inconclusive => Tint::Warn,
-    };
-    let mut lines = vec![format!(
-        "{}{} (exit {})",
-        style.paint(Tint::Label, &format!("{:<INDENT$}", "check")),
-        style.paint(tint, check.outcome.name()),
-        check.exit_code
-    )];
+    let mut lines = vec![gate("check", check.outcome, style)];
     for reason in &check.reasons {
         lines.extend(labelled(style, "", reason, MaxLines(3)));
     }
@@ -56,6 +46,21 @@ pub fn check(check: &Check, style: Style) -> String {
     let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "records"));
     lines.push(format!("{label}{}", check.records.display()));
     lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// What a gate says, in a line without its end.
+pub fn gate(label: &str, gate: Gate, style: Style) -> String {
+    let tint = match gate {
+        Gate::Passed => Tint::Good,
+        Gate::Breached => Tint::Bad,
+        Gate::Inconclusive => Tint::Warn,
+    };
+    format!(
+        "{}{} (exit {})",
+        style.paint(Tint::Label, &format!("{label:<INDENT$}")),
+        style.paint(tint, gate.name()),
+        gate.exit_code()
+    )
 }
 
 /// The same as Markdown: the file of `--markdown`, and the step summary of GitHub.

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use records::{BytesPerSec, Micros};
+use records::{ArmRow, BytesPerSec, Micros};
 use stats::{Change, Comparison as OfMetric, Finding, LeftOut, LogRank, Scale};
 
 use super::layout::{MaxLines, WIDTH, wrap};
 use super::style::{Style, Tint};
-use crate::campaign::ArmRow;
 use crate::guard::{Comparison, PairOf};
 
 /// The whole of it, with a newline after each line.

@@ -27,7 +27,7 @@ use serde::Serialize;
 
 pub use arms::{arms, arms_markdown};
 pub use case::{Shown, case, case_list};
-pub use check::{annotations, check, check_markdown, junit, open_metrics};
+pub use check::{annotations, check, check_markdown, gate, junit, open_metrics};
 pub use compare::{
     cells as metric_cells, comparison, comparison_markdown, left_out, log_rank_words,
 };

@@ -1,7 +1,7 @@
 //! The examples of `docs/ci.md`, taken from its fenced blocks and run.
 //!
-//! What differs from the page, all of it in [`shortened`] and in [`Place`]: phases are shorter, rounds
-//! are 3, ports are free ones, `cargo` does nothing.
+//! What differs from the page, all of it in [`shortened`] and in [`Place`]: phases are shorter, there is
+//! one download, rounds are 3, ports are free ones, `cargo` does nothing.
 
 use std::fs;
 use std::net::TcpListener;
@@ -66,7 +66,7 @@ fn commands(yaml: &str, of: &str) -> String {
 
 fn shortened(script: &str) -> String {
     let short = script
-        .replace("--idle 3s --duration 8s", "--idle 1.5s --duration 2.5s")
+        .replace("--idle 3s --duration 8s", "--idle 1.5s --duration 2.5s --slow 1")
         .replace("--rounds 5", "--rounds 3");
     assert_ne!(short, script, "nothing was shortened: does the page still say it so?");
     let taken: Vec<TcpListener> =
@@ -156,11 +156,26 @@ fn a_baseline_in_a_pipeline() {
 }
 
 #[test]
+fn two_builds_in_turn() {
+    let _turn = in_turn();
+    let place = Place::new(Proxy::Unfair);
+    place.put_in("main", Proxy::Fair);
+    let commands = block("sh", "turnstile compare --gate");
+    let Some(said) = conclusive(|| script(&place, &commands)) else { return };
+    // Three rounds may be too few for a conclusion.
+    assert!(matches!(said.code(), Some(10 | 11)), "{}", said.all());
+    let gate =
+        if said.code() == Some(10) { "breached (exit 10)" } else { "inconclusive (exit 11)" };
+    assert!(said.stdout.ends_with(&format!("gate        {gate}\n")), "{}", said.stdout);
+    assert!(said.stdout.contains("branch against main: "), "{}", said.stdout);
+}
+
+#[test]
 fn no_block_is_left_out() {
     let known = ["sh", "yaml", "make", "text", ""];
     let opened = PAGE.lines().filter_map(|line| line.strip_prefix("```"));
     for language in opened {
         assert!(known.contains(&language), "{language}");
     }
-    assert_eq!((blocks("sh").len(), blocks("yaml").len(), blocks("make").len()), (3, 2, 1));
+    assert_eq!((blocks("sh").len(), blocks("yaml").len(), blocks("make").len()), (4, 2, 1));
 }

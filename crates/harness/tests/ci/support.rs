@@ -10,8 +10,10 @@ use tempfile::TempDir;
 
 /// Seconds that no command of these tests takes, also on a busy host with every attempt needed.
 const PATIENCE: &str = "240";
-/// Enough fetches in each phase for a conclusion, and no more.
-pub(crate) const SHORT: [&str; 6] = ["--idle", "1.5s", "--duration", "2.5s", "--arrivals", "20/s"];
+/// Enough fetches in each phase for a conclusion, and no more. One download: others would be waited
+/// for that an unfair proxy of one thread lets not even begin.
+pub(crate) const SHORT: [&str; 4] =
+    ["--idle=1.5s", "--duration=2.5s", "--arrivals=20/s", "--slow=1"];
 /// What tells the two proxies apart.
 pub(crate) const GATE: [&str; 4] =
     ["--threshold", "failed_share<=0.01", "--threshold", "p90<250ms"];
@@ -73,11 +75,16 @@ impl Place {
 
     /// Puts that proxy where the other was, as a new build would be.
     pub(crate) fn put(&self, proxy: Proxy) {
+        self.put_in(".", proxy);
+    }
+
+    /// The same in a directory of its own.
+    pub(crate) fn put_in(&self, dir: &str, proxy: Proxy) {
         let example = bin_dir().join("examples/fair_proxy");
         assert!(example.is_file(), "first: cargo build -p harness --examples");
         let unfair = if proxy == Proxy::Unfair { " --unfair" } else { "" };
         let text = format!("#!/bin/sh\nexec {}{unfair} \"$@\"\n", example.display());
-        self.script(MY_PROXY, &text);
+        self.script(&format!("{dir}/{MY_PROXY}"), &text);
     }
 
     fn script(&self, name: &str, text: &str) {

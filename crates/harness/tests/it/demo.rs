@@ -275,12 +275,10 @@ fn a_signal_restores_the_terminal() {
     }
 }
 
-#[test]
-fn nobody_outlives_a_show_that_is_killed() {
-    let _turn = in_turn();
-    let dir = tempfile::tempdir().expect("a directory");
+/// A show without a terminal and without an end, in its first trial, with all that came of it.
+fn endless_lines(dir: &Path) -> (Running, Vec<u32>) {
     let mut command = turnstile();
-    command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path()).arg("--");
+    command.args(["demo", "--fast", "--runs-dir"]).arg(dir).arg("--");
     let mut running = Running::start(command.args(ENDLESS.split(' ')));
     let family = until("a trial", || {
         assert!(!running.has_ended());
@@ -288,6 +286,14 @@ fn nobody_outlives_a_show_that_is_killed() {
         // The trial, and its origin, proxy and fetches.
         (family.len() >= 4).then_some(family)
     });
+    (running, family)
+}
+
+#[test]
+fn nobody_outlives_a_show_that_is_killed() {
+    let _turn = in_turn();
+    let dir = tempfile::tempdir().expect("a directory");
+    let (running, family) = endless_lines(dir.path());
     running.signal(Signal::KILL);
     for pid in family {
         until("the end of the trial", || is_gone(pid).then_some(()));
@@ -364,14 +370,7 @@ fn without_a_terminal_it_speaks_in_lines() {
 fn ctrl_c_ends_the_lines_too() {
     let _turn = in_turn();
     let dir = tempfile::tempdir().expect("a directory");
-    let mut command = turnstile();
-    command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path()).arg("--");
-    let mut running = Running::start(command.args(ENDLESS.split(' ')));
-    let family = until("a trial", || {
-        assert!(!running.has_ended());
-        let family = family(running.id());
-        (family.len() >= 4).then_some(family)
-    });
+    let (running, family) = endless_lines(dir.path());
     running.signal(Signal::INT);
     assert_eq!(running.finish().status.signal(), Some(Signal::INT.as_raw()));
     assert!(family.into_iter().all(is_gone));

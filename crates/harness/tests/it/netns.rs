@@ -12,7 +12,6 @@ use rustix::process::Signal;
 
 use crate::support::{Running, Runs, family, in_turn, installed, is_gone, note, root, until};
 
-const BRISK: [&str; 7] = ["--netns", "--idle", "1.2s", "--duration", "1.2s", "--arrivals", "20/s"];
 const TCP_RMEM: &str = "/proc/sys/net/ipv4/tcp_rmem";
 
 /// What of this host a run in namespaces must leave as it was.
@@ -75,7 +74,7 @@ fn whole_run(more: &[&str]) {
     for _ in 0..3 {
         let (before, runs) = (outside(), Runs::new());
         let rmem = ["--tcp-rmem", "40960,40960,40960", "--link-rate", "5Gbit", "--json"];
-        let mut command = runs.trial(&BRISK);
+        let mut command = runs.trial(&["--netns"]);
         let mut running = Running::start(command.args(rmem).args(more));
         runs.await_phase(&mut running, Phase::Measure);
         let all = family(running.id());
@@ -135,7 +134,7 @@ fn ends(signal: Signal, phase: Phase, more: &[&str]) {
         return;
     }
     let (before, runs) = (outside(), Runs::new());
-    let mut command = runs.trial(&BRISK);
+    let mut command = runs.trial(&["--netns"]);
     let mut running = Running::start(command.args(["--duration", "50s"]).args(more));
     runs.await_phase(&mut running, phase);
     let all = family(running.id());
@@ -174,7 +173,7 @@ fn a_signal_while_the_hosts_are_made_leaves_none() {
     }
     for signal in [Signal::TERM, Signal::KILL] {
         let (before, runs) = (outside(), Runs::new());
-        let mut command = runs.trial(&BRISK);
+        let mut command = runs.trial(&["--netns"]);
         let running = Running::start(command.args(["--duration", "50s"]));
         let id = running.id();
         let (all, nets) = until("a holder", || {

@@ -16,9 +16,6 @@ use crate::support::{
     turnstile, until,
 };
 
-/// Twice the usual fetches in half the time: these trials are many, and each is a program to start.
-const BRISK: [&str; 6] = ["--idle", "1.2s", "--duration", "1.2s", "--arrivals", "20/s"];
-
 /// What is left of a trial that ended well.
 struct Done {
     runs: Runs,
@@ -57,8 +54,7 @@ fn trial(more: &[&str]) -> Done {
 /// Runs a trial to its end, and looks for what it leaves behind.
 fn once(more: &[&str]) -> Done {
     let runs = Runs::new();
-    let mut command = runs.trial(&BRISK);
-    let mut running = Running::start(command.args(more).arg("--json"));
+    let mut running = Running::start(runs.trial(more).arg("--json"));
     runs.await_phase(&mut running, Phase::Measure);
     let all = family(running.id());
     let run = running.finish();
@@ -436,7 +432,7 @@ fn a_command_that_goes_into_the_background_is_refused_and_ends() {
 fn compressed_downloads_move() {
     let _turn = in_turn();
     let runs = Runs::new();
-    let run = say(runs.trial(&BRISK).args(["--gzip", "1", "--slow-coding", "gzip", "--json"]));
+    let run = say(&mut runs.trial(&["--gzip", "1", "--slow-coding", "gzip", "--json"]));
     assert_eq!(run.code(), Some(0), "{}", run.stderr);
     let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
     assert!(summary.slow.slot_bytes_per_sec.iter().all(|rate| rate.0 > 0), "{:?}", summary.slow);
@@ -460,7 +456,7 @@ fn spooled_answers_leave_no_file() {
     let (runs, spool) = (Runs::new(), tempfile::tempdir().expect("a directory"));
     let dir = spool.path().display().to_string();
     let words = ["--spool", &dir, "--spool-max", "16MiB", "--read-rate", "5MiB/s", "--json"];
-    let run = say(runs.trial(&BRISK).args(words));
+    let run = say(&mut runs.trial(&words));
     assert_eq!(run.code(), Some(0), "{}", run.stderr);
     let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
     assert_ne!(summary.slow.bytes.0, 0);

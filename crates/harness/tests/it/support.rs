@@ -16,8 +16,8 @@ use tempfile::TempDir;
 /// No run of these tests takes as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The usual short trial: enough fetches in each phase, and little to move.
-pub(crate) const SHORT: [&str; 8] =
-    ["--idle", "2.1s", "--duration", "2.1s", "--fetch-size", "64KiB", "--slow", "2"];
+pub(crate) const SHORT: [&str; 5] =
+    ["--idle=1.2s", "--duration=1.2s", "--arrivals=20/s", "--fetch-size=64KiB", "--slow=2"];
 
 /// Trials take turns: on few CPUs two at a time would starve each other.
 pub(crate) fn in_turn() -> MutexGuard<'static, ()> {

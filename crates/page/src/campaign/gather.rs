@@ -57,7 +57,7 @@ fn of_arm(place: u32, arm: &ArmInput<'_>, seed: Seed) -> ArmData {
         color,
         hatched,
         verdicts: verdicts(&arm.trials),
-        middles: arm.middles.clone(),
+        row: arm.row.clone(),
         failed: share_over_rounds(&counts, seed, &Settings::default()).map(share),
         trials: arm.trials.iter().map(of_trial).collect(),
         survival: curve::points(&arm.survival),

@@ -5,7 +5,7 @@ mod tables;
 
 use super::CampaignData;
 use crate::escape;
-use crate::html::{self, PageError, THEME, fill, parts::figures};
+use crate::html::{PageError, THEME, fill, framed, parts::figures};
 use crate::svg::Figure;
 
 const TEMPLATE: &str = include_str!("../../assets/campaign.html");
@@ -17,13 +17,14 @@ const TEMPLATE: &str = include_str!("../../assets/campaign.html");
 /// [`PageError::Data`]; never for data from [`CampaignData::of`].
 pub fn campaign_html(campaign: &CampaignData) -> Result<String, PageError> {
     let json = serde_json::to_string(campaign).map_err(PageError::Data)?;
-    Ok(fill(TEMPLATE, json.len(), |name| part(name, campaign, &json)))
+    let body = fill(TEMPLATE, |name| part(name, campaign));
+    let script = format!("{THEME}\nstartTheme(() => {{}}, () => {{}});");
+    Ok(framed(&campaign.title, &body, &json, &script))
 }
 
-fn part(name: &str, campaign: &CampaignData, json: &str) -> String {
+fn part(name: &str, campaign: &CampaignData) -> String {
     match name {
-        "title" | "subtitle" => escape::html(&campaign.title),
-        "style" => html::style(),
+        "subtitle" => escape::html(&campaign.title),
         "chips" => parts::chips(campaign),
         "sentence" => escape::html(&campaign.sentence),
         "cut" => campaign
@@ -37,8 +38,6 @@ fn part(name: &str, campaign: &CampaignData, json: &str) -> String {
         "case" => tables::case(campaign),
         "trials" => tables::trials(campaign),
         "about" => parts::about(campaign),
-        "data" => escape::script(json),
-        "script" => THEME.to_owned(),
         _ => String::new(),
     }
 }

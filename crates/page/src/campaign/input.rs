@@ -1,6 +1,6 @@
 //! What the page of a campaign is made from.
 
-use records::{BytesPerSec, Manifest, Micros, Summary, Verdict};
+use records::{ArmRow, Manifest, Summary, Verdict};
 use serde::Serialize;
 use stats::{Change, Curve, Interval, Scale, Seed};
 
@@ -34,41 +34,12 @@ pub struct ArmInput<'a> {
     pub name: &'a str,
     /// Its options, as words.
     pub args: &'a [String],
-    /// Its typical figures.
-    pub middles: Middles,
+    /// What it came to.
+    pub row: &'a ArmRow,
     /// Its trials, in the order of rounds.
     pub trials: Vec<TrialInput<'a>>,
     /// Its fetches under load, of all trials.
     pub survival: Curve,
-}
-
-/// Typical figures of an arm: medians over its trials, but for the extremes and the counts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Middles {
-    /// Fetches under load, of all trials.
-    pub attempts: u64,
-    /// Of these, failed.
-    pub failed: u64,
-    /// Median of the medians before the load.
-    pub idle_p50: Micros,
-    /// Median of the trials' medians.
-    pub p50: Micros,
-    /// Median of the trials' 90th percentiles.
-    pub p90: Micros,
-    /// Median of the trials' 99th percentiles.
-    pub p99: Micros,
-    /// The slowest fetch of all.
-    pub max: Micros,
-    /// Median rate of all downloads together.
-    pub slow_rate: BytesPerSec,
-    /// The longest step of all, as far as steps are known.
-    pub longest_step: Option<Micros>,
-    /// The longest loop turn of all, as far as turns are known.
-    pub longest_turn: Option<Micros>,
-    /// Median CPU time for each GB.
-    pub cpu_per_gb: Option<Micros>,
-    /// What was under test, as it names itself.
-    pub version: Option<String>,
 }
 
 /// One trial that is done.

@@ -1,6 +1,6 @@
 //! Arms side by side: a row an arm, a point a round, all rows on one scale.
 
-use records::{BytesPerSec, Micros};
+use records::{ArmRow, BytesPerSec, Micros};
 
 use super::Points;
 use super::over_time::whole;
@@ -95,8 +95,8 @@ pub(super) fn latency(campaign: &CampaignData, points: Points) -> Option<Drawing
                     Some(mark(arm, trial, at.us as f64, at.given_up, &value))
                 })
                 .collect();
-            let middles = &arm.middles;
-            let all = [middles.idle_p50, middles.p50, middles.p90, middles.p99, middles.max];
+            let ArmRow { idle_p50, p50, p90, p99, max, .. } = arm.row;
+            let all = [idle_p50, p50, p90, p99, max];
             let middle = all.get(place).copied().unwrap_or_default();
             let mut row = Row::of(arm, marks);
             if !row.marks.is_empty() {
@@ -178,8 +178,8 @@ pub(super) fn throughput(campaign: &CampaignData, points: Points) -> Option<Draw
             .collect();
         let mut row = Row::of(arm, marks);
         if !row.marks.is_empty() {
-            row.middle = Some((arm.middles.slow_rate.0 as f64, None));
-            row.told = arm.middles.slow_rate.to_string();
+            row.middle = Some((arm.row.slow_rate.0 as f64, None));
+            row.told = arm.row.slow_rate.to_string();
         }
         row
     };

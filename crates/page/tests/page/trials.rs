@@ -2,9 +2,9 @@
 
 use page::{
     ArmInput, CampaignData, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts,
-    MetricInput, Middles, PairInput, TrialInput,
+    MetricInput, PairInput, TrialInput,
 };
-use records::{BytesPerSec, Micros, Outcome, Summary, Verdict};
+use records::{ArmRow, BytesPerSec, Micros, Outcome, Summary, Verdict};
 use stats::{Change, Curve, Ending, Interval, Observation, Scale, Seed};
 
 use crate::fixture::{Run, Shape};
@@ -14,11 +14,13 @@ struct Arm {
     name: String,
     words: Vec<String>,
     runs: Vec<Run>,
+    row: ArmRow,
 }
 
 impl Arm {
     fn new(name: &str, line: &str, runs: Vec<Run>) -> Self {
-        Self { name: name.to_owned(), words: words(line), runs }
+        let row = row(name, &runs);
+        Self { name: name.to_owned(), words: words(line), runs, row }
     }
 
     fn input(&self, place: usize) -> ArmInput<'_> {
@@ -31,7 +33,7 @@ impl Arm {
         ArmInput {
             name: &self.name,
             args: &self.words,
-            middles: middles(&self.runs),
+            row: &self.row,
             trials: trials.collect(),
             survival: survival(&self.runs),
         }
@@ -111,6 +113,7 @@ impl Trials {
         for arm in &mut self.arms {
             arm.runs.truncate(left.min(1));
             left -= arm.runs.len();
+            arm.row = row(&arm.name, &arm.runs);
         }
         self
     }
@@ -139,13 +142,14 @@ impl Trials {
     }
 }
 
-fn middles(runs: &[Run]) -> Middles {
+fn row(name: &str, runs: &[Run]) -> ArmRow {
     let middle = |of: fn(&Summary) -> u64| {
         let mut all: Vec<u64> = runs.iter().map(|run| of(&run.summary)).collect();
         all.sort_unstable();
         Micros(all.get(all.len() / 2).copied().unwrap_or(0))
     };
-    Middles {
+    ArmRow {
+        name: name.to_owned(),
         attempts: runs.iter().map(|run| run.summary.measure.attempts).sum(),
         failed: runs.iter().map(|run| run.summary.measure.outcomes.failed()).sum(),
         idle_p50: middle(|s| s.idle.latency_us.p50),
@@ -155,9 +159,7 @@ fn middles(runs: &[Run]) -> Middles {
         max: middle(|s| s.measure.latency_us.max),
         slow_rate: BytesPerSec(middle(|s| s.slow.bytes_per_sec.0).0),
         longest_step: Some(Micros(2_200_000)),
-        longest_turn: None,
-        cpu_per_gb: None,
-        version: None,
+        ..ArmRow::default()
     }
 }
 

@@ -1,6 +1,6 @@
 use records::{Micros, Outcome, Summary, Verdict};
 
-use super::{ArmRow, median};
+use super::{arm_row, median};
 use crate::fixture::Run;
 use crate::summarise::summarise;
 
@@ -13,7 +13,7 @@ fn run(failed: u64, us: u64) -> Summary {
 fn a_row_counts_over_all_trials_and_takes_the_middle_run() {
     let trials = [run(0, 10_000), run(40, 20_000), run(4, 30_000)];
     let trials: Vec<&Summary> = trials.iter().collect();
-    let row = ArmRow::of("drain", &trials);
+    let row = arm_row("drain", &trials);
     assert_eq!((row.trials, row.attempts, row.failed), (3, 240, 44));
     assert_eq!(row.verdicts.values().sum::<u64>(), 3);
     assert_eq!(row.verdicts[&Verdict::Starved], 2);
@@ -25,7 +25,7 @@ fn a_row_counts_over_all_trials_and_takes_the_middle_run() {
 
 #[test]
 fn an_arm_without_trials_has_a_row_of_nothing() {
-    let row = ArmRow::of("none", &[]);
+    let row = arm_row("none", &[]);
     assert_eq!((row.trials, row.p50, row.longest_step), (0, Micros(0), None));
 }
 

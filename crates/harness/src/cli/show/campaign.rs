@@ -4,12 +4,12 @@ use std::path::Path;
 
 use page::{
     ArmInput, CampaignData, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts,
-    MetricInput, Middles, PairInput, TrialInput,
+    MetricInput, PairInput, TrialInput,
 };
-use records::Manifest;
+use records::{ArmRow, Manifest};
 use stats::{Finding, Seed};
 
-use crate::campaign::{ArmRow, ArmSpec, Campaign};
+use crate::campaign::{ArmSpec, Campaign};
 use crate::cases::Case;
 use crate::cli::campaign_report::Extra;
 use crate::guard::PairOf;
@@ -51,7 +51,7 @@ fn arm<'a>(
     place: usize,
     spec: &'a ArmSpec,
     told: &'a [Told],
-    row: &ArmRow,
+    row: &'a ArmRow,
 ) -> ArmInput<'a> {
     let trial = |told: &'a Told| {
         let of =
@@ -62,7 +62,7 @@ fn arm<'a>(
     ArmInput {
         name: &spec.name,
         args: &spec.args,
-        middles: middles(row),
+        row,
         trials: told.iter().map(trial).collect(),
         survival: curve(told),
     }
@@ -71,23 +71,6 @@ fn arm<'a>(
 /// The page in a trial's run directory, as campaigns name it.
 fn page_of(dir: &Path) -> String {
     dir.join(REPORT).display().to_string()
-}
-
-fn middles(row: &ArmRow) -> Middles {
-    Middles {
-        attempts: row.attempts,
-        failed: row.failed,
-        idle_p50: row.idle_p50,
-        p50: row.p50,
-        p90: row.p90,
-        p99: row.p99,
-        max: row.max,
-        slow_rate: row.slow_rate,
-        longest_step: row.longest_step,
-        longest_turn: row.longest_turn,
-        cpu_per_gb: row.cpu_per_gb,
-        version: row.version.clone(),
-    }
 }
 
 fn pair(of: &PairOf) -> PairInput {

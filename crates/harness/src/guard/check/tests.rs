@@ -2,10 +2,10 @@ use std::path::PathBuf;
 
 use records::{Outcome as FetchOutcome, Side, Summary};
 
-use super::{Asked, Check, Gate, Save};
+use super::{Asked, Check, Save};
 use crate::campaign::ArmSpec;
 use crate::fixture::Run;
-use crate::guard::Threshold;
+use crate::guard::{Gate, Threshold};
 use crate::summarise::summarise;
 
 fn summary(run: &Run) -> (PathBuf, Summary) {

@@ -3,6 +3,7 @@ use stats::{Change, Ending, Seed, Settings};
 
 use super::{Comparison, Told, observations};
 use crate::fixture::Run;
+use crate::guard::Gate;
 use crate::summarise::summarise;
 
 /// An arm of `count` trials of which a share fails, a little different each.
@@ -28,16 +29,29 @@ fn compared(arms: &[(String, Vec<Told>)]) -> Comparison {
 fn a_cure_improves_and_the_disease_regresses() {
     let (sick, cured) = (arm("drain", 5, 40, 400_000), arm("fionread", 5, 0, 80_000));
     let better = compared(&[sick.clone(), cured.clone()]);
-    assert_eq!(better.worst(), Change::Improved, "{:?}", better.pairs[0].judgement.reasons);
+    let judgement = &better.pairs[0].judgement;
+    assert_eq!(judgement.change, Change::Improved, "{:?}", judgement.reasons);
+    assert_eq!(better.gate(), Gate::Passed);
     let worse = compared(&[cured, sick]);
-    assert_eq!(worse.worst(), Change::Regressed);
+    assert_eq!(worse.pairs[0].judgement.change, Change::Regressed);
+    assert_eq!(worse.gate(), Gate::Breached);
     assert!(worse.pairs[0].log_rank.p_fetches < 0.001);
 }
 
 #[test]
 fn the_same_twice_is_no_change() {
     let arms = [arm("a", 6, 0, 80_000), arm("b", 6, 0, 80_000)];
-    assert_eq!(compared(&arms).worst(), Change::NoChange);
+    let comparison = compared(&arms);
+    assert_eq!(comparison.pairs[0].judgement.change, Change::NoChange);
+    assert_eq!(comparison.gate(), Gate::Passed);
+}
+
+#[test]
+fn the_worst_pair_decides() {
+    let [good, bad] = [("good", 0), ("bad", 40)].map(|(name, failed)| arm(name, 5, failed, 80_000));
+    let few = arm("few", 1, 0, 80_000);
+    assert_eq!(compared(&[good.clone(), few.clone()]).gate(), Gate::Inconclusive);
+    assert_eq!(compared(&[good, few, bad]).gate(), Gate::Breached);
 }
 
 #[test]
@@ -46,8 +60,8 @@ fn rounds_that_only_one_arm_has_do_not_count() {
     b.1.truncate(1);
     let comparison = compared(&[a, b]);
     assert_eq!(comparison.pairs[0].judgement.rounds, 1);
-    assert_eq!(comparison.worst(), Change::Inconclusive);
-    assert_eq!(compared(&[]).worst(), Change::Inconclusive);
+    assert_eq!(comparison.gate(), Gate::Inconclusive);
+    assert_eq!(compared(&[]).gate(), Gate::Inconclusive);
 }
 
 #[test]

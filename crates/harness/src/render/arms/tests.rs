@@ -1,7 +1,6 @@
-use records::{Bytes, BytesPerSec, Micros, Verdict};
+use records::{ArmRow, Bytes, BytesPerSec, Micros, Verdict};
 
 use super::{arms, arms_markdown};
-use crate::campaign::ArmRow;
 use crate::render::Style;
 
 fn rows() -> Vec<ArmRow> {

@@ -1,10 +1,10 @@
 use std::path::Path;
 
-use records::Outcome;
+use records::{ArmRow, Outcome};
 use stats::{Seed, Settings};
 
 use super::{comparison, comparison_markdown};
-use crate::campaign::ArmRow;
+use crate::campaign::arm_row;
 use crate::fixture::Run;
 use crate::guard::Comparison;
 use crate::guard::compare::{Told, observations};
@@ -27,7 +27,7 @@ fn told() -> (Comparison, Vec<ArmRow>) {
     let arms = [arm("drain", 40, 400_000), arm("fionread", 0, 80_000)];
     let row = |(name, told): &(String, Vec<Told>)| {
         let summaries: Vec<_> = told.iter().map(|told| &told.summary).collect();
-        ArmRow::of(name, &summaries)
+        arm_row(name, &summaries)
     };
     let rows = arms.iter().map(row).collect();
     (Comparison::of(&arms, Seed(7), &Settings::default()), rows)

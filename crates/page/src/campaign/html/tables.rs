@@ -43,36 +43,36 @@ fn key(arm: &ArmData) -> String {
 
 fn options(arm: &ArmData) -> String {
     let options = if arm.options.is_empty() { "no option" } else { arm.options.as_str() };
-    match &arm.middles.version {
+    match &arm.row.version {
         Some(version) if !version.is_empty() => format!("{options} ({version})"),
         _ => options.to_owned(),
     }
 }
 
 fn cells(arm: &ArmData) -> String {
-    let middles = &arm.middles;
+    let row = &arm.row;
     let verdicts: Vec<String> = arm
         .verdicts
         .iter()
         .map(|(verdict, trials)| format!("{trials} {}", word(*verdict)))
         .collect();
-    let time = |time: Micros| if middles.attempts == 0 { UNKNOWN.into() } else { time.to_string() };
+    let time = |time: Micros| if row.attempts == 0 { UNKNOWN.into() } else { time.to_string() };
     let known = |time: Option<Micros>| time.map_or_else(|| UNKNOWN.into(), |time| time.to_string());
-    let failed = match middles.attempts {
+    let failed = match row.attempts {
         0 => UNKNOWN.to_owned(),
-        attempts => format!("{} of {attempts}", middles.failed),
+        attempts => format!("{} of {attempts}", row.failed),
     };
-    let rate = middles.slow_rate;
+    let rate = row.slow_rate;
     let cells: [String; 9] = [
         failed,
-        time(middles.idle_p50),
-        time(middles.p50),
-        time(middles.p90),
-        time(middles.p99),
-        time(middles.max),
+        time(row.idle_p50),
+        time(row.p50),
+        time(row.p90),
+        time(row.p99),
+        time(row.max),
         if rate == BytesPerSec(0) { UNKNOWN.into() } else { rate.to_string() },
-        known(middles.longest_step),
-        known(middles.cpu_per_gb),
+        known(row.longest_step),
+        known(row.cpu_per_gb),
     ];
     let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
     let verdicts =

@@ -1,0 +1,59 @@
+//! The word of a gate, and what a process ends with that was asked for one.
+
+use serde::Serialize;
+use stats::{Change, Judgement};
+
+use super::threshold::Outcome;
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// Everything held.
+    Passed,
+    /// Something did not.
+    Breached,
+    /// Nothing is known to be wrong, and something is not known.
+    Inconclusive,
+}
+
+impl Gate {
+    /// What the weightiest of all outcomes makes of it.
+    pub const fn of(worst: Outcome) -> Self {
+        match worst {
+            Outcome::Breached => Self::Breached,
+            Outcome::Unknown => Self::Inconclusive,
+            Outcome::Met => Self::Passed,
+        }
+    }
+
+    /// The word used in reports and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Breached => "breached",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// What the process ends with.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Breached => 10,
+            Self::Inconclusive => 11,
+        }
+    }
+}
+
+/// A metric that regressed breaches, also where another improved; but not in rounds that prove
+/// nothing.
+pub(super) fn outcome(judgement: &Judgement) -> Outcome {
+    if judgement.change == Change::Inconclusive {
+        Outcome::Unknown
+    } else if judgement.that_say(Change::Regressed).next().is_some() {
+        Outcome::Breached
+    } else {
+        Outcome::Met
+    }
+}
