@@ -1,8 +1,9 @@
 //! When fetches start, and that none is lost.
 
 use records::{Fetch, Outcome, Phase};
+use testkit::{Process, Signal, is_gone, until};
 
-use crate::support::{Client, Run, Server, command, ok, wait_for_end};
+use crate::support::{Run, Server, command, fetch, ok, wait_for_end};
 
 #[test]
 fn an_open_loop_keeps_its_schedule_though_every_fetch_times_out() {
@@ -91,14 +92,15 @@ fn records_carry_their_phase() {
 #[test]
 fn a_signal_stops_the_arrivals_and_waits_for_the_rest() {
     let server = Server::start(wait_for_end);
-    for name in ["TERM", "INT"] {
+    for signal in [Signal::TERM, Signal::INT] {
         let args = ["--arrivals", "20/s", "--duration", "1h", "--cap", "500ms"];
-        let mut client = Client::start(command(server.addr, &args));
-        let first = client.next().expect("the first hits its cap");
+        let client = Process::start(&mut command(server.addr, &args));
+        let first =
+            client.await_record("the first that hits its cap", |record| Some(fetch(record)));
         // By now some ten others are under way.
-        client.signal(name);
-        let run = client.finish();
-        assert_eq!(run.status.code(), Some(0), "{name}: {}", run.said);
+        client.signal(signal);
+        let run = Run::rest_of(client);
+        assert_eq!(run.status.code(), Some(0), "{signal:?}: {}", run.said);
         let mut numbers: Vec<u64> = run.fetches.iter().map(|fetch| fetch.fetch).collect();
         numbers.push(first.fetch);
         numbers.sort_unstable();
@@ -112,13 +114,13 @@ fn a_signal_stops_the_arrivals_and_waits_for_the_rest() {
 fn a_second_signal_ends_it_at_once() {
     let server = Server::start(wait_for_end);
     let args = ["--arrivals", "1000/s", "--duration", "1h", "--cap", "1m"];
-    let client = Client::start(command(server.addr, &args));
+    let client = Process::start(&mut command(server.addr, &args));
     // Signals of one kind merge while they wait: send until it has seen two.
-    while client.is_running() {
-        client.signal("TERM");
-        std::thread::yield_now();
-    }
-    let run = client.finish();
+    until("its end", || {
+        client.signal(Signal::TERM);
+        is_gone(client.id()).then_some(())
+    });
+    let run = Run::rest_of(client);
     assert_eq!(run.status.code(), Some(1));
     assert!(run.said.contains("have no record"), "{}", run.said);
 }

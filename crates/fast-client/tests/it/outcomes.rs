@@ -1,14 +1,14 @@
 //! Every outcome, each brought about on purpose.
 
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use records::{Bytes, Outcome};
 use socket2::{Domain, SockRef, Socket, Type};
+use testkit::{Process, free_addr, with_open_files};
 
-use crate::support::{CAP, Client, Run, Server, ok, wait_for_end};
+use crate::support::{CAP, Run, Server, command, ok, wait_for_end};
 
 #[test]
 fn ok_has_every_phase_in_order() {
@@ -95,10 +95,7 @@ fn timeout_partial_inside_the_body_and_inside_the_head() {
 
 #[test]
 fn refused_when_nobody_listens() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let addr = listener.local_addr().expect("bound");
-    drop(listener);
-    let fetch = Run::one(addr);
+    let fetch = Run::one(free_addr());
     assert_eq!((fetch.outcome, fetch.connect_us), (Outcome::Refused, None));
     assert!(fetch.client_port.is_some());
 }
@@ -158,12 +155,9 @@ fn bad_status_for_other_answers_than_the_right_one() {
 #[test]
 fn local_error_when_this_host_has_no_descriptor() {
     let server = Server::start(wait_for_end);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -n 20 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fast-client")]);
-    shell.arg(server.addr.to_string());
-    shell.args(["--arrivals", "1000/s", "--duration", "60ms", "--cap", "500ms"]);
-    shell.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let run = Client::start(shell).finish();
+    let args = ["--arrivals", "1000/s", "--duration", "60ms", "--cap", "500ms"];
+    let mut limited = with_open_files(20, &command(server.addr, &args));
+    let run = Run::rest_of(Process::start(&mut limited));
     assert_eq!((run.status.code(), run.fetches.len()), (Some(0), 60));
     let count = |outcome| run.fetches.iter().filter(|fetch| fetch.outcome == outcome).count();
     assert!(count(Outcome::LocalError) > 0 && count(Outcome::TimeoutNoByte) > 0);

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use records::{Role, SCHEMA_VERSION};
+use testkit::{Running, say};
 
 use crate::support::{Run, Server, command, ok};
 
@@ -20,11 +21,8 @@ fn the_first_line_says_who_it_is() {
 
 #[test]
 fn another_host_needs_consent() {
-    let ended = command(NOWHERE, &[]).output().expect("it ran");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(2), "{said}");
+    let said = say(&mut command(NOWHERE, &[])).refused(2);
     assert!(said.contains("--allow-remote"), "{said}");
-    assert!(ended.stdout.is_empty());
 }
 
 #[test]
@@ -34,11 +32,8 @@ fn a_burst_is_for_an_open_loop_on_this_host() {
         (here, ["--burst", "2", "--arrivals", "closed"].as_slice(), "--arrivals with a rate"),
         (NOWHERE, &["--burst", "2", "--allow-remote"], "needs a target on this host"),
     ] {
-        let ended = command(target, args).output().expect("it ran");
-        let said = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(2), "{said}");
+        let said = say(&mut command(target, args)).refused(2);
         assert!(said.contains("--burst 2") && said.contains(says), "{said}");
-        assert!(ended.stdout.is_empty());
     }
 }
 
@@ -52,10 +47,7 @@ fn wrong_options_are_usage_errors() {
         ("--duration", "0s"),
         ("--phase", "teardown"),
     ] {
-        let arg = format!("{option}={value}");
-        let ended = command(NOWHERE, &[&arg]).output().expect("it ran");
-        let said = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(2), "{arg}: {said}");
+        let said = say(&mut command(NOWHERE, &[&format!("{option}={value}")])).refused(2);
         assert!(said.contains(value) && said.contains(option), "{said}");
     }
 }
@@ -64,16 +56,13 @@ fn wrong_options_are_usage_errors() {
 fn a_reader_that_went_away_ends_it() {
     let server = Server::saying(ok(1));
     let args = ["--arrivals", "100/s", "--duration", "1h", "--fetch-size", "1"];
-    let mut child = command(server.addr, &args).spawn().expect("the binary starts");
-    drop(child.stdout.take());
-    assert_eq!(child.wait().expect("our child").code(), Some(1));
+    let mut client = Running::unheard(&mut command(server.addr, &args));
+    assert_eq!(client.finish().code(), Some(1));
 }
 
 #[test]
 fn the_help_shows_defaults_and_examples() {
-    let ended = command(NOWHERE, &["--help"]).output().expect("it ran");
-    let help = String::from_utf8_lossy(&ended.stdout);
-    assert_eq!(ended.status.code(), Some(0));
+    let help = say(&mut command(NOWHERE, &["--help"])).ended_well().stdout;
     assert!(help.starts_with("Timed fetches"), "the role's own words:\n{help}");
     for part in ["--arrivals", "10/s", "--fetch-size", "3MiB", "--cap", "1s", "Examples:"] {
         assert!(help.contains(part), "{part} in\n{help}");

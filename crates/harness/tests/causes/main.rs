@@ -12,16 +12,16 @@ mod reckoning;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use records::{Cause, CauseShare, CaveatCode, Summary};
 use tempfile::TempDir;
+use testkit::{Running, in_turn, say, skip};
 
 use fault::{FAULTS, Fault};
 use helper::{Beside, Half, Helper};
@@ -110,25 +110,20 @@ fn held_fetches_were_held_by_the_downloads_that_raw_records_name() {
 
 /// Puts this thread, and what it starts, on the first two CPUs it may use, one trial at a time: the
 /// workers of a trial on the first, its load on the second. `None` on a host with one.
-#[expect(clippy::print_stdout, reason = "who runs the tests must know that one was skipped")]
 fn two_cpus() -> Option<MutexGuard<'static, ()>> {
-    static TURN: Mutex<()> = Mutex::new(());
     let allowed = net::cpu::allowed().expect("an affinity");
     let Some(two) = allowed.get(..2) else {
-        println!(
-            "skipped: the bench of faults needs two CPUs, and this process may use {allowed:?}"
-        );
+        skip(format_args!("it needs two CPUs, and this process may use {allowed:?}"));
         return None;
     };
     net::cpu::pin_current_thread(two).expect("CPUs that are allowed");
-    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+    Some(in_turn())
 }
 
 fn explain(dir: &Path, fetch: u64) -> serde_json::Value {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("turnstile"));
-    let output = command.arg("explain").arg(dir).args(["--json", "--fetch", &fetch.to_string()]);
-    let output = output.output().expect("the binary under test");
-    serde_json::from_slice(&output.stdout).expect("a fetch's story")
+    let told = command.arg("explain").arg(dir).args(["--json", "--fetch", &fetch.to_string()]);
+    serde_json::from_str(&say(told).stdout).expect("a fetch's story")
 }
 
 /// The expected causes come first, the largest of them at the head, and little stays unexplained.
@@ -206,19 +201,15 @@ fn run(fault: &Fault) -> (TempDir, Summary) {
     command
         .args(["--json", "--idle", "2s", "--duration", "4s", "--runs-dir"])
         .arg(runs.path())
-        .args(fault.args.replace("WORKERS", &Half::Workers.cpu().to_string()).split_whitespace())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .args(fault.args.replace("WORKERS", &Half::Workers.cpu().to_string()).split_whitespace());
     if fault.helper == Helper::SlowLog {
         let pipe = runs.path().join("access.pipe");
         beside.slow_log(&pipe, &slow);
         command.arg("--access-log").arg(pipe);
     }
-    let mut child = command.spawn().expect("the binary under test");
-    let mut said = String::new();
-    let stderr = BufReader::new(child.stderr.take().expect("piped"));
-    for line in stderr.lines().map_while(Result::ok) {
+    let mut trial = Running::start(&mut command);
+    let mut told = String::new();
+    while let Some(line) = trial.complaint() {
         if line.starts_with("measure:") {
             match fault.helper {
                 Helper::None => {}
@@ -227,14 +218,14 @@ fn run(fault: &Fault) -> (TempDir, Summary) {
                 Helper::SlowLog => slow.store(true, Ordering::Relaxed),
             }
         }
-        said.push_str(&line);
-        said.push('\n');
+        told.push_str(&line);
+        told.push('\n');
         if line.starts_with("teardown:") {
             // What follows is the harness' own work: let it be done.
             drop(std::mem::replace(&mut beside, Beside::new()));
         }
     }
-    let output = child.wait_with_output().expect("its end");
-    assert!(output.status.success(), "{}: {said}", fault.name);
-    (runs, serde_json::from_slice(&output.stdout).expect("summary.json"))
+    let said = trial.finish();
+    assert!(said.status.success(), "{}: {told}", fault.name);
+    (runs, serde_json::from_str(&said.stdout).expect("summary.json"))
 }

@@ -4,7 +4,8 @@
 //! one download, rounds are 3, ports are free ones, `cargo` does nothing.
 
 use std::fs;
-use std::net::TcpListener;
+
+use testkit::{listen, skip};
 
 use crate::support::{Place, Proxy, Said, conclusive, in_turn, say};
 
@@ -69,10 +70,11 @@ fn shortened(script: &str) -> String {
         .replace("--idle 3s --duration 8s", "--idle 1.5s --duration 2.5s --slow 1")
         .replace("--rounds 5", "--rounds 3");
     assert_ne!(short, script, "nothing was shortened: does the page still say it so?");
-    let taken: Vec<TcpListener> =
-        (0..2).map(|_| TcpListener::bind("127.0.0.1:0").expect("bind")).collect();
-    let free = |at: usize| taken[at].local_addr().expect("an address").to_string();
-    short.replace("127.0.0.1:8080", &free(0)).replace("127.0.0.1:9000", &free(1))
+    // Both are held until both are known: else they could be the same.
+    let ((_one, proxy), (_other, origin)) = (listen(), listen());
+    short
+        .replace("127.0.0.1:8080", &proxy.to_string())
+        .replace("127.0.0.1:9000", &origin.to_string())
 }
 
 /// Runs a script as GitHub and GitLab do: it ends with the first command that fails.
@@ -120,8 +122,7 @@ fn gitlab_ci() {
 #[test]
 fn make() {
     if say(&mut Place::new(Proxy::Fair).command("make")).code() == Some(127) {
-        println!("skipped: make is not installed");
-        return;
+        return skip("make is not installed");
     }
     let makefile = shortened(&block("make", "fairness:"));
     let caller = block("sh", "make fairness");

@@ -1,15 +1,18 @@
 //! Runs `turnstile check` and scripts that do, with a proxy that is fair or not, each with a deadline.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::Command;
+use std::time::Duration;
 
 use tempfile::TempDir;
+use testkit::{Running, script, skip};
+pub(crate) use testkit::{Said, in_turn};
 
-/// Seconds that no command of these tests takes, also on a busy host with every attempt needed.
-const PATIENCE: &str = "240";
+/// No command of these tests takes as long, also on a busy host with every attempt needed.
+const PATIENCE: Duration = Duration::from_secs(240);
+/// Then what it started is killed.
+const MERCY: Duration = Duration::from_secs(5);
 /// Enough fetches in each phase for a conclusion, and no more. One download: others would be waited
 /// for that an unfair proxy of one thread lets not even begin.
 pub(crate) const SHORT: [&str; 4] =
@@ -27,30 +30,6 @@ pub(crate) enum Proxy {
     Unfair,
 }
 
-/// What a finished command said.
-pub(crate) struct Said {
-    pub(crate) status: ExitStatus,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Said {
-    pub(crate) fn code(&self) -> Option<i32> {
-        self.status.code()
-    }
-
-    /// Everything, for a test that failed.
-    pub(crate) fn all(&self) -> String {
-        format!("{}\n{}\n{}", self.status, self.stdout, self.stderr)
-    }
-}
-
-/// Trials take turns: on few CPUs two at a time would starve each other.
-pub(crate) fn in_turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The directory of the binary under test.
 pub(crate) fn bin_dir() -> PathBuf {
     let turnstile = assert_cmd::cargo::cargo_bin!("turnstile");
@@ -65,7 +44,7 @@ impl Place {
     pub(crate) fn new(proxy: Proxy) -> Self {
         let place = Self(tempfile::tempdir().expect("a directory"));
         place.put(proxy);
-        place.script("bin/cargo", "#!/bin/sh\nexit 0\n");
+        script(place.path(), "bin/cargo", "#!/bin/sh\nexit 0\n");
         place
     }
 
@@ -84,20 +63,14 @@ impl Place {
         assert!(example.is_file(), "first: cargo build -p harness --examples");
         let unfair = if proxy == Proxy::Unfair { " --unfair" } else { "" };
         let text = format!("#!/bin/sh\nexec {}{unfair} \"$@\"\n", example.display());
-        self.script(&format!("{dir}/{MY_PROXY}"), &text);
-    }
-
-    fn script(&self, name: &str, text: &str) {
-        let path = self.path().join(name);
-        fs::create_dir_all(path.parent().expect("a directory")).expect("mkdir");
-        fs::write(&path, text).expect("write");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("chmod");
+        script(self.path(), &format!("{dir}/{MY_PROXY}"), &text);
     }
 
     /// A command in this place; coreutils' timeout ends it and what it started, if need be.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", PATIENCE, program]).current_dir(self.path());
+        let [patience, mercy] = [PATIENCE, MERCY].map(|time| time.as_secs().to_string());
+        command.args(["-k", &mercy, &patience, program]).current_dir(self.path());
         let paths = [self.path().join("bin"), bin_dir()];
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let paths = paths.into_iter().chain(std::env::split_paths(&inherited));
@@ -105,7 +78,6 @@ impl Place {
         for unwanted in ["NO_COLOR", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
             command.env_remove(unwanted);
         }
-        command.stdin(Stdio::null());
         command
     }
 
@@ -128,14 +100,11 @@ pub(crate) fn exec() -> String {
 
 /// Runs a command to its end.
 pub(crate) fn say(command: &mut Command) -> Said {
-    let output = command.output().expect("timeout of coreutils");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Said { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
+    Running::start(command).finish_within(PATIENCE + 2 * MERCY)
 }
 
 /// Runs it again while it is inconclusive. `None`: it stayed so because others had this host's CPUs,
 /// which is told; that it is inconclusive for any other reason is the caller's to judge.
-#[expect(clippy::print_stdout, reason = "a test says why it is skipped")]
 pub(crate) fn conclusive(mut run: impl FnMut() -> Said) -> Option<Said> {
     const TIMES: usize = 3;
     let mut said = run();
@@ -146,7 +115,7 @@ pub(crate) fn conclusive(mut run: impl FnMut() -> Said) -> Option<Said> {
         said = run();
     }
     if said.code() == Some(11) && busy(&said) {
-        println!("skipped: others keep this host busy; nothing can be shown on it now");
+        skip("others keep this host busy; nothing can be shown on it now");
         return None;
     }
     Some(said)

@@ -1,12 +1,11 @@
 //! Everything but runs: help, usage errors, doctor, report, roles, completions, the manual.
 
 use std::collections::BTreeSet;
-use std::net::TcpListener;
-use std::process::Stdio;
 
 use serde_json::{Map, Value};
+use testkit::listen;
 
-use crate::support::{say, turnstile};
+use crate::support::{Running, say, turnstile};
 
 #[test]
 fn help_is_complete() {
@@ -23,8 +22,7 @@ fn every_command_has_examples() {
     for command in
         ["report", "demo", "doctor", "origin", "proxy", "slow", "fast", "completions", "man"]
     {
-        let help = say(turnstile().args([command, "--help"]));
-        assert_eq!(help.code(), Some(0), "{command}");
+        let help = say(turnstile().args([command, "--help"])).ended_well();
         assert!(
             help.stdout.contains(&format!("Examples:\n  turnstile {command}")),
             "{}",
@@ -50,37 +48,33 @@ fn bad_options_say_what_would_do() {
         ("--burst 2 --arrivals closed", "--arrivals with a rate"),
         ("--cpus proxy=0", "with --pin"),
     ] {
-        let said = say(turnstile().args(words.split(' ')));
-        assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words}: {}", said.stderr);
-        assert!(said.stderr.contains(says), "{words}: {}", said.stderr);
+        let said = say(turnstile().args(words.split(' '))).refused(2);
+        assert!(said.contains(says), "{words}: {said}");
     }
 }
 
 #[test]
 fn a_busy_port_is_named() {
-    let taken = TcpListener::bind("127.0.0.1:0").expect("bind");
-    let addr = taken.local_addr().expect("an address").to_string();
+    let (_taken, addr) = listen();
+    let addr = addr.to_string();
     for mode in [None, Some("--reuseport")] {
         let words = ["proxy", "--upstream", "127.0.0.1:9", "--listen", &addr];
-        let said = say(turnstile().args(words).args(mode));
-        assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
-        assert!(said.stderr.contains(&format!("cannot listen on {addr}")), "{}", said.stderr);
-        assert!(said.stderr.contains("choose another port"), "{}", said.stderr);
+        let said = say(turnstile().args(words).args(mode)).refused(1);
+        assert!(said.contains(&format!("cannot listen on {addr}")), "{said}");
+        assert!(said.contains("choose another port"), "{said}");
     }
 }
 
 #[test]
 fn a_report_needs_a_run() {
     let empty = tempfile::tempdir().expect("a directory");
-    let said = say(turnstile().arg("report").arg(empty.path()));
-    assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""));
-    assert!(said.stderr.contains(&empty.path().display().to_string()), "{}", said.stderr);
+    let said = say(turnstile().arg("report").arg(empty.path())).refused(1);
+    assert!(said.contains(&empty.path().display().to_string()), "{said}");
 }
 
 #[test]
 fn doctor_answers_every_question() {
-    let said = say(turnstile().args(["doctor", "--json"]));
-    assert_eq!(said.code(), Some(0), "{}", said.stderr);
+    let said = say(turnstile().args(["doctor", "--json"])).ended_well();
     let findings: Vec<Map<String, Value>> = serde_json::from_str(&said.stdout).expect("JSON");
     let words = |key: &'static str| {
         findings.iter().map(move |finding| finding[key].as_str().expect("a word"))
@@ -95,8 +89,7 @@ fn doctor_answers_every_question() {
 #[test]
 fn completions_and_the_manual_know_the_toggles() {
     for words in [["completions", "bash"].as_slice(), &["completions", "zsh"], &["man"]] {
-        let said = say(turnstile().args(words));
-        assert_eq!(said.code(), Some(0), "{words:?}");
+        let said = say(turnstile().args(words)).ended_well();
         let text = said.stdout.replace("\\-", "-");
         for option in ["--reuseport", "--read-policy", "--slow-size", "--cap"] {
             assert!(text.contains(option), "{words:?} lacks {option}");
@@ -106,15 +99,6 @@ fn completions_and_the_manual_know_the_toggles() {
 
 #[test]
 fn a_reader_that_has_gone_is_no_error() {
-    let (reader, writer) = std::io::pipe().expect("pipe");
-    drop(reader);
-    let mut child = turnstile()
-        .args(["completions", "bash"])
-        .stdout(Stdio::from(writer))
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("spawn");
-    assert!(child.wait().expect("wait").success());
-    let said = child.wait_with_output().expect("output");
-    assert_eq!(String::from_utf8_lossy(&said.stderr), "");
+    let said = Running::unheard(turnstile().args(["completions", "bash"])).finish();
+    assert_eq!((said.code(), said.stderr.as_str()), (Some(0), ""));
 }

@@ -293,7 +293,7 @@ fn endless_lines(dir: &Path) -> (Running, Vec<u32>) {
 fn nobody_outlives_a_show_that_is_killed() {
     let _turn = in_turn();
     let dir = tempfile::tempdir().expect("a directory");
-    let (running, family) = endless_lines(dir.path());
+    let (mut running, family) = endless_lines(dir.path());
     running.signal(Signal::KILL);
     for pid in family {
         until("the end of the trial", || is_gone(pid).then_some(()));
@@ -370,7 +370,7 @@ fn without_a_terminal_it_speaks_in_lines() {
 fn ctrl_c_ends_the_lines_too() {
     let _turn = in_turn();
     let dir = tempfile::tempdir().expect("a directory");
-    let (running, family) = endless_lines(dir.path());
+    let (mut running, family) = endless_lines(dir.path());
     running.signal(Signal::INT);
     assert_eq!(running.finish().status.signal(), Some(Signal::INT.as_raw()));
     assert!(family.into_iter().all(is_gone));

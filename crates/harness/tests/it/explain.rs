@@ -13,9 +13,8 @@ fn explain(dir: &Path, more: &[&str]) -> Said {
     say(turnstile().arg("explain").arg(dir).args(more))
 }
 
-fn json(said: &Said) -> Value {
-    assert_eq!(said.code(), Some(0), "{}", said.stderr);
-    serde_json::from_str(&said.stdout).expect("a JSON document")
+fn json(said: Said) -> Value {
+    serde_json::from_str(&said.ended_well().stdout).expect("a JSON document")
 }
 
 #[test]
@@ -33,8 +32,7 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     // that it serves each of them from start to end; a cap that is shorter than that.
     let starved = ["--workers", "1", "--slow", "4", "--cap", "150ms", "--arrivals", "20/s"];
     let held = ["--buffer", "1KiB", "--rcvbuf", "1MiB", "--slow-size", "128MiB"];
-    let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"]));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"])).ended_well();
     assert!(run.stdout.contains("\nwhy "), "{}", run.stdout);
     let dir = runs.dir().expect("a run directory");
 
@@ -49,7 +47,7 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     // Its figures are those of the summary.
     let text = fs::read_to_string(dir.join("summary.json")).expect("a summary");
     let summary: Summary = serde_json::from_str(&text).expect("a summary");
-    let story = json(&explain(&dir, &["--json"]));
+    let story = json(explain(&dir, &["--json"]));
     assert!(summary.late.fetches > 0, "nothing was late: {}", run.stdout);
     assert_eq!(story["late"]["fetches"], summary.late.fetches);
     let shares = story["causes"].as_array().expect("causes").iter();
@@ -64,12 +62,11 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
         causes.any(|part| part["cause"] == Cause::HeldByStep.name())
     };
     let fetch = (0..summary.measure.attempts)
-        .map(|number| json(&explain(&dir, &["--json", "--fetch", &number.to_string()])))
+        .map(|number| json(explain(&dir, &["--json", "--fetch", &number.to_string()])))
         .find(|fetch| fetch["outcome"] != "ok" && fetch["worker"].is_u64() && is_held(fetch))
         .expect("a fetch that was held, failed, and was accepted");
     let number = fetch["fetch"].to_string();
-    let told = explain(&dir, &["--fetch", &number]);
-    assert_eq!(told.code(), Some(0), "{}", told.stderr);
+    let told = explain(&dir, &["--fetch", &number]).ended_well();
     for part in ["wanted", "accepted by worker 0", "cap: given up", "hold of ", "in all"] {
         assert!(told.stdout.contains(part), "{part:?} is missing: {}", told.stdout);
     }
@@ -84,23 +81,17 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     // An idle one, and one that is not there.
     let idle = explain(&dir, &["--phase", "idle", "--fetch", "0"]);
     assert!(idle.stdout.contains("0 of the idle phase"), "{}{}", idle.stdout, idle.stderr);
-    let none = explain(&dir, &["--fetch", "100000"]);
-    assert_eq!((none.code(), none.stdout.as_str()), (Some(2), ""));
+    let none = explain(&dir, &["--fetch", "100000"]).refused(2);
     let last = summary.measure.attempts - 1;
     let says = format!("its measure phase has fetches 0 to {last}");
-    assert!(none.stderr.contains(&says) && none.stderr.contains("Usage:"), "{}", none.stderr);
+    assert!(none.contains(&says) && none.contains("Usage:"), "{none}");
 
     // What is not whole is not explained.
     let path = dir.join("steps.ndjson");
     let steps = fs::read(&path).expect("steps");
     fs::write(&path, &steps[..steps.len() - 3]).expect("write");
-    let torn = explain(&dir, &[]);
-    assert_eq!((torn.code(), torn.stdout.as_str()), (Some(1), ""));
-    assert!(
-        torn.stderr.contains("steps.ndjson:") && torn.stderr.contains("torn"),
-        "{}",
-        torn.stderr
-    );
+    let torn = explain(&dir, &[]).refused(1);
+    assert!(torn.contains("steps.ndjson:") && torn.contains("torn"), "{torn}");
     runs.assert_nobody_left();
 }
 
@@ -111,10 +102,9 @@ fn without_a_run_it_says_where_it_looked() {
     fs::create_dir(empty.path().join("notes")).expect("mkdir");
     fs::write(empty.path().join("20260301T123005Z-file"), "").expect("write");
     for dir in [empty.path().to_owned(), empty.path().join("not-there")] {
-        let said = say(turnstile().args(["explain", "--runs-dir"]).arg(&dir));
-        assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""));
+        let said = say(turnstile().args(["explain", "--runs-dir"]).arg(&dir)).refused(1);
         let says = format!("there is no run in {}: make one", dir.display());
-        assert!(said.stderr.contains(&says), "{}", said.stderr);
+        assert!(said.contains(&says), "{said}");
     }
 }
 
@@ -137,12 +127,11 @@ fn what_is_no_run_directory_is_refused_as_a_report_refuses_it() {
         (make("older", Some("{\"schema_version\": 0}")), "an older turnstile"),
         (make("newer", Some("{\"schema_version\": 99}")), "a newer turnstile"),
     ] {
-        let said = explain(&dir, &[]);
-        assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
-        assert!(said.stderr.contains(says), "{}", said.stderr);
-        assert!(said.stderr.contains(&dir.display().to_string()), "{}", said.stderr);
+        let said = explain(&dir, &[]).refused(1);
+        assert!(said.contains(says), "{said}");
+        assert!(said.contains(&dir.display().to_string()), "{said}");
         let report = say(turnstile().arg("report").arg(&dir));
-        assert_eq!((report.code(), report.stderr), (said.code(), said.stderr));
+        assert_eq!((report.code(), report.stderr), (Some(1), said));
     }
 }
 
@@ -166,8 +155,7 @@ fn options_that_do_not_go_together_are_refused() {
         ("--fetch first", "invalid value"),
         ("--fetch 1 --phase drain", "[possible values: idle, measure]"),
     ] {
-        let said = say(turnstile().arg("explain").args(words.split(' ')));
-        assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words}");
-        assert!(said.stderr.contains(says), "{words}: {}", said.stderr);
+        let said = say(turnstile().arg("explain").args(words.split(' '))).refused(2);
+        assert!(said.contains(says), "{words}: {said}");
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use records::{Phase, Role, Side, Summary, Verdict};
-use rustix::process::Signal;
+use testkit::Signal;
 
 use crate::support::{Running, Runs, SHORT, in_turn, kill, pid_of, say, turnstile};
 
@@ -58,10 +58,11 @@ fn a_dead_fast_client_proves_nothing() {
 #[test]
 fn a_runs_directory_that_cannot_be_made_is_named() {
     // Nobody may make a directory in /proc, not even root.
-    let run = say(turnstile().args(SHORT).args(["--runs-dir", "/proc/turnstile/runs"]));
-    assert_eq!((run.code(), run.stdout.as_str()), (Some(1), ""));
+    let mut command = turnstile();
+    command.args(SHORT).args(["--runs-dir", "/proc/turnstile/runs"]);
+    let said = say(&mut command).refused(1);
     for part in ["/proc/turnstile/runs", "--runs-dir"] {
-        assert!(run.stderr.contains(part), "{}", run.stderr);
+        assert!(said.contains(part), "{said}");
     }
 }
 
@@ -75,12 +76,11 @@ fn a_disk_that_fills_up_ends_the_run_with_whole_records() {
     let mut command = Command::new("sh");
     let trial = runs.trial(&["--arrivals", "200/s", "--fetch-size", "1KiB", "--slow", "0"]);
     command.args(["-c", limited]).arg(trial.get_program()).args(trial.get_args());
-    let run = say(&mut command);
+    let said = say(&mut command).refused(1);
 
-    assert_eq!((run.code(), run.stdout.as_str()), (Some(1), ""), "{}", run.stderr);
     let dir = runs.dir().expect("a run directory");
     for part in [&*dir.display().to_string(), "make room", "--runs-dir"] {
-        assert!(run.stderr.contains(part), "{}", run.stderr);
+        assert!(said.contains(part), "{said}");
     }
     for entry in fs::read_dir(&dir).expect("read_dir") {
         let path = entry.expect("entry").path();

@@ -8,7 +8,7 @@ use std::process::Command;
 use harness::run_dir::NETWORK;
 use netlab::LabReadBack;
 use records::{Phase, Summary, Verdict};
-use rustix::process::Signal;
+use testkit::{Signal, pids};
 
 use crate::support::{Running, Runs, family, in_turn, installed, is_gone, note, root, until};
 
@@ -52,12 +52,7 @@ fn namespaces(pids: &[u32]) -> BTreeSet<u64> {
 
 /// Namespaces in which any process of this host is.
 fn inhabited() -> BTreeSet<u64> {
-    let pids: Vec<u32> = fs::read_dir("/proc")
-        .expect("/proc")
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|pid| !is_gone(*pid))
-        .collect();
-    namespaces(&pids)
+    namespaces(&pids().filter(|pid| !is_gone(*pid)).collect::<Vec<u32>>())
 }
 
 fn network(runs: &Runs) -> LabReadBack {
@@ -81,8 +76,7 @@ fn whole_run(more: &[&str]) {
         let nets = namespaces(&all);
         assert_eq!(nets.len(), 5, "four hosts and a switch");
         assert_eq!(outside(), before, "while it runs");
-        let run = running.finish();
-        assert_eq!(run.code(), Some(0), "{}", run.stderr);
+        let run = running.finish().ended_well();
         let left: Vec<_> = all.iter().filter(|pid| !is_gone(**pid)).collect();
         assert!(left.is_empty(), "{left:?}");
         assert!(nets.is_disjoint(&inhabited()));
@@ -174,7 +168,7 @@ fn a_signal_while_the_hosts_are_made_leaves_none() {
     for signal in [Signal::TERM, Signal::KILL] {
         let (before, runs) = (outside(), Runs::new());
         let mut command = runs.trial(&["--netns"]);
-        let running = Running::start(command.args(["--duration", "50s"]));
+        let mut running = Running::start(command.args(["--duration", "50s"]));
         let id = running.id();
         let (all, nets) = until("a holder", || {
             let all = family(id);

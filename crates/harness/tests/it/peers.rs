@@ -1,15 +1,12 @@
 //! Foreign proxies in the mirror's place.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
 
 use harness::run_dir::RunRecords;
 use records::{Cause, CaveatCode, Manifest, Phase, Record, Role, Side, Sight, Summary, Verdict};
-use rustix::process::Signal;
+use testkit::{Process, Signal, free_addr};
 
 use crate::support::{
     Running, Runs, SHORT, family, in_turn, installed, is_gone, kill, note, pid_of, say, those_of,
@@ -151,10 +148,10 @@ fn are_refused(table: &[Refused<'_>]) {
         let elsewhere = tempfile::tempdir().expect("a directory");
         let runs = elsewhere.path().join("runs");
         let mut command = turnstile();
-        let said = say(command.args(SHORT).args(words.split(' ')).arg("--runs-dir").arg(&runs));
-        assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words}: {}", said.stderr);
+        command.args(SHORT).args(words.split(' ')).arg("--runs-dir").arg(&runs);
+        let said = say(&mut command).refused(2);
         for part in *says {
-            assert!(said.stderr.contains(part), "{words}: no {part:?} in {}", said.stderr);
+            assert!(said.contains(part), "{words}: no {part:?} in {said}");
         }
         assert!(!runs.exists(), "{words}: a run directory was made");
     }
@@ -240,35 +237,15 @@ fn a_command_that_dies_is_the_proxys_fault() {
     assert_eq!(those_of(runs.path()), []);
 }
 
-/// A program that runs before and after a trial. It does not outlive its test.
-struct Standing(Child);
-
-impl Drop for Standing {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn one_that_runs_already_is_left_as_it_is() {
     let _turn = in_turn();
     // Nobody but us looks for a port in these milliseconds.
-    let free = TcpListener::bind("127.0.0.1:0").expect("bind").local_addr().expect("an address");
-    let origin = free.to_string();
-    let mut command = turnstile();
-    command.args(["proxy", "--listen", "127.0.0.1:0", "--upstream", &origin]);
-    let mut proxy = Standing(command.stdout(Stdio::piped()).spawn().expect("the proxy"));
-    let mut lines = BufReader::new(proxy.0.stdout.take().expect("its stdout")).lines();
-    let line = lines.next().expect("a line").expect("UTF-8");
-    let Record::Ready(ready) = serde_json::from_str(&line).expect("a record") else {
-        panic!("{line}");
-    };
-    // Who does not read on, blocks its writer.
-    let reader = std::thread::spawn(move || lines.map_while(Result::ok).count());
+    let origin = free_addr().to_string();
+    let words = ["proxy", "--listen", "127.0.0.1:0", "--upstream", &origin];
+    let mut proxy = Process::start(turnstile().args(words));
 
-    let addr = ready.listen.expect("an address");
-    let at = format!("url:{addr}");
+    let at = format!("url:{}", proxy.addr());
     let Done { runs, manifest, summary, .. } = trial(&["--proxy", &at, "--origin-listen", &origin]);
     assert_eq!((manifest.program, manifest.sight), (None, Sight::ClientsOnly));
     assert!(manifest.processes.iter().all(|process| process.role != Role::Proxy));
@@ -284,9 +261,10 @@ fn one_that_runs_already_is_left_as_it_is() {
     let by_workers = hidden.iter().filter(|hidden| hidden.cause != Cause::BacklogOverflow);
     assert!(by_workers.clone().count() == 7, "{hidden:?}");
     assert!(by_workers.clone().all(|hidden| hidden.reason == clients), "{hidden:?}");
-    assert!(!is_gone(proxy.0.id()), "it is not ours to end");
-    drop(proxy);
-    assert!(reader.join().expect("a reader") > 0, "it did relay");
+    assert!(!is_gone(proxy.id()), "it is not ours to end");
+    let relayed =
+        |record: &Record| matches!(record, Record::Session(session) if session.status == 200);
+    assert!(proxy.stop().records().iter().any(relayed), "it did relay");
 }
 
 /// Ends the harness while nginx is under load. Whatever the end, nothing is left.
@@ -432,8 +410,8 @@ fn a_command_that_goes_into_the_background_is_refused_and_ends() {
 fn compressed_downloads_move() {
     let _turn = in_turn();
     let runs = Runs::new();
-    let run = say(&mut runs.trial(&["--gzip", "1", "--slow-coding", "gzip", "--json"]));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let run =
+        say(&mut runs.trial(&["--gzip", "1", "--slow-coding", "gzip", "--json"])).ended_well();
     let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
     assert!(summary.slow.slot_bytes_per_sec.iter().all(|rate| rate.0 > 0), "{:?}", summary.slow);
     // Less leaves a worker than comes to it: that, and no other, is what compression does.
@@ -456,8 +434,7 @@ fn spooled_answers_leave_no_file() {
     let (runs, spool) = (Runs::new(), tempfile::tempdir().expect("a directory"));
     let dir = spool.path().display().to_string();
     let words = ["--spool", &dir, "--spool-max", "16MiB", "--read-rate", "5MiB/s", "--json"];
-    let run = say(&mut runs.trial(&words));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let run = say(&mut runs.trial(&words)).ended_well();
     let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
     assert_ne!(summary.slow.bytes.0, 0);
     let left: Vec<_> = fs::read_dir(spool.path()).expect("read_dir").collect();

@@ -12,8 +12,7 @@ use crate::support::{Runs, in_turn, say, turnstile};
 fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
     let _turn = in_turn();
     let runs = Runs::new();
-    let run = say(&mut runs.trial(&["--reuseport"]));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let run = say(&mut runs.trial(&["--reuseport"])).ended_well();
     assert!(run.stderr.starts_with("setup: "), "a line for each phase: {}", run.stderr);
 
     let dir = runs.dir().expect("a run directory");
@@ -80,8 +79,8 @@ fn faults_reach_their_roles_and_the_baseline_has_no_bursts() {
         "--slow 0 --fetch-size 1KiB --think 1ms --origin-workers 9 --burst 3 --log-mode inline \
          --recording minimal --cpus origin={cpu} --quiet"
     );
-    let run = say(runs.trial(&words.split(' ').collect::<Vec<_>>()).arg("--access-log").arg(&log));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let words: Vec<&str> = words.split(' ').collect();
+    say(runs.trial(&words).arg("--access-log").arg(&log)).ended_well();
 
     let dir = runs.dir().expect("a run directory");
     assert!(!dir.join("access.log").exists(), "it was wanted elsewhere");
@@ -129,8 +128,7 @@ fn without_downloads_fetches_are_healthy() {
     let mut reasons = Vec::new();
     for _ in 0..3 {
         let runs = Runs::new();
-        let run = say(&mut runs.trial(&["--slow", "0", "--json"]));
-        assert_eq!(run.code(), Some(0), "{}", run.stderr);
+        let run = say(&mut runs.trial(&["--slow", "0", "--json"])).ended_well();
         let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
         assert_eq!((summary.slow.downloads, summary.slow.bytes.0), (0, 0));
         assert!(summary.measure.attempts >= 20);
@@ -155,7 +153,7 @@ fn a_second_run_of_the_same_label_has_a_place_of_its_own() {
             crate::support::Running::start(&mut command)
         })
         .collect();
-    let codes: Vec<_> = twins.drain(..).map(|twin| twin.finish().code()).collect();
+    let codes: Vec<_> = twins.iter_mut().map(|twin| twin.finish().code()).collect();
     assert_eq!(codes, [Some(0), Some(0)]);
     let dirs: Vec<_> = fs::read_dir(runs.path()).expect("read_dir").collect();
     assert_eq!(dirs.len(), 2);

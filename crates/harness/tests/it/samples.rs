@@ -16,8 +16,7 @@ fn records_of(more: &[&str]) -> RunRecords {
     let runs = Runs::new();
     let mut command = turnstile();
     command.args(SHORTEST).args(more).arg("--runs-dir").arg(runs.path());
-    let run = say(&mut command);
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    say(&mut command).ended_well();
     RunRecords::load(&runs.dir().expect("a run directory")).expect("a whole run")
 }
 

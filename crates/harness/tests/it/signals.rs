@@ -4,9 +4,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use records::{Phase, Role};
-use rustix::process::Signal;
+use testkit::{Signal, await_gone};
 
-use crate::support::{Running, Runs, in_turn, is_gone, pid_of, until};
+use crate::support::{Running, Runs, in_turn, is_gone, pid_of};
 
 /// What the documentation promises for the end of all children.
 const PROMISED: Duration = Duration::from_secs(2);
@@ -77,8 +77,7 @@ fn sigusr1_ends_a_phase_and_not_the_trial() {
         runs.await_phase(&mut running, phase);
         running.signal(Signal::USR1);
     }
-    let run = running.finish();
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let run = running.finish().ended_well();
     let manifest = runs.manifest().expect("a manifest");
     assert_eq!((manifest.interrupted, manifest.faults), (None, Vec::new()));
     let phases: Vec<Phase> = manifest.phases.iter().map(|span| span.phase).collect();
@@ -104,8 +103,6 @@ fn nobody_outlives_a_killed_harness() {
     let manifest = runs.await_phase(&mut running, Phase::Measure);
     assert!(!is_gone(pid_of(&manifest, Role::Proxy)), "it runs");
     running.signal(Signal::KILL);
-    for process in &manifest.processes {
-        until("the end of its children", || is_gone(process.pid).then_some(()));
-    }
+    await_gone(manifest.processes.iter().map(|process| process.pid));
     assert_eq!(running.finish().status.signal(), Some(9));
 }

@@ -2,10 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
 
 use records::ListenerMode;
 use socket2::Socket;
+use testkit::until;
 
 use super::*;
 use crate::tcp::{Buffers, Listen};
@@ -26,16 +26,6 @@ fn inode(socket: &Socket) -> u64 {
     rustix::fs::fstat(socket).expect("fstat").st_ino
 }
 
-/// Asks again and again until the answer is the expected one: what one socket has sent may take a
-/// while to be in the other's queue.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        std::thread::yield_now();
-    }
-}
-
 /// Dials without anybody accepting, and expects every connection in the queue.
 fn queue_fills(addr: SocketAddr) {
     let mut diag = SockDiag::open().expect("sock_diag");
@@ -46,7 +36,7 @@ fn queue_fills(addr: SocketAddr) {
     for waiting in 1..=4 {
         clients.push(TcpStream::connect(addr).expect("a connection"));
         until("one more in the queue", || {
-            diag.listeners(addr).expect("an answer") == queue(waiting)
+            (diag.listeners(addr).expect("an answer") == queue(waiting)).then_some(())
         });
     }
     socket.accept().expect("the first connection");
@@ -96,12 +86,10 @@ fn a_connection_is_found_from_both_ends_with_what_stands_in_its_queue() {
     let (mut accepted, client) = listener.accept().expect("a connection");
 
     dialed.write_all(&[7; 1_000]).expect("room for it");
-    let mut far = None;
-    until("the bytes at the far end", || {
-        far = diag.connection(server, client).expect("an answer");
-        far.is_some_and(|socket| socket.receive_queue == Bytes(1_000))
+    let far = until("the bytes at the far end", || {
+        let far = diag.connection(server, client).expect("an answer");
+        far.filter(|socket| socket.receive_queue == Bytes(1_000))
     });
-    let far = far.expect("it is there");
     assert_eq!((far.local, far.peer, far.send_queue), (server, client, Bytes(0)));
     let figures = far.info.expect("TCP_INFO");
     assert_eq!((figures.received, figures.retransmits), (Bytes(1_000), 0));

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use netlab::{Lab, LabError, LabPlan, Program, Sysctl};
 use records::Micros;
+use testkit::skip;
 
 use crate::support::{NETLAB, own_links, up};
 
@@ -61,7 +62,7 @@ fn a_program_that_is_no_holder_is_named() {
                 assert_eq!(host, "switch");
                 assert!(why.contains(word), "{why}");
             }
-            LabError::NoTool(name) => eprintln!("skipped: no {name}"),
+            LabError::NoTool(name) => skip(format_args!("no {name}")),
             other => panic!("{other}"),
         }
     }
@@ -76,13 +77,11 @@ fn without_the_right_it_says_how_to_get_it() {
         command.uid(65_534).gid(65_534);
     }
     let Ok(output) = command.args(["up", "--hosts", "a"]).output() else {
-        eprintln!("skipped: another user may not run {NETLAB}");
-        return;
+        return skip(format_args!("another user may not run {NETLAB}"));
     };
     let text = String::from_utf8_lossy(&output.stderr);
     if text.contains("iproute2") {
-        eprintln!("skipped: {text}");
-        return;
+        return skip(text);
     }
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("need root (CAP_SYS_ADMIN)"), "{text}");
@@ -103,7 +102,7 @@ fn a_kernel_without_netem_is_told_with_the_module_and_one_with_it_delays() {
             assert!(command.starts_with("tc qdisc add dev eth0"), "{command}");
             assert!(said.contains("unknown"), "{said}");
         }
-        Err(other) => eprintln!("skipped: {other}"),
+        Err(other) => skip(other),
     }
     assert_eq!(own_links(), before);
 }

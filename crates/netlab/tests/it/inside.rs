@@ -4,14 +4,15 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use netlab::{Host, Lab, LabPlan, LinkRate, NetId, Sysctl, enter_net, in_net};
 use records::Bytes;
+use testkit::{PATIENCE, Running, Said};
 
-use crate::support::{PATIENCE, line, own_links, up};
+use crate::support::{own_links, up};
 
 const RMEM: &str = "/proc/sys/net/ipv4/tcp_rmem";
 
@@ -24,21 +25,18 @@ fn host<'a>(lab: &'a Lab, name: &str) -> &'a Host {
 }
 
 /// Starts a program on a host through the hop.
-fn start(host: &Host, words: &[&str]) -> Child {
+fn start(host: &Host, words: &[&str]) -> Running {
     let enter = host.enter();
     let (program, args) = enter.split_first().expect("a program");
-    let mut command = Command::new(program);
-    command.args(args).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("our own program")
+    Running::start(Command::new(program).args(args).args(words))
 }
 
-fn run(host: &Host, words: &[&str]) -> Output {
-    start(host, words).wait_with_output().expect("our child")
+fn run(host: &Host, words: &[&str]) -> Said {
+    start(host, words).finish()
 }
 
-fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+fn text(said: Said) -> String {
+    said.ended_well().stdout.trim().to_owned()
 }
 
 /// A server on a host that sends `size` bytes to whoever connects, on a thread of this process.
@@ -61,7 +59,7 @@ fn a_program_on_one_host_reaches_a_server_on_another() {
     let addr = server(host(&lab, "origin"), Bytes(300_000));
     let fetch = format!("exec 3<>/dev/tcp/{}/{} && wc -c <&3", addr.ip(), addr.port());
     for name in ["proxy", "slow", "fast", "origin"] {
-        assert_eq!(text(&run(host(&lab, name), &["bash", "-c", &fetch])), "300000", "from {name}");
+        assert_eq!(text(run(host(&lab, name), &["bash", "-c", &fetch])), "300000", "from {name}");
     }
     // The address exists inside only.
     let outside = TcpStream::connect_timeout(&addr, Duration::from_millis(300));
@@ -72,12 +70,11 @@ fn a_program_on_one_host_reaches_a_server_on_another() {
 fn a_program_on_a_host_is_the_process_that_was_started() {
     let Some(lab) = up(&four()) else { return };
     let proxy = host(&lab, "proxy");
-    let child = start(proxy, &["sh", "-c", "echo $$ $PPID; readlink /proc/$$/ns/net"]);
-    let pid = child.id();
-    let output = child.wait_with_output().expect("our child");
+    let mut shell = start(proxy, &["sh", "-c", "echo $$ $PPID; readlink /proc/$$/ns/net"]);
+    let said = shell.finish();
     let net = NetId::of_path(&proxy.net_path()).expect("it is up");
-    let expected = format!("{pid} {}\nnet:[{}]", std::process::id(), net.ino);
-    assert_eq!(text(&output), expected);
+    let expected = format!("{} {}\nnet:[{}]", shell.id(), std::process::id(), net.ino);
+    assert_eq!(text(said), expected);
     assert_ne!(net, NetId::current().expect("procfs"));
 }
 
@@ -85,25 +82,25 @@ fn a_program_on_a_host_is_the_process_that_was_started() {
 fn a_program_on_a_host_dies_with_the_thread_that_started_it() {
     let Some(lab) = up(&four()) else { return };
     let proxy = host(&lab, "proxy");
-    let mut child = thread::scope(|scope| {
+    let mut shell = thread::scope(|scope| {
         let started = scope.spawn(|| {
-            let mut child = start(proxy, &["sh", "-c", "echo up; exec sleep 300"]);
+            let shell = start(proxy, &["sh", "-c", "echo up; exec sleep 300"]);
             // The end of this thread must find it past the hop.
-            assert_eq!(line(child.stdout.as_mut().expect("a pipe")), "up\n");
-            child
+            assert_eq!(shell.line().as_deref(), Some("up"));
+            shell
         });
         started.join().expect("no panic")
     });
-    assert_eq!(child.wait().expect("our child").signal(), Some(9));
+    assert_eq!(shell.finish().status.signal(), Some(9));
 }
 
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let Some(lab) = up(&LabPlan::of(["a"])) else { return };
-    let output = run(host(&lab, "a"), &["/none"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("failed to run \"/none\" inside: No such file"), "{said}");
+    let said = run(host(&lab, "a"), &["/none"]);
+    assert_eq!(said.code(), Some(1));
+    let why = "failed to run \"/none\" inside: No such file";
+    assert!(said.stderr.contains(why), "{}", said.stderr);
 }
 
 #[test]
@@ -115,9 +112,9 @@ fn a_setting_holds_on_its_host_alone() {
     let before = fs::read_to_string(RMEM).expect("procfs");
     let Some(lab) = up(&plan) else { return };
 
-    assert_eq!(text(&run(host(&lab, "proxy"), &["cat", RMEM])), "40960\t40960\t40960");
+    assert_eq!(text(run(host(&lab, "proxy"), &["cat", RMEM])), "40960\t40960\t40960");
     for name in ["origin", "slow", "fast"] {
-        assert_eq!(text(&run(host(&lab, name), &["cat", RMEM])), before.trim(), "on {name}");
+        assert_eq!(text(run(host(&lab, name), &["cat", RMEM])), before.trim(), "on {name}");
     }
     assert_eq!(fs::read_to_string(RMEM).expect("procfs"), before);
 

@@ -5,16 +5,10 @@ use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::support::{Answer, Origin, command};
+use crate::support::{Answer, Origin};
 
 /// A body that no socket buffer holds.
 const ENDLESS: &str = "1TiB";
-
-fn origin(options: &[&str]) -> Origin {
-    let mut command = command();
-    command.args(options);
-    Origin::from_command(command)
-}
 
 /// Asks for `size` bytes over a connection of its own, and returns when the origin has seen that.
 fn ask(origin: &Origin, size: &str) -> TcpStream {
@@ -53,7 +47,7 @@ fn await_answer(stream: &TcpStream) {
 
 #[test]
 fn one_worker_is_busy_until_its_body_is_handed_over() {
-    let origin = origin(&["--workers", "1"]);
+    let origin = Origin::with(&["--workers", "1"]);
     // Of the second all that is left is on its way at once, but the kernel takes no more.
     for size in [ENDLESS, "500MiB"] {
         // Nobody reads it.
@@ -68,7 +62,7 @@ fn one_worker_is_busy_until_its_body_is_handed_over() {
 
 #[test]
 fn a_worker_whose_body_is_handed_over_is_free_though_the_connection_stays() {
-    let origin = origin(&["--workers", "1"]);
+    let origin = Origin::with(&["--workers", "1"]);
     let mut kept = BufReader::new(origin.connect());
     // Nothing is sent of a body that is empty, or that a HEAD leaves out.
     for (method, size) in [("GET", 40_960), ("GET", 0), ("HEAD", 1 << 40), ("GET", 9 << 20)] {
@@ -84,7 +78,7 @@ fn a_worker_whose_body_is_handed_over_is_free_though_the_connection_stays() {
 
 #[test]
 fn those_who_wait_are_answered_in_the_order_they_came() {
-    let origin = origin(&["--workers", "1"]);
+    let origin = Origin::with(&["--workers", "1"]);
     let mut queue: Vec<TcpStream> = (0..5).map(|_| ask(&origin, ENDLESS)).collect();
     while !queue.is_empty() {
         await_answer(&queue[0]);
@@ -98,7 +92,7 @@ fn those_who_wait_are_answered_in_the_order_they_came() {
 
 #[test]
 fn as_many_are_answered_as_there_are_workers() {
-    let origin = origin(&["--workers", "3"]);
+    let origin = Origin::with(&["--workers", "3"]);
     let crowd: Vec<TcpStream> = (0..8).map(|_| ask(&origin, ENDLESS)).collect();
     let answered: Vec<bool> = crowd.iter().map(is_answered).collect();
     assert_eq!(answered, [true, true, true, false, false, false, false, false]);
@@ -113,7 +107,7 @@ fn without_a_limit_all_are_answered() {
 
 #[test]
 fn one_that_leaves_the_queue_is_not_waited_for() {
-    let origin = origin(&["--workers", "1"]);
+    let origin = Origin::with(&["--workers", "1"]);
     let first = ask(&origin, ENDLESS);
     let second = ask(&origin, ENDLESS);
     let third = ask(&origin, "3");
@@ -126,21 +120,21 @@ fn one_that_leaves_the_queue_is_not_waited_for() {
 
 #[test]
 fn it_thinks_before_every_head_of_the_application() {
-    let origin = origin(&["--think", "1m"]);
+    let origin = Origin::with(&["--think", "1m"]);
     let waiting: Vec<TcpStream> = ["3", "many", "0"].map(|size| ask(&origin, size)).into();
     assert!(!waiting.iter().any(is_answered), "it thinks for a minute");
 }
 
 #[test]
 fn until_it_begins_to_think_it_answers_at_once() {
-    let origin = origin(&["--think", "1m", "--think-after", "1h"]);
+    let origin = Origin::with(&["--think", "1m", "--think-after", "1h"]);
     await_answer(&ask(&origin, "3"));
     await_answer(&ask(&origin, "3"));
 }
 
 #[test]
 fn a_thought_ends_and_thoughts_go_side_by_side() {
-    let origin = origin(&["--think", "500ms"]);
+    let origin = Origin::with(&["--think", "500ms"]);
     let start = Instant::now();
     let crowd: Vec<TcpStream> = (0..40).map(|_| ask(&origin, "7")).collect();
     for stream in crowd {
@@ -154,7 +148,7 @@ fn a_thought_ends_and_thoughts_go_side_by_side() {
 
 #[test]
 fn a_worker_thinks_about_one_request_at_a_time() {
-    let origin = origin(&["--think", "100ms", "--workers", "2"]);
+    let origin = Origin::with(&["--think", "100ms", "--workers", "2"]);
     let start = Instant::now();
     let crowd: Vec<TcpStream> = (0..10).map(|_| ask(&origin, "7")).collect();
     for stream in crowd {

@@ -5,8 +5,9 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use socket2::SockRef;
+use testkit::{Process, open_files, until, with_open_files};
 
-use crate::support::{Answer, Origin, PATIENCE, await_some};
+use crate::support::{Answer, Origin, command};
 
 #[test]
 fn http_1_1_keeps_the_connection() {
@@ -46,7 +47,7 @@ fn a_half_closed_client_gets_its_answer() {
 #[test]
 fn clients_that_go_away_leave_nothing_behind() {
     let origin = Origin::start();
-    let files = origin.open_files();
+    let files = open_files(origin.id());
     for linger in [Some(Duration::ZERO), None] {
         for _ in 0..20 {
             let mut stream = origin.connect();
@@ -61,7 +62,7 @@ fn clients_that_go_away_leave_nothing_behind() {
         }
     }
     origin.get("/bytes/1MiB").assert_body(1 << 20);
-    await_some("its connections to be closed", || (origin.open_files() == files).then_some(()));
+    until("the end of its connections", || (open_files(origin.id()) == files).then_some(()));
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn two_hundred_connections_at_once() {
 #[test]
 fn a_fetch_is_answered_while_downloads_take_all_they_can() {
     let origin = Origin::start();
-    let addr = origin.addr;
+    let addr = origin.addr();
     let downloads: Vec<_> = (0..2)
         .map(|_| {
             std::thread::spawn(move || {
@@ -109,25 +110,15 @@ fn a_fetch_is_answered_while_downloads_take_all_they_can() {
 
 #[test]
 fn without_descriptors_it_waits_and_says_so_once() {
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", "ulimit -n 20 && exec \"$0\"", env!("CARGO_BIN_EXE_origin")]);
-    shell.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let mut origin = Origin::from_command(shell);
+    let mut origin = Process::start(&mut with_open_files(20, &command()));
     assert_eq!(origin.ready.effective.max_open_files, 20);
     let crowd: Vec<TcpStream> = (0..40).map(|_| origin.connect()).collect();
-    let mut stderr = BufReader::new(origin.child.stderr.take().expect("piped"));
-    let mut said = String::new();
-    stderr.read_line(&mut said).expect("a line");
+    let said = origin.complaint().expect("a line");
     assert!(said.contains("ulimit -n"), "{said}");
     // One that waits in the queue is served as soon as others leave.
     let mut last = origin.connect();
-    last.set_read_timeout(Some(PATIENCE)).expect("settable");
     last.write_all(b"GET /bytes/5 HTTP/1.0\r\n\r\n").expect("queued");
     drop(crowd);
     Answer::read(&mut BufReader::new(last), "GET").assert_body(5);
-    origin.signal("TERM");
-    origin.wait();
-    let mut more = String::new();
-    stderr.read_to_string(&mut more).expect("text");
-    assert_eq!(more, "", "it says it once");
+    assert_eq!(origin.stop().stderr, "", "it says it once");
 }

@@ -3,18 +3,17 @@
 use std::io::{Read, Write};
 
 use records::{Bytes, Role, SCHEMA_VERSION};
+use testkit::{Signal, say};
 
 use crate::support::{Origin, command};
 
 #[test]
 fn the_first_line_tells_where_it_listens_and_what_the_kernel_made_of_it() {
-    let mut plain = command();
-    plain.args(["--sndbuf", "100KiB"]);
-    let origin = Origin::from_command(plain);
+    let origin = Origin::with(&["--sndbuf", "100KiB"]);
     let ready = &origin.ready;
     assert_eq!((ready.role, ready.schema_version), (Role::Origin, SCHEMA_VERSION));
-    assert_eq!(ready.pid, origin.child.id());
-    assert!(origin.addr.ip().is_loopback(), "loopback unless told otherwise");
+    assert_eq!(ready.pid, origin.id());
+    assert!(origin.addr().ip().is_loopback(), "loopback unless told otherwise");
     assert!(!ready.effective.cpus.is_empty());
     let sndbuf = ready.effective.sockets.iter().find(|s| s.name == "accepted SO_SNDBUF");
     let sndbuf = sndbuf.expect("read back");
@@ -24,27 +23,21 @@ fn the_first_line_tells_where_it_listens_and_what_the_kernel_made_of_it() {
 
 #[test]
 fn a_signal_ends_it_well_also_inside_a_download() {
-    for name in ["TERM", "INT"] {
+    for signal in [Signal::TERM, Signal::INT] {
         let mut origin = Origin::start();
         let mut stream = origin.connect();
         stream.write_all(b"GET /bytes/1TiB HTTP/1.0\r\n\r\n").expect("it reads");
         stream.read_exact(&mut [0; 4096]).expect("the body has begun");
-        origin.signal(name);
-        assert_eq!(origin.wait().code(), Some(0), "{name}");
-        let mut rest = String::new();
-        origin.stdout.read_to_string(&mut rest).expect("text");
-        assert_eq!(rest, "", "one line only");
+        assert_eq!(origin.0.end(signal).ended_well().stdout, "", "one line only");
     }
 }
 
 #[test]
 fn a_busy_port_is_told_with_what_to_do() {
     let origin = Origin::start();
-    let second = command().args(["--listen", &origin.addr.to_string()]).output().expect("it ran");
-    let said = String::from_utf8_lossy(&second.stderr);
-    assert_eq!(second.status.code(), Some(1), "{said}");
-    assert!(said.contains(&origin.addr.to_string()) && said.contains("another port"), "{said}");
-    assert!(second.stdout.is_empty(), "not ready, no line");
+    let addr = origin.addr().to_string();
+    let said = say(command().args(["--listen", &addr])).refused(1);
+    assert!(said.contains(&addr) && said.contains("another port"), "{said}");
 }
 
 #[test]
@@ -57,18 +50,14 @@ fn wrong_options_are_usage_errors() {
         ("--think", "2m"),
         ("--workers", "0"),
     ] {
-        let ended = command().args([option, value]).output().expect("it ran");
-        let said = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(2), "{option}: {said}");
+        let said = say(command().args([option, value])).refused(2);
         assert!(said.contains(value), "{said}");
     }
 }
 
 #[test]
 fn the_help_shows_defaults_and_examples() {
-    let ended = command().arg("--help").output().expect("it ran");
-    let help = String::from_utf8_lossy(&ended.stdout);
-    assert_eq!(ended.status.code(), Some(0));
+    let help = say(command().arg("--help")).ended_well().stdout;
     assert!(help.starts_with("An upstream"), "the role's own words, not those of an option group");
     for part in [
         "--listen",

@@ -1,52 +1,25 @@
 //! A running origin and a plain client for it.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::ops::Deref;
+use std::process::Command;
 
-use records::{Ready, Record};
-
-/// Far beyond what anything here takes: a hang becomes a failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+use testkit::Process;
 
 pub(crate) fn command() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_origin"));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
+    Command::new(env!("CARGO_BIN_EXE_origin"))
 }
 
-/// An origin that is up; dropped, it is killed and reaped.
-pub(crate) struct Origin {
-    pub(crate) child: Child,
-    pub(crate) ready: Ready,
-    pub(crate) addr: SocketAddr,
-    pub(crate) stdout: BufReader<ChildStdout>,
-}
+/// An origin that is up.
+pub(crate) struct Origin(pub(crate) Process);
 
 impl Origin {
     pub(crate) fn start() -> Self {
-        Self::from_command(command())
+        Self::with(&[])
     }
 
-    pub(crate) fn from_command(mut command: Command) -> Self {
-        let mut child = command.spawn().expect("the binary starts");
-        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-        let mut line = String::new();
-        stdout.read_line(&mut line).expect("readable");
-        match Record::from_line(&line) {
-            Ok(Record::Ready(ready)) => {
-                let addr = ready.listen.expect("an origin listens");
-                Self { child, ready, addr, stdout }
-            }
-            other => panic!("not ready: {other:?}"),
-        }
-    }
-
-    pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.addr).expect("it accepts");
-        stream.set_read_timeout(Some(PATIENCE)).expect("settable");
-        stream
+    pub(crate) fn with(options: &[&str]) -> Self {
+        Self(Process::start(command().args(options)))
     }
 
     /// Sends `request` over a new connection and reads the answer to it.
@@ -59,27 +32,13 @@ impl Origin {
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: o\r\n\r\n"))
     }
-
-    pub(crate) fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &pid]).status().expect("kill(1)");
-        assert!(sent.success());
-    }
-
-    pub(crate) fn wait(&mut self) -> ExitStatus {
-        await_some("the end of the process", || self.child.try_wait().expect("our child"))
-    }
-
-    /// Open descriptors of the process.
-    pub(crate) fn open_files(&self) -> usize {
-        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("alive").count()
-    }
 }
 
-impl Drop for Origin {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+impl Deref for Origin {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.0
     }
 }
 
@@ -126,17 +85,5 @@ impl Answer {
         assert_eq!((self.status, self.body.len() as u64), (200, size), "{}", self.head);
         let wrong = self.body.iter().enumerate().find(|(i, byte)| usize::from(**byte) != i % 251);
         assert_eq!(wrong, None, "(offset, byte) in a body of {size}");
-    }
-}
-
-/// Asks `probe` until it has an answer.
-pub(crate) fn await_some<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = probe() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "gave up waiting for {what}");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }

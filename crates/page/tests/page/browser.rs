@@ -1,22 +1,21 @@
 //! A headless Chromium, driven through its DevTools protocol.
 
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::process::Command;
+use std::sync::MutexGuard;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use testkit::{Running, connect, in_turn, installed};
 use tungstenite::{Message, WebSocket};
 
 /// Longer than any test takes; then it is killed, whatever becomes of us.
 const LIFETIME: &str = "240";
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One browser with one page.
 pub(crate) struct Browser {
-    child: Child,
+    process: Running,
     socket: WebSocket<TcpStream>,
     session: String,
     next: u64,
@@ -38,22 +37,14 @@ impl Browser {
     /// Starts one; `None`, with the reason on stderr, where there is none. Browsers take turns: on few
     /// CPUs, two at a time would be slow for each other.
     pub(crate) fn start() -> Option<Self> {
-        static TURN: Mutex<()> = Mutex::new(());
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let installed = |program: &str| {
-            let dirs = std::env::var_os("PATH").unwrap_or_default();
-            std::env::split_paths(&dirs).any(|dir| dir.join(program).is_file())
-        };
-        for program in ["chromium", "setpriv", "timeout"] {
-            if !installed(program) {
-                // Not by eprintln: the test harness would keep it for itself.
-                let _ = writeln!(std::io::stderr(), "skipped: {program} is not installed");
-                return None;
-            }
+        let turn = in_turn();
+        if !["chromium", "setpriv", "timeout"].into_iter().all(installed) {
+            return None;
         }
         let profile = tempfile::tempdir().expect("a directory");
         // It dies with this test, and in any case after its time.
-        let mut child = Command::new("setpriv")
+        let mut command = Command::new("setpriv");
+        command
             .args(["--pdeathsig", "TERM", "timeout", "--kill-after=2", LIFETIME, "chromium"])
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
             .args([
@@ -66,30 +57,21 @@ impl Browser {
             // Nothing it asks of a network can be found: the page must not need one.
             .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-port=0"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg("about:blank")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("chromium starts");
-        let stderr = BufReader::new(child.stderr.take().expect("piped"));
-        let mut lines = stderr.lines().map_while(Result::ok);
+            .arg("about:blank");
+        let process = Running::start(&mut command);
         let mut said = Vec::new();
-        let address = lines.by_ref().find_map(|line| {
+        let address = std::iter::from_fn(|| process.complaint()).find_map(|line| {
             let address = line.strip_prefix("DevTools listening on ").map(str::to_owned);
             said.push(line);
             address
         });
         let address = address.unwrap_or_else(|| panic!("chromium does not start: {said:#?}"));
-        // It blocks on a full pipe.
-        std::thread::spawn(move || lines.for_each(drop));
         let host = address.trim_start_matches("ws://").split('/').next().expect("a host");
-        let stream = TcpStream::connect(host).expect("chromium listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let stream = connect(host.parse().expect("an address"));
         let (socket, _) = tungstenite::client(&address, stream).expect("a handshake");
         let (session, complaints) = Default::default();
         let mut browser =
-            Self { child, socket, session, next: 0, complaints, _profile: profile, _turn: turn };
+            Self { process, socket, session, next: 0, complaints, _profile: profile, _turn: turn };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         let attached = browser.call("Target.attachToTarget", attach);
@@ -264,13 +246,11 @@ impl Drop for Browser {
         // Asked first: it takes its own children with it.
         let close = json!({"id": 0, "method": "Browser.close"});
         let _ = self.socket.send(Message::text(close.to_string()));
-        let ends = std::time::Instant::now() + Duration::from_secs(5);
-        while matches!(self.child.try_wait(), Ok(None)) && std::time::Instant::now() < ends {
+        let ends = Instant::now() + Duration::from_secs(5);
+        while !self.process.has_ended() && Instant::now() < ends {
             let _ = self.socket.read();
             std::thread::yield_now();
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,16 +1,14 @@
 //! Any command as a proxy: a tiny server in Python, in the foreground and elsewhere.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Stdio;
-use std::thread;
 
-use rustix::process::Signal;
 use serde_json::json;
+use testkit::{Running, Signal, await_gone, installed, kill, read_head, say, script, serve, until};
 
-use crate::support::{Peer, arm, await_gone, command, installed, origin, script, until};
+use crate::support::{Peer, arm, command, origin};
 
 /// Answers one byte to any request. Says which process it is in the file `pid`.
 const SERVER: &str = "\
@@ -35,10 +33,8 @@ http.server.ThreadingHTTPServer((host, int(port)), H).serve_forever()
 ";
 
 /// The number in the file `pid`, once it is there.
-fn pid_in(dir: &Path) -> i32 {
-    let read = || fs::read_to_string(dir.join("pid")).ok()?.parse::<i32>().ok();
-    until("a process id", || read().is_some());
-    read().expect("it stays there")
+fn pid_in(dir: &Path) -> u32 {
+    until("a process id", || fs::read_to_string(dir.join("pid")).ok()?.parse().ok())
 }
 
 #[test]
@@ -57,8 +53,8 @@ fn a_command_is_run_with_its_places_filled_in() {
     assert_eq!(peer.ready.sight, records::Sight::ClientsOnly);
     assert_eq!(peer.ready.worker_tids.len(), 1, "its one thread that polls");
     let family = peer.family();
-    peer.end(Signal::TERM);
-    await_gone(&family);
+    peer.stop();
+    await_gone(family);
 }
 
 /// Runs `template`, with `SERVER` for the server's file, and expects that it is refused.
@@ -71,15 +67,13 @@ fn is_refused(template: &str, says: &[&str]) {
     let server = script(elsewhere.path(), "server.py", SERVER);
     let template = template.replace("SERVER", &server.display().to_string());
     let mut command = command(&arm(&template, json!({})), dir.path(), origin(), &[]);
-    let output = command.stdout(Stdio::null()).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{template}: {said}");
+    let said = say(&mut command).refused(1);
     for part in says {
         assert!(said.contains(part), "{template}: no {part:?} in {said}");
     }
     // It was told to end, and where it had got by then is all the same.
     if let Ok(pid) = fs::read_to_string(dir.path().join("pid")) {
-        await_gone(&[pid.parse().expect("a number")]);
+        await_gone([pid.parse().expect("a number")]);
     }
 }
 
@@ -107,13 +101,12 @@ fn what_a_command_put_into_the_background_ends_with_its_peer() {
             server.display()
         );
         let mut peer = Peer::start(&arm(&template, json!({})), &[]);
-        until("what is beside it", || !peer.file("beside").is_empty());
-        let beside: i32 = peer.file("beside").trim().parse().expect("a number");
+        let beside = until("what is beside it", || peer.file("beside").trim().parse::<u32>().ok());
         let family = peer.family();
         let serving = pid_in(peer.dir.path());
         assert!([beside, serving].iter().all(|pid| family.contains(pid)), "{family:?}");
         peer.end(with);
-        await_gone(&family);
+        await_gone(family);
     }
 }
 
@@ -129,36 +122,29 @@ fn what_went_into_the_background_ends_with_a_killed_keeper() {
     let mut peer = Peer::start(&arm(&template, json!({})), &[]);
     let family = peer.family();
     assert!(family.len() >= 3, "a keeper, a server, what is beside it: {family:?}");
-    crate::support::signal(u32::try_from(family[0]).expect("a pid"), Signal::KILL);
-    assert_eq!(peer.wait().0.code(), Some(1));
-    await_gone(&family);
+    kill(family[0], Signal::KILL);
+    assert_eq!(peer.finish().code(), Some(1));
+    await_gone(family);
 }
 
 #[test]
 fn who_accepts_in_its_place_is_named_and_left_alone() {
     let dir = tempfile::TempDir::new().expect("a directory");
     let template = "exec:sh -c 'echo \"$0\" > address; exec sleep 600' {listen}";
-    let mut child = command(&arm(template, json!({})), dir.path(), origin(), &[])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("a peer");
-    let address = || fs::read_to_string(dir.path().join("address")).unwrap_or_default();
-    until("its address", || address().ends_with('\n'));
-    // This very process, which is none of the command's.
-    let listener = TcpListener::bind(address().trim()).expect("nobody else has it");
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
-            while lines.next().is_some_and(|line| !line.is_empty()) {}
-            // Whoever asked may have gone.
-            let _ = (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
-        }
+    let mut command = command(&arm(template, json!({})), dir.path(), origin(), &[]);
+    let mut peer = Running::start(&mut command);
+    let address = until("its address", || {
+        let address = fs::read_to_string(dir.path().join("address")).ok()?;
+        address.strip_suffix('\n').map(str::to_owned)
     });
-    let mut said = String::new();
-    let mut stderr = child.stderr.take().expect("its errors");
-    std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
-    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{said}");
+    // This very process, which is none of the command's.
+    let listener = TcpListener::bind(address).expect("nobody else has it");
+    serve(listener, |_, mut stream| {
+        read_head(&stream);
+        // Whoever asked may have gone.
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+    });
+    let said = peer.finish().refused(1);
     let own = format!("process {} ", std::process::id());
     assert!(said.contains(&own) && said.contains("none of its"), "{said}");
 }

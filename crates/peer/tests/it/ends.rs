@@ -1,13 +1,11 @@
 //! However a peer ends, nothing of its program is left.
 
 use std::io::Read;
-use std::process::Stdio;
 
-use records::Record;
-use rustix::process::Signal;
 use serde_json::json;
+use testkit::{Signal, await_gone, installed, kill, until};
 
-use crate::support::{Peer, arm, await_gone, command, installed, origin, request, signal, until};
+use crate::support::{Peer, arm, request};
 
 fn leaves_nothing(proxy: &str, with: Signal) {
     let mut peer = Peer::start(&arm(proxy, json!({})), &[]);
@@ -18,7 +16,7 @@ fn leaves_nothing(proxy: &str, with: Signal) {
     let family = peer.family();
     assert!(!family.is_empty());
     peer.end(with);
-    await_gone(&family);
+    await_gone(family);
 }
 
 #[test]
@@ -49,50 +47,34 @@ fn a_worker_that_hears_nothing_ends_as_well() {
         let mut peer = Peer::start(&arm("nginx", json!({})), &[]);
         let family = peer.family();
         // A stopped process hears no SIGTERM, as one in a step without an end.
-        for tid in &peer.ready.worker_tids {
-            signal(u32::try_from(*tid).expect("a pid"), Signal::STOP);
-        }
-        let (status, _) = peer.end(Signal::TERM);
-        assert!(status.success(), "{status}");
-        await_gone(&family);
+        peer.workers().for_each(|worker| kill(worker, Signal::STOP));
+        peer.stop().ended_well();
+        await_gone(family);
     }
 }
 
 #[test]
 fn a_program_that_ends_unasked_ends_its_peer() {
     if installed("nginx") {
-        let dir = tempfile::TempDir::new().expect("a directory");
-        let mut child = command(&arm("nginx", json!({})), dir.path(), origin(), &[])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a peer");
-        let mut out = std::io::BufReader::new(child.stdout.take().expect("its output"));
-        let mut line = String::new();
-        std::io::BufRead::read_line(&mut out, &mut line).expect("a line");
-        let Ok(Record::Ready(ready)) = Record::from_line(&line) else { panic!("{line}") };
-        let worker = u32::try_from(ready.worker_tids[0]).expect("a pid");
-        signal(worker, Signal::KILL);
-        let output = child.wait_with_output().expect("it ends");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("a worker of it ended unasked"), "{said}");
+        let mut peer = Peer::start(&arm("nginx", json!({})), &[]);
+        kill(peer.workers().next().expect("a worker"), Signal::KILL);
+        let said = peer.finish();
+        assert_eq!(said.code(), Some(1), "{}", said.stderr);
+        assert!(said.stderr.contains("a worker of it ended unasked"), "{}", said.stderr);
     }
 }
 
 #[test]
 fn a_worker_that_dies_without_a_word_is_quoted_with_none() {
     if installed("nginx") {
-        let (mut peer, mut said) = Peer::heard(&arm("nginx", json!({})), &[]);
+        let mut peer = Peer::start(&arm("nginx", json!({})), &[]);
         let family = peer.family();
-        signal(u32::try_from(peer.ready.worker_tids[0]).expect("a pid"), Signal::KILL);
-        let (status, _) = peer.wait();
-        assert_eq!(status.code(), Some(1));
-        let mut text = String::new();
-        said.read_to_string(&mut text).expect("text");
-        let last = text.lines().last().unwrap_or_default();
-        assert!(last.ends_with("a worker of it ended unasked"), "{text}");
-        await_gone(&family);
+        kill(peer.workers().next().expect("a worker"), Signal::KILL);
+        let said = peer.finish();
+        assert_eq!(said.code(), Some(1), "{}", said.stderr);
+        let last = said.stderr.lines().last().unwrap_or_default();
+        assert!(last.ends_with("a worker of it ended unasked"), "{}", said.stderr);
+        await_gone(family);
     }
 }
 
@@ -102,17 +84,14 @@ fn a_program_does_not_outlive_its_keeper() {
         if !installed(if proxy == "apache" { "apache2" } else { proxy }) {
             continue;
         }
-        let (mut peer, mut said) = Peer::heard(&arm(proxy, json!({})), &[]);
+        let mut peer = Peer::start(&arm(proxy, json!({})), &[]);
         let family = peer.family();
         // Its one child is the keeper, whose one child is the program.
-        let keeper = family[0];
-        signal(u32::try_from(keeper).expect("a pid"), Signal::KILL);
-        let (status, _) = peer.wait();
-        assert_eq!(status.code(), Some(1));
-        await_gone(&family);
-        let mut text = String::new();
-        said.read_to_string(&mut text).expect("text");
-        assert!(text.contains("ended unasked"), "{text}");
+        kill(family[0], Signal::KILL);
+        let said = peer.finish();
+        assert_eq!(said.code(), Some(1), "{}", said.stderr);
+        await_gone(family);
+        assert!(said.stderr.contains("ended unasked"), "{}", said.stderr);
     }
 }
 
@@ -121,14 +100,11 @@ fn a_stopped_worker_does_not_outlive_a_killed_peer() {
     if installed("nginx") {
         let mut peer = Peer::start(&arm("nginx", json!({})), &[]);
         let family = peer.family();
-        for tid in &peer.ready.worker_tids {
-            signal(u32::try_from(*tid).expect("a pid"), Signal::STOP);
-        }
+        peer.workers().for_each(|worker| kill(worker, Signal::STOP));
         // The master first: nobody else would tell its workers.
-        let master = peer.family()[1];
-        signal(u32::try_from(master).expect("a pid"), Signal::STOP);
+        kill(family[1], Signal::STOP);
         peer.end(Signal::KILL);
-        await_gone(&family);
+        await_gone(family);
     }
 }
 
@@ -140,6 +116,6 @@ fn files_do_not_outlive_a_killed_peer() {
         let www = peer.dir.path().join("www");
         assert!(www.exists());
         peer.end(Signal::KILL);
-        until("the end of its files", || !www.exists());
+        until("the end of its files", || (!www.exists()).then_some(()));
     }
 }

@@ -3,17 +3,17 @@
 use std::io::Read;
 use std::net::Shutdown;
 
-use records::{Bytes, Record, Role, SessionEnd, Sight};
-use rustix::process::Signal;
+use records::{Bytes, Role, SessionEnd, Sight};
 use serde_json::json;
+use testkit::{await_gone, installed, pick};
 
-use crate::support::{Peer, arm, await_gone, installed, request};
+use crate::support::{Peer, arm, request};
 
 /// Whole answers, an answer that is cut by its client, and nothing left.
 fn serves(proxy: &str) {
     let mut peer = Peer::start(&arm(proxy, json!({})), &[]);
     assert_eq!(peer.ready.role, Role::Proxy);
-    assert_eq!(peer.ready.pid, peer.pid());
+    assert_eq!(peer.ready.pid, peer.id());
     assert_eq!(peer.ready.sight, Sight::LogOnly);
     let program = peer.ready.program.clone().expect("it is named");
     assert_eq!(program.name, proxy);
@@ -46,10 +46,9 @@ fn serves(proxy: &str) {
     assert_eq!(log.lines().count(), 6, "four and the two of the start: {log}");
     let family = peer.family();
     assert!(!family.is_empty());
-    let (status, rest) = peer.end(Signal::TERM);
-    assert!(status.success(), "{status}");
-    assert!(!rest.iter().any(|record| matches!(record, Record::Session(_))), "once each: {rest:?}");
-    await_gone(&family);
+    let rest = peer.stop().ended_well().records();
+    assert_eq!(rest.into_iter().find_map(pick!(Session)), None, "once each");
+    await_gone(family);
 }
 
 #[test]
@@ -168,7 +167,7 @@ fn serves_files(proxy: &str) {
         assert_eq!(body, bytes);
         assert_eq!(peer.await_session(port).status, 200);
     }
-    peer.end(Signal::TERM);
+    peer.stop();
     assert!(!www.exists());
 }
 

@@ -1,31 +1,32 @@
 //! What a peer says when it cannot do what it should.
 
-use std::process::Stdio;
+use std::net::SocketAddr;
 
 use serde_json::{Value, json};
+use testkit::{Said, installed, listen, say};
 
-use crate::support::{arm, command, installed, origin};
+use crate::support::{arm, command, origin};
 
-fn said(proxy: &str, changes: Value, args: &[&str]) -> (Option<i32>, String) {
+fn said(proxy: &str, changes: Value, args: &[&str]) -> Said {
+    said_before(origin(), proxy, changes, args)
+}
+
+fn said_before(origin: SocketAddr, proxy: &str, changes: Value, args: &[&str]) -> Said {
     let dir = tempfile::TempDir::new().expect("a directory");
-    let mut command = command(&arm(proxy, changes), dir.path(), origin(), args);
-    let output = command.stdout(Stdio::null()).output().expect("it runs");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    say(&mut command(&arm(proxy, changes), dir.path(), origin, args))
 }
 
 #[test]
 fn a_toggle_that_means_nothing_is_a_usage_error() {
     if installed("nginx") {
-        let (code, said) = said("nginx", json!({"rcvbuf": 40_960}), &[]);
-        assert_eq!(code, Some(2), "{said}");
+        let said = said("nginx", json!({"rcvbuf": 40_960}), &[]).refused(2);
         assert!(said.contains("--rcvbuf 40KiB") && said.contains("--netns"), "{said}");
     }
 }
 
 #[test]
 fn a_missing_program_is_named_with_its_package() {
-    let (code, said) = said("nginx", json!({}), &["--proxy-bin", "/nowhere/nginx"]);
-    assert_eq!(code, Some(2), "{said}");
+    let said = said("nginx", json!({}), &["--proxy-bin", "/nowhere/nginx"]).refused(2);
     assert!(said.contains("/nowhere/nginx"), "{said}");
 }
 
@@ -33,8 +34,7 @@ fn a_missing_program_is_named_with_its_package() {
 fn a_bad_directive_is_told_in_the_programs_own_words() {
     for (proxy, program) in [("nginx", "nginx"), ("haproxy", "haproxy"), ("apache", "apache2")] {
         if installed(program) {
-            let (code, said) = said(proxy, json!({"directives": ["no_such_thing on;"]}), &[]);
-            assert_eq!(code, Some(1), "{said}");
+            let said = said(proxy, json!({"directives": ["no_such_thing on;"]}), &[]).refused(1);
             let last = said.lines().last().unwrap_or_default();
             assert!(last.contains("its last words") && last.contains("no_such_thing"), "{said}");
         }
@@ -44,12 +44,8 @@ fn a_bad_directive_is_told_in_the_programs_own_words() {
 #[test]
 fn an_origin_that_is_not_there_is_named() {
     if installed("nginx") {
-        let dir = tempfile::TempDir::new().expect("a directory");
         let nobody = "127.0.0.1:1".parse().expect("an address");
-        let mut command = command(&arm("nginx", json!({})), dir.path(), nobody, &[]);
-        let output = command.stdout(Stdio::null()).output().expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let said = said_before(nobody, "nginx", json!({}), &[]).refused(1);
         assert!(said.contains("answered 502") && said.contains("127.0.0.1:1"), "{said}");
     }
 }
@@ -57,10 +53,9 @@ fn an_origin_that_is_not_there_is_named() {
 #[test]
 fn a_port_that_is_taken_is_named() {
     if installed("nginx") {
-        let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let addr = taken.local_addr().expect("bound").to_string();
-        let (code, said) = said("nginx", json!({}), &["--listen", &addr]);
-        assert_eq!(code, Some(1), "{said}");
+        let (_taken, addr) = listen();
+        let addr = addr.to_string();
+        let said = said("nginx", json!({}), &["--listen", &addr]).refused(1);
         assert!(said.contains(&addr), "{said}");
     }
 }

@@ -4,32 +4,23 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use records::{Record, WorkerTotals};
+use records::WorkerTotals;
+use testkit::{body, pick, skip};
 
 use crate::inline_log::{FullFifo, ask_without_close, inline};
-use crate::support::{Proxy, ask, body, bytes_origin, get, status};
+use crate::support::{Proxy, ask, bytes_origin, get, status};
 
 const MODES: [&str; 3] = ["herd", "exclusive", "mutex"];
 
 /// The last totals of every worker.
 fn totals(proxy: Proxy) -> Vec<WorkerTotals> {
-    let (exit, records) = proxy.stop();
-    assert!(exit.success());
-    let last: BTreeMap<u32, WorkerTotals> = records
+    let last: BTreeMap<u32, WorkerTotals> = proxy
+        .stop()
         .into_iter()
-        .filter_map(|record| match record {
-            Record::WorkerTotals(totals) => Some((totals.worker, totals)),
-            _ => None,
-        })
+        .filter_map(pick!(WorkerTotals))
+        .map(|totals| (totals.worker, totals))
         .collect();
     last.into_values().collect()
-}
-
-fn accepted_by(proxy: &Proxy) -> u32 {
-    proxy.await_record(|record| match record {
-        Record::Accepted(accepted) => Some(accepted.worker),
-        _ => None,
-    })
 }
 
 #[test]
@@ -78,7 +69,7 @@ fn woken(mode: &str) -> Woken {
         // Soon done: the workers sleep when the next one comes.
         assert_eq!(status(&proxy.ask(b"?\r\n\r\n")), 400);
     }
-    let at_all = proxy.ready.worker_tids.iter().map(|tid| sleeps(proxy.pid(), *tid)).sum();
+    let at_all = proxy.ready.worker_tids.iter().map(|tid| sleeps(proxy.id(), *tid)).sum();
     let for_nothing = totals(proxy).iter().map(|totals| totals.empty_wakeups).sum();
     Woken { at_all, for_nothing }
 }
@@ -93,7 +84,7 @@ fn sleeps(pid: u32, tid: i32) -> u64 {
 #[test]
 fn a_herd_wakes_for_nothing_and_the_others_do_not() {
     if thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
-        return println!("skipped: on one CPU the first that is woken takes all");
+        return skip("on one CPU the first that is woken takes all");
     }
     // The kernel looks again before it lets a poll return: only who loses a race comes back for
     // nothing, more or less often as others use the CPUs.
@@ -121,10 +112,10 @@ fn a_worker_that_is_stuck_leaves_the_accept_mutex_to_others() {
     let args = inline(fifo.path(), &["--workers", "2", "--accept", "mutex"]);
     let proxy = Proxy::start(bytes_origin(), &args);
     ask_without_close(&proxy);
-    let first = accepted_by(&proxy);
+    let first = proxy.await_accept();
     proxy.await_session();
     ask_without_close(&proxy);
-    assert_eq!(accepted_by(&proxy), 1 - first);
+    assert_eq!(proxy.await_accept(), 1 - first);
 }
 
 #[test]
@@ -135,7 +126,7 @@ fn workers_that_are_nearly_full_leave_connections_to_others() {
     let mut by_worker = BTreeMap::new();
     for _ in 0..60 {
         open.push(proxy.connect());
-        *by_worker.entry(accepted_by(&proxy)).or_insert(0) += 1;
+        *by_worker.entry(proxy.await_accept()).or_insert(0) += 1;
     }
     assert_eq!(by_worker.len(), 4, "{by_worker:?}");
     assert!(by_worker.values().all(|sessions| *sessions <= 16), "{by_worker:?}");

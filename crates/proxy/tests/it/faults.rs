@@ -1,13 +1,13 @@
 //! Wrong bytes and broken peers: an answer or a close, a record, and a worker that goes on.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use records::{Record, SessionEnd};
+use records::SessionEnd;
 use socket2::SockRef;
+use testkit::{PATIENCE, body, free_addr, open_files, origin, pick};
 
-use crate::support::{PATIENCE, Proxy, body, bytes_origin, get, origin, status};
+use crate::support::{Proxy, bytes_origin, get, status};
 
 fn still_serves(proxy: &Proxy) {
     let answer = proxy.ask(&get("/bytes/10"));
@@ -39,10 +39,9 @@ fn no_bytes_from_a_client_stop_a_worker() {
 fn resets_at_any_point_leave_nothing_behind() {
     let proxy = Proxy::start(bytes_origin(), &["--workers", "1", "--reuseport"]);
     let request = get("/bytes/3000000");
-    let fds = || std::fs::read_dir(format!("/proc/{}/fd", proxy.pid())).expect("ours").count();
     still_serves(&proxy);
     proxy.await_session();
-    let before = fds();
+    let before = open_files(proxy.id());
     for cut in (0..=request.len()).step_by(7).chain([request.len()]) {
         let mut client = proxy.connect();
         SockRef::from(&client).set_linger(Some(Duration::ZERO)).expect("RST on close");
@@ -52,7 +51,7 @@ fn resets_at_any_point_leave_nothing_behind() {
     }
     still_serves(&proxy);
     proxy.await_session();
-    assert_eq!(fds(), before, "descriptors come back");
+    assert_eq!(open_files(proxy.id()), before, "descriptors come back");
 }
 
 #[test]
@@ -95,11 +94,7 @@ fn broken_origins_are_told_apart() {
 
 #[test]
 fn an_absent_origin_is_502_and_a_silent_one_504() {
-    let absent: SocketAddr = {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        listener.local_addr().expect("bound")
-    };
-    let proxy = Proxy::start(absent, &[]);
+    let proxy = Proxy::start(free_addr(), &[]);
     assert_eq!(status(&proxy.ask(&get("/"))), 502);
     assert_eq!(proxy.await_session().end, SessionEnd::UpstreamUnreachable);
 
@@ -125,7 +120,7 @@ fn a_full_worker_stops_accepting_and_goes_on_when_there_is_room() {
     let first = proxy.connect();
     let second = proxy.connect();
     for _ in 0..2 {
-        proxy.await_record(|r| matches!(r, Record::Accepted(_)).then_some(()));
+        proxy.await_accept();
     }
     // The third waits in the listener's queue until one of the others goes.
     let mut third = proxy.connect();
@@ -134,11 +129,8 @@ fn a_full_worker_stops_accepting_and_goes_on_when_there_is_room() {
     let mut answer = Vec::new();
     std::io::Read::read_to_end(&mut third, &mut answer).expect("served in the end");
     assert_eq!(status(&answer), 200);
-    let (_, rest) = proxy.stop();
-    let pauses = rest.iter().find_map(|record| match record {
-        Record::WorkerTotals(totals) => Some(totals.accept_pauses),
-        _ => None,
-    });
+    let totals = proxy.stop().into_iter().find_map(pick!(WorkerTotals));
+    let pauses = totals.map(|totals| totals.accept_pauses);
     assert!(
         pauses.is_some_and(|pauses| (1..100).contains(&pauses)),
         "{pauses:?}: counted, no spin"

@@ -3,10 +3,11 @@
 use std::io::{Read, Write};
 
 use flate2::read::GzDecoder;
-use records::{Record, SessionEnd};
+use records::SessionEnd;
+use testkit::{body, origin, pick};
 
 use crate::memory::resident_kib;
-use crate::support::{Proxy, body, bytes_origin, get, pattern, status};
+use crate::support::{Proxy, bytes_origin, get, pattern, status};
 
 fn get_gzip(size: usize) -> Vec<u8> {
     format!("GET /bytes/{size} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n").into_bytes()
@@ -74,19 +75,15 @@ fn a_step_goes_on_as_long_as_the_upstream_has_something() {
     const SIZE: usize = 64 << 20;
     let proxy = Proxy::start(bytes_origin(), &["--workers", "1", "--gzip", "6"]);
     proxy.ask(&get_gzip(10_000));
-    let before = resident_kib(proxy.pid());
+    let before = resident_kib(proxy.id());
     let mut client = proxy.connect();
     client.write_all(&get_gzip(SIZE)).expect("the proxy reads");
     let mut answer = Vec::new();
     client.read_to_end(&mut answer).expect("the whole answer");
-    let grown = resident_kib(proxy.pid()).saturating_sub(before);
+    let grown = resident_kib(proxy.id()).saturating_sub(before);
     assert!(grown < 4 << 10, "{grown} KiB for one session");
     assert!(gunzipped(&answer) == pattern(SIZE));
-    let (_, rest) = proxy.stop();
-    let totals = rest.iter().rev().find_map(|record| match record {
-        Record::WorkerTotals(totals) => Some(totals),
-        _ => None,
-    });
+    let totals = proxy.stop().into_iter().rev().find_map(pick!(WorkerTotals));
     let longest = totals.expect("its totals").longest_step_bytes.0;
     println!("the longest step took {longest} of {SIZE} bytes");
     assert!(longest > 1 << 20, "compressing is slower than the origin: {longest} bytes");
@@ -103,7 +100,7 @@ fn what_was_spooled_is_compressed_on_its_way_out() {
         (0..16 << 20).map(|_| rand::RngExt::random(&mut rng)).collect()
     };
     let sent = noise.clone();
-    let upstream = crate::support::origin(move |mut stream, _| {
+    let upstream = origin(move |mut stream, _| {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", sent.len());
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&sent));
     });

@@ -1,17 +1,16 @@
 //! `--log-mode inline`: the worker writes its log itself, whole lines, and waits for the file.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use records::{Record, Session, Stretch};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
-use rustix::process::Signal;
 use tempfile::TempDir;
+use testkit::{Process, Running, Signal, pick};
 
-use crate::support::{Proxy, ask, bytes_origin, command, get, signal, status};
+use crate::support::{Proxy, ask, bytes_origin, command, get, status};
 
 pub(crate) fn inline<'a>(log: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
     let log = log.to_str().expect("a path");
@@ -32,7 +31,7 @@ fn a_line_is_in_the_file_before_the_connection_is_closed() {
     }
     // Nothing was asked: nothing is logged.
     drop(proxy.connect());
-    proxy.await_record(|record| match record {
+    proxy.await_record("a session without a request", |record| match record {
         Record::Session(session) => (session.status == 0).then_some(()),
         _ => None,
     });
@@ -123,26 +122,15 @@ fn a_log_that_takes_nothing_holds_up_the_worker() {
     second.read_to_end(&mut answer).expect("an answer, now");
     assert_eq!(status(&answer), 200);
 
-    let (exit, rest) = proxy.stop();
-    assert!(exit.success());
-    let sessions: Vec<&Session> = rest
-        .iter()
-        .filter_map(|record| match record {
-            Record::Session(session) => Some(session),
-            _ => None,
-        })
-        .collect();
+    let rest = proxy.stop();
+    let sessions: Vec<&Session> = rest.iter().filter_map(pick!(Session)).collect();
     let [second] = sessions[..] else { panic!("{sessions:?}") };
     assert!(first.closed_ns < read_at, "told before its line could be written");
     assert!(read_at < second.accepted_ns, "not even accepted before the log was read");
     // One stretch has all of the waiting in it.
-    let held = rest.iter().find_map(|record| match record {
-        Record::Stretch(stretch) => {
-            (stretch.start_ns <= read_at && read_at < stretch.end_ns).then_some(*stretch)
-        }
-        _ => None,
-    });
-    let held: Stretch = held.expect("the worker's life has no gap");
+    let mut stretches = rest.iter().filter_map(pick!(Stretch));
+    let held = stretches.find(|held: &&Stretch| held.start_ns <= read_at && read_at < held.end_ns);
+    let held = held.expect("the worker's life has no gap");
     assert!(held.start_ns <= first.closed_ns, "{held:?} {first:?}");
 }
 
@@ -151,8 +139,7 @@ fn a_worker_that_waits_for_its_log_does_not_keep_the_process_alive() {
     let fifo = FullFifo::new();
     let proxy = Proxy::start(bytes_origin(), &inline(&fifo.path, &["--workers", "1"]));
     ask_without_close(&proxy);
-    let (exit, rest) = proxy.stop();
-    assert!(exit.success());
+    let rest = proxy.stop();
     let sessions = rest.iter().filter(|record| matches!(record, Record::Session(_))).count();
     assert_eq!(sessions, 1, "its record does not wait for its line");
 }
@@ -162,35 +149,23 @@ fn a_fifo_without_a_reader_is_waited_for_and_sigterm_ends_that() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("access.fifo");
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
-    let mut child = command(bytes_origin(), &inline(&path, &[]))
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a proxy");
-    signal(child.id(), Signal::TERM);
-    let mut said = String::new();
-    child.stdout.take().expect("its output").read_to_string(&mut said).expect("text");
-    assert_eq!(child.wait().expect("it ends").signal(), Some(Signal::TERM.as_raw()));
-    assert!(said.is_empty(), "not ready while nobody reads its log: {said}");
+    let said = Running::start(&mut command(bytes_origin(), &inline(&path, &[]))).stop();
+    assert_eq!(said.status.signal(), Some(Signal::TERM.as_raw()));
+    assert_eq!(said.stdout, "", "not ready while nobody reads its log");
 }
 
 #[test]
 fn a_log_that_cannot_be_written_is_told_once_and_ends_nothing() {
     // full(4): every write fails with ENOSPC.
     let full = Path::new("/dev/full");
-    let mut stderr = tempfile::tempfile().expect("a file");
-    let mut proxy = command(bytes_origin(), &inline(full, &["--workers", "2", "--reuseport"]));
-    proxy.stderr(stderr.try_clone().expect("a second descriptor"));
-    let proxy = Proxy::spawn(proxy);
+    let args = inline(full, &["--workers", "2", "--reuseport"]);
+    let mut proxy = Process::start(&mut command(bytes_origin(), &args));
     for _ in 0..20 {
-        assert_eq!(status(&proxy.ask(&get("/bytes/5"))), 200);
+        assert_eq!(status(&ask(proxy.addr(), &get("/bytes/5"))), 200);
     }
-    let (exit, _) = proxy.stop();
-    assert!(exit.success());
-    io::Seek::rewind(&mut stderr).expect("a file");
-    let mut said = String::new();
-    stderr.read_to_string(&mut said).expect("text");
-    let lines: Vec<&str> = said.lines().collect();
-    let [first, last] = lines[..] else { panic!("{said}") };
+    let said = proxy.stop().ended_well();
+    let lines: Vec<&str> = said.stderr.lines().collect();
+    let [first, last] = lines[..] else { panic!("{}", said.stderr) };
     assert!(first.contains("failed to write the access log /dev/full: No space left"), "{first}");
     assert!(first.contains("make room there"), "{first}");
     assert_eq!(last, "proxy: lost 20 lines of the access log /dev/full");

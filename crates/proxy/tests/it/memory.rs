@@ -1,7 +1,5 @@
 //! What a session costs the proxy in memory while nothing is asked of it.
 
-use records::Record;
-
 use crate::support::{Proxy, bytes_origin};
 
 /// Connections that are accepted and then say nothing.
@@ -20,15 +18,15 @@ fn an_idle_session_costs_less_than_two_kib_of_our_memory() {
     let open = |count: usize| {
         let open: Vec<_> = (0..count).map(|_| proxy.connect()).collect();
         for _ in 0..count {
-            proxy.await_record(|record| matches!(record, Record::Accepted(_)).then_some(()));
+            proxy.await_accept();
         }
         open
     };
     // What is made once (rings, the slab's first room) is made by now.
     let first = open(100);
-    let before = resident_kib(proxy.pid());
+    let before = resident_kib(proxy.id());
     let idle = open(IDLE);
-    let cost = (resident_kib(proxy.pid()).saturating_sub(before)) * 1024 / IDLE as u64;
+    let cost = (resident_kib(proxy.id()).saturating_sub(before)) * 1024 / IDLE as u64;
     println!("an idle session costs {cost} bytes of resident memory");
     assert!(cost < 2048, "{cost} bytes a session");
     drop((first, idle));

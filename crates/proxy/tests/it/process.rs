@@ -1,9 +1,7 @@
 //! The process: what it says when it is ready, how it ends, what it refuses.
 
-use std::net::TcpListener;
-use std::process::Stdio;
-
 use records::{Bytes, Record, Role};
+use testkit::{Said, listen, pick, say};
 
 use crate::support::{Proxy, bytes_origin, command, get};
 
@@ -16,7 +14,7 @@ fn ready_tells_listener_workers_and_buffers() {
     assert_eq!(proxy.ready.role, Role::Proxy);
     assert_eq!(proxy.ready.worker_tids.len(), 3);
     for tid in &proxy.ready.worker_tids {
-        let task = format!("/proc/{}/task/{tid}/comm", proxy.pid());
+        let task = format!("/proc/{}/task/{tid}/comm", proxy.id());
         let name = std::fs::read_to_string(task).expect("a worker is a thread");
         assert!(name.starts_with("proxy-worker"), "{name}");
     }
@@ -32,16 +30,9 @@ fn sigterm_ends_it_cleanly_with_its_totals() {
     proxy.ask(&get("/bytes/100000"));
     proxy.await_session();
     let open = proxy.connect();
-    proxy.await_record(|record| matches!(record, Record::Accepted(_)).then_some(()));
-    let (status, rest) = proxy.stop();
-    assert!(status.success());
-    let totals: Vec<_> = rest
-        .iter()
-        .filter_map(|record| match record {
-            Record::WorkerTotals(totals) => Some(totals),
-            _ => None,
-        })
-        .collect();
+    proxy.await_accept();
+    let rest = proxy.stop();
+    let totals: Vec<_> = rest.iter().filter_map(pick!(WorkerTotals)).collect();
     assert_eq!(totals.len(), 2, "each worker tells its totals");
     assert_eq!(totals.iter().map(|totals| totals.sessions).sum::<u64>(), 2);
     let bytes: u64 = totals.iter().map(|totals| totals.bytes.0).sum();
@@ -52,10 +43,9 @@ fn sigterm_ends_it_cleanly_with_its_totals() {
     drop(open);
 }
 
-fn refusal(args: &[&str]) -> (Option<i32>, String) {
+fn said(args: &[&str]) -> Said {
     let upstream = "127.0.0.1:1".parse().expect("an address");
-    let output = command(upstream, args).stdin(Stdio::null()).output().expect("it runs");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    say(&mut command(upstream, args))
 }
 
 #[test]
@@ -65,7 +55,7 @@ fn ready_names_the_listeners_by_their_inodes() {
             Proxy::start(bytes_origin(), &[&["--workers", "3", "--pin", "0"], mode].concat());
         let told = &proxy.ready.listeners;
         assert_eq!(told.len(), listeners);
-        let fds = std::fs::read_dir(format!("/proc/{}/fd", proxy.pid())).expect("ours");
+        let fds = std::fs::read_dir(format!("/proc/{}/fd", proxy.id())).expect("ours");
         let sockets: Vec<String> = fds
             .filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok())
             .map(|target| target.to_string_lossy().into_owned())
@@ -88,16 +78,14 @@ fn wrong_options_are_a_usage_error() {
         ["--accept", "queue"],
         ["--gzip", "10"],
     ] {
-        let (code, message) = refusal(&args);
-        assert_eq!(code, Some(2), "{args:?}: {message}");
+        said(&args).refused(2);
     }
 }
 
 #[test]
 fn sharing_what_is_not_shared_is_a_usage_error() {
     for mode in ["herd", "mutex"] {
-        let (code, message) = refusal(&["--reuseport", "--accept", mode]);
-        assert_eq!(code, Some(2), "{message}");
+        let message = said(&["--reuseport", "--accept", mode]).refused(2);
         assert!(message.contains(&format!("--accept {mode}")), "{message}");
         assert!(message.contains("leave one of the two out"), "{message}");
     }
@@ -107,11 +95,10 @@ fn sharing_what_is_not_shared_is_a_usage_error() {
 
 #[test]
 fn a_busy_port_is_named_in_both_modes() {
-    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let addr = taken.local_addr().expect("bound").to_string();
+    let (_taken, addr) = listen();
+    let addr = addr.to_string();
     for mode in [&["--reuseport"][..], &[]] {
-        let (code, message) = refusal(&[&["--listen", &addr], mode].concat());
-        assert_eq!(code, Some(1));
+        let message = said(&[&["--listen", &addr], mode].concat()).refused(1);
         assert!(message.contains(&addr) && message.contains("choose another port"), "{message}");
     }
 }
@@ -120,15 +107,13 @@ fn a_busy_port_is_named_in_both_modes() {
 fn a_port_of_another_reuseport_proxy_is_not_shared_by_mistake() {
     let first = Proxy::start(bytes_origin(), &["--reuseport"]);
     let addr = first.addr().to_string();
-    let (code, message) = refusal(&["--listen", &addr, "--reuseport"]);
-    assert_eq!(code, Some(1), "{message}");
+    said(&["--listen", &addr, "--reuseport"]).refused(1);
 }
 
 #[test]
 fn an_access_log_that_cannot_be_opened_is_named() {
     for mode in ["writer", "inline"] {
-        let (code, message) = refusal(&["--access-log", "/nowhere/access.log", "--log-mode", mode]);
-        assert_eq!(code, Some(1));
+        let message = said(&["--access-log", "/nowhere/access.log", "--log-mode", mode]).refused(1);
         assert!(message.contains("/nowhere/access.log"), "{message}");
     }
 }
@@ -136,15 +121,13 @@ fn an_access_log_that_cannot_be_opened_is_named() {
 #[test]
 fn a_directory_that_takes_no_temporary_files_is_named() {
     for dir in ["/nowhere/spool", "/proc", "/dev/null"] {
-        let (code, message) = refusal(&["--spool", dir]);
-        assert_eq!(code, Some(1));
+        let message = said(&["--spool", dir]).refused(1);
         assert!(message.contains(dir) && message.contains("--spool"), "{message}");
     }
 }
 
 #[test]
 fn too_few_descriptors_are_told_before_any_session() {
-    let (code, message) = refusal(&["--worker-connections", "1000000", "--workers", "256"]);
-    assert_eq!(code, Some(1));
+    let message = said(&["--worker-connections", "1000000", "--workers", "256"]).refused(1);
     assert!(message.contains("ulimit -n"), "{message}");
 }

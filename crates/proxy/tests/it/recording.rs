@@ -8,9 +8,10 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use records::{Hold, Micros, Record, Session, StepEnd, Stretch, WorkerTotals};
+use records::{Hold, Micros, Record, Session, Stretch, WorkerTotals};
+use testkit::origin;
 
-use crate::support::{Proxy, ask, bytes_origin, get, origin, pattern};
+use crate::support::{Proxy, ask, bytes_origin, get, pattern};
 
 /// What one proxy has told from its ready line to its end, by worker.
 #[derive(Default)]
@@ -26,10 +27,8 @@ struct Told {
 
 impl Told {
     fn by(proxy: Proxy) -> Self {
-        let (status, records) = proxy.stop();
-        assert!(status.success());
         let mut told = Self::default();
-        for record in records {
+        for record in proxy.stop() {
             match record {
                 Record::Stretch(stretch) => {
                     told.stretches.entry(stretch.worker).or_default().push(stretch);
@@ -148,7 +147,7 @@ fn stalls_are_told_by_the_side_that_was_waited_for() {
 
     // What the origin has sent is relayed: now the origin is waited for.
     let mut relayed = 0;
-    proxy.await_record(|record| match record {
+    proxy.await_record("all that the origin sent", |record| match record {
         Record::Hold(hold) => {
             relayed += hold.bytes.0;
             (relayed == HEAD.len() as u64 + 1_000).then_some(())
@@ -158,10 +157,7 @@ fn stalls_are_told_by_the_side_that_was_waited_for() {
     longer_than_a_stall();
     tell.send(()).expect("the origin waits");
     // Now the client is.
-    proxy.await_record(|record| match record {
-        Record::Hold(hold) => (hold.ended_by == StepEnd::DownstreamFull).then_some(()),
-        _ => None,
-    });
+    proxy.await_full_client();
     longer_than_a_stall();
     let mut answer = Vec::new();
     client.read_to_end(&mut answer).expect("the whole answer");

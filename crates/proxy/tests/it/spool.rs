@@ -10,10 +10,11 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 
-use records::{Record, SessionEnd, StepEnd};
+use records::SessionEnd;
+use testkit::{PATIENCE, body, is_root, origin};
 
 use crate::memory::resident_kib;
-use crate::support::{PATIENCE, Proxy, body, bytes_origin, command, get, origin, pattern, status};
+use crate::support::{Proxy, bytes_origin, command, get, pattern, status};
 
 /// More than the sockets on the way hold: with a receive buffer of 64 KiB at the client.
 const LARGE: usize = 64 << 20;
@@ -46,7 +47,7 @@ fn stuck_client(proxy: &Proxy) -> TcpStream {
 /// The files without a name that the proxy has open in `dir`.
 fn open_files(proxy: &Proxy, dir: &Path) -> Vec<Metadata> {
     let device = fs::metadata(dir).expect("a folder").dev();
-    let fds = fs::read_dir(format!("/proc/{}/fd", proxy.pid())).expect("ours");
+    let fds = fs::read_dir(format!("/proc/{}/fd", proxy.id())).expect("ours");
     fds.filter_map(|fd| fs::metadata(fd.ok()?.path()).ok())
         .filter(|file| file.is_file() && file.nlink() == 0 && file.dev() == device)
         .collect()
@@ -64,10 +65,10 @@ fn an_upstream_is_drained_while_its_client_takes_nothing() {
     let (upstream, drained) = telling_origin(LARGE);
     let spool = dir.path().to_str().expect("a path");
     let proxy = Proxy::start(upstream, &["--workers", "1", "--spool", spool]);
-    let before = resident_kib(proxy.pid());
+    let before = resident_kib(proxy.id());
     let mut client = stuck_client(&proxy);
     drained.recv_timeout(PATIENCE).expect("the origin is let go");
-    let grown = resident_kib(proxy.pid()).saturating_sub(before);
+    let grown = resident_kib(proxy.id()).saturating_sub(before);
     assert!(grown < 4 << 10, "{grown} KiB for one session");
     let [file] = &open_files(&proxy, dir.path())[..] else { panic!("one file without a name") };
     assert!(file.len() > LARGE as u64 / 2, "{} bytes in it", file.len());
@@ -88,10 +89,7 @@ fn a_full_file_ends_the_step_and_the_rest_waits_at_the_upstream() {
     let args = ["--workers", "1", "--spool", spool, "--spool-max", "1MiB", "--hold", "1us"];
     let proxy = Proxy::start(upstream, &args);
     let mut client = stuck_client(&proxy);
-    proxy.await_record(|record| match record {
-        Record::Hold(hold) => (hold.ended_by == StepEnd::DownstreamFull).then_some(()),
-        _ => None,
-    });
+    proxy.await_full_client();
     let [file] = &open_files(&proxy, dir.path())[..] else { panic!("one file without a name") };
     assert_eq!(file.len(), 1 << 20);
     assert!(drained.try_recv().is_err(), "the origin is not let go");
@@ -130,8 +128,8 @@ fn a_client_that_is_never_behind_makes_no_file() {
 /// On a file system of 256 KiB in a mount namespace of the proxy's own.
 #[test]
 fn a_full_disk_ends_the_session_and_not_the_worker() {
-    if !rustix::process::geteuid().is_root() {
-        return println!("skipped: only root may mount a small file system");
+    if !is_root("mounting a small file system") {
+        return;
     }
     let dir = tempfile::tempdir().expect("a folder");
     let spool = dir.path().to_str().expect("a path").to_owned();
@@ -141,7 +139,7 @@ fn a_full_disk_ends_the_session_and_not_the_worker() {
     let script = "mount -t tmpfs -o size=256k none \"$0\" && exec \"$@\"";
     small.args(["--mount", "sh", "-c", script, &spool]);
     small.arg(plain.get_program()).args(plain.get_args());
-    let proxy = Proxy::spawn(small);
+    let proxy = Proxy::spawn(&mut small);
     for _ in 0..3 {
         let mut client = stuck_client(&proxy);
         let session = proxy.await_session();
@@ -152,6 +150,5 @@ fn a_full_disk_ends_the_session_and_not_the_worker() {
         assert_eq!(status(&cut), 200);
         assert!(body(&cut).len() < LARGE && pattern(LARGE).starts_with(body(&cut)));
     }
-    let (exit, _) = proxy.stop();
-    assert!(exit.success());
+    proxy.stop();
 }

@@ -1,102 +1,61 @@
-//! A proxy process, the lines it prints, and an origin made of one closure.
+//! A proxy process, what is asked of it, and an origin of bytes.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::process::Command;
 
-use records::{Ready, Record, Session};
+use records::{Record, Session, StepEnd};
+use testkit::{Process, connect, origin, pick};
 
-/// Nothing here takes longer than this unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-
-pub(crate) struct Proxy {
-    child: Child,
-    lines: Receiver<Record>,
-    pub(crate) ready: Ready,
-}
+/// A proxy that is up.
+pub(crate) struct Proxy(Process);
 
 impl Proxy {
     /// A proxy before `upstream`, with more arguments.
     pub(crate) fn start(upstream: SocketAddr, args: &[&str]) -> Self {
-        Self::spawn(command(upstream, args))
+        Self::spawn(&mut command(upstream, args))
     }
 
-    /// A proxy started by `command`, once it is ready.
-    pub(crate) fn spawn(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("a proxy");
-        let out = BufReader::new(child.stdout.take().expect("its output"));
-        let (tell, lines) = channel();
-        thread::spawn(move || {
-            for line in out.lines().map_while(Result::ok) {
-                let record = Record::from_line(&line).expect("every line is a record");
-                if tell.send(record).is_err() {
-                    break;
-                }
-            }
-        });
-        match lines.recv_timeout(PATIENCE) {
-            Ok(Record::Ready(ready)) => Self { child, lines, ready },
-            other => panic!("not ready: {other:?}"),
-        }
-    }
-
-    pub(crate) fn addr(&self) -> SocketAddr {
-        self.ready.listen.expect("a proxy listens")
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    pub(crate) fn connect(&self) -> TcpStream {
-        connect(self.addr())
+    /// A proxy started by `command`.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self(Process::start(command))
     }
 
     pub(crate) fn ask(&self, request: &[u8]) -> Vec<u8> {
         ask(self.addr(), request)
     }
 
-    /// The next record that `pick` likes.
-    pub(crate) fn await_record<T>(&self, mut pick: impl FnMut(Record) -> Option<T>) -> T {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let record = self.lines.recv_timeout(left).expect("the record comes in time");
-            if let Some(picked) = pick(record) {
-                return picked;
-            }
-        }
-    }
-
+    /// The next session that ends.
     pub(crate) fn await_session(&self) -> Session {
-        self.await_record(|record| match record {
-            Record::Session(session) => Some(session),
+        self.await_record("a session", pick!(Session))
+    }
+
+    /// Waits until it has accepted one more connection, and says which worker did.
+    pub(crate) fn await_accept(&self) -> u32 {
+        self.await_record("a connection accepted", pick!(Accepted)).worker
+    }
+
+    /// Waits until a step has ended since its client took no more.
+    pub(crate) fn await_full_client(&self) {
+        self.await_record("a step that ends by a full socket", |record| match record {
+            Record::Hold(hold) => (hold.ended_by == StepEnd::DownstreamFull).then_some(()),
             _ => None,
-        })
+        });
     }
 
-    /// Asks it to stop as the harness does, and what it said until then.
-    pub(crate) fn stop(mut self) -> (ExitStatus, Vec<Record>) {
-        signal(self.pid(), rustix::process::Signal::TERM);
-        let status = self.child.wait().expect("it ends");
-        (status, self.lines.iter().collect())
+    /// Asks it to end, which it does well; returns what it said that nobody had taken.
+    pub(crate) fn stop(mut self) -> Vec<Record> {
+        self.0.stop().ended_well().records()
     }
 }
 
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+impl Deref for Proxy {
+    type Target = Process;
 
-fn connect(addr: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(addr).expect("the proxy accepts");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    stream
+    fn deref(&self) -> &Process {
+        &self.0
+    }
 }
 
 /// Sends `request` and reads to the end; a reset ends it as well.
@@ -112,37 +71,6 @@ pub(crate) fn command(upstream: SocketAddr, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proxy"));
     command.args(["--upstream", &upstream.to_string()]).args(args);
     command
-}
-
-pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
-    rustix::process::kill_process(pid, signal).expect("our own child");
-}
-
-/// An origin that gives each connection, its request read, to `serve`.
-pub(crate) fn origin(serve: impl Fn(TcpStream, String) + Send + Sync + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let addr = listener.local_addr().expect("bound");
-    let serve = std::sync::Arc::new(serve);
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let serve = std::sync::Arc::clone(&serve);
-            thread::spawn(move || {
-                let request = read_head(&stream);
-                serve(stream, request);
-            });
-        }
-    });
-    addr
-}
-
-fn read_head(mut stream: &TcpStream) -> String {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|got| got > 0) {
-        head.push(byte[0]);
-    }
-    String::from_utf8_lossy(&head).into_owned()
 }
 
 /// An origin that answers `GET /bytes/<n>` with n bytes, byte i being i mod 251.
@@ -161,11 +89,6 @@ pub(crate) fn pattern(size: usize) -> Vec<u8> {
 
 pub(crate) fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: turnstile\r\n\r\n").into_bytes()
-}
-
-pub(crate) fn body(answer: &[u8]) -> &[u8] {
-    let head = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
-    &answer[head + 4..]
 }
 
 pub(crate) fn status(answer: &[u8]) -> u16 {

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 use std::net::TcpListener;
+use std::sync::Mutex;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
 
 use records::{DownloadEnd, Record};
-use rustix::process::Signal;
+use testkit::{Signal, free_addr, serve};
 
 use crate::server::{self, answer, endless, request, reset, whole};
 use crate::slow::Slow;
@@ -118,7 +118,7 @@ fn a_trickle_is_seen_and_ends_without_a_close() {
         ),
     ] {
         let (go_on, gate) = channel();
-        let gate = Arc::new(Mutex::new(gate));
+        let gate = Mutex::new(gate);
         let addr = server::start(move |number, stream| {
             answer(stream, framing, b"")?;
             if number > 0 {
@@ -218,9 +218,7 @@ fn what_is_not_200_or_not_http_is_a_bad_status() {
 
 #[test]
 fn it_dials_until_the_target_is_back() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let addr = listener.local_addr().expect("bound");
-    drop(listener);
+    let addr = free_addr();
     let mut slow = Slow::start(addr, "--slow 1 --slow-size 100");
     let refused: Vec<_> = (0..3).map(|_| slow.download()).collect();
     assert!(refused.iter().all(|download| download.end == DownloadEnd::Refused));
@@ -228,7 +226,7 @@ fn it_dials_until_the_target_is_back() {
         refused.windows(2).map(|pair| pair[1].start_ns.0 - pair[0].start_ns.0).collect();
     assert!(gaps[0] >= 50_000_000 && gaps[1] >= 100_000_000, "it should not spin: {gaps:?}");
     let listener = TcpListener::bind(addr).expect("the port is still free");
-    server::start_on(listener, |_, stream| whole(stream, 100));
+    serve(listener, |_, mut stream| drop(whole(&mut stream, 100)));
     while slow.download().end != DownloadEnd::Completed {}
     slow.stop();
 }

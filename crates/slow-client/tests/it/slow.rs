@@ -1,116 +1,63 @@
-//! The slow client under test: a child whose records are read as they come.
+//! The slow client under test: a process whose records are read as they come, and kept.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::SocketAddr;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
-use std::time::Instant;
+use std::ops::{Deref, DerefMut};
+use std::process::Command;
 
 use records::{Dialed, Download, DownloadEnd, DownloadInterval, Record, Role};
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use testkit::{Process, Running, Signal, pick};
 
-use crate::server::PATIENCE;
-
-/// A running slow client. Killed when dropped.
+/// A running slow client.
 pub(crate) struct Slow {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    records: Receiver<Record>,
+    process: Process,
     seen: Vec<Record>,
-    /// Intervals never end: what a test waits for must come before this.
-    deadline: Instant,
 }
 
 /// What was left when it had ended.
 pub(crate) struct Ended {
     /// `None`: killed by a signal.
     pub(crate) code: Option<i32>,
-    /// Every record, from the first.
+    /// Every record, from the first that follows its ready line.
     pub(crate) records: Vec<Record>,
     pub(crate) stderr: String,
 }
 
-pub(crate) fn command(target: SocketAddr, args: &str) -> Command {
+pub(crate) fn command(args: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_slow-client"));
-    command.arg(target.to_string()).args(args.split_whitespace());
+    command.args(args.split_whitespace());
     command
 }
 
 impl Slow {
     /// Starts it and waits for its first line.
     pub(crate) fn start(target: SocketAddr, args: &str) -> Self {
-        let mut child = command(target, args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the slow client starts");
-        let stdout = child.stdout.take().expect("piped");
-        let (sender, records) = channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                let record = Record::from_line(&line).expect("every line is a record");
-                if sender.send(record).is_err() {
-                    break;
-                }
-            }
-        });
-        let stdin = child.stdin.take();
-        let mut slow = Self {
-            child,
-            stdin,
-            records,
-            seen: Vec::new(),
-            deadline: Instant::now() + 2 * PATIENCE,
-        };
-        match slow.next() {
-            Record::Ready(ready) => assert_eq!(ready.role, Role::Slow),
-            other => panic!("the first line is {other:?}"),
-        }
-        slow
+        let process = Process::of(Running::with_stdin(&mut command(&format!("{target} {args}"))));
+        assert_eq!(process.ready.role, Role::Slow);
+        Self { process, seen: Vec::new() }
     }
 
-    fn next(&mut self) -> Record {
-        match self.records.recv_timeout(PATIENCE) {
-            Ok(record) if Instant::now() < self.deadline => {
-                self.seen.push(record.clone());
-                record
-            }
-            other => panic!("not the record that was waited for: {other:?}"),
-        }
-    }
-
-    fn wait_for<T>(&mut self, mut pick: impl FnMut(Record) -> Option<T>) -> T {
-        loop {
-            if let Some(found) = pick(self.next()) {
-                return found;
-            }
-        }
+    fn wait_for<T>(&mut self, what: &str, mut pick: impl FnMut(Record) -> Option<T>) -> T {
+        self.process.await_record(what, |record| {
+            self.seen.push(record.clone());
+            pick(record)
+        })
     }
 
     /// The next download that ends.
     pub(crate) fn download(&mut self) -> Download {
-        self.wait_for(|record| match record {
-            Record::Download(download) => Some(download),
-            _ => None,
-        })
+        self.wait_for("the end of a download", pick!(Download))
     }
 
     /// The next connection that stands.
     pub(crate) fn dialed(&mut self) -> Dialed {
-        self.wait_for(|record| match record {
-            Record::Dialed(dialed) => Some(dialed),
-            _ => None,
-        })
+        self.wait_for("a connection that stands", pick!(Dialed))
     }
 
     /// The next interval.
     pub(crate) fn interval(&mut self) -> DownloadInterval {
-        self.wait_for(|record| match record {
-            Record::DownloadInterval(interval) => Some(interval),
-            _ => None,
-        })
+        self.wait_for("an interval", pick!(DownloadInterval))
     }
 
     /// Waits until every download has moved in one interval.
@@ -124,19 +71,9 @@ impl Slow {
         writeln!(stdin, "{line}").expect("it reads its orders");
     }
 
-    /// Closes its standard input.
-    pub(crate) fn hush(&mut self) {
-        self.stdin = None;
-    }
-
-    /// Sends it a signal.
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
-    }
-
     /// Changes its soft limit of open descriptors while it runs, and tells the old one.
     pub(crate) fn limit_files(&self, current: Option<u64>) -> Option<u64> {
-        let pid = Some(Pid::from_child(&self.child));
+        let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
         let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
         let old = prlimit(pid, Resource::Nofile, Rlimit { current, maximum });
         old.expect("our child").current
@@ -144,18 +81,9 @@ impl Slow {
 
     /// Waits until it has ended by itself.
     pub(crate) fn ended(mut self) -> Ended {
-        loop {
-            match self.records.recv_timeout(PATIENCE) {
-                Ok(record) => self.seen.push(record),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("it did not end"),
-            }
-        }
-        let code = self.child.wait().expect("it ends").code();
-        let mut stderr = String::new();
-        let pipe = self.child.stderr.as_mut().expect("piped");
-        pipe.read_to_string(&mut stderr).expect("text");
-        Ended { code, records: std::mem::take(&mut self.seen), stderr }
+        let said = self.process.finish();
+        self.seen.extend(said.records());
+        Ended { code: said.code(), records: self.seen, stderr: said.stderr }
     }
 
     /// Tells it to stop and waits until it has.
@@ -165,20 +93,24 @@ impl Slow {
     }
 }
 
-impl Drop for Slow {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+impl Deref for Slow {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.process
+    }
+}
+
+impl DerefMut for Slow {
+    fn deref_mut(&mut self) -> &mut Process {
+        &mut self.process
     }
 }
 
 impl Ended {
     /// Every download that ended like that.
     pub(crate) fn downloads(&self, end: DownloadEnd) -> Vec<&Download> {
-        let each = self.records.iter().filter_map(|record| match record {
-            Record::Download(download) => Some(download),
-            _ => None,
-        });
+        let each = self.records.iter().filter_map(pick!(Download));
         each.filter(|download| download.end == end).collect()
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use records::{DownloadEnd, MonoNs};
+use testkit::Running;
 
 use crate::server::{self, endless, request, whole};
 use crate::slow::{Slow, command};
@@ -86,7 +87,7 @@ fn a_redialled_download_comes_from_another_port() {
 fn the_end_of_the_orders_is_not_the_end() {
     let addr = server::start(|_, stream| whole(stream, 100));
     let mut slow = Slow::start(addr, "--slow 1 --slow-size 100 --orders");
-    slow.hush();
+    slow.stdin = None;
     while slow.download().ordinal < 3 {}
     assert_eq!(slow.stop().code, Some(0));
 }
@@ -134,13 +135,6 @@ fn a_paced_download_never_outruns_its_rate() {
 #[test]
 fn it_ends_quietly_when_nobody_reads_its_records() {
     let addr = server::start(|_, stream| endless(stream));
-    let mut child = command(addr, "--slow 1 --interval 5ms")
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    drop(child.stdout.take());
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let said = Running::unheard(&mut command(&format!("{addr} --slow 1 --interval 5ms"))).finish();
+    assert_eq!((said.code(), said.stderr.as_str()), (Some(1), ""));
 }

@@ -1,29 +1,26 @@
 //! Proxies of others under the tracer: what was downloaded through them is what it saw.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use records::{Micros, Record, Session, WorkerTotals};
+use testkit::{Running, free_addr, in_turn, program, until};
 use tracer::{Means, Target, Tracer, Which, targets};
 
-use crate::support::{PATIENCE, Process, alone, can_trace, download, installed, origin};
+use crate::support::{can_trace, download, role};
 
-/// A port that was free a moment ago.
-fn free_port() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("bound")
-}
-
-fn await_listener(addr: SocketAddr) {
-    let until = Instant::now() + PATIENCE;
-    while TcpStream::connect(addr).is_err() {
-        assert!(Instant::now() < until, "nobody listens on {addr}");
-        thread::sleep(Duration::from_millis(10));
-    }
+/// A program of others, which dies with us, once it listens.
+fn foreign(program: &Path, args: &[&str], addr: SocketAddr) -> Running {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program).args(args);
+    let running = Running::start(&mut command);
+    until(&format!("a listener on {addr}"), || TcpStream::connect(addr).ok());
+    running
 }
 
 /// Downloads through a proxy that runs; its sessions with bytes, and its totals.
@@ -80,13 +77,13 @@ fn write(dir: &Path, name: &str, text: &str) -> String {
 
 #[test]
 fn nginx_is_understood() {
-    let _alone = alone();
-    let test = "nginx_is_understood";
-    let Some(nginx) = installed("nginx", test).filter(|_| can_trace(test)) else { return };
+    let _turn = in_turn();
+    let Some(nginx) = program("nginx").filter(|_| can_trace()) else { return };
     for buffering in ["off", "on"] {
-        let (_origin, upstream) = origin();
+        let origin = role("origin", &[]);
+        let upstream = origin.addr();
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let (addr, root) = (free_port(), dir.path().display());
+        let (addr, root) = (free_addr(), dir.path().display());
         let temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|kind| format!("{kind}_temp_path {root}/{kind};"))
             .join(" ");
@@ -101,9 +98,8 @@ fn nginx_is_understood() {
         );
         let conf = write(dir.path(), "nginx.conf", &conf);
         let prefix = dir.path().to_str().expect("a plain path");
-        let process = Process::foreign(&nginx, &["-p", prefix, "-c", &conf]);
-        await_listener(addr);
-        let workers = targets(&[process.pid()], Which::Main).expect("one worker");
+        let mut process = foreign(&nginx, &["-p", prefix, "-c", &conf], addr);
+        let workers = targets(&[process.id()], Which::Main).expect("one worker");
         let (sessions, totals) = watch(addr, &workers);
         process.stop();
         check(&sessions, &totals);
@@ -112,21 +108,20 @@ fn nginx_is_understood() {
 
 #[test]
 fn haproxy_is_understood() {
-    let _alone = alone();
-    let test = "haproxy_is_understood";
-    let Some(haproxy) = installed("haproxy", test).filter(|_| can_trace(test)) else { return };
-    let (_origin, upstream) = origin();
+    let _turn = in_turn();
+    let Some(haproxy) = program("haproxy").filter(|_| can_trace()) else { return };
+    let origin = role("origin", &[]);
+    let upstream = origin.addr();
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let addr = free_port();
+    let addr = free_addr();
     let conf = format!(
         "global\n nbthread 2\n maxconn 100\n\
          defaults\n mode http\n timeout connect 5s\n timeout client 30s\n timeout server 30s\n\
          listen front\n bind {addr}\n server origin {upstream}\n"
     );
     let conf = write(dir.path(), "haproxy.cfg", &conf);
-    let process = Process::foreign(&haproxy, &["-db", "-f", &conf]);
-    await_listener(addr);
-    let workers = targets(&[process.pid()], Which::Polling).expect("two threads");
+    let mut process = foreign(&haproxy, &["-db", "-f", &conf], addr);
+    let workers = targets(&[process.id()], Which::Polling).expect("two threads");
     assert_eq!(workers.len(), 2, "{workers:?}");
     let (sessions, totals) = watch(addr, &workers);
     process.stop();

@@ -5,9 +5,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use records::{Hold, Micros, Record, Session, StepEnd, Stretch, WorkerTotals};
+use testkit::{PATIENCE, in_turn};
 use tracer::{Means, Target, Tracer};
 
-use crate::support::{PATIENCE, Process, alone, can_trace, download, origin};
+use crate::support::{can_trace, download, proxy, role};
 
 const HOLD: Micros = Micros(10_000);
 
@@ -48,26 +49,24 @@ impl Told {
 
 /// The mirror with `args` under downloads for a while: what it told, and what the tracer did.
 fn both(args: &[&str], downloads: u32, length: Duration) -> (Told, Told) {
-    let (_origin, upstream) = origin();
-    let upstream = upstream.to_string();
-    let hold = ["--upstream", &upstream, "--hold", "10ms"];
-    let (proxy, ready) = Process::role("proxy", &[&hold[..], args].concat());
+    let origin = role("origin", &[]);
+    let mut proxy = proxy(&origin, &[&["--hold", "10ms"], args].concat());
     let targets: Vec<Target> = (0..)
-        .zip(&ready.worker_tids)
+        .zip(&proxy.ready.worker_tids)
         .map(|(worker, tid)| Target {
             worker,
-            pid: proxy.pid(),
+            pid: proxy.id(),
             tid: u32::try_from(*tid).expect("a tid"),
         })
         .collect();
     let (tell, seen) = channel();
     let take = move |record| drop(tell.send(record));
     let tracer = Tracer::attach(&targets, Means::Bpftrace, HOLD, take).expect("it can be watched");
-    download(ready.listen.expect("a proxy listens"), downloads, length);
+    download(proxy.addr(), downloads, length);
     // The downloads were hung up: the proxy closes them in its next turns.
     std::thread::sleep(Duration::from_millis(200));
     tracer.stop().expect("all was seen");
-    (Told::of(proxy.stop()), Told::of(seen))
+    (Told::of(proxy.stop().records()), Told::of(seen))
 }
 
 /// Whether two lengths are the same within 5 % or 200 us.
@@ -89,8 +88,8 @@ fn twin<'a>(hold: &Hold, others: &'a [Hold]) -> Option<&'a Hold> {
 
 #[test]
 fn holds_are_those_the_mirror_tells() {
-    let _alone = alone();
-    if !can_trace("holds_are_those_the_mirror_tells") {
+    let _turn = in_turn();
+    if !can_trace() {
         return;
     }
     // A drain may be one hold only, that lasts until the load ends.
@@ -121,8 +120,8 @@ fn holds_are_those_the_mirror_tells() {
 
 #[test]
 fn sums_and_sessions_are_those_the_mirror_tells() {
-    let _alone = alone();
-    if !can_trace("sums_and_sessions_are_those_the_mirror_tells") {
+    let _turn = in_turn();
+    if !can_trace() {
         return;
     }
     let args = ["--workers", "2", "--reuseport", "--read-policy", "bytes:256KiB"];
@@ -174,20 +173,18 @@ fn check_stretches(told: &Told) {
 
 #[test]
 fn a_step_under_way_is_told_at_the_end() {
-    let _alone = alone();
-    if !can_trace("a_step_under_way_is_told_at_the_end") {
+    let _turn = in_turn();
+    if !can_trace() {
         return;
     }
-    let (_origin, upstream) = origin();
-    let upstream = upstream.to_string();
-    let (proxy, ready) =
-        Process::role("proxy", &["--upstream", &upstream, "--workers", "1", "--rcvbuf", "4MiB"]);
-    let tid = u32::try_from(ready.worker_tids[0]).expect("a tid");
-    let target = Target { worker: 0, pid: proxy.pid(), tid };
+    let origin = role("origin", &[]);
+    let proxy = proxy(&origin, &["--workers", "1", "--rcvbuf", "4MiB"]);
+    let tid = u32::try_from(proxy.ready.worker_tids[0]).expect("a tid");
+    let target = Target { worker: 0, pid: proxy.id(), tid };
     let (tell, seen) = channel();
     let take = move |record| drop(tell.send(record));
     let tracer = Tracer::attach(&[target], Means::Bpftrace, HOLD, take).expect("it can be watched");
-    let addr = ready.listen.expect("a proxy listens");
+    let addr = proxy.addr();
     let load = std::thread::spawn(move || download(addr, 2, Duration::from_secs(8)));
     let mut records = Vec::new();
     let accepted = |record: &&Record| matches!(record, Record::Accepted(_));

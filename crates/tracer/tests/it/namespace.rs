@@ -1,38 +1,33 @@
 //! The tracer inside a PID namespace, as in a container: its numbers are not the host's.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::support::{alone, can_trace, skip};
+use testkit::{PATIENCE, Running, in_turn, say, skip};
+
+use crate::support::can_trace;
 
 /// A command of its own PID namespace, which ends with it.
 fn unshared(program: &str) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--", program]);
-    command.stdin(Stdio::null());
     command
 }
 
 #[test]
 fn holds_are_those_the_mirror_tells_in_a_namespace_of_its_own() {
-    let _alone = alone();
-    let test = "holds_are_those_the_mirror_tells_in_a_namespace_of_its_own";
-    if !can_trace(test) {
+    let _turn = in_turn();
+    if !can_trace() {
         return;
     }
-    let tried = unshared("true").output().expect("unshare runs");
+    let tried = say(&mut unshared("true"));
     if !tried.status.success() {
-        skip(test, &String::from_utf8_lossy(&tried.stderr));
-        return;
+        return skip(tried.stderr);
     }
     // The test of the first namespace, once more inside.
     let own = std::env::current_exe().expect("this program");
-    let inside = unshared(own.to_str().expect("a plain path"))
-        .args(["--exact", "mirror::holds_are_those_the_mirror_tells", "--nocapture"])
-        .output()
-        .expect("unshare runs");
-    let said = String::from_utf8_lossy(&inside.stdout);
-    let complained = String::from_utf8_lossy(&inside.stderr);
-    assert!(inside.status.success(), "{said}\n{complained}");
+    let mut inside = unshared(own.to_str().expect("a plain path"));
+    inside.args(["--exact", "mirror::holds_are_those_the_mirror_tells", "--nocapture"]);
+    let said = Running::start(&mut inside).finish_within(4 * PATIENCE).ended_well().all();
     assert!(said.contains("1 passed"), "it was run: {said}");
     assert!(said.contains("drain: ") && !said.contains("skipped"), "it could trace: {said}");
 }

@@ -4,25 +4,24 @@ use std::process::Command;
 use std::time::Duration;
 
 use records::Record;
+use testkit::{Process, in_turn, pick};
 
-use crate::support::{Process, alone, download, origin};
+use crate::support::{download, proxy, role};
 
 #[test]
 fn a_worker_that_is_held_is_absent() {
-    let _alone = alone();
-    let (_origin, upstream) = origin();
-    let upstream = upstream.to_string();
-    let args = ["--upstream", &upstream, "--workers", "1", "--rcvbuf", "4MiB"];
-    let (proxy, ready) = Process::role("proxy", &args);
-    let tid = ready.worker_tids[0].to_string();
+    let _turn = in_turn();
+    let origin = role("origin", &[]);
+    let mut proxy = proxy(&origin, &["--workers", "1", "--rcvbuf", "4MiB"]);
+    let tid = proxy.ready.worker_tids[0].to_string();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tracer"));
     command.args(["--worker", &tid, "--trace", "sample"]);
     command.args(["--parent-pid", &std::process::id().to_string()]);
-    let tracer = Process::spawn(&mut command);
-    tracer.await_ready();
-    download(ready.listen.expect("a proxy listens"), 3, Duration::from_secs(2));
+    let mut tracer = Process::start(&mut command);
+    download(proxy.addr(), 3, Duration::from_secs(2));
     let absences: Vec<_> = tracer
         .stop()
+        .records()
         .into_iter()
         .map(|record| match record {
             Record::Absence(absence) => absence,
@@ -31,11 +30,9 @@ fn a_worker_that_is_held_is_absent() {
         .collect();
     let longest_hold = proxy
         .stop()
+        .records()
         .into_iter()
-        .filter_map(|record| match record {
-            Record::Hold(hold) => Some(hold),
-            _ => None,
-        })
+        .filter_map(pick!(Hold))
         .max_by_key(records::Hold::length_us)
         .expect("a worker that drains is held");
     let within = absences.iter().any(|told| {

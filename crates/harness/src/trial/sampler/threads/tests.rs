@@ -1,6 +1,5 @@
 use std::sync::mpsc;
 use std::thread;
-use std::time::Instant;
 
 use records::Role;
 
@@ -51,11 +50,10 @@ fn a_thread_that_ended_is_forgotten() {
     drop(go);
     thread.join().expect("no panic");
     // It is joined somewhat before the kernel has taken it down.
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !threads.files.is_empty() {
-        assert!(Instant::now() < deadline, "it is still there");
+    testkit::until("the end of a thread", || {
         looked(&mut threads);
-    }
+        threads.files.is_empty().then_some(())
+    });
 }
 
 #[test]

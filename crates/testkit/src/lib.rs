@@ -1,0 +1,36 @@
+//! What the tests of several crates share: processes that end with their test, waiting that ends and
+//! says what it waited for, looks at other processes, sockets on free ports, reasons for a skip.
+//!
+//! Not for: anything that is shipped or measured, which has no use for a crate that panics; what one
+//! crate alone needs, such as its command line or its particular origin: that stays in the `support`
+//! of its tests.
+//!
+//! Invariants:
+//! - What fails panics, with the place of the test as the place of the panic.
+//! - Whatever is started is killed and reaped when it is dropped.
+//! - What hangs fails after [`PATIENCE`], and is named.
+
+mod command;
+mod lines;
+mod proc;
+mod process;
+mod programs;
+mod running;
+mod said;
+mod server;
+mod socket;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+pub use command::{script, with_open_files};
+pub use proc::{await_gone, family, is_gone, kill, open_files, pids, state};
+pub use process::Process;
+pub use programs::{installed, is_root, note, program, skip};
+pub use running::Running;
+/// What processes are sent.
+pub use rustix::process::Signal;
+pub use said::{Said, say};
+pub use server::{origin, read_head, serve};
+pub use socket::{body, connect, free_addr, listen};
+pub use wait::{PATIENCE, in_turn, until};

@@ -1,0 +1,140 @@
+//! What other tests rely upon, with a shell in the place of a role.
+
+use std::io::{Read, Write};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use records::{Effective, Ready, Record, Role};
+
+use super::*;
+use crate::wait::until_by;
+
+const MOMENT: Duration = Duration::from_millis(5);
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    command
+}
+
+/// Prints a ready line, then does as `script` says.
+fn role(script: &str) -> Command {
+    let ready = Ready::new(Role::Slow, 1, Effective::default());
+    let line = Record::Ready(ready).to_line().expect("a line");
+    shell(&format!("echo '{}'; {script}", line.trim_end()))
+}
+
+#[test]
+fn what_comes_is_waited_for() {
+    let mut looks = 0;
+    until("the third look", || {
+        looks += 1;
+        (looks == 3).then_some(())
+    });
+    assert_eq!((until("a number", || Some(7)), looks), (7, 3));
+}
+
+#[test]
+#[should_panic(expected = "waited in vain for the moon")]
+fn what_does_not_come_is_named() {
+    until_by(Instant::now() + MOMENT, "the moon", || None::<()>);
+}
+
+#[test]
+fn a_command_tells_how_it_ended_and_what_it_said() {
+    let said = say(&mut shell("cat; echo one; echo two >&2; exit 3"));
+    assert_eq!((said.code(), &*said.stdout, &*said.stderr), (Some(3), "one\n", "two\n"));
+    let mut cat = Running::with_stdin(&mut Command::new("cat"));
+    let mut stdin = cat.stdin.take().expect("a pipe");
+    writeln!(stdin, "one").expect("it reads");
+    assert_eq!(cat.line().as_deref(), Some("one"));
+    writeln!(stdin, "two").expect("it reads");
+    assert!(!cat.has_ended());
+    drop(stdin);
+    assert_eq!(cat.finish().stdout, "two\n", "what was not taken");
+    let unheard = Running::unheard(&mut shell("trap '' PIPE; echo one || exit 4")).finish();
+    assert_eq!((unheard.code(), &*unheard.stdout), (Some(4), ""));
+}
+
+#[test]
+#[should_panic(expected = "waited in vain for the end of \"sleep\" \"60\"")]
+fn what_does_not_end_is_named() {
+    Running::start(Command::new("sleep").arg("60")).finish_within(MOMENT);
+}
+
+#[test]
+fn nobody_outlives_a_test_and_descendants_are_known() {
+    let running = Running::start(&mut shell("sh -c 'sleep 60; :' & wait"));
+    let all = until("three generations", || {
+        let family = family(running.id());
+        (family.len() == 2).then_some(family)
+    });
+    let id = running.id();
+    assert!(all.iter().chain([&id]).all(|pid| !is_gone(*pid)), "they run");
+    drop(running);
+    assert_eq!(state(id), None, "killed and reaped");
+    // Only who is ours ends with us.
+    all.iter().for_each(|pid| kill(*pid, Signal::KILL));
+    await_gone(all);
+}
+
+#[test]
+fn records_are_awaited_and_the_rest_is_told_at_the_end() {
+    let line = r#"{"record":"dialed","slot":3,"client_port":1,"at_ns":2}"#;
+    let script = format!("echo '{line}'; echo '{line}'; echo why >&2");
+    let mut process = Process::start(&mut role(&script));
+    assert_eq!(process.ready.role, Role::Slow);
+    assert_eq!(process.await_record("a connection", pick!(Dialed)).slot, 3);
+    let said = process.finish();
+    assert_eq!(said.records().iter().filter_map(pick!(Dialed)).count(), 1, "what was not taken");
+    assert_eq!((said.code(), &*said.stderr), (Some(0), "why\n"));
+}
+
+#[test]
+#[should_panic(expected = "ended before a session")]
+fn a_record_that_does_not_come_is_named() {
+    Process::start(&mut role("exit")).await_record("a session", pick!(Session));
+}
+
+#[test]
+#[should_panic(expected = "is not ready: Some(\"hello\\n\")")]
+fn who_says_something_else_first_is_not_ready() {
+    Process::start(&mut shell("echo hello"));
+}
+
+#[test]
+fn half_a_line_of_a_process_that_was_killed_is_no_record() {
+    let said = Process::start(&mut role("printf '{\"record\":'; kill -9 $$")).finish();
+    assert_eq!((said.code(), said.records()), (None, vec![]));
+}
+
+#[test]
+#[should_panic(expected = "not a record")]
+fn half_a_line_of_one_that_ended_by_itself_is_a_fault() {
+    Process::start(&mut role("printf '{\"record\":'")).finish().records();
+}
+
+#[test]
+fn an_origin_answers_whoever_asks() {
+    let mut stream = connect(origin(|mut stream, request| {
+        let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\n\r\n{request}").as_bytes());
+    }));
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("it reads");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer and a close");
+    assert_eq!(body(&answer), b"GET / HTTP/1.1\r\n\r\n");
+}
+
+#[test]
+fn a_script_runs_with_few_descriptors() {
+    let dir = std::env::temp_dir().join(format!("testkit-{}", std::process::id()));
+    let script = script(&dir, "bin/limit", "#!/bin/sh\nulimit -n; echo \"$1\"\n");
+    let said = say(&mut with_open_files(17, Command::new(script).arg("a b")));
+    std::fs::remove_dir_all(dir).expect("ours");
+    assert_eq!(said.stdout, "17\na b\n");
+}
+
+#[test]
+fn what_is_not_there_is_not_installed() {
+    assert!(installed("sh") && !installed("no-such-program-as-this"));
+}
