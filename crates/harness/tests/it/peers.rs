@@ -214,7 +214,8 @@ fn a_command_is_a_proxy_too() {
     let _turn = in_turn();
     let own = assert_cmd::cargo::cargo_bin!("turnstile").display().to_string();
     let command = format!(
-        "exec:'{own}' proxy --listen {{listen}} --upstream {{origin}} --workers {{workers}}"
+        "exec:'{own}' proxy --listen {{listen}} --upstream {{origin}} --workers {{workers}} \
+         --read-policy fionread"
     );
     let Done { manifest, summary, .. } = trial(&["--proxy", &command]);
     let program = manifest.program.expect("a program");
