@@ -78,6 +78,14 @@ pub fn check(arm: &Arm, bin: Option<&Path>) -> Result<(), Refusal> {
     }
 }
 
+/// Name and version of a program, as it tells them: `nginx 1.17.4`. `bin` as for [`check`].
+///
+/// # Errors
+/// The [`Refusal`] of a program that is not there, is another one, or is our own.
+pub fn build_title(proxy: &ProxyKind, bin: Option<&Path>) -> Result<String, Refusal> {
+    found(proxy, bin).map(|(_, build)| build.title())
+}
+
 /// All that is known of the program before it starts.
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -89,12 +97,7 @@ pub(crate) struct Prepared {
 
 /// As [`check`], and what was found on the way.
 pub(crate) fn prepare(arm: &Arm, bin: Option<&Path>) -> Result<Prepared, Refusal> {
-    let driver = match driver::of(&arm.proxy)? {
-        Some(driver) => driver,
-        None => return Err(Refusal::NeedlessBinary(arm.proxy.name())),
-    };
-    let path = driver.find(bin)?;
-    let build = Build::ask(path, &*driver)?;
+    let (driver, build) = found(&arm.proxy, bin)?;
     refuse_toggles(arm, &*driver, &build)?;
     let means = match driver.tracing() {
         Tracing::Fits => tracer::means(arm.trace)?,
@@ -106,6 +109,12 @@ pub(crate) fn prepare(arm: &Arm, bin: Option<&Path>) -> Result<Prepared, Refusal
         return Err(refusal(&build, &Toggle::OneWorker, Reason::new(why, instead)));
     }
     Ok(Prepared { driver, build, means })
+}
+
+fn found(proxy: &ProxyKind, bin: Option<&Path>) -> Result<(Box<dyn Driver>, Build), Refusal> {
+    let driver = driver::of(proxy)?.ok_or(Refusal::NeedlessBinary(proxy.name()))?;
+    let build = Build::ask(driver.find(bin)?, &*driver)?;
+    Ok((driver, build))
 }
 
 /// Refuses the first toggle that the program cannot honour.

@@ -13,6 +13,13 @@ fn every_case_reads_and_its_arms_are_arms() {
                 let line = line.replace("{tmp}", "/tmp");
                 ArmSpec::new(&arm.name, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
+            let of_foreign =
+                arm.args.iter().chain(&arm.netns).find(|line| line.contains("--proxy "));
+            if let Some(line) = of_foreign {
+                let proxy =
+                    line.split_once("--proxy ").and_then(|(_, rest)| rest.split(' ').next());
+                assert_eq!(arm.name.split(' ').next(), proxy, "{name}: builds rename it");
+            }
             let shown = |figure| case.figures.contains(figure);
             assert!(arm.published.keys().all(shown), "{name}, {}: never shown", arm.name);
         }
@@ -22,4 +29,21 @@ fn every_case_reads_and_its_arms_are_arms() {
 #[test]
 fn an_unknown_case_is_named() {
     assert!(matches!(find("nginx"), Err(CaseError::Unknown(name)) if name == "nginx"));
+}
+
+#[test]
+fn a_build_stands_in_the_name_of_its_arm() {
+    let case = find("starvation-2023").expect("a case");
+    for build in ["nginx 1.17.4", "nginx 1.17.4 (2)"] {
+        for arm in case.arms.iter().filter(|arm| arm.name.starts_with("nginx")) {
+            let name = arm.name_with(build);
+            assert!(name.starts_with(build) && name != arm.name, "{name}");
+            let of: Vec<_> = case.arms.iter().filter(|other| other.is_named(&name)).collect();
+            assert_eq!(of, [arm], "{name}");
+        }
+    }
+    for arm in &case.arms {
+        let of: Vec<_> = case.arms.iter().filter(|other| other.is_named(&arm.name)).collect();
+        assert_eq!(of, [arm]);
+    }
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use records::Summary;
+use records::{ProxyKind, Summary};
 
+use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
@@ -29,7 +30,7 @@ pub struct CaseOptions {
     #[arg(long, value_name = "RATE", requires = "netns")]
     pub link_rate: Option<netlab::LinkRate>,
 
-    /// A build of the case's proxy to be tried as an arm of its own; may be repeated
+    /// A build to be put in the place of the case's proxy; repeated: one after the other
     #[arg(long, value_name = "PATH")]
     pub proxy_bin: Vec<PathBuf>,
 
@@ -60,7 +61,8 @@ Examples:
   turnstile case list
   turnstile case starvation-2023
   turnstile case starvation-2023 --netns --link-rate 5Gbit
-  turnstile case nginx-eras --proxy-bin /opt/nginx-1.17.4/sbin/nginx --proxy-bin /usr/sbin/nginx
+  turnstile case starvation-2023 --proxy-bin target/nginx/1.17.4/nginx
+  turnstile case nginx-eras --proxy-bin target/nginx/1.17.4/nginx --proxy-bin /usr/sbin/nginx
   turnstile case nginx-gzip-file --rounds 3";
 
 /// What the journal says that a campaign of a case is for, before the case's name.
@@ -100,34 +102,35 @@ fn list(color: Color) -> anyhow::Result<ExitCode> {
 
 /// The arms that can be run here, and why others cannot.
 fn arms(options: &CaseOptions, case: &Case) -> (Vec<ArmSpec>, Vec<String>) {
-    let (mut arms, mut missing) = (Vec::new(), Vec::new());
-    let mut lines: Vec<(String, Result<String, String>)> =
-        case.arms.iter().map(|arm| (arm.name.clone(), line(options, arm))).collect();
-    if let Some(builds) = &case.builds {
-        let build = |name: String, bin: String| {
-            (name, Ok(format!("--proxy {} {bin} {}", builds.proxy, builds.args)))
-        };
-        if options.proxy_bin.is_empty() {
-            lines.push(build(builds.proxy.clone(), String::new()));
+    let builds = builds(options, case);
+    let mut candidates = Vec::new();
+    for arm in &case.arms {
+        let words = words(options, arm);
+        let takes_builds =
+            case.builds.is_none() && words.as_ref().is_ok_and(|words| proxy(words).is_some());
+        if !takes_builds || options.proxy_bin.is_empty() {
+            candidates.push((arm.name.clone(), words));
+            continue;
         }
-        for (at, path) in (1..).zip(&options.proxy_bin) {
-            let path = path.display().to_string();
-            let bin = shlex::try_quote(&path).map_or_else(|_| path.clone(), |word| word.into());
-            lines.push(build(format!("{} build {at}", builds.proxy), format!("--proxy-bin {bin}")));
-        }
-    } else if let Some(path) = options.proxy_bin.first() {
-        // The arms name their proxy; all that is not the mirror gets this build.
-        for (_, line) in &mut lines {
-            if let Ok(line) = line
-                && line.contains("--proxy ")
-            {
-                *line += &format!(" --proxy-bin {}", path.display());
-            }
+        for build in &builds {
+            let words = words.clone().map(|words| [words, build.args().to_vec()].concat());
+            candidates.push((arm.name_with(&build.title), words));
         }
     }
-    for (name, line) in lines {
-        let arm = line.and_then(|line| {
-            let mut words = shlex::split(&line).ok_or("its quotes do not close")?;
+    if let Some(by_hand) = &case.builds {
+        let line = format!("--proxy {} {}", by_hand.proxy, by_hand.args);
+        let words = split(&line);
+        if options.proxy_bin.is_empty() {
+            candidates.push((by_hand.proxy.clone(), words.clone()));
+        }
+        for build in &builds {
+            let words = words.clone().map(|words| [words, build.args().to_vec()].concat());
+            candidates.push((build.title.clone(), words));
+        }
+    }
+    let (mut arms, mut missing) = (Vec::new(), Vec::new());
+    for (name, words) in candidates {
+        let arm = words.and_then(|mut words| {
             if options.netns {
                 words.push("--netns".to_owned());
                 words.extend(options.link_rate.map(|rate| format!("--link-rate={rate}")));
@@ -144,12 +147,46 @@ fn arms(options: &CaseOptions, case: &Case) -> (Vec<ArmSpec>, Vec<String>) {
     (arms, missing)
 }
 
+/// The builds given by hand; one that is none is refused.
+fn builds(options: &CaseOptions, case: &Case) -> Vec<Build> {
+    let mut builds = Vec::new();
+    if options.proxy_bin.is_empty() {
+        return builds;
+    }
+    let by_hand = case.builds.as_ref().and_then(|builds| builds.proxy.parse().ok());
+    let of_arms = || {
+        let mut lines = case.arms.iter().flat_map(|arm| arm.args.iter().chain(&arm.netns));
+        lines.find_map(|line| proxy(&split(line).ok()?))
+    };
+    let Some(proxy) = by_hand.or_else(of_arms) else {
+        super::usage_text(&format!(
+            "case {} has no proxy but the mirror: leave --proxy-bin out",
+            options.name
+        ));
+    };
+    for path in &options.proxy_bin {
+        builds.push(Build::given(&proxy, path, &builds));
+    }
+    builds
+}
+
+/// The proxy that these options name.
+fn proxy(words: &[String]) -> Option<ProxyKind> {
+    let at = words.iter().position(|word| word == "--proxy")?;
+    words.get(at + 1)?.parse().ok()
+}
+
 /// The options of an arm on this network.
-fn line(options: &CaseOptions, arm: &CaseArm) -> Result<String, String> {
+fn words(options: &CaseOptions, arm: &CaseArm) -> Result<Vec<String>, String> {
     let line =
         if options.netns { arm.netns.as_ref().or(arm.args.as_ref()) } else { arm.args.as_ref() };
     let line = line.ok_or("it sets what only a host of its own has: add --netns, as root")?;
-    Ok(line.replace("{tmp}", &std::env::temp_dir().display().to_string()))
+    let tmp = std::env::temp_dir().display().to_string();
+    Ok(split(line)?.into_iter().map(|word| word.replace("{tmp}", &tmp)).collect())
+}
+
+fn split(line: &str) -> Result<Vec<String>, String> {
+    shlex::split(line).ok_or_else(|| "its quotes do not close".to_owned())
 }
 
 /// Every arm's figures, of its typical trial, beside what was published.
@@ -164,7 +201,7 @@ pub(super) fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Show
         trials.sort_by_key(|(summary, _)| {
             (summary.measure.outcomes.failed(), summary.measure.latency_us.p50)
         });
-        let published = case.arms.iter().find(|of_case| of_case.name == arm.name);
+        let published = case.arms.iter().find(|of_case| of_case.is_named(&arm.name));
         let published = published.map(|arm| arm.published.clone()).unwrap_or_default();
         let Some((summary, done)) = trials.get(trials.len() / 2) else { continue };
         let records = RunRecords::load(&campaign.dir.join(&done.dir))?;

@@ -1,5 +1,6 @@
 //! The command line of `turnstile`.
 
+mod builds;
 mod campaign;
 mod campaign_report;
 mod case;

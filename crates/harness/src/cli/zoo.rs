@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use records::ProxyKind;
 
+use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
@@ -19,9 +20,9 @@ pub struct ZooOptions {
     #[arg(long, value_name = "PROXIES", value_delimiter = ',')]
     pub only: Vec<ProxyKind>,
 
-    /// Another build to be tried beside them, as nginx=/opt/nginx-1.17.4/sbin/nginx; may be repeated
+    /// Another build to be tried beside them, as nginx=target/nginx/1.17.4/nginx; may be repeated
     #[arg(long, value_name = "PROXY=PATH", value_parser = build)]
-    pub build: Vec<Build>,
+    pub build: Vec<OtherBuild>,
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
@@ -54,7 +55,7 @@ impl ZooOptions {
 
 /// A build of a proxy that is not in PATH.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Build {
+pub struct OtherBuild {
     kind: ProxyKind,
     path: PathBuf,
 }
@@ -64,7 +65,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   turnstile zoo
   turnstile zoo --rounds 5 --markdown zoo.md
-  turnstile zoo --only mirror,nginx --build nginx=/opt/nginx-1.17.4/sbin/nginx -- --reuseport";
+  turnstile zoo --only mirror,nginx --build nginx=target/nginx/1.17.4/nginx -- --reuseport";
 
 /// The policies of the mirror that stand for the eras of nginx.
 const MIRRORS: [(&str, &str); 2] = [("mirror drain", "drain"), ("mirror fionread", "fionread")];
@@ -106,10 +107,12 @@ fn arms(options: &ZooOptions) -> (Vec<ArmSpec>, Vec<String>) {
     for kind in options.only.iter().filter(named) {
         candidates.push((kind.name().to_owned(), words(&["--proxy", &kind.to_string()])));
     }
-    for (at, Build { kind, path }) in (1..).zip(&options.build) {
-        let path = path.display().to_string();
-        let args = words(&["--proxy", kind.name(), "--proxy-bin", &path]);
-        candidates.push((format!("{} build {at}", kind.name()), args));
+    let mut builds = Vec::new();
+    for OtherBuild { kind, path } in &options.build {
+        let build = Build::given(kind, path, &builds);
+        let args = [words(&["--proxy", kind.name()]), build.args().to_vec()].concat();
+        candidates.push((build.title.clone(), args));
+        builds.push(build);
     }
     let (mut arms, mut missing) = (Vec::new(), Vec::new());
     for (name, mut args) in candidates {
@@ -122,12 +125,12 @@ fn arms(options: &ZooOptions) -> (Vec<ArmSpec>, Vec<String>) {
     (arms, missing)
 }
 
-fn build(text: &str) -> Result<Build, String> {
+fn build(text: &str) -> Result<OtherBuild, String> {
     let wrong = || format!("{text:?} is no build: write it as nginx=/opt/nginx/sbin/nginx");
     let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
     let kind: ProxyKind = kind.parse().map_err(|_| wrong())?;
     if kind == ProxyKind::Mirror || !ProxyKind::NAMED.contains(&kind) || path.is_empty() {
         return Err(wrong());
     }
-    Ok(Build { kind, path: path.into() })
+    Ok(OtherBuild { kind, path: path.into() })
 }

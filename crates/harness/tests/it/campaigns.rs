@@ -10,6 +10,7 @@ use harness::run_dir::RunRecords;
 use records::Verdict;
 use rustix::process::Signal;
 use serde_json::Value;
+use testkit::script;
 
 use crate::campaign_pages;
 use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnstile, until};
@@ -333,6 +334,46 @@ fn cases_are_listed_by_name() {
     assert_eq!((unknown.code(), unknown.stdout.as_str()), (Some(2), ""));
     for part in ["no case \"starvation\"", "turnstile case list"] {
         assert!(unknown.stderr.contains(part), "{}", unknown.stderr);
+    }
+}
+
+#[test]
+fn builds_are_arms_named_by_their_version() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let build = |name: &str, says: &str| {
+        let text = format!("#!/bin/sh\necho 'nginx version: {says}' >&2\n");
+        script(dir.path(), name, &text).display().to_string()
+    };
+    let old = build("an old one", "nginx/1.17.4");
+    let new = build("new", "nginx/1.31.4");
+    let plan = |words: &[&str]| say(turnstile().args(words).arg("--dry-run")).ended_well().stdout;
+
+    let arm =
+        |name: &str, bin: &str| format!("  {name}: --proxy nginx --reuseport --proxy-bin {bin}\n");
+    let quoted = format!("'{old}'");
+    let bins = ["--proxy-bin", &old, "--proxy-bin", &new, "--proxy-bin", &old];
+    let eras = plan(&[["case", "nginx-eras"].as_slice(), &bins].concat());
+    for (name, bin) in
+        [("nginx 1.17.4", &quoted), ("nginx 1.31.4", &new), ("nginx 1.17.4 (2)", &quoted)]
+    {
+        assert!(eras.contains(&arm(name, bin)), "{name}: {eras}");
+    }
+    let published = plan(&[["case", "starvation-2023"].as_slice(), &bins[..4]].concat());
+    for name in ["nginx 1.17.4 reuseport: ", "nginx 1.31.4 reuseport: ", "mirror reuseport: "] {
+        assert!(published.contains(name), "{name}: {published}");
+    }
+    assert!(!published.contains("  nginx reuseport: "), "{published}");
+    let zoo = plan(&["zoo", "--only", "mirror", "--build", &format!("nginx={new}")]);
+    assert!(zoo.contains(&format!("  nginx 1.31.4: --proxy nginx --proxy-bin {new}\n")), "{zoo}");
+
+    for (words, says) in [
+        (["case", "herd", "--proxy-bin", &old], "no proxy but the mirror"),
+        (["case", "nginx-eras", "--proxy-bin", "/bin/true"], "is it nginx?"),
+        (["zoo", "--dry-run", "--build", "nginx=/bin/true"], "is it nginx?"),
+    ] {
+        let said = say(turnstile().args(words));
+        assert_eq!((said.code(), said.stdout.as_str()), (Some(2), ""), "{words:?}");
+        assert!(said.stderr.contains(says), "{words:?}: {}", said.stderr);
     }
 }
 
