@@ -2,6 +2,7 @@
 
 use records::{ArmRow, BytesPerSec, Micros, Verdict};
 
+use super::layout::{MaxLines, wrap};
 use super::style::{Style, Tint};
 
 /// The table as text, 100 columns wide, with a newline after each line.
@@ -12,12 +13,15 @@ pub fn arms(rows: &[ArmRow], style: Style) -> String {
         line(["", "fetch", "", "", "", "", "", "longest", "", ""]),
         style.paint(Tint::Label, &line(names)),
     ];
-    lines.extend(rows.iter().map(|row| {
+    for row in rows {
         let figures = Figures::of(row);
-        let name: String = row.name.chars().take(NAME).collect();
+        // Names often differ in their last word only.
+        let mut name = wrap(&row.name, NAME - 1, MaxLines(4)).into_iter();
+        let first = name.next().unwrap_or_default();
         let Figures { p50, p90, p99, max, failed, slow, turn, cpu, .. } = &figures;
-        line([&name, p50, p90, p99, max, failed, slow, turn, cpu, &most(row)])
-    }));
+        lines.push(line([&first, p50, p90, p99, max, failed, slow, turn, cpu, &most(row)]));
+        lines.extend(name);
+    }
     lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
@@ -42,7 +46,7 @@ pub fn arms_markdown(rows: &[ArmRow]) -> String {
     text
 }
 
-/// Columns of an arm's name.
+/// Columns of an arm's name; what is longer goes on below.
 const NAME: usize = 16;
 
 /// The verdict of most trials, and of how many if not of all.

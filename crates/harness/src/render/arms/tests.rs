@@ -39,3 +39,13 @@ fn markdown_has_as_many_cells_in_each_row() {
     assert!(counts.iter().all(|count| *count == 15), "{text}");
     assert!(text.contains("| 440/800 | 33 |"), "{text}");
 }
+
+#[test]
+fn names_that_begin_alike_can_be_told_apart() {
+    let row = |name: &str| ArmRow { name: name.to_owned(), ..ArmRow::default() };
+    let rows = [row("nginx 1.17.4 unbuffered"), row("nginx 1.17.4 without files"), row("nginx")];
+    let text = arms(&rows, Style::Plain);
+    let first_words: Vec<_> =
+        text.lines().skip(2).map(|line| line.split("  ").next().unwrap_or_default()).collect();
+    assert_eq!(first_words, ["nginx 1.17.4", "unbuffered", "nginx 1.17.4", "without files", "nginx"]);
+}
