@@ -4,6 +4,7 @@ mod campaign_pages;
 mod campaigns;
 mod commands;
 mod demo;
+mod eras;
 mod explain;
 mod faults;
 mod netns;
