@@ -47,5 +47,8 @@ fn names_that_begin_alike_can_be_told_apart() {
     let text = arms(&rows, Style::Plain);
     let first_words: Vec<_> =
         text.lines().skip(2).map(|line| line.split("  ").next().unwrap_or_default()).collect();
-    assert_eq!(first_words, ["nginx 1.17.4", "unbuffered", "nginx 1.17.4", "without files", "nginx"]);
+    assert_eq!(
+        first_words,
+        ["nginx 1.17.4", "unbuffered", "nginx 1.17.4", "without files", "nginx"]
+    );
 }
