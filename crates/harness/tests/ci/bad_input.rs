@@ -89,5 +89,5 @@ fn a_run_that_proves_nothing_is_tried_again_and_eleven() {
     assert_eq!(said.code(), Some(11), "{}", said.all());
     assert!(said.stderr.contains("attempt 2"), "{}", said.stderr);
     assert!(said.stdout.contains("rounds      0 of 1 conclusive, 2 trials"), "{}", said.stdout);
-    assert!(said.stdout.contains("inconclusive: only"), "{}", said.stdout);
+    assert!(said.stdout.contains("trials are inconclusive; trial 2: only"), "{}", said.stdout);
 }
