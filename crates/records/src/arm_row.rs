@@ -22,8 +22,8 @@ pub struct ArmRow {
     pub attempts: u64,
     /// Of these, failed.
     pub failed: u64,
-    /// 499-style early closes, of all trials.
-    pub early_closes: u64,
+    /// 499-style early closes, of all trials; absent: no log tells of their fetches.
+    pub early_closes: Option<u64>,
     /// Median of the medians before the load.
     pub idle_p50: Micros,
     /// Median of the trials' medians.

@@ -62,7 +62,7 @@ pub use session::{Accepted, LogTimes, Session, SessionEnd};
 pub use step::{Hold, LoopTurn, StepEnd, StepHistogram, WorkerTotals};
 pub use stretch::Stretch;
 pub use summary::{
-    AbsenceSummary, BlockedSummary, FetchSummary, LatencyUs, LogGap, ProxySummary,
+    AbsenceSummary, BlockedSummary, CompletionUs, FetchSummary, LatencyUs, LogGap, ProxySummary,
     SchedulerFigures, SlowSummary, Summary, WorkerSummary,
 };
 pub use units::{Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError};

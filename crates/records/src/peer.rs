@@ -150,7 +150,9 @@ impl FromStr for TraceMode {
 }
 
 /// How the workers of a run were seen, as it came about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Sight {
     /// The proxy told of itself: the mirror.
@@ -164,4 +166,17 @@ pub enum Sight {
     LogOnly,
     /// Only its clients tell of it.
     ClientsOnly,
+}
+
+impl Sight {
+    /// In a few words: "seen ...".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Own => "by their own account",
+            Self::Traced => "traced by bpftrace",
+            Self::Sampled => "sampled from /proc",
+            Self::LogOnly => "by the access log alone",
+            Self::ClientsOnly => "by clients alone",
+        }
+    }
 }

@@ -79,6 +79,24 @@ pub struct FetchSummary {
     pub censored: u64,
     /// The fast client's own lateness: real start after intended start.
     pub lag_us: LatencyUs,
+    /// By when fetches were done, real start to end, one that failed never; absent: there was none,
+    /// or an earlier build made the summary.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub completion_us: Option<CompletionUs>,
+}
+
+/// By when so many of all fetches had their whole answer, us. Absent: that many never had, since a
+/// fetch that failed is not done, however soon it failed. Percentiles as in [`LatencyUs`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompletionUs {
+    /// Half of them.
+    pub p50: Option<u64>,
+    /// 90 of 100.
+    pub p90: Option<u64>,
+    /// 99 of 100.
+    pub p99: Option<u64>,
+    /// All.
+    pub max: Option<u64>,
 }
 
 /// A distribution in a few figures, us. Percentiles from an HDR histogram of 3 digits.
@@ -137,7 +155,8 @@ pub struct ProxySummary {
     pub status_outcomes: BTreeMap<u16, OutcomeCounts>,
     /// Fetches of the measure phase that no log line tells of.
     pub unlogged: OutcomeCounts,
-    /// 499-style early closes: fetches for which the proxy recorded 499.
+    /// 499-style early closes: fetches for which the proxy recorded 499. Zero also where it has no
+    /// log: [`Self::logged_early_closes`].
     pub early_closes: u64,
     /// How the sessions of fetches ended, measure phase.
     pub session_ends: BTreeMap<SessionEnd, u64>,
@@ -159,6 +178,14 @@ pub struct ProxySummary {
     /// phases; absent: not sampled.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub absences: Option<AbsenceSummary>,
+}
+
+impl ProxySummary {
+    /// 499-style early closes, as far as the proxy's log tells of fetches; `None`: it tells of none,
+    /// as of a proxy without a log (`exec:`, `url:`).
+    pub fn logged_early_closes(&self) -> Option<u64> {
+        (!self.status_counts.is_empty()).then_some(self.early_closes)
+    }
 }
 
 /// Sleeps of workers in one system call.

@@ -118,7 +118,8 @@ pub struct LeftOut {
 }
 
 /// Judges B against A by all `metrics` at once. Of those that changed the weightiest names the
-/// judgement, and of equal weight the most certain.
+/// judgement, and of equal weight the most certain: an arm that fails more fetches has regressed,
+/// however soon it does and however fast the others are.
 ///
 /// `control` describes the readings that stand as [`Trial::control`]. Rounds with an inconclusive
 /// trial, or one whose control strayed from its arm's median, are left out.

@@ -58,6 +58,8 @@ struct Said {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
+    /// How many fetches fail: what becomes of the others is no gain beside it.
+    Failures,
     /// What becomes of fetches: the question itself.
     #[default]
     Fetches,

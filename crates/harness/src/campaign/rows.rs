@@ -1,6 +1,7 @@
 //! A campaign in a table: a row for each arm, made from the summaries of its trials.
 
 use std::collections::BTreeMap;
+use std::ops::Add;
 
 use records::{ArmRow, Bytes, BytesPerSec, Micros, Summary, WorkerSummary};
 
@@ -31,7 +32,7 @@ pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
         verdicts,
         attempts: sum(|summary| summary.measure.attempts),
         failed: sum(|summary| summary.measure.outcomes.failed()),
-        early_closes: sum(|summary| summary.proxy.early_closes),
+        early_closes: trials.iter().filter_map(|s| s.proxy.logged_early_closes()).reduce(u64::add),
         idle_p50: micros(|summary| summary.idle.latency_us.p50),
         p50: micros(|summary| summary.measure.latency_us.p50),
         p90: micros(|summary| summary.measure.latency_us.p90),

@@ -1,7 +1,6 @@
 //! What all commands of many trials share: how often, in which order, where; their progress and end.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -56,8 +55,8 @@ impl Finished {
         &self.campaign
     }
 
-    /// The end of the process: by the signal that cut the campaign short, if one did.
-    pub(super) fn exit(&self) -> ExitCode {
+    /// Ends the process by the signal that cut the campaign short, if one did.
+    pub(super) fn die_if_interrupted(&self) {
         if let Ended::Interrupted(signal) = self.ended {
             let dir = self.dir().display();
             let journal = &self.campaign.journal;
@@ -67,7 +66,6 @@ impl Finished {
             ));
             signals::die_by(signal);
         }
-        ExitCode::SUCCESS
     }
 }
 

@@ -10,6 +10,7 @@ use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
+use super::places::Written;
 use crate::campaign::{ArmSpec, Campaign, Done};
 use crate::cases::{self, Case, CaseArm, Figure};
 use crate::render::{self, Shown};
@@ -84,10 +85,13 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     }
     let finished = campaign::run(&format!("{PURPOSE}{}", options.name), arms, &options.campaign)?;
     let report = CampaignReport::of(finished.campaign())?;
-    report.write_page()?;
-    output::print(report.text(options.color.style()).as_bytes())
-        .context("failed to print the case")?;
-    Ok(finished.exit())
+    let mut written = Written::default();
+    written.note(report.write_page().map(drop));
+    let text = report.text(options.color.style());
+    written.note(output::print(text.as_bytes()).context("failed to print the case"));
+    written.say();
+    finished.die_if_interrupted();
+    Ok(ExitCode::from(written.exit_code(None)))
 }
 
 fn list(color: Color) -> anyhow::Result<ExitCode> {

@@ -1,6 +1,6 @@
 //! `turnstile check`: trials held against thresholds and a baseline, for a machine to act upon.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,8 +8,9 @@ use anyhow::Context;
 use records::{SCHEMA_VERSION, Summary, Verdict};
 
 use super::output::{self, Color};
+use super::places::{self, Way};
 use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, Seed};
-use crate::guard::baseline::{MIN_ROUNDS, Origin};
+use crate::guard::baseline::{Accepted, MIN_ROUNDS, Origin};
 use crate::guard::check::{Asked, Save};
 use crate::guard::{Baseline, BaselineError, Check, Threshold};
 use crate::render;
@@ -31,7 +32,7 @@ pub struct CheckOptions {
     #[arg(long, value_name = "FILE")]
     pub save_baseline: Option<PathBuf>,
 
-    /// Compare also with a baseline of another kernel, CPU or arm
+    /// Compare also with a baseline of another kernel, CPU, setting or arm
     #[arg(long, requires = "baseline")]
     pub cross_host: bool,
 
@@ -86,7 +87,8 @@ Examples:
   turnstile check --baseline main.json --junit check.xml -- --reuseport
 
 Exit codes: 0 everything held; 10 something is breached; 11 nothing is breached, and something is
-not known; 12 there is no such baseline; 2 usage, or a baseline that cannot be used; 1 error.";
+not known; 12 there is no such baseline; 2 usage, or a baseline that cannot be used; 1 error, also
+when a file could not be written that was asked for (10 if something is breached as well).";
 
 /// Names of what is written beside the journal.
 const CHECK: &str = "check.json";
@@ -124,9 +126,10 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
     };
     let trials = trials(&campaign).context("failed to read the trials")?;
     let file = options.baseline.clone().unwrap_or_default();
+    let accepted = if options.cross_host { Accepted::All(differs) } else { Accepted::Nothing };
     let asked = Asked {
         thresholds: &options.thresholds,
-        baseline: baseline.as_ref().map(|baseline| (baseline, file, differs)),
+        baseline: baseline.as_ref().map(|baseline| (baseline, file, accepted)),
         save: if options.save_baseline.is_some() { Save::Wanted } else { Save::No },
         rounds: rounds as usize,
         attempts: options.attempts,
@@ -139,11 +142,12 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
     if let Some(path) = &options.save_baseline
         && let Some(baseline) = check.new_baseline(origin, &trials)
     {
-        write::write_json(path, &baseline)?;
-        check.saved = Some(path.clone());
+        match write::replace(path, render::json(&baseline).as_bytes()) {
+            Ok(()) => check.saved = Some(path.clone()),
+            Err(error) => check.could_not_write(unwritten("the baseline", path, &error)),
+        }
     }
-    write::write_json(&campaign.dir.join(CHECK), &check)?;
-    tell(&check, options)?;
+    tell(&mut check, options);
     if let Some(signal) = interrupted {
         signals::die_by(signal);
     }
@@ -163,28 +167,16 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
         return Err(format!("a baseline takes {MIN_ROUNDS} rounds or more, not {rounds}"));
     }
     // Learnt now, and not after minutes of trials.
-    let written = [
-        ("--save-baseline", &options.save_baseline),
-        ("--junit", &options.junit),
-        ("--markdown", &options.markdown),
-        ("--openmetrics", &options.openmetrics),
-    ];
-    for (option, path) in written {
-        if let Some(path) = path
-            && !can_be_made(path)
-        {
-            return Err(format!("{option} {}: no file can be made there", path.display()));
-        }
-    }
+    places::look_at([
+        ("--save-baseline", &options.save_baseline, Way::Replaced),
+        ("--junit", &options.junit, Way::InPlace),
+        ("--markdown", &options.markdown, Way::InPlace),
+        ("--openmetrics", &options.openmetrics, Way::InPlace),
+    ])?;
     let arm = super::campaign::checked("check", options.trial.clone())?;
     let trial = arm.options().map_err(|error| error.to_string())?;
     let plan = trial.plan(Vec::new()).map_err(|error| error.to_string())?;
     Ok((arm, Origin::of(&plan), rounds))
-}
-
-fn can_be_made(path: &Path) -> bool {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    dir.unwrap_or(Path::new(".")).is_dir() && path.file_name().is_some() && !path.is_dir()
 }
 
 /// Runs rounds until enough are conclusive, or none may be tried again. An inconclusive trial stays
@@ -239,24 +231,45 @@ fn trials(campaign: &Campaign) -> anyhow::Result<Vec<(PathBuf, Summary)>> {
     done.map(|done| Ok((done.dir.clone(), campaign.summary(done)?))).collect()
 }
 
-/// Prints the check, and writes it in every form that was asked for.
-fn tell(check: &Check, options: &CheckOptions) -> anyhow::Result<()> {
-    let write = |path: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match path {
-        Some(path) => std::fs::write(path, text()?)
-            .with_context(|| format!("failed to write {}", path.display())),
-        None => Ok(()),
-    };
+/// Writes the check in every form that was asked for, and prints it. What cannot be written keeps
+/// nothing else from being written: it is told by all that come after it, the exit code among them.
+fn tell(check: &mut Check, options: &CheckOptions) {
+    if let Some(path) = &options.junit {
+        let text = render::junit(check).map_err(io::Error::other);
+        file(check, "the JUnit report", path, text);
+    }
+    if let Some(path) = &options.markdown {
+        let text = render::check_markdown(check);
+        file(check, "the Markdown", path, Ok(text));
+    }
+    if let Some(path) = &options.openmetrics {
+        let text = render::open_metrics(check);
+        file(check, "the figures", path, Ok(text));
+    }
+    let path = check.records.join(CHECK);
+    if let Err(error) = write::replace(&path, render::json(check).as_bytes()) {
+        check.could_not_write(unwritten("the check", &path, &error));
+    }
     let text = if options.json {
         render::json(check)
     } else {
         render::check(check, options.color.style())
     };
-    output::print(text.as_bytes()).context("failed to print the check")?;
-    write(&options.junit, &|| render::junit(check).context("failed to make the JUnit report"))?;
-    write(&options.markdown, &|| Ok(render::check_markdown(check)))?;
-    write(&options.openmetrics, &|| Ok(render::open_metrics(check)))?;
+    if let Err(error) = output::print(text.as_bytes()) {
+        check.could_not_write(format!("failed to print the check: {error}"));
+    }
     github(check);
-    Ok(())
+    check.errors.iter().for_each(|error| output::say(&format!("turnstile: {error}")));
+}
+
+fn file(check: &mut Check, what: &str, path: &Path, text: io::Result<String>) {
+    if let Err(error) = text.and_then(|text| std::fs::write(path, text)) {
+        check.could_not_write(unwritten(what, path, &error));
+    }
+}
+
+fn unwritten(what: &str, path: &Path, error: &io::Error) -> String {
+    format!("failed to write {what} to {}: {error}", path.display())
 }
 
 /// Where GitHub's runner listens: the step's output and a file. A summary that cannot be written

@@ -11,6 +11,7 @@ use stats::{Metric, ministat_column};
 use super::campaign::{self, CampaignOptions, Finished};
 use super::campaign_report::{CampaignReport, Extra};
 use super::output::{self, Color};
+use super::places::{self, Way, Written};
 use crate::campaign::ArmSpec;
 use crate::guard::compare::{Told, rounds};
 use crate::guard::{Gate, figures};
@@ -85,30 +86,35 @@ pub(super) const PURPOSE: &str = "compare";
 /// Names of what is written beside the journal.
 const COMPARISON: &str = "comparison.json";
 
-/// Runs the rounds and prints what became of each arm.
+/// Runs the rounds, writes what can be written, and prints what became of each arm.
 pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
     let arms = arms(options).unwrap_or_else(|error| super::usage_text(&error));
+    places::look_at([("--markdown", &options.markdown, Way::InPlace)])
+        .unwrap_or_else(|error| super::usage_text(&error));
     let finished = campaign::run(PURPOSE, arms, &options.campaign)?;
     let report = CampaignReport::of(finished.campaign())?;
+    let mut written = Written::default();
     if let Extra::Comparison(comparison) = report.extra() {
-        write::write_json(&finished.dir().join(COMPARISON), comparison)?;
+        let path = finished.dir().join(COMPARISON);
+        written.note(write::write_json(&path, comparison).context("failed to file the comparison"));
         if let Some(path) = &options.markdown {
             let text = render::comparison_markdown(comparison, report.rows());
-            std::fs::write(path, text)
-                .with_context(|| format!("failed to write {}", path.display()))?;
+            written.file(path, &text);
         }
     }
-    columns(&finished, report.told())?;
-    report.write_page()?;
+    written.note(columns(&finished, report.told()));
+    written.note(report.write_page().map(drop));
     let style = options.color.style();
     let gate = gate(options, &report);
+    let code = written.exit_code(gate);
     let mut text = if options.json { report.json() } else { report.text(style) };
     if let Some(gate) = gate.filter(|_| !options.json) {
-        text += &format!("{}\n", render::gate("gate", gate, style));
+        text += &format!("{}\n", render::gate("gate", gate, code, style));
     }
-    output::print(text.as_bytes()).context("failed to print the comparison")?;
-    let ended = finished.exit();
-    Ok(gate.map_or(ended, |gate| ExitCode::from(gate.exit_code())))
+    written.note(output::print(text.as_bytes()).context("failed to print the comparison"));
+    written.say();
+    finished.die_if_interrupted();
+    Ok(ExitCode::from(written.exit_code(gate)))
 }
 
 /// What the gate says, if one was asked for.
@@ -156,7 +162,7 @@ fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
     arms.into_iter().map(with_all).collect()
 }
 
-/// One column of numbers for each arm and metric: `ministat/p99-drain.txt`.
+/// One column of numbers for each arm and metric: `ministat/p99-1-drain.txt`.
 fn columns(finished: &Finished, told: &[(String, Vec<Told>)]) -> anyhow::Result<()> {
     let dir = finished.dir().join("ministat");
     let failed = || format!("failed to write {}", dir.display());
@@ -170,14 +176,24 @@ fn columns(finished: &Finished, told: &[(String, Vec<Told>)]) -> anyhow::Result<
         };
         told.iter().all(has)
     };
-    for (arm, (_, of_arm)) in finished.campaign().journal.arms.iter().zip(told) {
+    let arms = &finished.campaign().journal.arms;
+    for (number, (arm, (_, of_arm))) in (1..).zip(arms.iter().zip(told)) {
         let mut rounds = rounds(first, of_arm);
         rounds.retain(|both| usable(both.number - 1));
         for metric in Metric::of_a_trial() {
             let text = ministat_column(&rounds, &metric, stats::Arm::B);
-            let name = format!("{}-{}.txt", metric.name(), arm.slug());
-            std::fs::write(dir.join(name), text).with_context(failed)?;
+            std::fs::write(dir.join(column_name(metric.name(), number, arm)), text)
+                .with_context(failed)?;
         }
     }
     Ok(())
 }
+
+/// Arms are told apart by their number, as in the names of their trials: two of them may be named by
+/// the same letters of ASCII, or by none.
+fn column_name(metric: &str, number: usize, arm: &ArmSpec) -> String {
+    format!("{metric}-{number}-{}", arm.slug()).trim_end_matches('-').to_owned() + ".txt"
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ mod demo;
 mod docs;
 mod explain;
 pub(crate) mod output;
+mod places;
 mod report;
 mod run;
 mod show;

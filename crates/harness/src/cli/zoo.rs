@@ -10,6 +10,7 @@ use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
+use super::places::{self, Way, Written};
 use crate::campaign::ArmSpec;
 use crate::render;
 
@@ -72,6 +73,8 @@ const MIRRORS: [(&str, &str); 2] = [("mirror drain", "drain"), ("mirror fionread
 
 /// Runs the trials and prints the table.
 pub(super) fn zoo(options: &ZooOptions) -> anyhow::Result<ExitCode> {
+    places::look_at([("--markdown", &options.markdown, Way::InPlace)])
+        .unwrap_or_else(|error| super::usage_text(&error));
     let (arms, missing) = if options.goes_on() { Default::default() } else { arms(options) };
     if arms.is_empty() && !options.goes_on() {
         super::usage_text("none of these proxies can be run here");
@@ -79,14 +82,16 @@ pub(super) fn zoo(options: &ZooOptions) -> anyhow::Result<ExitCode> {
     missing.iter().for_each(|why| output::say(&format!("turnstile: left out: {why}")));
     let finished = campaign::run("zoo", arms, &options.campaign)?;
     let report = CampaignReport::of(finished.campaign())?;
+    let mut written = Written::default();
     if let Some(path) = &options.markdown {
-        std::fs::write(path, render::arms_markdown(report.rows()))
-            .with_context(|| format!("failed to write {}", path.display()))?;
+        written.file(path, &render::arms_markdown(report.rows()));
     }
-    report.write_page()?;
+    written.note(report.write_page().map(drop));
     let text = if options.json { report.json() } else { report.text(options.color.style()) };
-    output::print(text.as_bytes()).context("failed to print the table")?;
-    Ok(finished.exit())
+    written.note(output::print(text.as_bytes()).context("failed to print the table"));
+    written.say();
+    finished.die_if_interrupted();
+    Ok(ExitCode::from(written.exit_code(None)))
 }
 
 /// The arms that can be run, and why others cannot.

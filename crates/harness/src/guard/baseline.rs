@@ -6,17 +6,19 @@
 //! *all* rounds of a day does not cancel; only the control (fetches without load) can tell.
 //! `docs/ci.md` says what follows.
 //!
-//! Invariants: a baseline is compared with what was made on the same kernel, CPUs and arm, unless
-//! somebody said otherwise; a file that is no whole baseline is refused before any trial runs.
+//! Invariants: a baseline is compared with what was made on the same kernel, CPUs, settings and arm,
+//! and seen in the same way, unless somebody said otherwise; a file that is no whole baseline is refused
+//! before any trial runs; what the baseline knows and today does not is never a pass.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use records::{Arm, Micros, Program, SCHEMA_VERSION};
+use records::{Arm, Micros, Program, Recording, SCHEMA_VERSION, Sight};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stats::{Judgement, Metric, Round, Seed, Settings, Trial, judge};
+use stats::{Change, Judgement, Metric, Reason, Round, Seed, Settings, Trial, judge};
 
 use super::gate;
 use super::threshold::Outcome;
@@ -40,6 +42,9 @@ pub struct Baseline {
     /// The foreign program under test; absent: the mirror, or one that ran already.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub program: Option<Program>,
+    /// How the proxy's workers were seen, as it came about; empty: an earlier build saved it.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    pub sights: BTreeSet<Sight>,
     /// The conclusive trials, in the order of their end.
     pub rounds: Vec<Trial>,
 }
@@ -66,6 +71,20 @@ pub struct Origin {
     pub measure_us: Micros,
     /// Steps and loop turns from this length on are recorded one by one.
     pub hold_us: Micros,
+    /// What else the figures hang on; absent: an earlier build saved it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub conditions: Option<Conditions>,
+}
+
+/// What figures hang on beside the machine and the arm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// How much was recorded.
+    pub recording: Recording,
+    /// The CPUs that could be used: `taskset`, a container's share.
+    pub allowed_cpus: Vec<usize>,
+    /// The settings of the kernel that a manifest records, as `net.ipv4.tcp_rmem`.
+    pub sysctls: BTreeMap<String, String>,
 }
 
 /// The machine of a baseline.
@@ -91,10 +110,36 @@ pub struct Against {
     pub program: Option<Program>,
     /// In what today differs from then; not empty only with `--cross-host`.
     pub differs: Vec<String>,
+    /// Why today cannot be held against it, whatever was found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
+    /// Metrics that it knows and that today does not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
     /// Met: nothing regressed.
     pub outcome: Outcome,
     /// All that led there; A is the baseline, B is today.
     pub judgement: Judgement,
+}
+
+/// Today's trials, as far as they prove something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Today {
+    /// The conclusive ones, in the order of their end.
+    pub rounds: Vec<Trial>,
+    /// How many were wanted.
+    pub wanted: usize,
+    /// How the proxy's workers were seen in them.
+    pub sights: BTreeSet<Sight>,
+}
+
+/// In what today may differ from a baseline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// In nothing.
+    Nothing,
+    /// In whatever it does, as far as that was known beforehand: `--cross-host`.
+    All(Vec<String>),
 }
 
 /// Fewest rounds that a baseline has: with fewer nothing could ever be compared.
@@ -106,6 +151,8 @@ impl Origin {
         let micros =
             |time: std::time::Duration| Micros(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
         let machine = host::read(&plan.cpus);
+        // The plan was made from them: the kernel tells again what it told then.
+        let allowed_cpus = net::cpu::allowed().unwrap_or_default();
         Self {
             host: BaselineHost {
                 kernel: machine.kernel,
@@ -116,23 +163,38 @@ impl Origin {
             idle_us: micros(plan.idle),
             measure_us: micros(plan.measure),
             hold_us: plan.hold,
+            conditions: Some(Conditions {
+                recording: plan.recording,
+                allowed_cpus,
+                sysctls: machine.sysctls,
+            }),
         }
     }
 
     /// In what `now` differs, each as `kernel was 6.1, is 6.2`; empty: in nothing.
     pub fn differences(&self, now: &Self) -> Vec<String> {
+        // One by one they would bury what does differ.
+        let untold = self.conditions.is_none() && now.conditions.is_some();
+        let now = Self { conditions: now.conditions.clone().filter(|_| !untold), ..now.clone() };
         let (Ok(then), Ok(now)) = (serde_json::to_value(self), serde_json::to_value(now)) else {
             return vec!["it cannot be read".to_owned()];
         };
         let mut found = Vec::new();
         differing("", &then, &now, &mut found);
+        if untold {
+            found.push(
+                "the turnstile that made it recorded neither sysctls nor allowed CPUs nor the extent \
+                 of its records"
+                    .to_owned(),
+            );
+        }
         found
     }
 }
 
 impl Baseline {
-    /// A baseline of these conclusive trials.
-    pub fn new(origin: Origin, program: Option<Program>, rounds: Vec<Trial>) -> Self {
+    /// A baseline of these trials.
+    pub fn new(origin: Origin, program: Option<Program>, made: Today) -> Self {
         Self {
             kind: Kind::Baseline,
             schema_version: SCHEMA_VERSION,
@@ -140,7 +202,8 @@ impl Baseline {
             saved_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             origin,
             program,
-            rounds,
+            sights: made.sights,
+            rounds: made.rounds,
         }
     }
 
@@ -169,27 +232,106 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Holds today's trials against it. `differs` is what was accepted as different.
-    pub fn against(&self, file: &Path, differs: Vec<String>, today: Vec<Trial>) -> Against {
-        let pairs = self.rounds.iter().cloned().zip(today);
+    /// Holds today's trials against it.
+    pub fn against(&self, file: &Path, accepted: Accepted, today: Today) -> Against {
+        let conclusive = today.rounds.len();
+        let seen_otherwise = self.seen_otherwise(&today);
+        let pairs = self.rounds.iter().cloned().zip(today.rounds);
         let rounds: Vec<Round> =
             (1..).zip(pairs).map(|(number, (a, b))| Round { number, a, b }).collect();
-        let judgement = judge(
+        let mut judgement = judge(
             &rounds,
             &Metric::of_a_trial(),
             Some(&Metric::idle_p50()),
             SEED,
             &Settings::default(),
         );
+        // Only those that prove something stand there: how many do not is known here alone.
+        if 2 * conclusive <= today.wanted {
+            let [usable, run] = [conclusive, today.wanted].map(count);
+            judgement.change = Change::Inconclusive;
+            judgement.reasons = vec![Reason::TooFewRounds { usable, run, needed: run / 2 + 1 }];
+        }
+        let lost = lost(&rounds);
+        let mut doubts: Vec<String> = lost
+            .iter()
+            .map(|name| format!("{name} is known in the baseline, and not today"))
+            .collect();
+        let (differs, refused) = match accepted {
+            Accepted::Nothing => (Vec::new(), seen_otherwise),
+            Accepted::All(differs) => (differs.into_iter().chain(seen_otherwise).collect(), None),
+        };
+        // A change may be the watcher's then; a metric that is lost takes nothing from the others.
+        let outcome = match gate::outcome(&judgement) {
+            _ if refused.is_some() => Outcome::Unknown,
+            Outcome::Met if !lost.is_empty() => Outcome::Unknown,
+            judged => judged,
+        };
+        doubts.extend(refused);
         Against {
             file: file.to_owned(),
             saved_at: self.saved_at.clone(),
             program: self.program.clone(),
             differs,
-            outcome: gate::outcome(&judgement),
+            doubts,
+            lost,
+            outcome,
             judgement,
         }
     }
+
+    /// In what way, if the workers were not seen as they were: a tracer takes time of its own, and
+    /// tells what samples do not.
+    fn seen_otherwise(&self, today: &Today) -> Option<String> {
+        let told = !self.sights.is_empty() && !today.sights.is_empty();
+        let words = |sights: &BTreeSet<Sight>| {
+            sights.iter().map(|sight| sight.words()).collect::<Vec<_>>().join(", or ")
+        };
+        (told && self.sights != today.sights).then(|| {
+            format!(
+                "the proxy's workers were seen in another way: then {}, now {}",
+                words(&self.sights),
+                words(&today.sights)
+            )
+        })
+    }
+}
+
+impl Against {
+    /// The word for it: what became of today, or that nobody knows.
+    pub fn change(&self) -> Change {
+        match self.outcome {
+            Outcome::Unknown => Change::Inconclusive,
+            Outcome::Met | Outcome::Breached => self.judgement.change,
+        }
+    }
+
+    /// Why, the weightiest first.
+    pub fn reasons(&self) -> Vec<String> {
+        let judged = self.judgement.reasons.iter().map(ToString::to_string);
+        let doubts = self.doubts.iter().cloned();
+        if self.change() == self.judgement.change {
+            judged.chain(doubts).collect()
+        } else {
+            doubts.collect()
+        }
+    }
+}
+
+/// Metrics that are known of most rounds of then, and of few of their partners today.
+fn lost(rounds: &[Round]) -> Vec<String> {
+    let lost = |metric: &Metric| {
+        let has = |trial: &Trial| trial.readings.contains_key(metric.name());
+        let then = rounds.iter().filter(|round| has(&round.a)).count();
+        let both = rounds.iter().filter(|round| has(&round.a) && has(&round.b)).count();
+        then >= MIN_ROUNDS && (both < MIN_ROUNDS || 2 * both <= then)
+    };
+    let metrics = Metric::of_a_trial();
+    metrics.iter().filter(|metric| lost(metric)).map(|metric| metric.name().to_owned()).collect()
+}
+
+fn count(rounds: usize) -> u32 {
+    u32::try_from(rounds).unwrap_or(u32::MAX)
 }
 
 /// The same rounds make the same judgement.

@@ -3,16 +3,16 @@
 //! Invariant: `passed` needs every gate to have held. What is not known is `inconclusive`; what is
 //! breached is `breached`, whatever else is not known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use records::{Program, SCHEMA_VERSION, Summary, Verdict};
 use serde::Serialize;
-use stats::{Reading, Trial};
+use stats::Reading;
 
-use super::baseline::{Against, Baseline, MIN_ROUNDS, Origin};
+use super::baseline::{Accepted, Against, Baseline, MIN_ROUNDS, Origin, Today};
 use super::figures;
-use super::gate::Gate;
+use super::gate::{ERROR, Gate};
 use super::rounds::OverRounds;
 use super::threshold::{Outcome, Threshold};
 use crate::campaign::ArmSpec;
@@ -28,8 +28,11 @@ pub struct Check {
     pub outcome: Gate,
     /// What the process ends with, unless a signal ends it.
     pub exit_code: u8,
-    /// Why, the weightiest first.
+    /// Why, the weightiest first; then which trials proved nothing.
     pub reasons: Vec<String>,
+    /// What could not be written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
     /// The signal that cut it short, as `SIGINT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<String>,
@@ -85,8 +88,8 @@ pub struct TrialRow {
 pub struct Asked<'a> {
     /// The thresholds.
     pub thresholds: &'a [Threshold],
-    /// The baseline, its file, and in what today was accepted to differ from it.
-    pub baseline: Option<(&'a Baseline, PathBuf, Vec<String>)>,
+    /// The baseline, its file, and in what today may differ from it.
+    pub baseline: Option<(&'a Baseline, PathBuf, Accepted)>,
     /// Whether a baseline is to be saved.
     pub save: Save,
     /// Rounds wanted.
@@ -119,9 +122,9 @@ impl Check {
             .iter()
             .map(|threshold| OverRounds::of(threshold, &conclusive, asked.rounds))
             .collect();
-        let baseline = asked
-            .baseline
-            .map(|(baseline, file, differs)| baseline.against(&file, differs, today(trials)));
+        let baseline = asked.baseline.map(|(baseline, file, accepted)| {
+            baseline.against(&file, accepted, today(trials, asked.rounds))
+        });
         let too_few = conclusive.len() < MIN_ROUNDS || 2 * conclusive.len() <= asked.rounds;
         let unsaved = (asked.save == Save::Wanted && too_few).then_some(Outcome::Unknown);
         let cut = interrupted.is_some().then_some(Outcome::Unknown);
@@ -135,6 +138,7 @@ impl Check {
             outcome,
             exit_code: outcome.exit_code(),
             reasons: Vec::new(),
+            errors: Vec::new(),
             interrupted,
             arm,
             program: trials.iter().rev().find_map(|(_, summary)| summary.program.clone()),
@@ -153,7 +157,17 @@ impl Check {
         check
     }
 
-    /// Breaches first, then what is not known; of a check that passed, that it did.
+    /// Something that was asked for could not be written, as this says. A breach stays one; whatever
+    /// else the gate says, the process ends with an error: somebody waits for what is not there.
+    pub fn could_not_write(&mut self, what: String) {
+        self.errors.push(what);
+        if self.outcome != Gate::Breached {
+            self.exit_code = ERROR;
+        }
+    }
+
+    /// Breaches first, then what is not known; of a check that passed, that it did. Then the trials
+    /// that proved nothing: a pass at the third attempt is one, and the first two are told.
     fn why(&self, unsaved: bool) -> Vec<String> {
         let mut said = Vec::new();
         let with = |outcome| self.thresholds.iter().filter(move |held| held.outcome == outcome);
@@ -167,9 +181,7 @@ impl Check {
                 Outcome::Met => "",
             };
             if against.outcome != Outcome::Met {
-                let reasons: Vec<String> =
-                    against.judgement.reasons.iter().map(ToString::to_string).collect();
-                said.push(format!("{word}: {}", reasons.join("; ")));
+                said.push(format!("{word}: {}", against.reasons().join("; ")));
             }
         }
         for held in with(Outcome::Unknown) {
@@ -185,21 +197,18 @@ impl Check {
         if let Some(signal) = &self.interrupted {
             said.push(format!("cut short by {signal}"));
         }
-        if self.rounds.conclusive < self.rounds.wanted
-            && let Some(last) = self.trials.iter().rfind(|t| t.verdict == Verdict::Inconclusive)
-        {
-            said.push(format!("trial {} is inconclusive: {}", last.trial, last.reason));
-        }
         if said.is_empty() {
             said.push("everything held".to_owned());
         }
+        said.extend(proved_nothing(&self.trials));
         said
     }
 
     /// The baseline that these trials make, if they may: a check that did not pass makes none.
     pub fn new_baseline(&self, origin: Origin, trials: &[(PathBuf, Summary)]) -> Option<Baseline> {
         let passed = self.outcome == Gate::Passed;
-        passed.then(|| Baseline::new(origin, self.program.clone(), today(trials)))
+        passed
+            .then(|| Baseline::new(origin, self.program.clone(), today(trials, self.rounds.wanted)))
     }
 }
 
@@ -220,8 +229,40 @@ fn conclusive(trials: &[(PathBuf, Summary)]) -> impl Iterator<Item = &Summary> {
     trials.iter().map(|(_, summary)| summary).filter(proves)
 }
 
-fn today(trials: &[(PathBuf, Summary)]) -> Vec<Trial> {
-    conclusive(trials).map(figures::trial).collect()
+fn today(trials: &[(PathBuf, Summary)], wanted: usize) -> Today {
+    Today {
+        rounds: conclusive(trials).map(figures::trial).collect(),
+        wanted,
+        sights: conclusive(trials).map(|summary| summary.sight).collect::<BTreeSet<_>>(),
+    }
+}
+
+/// Every kind of reason why trials proved nothing, with how many had it and the last that had: a dead
+/// proxy among disturbed trials is told as well.
+fn proved_nothing(trials: &[TrialRow]) -> Vec<String> {
+    let inconclusive = trials.iter().filter(|trial| trial.verdict == Verdict::Inconclusive);
+    let mut kinds: BTreeMap<String, Vec<&TrialRow>> = BTreeMap::new();
+    for trial in inconclusive {
+        // The same reason says other figures each time.
+        let kind = trial.reason.replace(|letter: char| letter.is_ascii_digit(), "");
+        kinds.entry(kind).or_default().push(trial);
+    }
+    let mut kinds: Vec<Vec<&TrialRow>> = kinds.into_values().collect();
+    kinds.sort_by_key(|kind| kind.first().map(|trial| trial.trial));
+    let all = trials.len();
+    kinds
+        .iter()
+        .filter_map(|kind| {
+            let last = kind.last()?;
+            Some(match kind.len() {
+                1 => format!("trial {} of {all} is inconclusive: {}", last.trial, last.reason),
+                many => format!(
+                    "{many} of {all} trials are inconclusive; trial {}: {}",
+                    last.trial, last.reason
+                ),
+            })
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The figures of a trial that can be compared and held against thresholds.
 
-use records::{BytesPerSec, Micros, Summary, Verdict};
+use records::{BytesPerSec, CompletionUs, FetchSummary, Micros, Summary, Verdict};
 use stats::{Reading, Trial};
 
 /// A figure of a trial: its name, its unit, where it stands in a summary.
@@ -50,7 +50,7 @@ impl Unit {
 pub enum Known {
     /// It was measured.
     Exactly(f64),
-    /// It is this or more: a percentile of fetches that were given up.
+    /// It is this or more: a percentile of fetches that were given up, or failed otherwise.
     AtLeast(f64),
 }
 
@@ -66,16 +66,33 @@ impl Known {
 /// The share of fetches under load that failed.
 pub(super) const FAILED_SHARE: &str = "failed_share";
 
+/// What tells of the host alone.
+const CONTROL: &str = "idle_p50";
+
 /// Every figure there is.
 pub const FIGURES: [Figure; 14] = [
     share(FAILED_SHARE, "fetches under load that failed", |s| measured(s, s.measure.failed_share)),
-    time("p50", "median fetch under load", |s| latency(s, s.measure.latency_us.p50)),
-    time("p90", "90th percentile of fetches under load", |s| latency(s, s.measure.latency_us.p90)),
-    time("p99", "99th percentile of fetches under load", |s| latency(s, s.measure.latency_us.p99)),
-    time("max", "slowest fetch under load", |s| latency(s, s.measure.latency_us.max)),
-    time("idle_p50", "median fetch without load", |s| idle(s, s.idle.latency_us.p50)),
-    time("idle_p90", "90th percentile without load", |s| idle(s, s.idle.latency_us.p90)),
-    time("idle_p99", "99th percentile without load", |s| idle(s, s.idle.latency_us.p99)),
+    time("p50", "median fetch under load", |s| {
+        age(s, &s.measure, s.measure.latency_us.p50, |all| all.p50)
+    }),
+    time("p90", "90th percentile of fetches under load", |s| {
+        age(s, &s.measure, s.measure.latency_us.p90, |all| all.p90)
+    }),
+    time("p99", "99th percentile of fetches under load", |s| {
+        age(s, &s.measure, s.measure.latency_us.p99, |all| all.p99)
+    }),
+    time("max", "slowest fetch under load", |s| {
+        age(s, &s.measure, s.measure.latency_us.max, |all| all.max)
+    }),
+    time(CONTROL, "median fetch without load", |s| {
+        age(s, &s.idle, s.idle.latency_us.p50, |all| all.p50)
+    }),
+    time("idle_p90", "90th percentile without load", |s| {
+        age(s, &s.idle, s.idle.latency_us.p90, |all| all.p90)
+    }),
+    time("idle_p99", "99th percentile without load", |s| {
+        age(s, &s.idle, s.idle.latency_us.p99, |all| all.p99)
+    }),
     time("longest_step", "longest step of a worker", |s| longest(s, |w| w.longest_step_us)),
     time("longest_turn", "longest loop turn of a worker", |s| {
         longest(s, |w| w.longest_loop_turn_us)
@@ -90,7 +107,7 @@ pub const FIGURES: [Figure; 14] = [
         name: "early_closes",
         unit: Unit::Count,
         words: "499-style early closes",
-        read: |s| measured(s, s.proxy.early_closes as f64),
+        read: |s| measured(s, s.proxy.logged_early_closes()? as f64),
     },
     Figure {
         name: "failed",
@@ -135,12 +152,28 @@ fn measured(summary: &Summary, value: f64) -> Option<Known> {
     (summary.measure.attempts > 0).then_some(Known::Exactly(value))
 }
 
-fn idle(summary: &Summary, us: u64) -> Option<Known> {
-    (summary.idle.attempts > 0).then(|| capped(summary, us))
-}
-
-fn latency(summary: &Summary, us: u64) -> Option<Known> {
-    (summary.measure.attempts > 0).then(|| capped(summary, us))
+/// A quantile of the times of all fetches of a phase. A fetch that failed is not done within the cap,
+/// however soon it failed: where failures reach into the quantile, it is the cap or more.
+fn age(
+    summary: &Summary,
+    fetches: &FetchSummary,
+    seen_us: u64,
+    done: fn(&CompletionUs) -> Option<u64>,
+) -> Option<Known> {
+    if fetches.attempts == 0 {
+        return None;
+    }
+    let failed_before_the_cap = fetches.outcomes.failed() > fetches.censored;
+    Some(match &fetches.completion_us {
+        Some(all) => match done(all) {
+            Some(us) => Known::Exactly(us as f64),
+            // Those that were given up may have been so later than at the cap.
+            None => Known::AtLeast(seen_us.max(summary.arm.cap_us.0) as f64),
+        },
+        // An earlier build made the summary: what failed soon stands among the times.
+        None if failed_before_the_cap => Known::AtLeast(seen_us as f64),
+        None => capped(summary, seen_us),
+    })
 }
 
 /// A fetch that was given up took its cap or more: 3 digits of a histogram below it are as good.
@@ -165,7 +198,7 @@ pub fn trial(summary: &Summary) -> Trial {
     let named = |figure: &Figure| Some((figure.name.to_owned(), reading(figure.of(summary)?)?));
     Trial {
         inconclusive,
-        control: idle(summary, summary.idle.latency_us.p50).and_then(reading),
+        control: Figure::find(CONTROL).and_then(|figure| figure.of(summary)).and_then(reading),
         readings: FIGURES.iter().filter_map(named).collect(),
     }
 }

@@ -5,6 +5,9 @@ use stats::{Change, Judgement};
 
 use super::threshold::Outcome;
 
+/// What a process ends with that could not do what it was asked for.
+pub const ERROR: u8 = 1;
+
 /// What a gate says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

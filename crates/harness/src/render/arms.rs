@@ -92,7 +92,7 @@ impl Figures {
             } else {
                 format!("{}/{}", row.failed, row.attempts)
             },
-            early: row.early_closes.to_string(),
+            early: row.early_closes.map_or_else(none, |closes| closes.to_string()),
             slow: if row.slow_rate == BytesPerSec(0) { none() } else { row.slow_rate.to_string() },
             turn: known(row.longest_turn),
             cpu: known(row.cpu_per_gb),

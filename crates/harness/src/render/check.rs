@@ -20,8 +20,8 @@ pub use open_metrics::open_metrics;
 
 /// The whole of it as text, with a newline after each line.
 pub fn check(check: &Check, style: Style) -> String {
-    let mut lines = vec![gate("check", check.outcome, style)];
-    for reason in &check.reasons {
+    let mut lines = vec![gate("check", check.outcome, check.exit_code, style)];
+    for reason in check.reasons.iter().chain(&check.errors) {
         lines.extend(labelled(style, "", reason, MaxLines(3)));
     }
     if let Some(program) = &check.program {
@@ -48,25 +48,24 @@ pub fn check(check: &Check, style: Style) -> String {
     lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// What a gate says, in a line without its end.
-pub fn gate(label: &str, gate: Gate, style: Style) -> String {
+/// What a gate says and the process ends with, in a line without its end.
+pub fn gate(label: &str, gate: Gate, exit_code: u8, style: Style) -> String {
     let tint = match gate {
         Gate::Passed => Tint::Good,
         Gate::Breached => Tint::Bad,
         Gate::Inconclusive => Tint::Warn,
     };
     format!(
-        "{}{} (exit {})",
+        "{}{} (exit {exit_code})",
         style.paint(Tint::Label, &format!("{label:<INDENT$}")),
         style.paint(tint, gate.name()),
-        gate.exit_code()
     )
 }
 
 /// The same as Markdown: the file of `--markdown`, and the step summary of GitHub.
 pub fn check_markdown(check: &Check) -> String {
     let mut text = format!("### turnstile check: {}\n\n", check.outcome.name());
-    for reason in &check.reasons {
+    for reason in check.reasons.iter().chain(&check.errors) {
         text += &format!("- {}\n", cell(reason));
     }
     if !check.thresholds.is_empty() {
@@ -85,7 +84,8 @@ pub fn check_markdown(check: &Check) -> String {
         text += &format!(
             "\nAgainst the baseline of {}: **{}**.\n\n| metric | then | now | change | |\n\
              |---|---|---|---|---|\n",
-            against.saved_at, against.judgement.change
+            against.saved_at,
+            against.change()
         );
         for metric in &against.judgement.comparisons {
             let [name, then, now, change, said] = cells(metric);
@@ -133,7 +133,7 @@ fn baseline(against: &Against, style: Style) -> Vec<String> {
     let tint = match against.outcome {
         Outcome::Breached => Tint::Bad,
         Outcome::Unknown => Tint::Warn,
-        Outcome::Met if judgement.change == Change::Improved => Tint::Good,
+        Outcome::Met if against.change() == Change::Improved => Tint::Good,
         Outcome::Met => Tint::Label,
     };
     let mut lines = vec![format!(
@@ -141,12 +141,13 @@ fn baseline(against: &Against, style: Style) -> Vec<String> {
         style.paint(Tint::Label, &format!("{:<INDENT$}", "baseline")),
         against.file.display(),
         against.saved_at,
-        style.paint(tint, judgement.change.name())
+        style.paint(tint, against.change().name())
     )];
     let left_out = judgement.left_out.iter();
     let left_out = left_out.map(|out| format!("round {} is left out: {}", out.round, out.why));
     let differs = against.differs.iter().map(|differs| format!("not as then: {differs}"));
-    for said in left_out.chain(differs) {
+    let doubts = against.doubts.iter().cloned();
+    for said in doubts.chain(left_out).chain(differs) {
         lines.extend(wrap(&said, WIDTH - 2, MaxLines(2)).iter().map(|line| format!("  {line}")));
     }
     let line = |[name, then, now, change, said]: [&str; 5]| {

@@ -348,6 +348,7 @@ fn fetches() -> impl Strategy<Value = FetchSummary> {
             failed_share: outcomes.failed_share().unwrap_or(0.0),
             censored: 1,
             lag_us,
+            completion_us: None,
             outcomes,
         },
     )

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use records::{Fetch, FetchSummary, LatencyUs, Outcome, OutcomeCounts, Phase};
 
-use super::latency::latency;
+use super::latency::{completion, latency};
 
 /// Outcomes and times of the fetches of `phase`, all outcomes at their true age.
 pub(crate) fn summary(fetches: &[Fetch], phase: Phase) -> FetchSummary {
@@ -18,6 +18,7 @@ pub(crate) fn summary(fetches: &[Fetch], phase: Phase) -> FetchSummary {
         failed_share: outcomes.failed_share().unwrap_or(0.0),
         censored: censored.map(|outcome| outcomes.count(outcome)).sum(),
         lag_us: latency(of_phase().map(Fetch::lag_us)),
+        completion_us: completion(of_phase()),
         outcomes,
     }
 }

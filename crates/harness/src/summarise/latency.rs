@@ -3,7 +3,7 @@
 //! Invariant: every sample counts, whatever its outcome.
 
 use hdrhistogram::Histogram;
-use records::{LatencyUs, Micros};
+use records::{CompletionUs, Fetch, LatencyUs, Micros, Outcome};
 
 /// Three significant digits: percentiles are at most 0.1 % off.
 const DIGITS: u8 = 3;
@@ -46,4 +46,25 @@ pub(crate) fn latency(times: impl IntoIterator<Item = Micros> + Clone) -> Latenc
         max,
         mean: u64::try_from(mean).unwrap_or(u64::MAX),
     }
+}
+
+/// By when so many of `fetches` were done; `None` when there are none.
+///
+/// A fetch that failed never is, so it stands behind all others, and takes a quantile that reaches it
+/// with it.
+pub(crate) fn completion<'a>(
+    fetches: impl Iterator<Item = &'a Fetch> + Clone,
+) -> Option<CompletionUs> {
+    let mut any = fetches.clone();
+    any.next()?;
+    let done = |fetch: &Fetch| fetch.outcome == Outcome::Ok;
+    let all = latency(fetches.map(|fetch| if done(fetch) { fetch.total_us } else { LONGEST }));
+    // A percentile is never above the largest, which is just that when any failed.
+    let known = |us: u64| (us < LONGEST.0).then_some(us);
+    Some(CompletionUs {
+        p50: known(all.p50),
+        p90: known(all.p90),
+        p99: known(all.p99),
+        max: known(all.max),
+    })
 }

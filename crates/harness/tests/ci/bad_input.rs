@@ -28,6 +28,8 @@ fn usage_is_two_and_says_what_would_do() {
             vec!["--threshold", "p99<1s", "--junit", "nowhere/check.xml"],
             "--junit nowhere/check.xml",
         ),
+        (vec!["--save-baseline", "/dev/null"], "--save-baseline /dev/null: it is no regular file"),
+        (vec!["--save-baseline", "target"], "--save-baseline target: it is a directory"),
         (vec!["--threshold", "p99<1s", "--", "--rcvbuf", "much"], "--rcvbuf"),
         (vec!["--threshold", "p99<1s", "--", "--json"], "does not belong to an arm"),
         (vec!["--threshold", "p99<1s", "--", "--proxy", "exec:./none --on {listen}"], "none"),
@@ -66,10 +68,13 @@ fn a_file_that_is_no_baseline_is_two() {
 fn what_a_proxy_does_not_show_is_eleven() {
     let _turn = in_turn();
     let place = Place::new(Proxy::Fair);
-    let mut command = place.check(&["--threshold", "longest_step<10ms", "--attempts", "1"]);
+    let unknown = ["--threshold", "longest_step<10ms", "--threshold", "early_closes<=0"];
+    let mut command = place.check(&[unknown.as_slice(), &["--attempts", "1"]].concat());
     let said = say(command.args(["--trace", "off"]));
     assert_eq!(said.code(), Some(11), "{}", said.all());
     assert!(said.stdout.contains("longest_step<10ms cannot be told"), "{}", said.stdout);
+    // A proxy without a log is not one without early closes.
+    assert!(said.stdout.contains("early_closes<=0 cannot be told"), "{}", said.stdout);
 }
 
 #[test]
@@ -79,10 +84,10 @@ fn a_run_that_proves_nothing_is_tried_again_and_eleven() {
     // Too few fetches for a conclusion, whatever the host does.
     let words =
         ["--threshold", "p99<1s", "--attempts", "2", "--", "--idle", "1s", "--duration", "1s"];
-    let exec = crate::support::exec();
-    let said = say(place.command("turnstile").arg("check").args(words).args(["--proxy", &exec]));
+    let proxy = ["--trace", "off", "--proxy", &crate::support::exec()];
+    let said = say(place.command("turnstile").arg("check").args(words).args(proxy));
     assert_eq!(said.code(), Some(11), "{}", said.all());
     assert!(said.stderr.contains("attempt 2"), "{}", said.stderr);
     assert!(said.stdout.contains("rounds      0 of 1 conclusive, 2 trials"), "{}", said.stdout);
-    assert!(said.stdout.contains("inconclusive: only"), "{}", said.stdout);
+    assert!(said.stdout.contains("trials are inconclusive; trial 2: only"), "{}", said.stdout);
 }

@@ -1,13 +1,13 @@
 //! The examples of `docs/ci.md`, taken from its fenced blocks and run.
 //!
 //! What differs from the page, all of it in [`shortened`] and in [`Place`]: phases are shorter, there is
-//! one download, rounds are 3, ports are free ones, `cargo` does nothing.
+//! one download, nothing is traced, rounds are 3, ports are free ones, `cargo` does nothing.
 
 use std::fs;
 
 use testkit::{listen, skip};
 
-use crate::support::{Place, Proxy, Said, conclusive, in_turn, say};
+use crate::support::{Place, Proxy, Said, busy, conclusive, in_turn, say};
 
 const PAGE: &str = include_str!("../../../../docs/ci.md");
 
@@ -67,7 +67,7 @@ fn commands(yaml: &str, of: &str) -> String {
 
 fn shortened(script: &str) -> String {
     let short = script
-        .replace("--idle 3s --duration 8s", "--idle 1.5s --duration 2.5s --slow 1")
+        .replace("--idle 3s --duration 8s", "--idle 1.5s --duration 2.5s --slow 1 --trace off")
         .replace("--rounds 5", "--rounds 3");
     assert_ne!(short, script, "nothing was shortened: does the page still say it so?");
     // Both are held until both are known: else they could be the same.
@@ -150,9 +150,18 @@ fn a_baseline_in_a_pipeline() {
     assert_eq!(first.code(), Some(0), "{}", first.all());
     assert!(first.stderr.contains("there is no baseline main.json"), "{}", first.stderr);
     assert!(place.path().join("main.json").is_file());
-    let second = script(&place, &commands);
-    // On a busy host, three short rounds may differ from three others, or prove nothing.
-    assert!(matches!(second.code(), Some(0 | 10 | 11)), "{}", second.all());
+    // By chance three rounds may differ from three others, twice in a hundred times
+    // (docs/statistics.md): a gate that is stuck stays so.
+    let mut second = script(&place, &commands);
+    for _ in 1..3 {
+        if second.code() != Some(0) {
+            second = script(&place, &commands);
+        }
+    }
+    if second.code() == Some(11) && busy(&second) {
+        return skip("others keep this host busy; nothing can be shown on it now");
+    }
+    assert_eq!(second.code(), Some(0), "{}", second.all());
     assert!(second.stdout.contains("baseline    main.json of 20"), "{}", second.stdout);
 }
 
@@ -163,12 +172,9 @@ fn two_builds_in_turn() {
     place.put_in("main", Proxy::Fair);
     let commands = block("sh", "turnstile compare --gate");
     let Some(said) = conclusive(|| script(&place, &commands)) else { return };
-    // Three rounds may be too few for a conclusion.
-    assert!(matches!(said.code(), Some(10 | 11)), "{}", said.all());
-    let gate =
-        if said.code() == Some(10) { "breached (exit 10)" } else { "inconclusive (exit 11)" };
-    assert!(said.stdout.ends_with(&format!("gate        {gate}\n")), "{}", said.stdout);
-    assert!(said.stdout.contains("branch against main: "), "{}", said.stdout);
+    assert_eq!(said.code(), Some(10), "{}", said.all());
+    assert!(said.stdout.ends_with("gate        breached (exit 10)\n"), "{}", said.stdout);
+    assert!(said.stdout.contains("branch against main: regressed"), "{}", said.stdout);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn is_compared(dir: &Path, run: &Said, rounds: u32) {
         journal.done.iter().filter(of_round).all(|done| done.verdict != Verdict::Inconclusive)
     });
     let usable = usable.count();
-    for arm in ["shared", "own"] {
+    for arm in ["1-shared", "2-own"] {
         let text =
             fs::read_to_string(dir.join(format!("ministat/p50-{arm}.txt"))).expect("a column");
         let figures = text.lines().filter(|line| !line.starts_with('#'));
@@ -295,6 +295,10 @@ fn arms_that_make_no_comparison_are_refused() {
         (&["--arms", "/nonexistent.toml"], &["--arms /nonexistent.toml"]),
         (&["--arms", &file], &[&file, "speed"]),
         (&["--arm", good, "--arm", "a: --slow 2", "--rounds", "0"], &["--rounds"]),
+        (
+            &["--arm", good, "--arm", "a: --slow 2", "--markdown", "nowhere/x.md"],
+            &["--markdown nowhere/x.md: ", "No such file"],
+        ),
     ] {
         let mut command = turnstile();
         command.args(["compare", "--dry-run"]).args(words).arg("--runs-dir").arg(&runs);
@@ -367,6 +371,7 @@ fn builds_are_arms_named_by_their_version() {
     assert!(zoo.contains(&format!("  nginx 1.31.4: --proxy nginx --proxy-bin {new}\n")), "{zoo}");
 
     for (words, says) in [
+        (["zoo", "--dry-run", "--markdown", "nowhere/x.md"], "--markdown nowhere/x.md: "),
         (["case", "herd", "--proxy-bin", &old], "no proxy but the mirror"),
         (["case", "nginx-eras", "--proxy-bin", "/bin/true"], "is it nginx?"),
         (["zoo", "--dry-run", "--build", "nginx=/bin/true"], "is it nginx?"),

@@ -53,6 +53,29 @@ fn a_longer_step_does_not_outweigh_faster_fetches() {
     assert_eq!(regressed, ["longest_step"]);
 }
 
+/// An arm that answers 503 at once: its percentiles fall by far more than its failures rise, and are
+/// the more certain.
+#[test]
+fn an_arm_that_fails_fast_did_not_improve() {
+    let figures = |failed: f64, us: f64| {
+        trial(&[("failed_share", failed), ("p50", us), ("p90", us), ("p99", us)], 5e3)
+    };
+    let rounds: Vec<Round> = (1..)
+        .zip(WOBBLE)
+        .map(|(number, wobble)| Round {
+            number,
+            a: figures(0.02 * wobble, 80e3 * wobble),
+            b: figures(0.5 * wobble, 500.0),
+        })
+        .collect();
+    let judgement = judged(&rounds);
+    let p = |at: usize| judgement.comparisons[at].p.unwrap();
+    assert!(p(1) < p(0), "the percentiles are more certain: {} {}", p(1), p(0));
+    assert_eq!(judgement.change, Change::Regressed, "{:?}", judgement.reasons);
+    assert_eq!(judgement.reasons[0].to_string(), "failed_share regressed");
+    assert_eq!(judgement.that_say(Change::Improved).count(), 3, "told all the same");
+}
+
 #[test]
 fn a_host_that_moved_as_much_proves_nothing() {
     let judgement = judged(&ten(1.8, 1.0, 1.8));

@@ -10,7 +10,8 @@ impl Metric {
     pub fn of_a_trial() -> Vec<Self> {
         let lower = Direction::LowerIsBetter;
         vec![
-            known("failed_share", "share", lower, Scale::Difference, 0.0, 0.05),
+            known("failed_share", "share", lower, Scale::Difference, 0.0, 0.05)
+                .with_weight(Weight::Failures),
             known("p50", "us", lower, Scale::Ratio, 0.25, 5_000.0),
             known("p90", "us", lower, Scale::Ratio, 0.25, 5_000.0),
             known("p99", "us", lower, Scale::Ratio, 0.25, 5_000.0),

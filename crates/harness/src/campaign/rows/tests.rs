@@ -24,6 +24,15 @@ fn a_row_counts_over_all_trials_and_takes_the_middle_run() {
 }
 
 #[test]
+fn early_closes_are_those_of_logs() {
+    let (logged, mut unlogged) = (run(4, 10_000), run(40, 10_000));
+    assert_eq!(arm_row("drain", &[&logged, &logged]).early_closes, Some(8));
+    unlogged.proxy = records::ProxySummary::default();
+    assert_eq!(arm_row("exec", &[&unlogged]).early_closes, None);
+    assert_eq!(arm_row("both", &[&logged, &unlogged]).early_closes, Some(4));
+}
+
+#[test]
 fn an_arm_without_trials_has_a_row_of_nothing() {
     let row = arm_row("none", &[]);
     assert_eq!((row.trials, row.p50, row.longest_step), (0, Micros(0), None));

@@ -1,10 +1,11 @@
+use std::collections::BTreeSet;
 use std::fs;
 
 use clap::Parser;
-use records::{Outcome as FetchOutcome, Summary};
+use records::{Outcome as FetchOutcome, Recording, Sight, Summary};
 use stats::{Change, Trial};
 
-use super::{Baseline, BaselineError, Origin};
+use super::{Accepted, Against, Baseline, BaselineError, Origin, Today};
 use crate::cli::TrialOptions;
 use crate::fixture::Run;
 use crate::guard::figures;
@@ -29,16 +30,23 @@ fn summary(failed: u64, us: u64) -> Summary {
     summarise(&Run::loaded(&outcomes).records)
 }
 
-fn trials(count: u64, failed: u64, us: u64) -> Vec<Trial> {
-    (0..count).map(|round| figures::trial(&summary(failed, us + 1_111 * (round % 3)))).collect()
+/// As many trials as were wanted.
+fn today(count: u64, failed: u64, us: u64) -> Today {
+    let trial = |round| figures::trial(&summary(failed, us + 1_111 * (round % 3)));
+    let rounds: Vec<Trial> = (0..count).map(trial).collect();
+    Today { wanted: rounds.len(), rounds, sights: BTreeSet::from([Sight::Own]) }
 }
 
 fn baseline() -> Baseline {
-    Baseline::new(origin("--reuseport"), None, trials(5, 0, 80_000))
+    Baseline::new(origin("--reuseport"), None, today(5, 0, 80_000))
 }
 
-fn against(today: Vec<Trial>) -> (Outcome, Change) {
-    let against = baseline().against("base.json".as_ref(), Vec::new(), today);
+fn held(today: Today) -> Against {
+    baseline().against("base.json".as_ref(), Accepted::Nothing, today)
+}
+
+fn against(today: Today) -> (Outcome, Change) {
+    let against = held(today);
     (against.outcome, against.judgement.change)
 }
 
@@ -71,7 +79,7 @@ fn what_is_no_baseline_says_so() {
     let later = Baseline { schema_version: 99, ..baseline() };
     let later = serde_json::to_string(&later).expect("JSON");
     assert!(matches!(load(&later), BaselineError::Schema { found: 99, .. }));
-    let two = Baseline { rounds: trials(2, 0, 1), ..baseline() };
+    let two = Baseline { rounds: today(2, 0, 1).rounds, ..baseline() };
     let two = serde_json::to_string(&two).expect("JSON");
     assert!(matches!(load(&two), BaselineError::TooFewRounds { rounds: 2, .. }));
     assert!(matches!(Baseline::load(dir.path()), Err(BaselineError::Io { .. })), "a directory");
@@ -93,10 +101,98 @@ fn another_host_or_arm_is_named() {
 }
 
 #[test]
+fn what_figures_hang_on_is_part_of_it() {
+    let then = origin("--reuseport");
+    let mut other = then.clone();
+    let conditions = other.conditions.as_mut().expect("they are known");
+    conditions.recording = Recording::Minimal;
+    conditions.allowed_cpus.push(4_711);
+    conditions.sysctls.insert("net.ipv4.tcp_rmem".to_owned(), "4096 8192 16384".to_owned());
+    let said = then.differences(&other);
+    assert_eq!(said.len(), 3, "{said:?}");
+    for part in ["conditions.recording was ", "conditions.allowed_cpus", "net.ipv4.tcp_rmem was "] {
+        assert!(said.iter().any(|said| said.contains(part)), "{part}: {said:?}");
+    }
+    let said = then.differences(&origin("--reuseport --recording minimal")).join("; ");
+    assert!(said.contains(r#"recording was "full", is "minimal""#), "{said}");
+}
+
+#[test]
+fn what_an_earlier_build_saved_is_read_and_differs() {
+    let mut text = serde_json::to_value(baseline()).expect("JSON");
+    let fields = text.as_object_mut().expect("an object");
+    for later in ["conditions", "sights"] {
+        assert!(fields.remove(later).is_some(), "{later}");
+    }
+    let old: Baseline = serde_json::from_value(text).expect("a baseline");
+    let said = old.origin.differences(&origin("--reuseport"));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("recorded neither sysctls nor"), "{said:?}");
+    let accepted = Accepted::All(said.clone());
+    let against = old.against("base.json".as_ref(), accepted, today(5, 0, 80_000));
+    assert_eq!((against.outcome, against.differs), (Outcome::Met, said));
+}
+
+#[test]
 fn today_is_held_against_then() {
-    assert_eq!(against(trials(5, 0, 80_000)), (Outcome::Met, Change::NoChange));
-    assert_eq!(against(trials(5, 40, 400_000)), (Outcome::Breached, Change::Regressed));
-    assert_eq!(against(trials(5, 0, 20_000)), (Outcome::Met, Change::Improved));
-    assert_eq!(against(trials(2, 0, 80_000)).0, Outcome::Unknown, "too few rounds");
-    assert_eq!(against(Vec::new()).0, Outcome::Unknown);
+    assert_eq!(against(today(5, 0, 80_000)), (Outcome::Met, Change::NoChange));
+    assert_eq!(against(today(5, 40, 400_000)), (Outcome::Breached, Change::Regressed));
+    assert_eq!(against(today(5, 0, 20_000)), (Outcome::Met, Change::Improved));
+    assert_eq!(against(today(2, 0, 80_000)).0, Outcome::Unknown, "too few rounds");
+    assert_eq!(against(Today::default()).0, Outcome::Unknown);
+}
+
+#[test]
+fn few_rounds_of_many_prove_nothing() {
+    for (conclusive, wanted, outcome) in
+        [(3, 20, Outcome::Unknown), (3, 6, Outcome::Unknown), (3, 5, Outcome::Met)]
+    {
+        let of = |failed, us| held(Today { wanted, ..today(conclusive, failed, us) });
+        let same = of(0, 80_000);
+        assert_eq!(same.outcome, outcome, "{conclusive} of {wanted}");
+        if outcome == Outcome::Unknown {
+            let said = format!("{conclusive} of {wanted} rounds can be used");
+            assert!(same.reasons().join("; ").starts_with(&said), "{:?}", same.reasons());
+            assert_eq!(of(40, 400_000).outcome, Outcome::Unknown, "the others were not seen");
+        }
+    }
+}
+
+#[test]
+fn a_metric_that_is_known_no_more_is_no_pass() {
+    let without = |name: &str, of: Today, rounds: usize| {
+        let mut of = of;
+        of.rounds.iter_mut().take(rounds).for_each(|trial| {
+            trial.readings.remove(name).expect("it was known");
+        });
+        held(of)
+    };
+    let lost = without("longest_step", today(5, 0, 80_000), 5);
+    assert_eq!((lost.outcome, lost.change()), (Outcome::Unknown, Change::Inconclusive));
+    assert_eq!(lost.reasons(), ["longest_step is known in the baseline, and not today"]);
+    assert_eq!(without("longest_step", today(5, 0, 80_000), 3).outcome, Outcome::Unknown);
+    assert_eq!(without("longest_step", today(5, 0, 80_000), 2).outcome, Outcome::Met);
+    // What did regress is a breach all the same.
+    let worse = without("longest_step", today(5, 40, 400_000), 5);
+    assert_eq!(worse.outcome, Outcome::Breached);
+    assert!(worse.reasons().iter().any(|why| why.starts_with("longest_step")), "{worse:?}");
+    // What was not known then is not missed.
+    let mut then = baseline();
+    for trial in &mut then.rounds {
+        trial.readings.remove("longest_step");
+    }
+    let same = then.against("base.json".as_ref(), Accepted::Nothing, today(5, 0, 80_000));
+    assert_eq!((same.outcome, same.lost.len()), (Outcome::Met, 0));
+}
+
+#[test]
+fn what_was_seen_in_another_way_is_not_compared() {
+    let sampled = || Today { sights: BTreeSet::from([Sight::Sampled]), ..today(5, 40, 400_000) };
+    let otherwise = held(sampled());
+    assert_eq!(otherwise.outcome, Outcome::Unknown);
+    let said = otherwise.reasons().join("; ");
+    assert!(said.contains("then by their own account, now sampled from /proc"), "{said}");
+    let accepted = baseline().against("base.json".as_ref(), Accepted::All(Vec::new()), sampled());
+    assert_eq!(accepted.outcome, Outcome::Breached);
+    assert_eq!(accepted.differs.len(), 1, "{:?}", accepted.differs);
 }

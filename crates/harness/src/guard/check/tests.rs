@@ -89,3 +89,40 @@ fn what_was_cut_short_is_no_pass() {
     let cut = Check::of(asked, arm, "runs/x".into(), &[good()], Some("SIGTERM".to_owned()));
     assert_eq!(cut.outcome, Gate::Inconclusive);
 }
+
+#[test]
+fn attempts_that_died_are_told_of_a_check_that_passed() {
+    let check = |trials: &[(PathBuf, Summary)]| check(&["p99<100ms"], Save::No, 1, trials);
+    let passed = check(&[dead(), dead(), good()]);
+    assert_eq!((passed.outcome, passed.exit_code), (Gate::Passed, 0));
+    assert_eq!(passed.reasons[0], "everything held");
+    let told = &passed.reasons[1];
+    assert!(told.starts_with("2 of 3 trials are inconclusive; trial 2: "), "{told}");
+    assert!(told.contains("ended unasked"), "{told}");
+    assert_eq!(check(&[good()]).reasons, ["everything held"]);
+}
+
+#[test]
+fn every_kind_of_reason_is_told_once() {
+    let few = |fetches| summary(&Run::loaded(&[(fetches, FetchOutcome::Ok, 20_000)]));
+    let trials = [few(3), dead(), few(4), good()];
+    let reasons = check(&["p99<100ms"], Save::No, 1, &trials).reasons;
+    assert_eq!(reasons.len(), 3, "{reasons:?}");
+    assert!(
+        reasons[1].starts_with("2 of 4 trials are inconclusive; trial 3: only 4"),
+        "{reasons:?}"
+    );
+    assert!(reasons[2].starts_with("trial 2 of 4 is inconclusive: "), "{reasons:?}");
+}
+
+#[test]
+fn what_could_not_be_written_is_an_error_unless_something_is_breached() {
+    let of = |trials: &[(PathBuf, Summary)]| {
+        let mut check = check(&["p99<100ms"], Save::No, 1, trials);
+        check.could_not_write("failed to write the JUnit report to x".to_owned());
+        (check.outcome, check.exit_code)
+    };
+    assert_eq!(of(&[good()]), (Gate::Passed, 1));
+    assert_eq!(of(&[dead()]), (Gate::Inconclusive, 1));
+    assert_eq!(of(&[starved()]), (Gate::Breached, 10));
+}

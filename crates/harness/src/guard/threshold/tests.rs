@@ -14,11 +14,11 @@ fn held(run: &Run, threshold: &str) -> (Outcome, String) {
 #[test]
 fn figures_are_held_against_limits_in_their_units() {
     let run = Run::loaded(&[(78, FetchOutcome::Ok, 20_000), (2, FetchOutcome::Reset, 20_000)]);
-    assert_eq!(held(&run, "p99<100ms"), (Outcome::Met, "20.0 ms".to_owned()));
-    assert_eq!(held(&run, "p99 < 20ms").0, Outcome::Breached);
+    assert_eq!(held(&run, "p90<100ms"), (Outcome::Met, "20.0 ms".to_owned()));
+    assert_eq!(held(&run, "p90 < 20ms").0, Outcome::Breached);
     assert_eq!(held(&run, "failed_share<=0.01"), (Outcome::Breached, "0.0250".to_owned()));
     assert_eq!(held(&run, "failed_share<=2.5%").0, Outcome::Met);
-    assert_eq!(held(&run, "p99/idle_p99<5"), (Outcome::Met, "4".to_owned()));
+    assert_eq!(held(&run, "p90/idle_p90<5"), (Outcome::Met, "4".to_owned()));
     assert_eq!(held(&run, "slow_bytes_per_sec>300MB/s").0, Outcome::Breached);
     assert_eq!(held(&run, "failed<=2").0, Outcome::Met);
 }
@@ -39,6 +39,15 @@ fn a_lower_bound_breaches_what_it_can_and_meets_nothing_above() {
     assert!(found.starts_with(">= 1.000 s"), "{found}");
     assert_eq!(held(&run, "p50<5s").0, Outcome::Unknown, "it may have been longer");
     assert_eq!(held(&run, "p50>500ms").0, Outcome::Met);
+}
+
+#[test]
+fn a_proxy_that_refuses_at_once_meets_no_upper_limit() {
+    let run = Run::loaded(&[(20, FetchOutcome::Ok, 20_000), (60, FetchOutcome::BadStatus, 400)]);
+    let (outcome, found) = held(&run, "p99<100ms");
+    assert_eq!((outcome, found.as_str()), (Outcome::Breached, ">= 1.000 s"));
+    assert_eq!(held(&run, "p50/idle_p50<5").0, Outcome::Breached);
+    assert_eq!(held(&run, "p99<5s").0, Outcome::Unknown, "nobody waited so long");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn rows() -> Vec<ArmRow> {
             verdicts: [(Verdict::Starved, 9), (Verdict::Inconclusive, 1)].into(),
             attempts: 800,
             failed: 440,
-            early_closes: 33,
+            early_closes: Some(33),
             p50: Micros(996_000),
             p90: Micros(1_001_000),
             p99: Micros(1_004_000),
@@ -38,6 +38,8 @@ fn markdown_has_as_many_cells_in_each_row() {
     let counts: Vec<usize> = text.lines().map(cells).collect();
     assert!(counts.iter().all(|count| *count == 15), "{text}");
     assert!(text.contains("| 440/800 | 33 |"), "{text}");
+    assert!(text.contains("| caddy \\| own | - | 0 |"), "{text}");
+    assert!(text.contains("| - | - | - | - | - | - | - | - |"), "no log is no zero: {text}");
 }
 
 #[test]

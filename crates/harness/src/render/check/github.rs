@@ -3,8 +3,8 @@
 
 use crate::guard::{Check, Gate};
 
-/// One line for each reason of a check that did not pass, one notice for one that did; a newline
-/// after each.
+/// One line for each reason of a check that did not pass, one notice for each of one that did, one
+/// error for what could not be written; a newline after each.
 pub fn annotations(check: &Check) -> String {
     let level = match check.outcome {
         Gate::Passed => "notice",
@@ -12,8 +12,9 @@ pub fn annotations(check: &Check) -> String {
         Gate::Inconclusive => "warning",
     };
     let title = property(&format!("turnstile check: {}", check.outcome.name()));
-    let line = |reason: &String| format!("::{level} title={title}::{}\n", data(reason));
-    check.reasons.iter().map(line).collect()
+    let line = |level: &str, said: &String| format!("::{level} title={title}::{}\n", data(said));
+    let reasons = check.reasons.iter().map(|reason| line(level, reason));
+    reasons.chain(check.errors.iter().map(|error| line("error", error))).collect()
 }
 
 /// Letters that would end the line or begin an escape.

@@ -22,11 +22,14 @@ pub fn junit(check: &Check) -> Result<String, SerializeError> {
     if let Some(against) = &check.baseline {
         suite.add_test_cases(metrics(against));
     }
-    // A check of which nothing is known, or that was to save a baseline only.
+    // A check of which nothing is known, that was to save a baseline only, or that could not.
     let gates = check.thresholds.len() + usize::from(check.baseline.is_some());
-    if gates == 0 || check.interrupted.is_some() {
-        let outcome = if check.outcome == Gate::Passed { Outcome::Met } else { Outcome::Unknown };
-        suite.add_test_case(case("check", "whole", status(outcome, &check.reasons.join("; "))));
+    if gates == 0 || check.interrupted.is_some() || !check.errors.is_empty() {
+        let whole = check.outcome == Gate::Passed && check.errors.is_empty();
+        let outcome = if whole { Outcome::Met } else { Outcome::Unknown };
+        let said: Vec<&str> =
+            check.reasons.iter().chain(&check.errors).map(String::as_str).collect();
+        suite.add_test_case(case("check", "whole", status(outcome, &said.join("; "))));
     }
     suite.set_system_out(format!("{}\n{}", check.reasons.join("\n"), check.records.display()));
     let mut report = Report::new("turnstile check");
@@ -37,12 +40,12 @@ pub fn junit(check: &Check) -> Result<String, SerializeError> {
 /// The judgement as a whole, then each metric; one without a say is skipped where the others can be
 /// relied on.
 fn metrics(against: &Against) -> Vec<TestCase> {
-    let judgement = &against.judgement;
-    let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
-    let whole = status(against.outcome, &reasons.join("; "));
-    let of_metric = judgement.comparisons.iter().map(|metric| {
-        let said = format!("{} {}", metric.metric.name(), metric.finding.text());
-        let status = match (judgement.change, metric.change()) {
+    let whole = status(against.outcome, &against.reasons().join("; "));
+    let of_metric = against.judgement.comparisons.iter().map(|metric| {
+        let name = metric.metric.name();
+        let said = format!("{name} {}", metric.finding.text());
+        let status = match (against.change(), metric.change()) {
+            _ if against.lost.iter().any(|lost| lost == name) => status(Outcome::Unknown, &said),
             (Change::Inconclusive, _) => status(Outcome::Unknown, &said),
             (_, Change::Regressed) => status(Outcome::Breached, &said),
             (_, Change::NoChange | Change::Improved) => status(Outcome::Met, &said),
@@ -52,7 +55,7 @@ fn metrics(against: &Against) -> Vec<TestCase> {
                 skipped
             }
         };
-        case("baseline", metric.metric.name(), status)
+        case("baseline", name, status)
     });
     std::iter::once(case("baseline", "no regression", whole)).chain(of_metric).collect()
 }

@@ -33,7 +33,9 @@ pub fn open_metrics(check: &Check) -> String {
         let name = "turnstile_baseline_regressed";
         text.head(name, None, "1 if the metric regressed against the baseline");
         for metric in &against.judgement.comparisons {
-            let regressed = u8::from(metric.change() == stats::Change::Regressed);
+            // Where it is not known whether the whole regressed, no metric did.
+            let regressed = metric.change() == stats::Change::Regressed;
+            let regressed = u8::from(regressed && against.outcome == Outcome::Breached);
             text.sample(name, &[("metric", metric.metric.name())], regressed);
         }
     }

@@ -1,12 +1,12 @@
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use records::{Outcome as FetchOutcome, Summary};
-use stats::Trial;
+use records::{Outcome as FetchOutcome, Sight, Summary};
 
 use super::{annotations, check, check_markdown, junit, open_metrics};
 use crate::campaign::ArmSpec;
 use crate::fixture::Run;
-use crate::guard::baseline::{Baseline, BaselineHost, Origin};
+use crate::guard::baseline::{Accepted, Baseline, BaselineHost, Origin, Today};
 use crate::guard::check::{Asked, Check, Save};
 use crate::guard::figures;
 use crate::render::Style;
@@ -20,7 +20,8 @@ fn trial(failed: u64) -> (PathBuf, Summary) {
 
 fn baseline() -> Baseline {
     let (_, summary) = trial(0);
-    let rounds: Vec<Trial> = (0..5).map(|_| figures::trial(&summary)).collect();
+    let rounds = (0..5).map(|_| figures::trial(&summary)).collect();
+    let made = Today { rounds, wanted: 5, sights: BTreeSet::from([Sight::Own]) };
     let host = BaselineHost { kernel: "6.1".into(), cpu_model: "x".into(), cpus: 2 };
     let origin = Origin {
         host,
@@ -28,17 +29,21 @@ fn baseline() -> Baseline {
         idle_us: records::Micros(3_000_000),
         measure_us: records::Micros(8_000_000),
         hold_us: records::Micros(10_000),
+        conditions: None,
     };
-    Baseline { saved_at: "2026-11-21T08:00:00Z".into(), ..Baseline::new(origin, None, rounds) }
+    Baseline { saved_at: "2026-11-21T08:00:00Z".into(), ..Baseline::new(origin, None, made) }
 }
 
 fn checked(failed: u64, rounds: usize, against: bool) -> Check {
+    let saved = against.then(baseline);
+    of((0..rounds).map(|_| trial(failed)).collect(), rounds, saved)
+}
+
+fn of(trials: Vec<(PathBuf, Summary)>, rounds: usize, saved: Option<Baseline>) -> Check {
     let thresholds =
         ["failed_share<=0.01", "p99<100ms", "p99<5s"].map(|text| text.parse().expect("one"));
-    let saved = baseline();
-    let baseline = against.then(|| (&saved, PathBuf::from("base.json"), Vec::new()));
+    let baseline = saved.as_ref().map(|saved| (saved, "base.json".into(), Accepted::Nothing));
     let asked = Asked { thresholds: &thresholds, baseline, save: Save::No, rounds, attempts: 3 };
-    let trials: Vec<_> = (0..rounds).map(|_| trial(failed)).collect();
     let arm = ArmSpec::new("check", "--proxy 'exec:./p --listen {listen} | %'").expect("an arm");
     Check::of(asked, arm, "runs/x-check".into(), &trials, None)
 }
@@ -96,6 +101,41 @@ fn junit_has_a_case_for_each_gate() {
 }
 
 #[test]
+fn a_metric_that_was_lost_is_told_in_every_form() {
+    let mut blind = trial(0);
+    for worker in &mut blind.1.proxy.workers {
+        worker.longest_step_us = 0;
+    }
+    let lost = of(vec![blind; 5], 5, Some(baseline()));
+    assert_eq!(lost.exit_code, 11);
+    let said = "longest_step is known in the baseline, and not today";
+    let text = check(&lost, Style::Plain);
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains("of 2026-11-21T08:00:00Z: inconclusive"), "{text}");
+    let markdown = check_markdown(&lost);
+    assert!(markdown.contains(said) && markdown.contains("**inconclusive**"), "{markdown}");
+    let xml = junit(&lost).expect("XML");
+    let case = xml.split("<testcase").find(|case| case.contains("name=\"longest_step\""));
+    assert!(case.is_some_and(|case| case.contains("<error")), "{xml}");
+    assert!(!xml.contains("<failure"), "{xml}");
+}
+
+#[test]
+fn what_could_not_be_written_is_told_in_every_form() {
+    let mut unwritten = checked(0, 5, true);
+    let error = "failed to write the JUnit report to check.xml: no space left";
+    unwritten.could_not_write(error.to_owned());
+    let text = check(&unwritten, Style::Plain);
+    assert!(text.starts_with("check       passed (exit 1)\n"), "{text}");
+    assert!(text.contains(error), "{text}");
+    assert!(check_markdown(&unwritten).contains(error));
+    let xml = junit(&unwritten).expect("XML");
+    assert!(xml.contains("classname=\"turnstile.check\"") && xml.contains(error), "{xml}");
+    let told = format!("::error title=turnstile check%3A passed::{error}\n");
+    assert!(annotations(&unwritten).ends_with(&told));
+}
+
+#[test]
 fn annotations_are_one_line_for_each_reason() {
     let text = annotations(&checked(40, 1, false));
     assert!(
@@ -113,7 +153,7 @@ fn open_metrics_is_well_formed() {
     let exact = "turnstile_failed_share_ratio{trial=\"1\",verdict=\"starved\",bound=\"exact\"} 0.5";
     assert!(text.contains(exact), "{text}");
     assert!(text.contains("bound=\"lower\""), "{text}");
-    let mut typed = std::collections::BTreeSet::new();
+    let mut typed = BTreeSet::new();
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             let name = rest.split(' ').next().unwrap_or_default();

@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
 
 use records::{Bytes, Dialed, DownloadInterval, MonoNs, WorkerTotals};
 
@@ -87,4 +88,44 @@ fn a_place_that_cannot_be_written_is_named() {
     let text = error.to_string();
     assert!(text.contains(&file.path().display().to_string()), "{text}");
     assert!(text.contains("--runs-dir"), "{text}");
+}
+
+#[test]
+fn what_is_no_file_is_not_replaced() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let pipe = dir.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let error = replace(&pipe, b"new").expect_err("a pipe");
+    assert_eq!(error.to_string(), NOT_A_FILE);
+    assert!(fs::symlink_metadata(&pipe).expect("it is there").file_type().is_fifo());
+    assert!(replace(dir.path(), b"new").is_err(), "a directory");
+    symlink("pipe", dir.path().join("link")).expect("a link");
+    assert!(replace(&dir.path().join("link"), b"new").is_err(), "a link to a pipe");
+}
+
+#[test]
+fn a_link_stays_one() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    fs::create_dir(dir.path().join("there")).expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    symlink("there/base.json", at("second")).expect("a link");
+    symlink("second", at("first")).expect("a link");
+    for text in ["made", "replaced"] {
+        replace(&at("first"), text.as_bytes()).expect("write");
+        assert_eq!(fs::read_to_string(at("there/base.json")).expect("read"), text);
+        assert!(at("first").is_symlink() && at("second").is_symlink());
+    }
+    symlink("round", at("round")).expect("a link");
+    assert!(replace(&at("round"), b"").is_err(), "a link to itself");
+}
+
+#[test]
+fn names_that_differ_in_their_end_have_parts_of_their_own() {
+    assert_ne!(part(Path::new("a.json")), part(Path::new("a.toml")));
+    let dir = tempfile::tempdir().expect("tempdir");
+    let other = dir.path().join("base.part");
+    fs::write(&other, "another's").expect("write");
+    replace(&dir.path().join("base.json"), b"new").expect("write");
+    assert_eq!(fs::read_to_string(&other).expect("read"), "another's");
 }
