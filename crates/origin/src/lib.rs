@@ -5,6 +5,9 @@
 //! megabytes ([`Pattern`]). It must also answer a small fetch while downloads run, so a connection
 //! gives way after each such call.
 //!
+//! It tells of every request when it had been read and when its answer's head was there, since an
+//! answer that is late can be the proxy's doing as well.
+//!
 //! Not for: files, ranges or TLS. It is slow only where it is told to think, or to have few workers,
 //! as an application server is.
 //!
@@ -15,6 +18,7 @@
 
 mod application;
 mod body;
+mod book;
 mod options;
 mod respond;
 mod run;

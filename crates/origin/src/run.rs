@@ -16,6 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::application::Application;
+use crate::book::Book;
 use crate::options::OriginOptions;
 use crate::respond::respond;
 use crate::send_buffer;
@@ -76,9 +77,11 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
         options.think_after.as_duration(),
         options.workers,
     );
-    let ended = runtime.block_on(serve(listener, ready, application));
-    // Connections that are under way are dropped where they are.
+    let (book, printer) = Book::open().map_err(OriginError::Process)?;
+    let ended = runtime.block_on(serve(listener, ready, application, book));
+    // Connections that are under way are dropped where they are, and their requests told of.
     runtime.shutdown_background();
+    printer.finish();
     ended
 }
 
@@ -91,6 +94,7 @@ async fn serve(
     listener: StdTcpListener,
     ready: Ready,
     application: Application,
+    book: Book,
 ) -> Result<(), OriginError> {
     let listener = TcpListener::from_std(listener).map_err(OriginError::Listen)?;
     // Listened to before the ready line, so that whoever reads it may stop us at once.
@@ -100,17 +104,18 @@ async fn serve(
     tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
-        never = accept(listener, application) => match never {},
+        never = accept(listener, application, book) => match never {},
     }
 }
 
 #[expect(clippy::print_stderr, reason = "a program's own message")]
-async fn accept(listener: TcpListener, application: Application) -> Infallible {
+async fn accept(listener: TcpListener, application: Application, book: Book) -> Infallible {
     let mut warned = false;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
-                tokio::spawn(connection(stream, application.clone()));
+            Ok((stream, from)) => {
+                let (application, book) = (application.clone(), book.clone());
+                tokio::spawn(connection(stream, from.port(), application, book));
             }
             Err(error) if limit::is_shortage(&error) => {
                 if !warned {
@@ -132,12 +137,16 @@ async fn accept(listener: TcpListener, application: Application) -> Infallible {
 ///
 /// What it asked for is thought about and answered also when it has gone, as applications do that do
 /// not look at their sockets; only a reset ends that.
-async fn connection(stream: TcpStream, application: Application) {
+async fn connection(stream: TcpStream, from: u16, application: Application, book: Book) {
     // As every server does; without it the connection still works.
     let _ = stream.set_nodelay(true);
     let service = service_fn(async |request| {
+        let asked = book.asked(from);
         let worker = application.work().await;
-        Ok::<_, Infallible>(respond(&request).map(|body| body.worked_on_by(worker)))
+        let answer = respond(&request).map(|body| body.worked_on_by(worker));
+        // hyper writes it before this connection waits for anything.
+        asked.answered();
+        Ok::<_, Infallible>(answer)
     });
     // Half-closed clients still get their answer; one that is gone shows by its reset.
     let _ = http1::Builder::new()

@@ -22,7 +22,8 @@ pub enum Cause {
     OffCpuRunnable,
     /// The worker slept in a system call other than its poll.
     OffCpuBlocked,
-    /// Its own session waited for the origin while the worker was idle.
+    /// Its own session waited for the origin: it had not answered yet, whatever the worker did, or
+    /// its bytes had not come while the worker was idle.
     Upstream,
     /// Its own bytes were moving.
     OwnTransfer,
@@ -72,7 +73,7 @@ impl Cause {
             Self::BacklogOverflow => "handshake dropped: the listener's queue was full",
             Self::OffCpuRunnable => "the worker was ready and had no CPU",
             Self::OffCpuBlocked => "the worker slept in a call other than its poll",
-            Self::Upstream => "waiting for the origin, the worker idle",
+            Self::Upstream => "waiting for the origin to answer or send",
             Self::OwnTransfer => "its own bytes moving",
             Self::Client => "its client was late or did not read",
             Self::Unexplained => "nothing recorded shows why",

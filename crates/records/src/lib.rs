@@ -13,6 +13,7 @@
 //! - Fields are only ever added within one [`SCHEMA_VERSION`].
 
 mod accept;
+mod answered;
 mod arm;
 mod arm_row;
 mod cause;
@@ -37,6 +38,7 @@ mod verdict;
 mod worker;
 
 pub use accept::{AcceptMode, Coding, Content, Spool};
+pub use answered::Answered;
 pub use arm::{
     Arm, Arrivals, Congestion, ListenerMode, LogMode, Namespaces, Pin, Placement, Recording, Sink,
 };

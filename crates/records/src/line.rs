@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Absence, Accepted, Blocked, CallTotals, CpuSample, Dialed, Download, DownloadInterval, Fetch,
-    Hold, ListenerSample, LoopTurn, Ready, SchedSample, Session, SocketSample, Stretch,
-    WorkerSample, WorkerTotals,
+    Absence, Accepted, Answered, Blocked, CallTotals, CpuSample, Dialed, Download,
+    DownloadInterval, Fetch, Hold, ListenerSample, LoopTurn, Ready, SchedSample, Session,
+    SocketSample, Stretch, WorkerSample, WorkerTotals,
 };
 
 /// Version of every record and document. Fields may be added within one version.
@@ -29,6 +29,8 @@ pub enum Record {
     Accepted(Accepted),
     /// A session ended.
     Session(Session),
+    /// The origin had a request.
+    Answered(Answered),
     /// A long step.
     Hold(Hold),
     /// A long loop turn.

@@ -9,8 +9,8 @@ pub(super) mod random;
 use std::collections::BTreeMap;
 
 use records::{
-    Accepted, Bytes, Cause, CounterSpan, CpuSample, Fetch, Hold, LoopTurn, Micros, MonoNs, Outcome,
-    Phase, SchedSample, Session, SessionEnd, StepEnd, Stretch, Watched,
+    Accepted, Answered, Bytes, Cause, CounterSpan, CpuSample, Fetch, Hold, LoopTurn, Micros,
+    MonoNs, Outcome, Phase, SchedSample, Session, SessionEnd, StepEnd, Stretch, Watched,
 };
 
 use super::ground::Ground;
@@ -270,6 +270,17 @@ impl Scene {
     /// The session of the fetch that was made last.
     pub(super) fn session(&mut self) -> &mut Session {
         self.run.records.sessions.last_mut().expect("a fetch that was served")
+    }
+
+    /// The origin had the request of the fetch that was made last at `asked`, and its answer's head
+    /// at `head`, if ever.
+    pub(super) fn origin(&mut self, asked: u64, head: Option<u64>) {
+        let session = self.session();
+        // Ports of two hosts: they may be the same.
+        let upstream_port = session.client_port;
+        session.upstream_port = Some(upstream_port);
+        let (request_ns, head_ns) = (at(asked), head.map(at));
+        self.run.records.answered.push(Answered { upstream_port, request_ns, head_ns });
     }
 
     /// The client of the fetch that was made last.

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use records::{Holder, MonoNs, SchedSample, Session, Stretch, Watched};
+use records::{Answered, Holder, MonoNs, SchedSample, Session, Stretch, Watched};
 
+use super::answers::Answers;
 use super::cumulative::Cumulative;
 use super::queues::Queues;
 use super::timeline::{Doing, Kernel, Timeline};
@@ -21,6 +22,7 @@ pub(super) struct Ground<'a> {
     pub(super) overflow: Overflow,
     timelines: BTreeMap<u32, Timeline>,
     queues: Queues,
+    answers: Answers<'a>,
     /// Long loop turns of each worker, in order.
     turns: BTreeMap<u32, Vec<Window>>,
     holders: BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>>,
@@ -65,6 +67,7 @@ impl<'a> Ground<'a> {
             join,
             overflow: overflow(records),
             queues: Queues::of(records, join, &timelines),
+            answers: Answers::of(&records.answered),
             timelines,
             turns,
             holders: holders(records, join),
@@ -76,6 +79,11 @@ impl<'a> Ground<'a> {
     /// The life of a worker; empty when it told nothing.
     pub(super) fn timeline(&self, worker: u32) -> &Timeline {
         self.timelines.get(&worker).unwrap_or(&self.nobody)
+    }
+
+    /// What the origin told of the request of `session`; absent: nothing.
+    pub(super) fn answer(&self, session: &Session) -> Option<&'a Answered> {
+        self.answers.to(session)
     }
 
     /// Whether the kernel tells how long each worker had no CPU.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the spells follow each other without a gap and cover the whole life.
 
-use records::{Fetch, MonoNs, Outcome, Session};
+use records::{Answered, Fetch, MonoNs, Outcome, Session};
 
 use crate::summarise::join::Connection;
 use crate::summarise::window::Window;
@@ -27,8 +27,11 @@ pub(super) enum Spell {
     Queued,
     /// Accepted: the request had not arrived whole.
     Asking,
-    /// The request was whole, the answer's head was not.
+    /// The request was whole, the answer's head was not, and nothing says that it was the origin who
+    /// kept it waiting.
     AwaitingHead,
+    /// The origin had been asked and had not answered: nobody could have read a head.
+    AwaitingOrigin,
     /// The answer's body was on its way.
     Body,
     /// Accepted, in a state that no record tells of.
@@ -47,8 +50,12 @@ pub(super) enum Handshake {
 }
 
 impl Life {
-    /// The life of `fetch`, of which `connection` is the proxy's side.
-    pub(super) fn of(fetch: &Fetch, connection: Option<&Connection<'_>>) -> Self {
+    /// The life of `fetch`, of which `connection` is the proxy's side and `answered` the origin's.
+    pub(super) fn of(
+        fetch: &Fetch,
+        connection: Option<&Connection<'_>>,
+        answered: Option<&Answered>,
+    ) -> Self {
         let end = fetch.intended_ns + fetch.response_us.as_duration();
         let whole = Window::new(fetch.intended_ns, end);
         let mut life = Self { whole, spells: Vec::new() };
@@ -68,18 +75,26 @@ impl Life {
         }
         life.until(accepted.unwrap_or(end), Spell::Queued);
         match connection.and_then(|connection| connection.session) {
-            Some(session) => life.served(session),
+            Some(session) => life.served(session, answered),
             None => life.until(end, Spell::Unknown),
         }
         life.until(end, Spell::Closed);
         life
     }
 
-    fn served(&mut self, session: &Session) {
+    fn served(&mut self, session: &Session, answered: Option<&Answered>) {
         let closed = session.closed_ns;
         let before_closed = |at: Option<MonoNs>| at.map_or(closed, |at| at.min(closed));
         self.until(before_closed(session.request_ns), Spell::Asking);
-        self.until(before_closed(session.head_ns), Spell::AwaitingHead);
+        let head = before_closed(session.head_ns);
+        if let Some(answered) = answered {
+            // A worker sends a request in the step that sees its connection stand. Where that is not
+            // told, it was sent when the origin had it.
+            let sent = session.connected_ns.unwrap_or(answered.request_ns);
+            self.until(sent.min(answered.request_ns).min(head), Spell::AwaitingHead);
+            self.until(answered.head_ns.unwrap_or(head).min(head), Spell::AwaitingOrigin);
+        }
+        self.until(head, Spell::AwaitingHead);
         self.until(closed, Spell::Body);
     }
 

@@ -11,6 +11,7 @@
 //! - A cause that the records cannot show is named in [`records::LateSummary::hidden`]; its time is
 //!   `unexplained`, never another cause's.
 
+mod answers;
 mod cumulative;
 mod fates;
 #[cfg(test)]

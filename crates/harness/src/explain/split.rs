@@ -61,7 +61,9 @@ const NOTHING_LOST: Duration = Duration::from_millis(200);
 pub(super) fn split(ground: &Ground<'_>, index: usize) -> Option<FetchSplit> {
     let fetch = ground.records.fetches.get(index)?;
     let connection = ground.join.fetch(index);
-    let life = Life::of(fetch, connection);
+    let session = connection.and_then(|connection| connection.session);
+    let answered = session.and_then(|session| ground.answer(session));
+    let life = Life::of(fetch, connection, answered);
     let mut splitter = Splitter::new(ground, index, connection);
     for (window, spell) in life.spells {
         splitter.spell(window, spell);
@@ -89,6 +91,8 @@ impl<'a> Splitter<'a> {
     fn spell(&mut self, window: Window, spell: Spell) {
         match (spell, self.connection) {
             (Spell::Unsent | Spell::Closed, _) => self.whole(window, spell, Cause::Client),
+            // Whatever the worker did: there was nothing for it to read.
+            (Spell::AwaitingOrigin, _) => self.whole(window, spell, Cause::Upstream),
             (Spell::Handshake(handshake), _) => {
                 self.whole(window, spell, self.handshake(window, handshake));
             }

@@ -53,7 +53,7 @@ fn waited_for(cause: Cause, worker: Option<u32>) -> String {
         }
         Cause::OffCpuRunnable => format!("for {worker}, ready but without a CPU"),
         Cause::OffCpuBlocked => format!("for {worker}, asleep in a call other than its poll"),
-        Cause::Upstream => format!("for the origin, {worker} idle"),
+        Cause::Upstream => "for the origin to answer or send".to_owned(),
         Cause::OwnTransfer => "for its own bytes to move".to_owned(),
         Cause::Client => "for its own client".to_owned(),
         Cause::Unexplained => "that nothing recorded explains".to_owned(),

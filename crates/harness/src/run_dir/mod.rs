@@ -26,6 +26,8 @@ pub const DOWNLOADS: &str = "downloads.ndjson";
 pub const WORKERS: &str = "workers.ndjson";
 /// `listener_sample` and `socket_sample` records; absent where an earlier build made the run.
 pub const SOCKETS: &str = "sockets.ndjson";
+/// `answered` records; absent where an earlier build made the run.
+pub const ORIGIN: &str = "origin.ndjson";
 /// The run as a page: one file, for a browser.
 pub const REPORT: &str = "report.html";
 /// What a tracer saw of workers that tell of themselves: the same records as [`STEPS`] and

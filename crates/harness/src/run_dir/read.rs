@@ -9,13 +9,13 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use records::{
-    Absence, Accepted, Blocked, CallTotals, CpuSample, Dialed, Download, DownloadInterval, Fetch,
-    Hold, LineError, ListenerSample, LoopTurn, Manifest, Record, SCHEMA_VERSION, SchedSample,
-    Session, SocketSample, Stretch, WorkerSample, WorkerTotals,
+    Absence, Accepted, Answered, Blocked, CallTotals, CpuSample, Dialed, Download,
+    DownloadInterval, Fetch, Hold, LineError, ListenerSample, LoopTurn, Manifest, Record,
+    SCHEMA_VERSION, SchedSample, Session, SocketSample, Stretch, WorkerSample, WorkerTotals,
 };
 use serde::Deserialize;
 
-use super::{DOWNLOADS, FETCHES, MANIFEST, SESSIONS, SOCKETS, STEPS, WORKERS};
+use super::{DOWNLOADS, FETCHES, MANIFEST, ORIGIN, SESSIONS, SOCKETS, STEPS, WORKERS};
 
 /// Everything a run recorded, in the order of its files.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,8 @@ pub struct RunRecords {
     pub accepted: Vec<Accepted>,
     /// Sessions that ended.
     pub sessions: Vec<Session>,
+    /// Requests that the origin had.
+    pub answered: Vec<Answered>,
     /// Long steps.
     pub holds: Vec<Hold>,
     /// Long loop turns.
@@ -76,10 +78,8 @@ impl RunRecords {
         records.read_file(dir, SESSIONS, Self::take_session)?;
         records.read_file(dir, STEPS, Self::take_step)?;
         records.read_file(dir, WORKERS, Self::take_sample)?;
-        match records.read_file(dir, SOCKETS, Self::take_socket) {
-            Err(LoadError::Missing { .. }) => {}
-            other => other?,
-        }
+        records.read_later_file(dir, SOCKETS, Self::take_socket)?;
+        records.read_later_file(dir, ORIGIN, Self::take_answered)?;
         Ok(records)
     }
 
@@ -93,6 +93,7 @@ impl RunRecords {
             downloads: Vec::new(),
             accepted: Vec::new(),
             sessions: Vec::new(),
+            answered: Vec::new(),
             holds: Vec::new(),
             turns: Vec::new(),
             totals: Vec::new(),
@@ -139,6 +140,19 @@ impl RunRecords {
         Ok(())
     }
 
+    /// A file that runs of earlier builds have not.
+    fn read_later_file(
+        &mut self,
+        dir: &Path,
+        name: &str,
+        take: fn(&mut Self, Record) -> Taken,
+    ) -> Result<(), LoadError> {
+        match self.read_file(dir, name, take) {
+            Err(LoadError::Missing { .. }) => Ok(()),
+            other => other,
+        }
+    }
+
     fn take_fetch(&mut self, record: Record) -> Taken {
         match record {
             Record::Fetch(fetch) => self.fetches.push(fetch),
@@ -161,6 +175,14 @@ impl RunRecords {
         match record {
             Record::Accepted(accepted) => self.accepted.push(accepted),
             Record::Session(session) => self.sessions.push(session),
+            _ => return Taken::No,
+        }
+        Taken::Yes
+    }
+
+    fn take_answered(&mut self, record: Record) -> Taken {
+        match record {
+            Record::Answered(answered) => self.answered.push(answered),
             _ => return Taken::No,
         }
         Taken::Yes

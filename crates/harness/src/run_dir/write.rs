@@ -16,7 +16,8 @@ use records::{LineError, Manifest, Record, Role};
 use serde::Serialize;
 
 use super::{
-    DOWNLOADS, FETCHES, MANIFEST, ROLES_LOG, SESSIONS, SOCKETS, STEPS, SUMMARY, TRACED, WORKERS,
+    DOWNLOADS, FETCHES, MANIFEST, ORIGIN, ROLES_LOG, SESSIONS, SOCKETS, STEPS, SUMMARY, TRACED,
+    WORKERS,
 };
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub struct RunWriter {
     steps: Lines,
     workers: Lines,
     sockets: Lines,
+    origin: Lines,
     /// Made when the first line comes.
     roles_log: Option<Lines>,
     /// Likewise.
@@ -57,10 +59,11 @@ impl RunWriter {
                 open(STEPS)?,
                 open(WORKERS)?,
                 open(SOCKETS)?,
+                open(ORIGIN)?,
             ))
         })();
         match files {
-            Ok((fetches, downloads, sessions, steps, workers, sockets)) => Ok(Self {
+            Ok((fetches, downloads, sessions, steps, workers, sockets, origin)) => Ok(Self {
                 dir,
                 fetches,
                 downloads,
@@ -68,6 +71,7 @@ impl RunWriter {
                 steps,
                 workers,
                 sockets,
+                origin,
                 roles_log: None,
                 traced: None,
             }),
@@ -97,6 +101,7 @@ impl RunWriter {
                 &mut self.downloads
             }
             Record::Accepted(_) | Record::Session(_) => &mut self.sessions,
+            Record::Answered(_) => &mut self.origin,
             Record::Hold(_)
             | Record::LoopTurn(_)
             | Record::WorkerTotals(_)
@@ -150,6 +155,7 @@ impl RunWriter {
             &mut self.steps,
             &mut self.workers,
             &mut self.sockets,
+            &mut self.origin,
         ];
         let made = [&mut self.roles_log, &mut self.traced];
         let made = made.into_iter().flatten();

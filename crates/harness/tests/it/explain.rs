@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use records::{Cause, Summary};
+use records::{Cause, Outcome, Summary};
 use serde_json::Value;
 
 use crate::support::{Runs, Said, in_turn, say, turnstile};
@@ -93,6 +93,52 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     let torn = explain(&dir, &[]).refused(1);
     assert!(torn.contains("steps.ndjson:") && torn.contains("torn"), "{torn}");
     runs.assert_nobody_left();
+}
+
+/// Beside downloads that end their steps early, so that its worker is busy but lets everybody in.
+#[test]
+fn an_origin_that_thinks_is_told_from_a_worker_that_turns() {
+    const THOUGHT_NS: u64 = 200_000_000;
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let thinks = ["--workers=1", "--slow=4", "--read-policy=bytes:64KiB", "--think=200ms"];
+    say(runs.trial(&thinks).arg("--cap=10s")).ended_well();
+    let dir = runs.dir().expect("a run directory");
+
+    let text = fs::read_to_string(dir.join("summary.json")).expect("a summary");
+    let summary: Summary = serde_json::from_str(&text).expect("a summary");
+    let attempts = summary.measure.attempts;
+    assert!(summary.measure.outcomes.count(Outcome::Ok) > 0, "{text}");
+    for number in 0..attempts {
+        let fetch = json(explain(&dir, &["--json", "--fetch", &number.to_string()]));
+        if fetch["outcome"] != Outcome::Ok.name() {
+            continue;
+        }
+        let stays = fetch["stays"].as_array().expect("stays").iter();
+        let thought: Vec<&Value> = stays.filter(|s| s["hands"] == "awaiting_origin").collect();
+        let lengths = thought.iter().filter_map(|stay| stay["length_ns"].as_u64());
+        assert!(lengths.sum::<u64>() >= THOUGHT_NS, "{fetch:#}");
+        for stay in thought {
+            let causes = stay["causes"].as_array().expect("causes");
+            assert!(causes.iter().all(|part| part["cause"] == "upstream"), "{fetch:#}");
+        }
+        let mut events = fetch["events"].as_array().expect("events").iter();
+        assert!(events.any(|event| event["what"] == "origin_answered"), "{fetch:#}");
+    }
+    let told = explain(&dir, &["--fetch", "0"]).ended_well().stdout;
+    assert!(told.contains("the origin had not answered"), "{told}");
+
+    // Who does not know when it answered takes some of that for the worker's fault.
+    fs::remove_file(dir.join("origin.ndjson")).expect("a file");
+    let report = say(turnstile().args(["report", "--json"]).arg(&dir)).ended_well();
+    let untold: Summary = serde_json::from_str(&report.stdout).expect("a summary");
+    let of = |summary: &Summary, cause: Cause| -> u64 {
+        let mut causes = summary.causes.iter();
+        causes.find(|share| share.cause == cause).map_or(0, |share| share.time_us.0)
+    };
+    assert!(of(&summary, Cause::Upstream) > of(&untold, Cause::Upstream), "{text}");
+    assert!(of(&summary, Cause::Convoy) < of(&untold, Cause::Convoy), "{text}");
+    assert_eq!(summary.late.time_us, untold.late.time_us);
 }
 
 #[test]

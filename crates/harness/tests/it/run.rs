@@ -32,6 +32,7 @@ fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
             "fast.hlog",
             "fetches.ndjson",
             "manifest.json",
+            "origin.ndjson",
             "report.html",
             "sessions.ndjson",
             "sockets.ndjson",

@@ -5,3 +5,4 @@ mod application;
 mod connections;
 mod process;
 mod support;
+mod told;

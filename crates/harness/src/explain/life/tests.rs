@@ -1,3 +1,5 @@
+use records::Answered;
+
 use crate::explain::fixture::{Scene, Times, at};
 use crate::summarise::join::Join;
 
@@ -5,11 +7,25 @@ use super::*;
 
 /// The spells of a fetch: which, and until when in ms.
 fn spells(times: Times) -> Vec<(Spell, u64)> {
+    spells_beside(times, None, None)
+}
+
+/// The same of a fetch whose worker saw its connection to the origin stand at `connected`, and of
+/// which the origin told this.
+fn spells_beside(
+    times: Times,
+    connected: Option<u64>,
+    answered: Option<Answered>,
+) -> Vec<(Spell, u64)> {
     let mut scene = Scene::new(1);
     let index = scene.fetch(0, times);
+    if connected.is_some() {
+        scene.session().connected_ns = connected.map(at);
+    }
+    let answered = answered.as_ref();
     let records = &scene.run.records;
     let join = Join::of(records);
-    let life = Life::of(&records.fetches[index], join.fetch(index));
+    let life = Life::of(&records.fetches[index], join.fetch(index), answered);
     assert_eq!(life.whole, Window::new(at(times.wanted), at(times.ended)));
     let until = |window: Window| window.end.since(at(0)).as_millis();
     let until = |window| u64::try_from(until(window)).expect("short");
@@ -46,6 +62,39 @@ fn a_whole_life() {
         (Spell::Closed, 700),
     ];
     assert_eq!(spells(whole()), expected);
+}
+
+/// The origin had its request at 430 ms.
+fn told(head: Option<u64>) -> Option<Answered> {
+    Some(Answered { upstream_port: 1, request_ns: at(430), head_ns: head.map(at) })
+}
+
+#[test]
+fn a_life_in_which_the_origin_tells_when_it_answered() {
+    use Spell::{AwaitingHead, AwaitingOrigin, Body};
+    let of_head = |connected, answered| {
+        let spells = spells_beside(whole(), connected, answered);
+        spells[4..spells.len() - 1].to_vec()
+    };
+    let thinks = [(AwaitingHead, 420), (AwaitingOrigin, 480), (AwaitingHead, 500), (Body, 600)];
+    assert_eq!(of_head(Some(420), told(Some(480))), thinks);
+    let asked = [(AwaitingHead, 430), (AwaitingOrigin, 480), (AwaitingHead, 500), (Body, 600)];
+    assert_eq!(of_head(None, told(Some(480))), asked, "sent when the origin had it");
+    assert_eq!(of_head(Some(440), told(Some(480))), asked, "or sooner than it was told");
+    let seen = [(AwaitingOrigin, 480), (AwaitingHead, 500), (Body, 600)];
+    assert_eq!(of_head(Some(400), told(Some(480))), seen, "connected and asked at once");
+    // What cannot be: read before it was sent, or never sent. The worker's word counts.
+    let read = [(AwaitingHead, 420), (AwaitingOrigin, 500), (Body, 600)];
+    assert_eq!(of_head(Some(420), told(Some(550))), read);
+    assert_eq!(of_head(Some(420), told(None)), read);
+}
+
+#[test]
+fn an_origin_that_never_answers_has_the_rest_of_a_life() {
+    let times = Times { head: None, ..whole() };
+    let spells = spells_beside(times, Some(420), told(None));
+    let expected = [(Spell::AwaitingHead, 420), (Spell::AwaitingOrigin, 600), (Spell::Closed, 700)];
+    assert_eq!(spells[4..], expected);
 }
 
 #[test]

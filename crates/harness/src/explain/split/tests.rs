@@ -2,6 +2,7 @@
 
 mod cpu;
 mod limits;
+mod origin;
 mod random;
 mod reckoning;
 

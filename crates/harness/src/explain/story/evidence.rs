@@ -72,7 +72,8 @@ pub enum Evidence {
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         slept: BTreeMap<String, BlockedSummary>,
     },
-    /// Waits for the origin: from a whole request to the answer's head.
+    /// Waits for the origin: from a whole request to the answer's head, by the origin's own account
+    /// where there is one.
     Origin {
         /// The longest.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +140,12 @@ pub(super) fn of(ground: &Ground<'_>, splits: &[FetchSplit], cause: Cause) -> Ev
             longest: longest(ground, splits, |ground, index| {
                 let session = ground.join.fetch(index)?.session?;
                 let until = session.head_ns.unwrap_or(session.closed_ns);
-                Some(until.micros_since(session.request_ns?))
+                Some(match ground.answer(session) {
+                    Some(told) => {
+                        told.head_ns.unwrap_or(until).min(until).micros_since(told.request_ns)
+                    }
+                    None => until.micros_since(session.request_ns?),
+                })
             }),
         },
         Cause::OwnTransfer => Evidence::Bodies {

@@ -87,6 +87,8 @@ pub enum Happening {
     RequestWhole,
     /// The worker saw its connection to the origin stand.
     UpstreamConnected,
+    /// The origin had the answer's head to send.
+    OriginAnswered,
     /// The worker had the answer's head.
     Head,
     /// The client had the answer's head.
@@ -127,6 +129,8 @@ pub enum Hands {
     Asking,
     /// The request was whole, the answer's head was not.
     AwaitingHead,
+    /// The origin had been asked and had not answered.
+    AwaitingOrigin,
     /// The answer's body was on its way.
     Body,
     /// Accepted, in a state that no record tells of.

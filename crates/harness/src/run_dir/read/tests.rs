@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use records::{Accepted, Dialed, Fetch, Hold, MonoNs, Phase, Ready, Record, Role, SCHEMA_VERSION};
+use records::{
+    Accepted, Answered, Dialed, Fetch, Hold, MonoNs, Phase, Ready, Record, Role, SCHEMA_VERSION,
+};
 use tempfile::TempDir;
 
 use super::{LoadError, RunRecords};
 use crate::fixture::Run;
-use crate::run_dir::{DOWNLOADS, FETCHES, MANIFEST, SESSIONS, STEPS, WORKERS};
+use crate::run_dir::{DOWNLOADS, FETCHES, MANIFEST, ORIGIN, SESSIONS, STEPS, WORKERS};
 
 /// Writes records as a run does.
 fn write(dir: &Path, records: &RunRecords) {
@@ -39,12 +41,14 @@ fn write(dir: &Path, records: &RunRecords) {
         .chain(records.turns.iter().copied().map(Record::LoopTurn))
         .chain(records.totals.iter().cloned().map(Record::WorkerTotals));
     let workers = records.samples.iter().copied().map(Record::WorkerSample);
+    let origin = records.answered.iter().copied().map(Record::Answered);
     for (name, text) in [
         (FETCHES, lines(fetches.collect())),
         (DOWNLOADS, lines(downloads.collect())),
         (SESSIONS, lines(sessions.collect())),
         (STEPS, lines(steps.collect())),
         (WORKERS, lines(workers.collect())),
+        (ORIGIN, lines(origin.collect())),
     ] {
         fs::write(dir.join(name), text).expect("a writable directory");
     }
@@ -52,7 +56,10 @@ fn write(dir: &Path, records: &RunRecords) {
 
 fn written() -> (TempDir, RunRecords) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let records = Run::starved().records;
+    let mut records = Run::starved().records;
+    for (upstream_port, head_ns) in [(7, Some(MonoNs(3))), (8, None)] {
+        records.answered.push(Answered { upstream_port, request_ns: MonoNs(2), head_ns });
+    }
     write(dir.path(), &records);
     (dir, records)
 }
@@ -99,6 +106,14 @@ fn a_file_that_is_gone_is_missed() {
         let error = error_after(|dir| fs::remove_file(dir.join(name)).expect("a file"));
         assert!(error.contains(&format!("{name} is missing")), "{error}");
     }
+}
+
+#[test]
+fn a_run_of_an_earlier_build_has_no_word_of_the_origin() {
+    let (dir, records) = written();
+    fs::remove_file(dir.path().join(ORIGIN)).expect("a file");
+    let earlier = RunRecords::load(dir.path()).expect("a whole run of its time");
+    assert_eq!(earlier, RunRecords { answered: Vec::new(), ..records });
 }
 
 #[test]
@@ -172,6 +187,7 @@ fn a_record_in_the_wrong_file_is_named() {
         (SESSIONS, Record::Dialed(Dialed { slot: 0, client_port: 1, at_ns })),
         (STEPS, Record::Accepted(Accepted { worker: 0, session: 0, client_port: 1, at_ns })),
         (WORKERS, Record::Hold(hold)),
+        (ORIGIN, Record::Hold(hold)),
     ] {
         let line = record.to_line().expect("a line");
         let error = error_after(|dir| append(&dir.join(name), &line));

@@ -71,14 +71,26 @@ fn stolen_time_that_looks_like_cpu_time_is_the_works() {
 }
 
 /// The origin thinks for a second. In turns of 1 ms the worker would have noticed the head at once,
-/// but it was not idle.
+/// but it was not idle; and of when the origin answered nothing is told, as by an earlier build.
 #[test]
-fn an_origin_that_thinks_while_the_worker_turns_is_a_convoy() {
+fn an_origin_that_thinks_untold_while_the_worker_turns_is_a_convoy() {
     let mut scene = Scene::new(1);
     scene.turns(0, 1_000, BUSY);
     let fetch = scene.fetch(0, Times::awaiting(0, 1_000));
     scene.look();
     assert_eq!(scene.causes(fetch), [(Cause::Convoy, 1_000)]);
+}
+
+/// The head was on its way for half a second, as over a link that loses segments. The origin tells
+/// when it was sent, and nobody when it came: the worker's fault is overstated by the way.
+#[test]
+fn a_head_on_its_way_to_a_worker_that_turns_is_a_convoy() {
+    let mut scene = Scene::new(1);
+    scene.turns(0, 1_000, BUSY);
+    let fetch = scene.fetch(0, Times { head: Some(700), ..Times::awaiting(0, 700) });
+    scene.origin(0, Some(200));
+    scene.look();
+    assert_eq!(scene.causes(fetch), [(Cause::Convoy, 500), (Cause::Upstream, 200)]);
 }
 
 /// Never accepted, with both workers held: a step it was, but whose is not known.

@@ -36,7 +36,7 @@ fn assert_sums(records: &RunRecords) -> Result<(), TestCaseError> {
     let join = Join::of(records);
     let ground = Ground::of(records, &join);
     for (index, fetch) in records.fetches.iter().enumerate() {
-        let life = Life::of(fetch, join.fetch(index)).whole;
+        let life = Life::of(fetch, join.fetch(index), None).whole;
         let split = split(&ground, index).expect("a fetch");
         prop_assert_eq!(split.shares.total(), life.length());
         let mut sum = Shares::default();

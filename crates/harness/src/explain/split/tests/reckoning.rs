@@ -1,10 +1,10 @@
-//! An independent reckoning of time inside others' steps, straight from the steps' records: the life
-//! of a fetch is walked instant by instant.
+//! An independent reckoning of time inside others' steps, straight from the records of steps and of
+//! the origin: the life of a fetch is walked instant by instant.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
-use records::{Accepted, Cause, Fetch, MonoNs, Outcome, Session};
+use records::{Accepted, Answered, Cause, Fetch, MonoNs, Outcome, Session};
 
 use crate::explain::fixture::random::{Cpu, WORKERS, runs};
 use crate::explain::ground::Ground;
@@ -60,7 +60,8 @@ fn on_ports_of_their_own(mut records: RunRecords) -> RunRecords {
 }
 
 /// Time of a fetch's life in which it was in the proxy's hands, and another session's step was
-/// under way on its worker; of a fetch that nobody accepted, on the worker where that was least.
+/// under way on its worker, but the origin did not have it; of a fetch that nobody accepted, on the
+/// worker where that was least.
 fn walk(records: &RunRecords, fetch: &Fetch) -> Duration {
     let number = fetch.fetch + 1_000;
     let accepted = records.accepted.iter().find(|accepted| accepted.session == number);
@@ -75,13 +76,31 @@ fn walk(records: &RunRecords, fetch: &Fetch) -> Duration {
                 let own = accepted.is_some() && hold.session == number;
                 hold.worker == worker && !own && hold.start_ns <= now && now < hold.end_ns
             });
-            held += if inside { STEP } else { Duration::ZERO };
+            let at_origin = session.is_some_and(|session| is_at_origin(records, session, now));
+            held += if inside && !at_origin { STEP } else { Duration::ZERO };
             now = now + STEP;
         }
         held
     };
     let least = || (0..WORKERS).map(held_by).min().unwrap_or_default();
     accepted.map_or_else(least, |accepted| held_by(accepted.worker))
+}
+
+/// Whether the origin had been asked by `session` and had not answered.
+fn is_at_origin(records: &RunRecords, session: &Session, now: MonoNs) -> bool {
+    let (Some(asked), Some(port)) = (session.request_ns, session.upstream_port) else {
+        return false;
+    };
+    let of_session = |told: &&Answered| {
+        told.upstream_port == port && (asked..=session.closed_ns).contains(&told.request_ns)
+    };
+    let told = records.answered.iter().filter(of_session).min_by_key(|told| told.request_ns);
+    let read = session.head_ns.unwrap_or(session.closed_ns).min(session.closed_ns);
+    told.is_some_and(|told| {
+        let sent = session.connected_ns.map_or(told.request_ns, |at| at.min(told.request_ns));
+        let from = sent.max(asked).max(session.accepted_ns);
+        from <= now && now < told.head_ns.map_or(read, |head| head.min(read))
+    })
 }
 
 /// From when to when it was the proxy's: from the end of the handshake, as its client or the accept

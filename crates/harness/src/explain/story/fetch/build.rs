@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use records::{Cause, Fetch, Micros, MonoNs, SCHEMA_VERSION, Session};
+use records::{Cause, Fetch, Micros, MonoNs, SCHEMA_VERSION};
 
 use super::{CausePart, Event, FetchStory, Hands, Happening, Logged, Stay, WorkerDid};
 use crate::explain::ground::Ground;
@@ -41,17 +41,15 @@ pub(super) fn story(
         client_port: fetch.client_port,
         worker: split.worker,
         logged,
-        events: events(fetch, connection, session),
+        events: events(ground, fetch, connection),
         stays: pieces.map(|piece| stay(ground, fetch.intended_ns, piece)).collect(),
         causes: parts(&split.shares),
     }
 }
 
-fn events(
-    fetch: &Fetch,
-    connection: Option<&Connection<'_>>,
-    session: Option<&Session>,
-) -> Vec<Event> {
+fn events(ground: &Ground<'_>, fetch: &Fetch, connection: Option<&Connection<'_>>) -> Vec<Event> {
+    let session = connection.and_then(|connection| connection.session);
+    let answered = session.and_then(|session| ground.answer(session));
     let after_start = |time: Option<Micros>| time.map(|time| fetch.start_ns + time.as_duration());
     let end = fetch.intended_ns + fetch.response_us.as_duration();
     let happened = [
@@ -61,6 +59,7 @@ fn events(
         (connection.map(|connection| connection.accepted_ns), Happening::Accepted),
         (session.and_then(|session| session.request_ns), Happening::RequestWhole),
         (session.and_then(|session| session.connected_ns), Happening::UpstreamConnected),
+        (answered.and_then(|answered| answered.head_ns), Happening::OriginAnswered),
         (session.and_then(|session| session.head_ns), Happening::Head),
         (after_start(fetch.first_byte_us), Happening::FirstByte),
         (Some(end), Happening::Ended),
@@ -123,6 +122,7 @@ impl From<Spell> for Hands {
             Spell::Queued => Self::Queued,
             Spell::Asking => Self::Asking,
             Spell::AwaitingHead => Self::AwaitingHead,
+            Spell::AwaitingOrigin => Self::AwaitingOrigin,
             Spell::Body => Self::Body,
             Spell::Unknown => Self::Unknown,
             Spell::Closed => Self::Closed,

@@ -1,0 +1,55 @@
+use super::*;
+
+/// A book that nobody prints, with room for `waiting` records.
+fn book(waiting: usize) -> (Book, Receiver<Answered>) {
+    let (records, told) = sync_channel(waiting);
+    (Book { records, lost: Arc::default() }, told)
+}
+
+#[test]
+fn a_request_is_told_of_once_answered_or_not() {
+    let (book, told) = book(4);
+    let before = clock::now();
+    book.asked(7).answered();
+    drop(book.asked(8));
+    let all: Vec<Answered> = told.try_iter().collect();
+    let [answered, left] = all.as_slice() else { panic!("two requests: {all:?}") };
+    assert_eq!((answered.upstream_port, left.upstream_port), (7, 8));
+    assert!(before <= answered.request_ns && answered.head_ns >= Some(answered.request_ns));
+    assert!(left.request_ns >= answered.request_ns);
+    assert_eq!(left.head_ns, None);
+}
+
+#[test]
+fn a_reader_that_is_too_slow_costs_records_which_are_counted() {
+    let (book, told) = book(2);
+    for port in 0..5 {
+        book.asked(port).answered();
+    }
+    assert_eq!(told.try_iter().map(|told| told.upstream_port).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(book.lost.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn a_reader_that_has_gone_misses_nothing() {
+    let (book, told) = book(2);
+    drop(told);
+    book.asked(7).answered();
+    assert_eq!(book.lost.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn all_that_was_told_is_printed_a_line_each() {
+    let (book, told) = book(4);
+    book.asked(7).answered();
+    drop(book.asked(8));
+    drop(book);
+    let mut out = Vec::new();
+    print(&told, &mut out).expect("a vector takes it");
+    let text = String::from_utf8(out).expect("JSON");
+    let ports = text.lines().map(|line| match Record::from_line(line) {
+        Ok(Record::Answered(told)) => told.upstream_port,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(ports.collect::<Vec<_>>(), [7, 8]);
+}
