@@ -44,6 +44,8 @@ fn bad_options_say_what_would_do() {
         ("nonsense", "unrecognized subcommand"),
         ("slow 192.0.2.1:80", "slow: 192.0.2.1:80 is not on this host: add --allow-remote"),
         ("fast 192.0.2.1:80", "fast: 192.0.2.1:80 is not on this host: add --allow-remote"),
+        ("--proxy url:192.0.2.1:80", "url:192.0.2.1:80 is not on this host's loopback"),
+        ("check --threshold p99<1s -- --proxy url:192.0.2.1:80", "not on this host's loopback"),
         ("fast 127.0.0.1:80 --burst 2 --arrivals closed", "--arrivals with a rate"),
         ("--burst 2 --arrivals closed", "--arrivals with a rate"),
         ("--cpus proxy=0", "with --pin"),
