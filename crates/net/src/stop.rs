@@ -24,7 +24,7 @@ mod tests;
 const TWICE: Duration = Duration::from_millis(100);
 
 /// Calls `on_signal` with each SIGTERM or SIGINT, on a thread of its own, until it returns another
-/// word than [`Next::Wait`]. From then on (after [`TWICE`], where it was heard), unless others listen,
+/// word than [`Next::Wait`]. From then on (0.1 s later, where it was heard), unless others listen,
 /// the signals end the process as usual.
 ///
 /// # Errors
