@@ -75,6 +75,14 @@ fn a_report_needs_a_run() {
 }
 
 #[test]
+fn no_message_orders_a_terminal_about() {
+    for (words, code) in [(["report", "no\u{1b}[2Jrun"], 1), (["case", "no\u{1b}[2Jcase"], 2)] {
+        let said = say(turnstile().args(words)).refused(code);
+        assert!(said.contains("[2J") && !said.contains('\u{1b}'), "{said:?}");
+    }
+}
+
+#[test]
 fn doctor_answers_every_question() {
     let said = say(turnstile().args(["doctor", "--json"])).ended_well();
     let findings: Vec<Map<String, Value>> = serde_json::from_str(&said.stdout).expect("JSON");
