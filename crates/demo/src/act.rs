@@ -152,9 +152,18 @@ impl Timing {
         }
     }
 
+    /// How long an act takes, one with a trial without what is around its phases: [`Self::AROUND`].
+    pub fn about(&self, act: Act) -> Duration {
+        match act {
+            Act::Idle(_) => self.idle,
+            Act::Load(_) => self.measure,
+            other => self.of(other).unwrap_or_default(),
+        }
+    }
+
     /// About how long the whole show takes.
     pub fn total(&self) -> Duration {
-        let timed: Duration = Act::ALL.iter().filter_map(|act| self.of(*act)).sum();
-        timed + (self.idle + self.measure + Self::AROUND) * 2
+        let acts: Duration = Act::ALL.iter().map(|act| self.about(*act)).sum();
+        acts + Self::AROUND * 2
     }
 }

@@ -12,6 +12,7 @@ pub mod sock_diag;
 pub mod stop;
 pub mod target;
 pub mod tcp;
+pub mod terminal;
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::cpu::{self, CpuList};
 use crate::limit;
+use crate::terminal::printable;
 
 /// Options that every role shares.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -100,7 +101,7 @@ pub fn finish<E: Error>(
     let failure = failure(&error);
     if failure != Failure::Unheard {
         // Nobody may be listening: that changes nothing.
-        let _ = writeln!(io::stderr(), "{name}: {error}");
+        let _ = writeln!(io::stderr(), "{}", printable(&format!("{name}: {error}")));
     }
     ExitCode::from(match failure {
         Failure::Usage => 2,

@@ -7,6 +7,7 @@ use records::{Bytes, Congestion, ListenerMode};
 use crate::cpu::{self, CpuList};
 use crate::target::socket_addr;
 use crate::tcp::{self, Buffers, Dial, Listen};
+use crate::terminal::printable;
 use crate::{clock, limit, low_water};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -137,4 +138,11 @@ fn a_shortage_of_this_host_is_told_from_trouble_of_one_socket() {
     for errno in [Errno::CONNABORTED, Errno::CONNREFUSED, Errno::ADDRNOTAVAIL] {
         assert!(!limit::is_shortage(&errno.into()), "{errno}");
     }
+}
+
+#[test]
+fn nothing_that_others_say_orders_a_terminal_about() {
+    let said = "nginx: \u{1b}]0;mine\u{7}\u{1b}[2Jbind()\tfailed\r\u{9b}31m\u{7f}\nsecond line";
+    assert_eq!(printable(said), "nginx: ]0;mine[2Jbind() failed31m\nsecond line");
+    assert_eq!(printable("gr\u{fc}\u{df}e \u{2013} 60 %"), "gr\u{fc}\u{df}e \u{2013} 60 %");
 }

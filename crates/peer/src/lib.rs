@@ -35,6 +35,6 @@ mod toggle;
 pub use error::PeerError;
 pub use hop::{HOP, HopError, HopOptions, hop};
 pub use options::PeerOptions;
-pub use refusal::{Refusal, build_title, check};
+pub use refusal::{Refusal, build_title, check, program_path};
 pub use run::run;
 pub use setting::plain_path;

@@ -1,6 +1,7 @@
 //! What a program cannot do, said before a run.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use records::{Arm, Congestion, ProxyKind, TraceMode};
@@ -57,6 +58,13 @@ pub enum Refusal {
     /// A build was named for a proxy that has none.
     #[error("--proxy-bin has no meaning with --proxy {0}: leave it out")]
     NeedlessBinary(&'static str),
+    /// A proxy on another host, where no load goes that nobody there agreed to.
+    #[error(
+        "url:{0} is not on this host's loopback, and a trial puts load nowhere else: run turnstile on \
+         the proxy's own host; turnstile slow and turnstile fast by themselves load another host, if \
+         you may"
+    )]
+    Elsewhere(SocketAddr),
     /// A command template that cannot be filled in.
     #[error("failed to read the command of --proxy exec: {0}")]
     Command(String),
@@ -73,7 +81,9 @@ pub enum Refusal {
 pub fn check(arm: &Arm, bin: Option<&Path>) -> Result<(), Refusal> {
     match &arm.proxy {
         ProxyKind::Mirror => refuse_binary(arm, bin).and_then(|()| meant_for_others(arm)),
-        ProxyKind::Url(_) => refuse_binary(arm, bin).and_then(|()| running_already(arm)),
+        ProxyKind::Url(addr) => refuse_binary(arm, bin)
+            .and_then(|()| on_loopback(*addr))
+            .and_then(|()| running_already(arm)),
         _ => prepare(arm, bin).map(drop),
     }
 }
@@ -84,6 +94,12 @@ pub fn check(arm: &Arm, bin: Option<&Path>) -> Result<(), Refusal> {
 /// The [`Refusal`] of a program that is not there, is another one, or is our own.
 pub fn build_title(proxy: &ProxyKind, bin: Option<&Path>) -> Result<String, Refusal> {
     found(proxy, bin).map(|(_, build)| build.title())
+}
+
+/// The file that would run as `proxy`; `None`: it is our own, it runs already, or there is none. `bin` as
+/// for [`check`]. Nothing is run.
+pub fn program_path(proxy: &ProxyKind, bin: Option<&Path>) -> Option<PathBuf> {
+    driver::of(proxy).ok()??.find(bin).ok()
 }
 
 /// All that is known of the program before it starts.
@@ -197,6 +213,12 @@ fn meant_for_others(arm: &Arm) -> Result<(), Refusal> {
             instead: "take it with --proxy nginx or the like".to_owned(),
         })
     })
+}
+
+/// The clients ask for consent to load another host. A trial has no way to give it: what it starts may
+/// be as much as this host can.
+fn on_loopback(addr: SocketAddr) -> Result<(), Refusal> {
+    if addr.ip().is_loopback() { Ok(()) } else { Err(Refusal::Elsewhere(addr)) }
 }
 
 /// A proxy that runs already has the settings that it has.

@@ -1,18 +1,24 @@
 //! The directory of a campaign: `campaign.json`, and the run directories of its trials.
 //!
+//! Not for: what the conditions are that are kept with the journal (`conditions`), or who may run
+//! trials in the directory (`lock`).
+//!
 //! Invariant: `campaign.json` is replaced by rename after every trial; a campaign that dies loses the
 //! trial in progress and nothing else.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use records::{SCHEMA_VERSION, Summary, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::arm::ArmSpec;
-use super::plan::{Seed, Slot, order};
+use super::conditions::Conditions;
+use super::lock::Lock;
+use super::plan::{MAX_ROUNDS, Seed, Slot, order};
 use crate::run_dir::SUMMARY;
 use crate::run_dir::write::{self, WriteError};
 
@@ -52,6 +58,20 @@ impl Journal {
     pub fn planned(&self) -> usize {
         self.arms.len() * self.rounds as usize
     }
+
+    /// What cannot be in one that turnstile wrote.
+    fn fault(&self) -> Option<String> {
+        // A check adds a round for each that was inconclusive.
+        let done = u32::try_from(self.done.len()).unwrap_or(u32::MAX);
+        let most = MAX_ROUNDS.saturating_add(done);
+        if !(1..=most).contains(&self.rounds) {
+            return Some(format!("it has {} rounds, where 1 to {most} may be", self.rounds));
+        }
+        let is_planned = |slot: &Slot| slot.round < self.rounds && slot.arm < self.arms.len();
+        let stray = self.done.iter().map(|done| done.slot).find(|slot| !is_planned(slot))?;
+        let Slot { round, arm } = stray;
+        Some(format!("it has a trial of arm {arm} in round {round}, from 0, that was not planned"))
+    }
 }
 
 /// A campaign on the disk.
@@ -61,6 +81,19 @@ pub struct Campaign {
     pub dir: PathBuf,
     /// What stands in it.
     pub journal: Journal,
+    /// What its trials share; absent: an older turnstile began it.
+    pub conditions: Option<Conditions>,
+    /// Held by who runs its trials.
+    _lock: Option<Arc<Lock>>,
+}
+
+/// `campaign.json`.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    #[serde(flatten)]
+    journal: Journal,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    conditions: Option<Conditions>,
 }
 
 /// The journal's file.
@@ -69,7 +102,7 @@ pub const CAMPAIGN: &str = "campaign.json";
 const TRIALS: &str = "trials";
 
 impl Campaign {
-    /// A new one in `<runs_dir>/<time>-<purpose>/`.
+    /// A new one in `<runs_dir>/<time>-<purpose>/`, under the conditions that are here.
     ///
     /// # Errors
     /// The directory cannot be made or written.
@@ -82,27 +115,56 @@ impl Campaign {
             .collect();
         fs::create_dir_all(runs_dir).map_err(|source| CampaignError::io(runs_dir, source))?;
         let dir = write::make_new(runs_dir, &format!("{time}-{word}"))?;
-        let campaign = Self { dir, journal };
+        let lock = Some(Arc::new(Lock::take(&dir)?));
+        let conditions = Some(Conditions::here(&journal.arms));
+        let campaign = Self { dir, journal, conditions, _lock: lock };
         campaign.save()?;
         Ok(campaign)
     }
 
-    /// The one in `dir`.
+    /// The one in `dir`, to go on with it.
     ///
     /// # Errors
-    /// There is none, or another version of turnstile made it.
+    /// As [`Self::open`], and when another process runs its trials.
+    pub fn resume(dir: &Path) -> Result<Self, CampaignError> {
+        // What has no journal is none of ours, and gets no lock.
+        Self::open(dir)?;
+        let lock = Arc::new(Lock::take(dir)?);
+        // By now whoever had the lock has written its last.
+        Ok(Self { _lock: Some(lock), ..Self::open(dir)? })
+    }
+
+    /// In what today differs from the conditions of the trials that are done; empty: in nothing, or
+    /// none is to be added to them.
+    pub fn differences(&self) -> Vec<String> {
+        if self.to_do().is_empty() {
+            return Vec::new();
+        }
+        match &self.conditions {
+            Some(then) => then.differences(&Conditions::here(&self.journal.arms)),
+            None => vec!["an older turnstile began it, and did not note with what".to_owned()],
+        }
+    }
+
+    /// The one in `dir`, to be read.
+    ///
+    /// # Errors
+    /// There is none, another version of turnstile made it, or it was not turnstile.
     pub fn open(dir: &Path) -> Result<Self, CampaignError> {
         let path = dir.join(CAMPAIGN);
         let text = fs::read(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => CampaignError::None { dir: dir.to_owned() },
             _ => CampaignError::io(&path, source),
         })?;
-        let journal: Journal = serde_json::from_slice(&text)
+        let Document { journal, conditions } = serde_json::from_slice(&text)
             .map_err(|source| CampaignError::Foreign { path: path.clone(), source })?;
         if journal.schema_version != SCHEMA_VERSION {
             return Err(CampaignError::Schema { path, found: journal.schema_version });
         }
-        Ok(Self { dir: dir.to_owned(), journal })
+        if let Some(what) = journal.fault() {
+            return Err(CampaignError::Faulty { path, what });
+        }
+        Ok(Self { dir: dir.to_owned(), journal, conditions, _lock: None })
     }
 
     /// Writes the journal.
@@ -110,7 +172,9 @@ impl Campaign {
     /// # Errors
     /// As `write(2)` and `rename(2)`; an earlier journal stays as it was.
     pub fn save(&self) -> Result<(), CampaignError> {
-        Ok(write::write_json(&self.dir.join(CAMPAIGN), &self.journal)?)
+        let (journal, conditions) = (self.journal.clone(), self.conditions.clone());
+        let document = Document { journal, conditions };
+        Ok(write::write_json(&self.dir.join(CAMPAIGN), &document)?)
     }
 
     /// The trials that are still to be run, in order.
@@ -194,6 +258,26 @@ pub enum CampaignError {
         path: PathBuf,
         /// What is wrong with it.
         source: serde_json::Error,
+    },
+    /// A journal that turnstile cannot have written.
+    #[error("{} was changed by other hands: {what}", path.display())]
+    Faulty {
+        /// The journal.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Somebody else is at it.
+    #[error(
+        "another turnstile runs the campaign in {} (it has locked {}): wait for its end",
+        dir.display(),
+        lock.display()
+    )]
+    InUse {
+        /// The directory of the campaign.
+        dir: PathBuf,
+        /// The file that it has locked.
+        lock: PathBuf,
     },
     /// A file that cannot be read or made.
     #[error("failed to use {}", path.display())]

@@ -38,6 +38,9 @@ impl FromStr for Seed {
     }
 }
 
+/// Rounds that may be asked for.
+pub const MAX_ROUNDS: u32 = 1000;
+
 /// One trial of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Slot {

@@ -6,7 +6,6 @@
 //! - SIGINT and SIGTERM reach the trial in progress; what it had by then is kept as a part of it.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,6 +18,7 @@ use records::{Summary, Verdict};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::journal::{Campaign, CampaignError};
+use super::last_words::LastWords;
 use super::plan::Slot;
 use crate::run_dir::SUMMARY;
 
@@ -33,7 +33,7 @@ pub enum Ended {
 
 /// What a trial in progress may bring.
 enum News {
-    /// It has ended, and said this last.
+    /// It has ended, is not reaped yet, and said this last.
     Over(String),
     /// This process got a signal.
     Signal(i32),
@@ -53,7 +53,8 @@ pub fn run(
     let signals = sender.clone();
     stop::on_signal(move |signal| match signals.send(News::Signal(signal)) {
         Ok(()) => Next::Wait,
-        Err(_) => Next::Done,
+        // The last trial is over: there is nobody to be asked to end but this process.
+        Err(_) => Next::Unheard,
     })
     .map_err(|source| CampaignError::io(Path::new("/proc/self"), source))?;
     let (began, to_do) = (Instant::now(), campaign.to_do());
@@ -102,18 +103,18 @@ impl Trial {
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| CampaignError::io(&program, source))?;
-        let (stderr, news) = (child.stderr.take(), news.clone());
-        let listen = move || {
-            let last = stderr.map(last_line).unwrap_or_default();
-            // Nobody there: nobody wants it.
-            let _ = news.send(News::Over(last));
+        let (words, news) = (LastWords::of(&mut child), news.clone());
+        // In our hands before anything else can fail, so that it is ended whatever happens.
+        let trial = Self { child, place };
+        let listen = |words: LastWords| {
+            let listen = move || {
+                // Nobody there: nobody wants it.
+                let _ = news.send(News::Over(words.wait()));
+            };
+            thread::Builder::new().name("trial-words".into()).spawn(listen)
         };
-        thread::Builder::new().name("trial-words".into()).spawn(listen).map_err(|source| {
-            let _ = child.kill();
-            let _ = child.wait();
-            CampaignError::io(&program, source)
-        })?;
-        Ok(Self { child, place })
+        words.and_then(listen).map_err(|source| CampaignError::io(&program, source))?;
+        Ok(trial)
     }
 
     fn wait(
@@ -171,12 +172,6 @@ fn run_in(place: &Path) -> Option<(PathBuf, Summary)> {
     })?;
     let text = fs::read(dir.join(SUMMARY)).ok()?;
     Some((dir, serde_json::from_slice(&text).ok()?))
-}
-
-/// Reads to the end and keeps the last line that says something.
-pub(crate) fn last_line(stream: impl Read) -> String {
-    let lines = BufReader::new(stream).lines().map_while(io::Result::ok);
-    lines.filter(|line| !line.trim().is_empty()).last().unwrap_or_default()
 }
 
 /// How many of `summaries` can carry a conclusion.

@@ -7,7 +7,7 @@ use anyhow::Context;
 use records::SCHEMA_VERSION;
 
 use super::output;
-use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, Seed, Slot};
+use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, MAX_ROUNDS, Seed, Slot};
 use crate::judge::count;
 use crate::trial::signals;
 
@@ -16,7 +16,7 @@ use crate::trial::signals;
 #[command(next_help_heading = "Campaign")]
 pub struct CampaignOptions {
     /// Rounds: trials of every arm, in an order drawn anew for each round
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ROUNDS)))]
     pub rounds: u32,
 
     /// Draw the order from this number [default: a new one, printed]
@@ -27,8 +27,9 @@ pub struct CampaignOptions {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Go on with the campaign in this directory, which was cut short
-    #[arg(long, value_name = "DIR")]
+    /// Go on with the campaign in this directory, which was cut short: with its own arms, rounds and
+    /// seed, the same programs, on the same machine since the same boot
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["rounds", "seed", "runs_dir"])]
     pub resume: Option<PathBuf>,
 
     /// Where the directory of the campaign is made
@@ -77,7 +78,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Finished> {
     let mut campaign = match &options.resume {
         Some(dir) => {
-            let campaign = resume(dir, purpose, &arms)?;
+            let campaign = resume(dir, purpose, &arms, options)?;
             if options.dry_run {
                 print_plan(&campaign.journal, &campaign.to_do())?;
                 std::process::exit(0);
@@ -133,8 +134,17 @@ pub(super) fn run(
     Ok(Finished { campaign, ended })
 }
 
-fn resume(dir: &Path, purpose: &str, arms: &[ArmSpec]) -> anyhow::Result<Campaign> {
-    let campaign = Campaign::open(dir).context("failed to resume")?;
+/// The campaign in `dir`; one that is not this one, or would not be this one any more, ends the process
+/// as any wrong option does.
+fn resume(
+    dir: &Path,
+    purpose: &str,
+    arms: &[ArmSpec],
+    options: &CampaignOptions,
+) -> anyhow::Result<Campaign> {
+    // A plan only reads.
+    let open = if options.dry_run { Campaign::open } else { Campaign::resume };
+    let campaign = open(dir).context("failed to resume")?;
     let journal = &campaign.journal;
     if journal.purpose != purpose {
         super::usage_text(&format!(
@@ -147,6 +157,15 @@ fn resume(dir: &Path, purpose: &str, arms: &[ArmSpec]) -> anyhow::Result<Campaig
         super::usage_text(&format!(
             "--resume {}: its arms are others than those given here: leave them out",
             dir.display()
+        ));
+    }
+    let differences = campaign.differences();
+    if !differences.is_empty() {
+        let dir = dir.display();
+        super::usage_text(&format!(
+            "--resume {dir}: its trials were run otherwise, and no arm may hold both ({}): begin anew \
+             without --resume; turnstile report {dir} tells what is done",
+            differences.join("; ")
         ));
     }
     Ok(campaign)

@@ -141,7 +141,8 @@ fn told(campaign: &Campaign) -> anyhow::Result<Vec<(String, Vec<Told>)>> {
     Ok(arms)
 }
 
-/// Of the first trial: the machine is the same for all. One that cannot be read is none.
+/// Of the first trial: the machine is the same for all ([`crate::campaign::Conditions`]). One that
+/// cannot be read is none.
 fn manifest(campaign: &Campaign) -> Option<Manifest> {
     let first = campaign.journal.done.first()?;
     let text = fs::read(campaign.dir.join(&first.dir).join(MANIFEST)).ok()?;

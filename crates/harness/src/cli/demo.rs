@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::demo::{ArmPlan, Colours, Glyphs, Look, Timing};
+use ::demo::{Act, ArmPlan, Colours, Glyphs, Look, Timing};
 use anyhow::Context;
+use net::terminal::printable;
 
 use super::campaign;
 use super::output::{self, Color};
@@ -50,8 +51,30 @@ pub struct DemoOptions {
     pub trial: Vec<String>,
 }
 
-/// The examples of its help.
-pub(super) const EXAMPLES: &str = "\
+/// What follows its options in the help: the acts, from what the show is made of, and examples.
+pub(super) fn after_help() -> String {
+    format!("{}\n{EXAMPLES}", acts())
+}
+
+/// A line for each act: its title, and how long it takes.
+fn acts() -> String {
+    let mut text = "Acts, and how long they take (with --fast):\n".to_owned();
+    let seconds = |length: Duration| format!("{} s", length.as_secs_f64());
+    for act in Act::ALL {
+        let title = match act {
+            Act::Idle(side) | Act::Load(side) | Act::Result(side) => {
+                format!("{}, {}", act.title(), side.name())
+            }
+            Act::Opening | Act::Change | Act::Closing => act.title().to_owned(),
+        };
+        let [stage, fast] = [Timing::STAGE, Timing::FAST].map(|timing| seconds(timing.about(act)));
+        text += &format!("  {}  {title:23} {stage:>5}  ({fast})\n", act.number());
+    }
+    let around = seconds(Timing::AROUND);
+    text + &format!("Each of the two trials needs about {around} more, to begin and to end.\n")
+}
+
+const EXAMPLES: &str = "\
 Examples:
   turnstile demo
   turnstile demo --fast --cure fionread
@@ -100,7 +123,7 @@ const DRAIN: &str = "A worker reads one until its socket is empty.";
 pub(super) fn demo(options: &DemoOptions) -> anyhow::Result<ExitCode> {
     let plan = plan(options).unwrap_or_else(|error| super::usage_text(&error));
     let ended = crate::demo::run(&plan)?;
-    output::print(farewell(&plan, &ended).as_bytes())
+    output::print(printable(&farewell(&plan, &ended)).as_bytes())
         .context("failed to print where the runs are")?;
     if let Some(error) = &ended.unrecorded {
         output::say(&format!("turnstile: failed to record the show: {error}"));

@@ -1,10 +1,7 @@
 //! `turnstile explain [DIR]`: what held the late fetches of a run, or one of its fetches.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use anyhow::Context;
 use clap::CommandFactory;
@@ -12,6 +9,7 @@ use clap::error::ErrorKind;
 use records::Phase;
 
 use super::Cli;
+use super::last_run::chosen;
 use super::output::{self, Color};
 use crate::explain::story::{FetchStory, NoSuchFetch, Story};
 use crate::render;
@@ -76,10 +74,7 @@ impl From<FetchPhase> for Phase {
 ///
 /// A fetch that is not there ends the process with exit code 2.
 pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
-    let dir = match &options.dir {
-        Some(dir) => dir.clone(),
-        None => last_run(&options.runs_dir)?,
-    };
+    let dir = chosen(options.dir.as_deref(), &options.runs_dir)?;
     let records = RunRecords::load(&dir).context("failed to read the run")?;
     let style = options.color.style();
     let text = match options.fetch {
@@ -104,51 +99,4 @@ fn usage(error: &NoSuchFetch) -> ! {
     cli.build();
     let command = cli.find_subcommand_mut("explain").map(std::mem::take);
     command.unwrap_or(cli).error(ErrorKind::ValueValidation, format!("--fetch: {error}")).exit()
-}
-
-/// The run in `runs_dir` that began last, whole or not: the names of run directories begin with
-/// their time in whole seconds; of several, the one that was written last.
-fn last_run(runs_dir: &Path) -> Result<PathBuf, NoRun> {
-    let unreadable = |source| NoRun::Unreadable { runs_dir: runs_dir.to_owned(), source };
-    let none = || NoRun::None { runs_dir: runs_dir.to_owned() };
-    let entries = fs::read_dir(runs_dir).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => none(),
-        _ => unreadable(source),
-    })?;
-    let mut last: Option<(String, SystemTime, PathBuf)> = None;
-    for entry in entries {
-        let entry = entry.map_err(unreadable)?;
-        let Some(began) = began(&entry.file_name().to_string_lossy()) else { continue };
-        // One that is taken away meanwhile is not the last one.
-        let Ok(about) = entry.metadata() else { continue };
-        if about.is_dir() {
-            let written = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            last = last.max(Some((began, written, entry.path())));
-        }
-    }
-    last.map(|(_, _, dir)| dir).ok_or_else(none)
-}
-
-/// The time in a run directory's name, as `20260301T123005Z`; absent: it is none of ours.
-fn began(name: &str) -> Option<String> {
-    let time = name.split('-').next()?;
-    let fits = |(letter, place): (char, char)| match place {
-        '0' => letter.is_ascii_digit(),
-        place => letter == place,
-    };
-    let shape = "00000000T000000Z";
-    let ours = time.len() == shape.len() && time.chars().zip(shape.chars()).all(fits);
-    ours.then(|| time.to_owned())
-}
-
-/// There is no run to explain.
-#[derive(Debug, thiserror::Error)]
-enum NoRun {
-    #[error(
-        "there is no run in {}: make one with turnstile, or name a run directory",
-        runs_dir.display()
-    )]
-    None { runs_dir: PathBuf },
-    #[error("failed to look for runs in {}", runs_dir.display())]
-    Unreadable { runs_dir: PathBuf, source: io::Error },
 }

@@ -9,6 +9,7 @@ mod compare;
 mod demo;
 mod docs;
 mod explain;
+mod last_run;
 pub(crate) mod output;
 mod places;
 mod report;
@@ -100,7 +101,7 @@ pub enum Command {
     #[command(after_help = zoo::EXAMPLES)]
     Zoo(ZooOptions),
     /// Show the starvation and its cure on a stage: two trials, one after the other, live
-    #[command(after_help = demo::EXAMPLES)]
+    #[command(after_help = demo::after_help())]
     Demo(DemoOptions),
     /// Check this machine and say what each finding means
     Doctor(DoctorOptions),
@@ -160,5 +161,7 @@ fn usage(error: &UsageError) -> ! {
 
 /// The same for what no type stands for.
 fn usage_text(text: &str) -> ! {
+    // It may quote a program that was asked for its version.
+    let text = net::terminal::printable(text);
     Cli::command().error(clap::error::ErrorKind::ValueValidation, text).exit()
 }

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use net::terminal::printable;
+
 use crate::render::Style;
 
 /// When to use colour.
@@ -39,7 +41,8 @@ pub(crate) fn print(data: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Says something to people. Nobody may be listening: that changes nothing.
+/// Says something to people, whatever is quoted in it made fit for a terminal. Nobody may be listening:
+/// that changes nothing.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", printable(line));
 }

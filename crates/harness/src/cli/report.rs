@@ -1,4 +1,4 @@
-//! `turnstile report DIR`, and the report at the end of a run: the same text from the same records.
+//! `turnstile report [DIR]`, and the report at the end of a run: the same text from the same records.
 //! Of a campaign's directory, what the campaign said at its end.
 
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use page::Figure;
 use records::{Manifest, Summary};
 
 use super::campaign_report::CampaignReport;
+use super::last_run::chosen;
 use super::output::{self, Color};
 use super::show;
 use crate::campaign::Campaign;
@@ -21,6 +22,8 @@ use crate::summarise::summarise;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  turnstile report                                           the last run under runs/
+  turnstile report --open
   turnstile report runs/20260301T123005Z-reuseport
   turnstile report runs/20260301T123005Z-reuseport --json
   turnstile report runs/20260301T123005Z-reuseport --open
@@ -28,8 +31,12 @@ Examples:
   turnstile report runs/20260301T140210Z-compare --html
   turnstile report runs/20260301T140210Z-compare --svg differences > differences.svg")]
 pub struct ReportOptions {
-    /// A run directory, or that of a campaign
-    pub dir: PathBuf,
+    /// A run directory, or that of a campaign [default: the last run]
+    pub dir: Option<PathBuf>,
+
+    /// Where to look for the last run
+    #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "dir")]
+    pub runs_dir: PathBuf,
 
     /// Print summary.json instead of text; of a campaign its comparison, or its table
     #[arg(long)]
@@ -86,10 +93,11 @@ pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
         None if options.html || options.open => Wanted::Page,
         None => Wanted::Text,
     };
-    if options.dir.join(CAMPAIGN).is_file() {
-        of_campaign(options, wanted)?;
+    let dir = chosen(options.dir.as_deref(), &options.runs_dir)?;
+    if dir.join(CAMPAIGN).is_file() {
+        of_campaign(&dir, options, wanted)?;
     } else {
-        of_run(options, wanted)?;
+        of_run(&dir, options, wanted)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -102,17 +110,17 @@ enum Wanted {
     Figure(Figure),
 }
 
-fn of_run(options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
-    let report = Report::of(&options.dir)?;
+fn of_run(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
+    let report = Report::of(dir)?;
     match wanted {
-        Wanted::Text => report.print(&options.dir, options.json, options.color),
-        Wanted::Page => made(options, &show::page(&options.dir, &report.records, &report.summary)?),
+        Wanted::Text => report.print(dir, options.json, options.color),
+        Wanted::Page => made(options, &show::page(dir, &report.records, &report.summary)?),
         Wanted::Figure(figure) => drawn(&show::svg(&report.records, &report.summary, figure)?),
     }
 }
 
-fn of_campaign(options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
-    let campaign = Campaign::open(&options.dir).context("failed to read the campaign")?;
+fn of_campaign(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
+    let campaign = Campaign::open(dir).context("failed to read the campaign")?;
     let report = CampaignReport::of(&campaign)?;
     match wanted {
         Wanted::Text => {

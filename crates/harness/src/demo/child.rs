@@ -17,7 +17,7 @@ use demo::{Ending, Show, Side};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::follow::{self, Follow};
-use crate::campaign::last_line;
+use crate::campaign::LastWords;
 
 /// Time between two looks at one that is about to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -28,7 +28,7 @@ pub(super) struct Trial {
     side: Side,
     child: Child,
     follow: Follow,
-    /// Reads what it says on its standard error, and keeps the last of it.
+    /// Reads what it says on its standard error until it has ended, and keeps the last of it.
     words: Option<JoinHandle<String>>,
 }
 
@@ -46,12 +46,12 @@ impl Trial {
         command.args(["--parent-pid", &std::process::id().to_string()]);
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
-        let stderr = child.stderr.take();
+        let child = command.spawn()?;
         // In our hands before anything else can fail, so that it is ended whatever happens.
         let mut trial = Self { side, child, follow: Follow::new(place), words: None };
-        let read = move || stderr.map(last_line).unwrap_or_default();
-        trial.words = Some(thread::Builder::new().name("trial-words".into()).spawn(read)?);
+        let words = LastWords::of(&mut trial.child)?;
+        let listen = move || words.wait();
+        trial.words = Some(thread::Builder::new().name("trial-words".into()).spawn(listen)?);
         Ok(trial)
     }
 

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use ::demo::{Key, Look, Plain, Show};
+use net::terminal::printable;
 use records::MonoNs;
 
 use super::screen::{Recording, Screen};
@@ -43,7 +44,8 @@ impl Front {
             Self::Terminal(screen, look) => screen.show(show, now, *look),
             Self::Lines(plain, recording) => {
                 let mut out = io::stdout().lock();
-                for line in plain.lines(show, now) {
+                // A reason may quote what a program said.
+                for line in plain.lines(show, now).iter().map(|line| printable(line)) {
                     writeln!(out, "{line}")?;
                     recording.output(format!("{line}\r\n").as_bytes());
                 }

@@ -94,7 +94,7 @@ pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
     let (sender, signals) = mpsc::channel();
     stop::on_signals(&[SIGINT, SIGTERM, SIGHUP], move |signal| match sender.send(signal) {
         Ok(()) => Next::Wait,
-        Err(_) => Next::Done,
+        Err(_) => Next::Unheard,
     })
     .context("failed to take note of signals")?;
     let cpus = OwnCpus::new(plan.load_cpus.as_ref()).context("failed to choose a CPU")?;

@@ -1,5 +1,6 @@
 //! Lines of a hundred columns: wrapping, labels, and short forms of figures.
 
+use net::terminal::printable;
 use records::Bytes;
 
 use super::style::{Style, Tint};
@@ -100,7 +101,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn pieces(word: &str, width: usize) -> Vec<String> {
-    let letters: Vec<char> = word.chars().filter(|letter| !letter.is_control()).collect();
+    let letters: Vec<char> = printable(word).chars().collect();
     letters.chunks(width.max(1)).map(|piece| piece.iter().collect()).collect()
 }
 

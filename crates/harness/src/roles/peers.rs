@@ -27,7 +27,8 @@ pub struct PeerToggles {
     #[arg(long, value_name = "SOURCE", default_value_t)]
     pub content: Content,
 
-    /// A line for the program's own configuration, as 'proxy_buffering off'; may be repeated
+    /// A line for the program's own configuration, in its own syntax, as 'proxy_buffering off;' for
+    /// nginx (inside its location); may be repeated
     #[arg(long = "directive", value_name = "TEXT")]
     pub directives: Vec<String>,
 

@@ -59,10 +59,12 @@ pub fn sysctl(name: &str) -> Option<String> {
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn cpu_model() -> Option<String> {
+/// The model of the first CPU.
+pub fn cpu_model() -> Option<String> {
     procfs::CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
 }
 
-fn sysctls() -> BTreeMap<String, String> {
+/// Those of [`SYSCTLS`] that this kernel has and shows.
+pub fn sysctls() -> BTreeMap<String, String> {
     SYSCTLS.iter().filter_map(|&name| Some((name.to_owned(), sysctl(name)?))).collect()
 }

@@ -12,8 +12,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::script;
 
-use crate::campaign_pages;
 use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnstile, until};
+use crate::{campaign_pages, resumed_campaigns};
 
 /// A trial that is over soon: no downloads, and fetches enough for a verdict.
 const TINY: &str = "--slow 0 --idle 1.2s --duration 1.2s --arrivals 20/s --fetch-size 1KiB";
@@ -105,6 +105,7 @@ fn two_arms_are_compared() {
     assert_eq!(json(&again.stdout), json(&filed));
     assert_eq!(trials(&dir).len(), 4, "no trial is run twice");
     campaign_pages::is_reported_again(&dir, &again.stdout);
+    resumed_campaigns::ends_by_a_signal_after_its_last_trial(&dir, elsewhere.path());
 }
 
 /// Cuts a campaign short while its second trial runs, and goes on with it.

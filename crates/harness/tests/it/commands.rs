@@ -44,6 +44,8 @@ fn bad_options_say_what_would_do() {
         ("nonsense", "unrecognized subcommand"),
         ("slow 192.0.2.1:80", "slow: 192.0.2.1:80 is not on this host: add --allow-remote"),
         ("fast 192.0.2.1:80", "fast: 192.0.2.1:80 is not on this host: add --allow-remote"),
+        ("--proxy url:192.0.2.1:80", "url:192.0.2.1:80 is not on this host's loopback"),
+        ("check --threshold p99<1s -- --proxy url:192.0.2.1:80", "not on this host's loopback"),
         ("fast 127.0.0.1:80 --burst 2 --arrivals closed", "--arrivals with a rate"),
         ("--burst 2 --arrivals closed", "--arrivals with a rate"),
         ("--cpus proxy=0", "with --pin"),
@@ -70,6 +72,14 @@ fn a_report_needs_a_run() {
     let empty = tempfile::tempdir().expect("a directory");
     let said = say(turnstile().arg("report").arg(empty.path())).refused(1);
     assert!(said.contains(&empty.path().display().to_string()), "{said}");
+}
+
+#[test]
+fn no_message_orders_a_terminal_about() {
+    for (words, code) in [(["report", "no\u{1b}[2Jrun"], 1), (["case", "no\u{1b}[2Jcase"], 2)] {
+        let said = say(turnstile().args(words)).refused(code);
+        assert!(said.contains("[2J") && !said.contains('\u{1b}'), "{said:?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `turnstile explain`: of a real run, of no run, and of what is none.
+//! `turnstile explain`: of a real run, of no run, and of what is none; which run it and `turnstile
+//! report` take when none is named.
 
 use std::fs;
 use std::path::Path;
@@ -40,6 +41,9 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     let last = say(turnstile().args(["explain", "--runs-dir"]).arg(runs.path()));
     let named = explain(&dir, &[]);
     assert_eq!((last.code(), &last.stdout), (Some(0), &named.stdout), "{}", last.stderr);
+    let report = |which: &[&str], dir: &Path| say(turnstile().arg("report").args(which).arg(dir));
+    let last = report(&["--runs-dir"], runs.path()).ended_well();
+    assert_eq!(last.stdout, report(&[], &dir).ended_well().stdout);
     for part in ["\ncauses ", "\nworst fetches\n", "\nheld by ", "\nlog ", "\nnext "] {
         assert!(named.stdout.contains(part), "{part:?} is missing: {}", named.stdout);
     }
@@ -148,9 +152,11 @@ fn without_a_run_it_says_where_it_looked() {
     fs::create_dir(empty.path().join("notes")).expect("mkdir");
     fs::write(empty.path().join("20260301T123005Z-file"), "").expect("write");
     for dir in [empty.path().to_owned(), empty.path().join("not-there")] {
-        let said = say(turnstile().args(["explain", "--runs-dir"]).arg(&dir)).refused(1);
-        let says = format!("there is no run in {}: make one", dir.display());
-        assert!(said.contains(&says), "{said}");
+        for command in ["explain", "report"] {
+            let said = say(turnstile().args([command, "--runs-dir"]).arg(&dir)).refused(1);
+            let says = format!("there is no run in {}: make one", dir.display());
+            assert!(said.contains(&says), "{said}");
+        }
     }
 }
 
@@ -184,13 +190,22 @@ fn what_is_no_run_directory_is_refused_as_a_report_refuses_it() {
 #[test]
 fn the_last_run_is_the_one_that_began_last() {
     let runs = tempfile::tempdir().expect("a directory");
-    for name in ["20260301T123005Z-z", "20260301T123006Z-a", "20250301T123006Z-a", "zzz-a"] {
+    let make = |name: &str, file: &str| {
         fs::create_dir(runs.path().join(name)).expect("mkdir");
+        fs::write(runs.path().join(name).join(file), "{}").expect("write");
+    };
+    for name in ["20260301T123005Z-z", "20260301T123006Z-a", "20250301T123006Z-a", "zzz-a"] {
+        make(name, "manifest.json");
     }
-    let said = say(turnstile().args(["explain", "--runs-dir"]).arg(runs.path()));
-    // None of them is whole; that it is this one is not hidden.
-    assert_eq!(said.code(), Some(1));
-    assert!(said.stderr.contains("20260301T123006Z-a is not a run"), "{}", said.stderr);
+    // Later ones, that have their runs further down.
+    make("20260301T123007Z-compare", "campaign.json");
+    make("20260301T123008Z-demo", "left-starved");
+    for command in ["explain", "report"] {
+        let said = say(turnstile().args([command, "--runs-dir"]).arg(runs.path())).refused(1);
+        // None of them is whole; that it is this one is not hidden.
+        assert!(said.contains("20260301T123006Z-a"), "{said}");
+        assert!(said.contains("is not a manifest"), "{said}");
+    }
 }
 
 #[test]

@@ -239,6 +239,18 @@ fn a_command_that_dies_is_the_proxys_fault() {
 }
 
 #[test]
+fn what_a_command_says_orders_no_terminal_about() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let says = r#"printf "\033]0;mine\007\033[2Jgone\n" >&2; exit 1"#;
+    let run = say(&mut runs.trial(&["--proxy", &format!("exec:sh -c '{says}' {{listen}}")]));
+    assert_eq!(run.code(), Some(1), "{}", run.stderr);
+    let all = run.stderr + &run.stdout;
+    assert!(all.contains("last words: ]0;mine[2Jgone"), "{all:?}");
+    assert!(!all.contains(['\u{1b}', '\u{7}']), "{all:?}");
+}
+
+#[test]
 fn one_that_runs_already_is_left_as_it_is() {
     let _turn = in_turn();
     // Nobody but us looks for a port in these milliseconds.

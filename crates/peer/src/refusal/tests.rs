@@ -165,3 +165,34 @@ fn a_proxy_of_ours_or_of_others_takes_no_build() {
     let refused = check(&url, None).expect_err("it runs already").to_string();
     assert!(refused.contains("--reuseport") && refused.contains("runs already"), "{refused}");
 }
+
+#[test]
+fn a_proxy_on_another_host_is_refused_before_the_run() {
+    for here in ["url:127.0.0.1:80", "url:127.9.8.7:80", "url:[::1]:80"] {
+        assert!(check(&arm(here), None).is_ok(), "{here}");
+    }
+    for there in ["url:192.0.2.1:80", "url:[2001:db8::1]:80", "url:0.0.0.0:80"] {
+        let refused = check(&arm(there), None).expect_err("another host").to_string();
+        assert!(refused.starts_with(there), "{refused}");
+        // Of what it advises, all is there: a trial takes no consent.
+        assert!(refused.contains("loopback") && !refused.contains("--allow"), "{refused}");
+    }
+}
+
+#[test]
+fn the_file_that_would_run_is_known_without_running_it() {
+    let path = |proxy: &str, bin: Option<&str>| {
+        let proxy = proxy.parse().expect("a proxy");
+        program_path(&proxy, bin.map(Path::new))
+    };
+    assert_eq!(path("nginx", Some("/bin/true")).as_deref(), Some(Path::new("/bin/true")));
+    assert_eq!(path("exec:/bin/true {listen}", None).as_deref(), Some(Path::new("/bin/true")));
+    for (proxy, bin) in [
+        ("mirror", None),
+        ("url:127.0.0.1:80", None),
+        ("nginx", Some("/nowhere/nginx")),
+        ("exec:/bin/true", None),
+    ] {
+        assert_eq!(path(proxy, bin), None, "{proxy} {bin:?}");
+    }
+}

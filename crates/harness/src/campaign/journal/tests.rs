@@ -1,7 +1,7 @@
 use records::Verdict;
 use tempfile::TempDir;
 
-use super::{Campaign, CampaignError, Journal};
+use super::{Campaign, CampaignError, Done, Journal};
 use crate::campaign::arm::ArmSpec;
 use crate::campaign::plan::{Seed, Slot};
 
@@ -29,6 +29,8 @@ fn what_is_done_is_not_to_do_again_after_a_restart() {
 
     let again = Campaign::open(&campaign.dir).unwrap();
     assert_eq!(again.journal, campaign.journal);
+    assert_eq!(again.conditions, campaign.conditions);
+    assert_eq!(again.differences(), [""; 0], "this is the program, and the machine");
     assert_eq!(again.journal.done[0].dir.to_str(), Some("trials/x/y"));
     assert_eq!(again.to_do(), all[1..]);
 }
@@ -55,6 +57,71 @@ fn a_directory_without_a_journal_is_named() {
     let campaign = Campaign::create(place.path(), older).unwrap();
     let error = Campaign::open(&campaign.dir).unwrap_err();
     assert!(matches!(error, CampaignError::Schema { found: 0, .. }), "{error}");
+}
+
+#[test]
+fn a_journal_that_nobody_can_have_written_is_refused() {
+    let runs = TempDir::new().unwrap();
+    let done = |round, arm| {
+        let (slot, dir) = (Slot { round, arm }, "trials/x".into());
+        Done { slot, dir, verdict: Verdict::Inconclusive }
+    };
+    for (rounds, done, says) in [
+        (0, vec![], "has 0 rounds, where 1 to 1000 may be"),
+        (1001, vec![], "has 1001 rounds"),
+        (u32::MAX, vec![done(0, 0)], "where 1 to 1001 may be"),
+        (3, vec![done(3, 0)], "a trial of arm 0 in round 3"),
+        (3, vec![done(0, 0), done(u32::MAX, 1)], "in round 4294967295"),
+        (3, vec![done(0, 2)], "a trial of arm 2 in round 0"),
+    ] {
+        let campaign =
+            Campaign::create(runs.path(), Journal { rounds, done, ..journal() }).unwrap();
+        let error = Campaign::open(&campaign.dir).unwrap_err();
+        assert!(matches!(error, CampaignError::Faulty { .. }), "{error}");
+        let error = error.to_string();
+        assert!(error.contains(says) && error.contains("campaign.json"), "{error}");
+    }
+    // A check goes on until enough rounds are conclusive.
+    let more = Journal { rounds: 1001, done: vec![done(1000, 0)], ..journal() };
+    let campaign = Campaign::create(runs.path(), more).unwrap();
+    assert_eq!(Campaign::open(&campaign.dir).unwrap().journal, campaign.journal);
+}
+
+#[test]
+fn two_do_not_run_the_trials_of_one_directory() {
+    let runs = TempDir::new().unwrap();
+    let first = Campaign::create(runs.path(), journal()).unwrap();
+    // Of one process as of two: the lock is the open file's, flock(2).
+    let error = Campaign::resume(&first.dir).unwrap_err();
+    assert!(matches!(error, CampaignError::InUse { .. }), "{error}");
+    let dir = first.dir.display().to_string();
+    assert!(error.to_string().contains(&dir), "{error}");
+    assert_eq!(Campaign::open(&first.dir).unwrap().journal, first.journal, "to read is free");
+
+    let dir = first.dir.clone();
+    let copy = first.clone();
+    drop(first);
+    assert!(Campaign::resume(&dir).is_err(), "whoever has a part in it holds it");
+    drop(copy);
+    assert_eq!(Campaign::resume(&dir).unwrap().journal, journal());
+    assert!(matches!(Campaign::resume(runs.path()), Err(CampaignError::None { .. })));
+    assert!(!runs.path().join("campaign.lock").exists(), "it is no campaign's");
+}
+
+#[test]
+fn what_was_begun_with_other_things_differs_until_all_is_done() {
+    let runs = TempDir::new().unwrap();
+    let mut campaign = Campaign::create(runs.path(), journal()).unwrap();
+    campaign.conditions.as_mut().unwrap().kernel = "2.6.9".to_owned();
+    let [differs]: [String; 1] = campaign.differences().try_into().expect("one difference");
+    assert!(differs.starts_with("kernel was 2.6.9, is "), "{differs}");
+    campaign.conditions = None;
+    let [differs]: [String; 1] = campaign.differences().try_into().expect("one difference");
+    assert!(differs.starts_with("an older turnstile"), "{differs}");
+    for slot in campaign.to_do() {
+        campaign.note(slot, &campaign.dir.join("trials/x"), Verdict::Healthy).unwrap();
+    }
+    assert_eq!(campaign.differences(), [""; 0], "no trial is added to them");
 }
 
 #[test]
