@@ -103,6 +103,7 @@ impl<'a> Stage<'a> {
             kernel_counters: BTreeMap::new(),
             program: None,
             proxy_cpu_ms: None,
+            log_lines_unread: 0,
             sight: Sight::Own,
             host: host::read(&plan.cpus),
             processes: Vec::new(),
@@ -282,6 +283,11 @@ impl<'a> Stage<'a> {
                 }
                 News::Record(id, record) => match *record {
                     Record::Ready(ready) => Happening::Ready(id, Box::new(ready)),
+                    Record::UnreadLines(unread) => {
+                        let lines = &mut self.manifest.log_lines_unread;
+                        *lines = lines.saturating_add(unread.lines);
+                        Happening::Filed
+                    }
                     record if self.crew.role(id) == Some(Role::Trace) => {
                         self.run.file_traced(&record)?;
                         Happening::Filed
