@@ -325,6 +325,7 @@ fn manifest() -> Manifest {
         kernel_counters: BTreeMap::new(),
         program: None,
         proxy_cpu_ms: None,
+        log_lines_unread: 0,
         sight: records::Sight::Own,
         host: Host {
             kernel: "6.1.0".to_owned(),

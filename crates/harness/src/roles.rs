@@ -19,12 +19,14 @@ use crate::trial::placement::Requests;
 mod faults;
 mod hops;
 mod network;
+mod patience;
 mod peers;
 
 pub use faults::FaultToggles;
 pub use hops::HopCommand;
 pub(crate) use network::host_of;
 pub use network::{LOOPBACK, NetworkToggles};
+pub use patience::{Patience, patience};
 pub use peers::PeerToggles;
 
 pub use fast_client::{FastOptions, FetchToggles};
@@ -76,7 +78,7 @@ pub struct ProxySetup<'a> {
     pub dir: &'a Path,
     /// Steps and loop turns from this length on are told one by one.
     pub hold: Micros,
-    /// How much it tells.
+    /// How much the mirror tells.
     pub recording: Recording,
     /// The CPUs of its workers, in turn; absent: the scheduler decides.
     pub workers: Option<&'a CpuList>,
@@ -142,13 +144,13 @@ impl Toggles {
         all
     }
 
-    /// Whether `arm` can be run with the proxy it names: a foreign program must be there, and be
-    /// able to do what is asked of it.
+    /// Whether `arm` can be run with the proxy it names, and recorded so: a foreign program must be
+    /// there, and be able to do what is asked of it.
     ///
     /// # Errors
     /// What cannot be done, and what to do instead.
-    pub fn check_proxy(&self, arm: &Arm) -> Result<(), Refusal> {
-        peer::check(arm, self.peer.proxy_bin.as_deref())
+    pub fn check_proxy(&self, arm: &Arm, recording: Recording) -> Result<(), Refusal> {
+        peer::check(arm, self.peer.proxy_bin.as_deref(), recording)
     }
 
     /// The arguments of a foreign proxy.

@@ -74,6 +74,23 @@ impl Source {
     }
 }
 
+/// Lines that are the log's and cannot be read: what they would tell is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unread {
+    pub(crate) lines: u64,
+    /// The first of them.
+    pub(crate) first: String,
+}
+
+impl Unread {
+    fn add(&mut self, text: &str) {
+        if self.lines == 0 {
+            text.clone_into(&mut self.first);
+        }
+        self.lines = self.lines.saturating_add(1);
+    }
+}
+
 /// Reads a log to its end.
 pub(crate) struct Follower {
     pub(crate) source: Source,
@@ -84,19 +101,24 @@ pub(crate) struct Follower {
 
 impl Follower {
     /// Hands each line to `take`, until the source has ended; of a file, until `done` is set and
-    /// all of it has been read.
+    /// all of it has been read. Returns what could not be read.
     ///
     /// # Errors
     /// The log cannot be read, or not be written.
-    pub(crate) fn run(mut self, done: &AtomicBool, mut take: impl FnMut(Entry)) -> io::Result<()> {
+    pub(crate) fn run(
+        mut self,
+        done: &AtomicBool,
+        mut take: impl FnMut(Entry),
+    ) -> io::Result<Unread> {
         let mut buffer = vec![0; LONGEST];
         let mut lines = Lines::default();
+        let mut unread = Unread::default();
         loop {
             // Asked first: what was written before it was set is then read to the end.
             let last = done.load(Ordering::Acquire);
             let got = self.source.read(&mut buffer)?;
             let part = buffer.get(..got).unwrap_or_default();
-            self.lines(lines.add(part), &mut take)?;
+            self.lines(lines.add(part), &mut unread, &mut take)?;
             if got > 0 {
                 continue;
             }
@@ -106,13 +128,25 @@ impl Follower {
                 Source::File(_) => thread::park_timeout(TICK),
             }
         }
-        self.lines(lines.rest().into_iter().collect(), &mut take)
+        self.lines(lines.rest().into_iter().collect(), &mut unread, &mut take)?;
+        Ok(unread)
     }
 
-    fn lines(&mut self, lines: Vec<String>, take: &mut impl FnMut(Entry)) -> io::Result<()> {
+    fn lines(
+        &mut self,
+        lines: Vec<String>,
+        unread: &mut Unread,
+        take: &mut impl FnMut(Entry),
+    ) -> io::Result<()> {
         let read_unix_ms = clocks::unix_ms();
-        let read = |line: &String| self.driver.read(entry::Read { text: line, read_unix_ms });
-        let entries: Vec<Entry> = lines.iter().filter_map(read).collect();
+        let mut entries = Vec::new();
+        for line in &lines {
+            match self.driver.read(entry::Read { text: line, read_unix_ms }) {
+                Some(entry) => entries.push(entry),
+                None if self.driver.is_logged(line) => unread.add(line),
+                None => {}
+            }
+        }
         if let Some(publisher) = &mut self.publish {
             entries.iter().try_for_each(|entry| publisher.write(entry))?;
             publisher.out.flush()?;

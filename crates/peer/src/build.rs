@@ -9,10 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::driver::Driver;
+use crate::patience;
 use crate::refusal::Refusal;
-
-/// How long a program may take to say its version.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +100,7 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// What `program args` says on both its streams, within [`PATIENCE`].
+/// What `program args` says on both its streams, within [`patience::VERSION`].
 pub(crate) fn say(program: &Path, args: &[&str]) -> io::Result<String> {
     let mut child = Command::new(program)
         .args(args)
@@ -111,7 +109,7 @@ pub(crate) fn say(program: &Path, args: &[&str]) -> io::Result<String> {
         .stderr(Stdio::piped())
         .spawn()?;
     let (out, err) = (collect(child.stdout.take()), collect(child.stderr.take()));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience::VERSION;
     // Its streams end with it, unless it leaves somebody behind who holds them.
     while Instant::now() < deadline && !(out.is_finished() && err.is_finished()) {
         thread::park_timeout(Duration::from_millis(5));

@@ -90,6 +90,15 @@ pub enum PeerError {
         /// What it said last.
         words: String,
     },
+    /// No thread of it can be watched as a worker.
+    #[error(
+        "failed to tell steps of {name}: its threads hand work to each other, so that none of them \
+         serves what its own poll returned; take --trace off"
+    )]
+    HandedOn {
+        /// The program.
+        name: String,
+    },
     /// Its workers cannot be watched.
     #[error("failed to watch {name}: {source}")]
     Tracer {

@@ -227,7 +227,7 @@ impl Join {
         let first = if self.witnesses == Witnesses::Log { 0 } else { UNSEEN };
         let next = self.numbers.entry(worker).or_insert(first);
         let session = *next;
-        *next += 1;
+        *next = next.saturating_add(1);
         let Line { entry, at_ns, .. } = line;
         Session {
             worker,
@@ -238,7 +238,9 @@ impl Join {
             status: entry.status,
             end: entry.end,
             body_bytes: entry.body_bytes,
-            accepted_ns: MonoNs(at_ns.0.saturating_sub(entry.times.rt_ms * 1_000_000)),
+            accepted_ns: MonoNs(
+                at_ns.0.saturating_sub(entry.times.rt_ms.saturating_mul(1_000_000)),
+            ),
             request_ns: None,
             connected_ns: None,
             head_ns: None,

@@ -22,16 +22,14 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, getpid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::hop::{HOP, HopError, HopOptions};
+use crate::patience::KEEPER_TRIES;
 use crate::process::descendants;
-
-/// How long it tries to end what came of the program.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the role says when the program shall start.
 const GO: &[u8] = b"\n";
@@ -39,7 +37,7 @@ const GO: &[u8] = b"\n";
 /// Keeps a program until the line on standard input ends.
 pub(crate) fn keep(options: &HopOptions) -> Result<(), HopError> {
     let kept = serve(options).map_err(HopError::Process);
-    let left = descendants::end_all(getpid(), Instant::now() + PATIENCE);
+    let left = descendants::end_all(getpid(), Instant::now() + KEEPER_TRIES);
     if let Some(dir) = &options.remove {
         // The role has done it already, or there never was one.
         let _ = fs::remove_dir_all(dir);

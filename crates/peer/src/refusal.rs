@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use records::{Arm, Congestion, ProxyKind, TraceMode};
+use records::{Arm, Congestion, ProxyKind, Recording, TraceMode};
 use tracer::{Means, TracerError};
 
 use crate::build::Build;
@@ -78,7 +78,10 @@ pub enum Refusal {
 ///
 /// # Errors
 /// The first [`Refusal`]: of a toggle, or of a program that is not there.
-pub fn check(arm: &Arm, bin: Option<&Path>) -> Result<(), Refusal> {
+pub fn check(arm: &Arm, bin: Option<&Path>, recording: Recording) -> Result<(), Refusal> {
+    if arm.proxy != ProxyKind::Mirror && recording == Recording::Minimal {
+        return Err(nothing_to_leave_out(arm));
+    }
     match &arm.proxy {
         ProxyKind::Mirror => refuse_binary(arm, bin).and_then(|()| meant_for_others(arm)),
         ProxyKind::Url(addr) => refuse_binary(arm, bin)
@@ -200,6 +203,20 @@ fn trace_reason(mode: TraceMode, driver: &dyn Driver) -> Option<Reason> {
 
 fn refuse_binary(arm: &Arm, bin: Option<&Path>) -> Result<(), Refusal> {
     bin.map_or(Ok(()), |_| Err(Refusal::NeedlessBinary(arm.proxy.name())))
+}
+
+/// A program that does not know us records nothing for us.
+fn nothing_to_leave_out(arm: &Arm) -> Refusal {
+    let instead = match arm.proxy {
+        ProxyKind::Url(_) => "leave it out: of one that runs already only its clients tell",
+        _ => "take --trace off, so that nobody looks at its workers, or --proxy mirror",
+    };
+    Refusal::Toggle {
+        program: arm.proxy.to_string(),
+        toggle: format!("--recording {}", Recording::Minimal),
+        why: "it records nothing that could be left out".to_owned(),
+        instead: instead.to_owned(),
+    }
 }
 
 /// What only a foreign program has.

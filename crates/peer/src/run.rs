@@ -1,7 +1,7 @@
 //! Starts the program, says that it is ready, tells what is seen of it, and ends it when told to.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,11 +14,12 @@ use net::clock;
 use net::role;
 use net::stop::{self, Next};
 use records::{
-    Content, Effective, Program as ProgramRecord, Ready, Record, Role, Session, Sight, Spool,
+    Content, Effective, Placement, Program as ProgramRecord, Ready, Record, Role, Session, Sight,
+    Spool, TraceMode, UnreadLines,
 };
 use tracer::{Means, Target, Tracer};
 
-use crate::access_log::{Follower, Publisher, Source};
+use crate::access_log::{Follower, Publisher, Source, Unread};
 use crate::build::Build;
 use crate::clocks::Clocks;
 use crate::content::LocalFiles;
@@ -27,7 +28,7 @@ use crate::entry::{Entry, Served};
 use crate::error::PeerError;
 use crate::join::{Join, Line, Witnesses};
 use crate::options::PeerOptions;
-use crate::process::{self, Crew, Keeper, Program, Reservation, Start, Stdout};
+use crate::process::{self, Crew, Keeper, Program, Reservation, Serving, Start, Stdout};
 use crate::refusal::{self, Prepared};
 use crate::setting::{Setting, User, plain_path};
 
@@ -82,7 +83,7 @@ struct Up {
     program: Program,
     crew: Crew,
     tracer: Option<Tracer>,
-    follower: Option<JoinHandle<io::Result<()>>>,
+    follower: Option<JoinHandle<io::Result<Unread>>>,
     /// The follower of a file may come to an end.
     done: Arc<AtomicBool>,
     clocks: Clocks,
@@ -172,10 +173,9 @@ impl<'a> Stage<'a> {
         let source = log.or(stdout.map(Source::pipe));
         let follower = source.map(|source| self.follow(source, Arc::clone(&done))).transpose()?;
 
-        let Some(probe::Proven { crew, probes, sockets }) = self.await_ready(&program, listen)?
-        else {
-            return Ok(None);
-        };
+        let Some(proven) = self.await_ready(&program, listen)? else { return Ok(None) };
+        let probe::Proven { crew, serving, probes, sockets } = proven;
+        let means = self.fitting(serving)?;
         self.tell_death(&program, Some(&crew)).map_err(PeerError::Process)?;
         if let Some(cpus) = self.options.pin.as_ref().filter(|_| ours)
             && self.driver.tracing() == crate::driver::Tracing::Fits
@@ -183,11 +183,11 @@ impl<'a> Stage<'a> {
             crew.pin(cpus).map_err(PeerError::Process)?;
         }
         drop(port);
-        let tracer = self.attach(&crew)?;
+        let tracer = self.attach(&crew, means)?;
         let effective = Effective { sockets, max_open_files, ..Effective::default() };
-        let ready = self.ready(&program, &crew, listen, effective);
+        let ready = self.ready(&program, &crew, means, listen, effective);
         role::print(&Record::Ready(ready)).map_err(PeerError::Records)?;
-        let witnesses = match (self.means, self.driver.log()) {
+        let witnesses = match (means, self.driver.log()) {
             (_, LogPlace::None) => Witnesses::Trace,
             (Some(Means::Bpftrace), _) => Witnesses::Both,
             (Some(Means::Sample) | None, _) => Witnesses::Log,
@@ -215,7 +215,7 @@ impl<'a> Stage<'a> {
         &self,
         source: Source,
         done: Arc<AtomicBool>,
-    ) -> Result<JoinHandle<io::Result<()>>, PeerError> {
+    ) -> Result<JoinHandle<io::Result<Unread>>, PeerError> {
         let publish = match self.driver.log() {
             LogPlace::Published => None,
             _ => Some(
@@ -249,8 +249,27 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn attach(&self, crew: &Crew) -> Result<Option<Tracer>, PeerError> {
-        let Some(means) = self.means else { return Ok(None) };
+    /// How its workers can be watched, now that it is known how they serve: not at all where one does
+    /// the work of another, since what is seen of each is no step then.
+    fn fitting(&self, serving: Serving) -> Result<Option<Means>, PeerError> {
+        let arm = &self.options.arm;
+        let asked = matches!(arm.trace, TraceMode::Bpftrace | TraceMode::Sample)
+            || arm.place == Placement::OneWorker;
+        match (serving, self.means) {
+            (Serving::Own, means) => Ok(means),
+            (Serving::HandedOn, None) => Ok(None),
+            (Serving::HandedOn, Some(_)) if asked => Err(PeerError::HandedOn { name: self.name() }),
+            (Serving::HandedOn, Some(_)) => {
+                let error = PeerError::HandedOn { name: self.name() };
+                // Nobody may be listening: that changes nothing.
+                let _ = writeln!(io::stderr(), "peer: {error}");
+                Ok(None)
+            }
+        }
+    }
+
+    fn attach(&self, crew: &Crew, means: Option<Means>) -> Result<Option<Tracer>, PeerError> {
+        let Some(means) = means else { return Ok(None) };
         let number = |n: i32| u32::try_from(n).unwrap_or(0);
         let targets: Vec<Target> = (0..)
             .zip(&crew.workers)
@@ -272,6 +291,7 @@ impl<'a> Stage<'a> {
         &self,
         program: &Program,
         crew: &Crew,
+        means: Option<Means>,
         listen: SocketAddr,
         effective: Effective,
     ) -> Ready {
@@ -291,7 +311,7 @@ impl<'a> Stage<'a> {
                 version: self.build.title(),
                 path: self.build.path.clone(),
             }),
-            sight: match (self.means, self.driver.log()) {
+            sight: match (means, self.driver.log()) {
                 (Some(Means::Bpftrace), _) => Sight::Traced,
                 (Some(Means::Sample), _) => Sight::Sampled,
                 (None, LogPlace::None) => Sight::ClientsOnly,
@@ -333,9 +353,10 @@ impl<'a> Stage<'a> {
         up.done.store(true, Ordering::Release);
         if let Some(follower) = up.follower.take() {
             follower.thread().unpark();
-            let read = follower.join().unwrap_or(Ok(()));
+            let read = follower.join().unwrap_or_else(|_| Ok(Unread::default()));
             let failed = |source| PeerError::Log { name: self.name(), source };
-            result = result.and(read.map_err(failed));
+            let read = read.map_err(failed).and_then(|unread| self.tell_unread(&unread));
+            result = result.and(read);
         }
         for news in self.inbox.try_iter() {
             match news {
@@ -346,6 +367,25 @@ impl<'a> Stage<'a> {
         }
         up.told(Join::finish)?;
         result
+    }
+}
+
+impl Stage<'_> {
+    /// Tells of lines of the log that are lost to us.
+    fn tell_unread(&self, unread: &Unread) -> Result<(), PeerError> {
+        let &Unread { lines, ref first } = unread;
+        if lines == 0 {
+            return Ok(());
+        }
+        let shown: String = first.chars().take(120).collect();
+        let name = self.name();
+        // Nobody may be listening: that changes nothing.
+        let _ = writeln!(
+            io::stderr(),
+            "peer: {lines} of the lines in the access log of {name} could not be read, the first: \
+             {shown:?}"
+        );
+        role::print(&Record::UnreadLines(UnreadLines { lines })).map_err(PeerError::Records)
     }
 }
 

@@ -1,19 +1,22 @@
 //! What a worker has to tell, on its way out of the worker: a bounded ring without locks.
 //!
 //! Invariant: telling never blocks, and allocates only where a session ends and once a second. What
-//! does not fit is counted, and the count leaves with the next [`records::WorkerTotals`].
+//! does not fit is counted beside the ring: the count leaves with the next [`records::WorkerTotals`],
+//! and if that is itself lost, whoever empties the ring still finds it ([`Outlet`]).
 
 mod stretches;
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use records::{
     Accepted, Hold, LoopTurn, Micros, MonoNs, Recording, Session, StepHistogram, Stretch,
     WorkerTotals,
 };
-use rtrb::{Consumer, Producer, RingBuffer};
+use rtrb::{Consumer, PopError, Producer, RingBuffer};
 use rustix::time::{ClockId, clock_gettime};
 
 use self::stretches::{Sink, Stretches};
@@ -66,14 +69,51 @@ struct Full {
 /// The way out.
 struct Ring {
     told: Producer<Told>,
-    lost: u64,
+    /// What did not fit. Written by the worker alone, and only where something is lost.
+    lost: Arc<AtomicU64>,
+}
+
+/// The other end: what a worker told, and how much of it was lost.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    told: Consumer<Told>,
+    lost: Arc<AtomicU64>,
+    /// The totals that came out last.
+    last: WorkerTotals,
+}
+
+impl Outlet {
+    /// The next thing told.
+    ///
+    /// # Errors
+    /// Nothing is there.
+    pub(crate) fn pop(&mut self) -> Result<Told, PopError> {
+        let told = self.told.pop()?;
+        if let Told::Totals(totals) = &told {
+            self.last.clone_from(totals);
+        }
+        Ok(told)
+    }
+
+    /// The last totals once more, as of `now`, when more was lost than they say: those that would have
+    /// said so were themselves lost. To be asked when the worker is done and the ring is empty.
+    pub(crate) fn amended(&self, now: MonoNs) -> Option<WorkerTotals> {
+        let records_lost = self.lost.load(Ordering::Relaxed);
+        (records_lost > self.last.records_lost).then(|| WorkerTotals {
+            records_lost,
+            at_ns: now.max(self.last.at_ns),
+            ..self.last.clone()
+        })
+    }
 }
 
 impl Recorder {
     /// A recorder for `worker` and the end from which its records are taken.
     /// Steps and loop turns of at least `hold` are told one by one in a full recording.
-    pub(crate) fn new(worker: u32, hold: Micros, recording: Recording) -> (Self, Consumer<Told>) {
+    pub(crate) fn new(worker: u32, hold: Micros, recording: Recording) -> (Self, Outlet) {
         let (told, out) = RingBuffer::new(RING_RECORDS);
+        let lost = Arc::new(AtomicU64::new(0));
+        let totals = WorkerTotals { worker, ..WorkerTotals::default() };
         let full = match recording {
             Recording::Minimal => None,
             Recording::Full => Some(Full {
@@ -83,12 +123,12 @@ impl Recorder {
             }),
         };
         let recorder = Self {
-            ring: Ring { told, lost: 0 },
-            totals: WorkerTotals { worker, ..WorkerTotals::default() },
+            ring: Ring { told, lost: Arc::clone(&lost) },
+            totals: totals.clone(),
             lengths: [0; StepHistogram::BUCKETS],
             full,
         };
-        (recorder, out)
+        (recorder, Outlet { told: out, lost, last: totals })
     }
 
     /// The worker's first poll is called `now`. On the worker's own thread: its CPU time counts.
@@ -180,7 +220,7 @@ impl Recorder {
 
     fn tell_totals(&mut self, now: MonoNs) {
         self.totals.at_ns = now;
-        self.totals.records_lost = self.ring.lost;
+        self.totals.records_lost = self.ring.lost.load(Ordering::Relaxed);
         self.totals.step_lengths = StepHistogram(self.lengths.to_vec());
         self.ring.push(Told::Totals(Box::new(self.totals.clone())));
     }
@@ -189,7 +229,9 @@ impl Recorder {
 impl Ring {
     fn push(&mut self, told: Told) {
         if self.told.push(told).is_err() {
-            self.lost += 1;
+            // One writer: no read-modify-write of the bus is needed.
+            let lost = self.lost.load(Ordering::Relaxed);
+            self.lost.store(lost.saturating_add(1), Ordering::Relaxed);
         }
     }
 }

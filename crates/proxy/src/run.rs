@@ -24,7 +24,7 @@ use rustix::thread::gettid;
 use crate::access_log::{InlineLog, LostLines};
 use crate::error::ProxyError;
 use crate::options::{ProxyOptions, ProxyToggles};
-use crate::recorder::Recorder;
+use crate::recorder::{Outlet, Recorder};
 use crate::session::{GzipLevel, Limits, SpoolLimits};
 use crate::worker::{AcceptBatch, Watch, Worker, WorkerSetup};
 use crate::writer::{LogPart, Writer};
@@ -137,7 +137,7 @@ struct Crew {
     wakers: Vec<Waker>,
     tids: Vec<i32>,
     cpus: Vec<usize>,
-    rings: Vec<rtrb::Consumer<crate::recorder::Told>>,
+    rings: Vec<Outlet>,
     present: usize,
 }
 

@@ -12,17 +12,16 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use records::Record;
-use rtrb::Consumer;
 
 use crate::access_log::{AccessLine, LostLines};
-use crate::recorder::Told;
+use crate::recorder::{Outlet, Told};
 
 /// Between two looks. The ring holds a second of a worker's busiest hour.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Where records go.
 pub(crate) struct Writer {
-    pub(crate) rings: Vec<Consumer<Told>>,
+    pub(crate) rings: Vec<Outlet>,
     pub(crate) log: LogPart,
 }
 
@@ -64,6 +63,10 @@ impl Writer {
                 (false, false) => {}
             }
         }
+        for totals in self.rings.iter().filter_map(|ring| ring.amended(net::clock::now())) {
+            write(Told::Totals(Box::new(totals)), &mut out, &mut self.log, &zone)?;
+        }
+        out.flush()?;
         if let LogPart::Speak(lost) = &self.log {
             say(lost.total());
         }

@@ -65,7 +65,7 @@ pub enum DownloadEnd {
     Reset,
     /// The peer closed before the body was complete.
     ClosedEarly,
-    /// An answer that is not 200, or not HTTP.
+    /// An answer that is not 200, not HTTP, or of another length than was asked for.
     BadStatus,
     /// It could not be dialled: this host had no descriptor, port or memory left for it.
     LocalError,

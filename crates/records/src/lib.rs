@@ -53,7 +53,7 @@ pub use log_text::{LogEscaped, LogSeconds};
 pub use manifest::{Fault, Host, Manifest, PhaseSpan, RoleProcess, Side};
 pub use order::SlowOrder;
 pub use outcome::{Outcome, OutcomeCounts};
-pub use peer::{Program, ProxyKind, Sight, TraceMode};
+pub use peer::{Program, ProxyKind, Sight, TraceMode, UnreadLines};
 pub use policy::{ParsePolicyError, ReadPolicy};
 pub use ready::{Effective, Ready, Role, SocketSetting};
 pub use sample::{

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Absence, Accepted, Answered, Blocked, CallTotals, CpuSample, Dialed, Download,
     DownloadInterval, Fetch, Hold, ListenerSample, LoopTurn, Ready, SchedSample, Session,
-    SocketSample, Stretch, WorkerSample, WorkerTotals,
+    SocketSample, Stretch, UnreadLines, WorkerSample, WorkerTotals,
 };
 
 /// Version of every record and document. Fields may be added within one version.
@@ -55,6 +55,8 @@ pub enum Record {
     ListenerSample(ListenerSample),
     /// A socket's queues.
     SocketSample(SocketSample),
+    /// Lines of a foreign proxy's log that nobody could read.
+    UnreadLines(UnreadLines),
 }
 
 impl Record {

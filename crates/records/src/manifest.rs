@@ -51,6 +51,9 @@ pub struct Manifest {
     /// absent: unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub proxy_cpu_ms: Option<CounterSpan>,
+    /// Lines of a foreign proxy's access log that could not be read: their sessions are unknown.
+    #[serde(default)]
+    pub log_lines_unread: u64,
     /// What went wrong, if anything: a run with faults is inconclusive.
     pub faults: Vec<Fault>,
     /// The signal that cut the run short, as `SIGINT`.

@@ -25,7 +25,7 @@ pub enum Outcome {
     ClosedEarly,
     /// An answer that is not 200, or not HTTP.
     BadStatus,
-    /// This host could not try: no descriptor, no port, no memory.
+    /// This host could not try: no descriptor, no port, no memory. No failure of the proxy.
     LocalError,
 }
 
@@ -78,7 +78,8 @@ pub struct OutcomeCounts(BTreeMap<Outcome, u64>);
 impl OutcomeCounts {
     /// Counts one attempt.
     pub fn add(&mut self, outcome: Outcome) {
-        *self.0.entry(outcome).or_default() += 1;
+        let count = self.0.entry(outcome).or_default();
+        *count = count.saturating_add(1);
     }
 
     /// Attempts that ended in `outcome`.
@@ -88,19 +89,43 @@ impl OutcomeCounts {
 
     /// All attempts.
     pub fn attempts(&self) -> u64 {
-        self.0.values().sum()
+        self.0.values().fold(0, |sum, count| count.saturating_add(sum))
     }
 
     /// Attempts that did not end in [`Outcome::Ok`].
     pub fn failed(&self) -> u64 {
-        self.attempts() - self.count(Outcome::Ok)
+        self.attempts().saturating_sub(self.count(Outcome::Ok))
     }
 
     /// Failed attempts as a share of all; `None` when there was none.
     pub fn failed_share(&self) -> Option<f64> {
-        let attempts = self.attempts();
-        (attempts > 0).then(|| self.failed() as f64 / attempts as f64)
+        share(self.failed(), self.attempts())
     }
+
+    /// Attempts that came to nothing on their own host ([`Outcome::LocalError`]): no doing of the
+    /// proxy.
+    pub fn untried(&self) -> u64 {
+        self.count(Outcome::LocalError)
+    }
+
+    /// All attempts but those.
+    pub fn tried(&self) -> u64 {
+        self.attempts().saturating_sub(self.untried())
+    }
+
+    /// Attempts of these that failed.
+    pub fn tried_failed(&self) -> u64 {
+        self.failed().saturating_sub(self.untried())
+    }
+
+    /// The same as a share of them; `None` when there was none.
+    pub fn tried_failed_share(&self) -> Option<f64> {
+        share(self.tried_failed(), self.tried())
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 impl From<BTreeMap<Outcome, u64>> for OutcomeCounts {

@@ -103,6 +103,13 @@ pub struct Program {
     pub path: PathBuf,
 }
 
+/// Lines of a foreign proxy's access log that are none of its chatter, and could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadLines {
+    /// How many.
+    pub lines: u64,
+}
+
 /// How workers of a proxy that does not tell of itself are to be watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -28,7 +28,8 @@ pub struct Summary {
     /// The foreign program under test; absent: the mirror, or one that ran already.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub program: Option<Program>,
-    /// How its workers were seen.
+    /// How its workers were seen; where the trace missed those that served much of the load, as if
+    /// there was none.
     #[serde(default)]
     pub sight: Sight,
     /// Length of the measure phase as it was; zero when there was none.
@@ -72,7 +73,7 @@ pub struct FetchSummary {
     pub latency_us: LatencyUs,
     /// Intended start to end, all outcomes.
     pub response_us: LatencyUs,
-    /// Share that did not end `ok`.
+    /// Share that did not end `ok`. The verdict leaves `local_error` out of both sides.
     pub failed_share: f64,
     /// Attempts that the cap cut short: their time is a lower bound.
     #[serde(default)]

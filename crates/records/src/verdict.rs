@@ -59,6 +59,8 @@ pub enum CaveatCode {
     ClientLate,
     /// Records were lost, by count.
     RecordsLost,
+    /// This host could not try some fetches.
+    FetchesUntried,
     /// Workers share CPUs with the load.
     SharedCpu,
     /// The scheduler may move everything: nothing is pinned.

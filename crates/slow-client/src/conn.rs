@@ -10,7 +10,7 @@ use records::{Bytes, BytesPerSec, DownloadEnd, MonoNs};
 use socket2::Socket;
 
 use crate::pace::Bucket;
-use crate::rest::Rest;
+use crate::rest::{Asked, Rest};
 use crate::sink::{Drain, Taken};
 
 /// What one turn of a connection takes at most before the others have theirs.
@@ -64,8 +64,8 @@ pub(crate) enum Requests {
 pub(crate) struct Shared {
     pub(crate) drain: Drain,
     pub(crate) request: Vec<u8>,
-    /// Bytes asked for: what an answer without a length must bring.
-    pub(crate) size: u64,
+    /// What an answer must bring.
+    pub(crate) asked: Asked,
     pub(crate) requests: Requests,
     /// Where each unpaced body sets its low-water mark.
     pub(crate) low_water: Bytes,
@@ -252,10 +252,10 @@ impl Conn {
         early: &[u8],
         shared: &Shared,
     ) -> Result<(), Turn> {
-        let (rest, bytes) = Rest::after(framing, early).map_err(Turn::Ended)?;
+        let (rest, bytes) = Rest::after(framing, early, shared.asked).map_err(Turn::Ended)?;
         self.bytes = bytes;
         if rest.is_done() {
-            return Err(Turn::Ended(DownloadEnd::Completed));
+            return Err(Turn::Ended(shared.asked.end_of(bytes)));
         }
         if matches!(self.pace, Pace::Free) {
             // Refused: it wakes us more often and acknowledges later, but reads all the same.
@@ -291,11 +291,11 @@ impl Conn {
             match taken {
                 Taken::Nothing => return Err(Turn::Waits),
                 Taken::Closed => {
-                    return Err(Turn::Ended(rest.end_at_close(self.bytes, shared.size)));
+                    return Err(Turn::Ended(rest.end_at_close(self.bytes, shared.asked)));
                 }
                 Taken::Broken => return Err(Turn::Ended(DownloadEnd::Reset)),
                 Taken::Short(_) | Taken::Full(_) if rest.is_done() => {
-                    return Err(Turn::Ended(DownloadEnd::Completed));
+                    return Err(Turn::Ended(shared.asked.end_of(self.bytes)));
                 }
                 Taken::Short(_) => {
                     supply = Turn::Drained;

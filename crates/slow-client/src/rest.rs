@@ -6,6 +6,25 @@ use socket2::Socket;
 
 use crate::sink::{Drain, Taken};
 
+/// How long a body should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// This many bytes: the ones asked for.
+    Exactly(Bytes),
+    /// Coded, it is as long as it is.
+    Coded,
+}
+
+impl Asked {
+    /// How a body of `bytes` that has come to its own end ends the download.
+    pub(crate) fn end_of(self, bytes: u64) -> DownloadEnd {
+        match self {
+            Self::Exactly(Bytes(asked)) if bytes != asked => DownloadEnd::BadStatus,
+            _ => DownloadEnd::Completed,
+        }
+    }
+}
+
 /// What is left of a body.
 pub(crate) enum Rest {
     /// This many bytes. Nobody has to see them.
@@ -20,8 +39,18 @@ impl Rest {
     /// What is left after the bytes that came with the head, and how many those were.
     ///
     /// # Errors
-    /// How the download ends: the chunks are broken.
-    pub(crate) fn after(framing: BodyFraming, early: &[u8]) -> Result<(Self, u64), DownloadEnd> {
+    /// How the download ends: the chunks are broken, or it is said to be of another length.
+    pub(crate) fn after(
+        framing: BodyFraming,
+        early: &[u8],
+        asked: Asked,
+    ) -> Result<(Self, u64), DownloadEnd> {
+        // What is not what was asked for is no load, however fast it comes.
+        if let BodyFraming::Length(length) = framing
+            && asked.end_of(length) != DownloadEnd::Completed
+        {
+            return Err(DownloadEnd::BadStatus);
+        }
         let mut body = Body::new(framing);
         body.advance(early).map_err(|_| DownloadEnd::BadStatus)?;
         let bytes = body.payload();
@@ -86,10 +115,13 @@ impl Rest {
         }
     }
 
-    /// How the download ends when the peer closes after `bytes` of the `size` asked for.
-    pub(crate) fn end_at_close(&self, bytes: u64, size: u64) -> DownloadEnd {
-        match self {
-            Self::UntilClose if bytes >= size => DownloadEnd::Completed,
+    /// How the download ends when the peer closes after `bytes`.
+    pub(crate) fn end_at_close(&self, bytes: u64, asked: Asked) -> DownloadEnd {
+        match (self, asked) {
+            (Self::UntilClose, Asked::Exactly(Bytes(size))) if bytes < size => {
+                DownloadEnd::ClosedEarly
+            }
+            (Self::UntilClose, asked) => asked.end_of(bytes),
             _ => DownloadEnd::ClosedEarly,
         }
     }

@@ -11,6 +11,7 @@ use records::{Bytes, BytesPerSec, Coding, Effective, Ready, Record, Role, Socket
 use crate::client::{Client, Setup, WAKE};
 use crate::commands::{self, Orders, complain};
 use crate::conn::{Requests, Shared};
+use crate::rest::Asked;
 use crate::sink::Drain;
 use crate::{SlowError, SlowOptions};
 
@@ -56,10 +57,9 @@ pub fn run(options: &SlowOptions) -> Result<(), SlowError> {
         shared: Shared {
             drain: Drain::new(toggles.sink),
             request: request(options),
-            // Coded, the answer is as long as it is.
-            size: match toggles.slow_coding {
-                Coding::Identity => toggles.slow_size.0,
-                Coding::Gzip => 0,
+            asked: match toggles.slow_coding {
+                Coding::Identity => Asked::Exactly(toggles.slow_size),
+                Coding::Gzip => Asked::Coded,
             },
             requests: if options.hold { Requests::Held } else { Requests::Free },
             low_water: mark(toggles.slow),

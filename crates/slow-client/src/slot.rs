@@ -14,7 +14,7 @@ use crate::conn::Conn;
 /// How long a finished connection waits for the peer's close before we close first.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// The wait after the first attempt without a body byte, and the longest one.
+/// The wait after the first attempt without a byte of the body asked for, and the longest one.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
 /// How often, and after which wait, the same port is tried again before another one is taken. A
@@ -154,7 +154,9 @@ impl Slot {
         if port == Port::New {
             self.from = None;
         }
-        self.wait_unless(bytes > 0 || end == DownloadEnd::Replaced, now);
+        // What was no answer to the request is no progress, whatever came with it.
+        let moved = bytes > 0 && end != DownloadEnd::BadStatus;
+        self.wait_unless(moved || end == DownloadEnd::Replaced, now);
         Some(download)
     }
 

@@ -7,11 +7,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::TracerError;
+use crate::patience::LOOKED_FOR;
 use crate::sample::{Doing, Watched};
 use crate::tracer::Target;
-
-/// How long a thread is looked for in its poll.
-const LOOKED_FOR: Duration = Duration::from_millis(500);
 
 /// Which threads of a process are workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,3 +63,6 @@ fn fate(fate: Fate) -> page::Fate {
         causes: fate.causes,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,8 +44,8 @@ pub struct TrialOptions {
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = hold)]
     pub hold: Micros,
 
-    /// How much to record: full, or minimal (what clients see, sessions and the access log). To
-    /// measure what recording costs: a minimal record explains nothing
+    /// How much to record of the mirror: full, or minimal (what clients see, sessions and the access
+    /// log). To measure what recording costs: a minimal record explains nothing
     #[arg(long, value_name = "EXTENT", default_value_t)]
     pub recording: Recording,
 
@@ -92,7 +92,7 @@ impl TrialOptions {
         let mut arm = self.toggles.arm(self.place, self.pin.clone());
         check(&arm)?;
         self.toggles.proxy.check()?;
-        self.toggles.check_proxy(&arm)?;
+        self.toggles.check_proxy(&arm, self.recording)?;
         self.check_places(&arm)?;
         let allowed = net::cpu::allowed().map_err(UsageError::AllowedCpus)?;
         let cpus = CpuPlan::new(&allowed, arm.workers, &arm.pin).map_err(UsageError::Pin)?;

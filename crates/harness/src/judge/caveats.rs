@@ -1,14 +1,14 @@
 //! Reasons to trust a number less, each said in terms of this run.
 
 use records::{
-    Bytes, Caveat, CaveatCode, Micros, Recording, RoleProcess, SchedulerFigures, Sight,
-    SocketSetting,
+    Bytes, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording, RoleProcess,
+    SchedulerFigures, Sight, SocketSetting, TraceMode,
 };
 
-use super::evidence::{Evidence, Measured};
+use super::evidence::{Evidence, Measured, Untraced};
 use super::stuck::Stuck;
 use super::thresholds::Thresholds;
-use super::wording::{count, list, measured_when, percent};
+use super::wording::{SHORTAGE, count, list, measured_when, percent};
 
 /// The caveats of a run, the weightiest first.
 pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> {
@@ -23,6 +23,7 @@ pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> 
         say(CaveatCode::BufferNotAsAsked, Some(message));
     }
     say(CaveatCode::RecordsLost, records_lost(evidence));
+    say(CaveatCode::FetchesUntried, fetches_untried(evidence));
     say(CaveatCode::AcceptPaused, accept_paused(evidence));
     say(CaveatCode::ClientLate, client_late(evidence, thresholds));
     say(CaveatCode::StolenCpu, stolen_cpu(evidence, thresholds));
@@ -121,8 +122,27 @@ fn records_lost(evidence: &Evidence<'_>) -> Option<String> {
         let lost = count(evidence.records_lost, "record", "records");
         format!("the proxy lost {lost}: rows of workers and statuses may lack some")
     });
-    let lost: Vec<String> = fetches.into_iter().chain(proxy).collect();
+    let unread = evidence.manifest.log_lines_unread;
+    let lines = (unread > 0).then(|| {
+        let lines = count(unread, "line", "lines");
+        format!(
+            "{lines} of the access log could not be read (`roles.log` quotes the first): what they \
+             tell of counts as not logged"
+        )
+    });
+    let lost: Vec<String> = fetches.into_iter().chain(proxy).chain(lines).collect();
     (!lost.is_empty()).then(|| lost.join("; "))
+}
+
+fn fetches_untried(evidence: &Evidence<'_>) -> Option<String> {
+    let untried = evidence.summary.measure.outcomes.untried();
+    (untried > 0).then(|| {
+        format!(
+            "{} could not be tried: {SHORTAGE}; no failures of the proxy for the verdict, but among \
+             those that failed in every table",
+            count(untried, "fetch", "fetches")
+        )
+    })
 }
 
 fn accept_paused(evidence: &Evidence<'_>) -> Option<String> {
@@ -253,11 +273,18 @@ fn figure_missing(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.manifest.recording == Recording::Minimal {
         return Some(
             "--recording minimal leaves out steps and CPU figures: nothing is known of what held \
-             the workers"
+             the workers, nor is it checked whether others took their CPU"
                 .to_owned(),
         );
     }
     let workers = &evidence.summary.proxy.workers;
+    if let Some(Untraced { answers, of_answers, downloads, of_downloads }) = evidence.untraced {
+        return Some(format!(
+            "{answers} of {of_answers} answered fetches and {downloads} of {of_downloads} downloads \
+             were served by threads that were not traced: steps are unknown, and so is what held \
+             them"
+        ));
+    }
     match evidence.manifest.sight {
         Sight::Own | Sight::Traced => {}
         Sight::Sampled => {
@@ -270,6 +297,13 @@ fn figure_missing(evidence: &Evidence<'_>) -> Option<String> {
         }
         Sight::LogOnly => {
             return Some("of the proxy only its access log tells: steps are unknown".to_owned());
+        }
+        Sight::ClientsOnly if handed_on(evidence.manifest) => {
+            return Some(
+                "the threads of the command hand work to each other: none of them serves what its \
+                 own poll returned, so steps are unknown"
+                    .to_owned(),
+            );
         }
         Sight::ClientsOnly => {
             return Some(
@@ -297,6 +331,11 @@ fn figure_missing(evidence: &Evidence<'_>) -> Option<String> {
          10 ms"
             .to_owned()
     })
+}
+
+/// A command's threads are always looked at, unless nobody wants it or it makes no sense.
+fn handed_on(manifest: &Manifest) -> bool {
+    matches!(manifest.arm.proxy, ProxyKind::Exec(_)) && manifest.arm.trace != TraceMode::Off
 }
 
 fn few_fetches(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {

@@ -7,6 +7,7 @@
 
 mod caveats;
 mod evidence;
+mod load;
 mod preconditions;
 mod stuck;
 mod thresholds;
@@ -14,7 +15,7 @@ mod verdict;
 mod wording;
 
 pub use caveats::caveats;
-pub use evidence::{Evidence, Measured};
+pub use evidence::{Evidence, Measured, Untraced};
 pub use thresholds::Thresholds;
 pub use verdict::{Judgement, judge};
 pub(crate) use wording::{count, measured_when};

@@ -4,15 +4,18 @@ use records::{FetchSummary, Micros, OutcomeCounts};
 
 use super::caveats::{stolen_share, taken_by_others};
 use super::evidence::Evidence;
+use super::load;
 use super::stuck::Stuck;
 use super::thresholds::Thresholds;
-use super::wording::{count, measured_when, percent};
+use super::verdict::looks_starved;
+use super::wording::{MORE, SHORTAGE, count, measured_when, percent};
 
 /// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
 pub(crate) fn failed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
     let mut reasons = faults(evidence);
     reasons.extend(too_few(evidence, thresholds));
-    reasons.extend(never_moved(evidence, thresholds));
+    reasons.extend(untried(evidence, thresholds));
+    reasons.extend(no_load(evidence, thresholds));
     reasons.extend(client_late(evidence, thresholds));
     reasons.extend(bad_baseline(evidence, thresholds));
     reasons.extend(robbed(evidence, thresholds));
@@ -55,10 +58,30 @@ fn too_few(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
     reasons
 }
 
-fn never_moved(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+/// Fetches that came to nothing on this host say nothing of the proxy.
+fn untried(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let of = |when: &'static str, fetches: &FetchSummary| {
+        let (untried, attempts) = (fetches.outcomes.untried(), fetches.attempts);
+        let share = if attempts == 0 { 0.0 } else { untried as f64 / attempts as f64 };
+        (share >= thresholds.untried_share).then(|| {
+            format!(
+                "{untried} of {attempts} fetches {when} could not be tried: {SHORTAGE} ({}; from {} \
+                 on nothing is proven); {MORE}",
+                percent(share),
+                percent(thresholds.untried_share)
+            )
+        })
+    };
+    let summary = evidence.summary;
+    of(measured_when(&evidence.manifest.arm), &summary.measure)
+        .or_else(|| of("without any load", &summary.idle))
+}
+
+fn no_load(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
     match Stuck::of(evidence, thresholds) {
         Stuck::NoLoad(finding) => Some(finding),
-        Stuck::None | Stuck::HeldToo(_) => None,
+        Stuck::None | Stuck::HeldToo(_) if looks_starved(evidence, thresholds) => None,
+        Stuck::None | Stuck::HeldToo(_) => load::fallen(evidence, thresholds),
     }
 }
 
@@ -80,12 +103,13 @@ fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Strin
 
 fn bad_baseline(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
     let (idle, cap) = (&evidence.summary.idle, evidence.manifest.arm.cap_us);
-    if idle.failed_share > thresholds.idle_failed_share {
+    let failed_share = idle.outcomes.tried_failed_share().unwrap_or(0.0);
+    if failed_share > thresholds.idle_failed_share {
         return Some(format!(
             "{} of {} fetches failed without any load ({}; above {} the baseline is bad)",
-            idle.outcomes.failed(),
-            idle.attempts,
-            percent(idle.failed_share),
+            idle.outcomes.tried_failed(),
+            idle.outcomes.tried(),
+            percent(failed_share),
             percent(thresholds.idle_failed_share)
         ));
     }
@@ -135,8 +159,9 @@ fn fetches_lost(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Stri
         attempts > 0 && failed as f64 / attempts as f64 >= thresholds.starved_share
     };
     let outcomes: &OutcomeCounts = &evidence.summary.measure.outcomes;
-    let attempts = outcomes.attempts().saturating_add(missing);
-    let (best, worst) = (outcomes.failed(), outcomes.failed().saturating_add(missing));
+    let attempts = outcomes.tried().saturating_add(missing);
+    let best = outcomes.tried_failed();
+    let worst = best.saturating_add(missing);
     (starved(best, attempts) != starved(worst, attempts)).then(|| {
         format!(
             "{} left no record: between {} and {} failed (starved from {})",

@@ -220,6 +220,54 @@ fn a_bad_baseline_proves_nothing() {
     assert!(reason.starts_with("p50 without any load is 501 ms (above 50 %"), "{reason}");
 }
 
+/// The run of the issue: what this host could not try is not what the proxy did.
+#[test]
+fn what_this_host_could_not_try_proves_nothing_from_a_twentieth_on() {
+    let with = |untried: u64| {
+        Run::loaded(&[(80 - untried, Outcome::Ok, 6_000), (untried, Outcome::LocalError, 90)])
+    };
+    let reason = only_reason(&with(4));
+    assert_eq!(
+        reason,
+        "4 of 80 fetches under load could not be tried: this host had no descriptor, port or memory \
+         left (5 %; from 5 % on nothing is proven); raise `ulimit -n`, widen \
+         net.ipv4.ip_local_port_range, or lower --arrivals"
+    );
+    let few = summarise(&with(3).records);
+    assert_eq!(few.verdict, Verdict::Healthy);
+    assert_eq!(few.verdict_reasons[0], "none of 77 fetches under load failed (starved from 5 %)");
+    let caveat = with(3).caveat(CaveatCode::FetchesUntried).expect("it is told");
+    assert!(caveat.starts_with("3 fetches could not be tried: this host had no"), "{caveat}");
+    assert_eq!(with(0).caveat(CaveatCode::FetchesUntried), None);
+    // They neither make a run starved nor keep it from being so.
+    let both = |failed, untried| {
+        summarise(
+            &Run::loaded(&[
+                (80 - failed - untried, Outcome::Ok, 6_000),
+                (failed, Outcome::TimeoutNoByte, 1_001_000),
+                (untried, Outcome::LocalError, 90),
+            ])
+            .records,
+        )
+    };
+    assert_eq!(both(3, 3).verdict, Verdict::Degraded, "3 of 77");
+    let starved = both(4, 3);
+    assert_eq!(starved.verdict, Verdict::Starved);
+    let says = "4 of 77 fetches under load failed (5.2 %; starved from 5 %)";
+    assert_eq!(starved.verdict_reasons[0], says);
+    assert!((starved.measure.failed_share - 7.0 / 80.0).abs() < 1e-9, "the field is what it was");
+}
+
+#[test]
+fn a_baseline_that_could_not_be_tried_is_this_hosts_fault() {
+    let mut run = Run::new();
+    run.fetches(Phase::Idle, 38, Outcome::Ok, 5_000);
+    run.fetches(Phase::Idle, 2, Outcome::LocalError, 90);
+    run.fetches(Phase::Measure, 80, Outcome::Ok, 6_000);
+    let reason = only_reason(&run);
+    assert!(reason.starts_with("2 of 40 fetches without any load could not be tried"), "{reason}");
+}
+
 #[test]
 fn lost_fetches_matter_where_they_could_change_the_verdict() {
     let lose = |mut run: Run, lost: usize| {

@@ -30,7 +30,21 @@ pub struct Thresholds {
     /// Share of the cap above which the fast client's own lateness (p90) spoils the run; a maximum
     /// above it is a caveat. 0.1.
     pub lag_of_cap: f64,
-    /// Share of the answered fetches that may lack a session when records were lost. 0.05.
+    /// Time without a byte for any download from which on the load is said to stand still. 1 s: a
+    /// download that is read at the lowest rate there is, 1 B/s, gets a byte as often.
+    pub standstill: Micros,
+    /// Share of the measure phase in which the load may stand still in a run that is not starved,
+    /// before it proves nothing. 0.5.
+    pub stood_still_share: f64,
+    /// How long a download must last in the mean before it breaks off, in a run that is not starved,
+    /// lest it prove nothing. 4 s: one a second with the usual four downloads. Honest proxies break
+    /// off none.
+    pub download_life: Micros,
+    /// Share of fetches, in either phase, from which on nothing is proven when this host could not
+    /// try them. 0.05, the share that decides; they are no failures of the proxy.
+    pub untried_share: f64,
+    /// Share of the answered fetches that may lack a session when records were lost; and of these, or
+    /// of the downloads, that no traced worker served before steps are unknown. 0.05.
     pub unjoined_share: f64,
     /// Fetches below which p99 is no more than the maximum. 100.
     pub coarse_fetches: u64,
@@ -60,6 +74,10 @@ impl Default for Thresholds {
             idle_failed_share: 0.05,
             idle_p50_of_cap: 0.5,
             lag_of_cap: 0.1,
+            standstill: Micros(1_000_000),
+            stood_still_share: 0.5,
+            download_life: Micros(4_000_000),
+            untried_share: 0.05,
             unjoined_share: 0.05,
             coarse_fetches: 100,
             foreign_share: 0.1,

@@ -22,13 +22,8 @@ pub fn judge(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Judgement {
     if !against.is_empty() {
         return Judgement { verdict: Verdict::Inconclusive, reasons: against };
     }
-    let rules = Rules {
-        idle: &evidence.summary.idle,
-        measure: &evidence.summary.measure,
-        when: measured_when(&evidence.manifest.arm),
-        thresholds,
-    };
-    let starved: Vec<String> = rules.many_failed().into_iter().chain(rules.slow_median()).collect();
+    let rules = Rules::of(evidence, thresholds);
+    let starved = rules.starved();
     if !starved.is_empty() {
         return Judgement { verdict: Verdict::Starved, reasons: starved };
     }
@@ -43,6 +38,11 @@ pub fn judge(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Judgement {
     }
 }
 
+/// Whether the fetches say that the run is starved, if its preconditions hold.
+pub(super) fn looks_starved(evidence: &Evidence<'_>, thresholds: &Thresholds) -> bool {
+    !Rules::of(evidence, thresholds).starved().is_empty()
+}
+
 /// Both phases of a run whose preconditions hold.
 struct Rules<'a> {
     idle: &'a FetchSummary,
@@ -51,16 +51,34 @@ struct Rules<'a> {
     thresholds: &'a Thresholds,
 }
 
-impl Rules<'_> {
+impl<'a> Rules<'a> {
+    fn of(evidence: &Evidence<'a>, thresholds: &'a Thresholds) -> Self {
+        Self {
+            idle: &evidence.summary.idle,
+            measure: &evidence.summary.measure,
+            when: measured_when(&evidence.manifest.arm),
+            thresholds,
+        }
+    }
+
+    fn starved(&self) -> Vec<String> {
+        self.many_failed().into_iter().chain(self.slow_median()).collect()
+    }
+
     fn many_failed(&self) -> Option<String> {
-        (self.measure.failed_share >= self.thresholds.starved_share).then(|| self.failed())
+        (self.failed_share() >= self.thresholds.starved_share).then(|| self.failed())
+    }
+
+    /// What this host could not try is no failure of the proxy.
+    fn failed_share(&self) -> f64 {
+        self.measure.outcomes.tried_failed_share().unwrap_or(0.0)
     }
 
     fn few_failed(&self) -> String {
-        match self.measure.outcomes.failed() {
+        match self.measure.outcomes.tried_failed() {
             0 => format!(
                 "none of {} fetches {} failed (starved from {})",
-                self.measure.attempts,
+                self.measure.outcomes.tried(),
                 self.when,
                 percent(self.thresholds.starved_share)
             ),
@@ -71,10 +89,10 @@ impl Rules<'_> {
     fn failed(&self) -> String {
         format!(
             "{} of {} fetches {} failed ({}; starved from {})",
-            self.measure.outcomes.failed(),
-            self.measure.attempts,
+            self.measure.outcomes.tried_failed(),
+            self.measure.outcomes.tried(),
             self.when,
-            percent(self.measure.failed_share),
+            percent(self.failed_share()),
             percent(self.thresholds.starved_share)
         )
     }

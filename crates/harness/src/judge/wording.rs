@@ -2,6 +2,13 @@
 
 use records::Arm;
 
+/// Why a fetch could not be tried.
+pub(super) const SHORTAGE: &str = "this host had no descriptor, port or memory left";
+
+/// What would do about it.
+pub(super) const MORE: &str =
+    "raise `ulimit -n`, widen net.ipv4.ip_local_port_range, or lower --arrivals";
+
 /// When the fetches of the measure phase ran.
 pub(crate) const fn measured_when(arm: &Arm) -> &'static str {
     if arm.slow == 0 { "with no load" } else { "under load" }

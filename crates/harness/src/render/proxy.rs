@@ -38,7 +38,7 @@ pub(crate) fn workers(
         "%wait", "%CPU", "/s", "/s",
     ];
     let mut lines = vec![above, style.paint(Tint::Label, &cells(names))];
-    let steps = Steps::of(manifest);
+    let steps = Steps::of(manifest, summary);
     lines.extend(shown.iter().map(|worker| row(worker, steps)));
     if all.len() > shown.len() {
         let held = limits.workers;
@@ -57,8 +57,8 @@ enum Steps {
 }
 
 impl Steps {
-    fn of(manifest: &Manifest) -> Self {
-        let seen = matches!(manifest.sight, Sight::Own | Sight::Traced);
+    fn of(manifest: &Manifest, summary: &Summary) -> Self {
+        let seen = matches!(summary.sight, Sight::Own | Sight::Traced);
         if seen && manifest.recording == Recording::Full {
             Self::From(manifest.hold_us)
         } else {

@@ -70,6 +70,7 @@ const fn title(code: CaveatCode) -> &'static str {
         CaveatCode::BufferNotAsAsked => "buffer not as asked",
         CaveatCode::ClientLate => "client late",
         CaveatCode::RecordsLost => "records lost",
+        CaveatCode::FetchesUntried => "fetches untried",
         CaveatCode::SharedCpu => "shared CPU",
         CaveatCode::NotPinned => "not pinned",
         CaveatCode::AcceptPaused => "accept paused",

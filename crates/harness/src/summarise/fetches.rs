@@ -16,7 +16,7 @@ pub(crate) fn summary(fetches: &[Fetch], phase: Phase) -> FetchSummary {
         latency_us: latency(of_phase().map(|fetch| fetch.total_us)),
         response_us: latency(of_phase().map(|fetch| fetch.response_us)),
         failed_share: outcomes.failed_share().unwrap_or(0.0),
-        censored: censored.map(|outcome| outcomes.count(outcome)).sum(),
+        censored: censored.map(|outcome| outcomes.count(outcome)).fold(0, u64::saturating_add),
         lag_us: latency(of_phase().map(Fetch::lag_us)),
         completion_us: completion(of_phase()),
         outcomes,
@@ -39,7 +39,7 @@ pub fn response_differs(fetches: &FetchSummary) -> bool {
 /// client a phase begins again, which shows as numbers that are there twice.
 pub(crate) fn missing(fetches: &[Fetch]) -> u64 {
     let gaps = |numbers: &BTreeSet<u64>| {
-        numbers.last().map_or(0, |last| last.saturating_add(1) - numbers.len() as u64)
+        numbers.last().map_or(0, |last| last.saturating_add(1).saturating_sub(numbers.len() as u64))
     };
     let all: BTreeSet<u64> = fetches.iter().map(|fetch| fetch.fetch).collect();
     if all.len() == fetches.len() {

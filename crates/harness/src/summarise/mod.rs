@@ -19,7 +19,7 @@ pub use fetches::response_differs;
 pub use histograms::{interval_log, percentiles, write_histograms};
 pub(crate) use seen::blocked;
 
-use records::{Caveat, Micros, Outcome, Phase, SCHEMA_VERSION, Summary, Verdict};
+use records::{Caveat, Micros, Outcome, Phase, SCHEMA_VERSION, Sight, Summary, Verdict};
 
 use crate::explain;
 use crate::judge::{self, Evidence, Thresholds};
@@ -30,7 +30,7 @@ use window::{Window, Windows};
 /// What a run showed, judged by the default [`Thresholds`].
 pub fn summarise(records: &RunRecords) -> Summary {
     let thresholds = Thresholds::default();
-    let (mut summary, extra) = figures(records);
+    let (mut summary, extra) = figures(records, &thresholds);
     let evidence = Evidence {
         manifest: &records.manifest,
         summary: &summary,
@@ -38,9 +38,12 @@ pub fn summarise(records: &RunRecords) -> Summary {
         measured: extra.measured,
         never_moved: &extra.never_moved,
         undialled: extra.undialled,
+        still: &extra.standing.still,
+        broken: extra.standing.broken,
         fetches_missing: extra.fetches_missing,
         records_lost: extra.records_lost,
         answers_unjoined: extra.answers_unjoined,
+        untraced: extra.untraced,
         accept_pauses: &extra.accept_pauses,
     };
     let judgement = judge::judge(&evidence, &thresholds);
@@ -57,14 +60,16 @@ struct Extra {
     measured: judge::Measured,
     never_moved: Vec<u32>,
     undialled: u64,
+    standing: slow::Standing,
     fetches_missing: u64,
     records_lost: u64,
     answers_unjoined: u64,
+    untraced: Option<judge::Untraced>,
     accept_pauses: Vec<(u32, u64)>,
 }
 
 /// All figures; the verdict is left open.
-fn figures(records: &RunRecords) -> (Summary, Extra) {
+fn figures(records: &RunRecords, thresholds: &Thresholds) -> (Summary, Extra) {
     let windows = Windows::of(records);
     let join = Join::of(records);
     let holders = slow::holders(&join, &windows);
@@ -77,6 +82,10 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
         proxy.blocked = blocked(records, loaded);
         proxy.absences = seen::absences(records, loaded);
     }
+    let untraced = proxy::untraced(records, &join, &windows, thresholds.unjoined_share);
+    if untraced.is_some() {
+        workers::forget_steps(&mut proxy.workers);
+    }
     let extra = Extra {
         elapsed_us: windows.run.length().into(),
         measured: match windows.measure {
@@ -85,14 +94,16 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
         },
         never_moved: slow::never_moved(records),
         undialled: slow::undialled(records),
+        standing: slow::standing(records, &windows),
         fetches_missing: fetches::missing(&records.fetches),
         records_lost: workers::records_lost(records),
         answers_unjoined: proxy::answers_unjoined(records, &join),
+        untraced,
         accept_pauses: workers::accept_pauses(records),
     };
     let idle = fetches::summary(&records.fetches, Phase::Idle);
     let measure = fetches::summary(&records.fetches, Phase::Measure);
-    let slow = slow::summary(records, &windows, &holders, &join);
+    let mut slow = slow::summary(records, &windows, &holders, &join);
     let fetched =
         measure.outcomes.count(Outcome::Ok).saturating_mul(records.manifest.arm.fetch_size.0);
     let moved_gb = (slow.bytes.0.saturating_add(fetched)) as f64 / 1e9;
@@ -101,6 +112,11 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
     });
     let explained = explain::explain(records, &join, &idle);
     let median = Micros(measure.latency_us.p50);
+    let mut law = explain::law(records, &join, &windows, median);
+    let mut sight = records.manifest.sight;
+    if untraced.is_some() {
+        (slow.bytes_per_step, law, sight) = (None, None, Sight::ClientsOnly);
+    }
     let summary = Summary {
         schema_version: SCHEMA_VERSION,
         verdict: Verdict::Inconclusive,
@@ -109,14 +125,14 @@ fn figures(records: &RunRecords) -> (Summary, Extra) {
         interrupted: records.manifest.interrupted.clone(),
         arm: records.manifest.arm.clone(),
         program: records.manifest.program.clone(),
-        sight: records.manifest.sight,
+        sight,
         measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
         idle,
         measure,
         slow,
         causes: explained.causes,
         late: explained.late,
-        law: explain::law(records, &join, &windows, median),
+        law,
         log_truth: explain::log_truth(records, &join),
         log_gap: proxy::log_gap(records, &join),
         proxy,

@@ -1,8 +1,13 @@
 //! The proxy's side of the fetches: what its access log says of them, and where that is not so.
 
-use records::{Fetch, LogGap, Micros, Phase, ProxySummary};
+use std::collections::BTreeMap;
+
+use records::{Fetch, LogGap, Micros, Phase, ProxySummary, Sight};
 
 use super::join::Join;
+use super::slow;
+use super::window::Windows;
+use crate::judge::Untraced;
 use crate::run_dir::RunRecords;
 
 /// nginx's status for a client that closed before an answer's head was sent.
@@ -54,6 +59,38 @@ pub(crate) fn answers_unjoined(records: &RunRecords, join: &Join<'_>) -> u64 {
             && join.fetch(*index).and_then(|connection| connection.session).is_none()
     });
     unjoined.count() as u64
+}
+
+/// What clients got under load from nobody who was traced, where that is more than `most` of the
+/// answers or of the downloads; `None` where workers were not traced from outside.
+///
+/// A trace of some of a program's threads tells the truth of those, and nothing of what the others did
+/// meanwhile: the longest step that it shows may be a short one.
+pub(crate) fn untraced(
+    records: &RunRecords,
+    join: &Join<'_>,
+    windows: &Windows,
+    most: f64,
+) -> Option<Untraced> {
+    let measure = windows.measure.filter(|_| records.manifest.sight == Sight::Traced)?;
+    let answered = measured(records).filter(|(_, fetch)| fetch.status.is_some());
+    // Of a download that breaks off and is dialled again from its port, one connection is enough: which
+    // of them is which, its times may not tell.
+    let mut moved: BTreeMap<u32, bool> = BTreeMap::new();
+    for (index, transfer) in join.transfers.iter().enumerate() {
+        if transfer.open_in(measure) && slow::moved_in(records, transfer.slot, measure) {
+            *moved.entry(transfer.slot).or_default() |= join.transfer(index).is_some();
+        }
+    }
+    let untraced = Untraced {
+        answers: answers_unjoined(records, join),
+        of_answers: answered.count() as u64,
+        downloads: moved.values().filter(|is_joined| !**is_joined).count() as u64,
+        of_downloads: moved.len() as u64,
+    };
+    let above = |part: u64, whole: u64| whole > 0 && part as f64 / whole as f64 > most;
+    let Untraced { answers, of_answers, downloads, of_downloads } = untraced;
+    (above(answers, of_answers) || above(downloads, of_downloads)).then_some(untraced)
 }
 
 fn measured(records: &RunRecords) -> impl Iterator<Item = (usize, &Fetch)> {

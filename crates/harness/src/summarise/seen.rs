@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use records::{Absence, AbsenceSummary, BlockedSummary, CallTotal, CallTotals};
+use records::{Absence, AbsenceSummary, BlockedSummary, CallTotal, CallTotals, Micros};
 
 use super::window::Window;
 use crate::run_dir::RunRecords;
@@ -19,10 +19,10 @@ pub(super) fn calls(records: &RunRecords) -> BTreeMap<String, CallTotal> {
     let mut all: BTreeMap<String, CallTotal> = BTreeMap::new();
     for (name, call) in last.into_values().flat_map(|calls| &calls.calls) {
         let sum = all.entry(name.clone()).or_default();
-        sum.count += call.count;
-        sum.time_us.0 += call.time_us.0;
-        sum.asleep_us.0 += call.asleep_us.0;
-        sum.bytes.0 += call.bytes.0;
+        sum.count = sum.count.saturating_add(call.count);
+        add(&mut sum.time_us, call.time_us);
+        add(&mut sum.asleep_us, call.asleep_us);
+        sum.bytes += call.bytes;
     }
     all
 }
@@ -36,8 +36,8 @@ pub(crate) fn blocked(records: &RunRecords, window: Window) -> BTreeMap<String, 
         }
         let name = if sleep.call.is_empty() { "a page fault" } else { &sleep.call };
         let sum = by_call.entry(name.to_owned()).or_default();
-        sum.sleeps += 1;
-        sum.time_us.0 += sleep.length_us().0;
+        sum.sleeps = sum.sleeps.saturating_add(1);
+        add(&mut sum.time_us, sleep.length_us());
         sum.longest_us = sum.longest_us.max(sleep.length_us());
     }
     by_call
@@ -49,10 +49,12 @@ pub(super) fn absences(records: &RunRecords, window: Window) -> Option<AbsenceSu
         |absence: &&Absence| window.overlaps(Window::new(absence.start_ns, absence.end_ns));
     let inside: Vec<&Absence> = records.absences.iter().filter(inside).collect();
     let longest = inside.iter().max_by_key(|absence| absence.length_us())?;
-    let sum = |part: fn(&Absence) -> u64| inside.iter().map(|absence| part(absence)).sum();
+    let sum = |part: fn(&Absence) -> u64| {
+        inside.iter().map(|absence| part(absence)).fold(0, u64::saturating_add)
+    };
     Some(AbsenceSummary {
         absences: inside.len() as u64,
-        time_us: records::Micros(sum(|absence| absence.length_us().0)),
+        time_us: Micros(sum(|absence| absence.length_us().0)),
         longest_us: longest.length_us(),
         longest_worker: longest.worker,
         looks: sum(|absence| absence.looks.into()),
@@ -60,6 +62,11 @@ pub(super) fn absences(records: &RunRecords, window: Window) -> Option<AbsenceSu
         waiting: sum(|absence| absence.waiting.into()),
         blocked: sum(|absence| absence.blocked.into()),
     })
+}
+
+/// What a program says of itself may be anything: a sum ends where numbers do.
+fn add(sum: &mut Micros, more: Micros) {
+    sum.0 = sum.0.saturating_add(more.0);
 }
 
 #[cfg(test)]

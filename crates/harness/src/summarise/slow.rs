@@ -71,16 +71,64 @@ fn slot_bytes(records: &RunRecords, windows: &Windows) -> Vec<Bytes> {
 fn broken(records: &RunRecords, wanted_until: MonoNs) -> u64 {
     let broken = records.downloads.iter().filter(|download| {
         let wanted = download.start_ns + download.total_us.as_duration() <= wanted_until;
-        match download.end {
-            DownloadEnd::Completed | DownloadEnd::Stopped | DownloadEnd::Replaced => false,
-            DownloadEnd::Refused
-            | DownloadEnd::Reset
-            | DownloadEnd::ClosedEarly
-            | DownloadEnd::BadStatus
-            | DownloadEnd::LocalError => wanted,
-        }
+        wanted && is_broken(download.end)
     });
     broken.count() as u64
+}
+
+/// Whether a download that ended so was not what the trial wanted.
+const fn is_broken(end: DownloadEnd) -> bool {
+    match end {
+        DownloadEnd::Completed | DownloadEnd::Stopped | DownloadEnd::Replaced => false,
+        DownloadEnd::Refused
+        | DownloadEnd::Reset
+        | DownloadEnd::ClosedEarly
+        | DownloadEnd::BadStatus
+        | DownloadEnd::LocalError => true,
+    }
+}
+
+/// Whether downloads stood while fetches were measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Times without a byte for any of them.
+    pub(crate) still: Vec<Micros>,
+    /// Those that ended otherwise than whole.
+    pub(crate) broken: u64,
+}
+
+/// How the downloads stood in the measure phase.
+pub(crate) fn standing(records: &RunRecords, windows: &Windows) -> Standing {
+    let Some(measure) = windows.measure else { return Standing::default() };
+    let mut moved: Vec<Window> = records
+        .intervals
+        .iter()
+        .filter(|interval| interval.bytes.iter().any(|bytes| bytes.0 > 0))
+        .map(|interval| Window::new(interval.start_ns, interval.end_ns).clip(measure))
+        .collect();
+    moved.sort_unstable_by_key(|span| (span.start, span.end));
+    let mut still = Vec::new();
+    let mut until = measure.start;
+    for span in moved.into_iter().chain([Window::new(measure.end, measure.end)]) {
+        if span.start > until {
+            still.push(span.start.micros_since(until));
+        }
+        until = until.max(span.end);
+    }
+    let broken = records.downloads.iter().filter(|download| {
+        let ended = download.start_ns + download.total_us.as_duration();
+        is_broken(download.end) && measure.contains(ended)
+    });
+    Standing { still, broken: broken.count() as u64 }
+}
+
+/// Whether the download in `slot` received anything in a part of `window`.
+pub(crate) fn moved_in(records: &RunRecords, slot: u32, window: Window) -> bool {
+    let slot = usize::try_from(slot).unwrap_or(usize::MAX);
+    records.intervals.iter().any(|interval| {
+        interval.bytes.get(slot).is_some_and(|bytes| bytes.0 > 0)
+            && window.overlaps(Window::new(interval.start_ns, interval.end_ns))
+    })
 }
 
 /// Downloads that this host had nothing left to dial with.

@@ -95,6 +95,21 @@ fn steps_within(totals: &[&WorkerTotals], window: Window) -> u64 {
     steps(after).saturating_sub(steps(before))
 }
 
+/// Takes what is told of steps and loop turns out of the rows: they tell of a part of the work.
+pub(crate) fn forget_steps(workers: &mut [WorkerSummary]) {
+    for worker in workers {
+        *worker = WorkerSummary {
+            steps: 0,
+            holds: 0,
+            longest_step_us: 0,
+            longest_step_bytes: 0,
+            longest_step_ended_by: None,
+            longest_loop_turn_us: 0,
+            ..worker.clone()
+        };
+    }
+}
+
 /// Records that workers could not hand on, over all of them.
 pub(crate) fn records_lost(records: &RunRecords) -> u64 {
     let lost = last_totals(records).into_values().map(|totals| totals.records_lost);

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use net::clock;
@@ -74,9 +74,6 @@ pub(super) enum Happening {
     Filed,
 }
 
-/// How long a role may take to be ready for work. Ours take milliseconds; a foreign proxy may have
-/// files to make, and a tracer to compile.
-const READY: Duration = Duration::from_secs(30);
 /// The program itself, also after its file was replaced: proc(5).
 const OURSELVES: &str = "/proc/self/exe";
 
@@ -103,6 +100,7 @@ impl<'a> Stage<'a> {
             kernel_counters: BTreeMap::new(),
             program: None,
             proxy_cpu_ms: None,
+            log_lines_unread: 0,
             sight: Sight::Own,
             host: host::read(&plan.cpus),
             processes: Vec::new(),
@@ -185,7 +183,7 @@ impl<'a> Stage<'a> {
         self.watch(Watch::Process(role, pid));
         let effective = Effective::default();
         self.manifest.processes.push(RoleProcess { role, pid, command, effective });
-        self.await_ready(id)
+        self.await_ready(role, id)
     }
 
     /// The words that, before a command, run it on the host of `role`.
@@ -210,17 +208,18 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    fn await_ready(&mut self, id: ChildId) -> Result<(ChildId, Ready), Stop> {
-        let deadline = Instant::now() + READY;
+    fn await_ready(&mut self, role: Role, id: ChildId) -> Result<(ChildId, Ready), Stop> {
+        let ready = roles::patience(role, &self.plan.arm.proxy).ready;
+        let deadline = Instant::now() + ready;
         loop {
             match self.next(deadline)? {
-                Some(Happening::Ready(who, ready)) if who == id => {
-                    let pid = ready.pid;
-                    let told = |process: &&mut RoleProcess| process.pid == pid;
-                    if let Some(process) = self.manifest.processes.iter_mut().rev().find(told) {
-                        process.effective = ready.effective.clone();
+                Some(Happening::Ready(who, told)) if who == id => {
+                    let pid = told.pid;
+                    let its = |process: &&mut RoleProcess| process.pid == pid;
+                    if let Some(process) = self.manifest.processes.iter_mut().rev().find(its) {
+                        process.effective = told.effective.clone();
                     }
-                    return Ok((id, *ready));
+                    return Ok((id, *told));
                 }
                 // The fast role may end well before we look; the others may not end at all.
                 Some(Happening::Ended(who, status)) if who == id => {
@@ -228,7 +227,7 @@ impl<'a> Stage<'a> {
                 }
                 Some(_) => {}
                 None => {
-                    let what = format!("was not ready within {} s", READY.as_secs());
+                    let what = format!("was not ready within {} s", ready.as_secs());
                     return Err(Stop::Fault(self.blame(id, &what)));
                 }
             }
@@ -282,6 +281,11 @@ impl<'a> Stage<'a> {
                 }
                 News::Record(id, record) => match *record {
                     Record::Ready(ready) => Happening::Ready(id, Box::new(ready)),
+                    Record::UnreadLines(unread) => {
+                        let lines = &mut self.manifest.log_lines_unread;
+                        *lines = lines.saturating_add(unread.lines);
+                        Happening::Filed
+                    }
                     record if self.crew.role(id) == Some(Role::Trace) => {
                         self.run.file_traced(&record)?;
                         Happening::Filed

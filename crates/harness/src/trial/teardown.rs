@@ -7,14 +7,13 @@ use records::{Phase, Role, Side};
 use super::crew::ChildId;
 use super::stage::{Happening, Stage};
 use super::{Finished, Stop, TrialError, signals};
+use crate::roles;
 
 /// Clients first, so that the proxy and the origin see their connections end and can tell of them.
 /// A tracer tells the rest of what it saw while its workers are still there.
 const ORDER: [Role; 5] = [Role::Fast, Role::Slow, Role::Trace, Role::Proxy, Role::Origin];
-/// Time for a child to end when asked. They take milliseconds, unless the host is very busy.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The same for all of them together, once somebody has pressed Ctrl-C: within 2 s they are gone,
-/// also on a busy host where a killed process takes its time to die.
+/// Time for all children together to end when asked, once somebody has pressed Ctrl-C: within 2 s
+/// they are gone, also on a busy host where a killed process takes its time to die.
 const HASTE: Duration = Duration::from_millis(800);
 /// Time for the kernel to end a killed child.
 const DEATH: Duration = Duration::from_secs(10);
@@ -39,11 +38,11 @@ impl Pace {
         }
     }
 
-    /// Until when a child that was asked at `asked` may take.
-    fn deadline(self, asked: Instant) -> Instant {
+    /// Until when a child that was asked at `asked` and may take `patience` has time.
+    fn deadline(self, asked: Instant, patience: Duration) -> Instant {
         match self {
-            Self::Orderly => asked + PATIENCE,
-            Self::Hasty(all) => all.min(asked + PATIENCE),
+            Self::Orderly => asked + patience,
+            Self::Hasty(all) => all.min(asked + patience),
             Self::Now => asked,
         }
     }
@@ -79,8 +78,9 @@ impl Stage<'_> {
             sampler.stop();
         }
         for role in ORDER {
+            let patience = roles::patience(role, &self.plan.arm.proxy).end;
             for id in self.crew.living(role) {
-                self.stop(id, &mut pace, &mut interrupted, &mut broken);
+                self.stop((id, patience), &mut pace, &mut interrupted, &mut broken);
             }
         }
         self.file_last_samples(&mut interrupted, &mut broken);
@@ -128,7 +128,7 @@ impl Stage<'_> {
 
     fn stop(
         &mut self,
-        id: ChildId,
+        (id, patience): (ChildId, Duration),
         pace: &mut Pace,
         interrupted: &mut Option<i32>,
         broken: &mut Option<TrialError>,
@@ -138,7 +138,7 @@ impl Stage<'_> {
         let mut killed = None;
         while !self.has_ended(id) {
             let deadline = match killed {
-                None => pace.deadline(asked),
+                None => pace.deadline(asked, patience),
                 Some(at) => at + DEATH,
             };
             // News may be pending at any time: they must not give a child more of it.
@@ -149,7 +149,7 @@ impl Stage<'_> {
                 }
                 if *pace == Pace::Orderly {
                     let what =
-                        format!("did not end within {} s and was killed", PATIENCE.as_secs());
+                        format!("did not end within {} s and was killed", patience.as_secs());
                     let fault = self.blame(id, &what);
                     self.manifest.faults.push(fault);
                 }

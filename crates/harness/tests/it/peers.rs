@@ -167,6 +167,7 @@ fn what_does_not_fit_is_refused_before_the_run() {
         ("--proxy url:127.0.0.1:9 --proxy-bin /bin/true", &["leave it out"]),
         ("--proxy url:127.0.0.1:9 --rcvbuf 40960", &["--rcvbuf", "it runs already"]),
         ("--proxy nginx --proxy-bin /nonexistent/nginx", &["/nonexistent/nginx"]),
+        ("--proxy nginx --recording minimal", &["--recording minimal", "take --trace off"]),
         ("--gzip 1", &["--slow-coding gzip", "--fetch-coding gzip"]),
         ("--reuseport --accept mutex", &["--accept mutex", "--reuseport", "leave one"]),
         ("--tcp-rmem 40960,40960,40960", &["--netns"]),

@@ -45,10 +45,11 @@ pub(super) fn columns(
         columns.worker.push(worker.map_or(-1, i64::from));
         columns.cause.push(cause);
         columns.cause_us.push(cause_us);
-        columns.held_us.push(held.iter().map(|(_, waited)| waited).sum());
+        columns.held_us.push(held.iter().fold(0, |sum, (_, waited)| waited.saturating_add(sum)));
         columns.held.push(held);
     }
-    let ends = columns.start_us.iter().zip(&columns.total_us).map(|(start, total)| start + total);
+    let ends = columns.start_us.iter().zip(&columns.total_us);
+    let ends = ends.map(|(start, total)| start.saturating_add(*total));
     let spans = columns.worker.iter().zip(&columns.start_us).zip(ends);
     columns.row = layout::rows(spans.map(|((&worker, &start), end)| (worker, start, end)));
     columns
@@ -83,7 +84,8 @@ pub(super) fn blame(fetches: &FetchColumns, holds: &HoldColumns) -> Vec<Blame> {
         for &(hold, waited) in held {
             let Some(&holder) = holds.holder.get(hold) else { continue };
             let holder = holder.max(HoldColumns::FETCH);
-            *waits.entry(holder).or_default() += waited;
+            let waits = waits.entry(holder).or_default();
+            *waits = waits.saturating_add(waited);
             let blame = by_holder.entry(holder).or_insert_with(|| none(holder));
             let length = holds.length_us.get(hold).copied().unwrap_or(0);
             if length > blame.longest_us {
@@ -97,7 +99,7 @@ pub(super) fn blame(fetches: &FetchColumns, holds: &HoldColumns) -> Vec<Blame> {
             blame.fetches += 1;
             blame.failed += failed;
             blame.led_failed += if most == Some(holder) { failed } else { 0 };
-            blame.waited_us += waited;
+            blame.waited_us = blame.waited_us.saturating_add(waited);
         }
     }
     let mut blames: Vec<Blame> = by_holder.into_values().collect();

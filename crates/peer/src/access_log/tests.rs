@@ -89,8 +89,35 @@ fn a_file_is_followed_to_the_end_that_it_has_when_told() {
     write!(file, "garbage\n{}", text.replace("port=4000", "port=4001")).expect("written");
     done.store(true, Ordering::Release);
     follow.thread().unpark();
-    follow.join().expect("no panic").expect("it can be read");
+    let unread = follow.join().expect("no panic").expect("it can be read");
     assert_eq!(told.try_iter().collect::<Vec<_>>(), [4001], "also without its newline");
+    // In a file that is the log and nothing else, a line that says nothing is missing.
+    assert_eq!(unread, Unread { lines: 1, first: "garbage".to_owned() });
+}
+
+/// What of `text` a driver takes for lines of its log that it cannot read.
+fn unread(proxy: records::ProxyKind, text: &str) -> Unread {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let path = dir.path().join("log");
+    let source = Source::file(&path).expect("a file");
+    std::fs::write(&path, text).expect("written");
+    let driver = crate::driver::of(&proxy).expect("a kind").expect("a driver");
+    let follower = Follower { source, driver: driver.into(), publish: None };
+    follower.run(&AtomicBool::new(true), drop).expect("it can be read")
+}
+
+#[test]
+fn what_a_program_chats_beside_its_log_is_not_missed() {
+    use records::ProxyKind::{Caddy, Haproxy};
+    let chatter = "[NOTICE] (1) : New worker forked\n\nProxy turnstile started.\n";
+    assert_eq!(unread(Haproxy, chatter), Unread::default());
+    let torn = "client=127.0.0.1 port=4000 acc=1795244";
+    let all = format!("{chatter}{torn}\n{chatter}client=\n");
+    assert_eq!(unread(Haproxy, &all), Unread { lines: 2, first: torn.to_owned() });
+    let other = r#"{"level":"info","ts":1.5,"msg":"serving initial configuration"}"#;
+    assert_eq!(unread(Caddy, other), Unread::default());
+    let torn = r#"{"level":"info","ts":1.5,"logger":"http.log.access.log0","msg":"han"#;
+    assert_eq!(unread(Caddy, torn).lines, 1);
 }
 
 #[test]

@@ -84,6 +84,11 @@ impl Driver for Caddy {
     fn read(&self, line: Read<'_>) -> Option<Entry> {
         read(line)
     }
+
+    /// By the name of the logger that writes it.
+    fn is_logged(&self, text: &str) -> bool {
+        text.contains("http.log.access")
+    }
 }
 
 fn text(setting: &Setting<'_>) -> String {

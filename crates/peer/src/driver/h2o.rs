@@ -123,7 +123,7 @@ fn read(line: Read<'_>) -> Option<Entry> {
     let fields = fields(head);
     let number = |name: &str| fields.get(name)?.parse::<u64>().ok();
     let seconds = |name: &str| Some(entry::millis(fields.get(name)?.parse().ok()?));
-    let asked = number("secs")? * 1_000 + number("ms")?;
+    let asked = number("secs")?.saturating_mul(1_000).saturating_add(number("ms")?);
     let bytes = Bytes(number("bytes").unwrap_or(0));
     let logged: u16 = fields.get("status")?.parse().ok()?;
     let status = if logged == 0 { 499 } else { logged };
@@ -142,7 +142,7 @@ fn read(line: Read<'_>) -> Option<Entry> {
         end: entry::ended(status, completion),
         body_bytes: bytes,
         times: LogTimes {
-            at_unix_ms: asked + took,
+            at_unix_ms: asked.saturating_add(took),
             rt_ms: took,
             uct_ms: None,
             uht_ms: seconds("thought"),

@@ -94,6 +94,11 @@ impl Driver for Haproxy {
     fn read(&self, line: Read<'_>) -> Option<Entry> {
         read(line)
     }
+
+    /// Its notices stand there as well.
+    fn is_logged(&self, text: &str) -> bool {
+        text.starts_with("client=")
+    }
 }
 
 fn text(setting: &Setting<'_>) -> String {
@@ -171,9 +176,10 @@ fn read(line: Read<'_>) -> Option<Entry> {
     let signed = |name: &str| fields.get(name)?.parse::<i64>().ok();
     let time = |name: &str| signed(name).and_then(|ms| u64::try_from(ms).ok());
     let (secs, millis) = fields.get("acc")?.split_once('.')?;
-    let accepted = secs.parse::<u64>().ok()? * 1_000 + millis.parse::<u64>().ok()?;
+    let accepted =
+        secs.parse::<u64>().ok()?.saturating_mul(1_000).saturating_add(millis.parse().ok()?);
     let (connect, response, data) = (time("tc"), time("tr"), time("td"));
-    let header = connect.zip(response).map(|(connect, response)| connect + response);
+    let header = connect.zip(response).map(|(connect, response)| connect.saturating_add(response));
     let flags = fields.get("end").copied().unwrap_or_default();
     let answered = u16::try_from(signed("status")?).ok().filter(|&status| status >= 100);
     let end = ended(flags, answered);
@@ -184,7 +190,7 @@ fn read(line: Read<'_>) -> Option<Entry> {
         (None, _) => 502,
     };
     let out = number("out").unwrap_or(0);
-    let body = number("head").map_or(0, |head| out.saturating_sub(head + HEAD_FORM));
+    let body = number("head").map_or(0, |head| out.saturating_sub(head.saturating_add(HEAD_FORM)));
     Some(Entry {
         client: fields.get("client")?.parse().ok()?,
         client_port: fields.get("port")?.parse().ok()?,
@@ -196,11 +202,13 @@ fn read(line: Read<'_>) -> Option<Entry> {
         end,
         body_bytes: Bytes(body),
         times: LogTimes {
-            at_unix_ms: accepted + time("tt").unwrap_or(0),
+            at_unix_ms: accepted.saturating_add(time("tt").unwrap_or(0)),
             rt_ms: time("ta").unwrap_or(0),
             uct_ms: connect,
             uht_ms: header,
-            urt_ms: connect.map(|connect| connect + response.unwrap_or(0) + data.unwrap_or(0)),
+            urt_ms: connect.map(|connect| {
+                [response, data].into_iter().flatten().fold(connect, u64::saturating_add)
+            }),
         },
     })
 }

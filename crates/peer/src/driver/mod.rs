@@ -49,8 +49,13 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     fn tracing(&self) -> Tracing;
     /// Where it writes its access log.
     fn log(&self) -> LogPlace;
-    /// A line of that log; `None`: it is none of its lines.
+    /// A line of that log; `None`: it is none of its lines, or cannot be read.
     fn read(&self, line: Read<'_>) -> Option<Entry>;
+    /// Whether a line from there is meant for that log, readable or not: the rest is chatter. In a
+    /// file that is nothing but the log, all are.
+    fn is_logged(&self, text: &str) -> bool {
+        !text.trim().is_empty()
+    }
 
     /// Who puts its workers on their CPUs.
     fn pinning(&self) -> Pinning {
@@ -144,7 +149,7 @@ pub(crate) enum Workers {
     Pools,
     /// Threads of the one process that wait in a poll.
     PollingThreads,
-    /// As many as there happen to be, in any process of its.
+    /// As many as there happen to be, in any process of its: they are found out under requests.
     Whatever,
     /// None that could be named.
     None,

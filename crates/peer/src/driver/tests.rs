@@ -141,6 +141,16 @@ fn lines_of_haproxy() {
     assert_eq!((entry.times.uct_ms, entry.times.urt_ms), (None, None));
 
     assert_eq!(read("haproxy", "Proxy turnstile started."), None);
+
+    // Numbers may be anything.
+    let most = u64::MAX.to_string();
+    let vast = whole
+        .replace("acc=1795244023.214", &format!("acc={most}.{most}"))
+        .replace("head=98", &format!("head={most}"))
+        .replace("tc=2 tr=3 td=4", "tc=9223372036854775807 tr=9223372036854775807 td=5");
+    let entry = read("haproxy", &vast).expect("a line");
+    assert_eq!((entry.times.at_unix_ms, entry.body_bytes), (u64::MAX, Bytes(0)));
+    assert_eq!(entry.times.urt_ms, Some(u64::MAX));
 }
 
 #[test]

@@ -60,6 +60,16 @@ fn line(worker: Option<u32>, port: u16, at: u64, request: &str) -> Line {
 }
 
 #[test]
+fn a_log_may_claim_any_length() {
+    let mut join = Join::new(Witnesses::Log);
+    let mut line = line(Some(1), 80, 2 * SECOND, "GET /a");
+    line.entry.times.rt_ms = u64::MAX;
+    let told = join.logged(line, MonoNs(2 * SECOND));
+    let bounds: Vec<_> = told.iter().map(|one| (one.accepted_ns, one.closed_ns)).collect();
+    assert_eq!(bounds, [(MonoNs(0), MonoNs(2 * SECOND))]);
+}
+
+#[test]
 fn a_session_has_its_times_from_the_trace_and_its_words_from_the_log() {
     let seen = session(1, 4, 80, SECOND, 2 * SECOND);
     for line_first in [true, false] {

@@ -11,12 +11,7 @@ use rustix::process::{
 
 use super::look;
 use super::workers::Crew;
-
-/// How long a program may take to end when it is asked to. A worker in a step without an end does
-/// not hear it.
-const ASKED: Duration = Duration::from_millis(1_200);
-/// How long the kernel may take to end a killed process.
-const KILLED: Duration = Duration::from_secs(2);
+use crate::patience::{ASKED, KILLED};
 
 /// Asks the program to end (SIGTERM), and kills what is left of its process group and workers. Its
 /// first process is dead then, and not reaped.

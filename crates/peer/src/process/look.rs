@@ -97,7 +97,11 @@ pub(super) enum Wait {
     Epoll(i32),
     /// `poll` or `select`.
     Poll,
-    /// Something else, nothing, or what we may not know.
+    /// `futex`: another thread will wake it.
+    Futex,
+    /// Nothing: it runs, or is about to.
+    Running,
+    /// Something else, or what we may not know.
     Other,
 }
 
@@ -107,10 +111,14 @@ mod calls {
     pub(super) const EPOLL: [i64; 3] = [232, 281, 441];
     #[cfg(target_arch = "x86_64")]
     pub(super) const POLL: [i64; 4] = [7, 23, 270, 271];
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const FUTEX: i64 = 202;
     #[cfg(not(target_arch = "x86_64"))]
     pub(super) const EPOLL: [i64; 2] = [22, 441];
     #[cfg(not(target_arch = "x86_64"))]
     pub(super) const POLL: [i64; 2] = [72, 73];
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) const FUTEX: i64 = 98;
 }
 
 /// From `/proc/<pid>/task/<tid>/syscall`, which needs the right to trace it: root, or its parent.
@@ -120,6 +128,9 @@ pub(super) fn wait(pid: i32, tid: i32) -> Wait {
 }
 
 pub(super) fn parse_wait(text: &str) -> Wait {
+    if text.trim_end() == "running" {
+        return Wait::Running;
+    }
     let mut words = text.split_whitespace();
     let Some(number) = words.next().and_then(|word| word.parse::<i64>().ok()) else {
         return Wait::Other;
@@ -129,8 +140,25 @@ pub(super) fn parse_wait(text: &str) -> Wait {
     match first.and_then(|first| i32::try_from(first).ok()) {
         Some(fd) if calls::EPOLL.contains(&number) => Wait::Epoll(fd),
         _ if calls::POLL.contains(&number) => Wait::Poll,
+        _ if number == calls::FUTEX => Wait::Futex,
         _ => Wait::Other,
     }
+}
+
+/// A thread's name, and how often it has left its CPU or come to it (`status`).
+pub(super) fn switches(pid: i32, tid: i32) -> Option<(String, u64)> {
+    parse_switches(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?)
+}
+
+fn parse_switches(text: &str) -> Option<(String, u64)> {
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.trim())
+    };
+    let count = |name| field(name)?.parse::<u64>().ok();
+    let voluntary = count("voluntary_ctxt_switches:")?;
+    let all = voluntary.saturating_add(count("nonvoluntary_ctxt_switches:")?);
+    Some((field("Name:")?.to_owned(), all))
 }
 
 /// Inodes of what an epoll descriptor of a process watches (`tfd:` lines of its fdinfo).

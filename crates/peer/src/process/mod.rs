@@ -8,6 +8,7 @@
 //! - The keeper is started by the thread that outlives it.
 //! - A dropped [`Program`] leaves no process behind, also while a panic unwinds.
 
+mod acquaint;
 pub(crate) mod descendants;
 mod ending;
 mod look;
@@ -30,12 +31,14 @@ use records::Role;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 
+pub(crate) use self::acquaint::{Acquaintance, Serving};
 pub(crate) use self::look::{connected, holders, listening, title};
 pub(crate) use self::port::Reservation;
 pub(crate) use self::workers::{Crew, find};
 
 use crate::hop::{HOP, HopOptions, LastSignal};
 use crate::keeper::Line;
+use crate::patience::{HEARING, KEEPER};
 use crate::setting::Invocation;
 
 /// A program that runs.
@@ -83,11 +86,6 @@ pub(crate) enum Stdout {
 
 /// Lines that are kept to be quoted.
 const LAST_WORDS: usize = 10;
-/// How long the last words of a dead program are waited for: others may hold its standard error.
-const HEARING: Duration = Duration::from_millis(500);
-
-/// How long a keeper may take to end: longer than its own patience.
-const KEEPER: Duration = Duration::from_secs(4);
 
 impl Keeper {
     /// Starts the keeper of a program, in a process group of its own.

@@ -35,21 +35,14 @@ pub(crate) fn find(kind: Workers, root: Pid, expected: usize) -> Option<Crew> {
     let children = || look::family(root).into_iter().filter(|&pid| pid != root);
     let process = |pid: i32| Worker { pid, tid: pid };
     let workers: Vec<Worker> = match kind {
-        Workers::None => return Some(Crew::default()),
+        // Those of a program that nobody knows are found out by `acquaint`.
+        Workers::None | Workers::Whatever => return Some(Crew::default()),
         Workers::Children { title } => {
             let titled = |pid: &i32| look::command_line(*pid).starts_with(title);
             children().filter(titled).map(process).collect()
         }
         Workers::Pools => children().map(process).collect(),
         Workers::PollingThreads => polling(root),
-        Workers::Whatever => {
-            let found: Vec<Worker> =
-                look::family(root).into_iter().flat_map(polling).take(MOST).collect();
-            return Some(Crew::of(
-                if found.is_empty() { vec![process(root)] } else { found },
-                root,
-            ));
-        }
     };
     (workers.len() == expected).then(|| Crew::of(workers, root))
 }
@@ -61,12 +54,21 @@ const MOST: usize = 256;
 fn polling(pid: i32) -> Vec<Worker> {
     let threads = look::threads(pid).into_iter();
     threads
-        .filter(|&tid| look::wait(pid, tid) != Wait::Other)
+        .filter(|&tid| matches!(look::wait(pid, tid), Wait::Epoll(_) | Wait::Poll))
         .map(|tid| Worker { pid, tid })
         .collect()
 }
 
 impl Crew {
+    /// `workers`, or, where there is none, the first process itself.
+    pub(crate) fn some_of(mut workers: Vec<Worker>, root: i32) -> Self {
+        workers.truncate(MOST);
+        if workers.is_empty() {
+            workers.push(Worker { pid: root, tid: root });
+        }
+        Self::of(workers, root)
+    }
+
     fn of(workers: Vec<Worker>, root: i32) -> Self {
         let mut pids: Vec<i32> = workers.iter().map(|worker| worker.pid).collect();
         pids.dedup();
@@ -113,7 +115,7 @@ impl Crew {
             let epolls = match look::wait(worker.pid, worker.tid) {
                 Wait::Epoll(fd) => vec![fd],
                 // Its process may have one alone.
-                Wait::Poll | Wait::Other => look::epolls(worker.pid),
+                Wait::Poll | Wait::Futex | Wait::Running | Wait::Other => look::epolls(worker.pid),
             };
             let mut watched = epolls.into_iter().flat_map(|fd| look::watched(worker.pid, fd));
             watched.find(|inode| inodes.contains(inode))

@@ -146,33 +146,33 @@ fn a_missing_program_is_told_with_its_package() {
     let missing =
         Refusal::Missing { name: "h2o".to_owned(), package: "h2o".to_owned(), kind: "h2o" };
     insta::assert_snapshot!(missing, @"failed to find h2o: install it with `apt-get install h2o` or `scripts/install-peers.sh h2o`, or name another build with --proxy-bin");
-    let nowhere = check(&arm("caddy"), Some(Path::new("/nowhere/caddy")));
+    let nowhere = check(&arm("caddy"), Some(Path::new("/nowhere/caddy")), Recording::Full);
     assert!(matches!(nowhere, Err(Refusal::NoProgram { .. })), "{nowhere:?}");
     // Something that says no version is not it.
-    let wrong = check(&arm("caddy"), Some(Path::new("/bin/true")));
+    let wrong = check(&arm("caddy"), Some(Path::new("/bin/true")), Recording::Full);
     assert!(matches!(wrong, Err(Refusal::Version { .. })), "{wrong:?}");
 }
 
 #[test]
 fn a_proxy_of_ours_or_of_others_takes_no_build() {
-    assert!(check(&arm("mirror"), None).is_ok());
-    assert!(check(&arm("mirror"), Some(Path::new("/bin/true"))).is_err());
+    assert!(check(&arm("mirror"), None, Recording::Full).is_ok());
+    assert!(check(&arm("mirror"), Some(Path::new("/bin/true")), Recording::Full).is_err());
     let mut url = arm("url:127.0.0.1:80");
     // Off is how it is seen anyway.
-    assert!(check(&url, None).is_ok());
-    assert!(check(&url, Some(Path::new("/bin/true"))).is_err());
+    assert!(check(&url, None, Recording::Full).is_ok());
+    assert!(check(&url, Some(Path::new("/bin/true")), Recording::Full).is_err());
     url.reuseport = true;
-    let refused = check(&url, None).expect_err("it runs already").to_string();
+    let refused = check(&url, None, Recording::Full).expect_err("it runs already").to_string();
     assert!(refused.contains("--reuseport") && refused.contains("runs already"), "{refused}");
 }
 
 #[test]
 fn a_proxy_on_another_host_is_refused_before_the_run() {
     for here in ["url:127.0.0.1:80", "url:127.9.8.7:80", "url:[::1]:80"] {
-        assert!(check(&arm(here), None).is_ok(), "{here}");
+        assert!(check(&arm(here), None, Recording::Full).is_ok(), "{here}");
     }
     for there in ["url:192.0.2.1:80", "url:[2001:db8::1]:80", "url:0.0.0.0:80"] {
-        let refused = check(&arm(there), None).expect_err("another host").to_string();
+        let refused = check(&arm(there), None, Recording::Full).expect_err("another host").to_string();
         assert!(refused.starts_with(there), "{refused}");
         // Of what it advises, all is there: a trial takes no consent.
         assert!(refused.contains("loopback") && !refused.contains("--allow"), "{refused}");
@@ -194,5 +194,22 @@ fn the_file_that_would_run_is_known_without_running_it() {
         ("exec:/bin/true", None),
     ] {
         assert_eq!(path(proxy, bin), None, "{proxy} {bin:?}");
+    }
+}
+
+#[test]
+fn who_records_nothing_for_us_cannot_record_less() {
+    assert!(check(&arm("mirror"), None, Recording::Minimal).is_ok());
+    // Whether or not the program is there.
+    for (kind, instead) in [
+        ("nginx", "--trace off"),
+        ("exec:/bin/p {listen}", "--trace off"),
+        ("url:127.0.0.1:80", "leave it"),
+    ] {
+        let refused = check(&arm(kind), None, Recording::Minimal).expect_err("a refusal");
+        let text = refused.to_string();
+        for part in [kind, "--recording minimal", instead] {
+            assert!(text.contains(part), "{kind}: no {part:?} in {text}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use net::tcp::Buffers;
@@ -10,19 +11,24 @@ use records::SocketSetting;
 use rustix::process::Pid;
 
 use super::{News, PeerError, Stage};
-use crate::process::{self, Crew, Program, descendants};
+use crate::driver::Workers;
+use crate::patience::{ACQUAINTED, ANSWER, PROVEN};
+use crate::process::{self, Acquaintance, Crew, Program, Serving, descendants};
 
-/// How long a program may take to be ready. Those here take a tenth of a second; Caddy on a busy
-/// CPU takes two.
-const PATIENCE: Duration = Duration::from_secs(8);
 /// How often it is tried: nothing tells when a foreign program begins to listen.
 const AGAIN: Duration = Duration::from_millis(20);
-/// How long one answer may take.
-const ANSWER: Duration = Duration::from_secs(2);
+
+/// Rounds of requests by which an unknown program is got to know, requests of one round, and the time
+/// that its threads have to come to rest.
+const ROUNDS: u32 = 8;
+const AT_ONCE: usize = 4;
+const REST: Duration = Duration::from_millis(10);
 
 /// A program that is ready.
 pub(super) struct Proven {
     pub(super) crew: Crew,
+    /// How its workers serve.
+    pub(super) serving: Serving,
     /// Ports from which we asked: their lines in the log are ours.
     pub(super) probes: Vec<u16>,
     /// What the kernel made of the buffers that were asked for.
@@ -36,7 +42,7 @@ impl Stage<'_> {
         program: &Program,
         listen: SocketAddr,
     ) -> Result<Option<Proven>, PeerError> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PROVEN;
         let mut probes = Vec::new();
         let mut answered = false;
         loop {
@@ -45,8 +51,12 @@ impl Stage<'_> {
                 let found = process::find(self.driver.workers(), program.pid(), expected);
                 if let Some(crew) = found {
                     self.must_listen_itself(program, listen)?;
+                    let (crew, serving) = match self.driver.workers() {
+                        Workers::Whatever => get_to_know(program, listen, &mut probes),
+                        _ => (crew, Serving::Own),
+                    };
                     let sockets = self.look_at_sockets(program, listen, &mut probes);
-                    return Ok(Some(Proven { crew, probes, sockets }));
+                    return Ok(Some(Proven { crew, serving, probes, sockets }));
                 }
                 format!("its {expected} workers are not to be found")
             } else {
@@ -76,7 +86,7 @@ impl Stage<'_> {
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
             }
             if Instant::now() >= deadline {
-                let (name, patience) = (self.name(), PATIENCE.as_secs());
+                let (name, patience) = (self.name(), PROVEN.as_secs());
                 return Err(PeerError::NotReady { name, patience, what: missing, words: words() });
             }
         }
@@ -144,6 +154,40 @@ impl Stage<'_> {
     }
 }
 
+/// The workers of a program of which nobody knows how it works, and how they serve: by looks at its
+/// threads at rest, between rounds of requests that come together.
+fn get_to_know(program: &Program, listen: SocketAddr, probes: &mut Vec<u16>) -> (Crew, Serving) {
+    let root = program.pid().as_raw_pid();
+    let deadline = Instant::now() + ACQUAINTED;
+    let mut known = Acquaintance::default();
+    known.look(root);
+    for _ in 0..ROUNDS {
+        if Instant::now() >= deadline || ask_together(listen, probes).is_err() {
+            break;
+        }
+        // Nothing tells when a foreign program has nothing left to do.
+        thread::sleep(REST);
+        known.look(root);
+    }
+    (Crew::some_of(known.workers(), root), known.serving())
+}
+
+/// Asks for one byte several times at once, and reads the answers to their ends.
+///
+/// # Errors
+/// It takes no connection any more.
+fn ask_together(listen: SocketAddr, probes: &mut Vec<u16>) -> io::Result<()> {
+    let mut streams = Vec::new();
+    for _ in 0..AT_ONCE {
+        streams.push(dial(listen, Connection::Close, probes)?);
+    }
+    for stream in streams {
+        // One that breaks was served as well.
+        let _ = stream.take(64 * 1024).read_to_end(&mut Vec::new());
+    }
+    Ok(())
+}
+
 /// What is asked to become of the connection after the answer.
 #[derive(Clone, Copy)]
 enum Connection {
@@ -165,7 +209,9 @@ fn dial(
         Connection::Close => "Connection: close\r\n",
         Connection::KeepAlive => "",
     };
-    write!(stream, "GET /bytes/1 HTTP/1.1\r\nHost: {listen}\r\nAccept: */*\r\n{close}\r\n")?;
+    let request = format!("GET /bytes/1 HTTP/1.1\r\nHost: {listen}\r\nAccept: */*\r\n{close}\r\n");
+    // As one: a program of a few lines may take what comes first for all of it.
+    stream.write_all(request.as_bytes())?;
     Ok(stream)
 }
 

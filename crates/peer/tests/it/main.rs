@@ -6,3 +6,4 @@ mod ends;
 mod proxies;
 mod refusals;
 mod support;
+mod threads;

@@ -79,6 +79,36 @@ fn what_does_not_fit_is_counted() {
 }
 
 #[test]
+fn a_count_that_is_itself_lost_is_still_found() {
+    let (mut recorder, mut out) = Recorder::new(7, Micros(10_000), Recording::Minimal);
+    let accepted = Accepted { worker: 7, session: 0, client_port: 1, at_ns: MonoNs(0) };
+    for _ in 0..RING_RECORDS {
+        recorder.accepted(accepted);
+    }
+    assert_eq!(out.amended(MonoNs(5)), None, "nothing is lost yet");
+    // The ring is full: so the last totals do not fit either.
+    recorder.accepted(accepted);
+    recorder.finish(MonoNs(1));
+    let told: Vec<Told> = std::iter::from_fn(|| out.pop().ok()).collect();
+    assert_eq!(count(&told, |told| matches!(told, Told::Totals(_))), 0);
+    let amended = out.amended(MonoNs(5)).expect("more was lost than was told");
+    assert_eq!((amended.worker, amended.records_lost, amended.at_ns), (7, 2, MonoNs(5)));
+}
+
+#[test]
+fn a_count_that_came_out_is_not_told_twice() {
+    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
+    let accepted = Accepted { worker: 0, session: 0, client_port: 1, at_ns: MonoNs(0) };
+    for _ in 0..RING_RECORDS + 3 {
+        recorder.accepted(accepted);
+    }
+    std::iter::from_fn(|| out.pop().ok()).for_each(drop);
+    recorder.finish(MonoNs(1));
+    std::iter::from_fn(|| out.pop().ok()).for_each(drop);
+    assert_eq!(out.amended(MonoNs(5)), None);
+}
+
+#[test]
 fn a_record_takes_the_room_that_was_reckoned_with() {
     assert!(size_of::<Told>() <= 56, "{} bytes", size_of::<Told>());
 }

@@ -229,6 +229,37 @@ fn what_is_not_200_or_not_http_is_a_bad_status() {
 }
 
 #[test]
+fn a_body_of_another_length_is_no_load_and_is_not_asked_for_at_full_speed() {
+    let addr = server::start(|number, stream| match number % 4 {
+        0 => whole(stream, 64),
+        1 => whole(stream, 5001),
+        2 => answer(stream, "Transfer-Encoding: chunked\r\n", b"2\r\nno\r\n0\r\n\r\n"),
+        _ => answer(stream, "", &[0; 5001]),
+    });
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000");
+    let ends: Vec<_> = (0..4).map(|_| slow.download()).collect();
+    assert!(ends.iter().all(|download| download.end == DownloadEnd::BadStatus), "{ends:?}");
+    let gaps: Vec<u64> =
+        ends.windows(2).map(|pair| pair[1].start_ns.0 - pair[0].start_ns.0).collect();
+    for (gap, least) in gaps.iter().zip([50_000_000, 100_000_000, 200_000_000]) {
+        assert!(*gap >= least, "each wait is longer: {gaps:?}");
+    }
+    slow.stop();
+}
+
+#[test]
+fn what_is_coded_is_as_long_as_it_is() {
+    let addr = server::start(|_, stream| {
+        answer(stream, "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", b"")?;
+        stream.write_all(b"2\r\nno\r\n0\r\n\r\n")
+    });
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000 --slow-coding gzip");
+    let download = slow.download();
+    assert_eq!((download.end, download.bytes.0), (DownloadEnd::Completed, 2));
+    slow.stop();
+}
+
+#[test]
 fn it_dials_until_the_target_is_back() {
     let addr = free_addr();
     let mut slow = Slow::start(addr, "--slow 1 --slow-size 100");

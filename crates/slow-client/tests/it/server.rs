@@ -38,9 +38,10 @@ pub(crate) fn whole(stream: &mut TcpStream, size: usize) -> io::Result<()> {
     answer(stream, &format!("Content-Length: {size}\r\n"), &vec![b'x'; size])
 }
 
-/// Reads a request and answers with a body that does not end.
+/// Reads a request and answers with a body that does not end. It is to be the size that is asked for
+/// by default.
 pub(crate) fn endless(stream: &mut TcpStream) -> io::Result<()> {
-    answer(stream, "Content-Length: 1099511627776\r\n", &[])?;
+    answer(stream, "Content-Length: 2147483648\r\n", &[])?;
     let piece = vec![b'x'; 1 << 16];
     loop {
         stream.write_all(&piece)?;

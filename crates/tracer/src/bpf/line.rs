@@ -72,7 +72,8 @@ fn told(text: &str) -> Option<Line> {
     Some(Line::Told(letter, numbers))
 }
 
-/// Numbers are of 64 bits; those that bpftrace takes for signed are as well.
+/// Numbers of lines and keys are of 64 bits; those that bpftrace takes for signed are as well: a call
+/// of the number -1 is none.
 fn number(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| text.parse().ok().map(i64::cast_unsigned))
 }
@@ -81,8 +82,12 @@ fn key_of(key: &str) -> Option<Vec<u64>> {
     key.split(',').map(number).collect()
 }
 
+/// What is counted or added up in a map is never below zero: a count that seems to be, since a part of
+/// it was lost, is none.
 fn values(value: &Value) -> Option<Vec<u64>> {
-    let one = |value: &Value| value.as_u64().or_else(|| value.as_i64().map(i64::cast_unsigned));
+    let one = |value: &Value| {
+        value.as_u64().or_else(|| value.as_i64().map(|number| u64::try_from(number).unwrap_or(0)))
+    };
     match value {
         Value::Array(values) => values.iter().map(one).collect(),
         single => one(single).map(|number| vec![number]),

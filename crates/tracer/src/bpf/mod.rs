@@ -41,24 +41,12 @@ pub(crate) use self::numbers::Numbers;
 use self::child::{Child, News, Watch};
 use self::script::{Fred, Script};
 use crate::error::TracerError;
+use crate::patience;
 use crate::sample::{Doing, Watched};
 use crate::tracer::Target;
 
-/// How long bpftrace may take to compile the script and to put its probes in place: 1.5 s on an idle
-/// CPU, several times that where all are taken.
-const LIVE_WITHIN: Duration = Duration::from_secs(40);
-
-/// How long it may take to print its maps and to end.
-const END_WITHIN: Duration = Duration::from_secs(15);
-
-/// How long steps may take to end before it is stopped.
-const SETTLED_WITHIN: Duration = Duration::from_millis(300);
-
-/// Time between two looks whether they have.
+/// Time between two looks whether steps have ended.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// How long a line may take from the kernel to bpftrace's output.
-const DELIVERED_WITHIN: Duration = Duration::from_millis(150);
 
 /// No process: PID_MAX_LIMIT is far below. Asked about ourselves, the kernel answers 0 where our
 /// session began outside of our PID namespace, which rustix takes for a fault of its own.
@@ -107,7 +95,7 @@ impl Bpf {
 
     /// Makes the calls that the first and the last probe wait for until both were seen.
     fn await_live(&mut self) -> Result<(), TracerError> {
-        let until = Instant::now() + LIVE_WITHIN;
+        let until = Instant::now() + patience::LIVE;
         loop {
             // Nobody else in this process makes them; neither does anything.
             let _ = (getsid(NOBODY), getpgid(NOBODY));
@@ -117,7 +105,7 @@ impl Bpf {
                 Ok(News::Ended(end)) => return end.and(Err(ended_early())),
                 Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(TracerError::Blind { seconds: LIVE_WITHIN.as_secs() });
+                    return Err(TracerError::Blind { seconds: patience::LIVE.as_secs() });
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(ended_early()),
             }
@@ -128,7 +116,7 @@ impl Bpf {
     pub(crate) fn stop(mut self) -> Result<(), TracerError> {
         self.settle();
         child::interrupt(self.pid);
-        let until = Instant::now() + END_WITHIN;
+        let until = Instant::now() + patience::END;
         let end = loop {
             match self.news.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(News::Ended(end)) => break end,
@@ -144,7 +132,7 @@ impl Bpf {
     /// takes its probes away is lost (seen with 0.17), and steps end in numbers when their clients
     /// have just been hung up. One that goes on is told from the maps.
     fn settle(&self) {
-        let until = Instant::now() + SETTLED_WITHIN;
+        let until = Instant::now() + patience::SETTLED;
         let rests = |target: &Target| {
             let looked = Watched::open(target).ok().and_then(|mut watched| watched.look());
             looked.is_none_or(|doing| doing == Doing::Polling)
@@ -153,7 +141,7 @@ impl Bpf {
             thread::sleep(LOOK);
         }
         // bpftrace looks at its buffers ten times a second at least.
-        thread::sleep(DELIVERED_WITHIN);
+        thread::sleep(patience::DELIVERED);
     }
 
     fn end(&mut self) {

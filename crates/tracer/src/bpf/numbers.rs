@@ -22,15 +22,13 @@ use rustix::fs::{SeekFrom, seek};
 use super::child;
 use super::script::without_comments;
 use crate::error::TracerError;
+use crate::patience;
 use crate::tracer::Target;
 
 const SCRIPT: &str = include_str!("script/numbers.bt");
 
 /// The first PID namespace has a number of its own (PROC_PID_INIT_INO, include/linux/proc_ns.h).
 const FIRST: &str = "pid:[4026531836]";
-
-/// How long bpftrace may take: it compiles a dozen lines, on a host where all CPUs may be taken.
-const WITHIN: Duration = Duration::from_secs(20);
 
 /// Time between two tries: nothing tells when the probe is in place but what it tells.
 const AGAIN: Duration = Duration::from_millis(10);
@@ -113,7 +111,9 @@ fn ask(files: BTreeMap<u32, File>) -> Result<BTreeMap<u32, u32>, String> {
     let _ = bpftrace.wait();
     match asked {
         Conversation::Over(learnt) => Ok(learnt),
-        Conversation::TooLong => Err(format!("bpftrace told none in {} s", WITHIN.as_secs())),
+        Conversation::TooLong => {
+            Err(format!("bpftrace told none in {} s", patience::NUMBERS.as_secs()))
+        }
         Conversation::Broken => {
             let complaint = complaints.and_then(|thread| thread.join().ok()).flatten();
             Err(complaint.unwrap_or_else(|| "bpftrace ended without a word".into()))
@@ -130,7 +130,7 @@ enum Conversation {
 
 /// Asks again and again until all is told.
 fn converse(files: &BTreeMap<u32, File>, mark: i64, lines: &Receiver<String>) -> Conversation {
-    let until = Instant::now() + WITHIN;
+    let until = Instant::now() + patience::NUMBERS;
     let mut learnt = BTreeMap::new();
     while Instant::now() < until {
         for (_, file) in files.iter().filter(|(ours, _)| !learnt.contains_key(*ours)) {
@@ -184,7 +184,7 @@ fn lines(bpftrace: &mut Child) -> Receiver<String> {
 /// All that it prints, once it has ended.
 fn all(bpftrace: &mut Child) -> String {
     let told = lines(bpftrace);
-    let text = told.recv_timeout(WITHIN).unwrap_or_default();
+    let text = told.recv_timeout(patience::NUMBERS).unwrap_or_default();
     let _ = bpftrace.kill();
     let _ = bpftrace.wait();
     text

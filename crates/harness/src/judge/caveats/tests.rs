@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use records::{Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, WorkerTotals};
+use records::{
+    Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, Sight, TraceMode, WorkerTotals,
+};
 
 use crate::fixture::{Run, at_ms};
+use crate::summarise::summarise;
 
 #[test]
 fn placement_bounds_the_failed_share_only_with_a_listener_each() {
@@ -109,6 +112,7 @@ fn pauses_hidden_figures_few_fetches_and_a_cut_are_told() {
     run.records.manifest.recording = Recording::Minimal;
     let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
     assert!(message.starts_with("--recording minimal leaves out"), "{message}");
+    assert!(message.contains("nor is it checked whether others took their CPU"), "{message}");
 
     run.interrupt(9_000);
     let message = run.caveat(CaveatCode::Interrupted).expect("a caveat");
@@ -117,6 +121,85 @@ fn pauses_hidden_figures_few_fetches_and_a_cut_are_told() {
     run.interrupt(2_000);
     let message = run.caveat(CaveatCode::Interrupted).expect("a caveat");
     assert_eq!(message, "SIGINT cut the run short before anything was measured");
+}
+
+#[test]
+fn lines_of_a_log_that_nobody_could_read_are_told() {
+    let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+    assert_eq!(run.caveat(CaveatCode::RecordsLost), None);
+    run.records.manifest.log_lines_unread = 3;
+    let message = run.caveat(CaveatCode::RecordsLost).expect("a caveat");
+    assert!(message.starts_with("3 lines of the access log could not be read"), "{message}");
+}
+
+/// A run of a traced program; each of its two workers has a hold.
+fn traced() -> Run {
+    let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+    run.hold(0, 6_000, 30, Bytes::mib(3));
+    run.hold(1, 7_000, 50, Bytes::mib(5));
+    run.records.manifest.sight = Sight::Traced;
+    run.arm().proxy = "exec:p {listen}".parse().expect("a proxy");
+    run
+}
+
+#[test]
+fn steps_of_some_threads_are_not_told_for_those_of_all() {
+    let known = summarise(&traced().records);
+    assert_eq!(traced().caveat(CaveatCode::FigureMissing), None);
+    assert_eq!((known.sight, known.proxy.workers[1].longest_step_us), (Sight::Traced, 50_000));
+
+    // What worker 1 served is served by somebody whom nobody watches.
+    let unseen = |fetches: usize, downloads: usize| {
+        let mut run = traced();
+        let ports: Vec<u16> = run
+            .records
+            .fetches
+            .iter()
+            .filter(|fetch| fetch.phase == Phase::Measure)
+            .filter_map(|fetch| fetch.client_port)
+            .take(fetches)
+            .chain(run.records.dialed.iter().map(|dialed| dialed.client_port).take(downloads))
+            .collect();
+        run.records.sessions.retain(|session| !ports.contains(&session.client_port));
+        run.records.accepted.retain(|accepted| !ports.contains(&accepted.client_port));
+        run
+    };
+    assert_eq!(unseen(4, 0).caveat(CaveatCode::FigureMissing), None, "a twentieth");
+    for (fetches, downloads, says) in [
+        (5, 0, "5 of 80 answered fetches and 0 of 2 downloads were served by threads"),
+        (0, 1, "0 of 80 answered fetches and 1 of 2 downloads were served by threads"),
+    ] {
+        let run = unseen(fetches, downloads);
+        let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
+        assert!(message.starts_with(says), "{message}");
+        let summary = summarise(&run.records);
+        assert_eq!((summary.sight, summary.law), (Sight::ClientsOnly, None));
+        let workers = &summary.proxy.workers;
+        assert!(workers.iter().all(|worker| worker.longest_step_us == 0), "{workers:?}");
+        assert!(workers.iter().all(|worker| worker.longest_loop_turn_us == 0), "{workers:?}");
+        assert_eq!(summary.slow.bytes_per_step, None);
+    }
+    // A download that was dialled again from its port is joined as long as one connection of it is.
+    let mut again = traced();
+    let mut dialed = again.records.dialed[0].clone();
+    dialed.at_ns = at_ms(6_000);
+    again.records.dialed.push(dialed);
+    assert_eq!(again.caveat(CaveatCode::FigureMissing), None);
+    // The mirror tells of itself, and of what it lost.
+    let mut own = unseen(5, 1);
+    own.records.manifest.sight = Sight::Own;
+    assert_eq!(own.caveat(CaveatCode::FigureMissing), None);
+}
+
+#[test]
+fn a_command_whose_threads_hand_work_on_is_told_from_one_that_nobody_watched() {
+    let mut run = traced();
+    run.records.manifest.sight = Sight::ClientsOnly;
+    let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
+    assert!(message.contains("hand work to each other"), "{message}");
+    run.arm().trace = TraceMode::Off;
+    let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
+    assert!(message.starts_with("only the clients' side is known"), "{message}");
 }
 
 /// Two workers on CPU 0 that each run half of the time wait for one another. What they wait beyond

@@ -18,9 +18,21 @@ fn polls_are_told_by_their_numbers() {
     let text = format!("{epoll} 0xb 0x7ff2a0039780 0xc8 0x2b1 0x0 0x0 0x7ff2a73bf0c0 0x7ff2");
     assert_eq!(parse_wait(&text), Wait::Epoll(11));
     assert_eq!(parse_wait(&format!("{} 0x1 0x2", calls::POLL[0])), Wait::Poll);
-    for other in ["running", "", "0 0x3", "-1 0x7ffc 0x7f", "x y"] {
+    assert_eq!(parse_wait(&format!("{} 0x7f 0x80", calls::FUTEX)), Wait::Futex);
+    assert_eq!(parse_wait("running\n"), Wait::Running);
+    for other in ["", "0 0x3", "-1 0x7ffc 0x7f", "x y"] {
         assert_eq!(parse_wait(other), Wait::Other, "{other}");
     }
+}
+
+#[test]
+fn switches_of_both_kinds_are_added() {
+    let text = "Name:\ta b\nState:\tS\nvoluntary_ctxt_switches:\t7\n\
+                nonvoluntary_ctxt_switches:\t5\n";
+    assert_eq!(parse_switches(text), Some(("a b".to_owned(), 12)));
+    assert_eq!(parse_switches("Name:\tx\n"), None);
+    let own = i32::try_from(std::process::id()).expect("a pid");
+    assert!(switches(own, own).is_some_and(|(name, _)| !name.is_empty()));
 }
 
 #[test]

@@ -24,6 +24,13 @@ fn a_map_with_tuples_and_one_with_two_keys() {
 }
 
 #[test]
+fn a_count_below_zero_is_none_and_no_number_of_twenty_digits() {
+    let line = r#"{"type": "map", "data": {"@c": {"2675,0": [-1,-4096], "2675,1": [3,12]}}}"#;
+    let Some(Line::Map(_, map)) = parse(line) else { panic!("no map") };
+    assert_eq!((map.get(&[2675, 0]), map.get(&[2675, 1])), ([0, 0], [3, 12]));
+}
+
+#[test]
 fn lengths_of_steps_keep_their_buckets() {
     let line = r#"{"type": "hist", "data": {"@h": {"2675": [{"min": 0, "max": 0, "count": 2},
         {"min": 1, "max": 1, "count": 3}, {"min": 4, "max": 7, "count": 5}]}}}"#;

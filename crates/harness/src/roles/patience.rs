@@ -1,0 +1,41 @@
+//! How long a role may take: longer than it says that it has patience with its own parts, so that it
+//! can say itself what keeps it.
+
+use std::time::Duration;
+
+use records::{ProxyKind, Role};
+
+/// How long our own roles may take to be ready for work, and to end when asked. They take
+/// milliseconds, unless the host is very busy.
+const OWN: Patience = Patience { ready: Duration::from_secs(30), end: Duration::from_secs(5) };
+
+/// What starting a process and hearing of it may take on a host whose CPUs are all taken.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// How long a role may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until it is ready for work.
+    pub ready: Duration,
+    /// Until it has ended, once asked to.
+    pub end: Duration,
+}
+
+/// How long `role` may take in a run with this proxy.
+pub fn patience(role: Role, proxy: &ProxyKind) -> Patience {
+    match role {
+        Role::Proxy if *proxy != ProxyKind::Mirror => {
+            beyond(peer::READY_WITHIN, peer::STOPPED_WITHIN)
+        }
+        Role::Trace => beyond(tracer::READY_WITHIN, tracer::STOPPED_WITHIN),
+        Role::Origin | Role::Proxy | Role::Slow | Role::Fast => OWN,
+    }
+}
+
+fn beyond(ready: Duration, end: Duration) -> Patience {
+    let beyond = |inner: Duration, own: Duration| own.max(inner.saturating_add(MARGIN));
+    Patience { ready: beyond(ready, OWN.ready), end: beyond(end, OWN.end) }
+}
+
+#[cfg(test)]
+mod tests;
