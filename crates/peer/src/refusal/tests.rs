@@ -172,7 +172,8 @@ fn a_proxy_on_another_host_is_refused_before_the_run() {
         assert!(check(&arm(here), None, Recording::Full).is_ok(), "{here}");
     }
     for there in ["url:192.0.2.1:80", "url:[2001:db8::1]:80", "url:0.0.0.0:80"] {
-        let refused = check(&arm(there), None, Recording::Full).expect_err("another host").to_string();
+        let refused =
+            check(&arm(there), None, Recording::Full).expect_err("another host").to_string();
         assert!(refused.starts_with(there), "{refused}");
         // Of what it advises, all is there: a trial takes no consent.
         assert!(refused.contains("loopback") && !refused.contains("--allow"), "{refused}");
