@@ -13,7 +13,7 @@ pub struct Manifest {
     pub schema_version: u32,
     /// Version of `turnstile`.
     pub version: String,
-    /// The command, as it was typed.
+    /// The command, as it was typed; of a trial in a campaign or a show as it would be.
     pub command: Vec<String>,
     /// UTC, ISO 8601.
     pub started_at: String,

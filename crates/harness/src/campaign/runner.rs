@@ -8,7 +8,7 @@
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +21,7 @@ use super::journal::{Campaign, CampaignError};
 use super::last_words::LastWords;
 use super::plan::Slot;
 use crate::run_dir::SUMMARY;
+use crate::trial::child;
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,18 +92,15 @@ struct Trial {
 impl Trial {
     fn start(campaign: &Campaign, slot: Slot, news: &Sender<News>) -> Result<Self, CampaignError> {
         let place = campaign.place_for(slot)?;
-        // Also after its file was replaced: proc(5).
-        let program = PathBuf::from("/proc/self/exe");
         let arm = campaign.journal.arms.get(slot.arm);
-        let mut command = Command::new(&program);
-        command.arg("run").args(arm.map(|arm| arm.args.as_slice()).unwrap_or_default());
-        command.arg("--runs-dir").arg(&place);
-        command.args(["--label", "trial", "--json", "--quiet"]);
-        command.args(["--parent-pid", &std::process::id().to_string()]);
+        let options = arm.map(|arm| arm.args.as_slice()).unwrap_or_default();
+        let mut command = child::command(options, &place);
+        command.args(["--label", "trial"]);
         // In a group of its own: every signal reaches it once, through us.
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|source| CampaignError::io(&program, source))?;
+        let failed = |source| CampaignError::io(Path::new(child::PROGRAM), source);
+        let mut child = command.spawn().map_err(failed)?;
         let (words, news) = (LastWords::of(&mut child), news.clone());
         // In our hands before anything else can fail, so that it is ended whatever happens.
         let trial = Self { child, place };
@@ -113,7 +111,7 @@ impl Trial {
             };
             thread::Builder::new().name("trial-words".into()).spawn(listen)
         };
-        words.and_then(listen).map_err(|source| CampaignError::io(&program, source))?;
+        words.and_then(listen).map_err(failed)?;
         Ok(trial)
     }
 

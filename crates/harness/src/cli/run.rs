@@ -20,8 +20,8 @@ pub(super) fn run(options: TrialOptions) -> anyhow::Result<ExitCode> {
     if let Some(parent) = options.parent_pid {
         role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
     }
-    let plan =
-        options.plan(std::env::args().collect()).unwrap_or_else(|error| super::usage(&error));
+    let command = trial::child::by_hand(std::env::args().collect());
+    let plan = options.plan(command).unwrap_or_else(|error| super::usage(&error));
     let finished = trial::run(&plan)?;
     let Finished { dir, faults, interrupted } = &finished;
     let report = Report::of(dir)?;

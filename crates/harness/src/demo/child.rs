@@ -8,7 +8,7 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::follow::{self, Follow};
 use crate::campaign::LastWords;
+use crate::trial::child;
 
 /// Time between two looks at one that is about to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -39,11 +40,7 @@ impl Trial {
     /// The place or the process could not be made.
     pub(super) fn start(side: Side, options: &[String], place: &Path) -> io::Result<Self> {
         std::fs::create_dir(place)?;
-        // Also after its file was replaced: proc(5).
-        let mut command = Command::new("/proc/self/exe");
-        command.arg("run").args(options);
-        command.arg("--runs-dir").arg(place).args(["--json", "--quiet"]);
-        command.args(["--parent-pid", &std::process::id().to_string()]);
+        let mut command = child::command(options, place);
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = command.spawn()?;

@@ -13,6 +13,7 @@
 //! - Trouble with a role is a [`records::Fault`] in the manifest. An error of this module means that
 //!   there is no run to report on.
 
+pub(crate) mod child;
 mod counters;
 pub mod cpu_plan;
 mod crew;
