@@ -142,6 +142,17 @@ fn today_is_held_against_then() {
     assert_eq!(against(Today::default()).0, Outcome::Unknown);
 }
 
+/// What the tests of `docs/ci.md` ask of the real proxies.
+#[test]
+fn three_rounds_tell_all_that_fail_from_none() {
+    let then = Baseline::new(origin("--reuseport"), None, today(3, 0, 14_000));
+    let worse = then.against("base.json".as_ref(), Accepted::Nothing, today(3, 80, 14_000));
+    assert_eq!(worse.outcome, Outcome::Breached, "{:?}", worse.reasons());
+    assert_eq!(worse.reasons()[0], "failed_share regressed");
+    let same = then.against("base.json".as_ref(), Accepted::Nothing, today(3, 0, 15_000));
+    assert_eq!(same.outcome, Outcome::Met, "{:?}", same.reasons());
+}
+
 #[test]
 fn few_rounds_of_many_prove_nothing() {
     for (conclusive, wanted, outcome) in
