@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use net::cpu::CpuList;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -59,6 +61,24 @@ fn polling(pid: i32) -> Vec<Worker> {
         .collect()
 }
 
+/// How long all workers of a crew together may take to be back in their polls.
+const BACK_WITHIN: Duration = Duration::from_millis(500);
+
+/// The epoll that a worker waits in. It may have an event at hand just now, so it is looked at until it
+/// is back.
+fn epoll_of(worker: &Worker, until: Instant) -> Option<i32> {
+    const BETWEEN: Duration = Duration::from_millis(1);
+    loop {
+        match look::wait(worker.pid, worker.tid) {
+            Wait::Epoll(fd) => return Some(fd),
+            Wait::Futex | Wait::Running | Wait::Other if Instant::now() < until => {
+                thread::sleep(BETWEEN);
+            }
+            _ => return None,
+        }
+    }
+}
+
 impl Crew {
     /// `workers`, or, where there is none, the first process itself.
     pub(crate) fn some_of(mut workers: Vec<Worker>, root: i32) -> Self {
@@ -111,12 +131,17 @@ impl Crew {
         if inodes.len() <= 1 {
             return inodes.to_vec();
         }
+        let until = Instant::now() + BACK_WITHIN;
         let of = |worker: &Worker| {
-            let epolls = match look::wait(worker.pid, worker.tid) {
-                Wait::Epoll(fd) => vec![fd],
-                // Its process may have one alone.
-                Wait::Poll | Wait::Futex | Wait::Running | Wait::Other => look::epolls(worker.pid),
+            let epolls = match epoll_of(worker, until) {
+                Some(fd) => vec![fd],
+                None => look::epolls(worker.pid),
             };
+            let siblings = self.workers.iter().filter(|other| other.pid == worker.pid).count();
+            // Of several, one is a sibling's.
+            if epolls.len() > 1 && siblings > 1 {
+                return None;
+            }
             let mut watched = epolls.into_iter().flat_map(|fd| look::watched(worker.pid, fd));
             watched.find(|inode| inodes.contains(inode))
         };
