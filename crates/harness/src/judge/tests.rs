@@ -13,12 +13,13 @@ use super::wording::{count, list, percent};
 use crate::fixture::{Run, at_ms};
 use crate::summarise::summarise;
 
-fn verdict(run: &Run) -> Verdict {
+/// What comes of a run.
+pub(super) fn verdict(run: &Run) -> Verdict {
     summarise(&run.records).verdict
 }
 
 /// The only reason of an inconclusive run.
-fn only_reason(run: &Run) -> String {
+pub(super) fn only_reason(run: &Run) -> String {
     let summary = summarise(&run.records);
     assert_eq!(summary.verdict, Verdict::Inconclusive, "{:?}", summary.verdict_reasons);
     match summary.verdict_reasons.as_slice() {

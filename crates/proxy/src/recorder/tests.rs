@@ -65,14 +65,20 @@ fn a_minimal_recording_tells_sessions_and_the_last_totals() {
     assert_eq!(totals.step_lengths.0.iter().sum::<u64>(), 12);
 }
 
-#[test]
-fn what_does_not_fit_is_counted() {
+/// Three records were lost for lack of room; all others have been taken out.
+fn overfull() -> (Recorder, Outlet) {
     let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
     let accepted = Accepted { worker: 0, session: 0, client_port: 1, at_ns: MonoNs(0) };
     for _ in 0..RING_RECORDS + 3 {
         recorder.accepted(accepted);
     }
     std::iter::from_fn(|| out.pop().ok()).for_each(drop);
+    (recorder, out)
+}
+
+#[test]
+fn what_does_not_fit_is_counted() {
+    let (mut recorder, mut out) = overfull();
     recorder.finish(MonoNs(1));
     let Ok(Told::Totals(totals)) = out.pop() else { panic!("no totals") };
     assert_eq!(totals.records_lost, 3);
@@ -97,12 +103,7 @@ fn a_count_that_is_itself_lost_is_still_found() {
 
 #[test]
 fn a_count_that_came_out_is_not_told_twice() {
-    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
-    let accepted = Accepted { worker: 0, session: 0, client_port: 1, at_ns: MonoNs(0) };
-    for _ in 0..RING_RECORDS + 3 {
-        recorder.accepted(accepted);
-    }
-    std::iter::from_fn(|| out.pop().ok()).for_each(drop);
+    let (mut recorder, mut out) = overfull();
     recorder.finish(MonoNs(1));
     std::iter::from_fn(|| out.pop().ok()).for_each(drop);
     assert_eq!(out.amended(MonoNs(5)), None);

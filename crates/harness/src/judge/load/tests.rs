@@ -3,7 +3,7 @@
 use records::{Bytes, DownloadEnd, Micros, Outcome, Verdict};
 
 use crate::fixture::{Run, at_ms};
-use crate::summarise::summarise;
+use crate::judge::tests::{only_reason, verdict};
 
 /// Fetches as fast as without load, beside two downloads that move at a constant rate.
 fn healthy() -> Run {
@@ -13,20 +13,6 @@ fn healthy() -> Run {
 /// All fetches failed, beside the same downloads.
 fn starved() -> Run {
     Run::loaded(&[(80, Outcome::TimeoutNoByte, 1_001_000)])
-}
-
-fn verdict(run: &Run) -> Verdict {
-    summarise(&run.records).verdict
-}
-
-/// The only reason of an inconclusive run.
-fn only_reason(run: &Run) -> String {
-    let summary = summarise(&run.records);
-    assert_eq!(summary.verdict, Verdict::Inconclusive, "{:?}", summary.verdict_reasons);
-    match summary.verdict_reasons.as_slice() {
-        [reason] => reason.clone(),
-        reasons => panic!("not one reason: {reasons:?}"),
-    }
 }
 
 /// No download receives anything from then on.
