@@ -138,8 +138,13 @@ fn in_unit(unit: &str, value: f64) -> String {
     }
 }
 
+/// A factor in at most five letters: what lies beyond says that the rounds tell nothing of it.
 fn digits(factor: f64) -> String {
-    if factor >= 100.0 {
+    if factor >= 9_999.5 {
+        ">9999".to_owned()
+    } else if factor < 0.005 {
+        "<0.01".to_owned()
+    } else if factor >= 100.0 {
         format!("{factor:.0}")
     } else if factor >= 10.0 {
         format!("{factor:.1}")

@@ -3,7 +3,7 @@ use std::path::Path;
 use records::{ArmRow, Outcome};
 use stats::{Seed, Settings};
 
-use super::{comparison, comparison_markdown};
+use super::{comparison, comparison_markdown, digits};
 use crate::campaign::arm_row;
 use crate::fixture::Run;
 use crate::guard::Comparison;
@@ -48,5 +48,20 @@ fn markdown_has_whole_tables() {
     assert!(text.contains("**fionread against drain: improved**"), "{text}");
     for line in text.lines().filter(|line| line.starts_with('|')) {
         assert!(line.ends_with('|'), "{line}");
+    }
+}
+
+#[test]
+fn a_factor_keeps_to_its_column() {
+    for (factor, said) in [
+        (0.0, "<0.01"),
+        (0.005, "0.01"),
+        (1.0, "1.00"),
+        (12.34, "12.3"),
+        (9_999.4, "9999"),
+        (2.5e7, ">9999"),
+        (f64::INFINITY, ">9999"),
+    ] {
+        assert_eq!(digits(factor), said);
     }
 }
