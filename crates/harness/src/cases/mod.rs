@@ -29,10 +29,7 @@ pub struct Case {
     pub look: String,
     /// The figures to be shown of every arm.
     pub figures: Vec<Figure>,
-    /// Proxies given by hand become arms of this kind.
-    #[serde(default)]
-    pub builds: Option<Builds>,
-    /// Its arms.
+    /// Its arms. One that names a proxy is run once with each build of it that is given by hand.
     pub arms: Vec<CaseArm>,
 }
 
@@ -71,16 +68,6 @@ impl CaseArm {
         let of_version = |letter: char| letter.is_ascii_digit() || " .()".contains(letter);
         between.is_some_and(|between| between.chars().all(of_version))
     }
-}
-
-/// How a proxy given by hand becomes an arm.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Builds {
-    /// Which proxy it is a build of.
-    pub proxy: String,
-    /// The options of its arm.
-    pub args: String,
 }
 
 /// Every case: its name and its file.

@@ -110,26 +110,14 @@ fn arms(options: &CaseOptions, case: &Case) -> (Vec<ArmSpec>, Vec<String>) {
     let mut candidates = Vec::new();
     for arm in &case.arms {
         let words = words(options, arm);
-        let takes_builds =
-            case.builds.is_none() && words.as_ref().is_ok_and(|words| proxy(words).is_some());
-        if !takes_builds || options.proxy_bin.is_empty() {
+        let is_mirror = words.as_ref().is_ok_and(|words| proxy(words).is_none());
+        if is_mirror || words.is_err() || builds.is_empty() {
             candidates.push((arm.name.clone(), words));
             continue;
         }
         for build in &builds {
             let words = words.clone().map(|words| [words, build.args().to_vec()].concat());
             candidates.push((arm.name_with(&build.title), words));
-        }
-    }
-    if let Some(by_hand) = &case.builds {
-        let line = format!("--proxy {} {}", by_hand.proxy, by_hand.args);
-        let words = split(&line);
-        if options.proxy_bin.is_empty() {
-            candidates.push((by_hand.proxy.clone(), words.clone()));
-        }
-        for build in &builds {
-            let words = words.clone().map(|words| [words, build.args().to_vec()].concat());
-            candidates.push((build.title.clone(), words));
         }
     }
     let (mut arms, mut missing) = (Vec::new(), Vec::new());
@@ -157,12 +145,8 @@ fn builds(options: &CaseOptions, case: &Case) -> Vec<Build> {
     if options.proxy_bin.is_empty() {
         return builds;
     }
-    let by_hand = case.builds.as_ref().and_then(|builds| builds.proxy.parse().ok());
-    let of_arms = || {
-        let mut lines = case.arms.iter().flat_map(|arm| arm.args.iter().chain(&arm.netns));
-        lines.find_map(|line| proxy(&split(line).ok()?))
-    };
-    let Some(proxy) = by_hand.or_else(of_arms) else {
+    let mut lines = case.arms.iter().flat_map(|arm| arm.args.iter().chain(&arm.netns));
+    let Some(proxy) = lines.find_map(|line| proxy(&split(line).ok()?)) else {
         super::usage_text(&format!(
             "case {} has no proxy but the mirror: leave --proxy-bin out",
             options.name
