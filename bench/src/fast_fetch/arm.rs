@@ -1,7 +1,7 @@
 //! The settings that are compared. Pure.
 
 use proxy::ProxyToggles;
-use records::{Bytes, ListenerMode, ReadPolicy};
+use records::{Bytes, ListenerMode, Rcvbuf, ReadPolicy};
 
 #[cfg(test)]
 mod tests;
@@ -71,7 +71,7 @@ pub(super) fn all() -> Vec<Arm> {
         (
             "drain+rcvbuf".to_owned(),
             Load::Downloads,
-            ProxyToggles { rcvbuf: Some(SMALL_RCVBUF), ..policy(ReadPolicy::Drain) },
+            ProxyToggles { rcvbuf: Rcvbuf::Size(SMALL_RCVBUF), ..policy(ReadPolicy::Drain) },
         ),
         ("fionread".to_owned(), Load::Downloads, policy(ReadPolicy::Fionread)),
         (quota.to_string(), Load::Downloads, policy(quota)),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use net::cpu::CpuList;
 use net::role::{self, Failure, RoleOptions};
-use records::{Arm, ListenerMode, Micros, Phase, Pin, Placement, Recording, Role};
+use records::{Arm, ListenerMode, Micros, Phase, Pin, Placement, Rcvbuf, Recording, Role};
 
 use crate::trial::placement::Requests;
 
@@ -90,7 +90,7 @@ impl Toggles {
         let Self { proxy, slow, fetch, faults, peer, network } = self;
         Arm {
             reuseport: proxy.reuseport,
-            rcvbuf: proxy.rcvbuf,
+            rcvbuf: self.rcvbuf().asked(&peer.proxy),
             sndbuf: proxy.sndbuf,
             listen_rcvbuf: proxy.listen_rcvbuf,
             listen_sndbuf: proxy.listen_sndbuf,
@@ -125,6 +125,14 @@ impl Toggles {
             fetch_coding: fetch.fetch_coding,
             netns: network.namespaces(),
             directives: peer.directives.clone(),
+        }
+    }
+
+    /// A host whose buffers were set by `--tcp-rmem` tunes its sockets by that, unless told otherwise.
+    fn rcvbuf(&self) -> Rcvbuf {
+        match self.proxy.rcvbuf {
+            Rcvbuf::Default if self.network.tcp_rmem.is_some() => Rcvbuf::Auto,
+            chosen => chosen,
         }
     }
 
@@ -193,7 +201,7 @@ impl Toggles {
         if let Some(cpus) = setup.workers {
             all.extend(args([("--pin", cpus.to_string())]));
         }
-        all.extend(self.proxy.to_args());
+        all.extend(ProxyToggles { rcvbuf: self.rcvbuf(), ..self.proxy.clone() }.to_args());
         all
     }
 

@@ -7,7 +7,8 @@ use net::cpu::CpuList;
 use net::role::RoleOptions;
 use net::tcp::Buffers;
 use records::{
-    AcceptMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ReadPolicy, Recording, Spool,
+    AcceptMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ProxyKind, Rcvbuf, ReadPolicy,
+    Recording, Spool,
 };
 
 /// The toggles: what makes one proxy differ from another.
@@ -22,9 +23,10 @@ pub struct ProxyToggles {
     #[arg(long)]
     pub reuseport: bool,
 
-    /// SO_RCVBUF of upstream connections, as 40960 or 1MiB [default: tuned by the kernel]
-    #[arg(long, value_name = "SIZE")]
-    pub rcvbuf: Option<Bytes>,
+    /// SO_RCVBUF of upstream connections, as 40960 or 1MiB; auto, the kernel tunes it; default, as
+    /// the program does (the mirror: 1MiB)
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    pub rcvbuf: Rcvbuf,
 
     /// SO_SNDBUF of upstream connections [default: tuned by the kernel]
     #[arg(long, value_name = "SIZE")]
@@ -113,7 +115,7 @@ impl ProxyToggles {
 
     /// Buffers of upstream connections.
     pub fn upstream_buffers(&self) -> Buffers {
-        Buffers { rcvbuf: self.rcvbuf, sndbuf: self.sndbuf }
+        Buffers { rcvbuf: self.rcvbuf.asked(&ProxyKind::Mirror), sndbuf: self.sndbuf }
     }
 
     /// Buffers of accepted connections.
@@ -158,11 +160,11 @@ impl ProxyToggles {
         set("log-mode", self.log_mode.to_string());
         set("accept", self.accept.to_string());
         set("spool", self.spool.to_string());
+        set("rcvbuf", self.rcvbuf.to_string());
         if let Some(level) = self.gzip {
             set("gzip", level.to_string());
         }
         for (name, size) in [
-            ("rcvbuf", self.rcvbuf),
             ("sndbuf", self.sndbuf),
             ("listen-rcvbuf", self.listen_rcvbuf),
             ("listen-sndbuf", self.listen_sndbuf),
@@ -187,7 +189,7 @@ impl Default for ProxyToggles {
         Self {
             workers: 2,
             reuseport: false,
-            rcvbuf: None,
+            rcvbuf: Rcvbuf::Default,
             sndbuf: None,
             listen_rcvbuf: None,
             listen_sndbuf: None,

@@ -26,6 +26,7 @@ mod order;
 mod outcome;
 mod peer;
 mod policy;
+mod rcvbuf;
 mod ready;
 mod sample;
 mod seen;
@@ -55,6 +56,7 @@ pub use order::SlowOrder;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use peer::{Program, ProxyKind, Sight, TraceMode, UnreadLines};
 pub use policy::{ParsePolicyError, ReadPolicy};
+pub use rcvbuf::Rcvbuf;
 pub use ready::{Effective, Ready, Role, SocketSetting};
 pub use sample::{
     CounterSpan, CpuSample, ListenerSample, SchedSample, SocketEnd, SocketSample, Watched,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use records::{
-    Arm, Arrivals, Coding, Micros, Pin, Placement, ProxyKind, ReadPolicy, Recording, Spool,
+    Arm, Arrivals, Bytes, Coding, Micros, Pin, Placement, ProxyKind, Rcvbuf, ReadPolicy, Recording,
+    Spool,
 };
 
 use super::output::Color;
@@ -256,9 +257,8 @@ pub(super) fn label_of(arm: &Arm, recording: Recording) -> String {
             words.push(word);
         }
     };
-    if let Some(size) = arm.rcvbuf {
-        add(true, format!("rcvbuf{}", size.exact()));
-    }
+    let rcvbuf = arm.rcvbuf.map_or_else(|| "-auto".to_owned(), Bytes::exact);
+    add(arm.rcvbuf != Rcvbuf::Default.asked(&arm.proxy), format!("rcvbuf{rcvbuf}"));
     let policy = arm.read_policy.to_string().replace(':', "");
     add(arm.read_policy != ReadPolicy::Drain, policy);
     add(arm.workers != usual.workers, format!("workers{}", arm.workers));

@@ -1,6 +1,6 @@
 //! The command to try next: chosen by verdict and arm, from a table.
 
-use records::{Arm, ProxyKind, ReadPolicy, Summary, Verdict};
+use records::{Arm, ProxyKind, Rcvbuf, ReadPolicy, Summary, Verdict};
 
 /// What to run next, and what for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,9 @@ impl State {
         match arm.read_policy {
             ReadPolicy::Bytes(_) | ReadPolicy::Reads(_) | ReadPolicy::Time(_) => Self::Quota,
             ReadPolicy::ShortRead | ReadPolicy::Fionread => Self::Policy,
-            ReadPolicy::Drain if arm.rcvbuf.is_some() => Self::Rcvbuf,
+            ReadPolicy::Drain if arm.rcvbuf.is_some_and(|size| size < Rcvbuf::ROOMY) => {
+                Self::Rcvbuf
+            }
             ReadPolicy::Drain if arm.reuseport => Self::Reuseport,
             ReadPolicy::Drain => Self::Shared,
         }

@@ -112,3 +112,44 @@ fn no_fault_is_the_default() {
     }
     assert_eq!(Typed::parse_from(["x"]).toggles, Toggles::default());
 }
+
+#[test]
+fn the_mirror_has_roomy_upstream_buffers_unless_told_otherwise() {
+    let asked = |words: &str| {
+        #[derive(Parser)]
+        struct Typed {
+            #[command(flatten)]
+            toggles: Toggles,
+        }
+        let toggles = Typed::parse_from(words.split(' ')).toggles;
+        toggles.arm(Placement::default(), Pin::default()).rcvbuf
+    };
+    assert_eq!(asked("x"), Some(Rcvbuf::ROOMY));
+    assert_eq!(asked("x --rcvbuf 40960"), Some(Bytes(40_960)));
+    assert_eq!(asked("x --rcvbuf auto"), None);
+    assert_eq!(asked("x --proxy nginx"), None, "its own affair");
+    assert_eq!(asked("x --proxy nginx --rcvbuf 40960"), Some(Bytes(40_960)));
+    let host = "x --netns --tcp-rmem 40960,40960,40960";
+    assert_eq!(asked(host), None, "what the host was set to must rule");
+}
+
+#[test]
+fn a_host_with_buffers_of_its_own_leaves_the_mirrors_to_the_kernel() {
+    let network = NetworkToggles {
+        netns: true,
+        tcp_rmem: Some("40960,40960,40960".to_owned()),
+        ..NetworkToggles::default()
+    };
+    let toggles = Toggles { network, ..Toggles::default() };
+    let args = toggles.proxy_args(ProxySetup {
+        listen: LOOPBACK,
+        upstream: target(),
+        access_log: Path::new("access.log"),
+        dir: Path::new("run"),
+        hold: Micros(10_000),
+        recording: Recording::default(),
+        workers: None,
+    });
+    let RoleCommand::Proxy(options) = parse(Role::Proxy, args) else { panic!("another role") };
+    assert_eq!(options.toggles.rcvbuf, Rcvbuf::Auto);
+}

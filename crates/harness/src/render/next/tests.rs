@@ -1,6 +1,6 @@
 //! The command to try next, for every verdict and arm.
 
-use records::{Bytes, ReadPolicy, Summary, Verdict};
+use records::{Bytes, Rcvbuf, ReadPolicy, Summary, Verdict};
 
 use super::{next, quoted};
 use crate::fixture::Run;
@@ -29,6 +29,7 @@ fn starvation_leads_from_cure_to_cure() {
     for (words, arm, then) in [
         ("turnstile --reuseport", None, "turnstile --reuseport --rcvbuf 40960"),
         ("turnstile run", None, "turnstile run --rcvbuf 40960"),
+        ("turnstile", Some(|run| run.arm.rcvbuf = Some(Rcvbuf::ROOMY)), "turnstile --rcvbuf 40960"),
     ] {
         let arm: Option<fn(&mut Summary)> = arm;
         assert_eq!(after(words, starved, arm.unwrap_or(|_| {})), then);
