@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use records::{Cause, CauseShare, CaveatCode, Summary};
 use tempfile::TempDir;
-use testkit::{Running, in_turn, say, skip};
+use testkit::{Running, Turn, in_turn, say, skip};
 
 use fault::{FAULTS, Fault};
 use helper::{Beside, Half, Helper};
@@ -110,7 +110,7 @@ fn held_fetches_were_held_by_the_downloads_that_raw_records_name() {
 
 /// Puts this thread, and what it starts, on the first two CPUs it may use, one trial at a time: the
 /// workers of a trial on the first, its load on the second. `None` on a host with one.
-fn two_cpus() -> Option<MutexGuard<'static, ()>> {
+fn two_cpus() -> Option<Turn> {
     let allowed = net::cpu::allowed().expect("an affinity");
     let Some(two) = allowed.get(..2) else {
         skip(format_args!("it needs two CPUs, and this process may use {allowed:?}"));
