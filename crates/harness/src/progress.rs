@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use records::{Bytes, BytesPerSec, DownloadInterval, Fetch, MonoNs, Outcome, Phase};
+use rustix::termios::tcgetwinsize;
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,6 @@ impl Show {
 #[derive(Debug)]
 pub struct Progress {
     show: Show,
-    bar: ProgressBar,
     phase: Phase,
     until: Option<Instant>,
     good: u64,
@@ -52,16 +51,8 @@ impl Progress {
 
     /// Progress that begins with the setup.
     pub fn new(show: Show) -> Self {
-        let bar = match show {
-            Show::Live => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
-            Show::Nothing | Show::Phases => ProgressBar::hidden(),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style);
-        }
         Self {
             show,
-            bar,
             phase: Phase::Setup,
             until: None,
             good: 0,
@@ -106,15 +97,20 @@ impl Progress {
 
     /// Draws the live line, if that is wanted.
     pub fn draw(&self) {
-        if self.show == Show::Live {
-            self.bar.set_message(self.line(Instant::now()));
-            self.bar.tick();
-        }
+        self.put(&self.line(Instant::now()));
     }
 
     /// Takes the live line away: what follows is the report, or an error.
     pub fn clear(&self) {
-        self.bar.finish_and_clear();
+        self.put("");
+    }
+
+    fn put(&self, line: &str) {
+        if self.show == Show::Live {
+            let width = tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
+            // A terminal that has gone is no reason to stop a trial.
+            let _ = io::stderr().write_all(instead_of_the_last(line, width.into()).as_bytes());
+        }
     }
 
     fn line(&self, now: Instant) -> String {
@@ -130,6 +126,14 @@ impl Progress {
         }
         line
     }
+}
+
+/// `line` as it takes the place of the one before it, on a terminal with so many columns. It ends
+/// before the last of them: a line that is wrapped could not be overwritten.
+fn instead_of_the_last(line: &str, columns: usize) -> String {
+    // A terminal that does not know its size says 0.
+    let room = if columns == 0 { 79 } else { columns - 1 };
+    format!("\r{line:.room$}\x1b[K")
 }
 
 /// What happens in a phase.

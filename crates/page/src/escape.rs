@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// Text for the content of an element or a quoted attribute.
-pub(crate) fn html(text: &str) -> String {
+/// Text for the content of an element or a quoted attribute, of HTML and of XML.
+pub fn html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

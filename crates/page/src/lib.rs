@@ -35,6 +35,7 @@ pub use data::{
     Blame, DownloadData, FetchColumns, HoldColumns, OtherSpan, PageData, PhaseData, QueueSeries,
     SpanKind, StretchColumns, Throughput,
 };
+pub use escape::html as escaped;
 pub use html::{PageError, html};
 pub use input::{Fate, Held, RunInput};
 pub use overlap::overlaps;

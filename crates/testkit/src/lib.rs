@@ -8,6 +8,7 @@
 //! Invariants:
 //! - What fails panics, with the place of the test as the place of the panic.
 //! - Whatever is started is killed and reaped when it is dropped.
+//! - Whatever is started has the defaults of all signals, however the tests were started.
 //! - What hangs fails after [`PATIENCE`], and is named.
 
 mod command;
@@ -18,9 +19,11 @@ mod programs;
 mod running;
 mod said;
 mod server;
+mod signals;
 mod socket;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod wait;
 
 pub use command::{script, with_open_files};
@@ -33,4 +36,5 @@ pub use rustix::process::Signal;
 pub use said::{Said, say};
 pub use server::{origin, read_head, serve};
 pub use socket::{body, connect, free_addr, listen};
-pub use wait::{PATIENCE, in_turn, until};
+pub use turn::{Turn, in_turn};
+pub use wait::{PATIENCE, until};

@@ -9,6 +9,9 @@ use std::thread;
 /// Where servers and tools for root are, which a user's `PATH` may lack.
 const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
+/// What `.ci/run` does not install: tests that need one of these are skipped in CI too.
+const NOT_IN_CI: [&str; 3] = ["apache2", "caddy", "h2o"];
+
 /// Tells people something on standard error, also when the test passes.
 pub fn note(text: &str) {
     // Not by eprintln: the test harness would keep it for itself. Nobody may be listening.
@@ -23,18 +26,26 @@ pub fn skip(why: impl Display) {
 }
 
 /// Where a program is installed; `None`, and a word why the test is skipped, if it is not.
+///
+/// In CI (`CI=true` in the environment) a test that is skipped for want of a program fails instead:
+/// nobody reads there what is skipped.
+#[track_caller]
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut files =
         env::split_paths(&path).chain(SBIN.map(PathBuf::from)).map(|dir| dir.join(name));
     let found = files.find(|file| file.is_file());
     if found.is_none() {
-        skip(format_args!("{name} is not installed (for proxies: scripts/install-peers.sh)"));
+        let why = format!("{name} is not installed (for proxies: scripts/install-peers.sh)");
+        let in_ci = env::var_os("CI").is_some_and(|ci| ci == "true");
+        assert!(!in_ci || NOT_IN_CI.contains(&name), "{why}, and in CI it must be");
+        skip(why);
     }
     found
 }
 
-/// Whether a program is installed; says why the test is skipped if it is not.
+/// Whether a program is installed; says why the test is skipped, or fails, as [`program`] does.
+#[track_caller]
 pub fn installed(name: &str) -> bool {
     program(name).is_some()
 }

@@ -10,6 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::lines::Lines;
 use crate::proc::ends_by;
+use crate::signals::by_default_in_children;
 use crate::wait::soon;
 use crate::{PATIENCE, Said};
 
@@ -55,6 +56,7 @@ impl Running {
     #[track_caller]
     fn spawn(command: &mut Command) -> Self {
         let words = format!("{command:?}");
+        by_default_in_children();
         let mut child = match command.stderr(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) => panic!("failed to start {words}: {error}"),

@@ -1,12 +1,15 @@
 //! What other tests rely upon, with a shell in the place of a role.
 
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use records::{Effective, Ready, Record, Role};
 
 use super::*;
+use crate::turn::in_turn_by;
 use crate::wait::until_by;
 
 const MOMENT: Duration = Duration::from_millis(5);
@@ -127,14 +130,86 @@ fn an_origin_answers_whoever_asks() {
 
 #[test]
 fn a_script_runs_with_few_descriptors() {
-    let dir = std::env::temp_dir().join(format!("testkit-{}", std::process::id()));
+    let dir = env::temp_dir().join(format!("testkit-{}", std::process::id()));
     let script = script(&dir, "bin/limit", "#!/bin/sh\nulimit -n; echo \"$1\"\n");
     let said = say(&mut with_open_files(17, Command::new(script).arg("a b")));
-    std::fs::remove_dir_all(dir).expect("ours");
+    fs::remove_dir_all(dir).expect("ours");
     assert_eq!(said.stdout, "17\na b\n");
 }
 
+/// This test again, in a process of its own with more variables, started by a shell after `first`.
+fn again(test: &str, first: &str, vars: &[(&str, &str)]) -> Command {
+    let mut command = shell(&format!("{first} exec \"$0\" \"$@\""));
+    command.arg(env::current_exe().expect("this binary"));
+    command.args(["--exact", &format!("tests::{test}"), "--nocapture"]);
+    command.env(AGAIN, "1").env_remove("CI").envs(vars.iter().copied());
+    command
+}
+
+const AGAIN: &str = "TURNSTILE_TEST_AGAIN";
+
+fn is_again() -> bool {
+    env::var_os(AGAIN).is_some()
+}
+
 #[test]
-fn what_is_not_there_is_not_installed() {
-    assert!(installed("sh") && !installed("no-such-program-as-this"));
+fn what_is_not_there_is_skipped_and_in_ci_it_is_a_failure() {
+    const TEST: &str = "what_is_not_there_is_skipped_and_in_ci_it_is_a_failure";
+    if is_again() {
+        assert!(installed("sh") && !installed("no-such-program-as-this"));
+        return;
+    }
+    for (ci, fails) in [(None, false), (Some(("CI", "true")), true), (Some(("CI", "")), false)] {
+        let said = say(&mut again(TEST, "", ci.as_slice()));
+        assert_eq!(said.status.success(), !fails, "{}", said.all());
+        let word = if fails { "and in CI it must be" } else { "skipped: " };
+        assert!(said.stderr.contains(word), "{}", said.all());
+    }
+}
+
+#[test]
+fn signals_that_the_tests_ignore_end_what_they_start() {
+    const TEST: &str = "signals_that_the_tests_ignore_end_what_they_start";
+    if is_again() {
+        for signal in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM] {
+            kill(std::process::id(), signal);
+            let mut sleep = Running::start(Command::new("sleep").arg("60"));
+            assert_eq!(sleep.end(signal).status.signal(), Some(signal.as_raw()));
+            kill(std::process::id(), signal);
+        }
+        return;
+    }
+    // As of what a script starts by `nohup cargo test &`.
+    say(&mut again(TEST, "trap '' HUP INT QUIT TERM;", &[])).ended_well();
+}
+
+#[test]
+fn one_test_of_all_processes_has_its_turn() {
+    const TEST: &str = "one_test_of_all_processes_has_its_turn";
+    if is_again() {
+        note("waits");
+        let _turn = in_turn();
+        return note("has it");
+    }
+    // A place of its own: the tests of others have their turns meanwhile.
+    let dir = tempfile::tempdir().expect("a directory");
+    let vars = [("TMPDIR", dir.path().to_str().expect("a plain path"))];
+    let said_by = |process: &Running, word: &str| {
+        while process.complaint().expect("it runs") != word {}
+    };
+    let ours = in_turn_by(dir.path());
+    let mut waits = Running::start(&mut again(TEST, "", &vars));
+    said_by(&waits, "waits");
+    let line = format!("-> FLOCK  ADVISORY  WRITE {} ", waits.id());
+    until("a test that waits for its turn", || {
+        fs::read_to_string("/proc/locks").ok()?.contains(&line).then_some(())
+    });
+    // Who was lent a turn does not wait.
+    let mut lent = again(TEST, "", &vars);
+    ours.lend(&mut lent);
+    say(&mut lent).ended_well();
+    assert!(!waits.has_ended());
+    drop(ours);
+    said_by(&waits, "has it");
+    waits.finish().ended_well();
 }

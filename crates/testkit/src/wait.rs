@@ -1,7 +1,6 @@
 //! Waiting that comes to an end: what hangs makes a test fail, not hang, and the failure names what
 //! was waited for.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,12 +35,4 @@ pub(crate) fn until_by<T>(deadline: Instant, what: &str, mut look: impl FnMut() 
         assert!(!left(deadline).is_zero(), "waited in vain for {what}");
         thread::sleep(BETWEEN_LOOKS);
     }
-}
-
-/// Waits until no other test of this binary has its turn, which lasts as long as what is returned:
-/// on few CPUs, two at a time would starve each other.
-pub fn in_turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    // A test that failed had its turn as well.
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -235,16 +235,16 @@ fn trials(campaign: &Campaign) -> anyhow::Result<Vec<(PathBuf, Summary)>> {
 /// nothing else from being written: it is told by all that come after it, the exit code among them.
 fn tell(check: &mut Check, options: &CheckOptions) {
     if let Some(path) = &options.junit {
-        let text = render::junit(check).map_err(io::Error::other);
-        file(check, "the JUnit report", path, text);
+        let text = render::junit(check);
+        file(check, "the JUnit report", path, &text);
     }
     if let Some(path) = &options.markdown {
         let text = render::check_markdown(check);
-        file(check, "the Markdown", path, Ok(text));
+        file(check, "the Markdown", path, &text);
     }
     if let Some(path) = &options.openmetrics {
         let text = render::open_metrics(check);
-        file(check, "the figures", path, Ok(text));
+        file(check, "the figures", path, &text);
     }
     let path = check.records.join(CHECK);
     if let Err(error) = write::replace(&path, render::json(check).as_bytes()) {
@@ -262,8 +262,8 @@ fn tell(check: &mut Check, options: &CheckOptions) {
     check.errors.iter().for_each(|error| output::say(&format!("turnstile: {error}")));
 }
 
-fn file(check: &mut Check, what: &str, path: &Path, text: io::Result<String>) {
-    if let Err(error) = text.and_then(|text| std::fs::write(path, text)) {
+fn file(check: &mut Check, what: &str, path: &Path, text: &str) {
+    if let Err(error) = std::fs::write(path, text) {
         check.could_not_write(unwritten(what, path, &error));
     }
 }

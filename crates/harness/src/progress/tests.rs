@@ -53,3 +53,11 @@ fn throughput_is_that_of_the_last_second() {
     assert_eq!(progress.slow.rate(), Some(BytesPerSec(100 * 1024 * 1024)));
     assert!(progress.line(Instant::now()).ends_with("| downloads: 105 MB/s"));
 }
+
+#[test]
+fn a_line_is_overwritten_and_never_wrapped() {
+    assert_eq!(instead_of_the_last("idle, 3 s left", 80), "\ridle, 3 s left\x1b[K");
+    assert_eq!(instead_of_the_last("idle, 3 s left", 5), "\ridle\x1b[K");
+    assert_eq!(instead_of_the_last(&"x".repeat(200), 0), format!("\r{}\x1b[K", "x".repeat(79)));
+    assert_eq!(instead_of_the_last("", 80), "\r\x1b[K");
+}

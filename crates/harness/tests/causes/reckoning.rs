@@ -60,23 +60,36 @@ pub(crate) fn failed_and_accepted(dir: &Path) -> Vec<Found> {
         .collect()
 }
 
-/// The same of one fetch, as `explain --fetch N --json` has it: time held, and by which download most.
-pub(crate) fn told(story: &Value) -> (u64, Option<u64>) {
+/// The same of one fetch, as `explain --fetch N --json` has it.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// Time that holds are blamed for.
+    pub(crate) held_ns: u64,
+    /// Time inside holds that others than the worker are blamed for: they had its CPU.
+    pub(crate) robbed_ns: u64,
+    /// The download whose holds took the largest part.
+    pub(crate) download: Option<u64>,
+}
+
+pub(crate) fn told(story: &Value) -> Told {
     let empty = Vec::new();
-    let stays = story["stays"].as_array().unwrap_or(&empty);
     let mut by_download: HashMap<u64, u64> = HashMap::new();
-    let mut held_ns = 0;
-    for stay in stays {
+    let (mut held_ns, mut robbed_ns) = (0, 0);
+    for stay in story["stays"].as_array().unwrap_or(&empty) {
         let causes = stay["causes"].as_array().unwrap_or(&empty);
-        let held = causes.iter().filter(|part| part["cause"] == "held_by_step");
-        let held: u64 = held.map(|part| number(part, "time_ns")).sum();
+        let of = |cause: &str| -> u64 {
+            let parts = causes.iter().filter(|part| part["cause"] == cause);
+            parts.map(|part| number(part, "time_ns")).sum()
+        };
+        let held = of("held_by_step");
         held_ns += held;
         if let Some(slot) = stay["worker_did"]["hold"]["holder"]["download"].as_u64() {
+            robbed_ns += of("off_cpu_runnable");
             *by_download.entry(slot).or_default() += held;
         }
     }
     let most = by_download.into_iter().max_by_key(|(_, held)| *held).map(|(slot, _)| slot);
-    (held_ns, most)
+    Told { held_ns, robbed_ns, download: most }
 }
 
 fn number(record: &Value, field: &str) -> u64 {

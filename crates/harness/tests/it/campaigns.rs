@@ -16,7 +16,7 @@ use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnsti
 use crate::{campaign_pages, resumed_campaigns};
 
 /// A trial that is over soon: no downloads, and fetches enough for a verdict.
-const TINY: &str = "--slow 0 --idle 1.2s --duration 1.2s --arrivals 20/s --fetch-size 1KiB";
+const TINY: &str = "--slow 0 --idle 1s --duration 1s --arrivals 24/s --fetch-size 1KiB";
 /// Two such arms.
 const ARMS: [&str; 4] = ["--arm", "shared: ", "--arm", "own: --reuseport"];
 
@@ -387,10 +387,9 @@ fn builds_are_arms_named_by_their_version() {
 fn a_case_is_told_beside_what_was_published() {
     let _turn = in_turn();
     let runs = Runs::new();
-    let short = "--idle 1.2s --duration 1.2s --arrivals 20/s --fetch-size 1KiB --slow 0";
     let mut command = turnstile();
     command.args(["case", "herd", "--quiet", "--runs-dir"]).arg(runs.path()).arg("--");
-    let run = say(command.args(short.split(' ')));
+    let run = say(command.args(TINY.split(' ')));
     assert_eq!(run.code(), Some(0), "{}", run.stderr);
     let dir = runs.dir().expect("a campaign");
     let journal = journal(&dir);

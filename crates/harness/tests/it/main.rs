@@ -2,6 +2,7 @@
 
 mod campaign_pages;
 mod campaigns;
+mod ci;
 mod commands;
 mod demo;
 mod eras;

@@ -13,7 +13,7 @@ use testkit::{await_gone, is_root, pids};
 
 /// The usual short trial: enough fetches in each phase, and little to move.
 pub(crate) const SHORT: [&str; 5] =
-    ["--idle=1.2s", "--duration=1.2s", "--arrivals=20/s", "--fetch-size=64KiB", "--slow=2"];
+    ["--idle=1s", "--duration=1s", "--arrivals=24/s", "--fetch-size=64KiB", "--slow=2"];
 
 /// The binary under test.
 pub(crate) fn turnstile() -> Command {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use netlab::{Lab, LabError, LabPlan, LabReadBack, NetId, Program};
 use rustix::process::{Pid, kill_process_group};
-use testkit::{Running, Signal, family, pids, skip};
+use testkit::{Running, Signal, family, installed, pids, skip};
 
 /// The program that plays holder and hop.
 pub(crate) const NETLAB: &str = env!("CARGO_BIN_EXE_netlab");
@@ -16,6 +16,10 @@ pub(crate) const NETLAB: &str = env!("CARGO_BIN_EXE_netlab");
 pub(crate) fn up(plan: &LabPlan) -> Option<Lab> {
     match Lab::up_with(plan, &Program::at(NETLAB)) {
         Ok(lab) => Some(lab),
+        Err(LabError::NoTool(name)) => {
+            assert!(!installed(name), "{name} is there");
+            None
+        }
         Err(error) if cannot_be_here(&error) => {
             skip(error);
             None
@@ -27,7 +31,7 @@ pub(crate) fn up(plan: &LabPlan) -> Option<Lab> {
 /// Whether this host, and not the lab, is the reason.
 fn cannot_be_here(error: &LabError) -> bool {
     match error {
-        LabError::NotAllowed | LabError::NoTool(_) => true,
+        LabError::NotAllowed => true,
         LabError::Tool { said, module: Some(_), .. } => {
             said.contains("Unknown device type") || said.contains("qdisc kind is unknown")
         }

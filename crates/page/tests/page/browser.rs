@@ -3,11 +3,10 @@
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{Running, connect, in_turn, installed};
+use testkit::{Running, Turn, connect, in_turn, installed};
 use tungstenite::{Message, WebSocket};
 
 /// Longer than any test takes; then it is killed, whatever becomes of us.
@@ -22,7 +21,7 @@ pub(crate) struct Browser {
     /// What the page complained of: console errors and exceptions, and requests it made.
     pub(crate) complaints: Vec<String>,
     _profile: tempfile::TempDir,
-    _turn: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 /// How large, and in which colours.

@@ -15,7 +15,7 @@ fn unshared(program: &str) -> Command {
 
 #[test]
 fn holds_are_those_the_mirror_tells_in_a_namespace_of_its_own() {
-    let _turn = in_turn();
+    let turn = in_turn();
     if !can_trace() {
         return;
     }
@@ -27,6 +27,7 @@ fn holds_are_those_the_mirror_tells_in_a_namespace_of_its_own() {
     let own = std::env::current_exe().expect("this program");
     let mut inside = unshared(own.to_str().expect("a plain path"));
     inside.args(["--exact", "mirror::holds_are_those_the_mirror_tells", "--nocapture"]);
+    turn.lend(&mut inside);
     let said = Running::start(&mut inside).finish_within(4 * PATIENCE).ended_well().all();
     assert!(said.contains("1 passed"), "it was run: {said}");
     assert!(said.contains("drain: ") && !said.contains("skipped"), "it could trace: {said}");

@@ -6,11 +6,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use records::TraceMode;
-use testkit::{Process, skip};
+use testkit::{Process, installed, skip};
 use tracer::{Means, means};
 
 /// Whether bpftrace can be used; says why a test is skipped.
 pub(crate) fn can_trace() -> bool {
+    if !installed("bpftrace") {
+        return false;
+    }
     match means(TraceMode::Bpftrace) {
         Ok(found) => found == Some(Means::Bpftrace),
         Err(error) => {

@@ -91,12 +91,25 @@ fn markdown_has_whole_tables() {
 
 #[test]
 fn junit_has_a_case_for_each_gate() {
-    let xml = junit(&checked(40, 5, true)).expect("XML");
+    let xml = junit(&checked(40, 5, true));
     assert_eq!(xml.matches("classname=\"turnstile.threshold\"").count(), 3, "{xml}");
     assert_eq!(xml.matches("classname=\"turnstile.baseline\"").count(), 7, "{xml}");
     assert!(xml.contains("name=\"failed_share&lt;=0.01\""), "{xml}");
-    assert!(xml.contains("<failure") && xml.contains("<error"), "{xml}");
-    let green = junit(&checked(0, 1, false)).expect("XML");
+    let said = |tag: &str| xml.matches(tag).count();
+    let counts = format!("failures=\"{}\" errors=\"{}\"", said("<failure "), said("<error "));
+    assert_eq!(said(&counts), 2, "of all and of the one suite: {xml}");
+    assert!(said("<failure ") > 0 && said("<error ") > 0, "{xml}");
+    // The harness reads no XML: each tag that is opened is closed by its own name.
+    let mut open = Vec::new();
+    for tag in xml.split('<').skip(1).map(|rest| rest.split('>').next().expect("a tag")) {
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name), "{xml}"),
+            None if tag.ends_with(['/', '?']) => {}
+            None => open.push(tag.split(' ').next().expect("a name")),
+        }
+    }
+    assert!(open.is_empty(), "{xml}");
+    let green = junit(&checked(0, 1, false));
     assert!(green.contains("failures=\"0\" errors=\"0\""), "{green}");
 }
 
@@ -114,7 +127,7 @@ fn a_metric_that_was_lost_is_told_in_every_form() {
     assert!(text.contains("of 2026-11-21T08:00:00Z: inconclusive"), "{text}");
     let markdown = check_markdown(&lost);
     assert!(markdown.contains(said) && markdown.contains("**inconclusive**"), "{markdown}");
-    let xml = junit(&lost).expect("XML");
+    let xml = junit(&lost);
     let case = xml.split("<testcase").find(|case| case.contains("name=\"longest_step\""));
     assert!(case.is_some_and(|case| case.contains("<error")), "{xml}");
     assert!(!xml.contains("<failure"), "{xml}");
@@ -129,7 +142,7 @@ fn what_could_not_be_written_is_told_in_every_form() {
     assert!(text.starts_with("check       passed (exit 1)\n"), "{text}");
     assert!(text.contains(error), "{text}");
     assert!(check_markdown(&unwritten).contains(error));
-    let xml = junit(&unwritten).expect("XML");
+    let xml = junit(&unwritten);
     assert!(xml.contains("classname=\"turnstile.check\"") && xml.contains(error), "{xml}");
     let told = format!("::error title=turnstile check%3A passed::{error}\n");
     assert!(annotations(&unwritten).ends_with(&told));

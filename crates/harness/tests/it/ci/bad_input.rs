@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Place, Proxy, in_turn, say};
+use crate::ci::support::{Place, Proxy, in_turn, say};
 
 fn refused(place: &Place, words: &[&str]) -> (Option<i32>, String) {
     let said = say(place.command("turnstile").arg("check").args(words));
@@ -84,7 +84,7 @@ fn a_run_that_proves_nothing_is_tried_again_and_eleven() {
     // Too few fetches for a conclusion, whatever the host does.
     let words =
         ["--threshold", "p99<1s", "--attempts", "2", "--", "--idle", "1s", "--duration", "1s"];
-    let proxy = ["--trace", "off", "--proxy", &crate::support::exec()];
+    let proxy = ["--trace", "off", "--proxy", &crate::ci::support::exec()];
     let said = say(place.command("turnstile").arg("check").args(words).args(proxy));
     assert_eq!(said.code(), Some(11), "{}", said.all());
     assert!(said.stderr.contains("attempt 2"), "{}", said.stderr);

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::schema;
-use crate::support::{Place, Proxy, busy, in_turn, say};
+use crate::ci::schema;
+use crate::ci::support::{Place, Proxy, busy, in_turn, say};
 
 #[test]
 fn a_breach_is_told_in_every_form() {

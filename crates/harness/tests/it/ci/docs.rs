@@ -5,11 +5,11 @@
 
 use std::fs;
 
-use testkit::{listen, skip};
+use testkit::{installed, listen, skip};
 
-use crate::support::{Place, Proxy, Said, busy, conclusive, in_turn, say};
+use crate::ci::support::{Place, Proxy, Said, busy, conclusive, in_turn, say};
 
-const PAGE: &str = include_str!("../../../../docs/ci.md");
+const PAGE: &str = include_str!("../../../../../docs/ci.md");
 
 /// The blocks of a language, in the order of the page.
 fn blocks(language: &str) -> Vec<String> {
@@ -67,7 +67,10 @@ fn commands(yaml: &str, of: &str) -> String {
 
 fn shortened(script: &str) -> String {
     let short = script
-        .replace("--idle 3s --duration 8s", "--idle 1.5s --duration 2.5s --slow 1 --trace off")
+        .replace(
+            "--idle 3s --duration 8s",
+            "--idle 1s --duration 1.5s --arrivals 22/s --slow 1 --trace off",
+        )
         .replace("--rounds 5", "--rounds 3");
     assert_ne!(short, script, "nothing was shortened: does the page still say it so?");
     // Both are held until both are known: else they could be the same.
@@ -121,8 +124,8 @@ fn gitlab_ci() {
 
 #[test]
 fn make() {
-    if say(&mut Place::new(Proxy::Fair).command("make")).code() == Some(127) {
-        return skip("make is not installed");
+    if !installed("make") {
+        return;
     }
     let makefile = shortened(&block("make", "fairness:"));
     let caller = block("sh", "make fairness");

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Running, Signal};
 
-use crate::support::{GATE, Place, Proxy, SHORT, exec, in_turn};
+use crate::ci::support::{GATE, Place, Proxy, SHORT, exec, in_turn};
 
 #[test]
 fn what_was_done_is_told() {
@@ -25,5 +25,5 @@ fn what_was_done_is_told() {
     assert_eq!(check["interrupted"], "SIGTERM");
     assert_eq!(check["outcome"], "inconclusive");
     assert_eq!(check["trials"].as_array().map(Vec::len), Some(1), "{}", said.stdout);
-    assert_eq!(crate::schema::faults(&check), Vec::<String>::new());
+    assert_eq!(crate::ci::schema::faults(&check), Vec::<String>::new());
 }

@@ -17,7 +17,7 @@ const MERCY: Duration = Duration::from_secs(5);
 /// for that an unfair proxy of one thread lets not even begin. No tracer: it takes four seconds to come
 /// and go, and tells nothing that these gates ask for.
 pub(crate) const SHORT: [&str; 5] =
-    ["--idle=1.5s", "--duration=2.5s", "--arrivals=20/s", "--slow=1", "--trace=off"];
+    ["--idle=1s", "--duration=1.5s", "--arrivals=22/s", "--slow=1", "--trace=off"];
 /// What tells the two proxies apart.
 pub(crate) const GATE: [&str; 4] =
     ["--threshold", "failed_share<=0.01", "--threshold", "p90<500ms"];

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-const SCHEMA: &str = include_str!("../../schemas/check.schema.json");
+const SCHEMA: &str = include_str!("../../../schemas/check.schema.json");
 
 /// What is wrong with the document of a check, each with its place; empty: nothing.
 pub(crate) fn faults(document: &Value) -> Vec<String> {
