@@ -38,7 +38,7 @@ impl Hold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepEnd {
-    /// The upstream socket was empty (EAGAIN).
+    /// The upstream socket was empty: EAGAIN, or all was read that FIONREAD saw.
     UpstreamEmpty,
     /// The client's socket was full (EAGAIN).
     DownstreamFull,

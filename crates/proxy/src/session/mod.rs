@@ -172,7 +172,7 @@ impl<S: Stream> Session<S> {
             (Peer::Client, _) => self.client.on_event(event),
             (Peer::Upstream, Some(upstream)) => {
                 upstream.on_event(event);
-                if event.readable {
+                if event.readable || event.hung_up {
                     self.read_limit.on_readable();
                 }
             }

@@ -274,6 +274,49 @@ fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
     }
 }
 
+/// A session whose answer has begun.
+fn answering(policy: &str) -> World {
+    let mut world = World::new(limits(policy.parse().expect("a policy")));
+    world.client_sends(GET);
+    world.connect_succeeds();
+    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
+    world
+}
+
+#[test]
+fn a_short_write_is_the_last_call_of_its_step() {
+    let mut world = answering("drain");
+    world.client_room(6000);
+    let before = world.calls();
+    world.quietly(|world| world.origin_keeps_sending(1 << 20));
+    let step = world.one_step(Peer::Upstream);
+    assert_eq!((step.ended_by, step.bytes.0), (StepEnd::DownstreamFull, 8192));
+    let (reads, writes) = world.calls();
+    assert_eq!((reads - before.0, writes - before.1), (2, 2), "the second write was short");
+    let sent = world.client_got().len();
+    world.client_room(10_000);
+    assert_eq!(world.client_got().len() - sent, 10_000, "it goes on at the next event");
+}
+
+#[test]
+fn an_exact_hit_of_fionread_ends_the_step_without_another_read() {
+    let mut world = answering("fionread");
+    let before = world.calls();
+    world.quietly(|world| world.origin_sends(&[b'a'; 2 * 4096]));
+    let step = world.one_step(Peer::Upstream);
+    assert_eq!((step.ended_by, step.bytes.0), (StepEnd::UpstreamEmpty, 8192));
+    assert_eq!(world.calls().0 - before.0, 2);
+    // What comes later is read at its event, and a FIN is not forgotten.
+    world.origin_sends(&[b'b'; 4096]);
+    assert_eq!(world.origin_unread(), 0);
+    world.quietly(|world| {
+        world.origin_sends(&[b'c'; 4096]);
+        world.origin_closes();
+    });
+    world.run();
+    assert_eq!(world.end(), Some(SessionEnd::UpstreamClosedEarly));
+}
+
 #[test]
 fn unread_requests_are_lingered_over_so_that_the_answer_is_not_reset() {
     let mut world = drained();

@@ -95,9 +95,7 @@ impl<S: Stream> Session<S> {
         match after {
             // After the peer's FIN no further event will come: read on to the end
             // (`if (!rev->pending_eof)` in ngx_unix_recv).
-            AfterRead::TakeForEmpty(StepEnd::ShortRead) if upstream.ready().hung_up => {
-                AfterRead::Continue
-            }
+            AfterRead::TakeForEmpty(_) if upstream.ready().hung_up => AfterRead::Continue,
             AfterRead::TakeForEmpty(_) => {
                 upstream.take_for_empty();
                 after

@@ -54,6 +54,8 @@ pub(super) struct Pipe {
     fin_sent: bool,
     /// The next read returns at most this much (a signal cut it short).
     cut: Option<usize>,
+    reads: usize,
+    writes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +64,7 @@ pub(super) struct SimStream(Rc<RefCell<Pipe>>);
 impl Read for SimStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut pipe = self.0.borrow_mut();
+        pipe.reads += 1;
         if pipe.more > 0 && pipe.to_session.len() < into.len() {
             let got = pipe.more.min(into.len() as u64);
             pipe.more -= got;
@@ -84,6 +87,7 @@ impl Read for SimStream {
 impl Write for SimStream {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         let mut pipe = self.0.borrow_mut();
+        pipe.writes += 1;
         if pipe.closed == Some(Closed::Rst) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
@@ -389,6 +393,11 @@ impl World {
     /// Bytes that wait on the way from the origin.
     pub(super) fn origin_unread(&self) -> usize {
         self.host.origin.0.borrow().to_session.len()
+    }
+
+    /// Calls of read on the origin's connection and of write on the client's, so far.
+    pub(super) fn calls(&self) -> (usize, usize) {
+        (self.host.origin.0.borrow().reads, self.client.0.borrow().writes)
     }
 
     /// What temporary files of this world are made on.
