@@ -40,7 +40,7 @@ use self::outbox::Outbox;
 use self::phase::{Happening, Phase};
 use self::pipe::Pipe;
 use self::side::Side;
-use crate::policy::ReadLimit;
+use crate::policy::{AfterRead, ReadLimit};
 
 /// What a session needs of its worker.
 pub(crate) trait Env {
@@ -121,6 +121,8 @@ pub(crate) struct Session<S> {
     out: Outbox,
     body: Body,
     read_limit: ReadLimit,
+    /// What the last read of this step meant: the step goes by it once what was read is handed on.
+    after_read: AfterRead,
     /// How the session ends once its own answer is sent.
     answer_end: SessionEnd,
     log: Log,
@@ -147,6 +149,7 @@ impl<S: Stream> Session<S> {
             out: Outbox::default(),
             body: Body::new(http1::BodyFraming::Empty),
             read_limit: ReadLimit::new(limits.read_policy),
+            after_read: AfterRead::Continue,
             answer_end: SessionEnd::Completed,
             log: Log::new(env.now()),
             deadline: env.now() + limits.header_timeout,
@@ -241,6 +244,7 @@ impl<S: Stream> Session<S> {
         self.moved = false;
         self.step_bytes = 0;
         self.step_reads = 0;
+        self.after_read = AfterRead::Continue;
         self.read_limit.begin_step(env.now());
     }
 

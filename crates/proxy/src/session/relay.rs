@@ -15,7 +15,7 @@ impl<S: Stream> Session<S> {
             return flow;
         }
         let room = env.limits().buffer.as_usize();
-        let mut after = AfterRead::Continue;
+        let mut after = self.after_read;
         loop {
             if let Some(flow) = self.hand_on() {
                 return flow;

@@ -318,6 +318,22 @@ fn an_exact_hit_of_fionread_ends_the_step_without_another_read() {
 }
 
 #[test]
+fn a_quota_that_is_used_up_by_the_head_ends_that_step() {
+    for policy in ["reads:1", "bytes:1KiB"] {
+        let mut world = World::new(limits(policy.parse().expect("a policy")));
+        world.client_sends(GET);
+        world.connect_succeeds();
+        world.quietly(|world| {
+            world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
+            world.origin_keeps_sending(1 << 20);
+        });
+        let step = world.one_step(Peer::Upstream);
+        assert_eq!((step.reads, step.ended_by, step.next), (1, StepEnd::Quota, Next::Again));
+        assert!(world.client_text().starts_with("HTTP/1.1 200 OK"), "what was read is handed on");
+    }
+}
+
+#[test]
 fn unread_requests_are_lingered_over_so_that_the_answer_is_not_reset() {
     let mut world = drained();
     world.quietly(|world| {

@@ -92,7 +92,7 @@ impl<S: Stream> Session<S> {
         self.step_reads += 1;
         let Some(upstream) = &mut self.upstream else { return AfterRead::Continue };
         let after = self.read_limit.after_read(read, || upstream.stream().unread(), || env.now());
-        match after {
+        self.after_read = match after {
             // After the peer's FIN no further event will come: read on to the end
             // (`if (!rev->pending_eof)` in ngx_unix_recv).
             AfterRead::TakeForEmpty(_) if upstream.ready().hung_up => AfterRead::Continue,
@@ -101,7 +101,8 @@ impl<S: Stream> Session<S> {
                 after
             }
             AfterRead::Continue | AfterRead::Yield => after,
-        }
+        };
+        self.after_read
     }
 
     fn parse_head(&mut self, env: &impl Env<Stream = S>) -> Flow {
