@@ -312,6 +312,7 @@ fn limits(options: &ProxyOptions) -> Limits {
         upstream_timeout: toggles.upstream_timeout.as_duration(),
         send_timeout: toggles.send_timeout.as_duration(),
         linger_timeout: Duration::from_secs(5),
+        linger_time: Duration::from_secs(30),
         spool: toggles.spool_dir().map(|dir| SpoolLimits {
             dir: dir.to_owned(),
             max: toggles.spool_max.unwrap_or(DEFAULT_SPOOL),

@@ -127,6 +127,8 @@ pub(crate) struct Session<S> {
     answer_end: SessionEnd,
     log: Log,
     deadline: MonoNs,
+    /// When the client is lingered over no longer, whatever it says; `None`: it is not yet.
+    linger_until: Option<MonoNs>,
     /// Whether this step moved a byte or a phase; an unmoved session keeps its deadline.
     moved: bool,
     step_bytes: u64,
@@ -153,6 +155,7 @@ impl<S: Stream> Session<S> {
             answer_end: SessionEnd::Completed,
             log: Log::new(env.now()),
             deadline: env.now() + limits.header_timeout,
+            linger_until: None,
             moved: false,
             step_bytes: 0,
             step_reads: 0,
@@ -187,11 +190,16 @@ impl<S: Stream> Session<S> {
     /// Does all that can be done now.
     pub(crate) fn step(&mut self, env: &mut impl Env<Stream = S>) -> Step {
         self.begin_step(env);
-        let flow = loop {
+        let flow = self.go_on(env);
+        self.end_step(flow, env)
+    }
+
+    fn go_on(&mut self, env: &mut impl Env<Stream = S>) -> Flow {
+        loop {
             // An answered client that closes ends the relay as well; whether it is 499 is the log's
             // matter (`ngx_http_upstream_finalize_request`).
             if self.phase.is_upstream_exchange() && self.client.ready().hung_up {
-                break Flow::Close(SessionEnd::ClientClosed);
+                return Flow::Close(SessionEnd::ClientClosed);
             }
             let flow = match self.phase {
                 Phase::ReadingRequest => self.read_request(env),
@@ -200,13 +208,12 @@ impl<S: Stream> Session<S> {
                 Phase::ReadingHead => self.read_head(env),
                 Phase::Relaying => self.relay(env),
                 Phase::Answering => self.send_answer(),
-                Phase::Lingering => self.linger(),
+                Phase::Lingering => self.linger(env),
             };
             if flow != Flow::Continue {
-                break flow;
+                return flow;
             }
-        };
-        self.end_step(flow, env)
+        }
     }
 
     /// The deadline has passed: whoever was waited for was too slow.
@@ -222,7 +229,8 @@ impl<S: Stream> Session<S> {
             Phase::Relaying => Flow::Close(SessionEnd::ClientTimeout),
             Phase::Answering | Phase::Lingering => Flow::Close(self.answer_end),
         };
-        if flow == Flow::Continue { self.step(env) } else { self.end_step(flow, env) }
+        let flow = if flow == Flow::Continue { self.go_on(env) } else { flow };
+        self.end_step(flow, env)
     }
 
     /// What is told of the session once it is closed.
@@ -256,7 +264,12 @@ impl<S: Stream> Session<S> {
         };
         // The whole request head has one deadline, whatever drips in.
         if self.moved && self.phase != Phase::ReadingRequest {
-            self.deadline = env.now() + self.timeout(env.limits());
+            let (now, limits) = (env.now(), env.limits());
+            self.deadline = now + self.timeout(limits);
+            if self.phase == Phase::Lingering {
+                let until = *self.linger_until.get_or_insert(now + limits.linger_time);
+                self.deadline = self.deadline.min(until);
+            }
         }
         Step { ended_by, bytes: Bytes(self.step_bytes), reads: self.step_reads, next }
     }

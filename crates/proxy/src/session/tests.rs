@@ -6,6 +6,7 @@ mod world;
 
 use std::fmt::Write as _;
 use std::io::Read as _;
+use std::time::Duration;
 
 use records::{ReadPolicy, SessionEnd, StepEnd};
 
@@ -241,6 +242,85 @@ fn a_silent_client_is_closed_without_a_word_and_a_slow_one_gets_408() {
     world.time_passes();
     assert_eq!((world.end(), world.record().status), (Some(SessionEnd::ClientTimeout), 408));
     assert!(world.client_text().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn an_answer_of_our_own_has_the_time_that_a_client_is_given() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    type Late = fn(&mut World);
+    let cases: [(u16, Late); 2] = [
+        (408, |world| world.client_sends(b"GET / HT")),
+        (504, |world| {
+            world.client_sends(GET);
+            world.connect_succeeds();
+        }),
+    ];
+    for (status, late) in cases {
+        let mut world = drained();
+        late(&mut world);
+        world.client_room(0);
+        world.time_passes();
+        assert_eq!((world.end(), world.patience()), (None, MINUTE), "{status}");
+        // A slow client has as much for each piece.
+        world.clock_moves(Duration::from_secs(59));
+        world.client_room(10);
+        assert_eq!((world.end(), world.patience()), (None, MINUTE), "{status}");
+        world.client_room(1 << 40);
+        assert!(world.end().is_some());
+        assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")));
+    }
+}
+
+#[test]
+fn a_head_that_drips_in_puts_nothing_off_and_a_body_does() {
+    const SECONDS: fn(u64) -> Duration = Duration::from_secs;
+    let mut world = drained();
+    world.client_sends(GET);
+    world.connect_succeeds();
+    let before = world.patience();
+    world.clock_moves(SECONDS(20));
+    world.origin_sends(b"HTTP/1.1 200 OK\r\n");
+    assert!(world.patience() < before - SECONDS(20), "one deadline for the head");
+    world.origin_sends(b"Content-Length: 10\r\n\r\n");
+    world.clock_moves(SECONDS(20));
+    world.origin_sends(b"hel");
+    assert_eq!(world.patience(), SECONDS(60));
+}
+
+#[test]
+fn a_client_that_goes_on_talking_is_lingered_over_for_thirty_seconds() {
+    let mut world = drained();
+    world.quietly(|world| {
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat())
+    });
+    world.run();
+    for _ in 0..7 {
+        assert_eq!((world.end(), world.patience()), (None, Duration::from_secs(5)));
+        world.clock_moves(Duration::from_secs(4));
+        world.client_sends(b"more");
+    }
+    assert!(world.patience() < Duration::from_secs(3), "28 of 30 are over");
+    world.time_passes();
+    assert_eq!(world.end(), Some(SessionEnd::BadRequest));
+}
+
+#[test]
+fn what_a_client_floods_us_with_ends_by_the_policy_as_any_read() {
+    for (policy, ended_by, next) in [
+        ("drain", StepEnd::DownstreamEmpty, Next::Wait),
+        ("short-read", StepEnd::DownstreamEmpty, Next::Wait),
+        ("fionread", StepEnd::DownstreamEmpty, Next::Wait),
+        ("reads:16", StepEnd::Quota, Next::Again),
+    ] {
+        let mut world = World::new(limits(policy.parse().expect("a policy")));
+        world.quietly(|world| {
+            world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
+        });
+        world.run();
+        world.client_keeps_sending(1 << 20);
+        let step = world.one_step(Peer::Client);
+        assert_eq!((step.ended_by, step.next), (ended_by, next), "{policy}");
+    }
 }
 
 #[test]

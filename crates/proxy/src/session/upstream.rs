@@ -87,7 +87,9 @@ impl<S: Stream> Session<S> {
 
     /// Counts a read from the upstream and asks the policy what it means.
     pub(super) fn judge_read(&mut self, read: ReadDone, env: &impl Env<Stream = S>) -> AfterRead {
-        self.moved = true;
+        // The whole head has one deadline, each read of the body a new one
+        // (`ngx_http_upstream_process_header`, `..._process_non_buffered_request`).
+        self.moved |= self.phase.is_answered();
         self.step_bytes += read.got as u64;
         self.step_reads += 1;
         let Some(upstream) = &mut self.upstream else { return AfterRead::Continue };

@@ -27,6 +27,7 @@ pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
         upstream_timeout: minute,
         send_timeout: minute,
         linger_timeout: Duration::from_secs(5),
+        linger_time: Duration::from_secs(30),
         spool: None,
         gzip: None,
     }
@@ -325,6 +326,11 @@ impl World {
         self.closes(Peer::Upstream, Closed::Rst);
     }
 
+    /// The client says more whenever it is read, `more` bytes long.
+    pub(super) fn client_keeps_sending(&mut self, more: u64) {
+        self.client.0.borrow_mut().more = more;
+    }
+
     /// The origin refills the receive buffer faster than it is read, `more` bytes long.
     pub(super) fn origin_keeps_sending(&mut self, more: u64) {
         self.host.origin.0.borrow_mut().more = more;
@@ -364,6 +370,11 @@ impl World {
         if self.goes_on(step) {
             self.run();
         }
+    }
+
+    /// How long the session would wait from now on.
+    pub(super) fn patience(&self) -> Duration {
+        self.session.deadline().since(self.host.now)
     }
 
     pub(super) fn end(&self) -> Option<SessionEnd> {
