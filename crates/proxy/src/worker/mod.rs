@@ -242,11 +242,6 @@ impl Worker {
         let (before, all) = (self.turn.accepts, self.setup.connections);
         loop {
             let (now, used) = (self.clock.mono(), self.sessions.len());
-            if used >= all {
-                self.gate.close(self.poll.registry(), now);
-                self.recorder.accept_paused();
-                return;
-            }
             match self.gate.accept(self.poll.registry(), now, used, all) {
                 Accept::Connection(stream, addr) => self.admit(stream, addr),
                 Accept::Nobody => {
@@ -259,13 +254,17 @@ impl Worker {
                 Accept::Gone => return,
                 Accept::Paused => return self.recorder.accept_paused(),
             }
-            if self.setup.accept == AcceptBatch::One {
+            // A full worker turns the client away, and leaves the batch (`ngx_event_accept`).
+            if self.setup.accept == AcceptBatch::One || used >= all {
                 return;
             }
         }
     }
 
+    /// Takes a connection in; or, when the worker is full, closes it at once, as nginx does: no
+    /// other worker may have it then, and its client knows where it stands.
     fn admit(&mut self, mut stream: TcpStream, addr: SocketAddr) {
+        let full = self.sessions.len() >= self.setup.connections;
         let number = self.next_session;
         self.next_session += 1;
         self.turn.accepts += 1;
@@ -276,9 +275,8 @@ impl Worker {
             client_port: addr.port(),
             at_ns,
         });
-        let entry = self.sessions.vacant_entry();
         let key = SessionKey {
-            slot: u32::try_from(entry.key()).unwrap_or(u32::MAX),
+            slot: u32::try_from(self.sessions.vacant_key()).unwrap_or(u32::MAX),
             generation: u32::try_from(number % u64::from(GENERATIONS)).unwrap_or(0),
         };
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -286,16 +284,23 @@ impl Worker {
         let watched = stream.set_nodelay(true).and_then(|()| {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
-        // A client that is gone already, or no memory to watch it: its connection closes here.
-        if watched.is_err() {
-            return;
-        }
         let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
         let session = Session::new(stream, addr, &env);
         let look_at = session.deadline();
-        self.timers.set(Look { at: look_at, key });
         let place = Place::default();
-        entry.insert(Slot { session, generation: key.generation, number, look_at, place });
+        let slot = Slot { session, generation: key.generation, number, look_at, place };
+        match watched {
+            _ if full => {
+                self.recorder.accept_paused();
+                self.end(slot, key, SessionEnd::TurnedAway);
+            }
+            // A client that is gone already, or no memory to watch it.
+            Err(_) => self.end(slot, key, SessionEnd::LocalError),
+            Ok(()) => {
+                self.timers.set(Look { at: look_at, key });
+                self.sessions.insert(slot);
+            }
+        }
     }
 
     /// Gives a session a step and does what it asks for.
@@ -338,7 +343,13 @@ impl Worker {
     }
 
     fn close(&mut self, key: SessionKey, end: SessionEnd) {
-        let Some(slot) = self.sessions.try_remove(key.slot as usize) else { return };
+        if let Some(slot) = self.sessions.try_remove(key.slot as usize) {
+            self.end(slot, key, end);
+        }
+    }
+
+    /// Tells of a session and closes it.
+    fn end(&mut self, slot: Slot, key: SessionKey, end: SessionEnd) {
         let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
         let mut record = slot.session.record(end, &env);
         record.worker = self.setup.index;
