@@ -30,4 +30,4 @@ mod writer;
 
 pub use error::ProxyError;
 pub use options::{ProxyOptions, ProxyToggles, ToggleError};
-pub use run::run;
+pub use run::{STOPPED_WITHIN, run};

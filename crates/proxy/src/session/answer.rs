@@ -26,8 +26,8 @@ impl<S: Stream> Session<S> {
     }
 
     /// Sends what is left of our answer.
-    pub(super) fn send_answer(&mut self) -> Flow {
-        self.hand_on().unwrap_or_else(|| self.answer_sent(self.answer_end))
+    pub(super) fn send_answer(&mut self, env: &impl Env<Stream = S>) -> Flow {
+        self.hand_on(env).unwrap_or_else(|| self.answer_sent(self.answer_end))
     }
 
     /// All is sent: close at once, or linger if the client has said more than we have read, since
@@ -49,7 +49,7 @@ impl<S: Stream> Session<S> {
         let mut waste = [0; 4096];
         // What FIONREAD saw, it saw at the upstream.
         self.read_limit.on_readable();
-        loop {
+        while !env.told_to_end() {
             let got = match self.client.read(&mut waste) {
                 Moved::Bytes(got) => got,
                 Moved::Blocked => return EMPTY,
@@ -67,5 +67,6 @@ impl<S: Stream> Session<S> {
                 AfterRead::Yield => return Flow::Yield,
             }
         }
+        Flow::Close(SessionEnd::Shutdown)
     }
 }

@@ -54,6 +54,8 @@ pub(crate) trait Env {
     fn now(&self) -> MonoNs;
     /// The worker's cached clock, in which nginx would log: ms since boot.
     fn cached_ms(&self) -> u64;
+    /// Whether the proxy was told to end: no step goes on then.
+    fn told_to_end(&self) -> bool;
     /// Sizes and times.
     fn limits(&self) -> &Limits;
 }
@@ -207,7 +209,7 @@ impl<S: Stream> Session<S> {
                 Phase::SendingRequest => self.send_request(),
                 Phase::ReadingHead => self.read_head(env),
                 Phase::Relaying => self.relay(env),
-                Phase::Answering => self.send_answer(),
+                Phase::Answering => self.send_answer(env),
                 Phase::Lingering => self.linger(env),
             };
             if flow != Flow::Continue {

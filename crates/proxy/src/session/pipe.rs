@@ -97,7 +97,7 @@ impl<S: Stream> Session<S> {
     fn push(&mut self, pipe: &mut Pipe, env: &impl Env<Stream = S>) -> Option<Flow> {
         let room = env.limits().buffer.as_usize();
         loop {
-            if let Some(full) = self.hand_on() {
+            if let Some(full) = self.hand_on(env) {
                 return Some(full);
             }
             if let Some(gzip) = &mut pipe.gzip {

@@ -339,6 +339,30 @@ fn a_drain_step_has_no_end_while_bytes_come_in() {
 }
 
 #[test]
+fn a_step_without_an_end_ends_with_the_proxy_and_tells_what_it_did() {
+    let mut world = answering("drain");
+    world.quietly(|world| {
+        world.origin_keeps_sending(60 << 20);
+        world.ends_after(100);
+    });
+    let step = world.one_step(Peer::Upstream);
+    assert_eq!(step.next, Next::Close(SessionEnd::Shutdown));
+    assert_eq!((step.ended_by, step.reads, step.bytes.0), (StepEnd::Closed, 100, 100 * 4096));
+}
+
+#[test]
+fn a_flood_ends_with_the_proxy_too() {
+    let mut world = drained();
+    world.quietly(|world| {
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat())
+    });
+    world.run();
+    world.client_keeps_sending(1 << 40);
+    world.ends_after(100);
+    assert_eq!(world.one_step(Peer::Client).next, Next::Close(SessionEnd::Shutdown));
+}
+
+#[test]
 fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
     let mut world = World::new(limits("bytes:64KiB".parse().expect("a policy")));
     world.client_sends(GET);

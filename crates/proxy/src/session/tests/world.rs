@@ -3,7 +3,7 @@
 //! Each thing that happens raises the event that epoll would raise, then the session runs until it
 //! waits. Inside [`World::quietly`] things happen while the worker is away.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -175,6 +175,8 @@ struct Host {
     dialed: bool,
     now: MonoNs,
     limits: Limits,
+    /// How often a step may still ask whether the proxy was told to end, until it was.
+    questions: Cell<u64>,
 }
 
 impl Env for Host {
@@ -197,6 +199,11 @@ impl Env for Host {
     fn cached_ms(&self) -> u64 {
         self.now.0 / 1_000_000
     }
+    fn told_to_end(&self) -> bool {
+        let left = self.questions.get();
+        self.questions.set(left.saturating_sub(1));
+        left == 0
+    }
     fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -218,7 +225,8 @@ impl World {
         let pipe = || SimStream(Rc::new(RefCell::new(Pipe { room: 1 << 40, ..Pipe::default() })));
         let (client, origin) = (pipe(), pipe());
         let disk = Rc::default();
-        let host = Host { origin, disk, dialed: false, now: MonoNs(1_000_000_000), limits };
+        let (now, questions) = (MonoNs(1_000_000_000), Cell::new(u64::MAX));
+        let host = Host { origin, disk, dialed: false, now, limits, questions };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
         let session = Session::new(client.clone(), addr, &host);
         let mut world = Self {
@@ -232,6 +240,11 @@ impl World {
         };
         world.happens(Peer::Client, Event { writable: true, ..Event::default() });
         world
+    }
+
+    /// The proxy is told to end once a step has asked so many times whether it was.
+    pub(super) fn ends_after(&mut self, questions: u64) {
+        self.host.questions.set(questions);
     }
 
     /// Lets things happen while the worker is away.
