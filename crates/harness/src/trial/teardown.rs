@@ -164,7 +164,7 @@ impl Stage<'_> {
                 }
                 // It says itself what it could not bring to an end.
                 Ok(Some(Happening::Ended(who, status)))
-                    if who == id && killed.is_none() && !status.success() =>
+                    if who == id && status.code().is_some_and(|code| code != 0) =>
                 {
                     let fault = self.blame(id, &format!("did not end well ({status})"));
                     self.manifest.faults.push(fault);
