@@ -6,7 +6,8 @@
 //! Not for: waiting, waking, clocks or records of steps: that is the worker's.
 //!
 //! Invariants:
-//! - A step ends only by EAGAIN, by the read policy, or by the end of the session.
+//! - A step ends only by EAGAIN or a short write, by the read policy, or by the end of the session,
+//!   which is the proxy's end at the latest.
 //! - Once an answer's head is on its way the logged status does not change.
 
 mod answer;
