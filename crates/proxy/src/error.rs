@@ -5,6 +5,7 @@ use std::io;
 use net::role::Failure;
 
 use crate::options::ToggleError;
+use crate::run::STOPPED_WITHIN;
 
 /// Why the proxy could not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,16 @@ pub enum ProxyError {
         /// Why not.
         source: io::Error,
     },
+    /// Workers that did not end when told to.
+    #[error(
+        "failed to end {workers} of its workers within {} s: they wait in a system call, for a disk \
+         or for a log that nobody reads; their open sessions and their last totals are lost",
+        STOPPED_WITHIN.as_secs()
+    )]
+    Stuck {
+        /// How many.
+        workers: usize,
+    },
     /// Its records could not be written.
     #[error("failed to write records: {0}")]
     Records(#[source] io::Error),
@@ -77,6 +88,7 @@ impl ProxyError {
             | Self::AccessLog { .. }
             | Self::Spool { .. }
             | Self::Worker { .. }
+            | Self::Stuck { .. }
             | Self::Records(_) => Failure::Trouble,
         }
     }

@@ -10,8 +10,8 @@
 //! Invariants:
 //! - Workers share nothing but a listener (in shared mode) and a flag that says "stop"; with
 //!   [`records::AcceptMode::Mutex`] also the lock.
-//! - A worker writes no file and takes no lock. What it has to tell goes into a bounded ring; what
-//!   does not fit is counted. Only where it is told to does it do what nginx does: write its access
+//! - A worker writes no file and shares no lock. What it has to tell goes into a bounded ring, and
+//!   comes back to be freed or used again; what does not fit is counted. Only where it is told to does it do what nginx does: write its access
 //!   log itself ([`records::LogMode::Inline`]) or temporary files ([`records::Spool::Dir`]), and
 //!   wait for them.
 //! - A session stands in the ready queue at most once and never runs twice in one loop turn because
@@ -30,4 +30,4 @@ mod writer;
 
 pub use error::ProxyError;
 pub use options::{ProxyOptions, ProxyToggles, ToggleError};
-pub use run::run;
+pub use run::{STOPPED_WITHIN, run};

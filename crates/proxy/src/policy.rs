@@ -2,8 +2,8 @@
 //!
 //! Not for: readiness as such. A policy only says what a read means; the session acts on it.
 //!
-//! Sources: nginx `ngx_unix_recv` (src/os/unix/ngx_recv.c) of 1.10.3 (`drain`), 1.16.1
-//! (`short-read`) and 1.22.1 (`fionread`).
+//! Sources: nginx `ngx_unix_recv` (src/os/unix/ngx_recv.c) of 1.10.3 (`drain`), 1.17.4
+//! (`short-read`), and 1.17.5 to 1.29.0 (`fionread`, the same on Linux in all of them).
 
 use std::io;
 
@@ -92,7 +92,7 @@ impl ReadLimit {
             return AfterRead::TakeForEmpty(StepEnd::ShortRead);
         }
         match self.promised {
-            // A failing ioctl leaves -1, as in nginx: the next full read asks again.
+            // nginx gives the connection up where the ioctl fails; on a TCP socket it cannot.
             None => self.promised = unread().ok(),
             // Strictly more than promised: data came in after FIONREAD was asked, so an event for
             // it is due and the socket may be left.
@@ -102,7 +102,11 @@ impl ReadLimit {
             }
             Some(promised) => self.promised = Some(promised - read.got as u64),
         }
-        AfterRead::Continue
+        match self.promised {
+            // Nothing is left of what was seen: nginx's next `recv` says EAGAIN without a call.
+            Some(0) => AfterRead::TakeForEmpty(StepEnd::UpstreamEmpty),
+            _ => AfterRead::Continue,
+        }
     }
 }
 

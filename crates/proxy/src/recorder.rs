@@ -1,8 +1,12 @@
 //! What a worker has to tell, on its way out of the worker: a bounded ring without locks.
 //!
-//! Invariant: telling never blocks, and allocates only where a session ends and once a second. What
-//! does not fit is counted beside the ring: the count leaves with the next [`records::WorkerTotals`],
-//! and if that is itself lost, whoever empties the ring still finds it ([`Outlet`]).
+//! Invariants:
+//! - Telling never blocks, and allocates only where a session ends and once a second. What does not
+//!   fit is counted beside the ring: the count leaves with the next [`records::WorkerTotals`], and if
+//!   that is itself lost, whoever empties the ring still finds it ([`Outlet`]).
+//! - What a worker has allocated it frees. Whoever empties the ring hands back what came with a
+//!   record ([`Outlet::give_back`]): freed there, it would take the lock of the worker's part of the
+//!   heap (an arena, in glibc), and the worker would wait for it.
 
 mod stretches;
 
@@ -13,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use records::{
-    Accepted, Hold, LoopTurn, Micros, MonoNs, Recording, Session, StepHistogram, Stretch,
+    Accepted, Hold, LoopTurn, Micros, MonoNs, Record, Recording, Session, StepHistogram, Stretch,
     WorkerTotals,
 };
 use rtrb::{Consumer, PopError, Producer, RingBuffer};
@@ -26,6 +30,10 @@ use self::stretches::{Sink, Stretches};
 /// loop turns around them. So a writer may be late by nearly two of them.
 const RING_RECORDS: usize = 16_384;
 
+/// Large records there can be: a new one is made where none is spare, so that all others are in the
+/// ring, but for one in the hand of whoever empties it, and one that comes back meanwhile.
+const SPARE: usize = RING_RECORDS + 3;
+
 /// How often a worker that turns tells its totals.
 const TOTALS_EVERY: Duration = Duration::from_secs(1);
 
@@ -33,20 +41,21 @@ const TOTALS_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) enum Told {
     Accepted(Accepted),
-    Session(Box<Ended>),
     Hold(Hold),
     LoopTurn(LoopTurn),
     Stretch(Stretch),
-    Totals(Box<WorkerTotals>),
+    /// A session that ended, or totals.
+    Large(Box<Large>),
     /// A line of the access log that the worker could not write.
     LineLost(io::Error),
 }
 
-/// A session that ended, with the one thing the access log knows beyond its record.
+/// A record with memory of its own, which goes back to the worker that made it.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) client: IpAddr,
-    pub(crate) record: Session,
+pub(crate) struct Large {
+    pub(crate) record: Record,
+    /// Of a session: its client, the one thing the access log knows beyond its record.
+    pub(crate) client: Option<IpAddr>,
 }
 
 /// The worker's end of the ring, and its running totals.
@@ -69,6 +78,8 @@ struct Full {
 /// The way out.
 struct Ring {
     told: Producer<Told>,
+    /// What was handed back, to be filled anew.
+    spare: Consumer<Box<Large>>,
     /// What did not fit. Written by the worker alone, and only where something is lost.
     lost: Arc<AtomicU64>,
 }
@@ -77,6 +88,7 @@ struct Ring {
 #[derive(Debug)]
 pub(crate) struct Outlet {
     told: Consumer<Told>,
+    spare: Producer<Box<Large>>,
     lost: Arc<AtomicU64>,
     /// The totals that came out last.
     last: WorkerTotals,
@@ -89,10 +101,18 @@ impl Outlet {
     /// Nothing is there.
     pub(crate) fn pop(&mut self) -> Result<Told, PopError> {
         let told = self.told.pop()?;
-        if let Told::Totals(totals) = &told {
+        if let Told::Large(large) = &told
+            && let Record::WorkerTotals(totals) = &large.record
+        {
             self.last.clone_from(totals);
         }
         Ok(told)
+    }
+
+    /// Hands back what came with a record.
+    pub(crate) fn give_back(&mut self, large: Box<Large>) {
+        // There is room for all there are, see `SPARE`: nothing is freed here.
+        let _ = self.spare.push(large);
     }
 
     /// The last totals once more, as of `now`, when more was lost than they say: those that would have
@@ -112,6 +132,7 @@ impl Recorder {
     /// Steps and loop turns of at least `hold` are told one by one in a full recording.
     pub(crate) fn new(worker: u32, hold: Micros, recording: Recording) -> (Self, Outlet) {
         let (told, out) = RingBuffer::new(RING_RECORDS);
+        let (given_back, spare) = RingBuffer::new(SPARE);
         let lost = Arc::new(AtomicU64::new(0));
         let totals = WorkerTotals { worker, ..WorkerTotals::default() };
         let full = match recording {
@@ -123,12 +144,12 @@ impl Recorder {
             }),
         };
         let recorder = Self {
-            ring: Ring { told, lost: Arc::clone(&lost) },
+            ring: Ring { told, spare, lost: Arc::clone(&lost) },
             totals: totals.clone(),
             lengths: [0; StepHistogram::BUCKETS],
             full,
         };
-        (recorder, Outlet { told: out, lost, last: totals })
+        (recorder, Outlet { told: out, spare: given_back, lost, last: totals })
     }
 
     /// The worker's first poll is called `now`. On the worker's own thread: its CPU time counts.
@@ -155,7 +176,7 @@ impl Recorder {
     }
 
     pub(crate) fn session(&mut self, client: IpAddr, record: Session) {
-        self.ring.push(Told::Session(Box::new(Ended { client, record })));
+        self.ring.push_large(Large { record: Record::Session(record), client: Some(client) });
     }
 
     pub(crate) fn line_lost(&mut self, error: io::Error) {
@@ -222,7 +243,8 @@ impl Recorder {
         self.totals.at_ns = now;
         self.totals.records_lost = self.ring.lost.load(Ordering::Relaxed);
         self.totals.step_lengths = StepHistogram(self.lengths.to_vec());
-        self.ring.push(Told::Totals(Box::new(self.totals.clone())));
+        let record = Record::WorkerTotals(self.totals.clone());
+        self.ring.push_large(Large { record, client: None });
     }
 }
 
@@ -233,6 +255,17 @@ impl Ring {
             let lost = self.lost.load(Ordering::Relaxed);
             self.lost.store(lost.saturating_add(1), Ordering::Relaxed);
         }
+    }
+
+    fn push_large(&mut self, large: Large) {
+        let filled = match self.spare.pop() {
+            Ok(mut spare) => {
+                *spare = large;
+                spare
+            }
+            Err(_) => Box::new(large),
+        };
+        self.push(Told::Large(filled));
     }
 }
 

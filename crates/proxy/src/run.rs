@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mio::Waker;
 use mio::net::TcpListener;
@@ -29,9 +29,9 @@ use crate::session::{GzipLevel, Limits, SpoolLimits};
 use crate::worker::{AcceptBatch, Watch, Worker, WorkerSetup};
 use crate::writer::{LogPart, Writer};
 
-/// How long workers may take to come back from their loop turn when told to stop. A worker in a
-/// step without an end never does; it ends with the process.
-const STOP_PATIENCE: Duration = Duration::from_secs(1);
+/// How long workers may take to end when told to. A step ends with the next piece that it moves; a
+/// system call takes as long as it takes: a disk's, or that of a log which nobody reads.
+pub const STOPPED_WITHIN: Duration = Duration::from_secs(3);
 
 /// Bytes of one answer that are spooled at most (`proxy_max_temp_file_size`).
 const DEFAULT_SPOOL: Bytes = Bytes::gib(1);
@@ -117,12 +117,16 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
     };
     stop.store(true, Ordering::Relaxed);
     crew.wake();
+    let deadline = Instant::now() + STOPPED_WITHIN;
     while crew.present > 0 {
-        match inbox.recv_timeout(STOP_PATIENCE) {
+        match inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(News::WorkerEnded(..)) => crew.present -= 1,
             Ok(News::WriterEnded(ended)) => result = result.and(ended.map_err(ProxyError::Records)),
             Ok(News::Stop) => {}
-            Err(_) => break,
+            Err(_) => {
+                result = result.and(Err(ProxyError::Stuck { workers: crew.present }));
+                break;
+            }
         }
     }
     done.store(true, Ordering::Release);
@@ -312,6 +316,7 @@ fn limits(options: &ProxyOptions) -> Limits {
         upstream_timeout: toggles.upstream_timeout.as_duration(),
         send_timeout: toggles.send_timeout.as_duration(),
         linger_timeout: Duration::from_secs(5),
+        linger_time: Duration::from_secs(30),
         spool: toggles.spool_dir().map(|dir| SpoolLimits {
             dir: dir.to_owned(),
             max: toggles.spool_max.unwrap_or(DEFAULT_SPOOL),

@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use records::Record;
 
 use crate::access_log::{AccessLine, LostLines};
-use crate::recorder::{Outlet, Told};
+use crate::recorder::{Large, Outlet, Told};
 
 /// Between two looks. The ring holds a second of a worker's busiest hour.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -50,7 +50,25 @@ impl Writer {
             for ring in &mut self.rings {
                 while let Ok(told) = ring.pop() {
                     idle = false;
-                    write(told, &mut out, &mut self.log, &zone)?;
+                    let record = match told {
+                        Told::Accepted(accepted) => Record::Accepted(accepted),
+                        Told::Hold(hold) => Record::Hold(hold),
+                        Told::LoopTurn(turn) => Record::LoopTurn(turn),
+                        Told::Stretch(stretch) => Record::Stretch(stretch),
+                        Told::Large(large) => {
+                            log(&large, &mut self.log, &zone)?;
+                            write(&large.record, &mut out)?;
+                            ring.give_back(large);
+                            continue;
+                        }
+                        Told::LineLost(reason) => {
+                            if let LogPart::Speak(lost) = &mut self.log {
+                                say(lost.add(&reason));
+                            }
+                            continue;
+                        }
+                    };
+                    write(&record, &mut out)?;
                 }
             }
             out.flush()?;
@@ -64,7 +82,7 @@ impl Writer {
             }
         }
         for totals in self.rings.iter().filter_map(|ring| ring.amended(net::clock::now())) {
-            write(Told::Totals(Box::new(totals)), &mut out, &mut self.log, &zone)?;
+            write(&Record::WorkerTotals(totals), &mut out)?;
         }
         out.flush()?;
         if let LogPart::Speak(lost) = &self.log {
@@ -74,29 +92,19 @@ impl Writer {
     }
 }
 
-fn write(told: Told, out: &mut impl Write, log: &mut LogPart, zone: &TimeZone) -> io::Result<()> {
-    let record = match told {
-        Told::Accepted(accepted) => Record::Accepted(accepted),
-        Told::Hold(hold) => Record::Hold(hold),
-        Told::LoopTurn(turn) => Record::LoopTurn(turn),
-        Told::Stretch(stretch) => Record::Stretch(stretch),
-        Told::Totals(totals) => Record::WorkerTotals(*totals),
-        Told::Session(ended) => {
-            if let LogPart::Write(log) = log
-                && let Some(line) = AccessLine::of(ended.client, &ended.record, zone)
-            {
-                writeln!(log, "{line}")?;
-            }
-            Record::Session(ended.record)
-        }
-        Told::LineLost(reason) => {
-            if let LogPart::Speak(lost) = log {
-                say(lost.add(&reason));
-            }
-            return Ok(());
-        }
-    };
+fn write(record: &Record, out: &mut impl Write) -> io::Result<()> {
     out.write_all(record.to_line().map_err(io::Error::other)?.as_bytes())
+}
+
+/// Writes the line of a session, if that is our part.
+fn log(large: &Large, log: &mut LogPart, zone: &TimeZone) -> io::Result<()> {
+    if let (LogPart::Write(log), Some(client), Record::Session(session)) =
+        (log, large.client, &large.record)
+        && let Some(line) = AccessLine::of(client, session, zone)
+    {
+        writeln!(log, "{line}")?;
+    }
+    Ok(())
 }
 
 #[expect(clippy::print_stderr, reason = "a program's own message")]

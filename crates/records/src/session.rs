@@ -112,6 +112,8 @@ pub enum SessionEnd {
     /// This host had no descriptor, port or memory for the upstream connection; or its temporary file
     /// could not be made, written or read.
     LocalError,
+    /// Its worker had no connection left for it, and closed it as soon as it was accepted.
+    TurnedAway,
     /// The proxy was told to stop.
     Shutdown,
 }

@@ -38,7 +38,7 @@ impl Hold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepEnd {
-    /// The upstream socket was empty (EAGAIN).
+    /// The upstream socket was empty: EAGAIN, or all was read that FIONREAD saw.
     UpstreamEmpty,
     /// The client's socket was full (EAGAIN).
     DownstreamFull,
@@ -133,7 +133,8 @@ pub struct WorkerTotals {
     pub longest_step_bytes: Bytes,
     /// Longest loop turn.
     pub longest_turn_us: Micros,
-    /// Times that accepting stopped because connections or descriptors ran out.
+    /// Times that a client was turned away because connections ran out, or that accepting stopped
+    /// because descriptors or memory did.
     pub accept_pauses: u64,
     /// Times that it was woken for a connection which another worker had taken.
     #[serde(default)]

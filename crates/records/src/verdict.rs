@@ -65,7 +65,7 @@ pub enum CaveatCode {
     SharedCpu,
     /// The scheduler may move everything: nothing is pinned.
     NotPinned,
-    /// A worker stopped accepting for want of connections or descriptors.
+    /// A worker turned clients away, or stopped accepting, for want of connections or descriptors.
     AcceptPaused,
     /// The hypervisor took CPU time away during the measurement.
     StolenCpu,

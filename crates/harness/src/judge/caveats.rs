@@ -152,8 +152,8 @@ fn accept_paused(evidence: &Evidence<'_>) -> Option<String> {
     let word = if workers.len() == 1 { "worker" } else { "workers" };
     (!workers.is_empty()).then(|| {
         format!(
-            "{word} {} stopped accepting {} for want of connections or descriptors: fetches may \
-             have waited for that; raise the limit of open files",
+            "{word} {} turned clients away or stopped accepting {} for want of connections or \
+             descriptors: fetches may have failed or waited for that; raise the limit of open files",
             list(&workers),
             count(times, "time", "times")
         )

@@ -31,7 +31,7 @@ pub struct Evidence<'a> {
     /// What workers that were not traced served in a traced run, where that is so much that steps
     /// are unknown.
     pub untraced: Option<Untraced>,
-    /// Workers that stopped accepting, and how often.
+    /// Workers that turned clients away or stopped accepting, and how often.
     pub accept_pauses: &'a [(u32, u64)],
 }
 

@@ -132,6 +132,7 @@ const fn closed(end: SessionEnd) -> &'static str {
         SessionEnd::UpstreamBadHead => "the origin's head was not HTTP or too large",
         SessionEnd::UpstreamClosedEarly => "the origin closed inside its answer",
         SessionEnd::LocalError => "no descriptor, port or memory for the origin's connection",
+        SessionEnd::TurnedAway => "its worker had no connection left",
         SessionEnd::Shutdown => "the proxy was told to stop",
     }
 }

@@ -27,8 +27,9 @@ pub fn patience(role: Role, proxy: &ProxyKind) -> Patience {
         Role::Proxy if *proxy != ProxyKind::Mirror => {
             beyond(peer::READY_WITHIN, peer::STOPPED_WITHIN)
         }
+        Role::Proxy => beyond(OWN.ready, proxy::STOPPED_WITHIN),
         Role::Trace => beyond(tracer::READY_WITHIN, tracer::STOPPED_WITHIN),
-        Role::Origin | Role::Proxy | Role::Slow | Role::Fast => OWN,
+        Role::Origin | Role::Slow | Role::Fast => OWN,
     }
 }
 

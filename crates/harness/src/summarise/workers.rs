@@ -116,7 +116,7 @@ pub(crate) fn records_lost(records: &RunRecords) -> u64 {
     lost.fold(0, u64::saturating_add)
 }
 
-/// Workers that stopped accepting, and how often.
+/// Workers that turned clients away or stopped accepting, and how often.
 pub(crate) fn accept_pauses(records: &RunRecords) -> Vec<(u32, u64)> {
     let pauses =
         last_totals(records).into_iter().map(|(worker, totals)| (worker, totals.accept_pauses));

@@ -162,6 +162,13 @@ impl Stage<'_> {
                     interrupted.get_or_insert(signal);
                     *pace = pace.hurried(Instant::now());
                 }
+                // It says itself what it could not bring to an end.
+                Ok(Some(Happening::Ended(who, status)))
+                    if who == id && status.code().is_some_and(|code| code != 0) =>
+                {
+                    let fault = self.blame(id, &format!("did not end well ({status})"));
+                    self.manifest.faults.push(fault);
+                }
                 Ok(_) => {}
                 Err(error) => {
                     broken.get_or_insert(error.into());

@@ -46,25 +46,39 @@ fn short_read_ends_at_the_first_short_read_only() {
 }
 
 #[test]
-fn fionread_reads_what_it_saw_and_one_more() {
+fn fionread_reads_what_it_saw_and_no_more() {
     let mut limit = limit(ReadPolicy::Fionread);
     // The first full read asks: three pages are waiting.
     assert_eq!(read_with_fionread(&mut limit, PAGE, 3 * PAGE as u64), AfterRead::Continue);
-    for _ in 0..3 {
-        assert_eq!(full(&mut limit), AfterRead::Continue, "an exact hit is not the end (1.23.1)");
+    for _ in 0..2 {
+        assert_eq!(full(&mut limit), AfterRead::Continue);
     }
+    let empty = AfterRead::TakeForEmpty(StepEnd::UpstreamEmpty);
+    assert_eq!(full(&mut limit), empty, "an exact hit is EAGAIN without a call");
+}
+
+#[test]
+fn fionread_that_sees_nothing_is_eagain_too() {
+    let mut limit = limit(ReadPolicy::Fionread);
+    let empty = AfterRead::TakeForEmpty(StepEnd::UpstreamEmpty);
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 0), empty);
+}
+
+#[test]
+fn fionread_that_is_overtaken_ends_the_step_and_an_event_is_due() {
+    let mut limit = limit(ReadPolicy::Fionread);
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), AfterRead::Continue);
     assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
 }
 
 #[test]
 fn fionread_keeps_its_count_over_steps_until_an_event() {
     let mut limit = limit(ReadPolicy::Fionread);
-    read_with_fionread(&mut limit, PAGE, PAGE as u64);
+    read_with_fionread(&mut limit, PAGE, 2 * PAGE as u64);
     limit.begin_step(MonoNs(1));
     assert_eq!(full(&mut limit), AfterRead::Continue);
-    assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
     limit.on_readable();
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 0), AfterRead::Continue, "it asks again");
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), AfterRead::Continue, "it asks again");
     assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
 }
 
@@ -74,7 +88,7 @@ fn a_failing_fionread_asks_again() {
     let failing = || Err(io::Error::other("no ioctl"));
     let done = ReadDone { got: PAGE, offered: PAGE };
     assert_eq!(limit.after_read(done, failing, || MonoNs(0)), AfterRead::Continue);
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 0), AfterRead::Continue);
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), AfterRead::Continue);
     assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
 }
 

@@ -2,6 +2,8 @@
 
 use records::{Bytes, StepEnd};
 
+use testkit::pick;
+
 use super::*;
 
 const MS: u64 = 1_000_000;
@@ -40,6 +42,17 @@ fn busy(recording: Recording) -> Vec<Told> {
     std::iter::from_fn(|| out.pop().ok()).collect()
 }
 
+fn totals(told: &Told) -> Option<&WorkerTotals> {
+    match told {
+        Told::Large(large) => pick!(WorkerTotals)(&large.record),
+        _ => None,
+    }
+}
+
+fn is_totals(told: &Told) -> bool {
+    totals(told).is_some()
+}
+
 fn count(told: &[Told], kind: impl Fn(&Told) -> bool) -> usize {
     told.iter().filter(|told| kind(told)).count()
 }
@@ -52,7 +65,7 @@ fn a_full_recording_tells_all_there_is() {
     assert_eq!(count(&told, |told| matches!(told, Told::LoopTurn(_))), 12);
     // In each turn the poll, the step and the rest of the turn; and what was after the last.
     assert_eq!(count(&told, |told| matches!(told, Told::Stretch(_))), 12 * 3 + 1);
-    assert_eq!(count(&told, |told| matches!(told, Told::Totals(_))), 3 + 1);
+    assert_eq!(count(&told, is_totals), 3 + 1);
 }
 
 #[test]
@@ -60,7 +73,7 @@ fn a_minimal_recording_tells_sessions_and_the_last_totals() {
     let told = busy(Recording::Minimal);
     assert_eq!(count(&told, |told| matches!(told, Told::Accepted(_))), 12);
     assert_eq!(told.len(), 13);
-    let Some(Told::Totals(totals)) = told.last() else { panic!("no totals") };
+    let totals = told.last().and_then(totals).expect("totals");
     assert_eq!((totals.sessions, totals.steps, totals.turns), (12, 12, 12));
     assert_eq!(totals.step_lengths.0.iter().sum::<u64>(), 12);
 }
@@ -80,7 +93,8 @@ fn overfull() -> (Recorder, Outlet) {
 fn what_does_not_fit_is_counted() {
     let (mut recorder, mut out) = overfull();
     recorder.finish(MonoNs(1));
-    let Ok(Told::Totals(totals)) = out.pop() else { panic!("no totals") };
+    let last = out.pop().expect("totals");
+    let totals = totals(&last).expect("totals");
     assert_eq!(totals.records_lost, 3);
 }
 
@@ -96,7 +110,7 @@ fn a_count_that_is_itself_lost_is_still_found() {
     recorder.accepted(accepted);
     recorder.finish(MonoNs(1));
     let told: Vec<Told> = std::iter::from_fn(|| out.pop().ok()).collect();
-    assert_eq!(count(&told, |told| matches!(told, Told::Totals(_))), 0);
+    assert_eq!(count(&told, is_totals), 0);
     let amended = out.amended(MonoNs(5)).expect("more was lost than was told");
     assert_eq!((amended.worker, amended.records_lost, amended.at_ns), (7, 2, MonoNs(5)));
 }
@@ -112,4 +126,33 @@ fn a_count_that_came_out_is_not_told_twice() {
 #[test]
 fn a_record_takes_the_room_that_was_reckoned_with() {
     assert!(size_of::<Told>() <= 56, "{} bytes", size_of::<Told>());
+}
+
+/// Every record that a worker made memory for, at most `most` of them.
+fn large_records(out: &mut Outlet, most: usize) -> Vec<Box<Large>> {
+    let told = std::iter::from_fn(|| out.pop().ok()).take(most);
+    told.filter_map(|told| if let Told::Large(large) = told { Some(large) } else { None }).collect()
+}
+
+#[test]
+fn what_a_worker_allocates_comes_back_to_it_and_is_used_again() {
+    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
+    for second in 1..=3 {
+        recorder.tell_totals(MonoNs(second));
+        let told = large_records(&mut out, 1);
+        assert_eq!((told.len(), recorder.ring.spare.slots()), (1, 0), "no other was made");
+        told.into_iter().for_each(|large| out.give_back(large));
+        assert_eq!(recorder.ring.spare.slots(), 1);
+    }
+}
+
+#[test]
+fn all_that_a_full_ring_held_and_more_comes_back() {
+    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
+    recorder.tell_totals(MonoNs(0));
+    let in_hand = large_records(&mut out, 1);
+    (0..RING_RECORDS).for_each(|_| recorder.tell_totals(MonoNs(1)));
+    let all = large_records(&mut out, RING_RECORDS).into_iter().chain(in_hand);
+    all.for_each(|large| out.give_back(large));
+    assert_eq!(recorder.ring.spare.slots(), RING_RECORDS + 1, "none was freed");
 }

@@ -6,10 +6,8 @@ use records::{SessionEnd, StepEnd};
 use super::outbox::Outbox;
 use super::phase::Happening;
 use super::side::Moved;
-use super::{Flow, Session, Stream};
-
-/// Reads in one step of lingering: a client that floods us gets no endless step out of it.
-const LINGER_READS: usize = 16;
+use super::{Env, Flow, Session, Stream};
+use crate::policy::{AfterRead, ReadDone};
 
 impl<S: Stream> Session<S> {
     /// Answers `status` by ourselves; the session will end as `end`.
@@ -28,8 +26,8 @@ impl<S: Stream> Session<S> {
     }
 
     /// Sends what is left of our answer.
-    pub(super) fn send_answer(&mut self) -> Flow {
-        self.hand_on().unwrap_or_else(|| self.answer_sent(self.answer_end))
+    pub(super) fn send_answer(&mut self, env: &impl Env<Stream = S>) -> Flow {
+        self.hand_on(env).unwrap_or_else(|| self.answer_sent(self.answer_end))
     }
 
     /// All is sent: close at once, or linger if the client has said more than we have read, since
@@ -44,16 +42,31 @@ impl<S: Stream> Session<S> {
         self.advance(Happening::AnswerSent)
     }
 
-    /// Throws away what the client says until it closes.
-    pub(super) fn linger(&mut self) -> Flow {
+    /// Throws away what the client says until it closes. The read policy holds for it as for any
+    /// read: under `drain` nothing but the client ends it (`ngx_http_lingering_close_handler`).
+    pub(super) fn linger(&mut self, env: &impl Env<Stream = S>) -> Flow {
+        const EMPTY: Flow = Flow::Blocked(StepEnd::DownstreamEmpty);
         let mut waste = [0; 4096];
-        for _ in 0..LINGER_READS {
-            match self.client.read(&mut waste) {
-                Moved::Bytes(_) => {}
-                Moved::Blocked => return Flow::Blocked(StepEnd::DownstreamEmpty),
+        // What FIONREAD saw, it saw at the upstream.
+        self.read_limit.on_readable();
+        while !env.told_to_end() {
+            let got = match self.client.read(&mut waste) {
+                Moved::Bytes(got) => got,
+                Moved::Blocked => return EMPTY,
                 Moved::End | Moved::Broken => return Flow::Close(self.answer_end),
+            };
+            self.moved = true;
+            let (client, read) = (&mut self.client, ReadDone { got, offered: waste.len() });
+            match self.read_limit.after_read(read, || client.stream().unread(), || env.now()) {
+                AfterRead::Continue => {}
+                AfterRead::TakeForEmpty(_) if client.ready().hung_up => {}
+                AfterRead::TakeForEmpty(_) => {
+                    client.take_for_empty();
+                    return EMPTY;
+                }
+                AfterRead::Yield => return Flow::Yield,
             }
         }
-        Flow::Yield
+        Flow::Close(SessionEnd::Shutdown)
     }
 }

@@ -19,12 +19,15 @@ pub(crate) struct Limits {
     pub(crate) header_timeout: Duration,
     /// For the upstream handshake (`proxy_connect_timeout`).
     pub(crate) connect_timeout: Duration,
-    /// Between two reads from the upstream or writes to it (`proxy_read_timeout`).
+    /// Between two writes of the request, then for the whole head of the answer, then between two
+    /// reads of its body (`proxy_send_timeout`, `proxy_read_timeout`).
     pub(crate) upstream_timeout: Duration,
     /// Between two writes to the client (`send_timeout`).
     pub(crate) send_timeout: Duration,
-    /// For the client to stop talking once all is sent (`lingering_timeout`).
+    /// Between two reads of what the client says once all is sent (`lingering_timeout`).
     pub(crate) linger_timeout: Duration,
+    /// For all of what it says then (`lingering_time`).
+    pub(crate) linger_time: Duration,
     /// `None`: nothing is spooled.
     pub(crate) spool: Option<SpoolLimits>,
     /// For clients that ask for it; `None`: nothing is compressed.

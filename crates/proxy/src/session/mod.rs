@@ -6,7 +6,8 @@
 //! Not for: waiting, waking, clocks or records of steps: that is the worker's.
 //!
 //! Invariants:
-//! - A step ends only by EAGAIN, by the read policy, or by the end of the session.
+//! - A step ends only by EAGAIN or a short write, by the read policy, or by the end of the session,
+//!   which is the proxy's end at the latest.
 //! - Once an answer's head is on its way the logged status does not change.
 
 mod answer;
@@ -40,7 +41,7 @@ use self::outbox::Outbox;
 use self::phase::{Happening, Phase};
 use self::pipe::Pipe;
 use self::side::Side;
-use crate::policy::ReadLimit;
+use crate::policy::{AfterRead, ReadLimit};
 
 /// What a session needs of its worker.
 pub(crate) trait Env {
@@ -54,6 +55,8 @@ pub(crate) trait Env {
     fn now(&self) -> MonoNs;
     /// The worker's cached clock, in which nginx would log: ms since boot.
     fn cached_ms(&self) -> u64;
+    /// Whether the proxy was told to end: no step goes on then.
+    fn told_to_end(&self) -> bool;
     /// Sizes and times.
     fn limits(&self) -> &Limits;
 }
@@ -121,10 +124,14 @@ pub(crate) struct Session<S> {
     out: Outbox,
     body: Body,
     read_limit: ReadLimit,
+    /// What the last read of this step meant: the step goes by it once what was read is handed on.
+    after_read: AfterRead,
     /// How the session ends once its own answer is sent.
     answer_end: SessionEnd,
     log: Log,
     deadline: MonoNs,
+    /// When the client is lingered over no longer, whatever it says; `None`: it is not yet.
+    linger_until: Option<MonoNs>,
     /// Whether this step moved a byte or a phase; an unmoved session keeps its deadline.
     moved: bool,
     step_bytes: u64,
@@ -147,9 +154,11 @@ impl<S: Stream> Session<S> {
             out: Outbox::default(),
             body: Body::new(http1::BodyFraming::Empty),
             read_limit: ReadLimit::new(limits.read_policy),
+            after_read: AfterRead::Continue,
             answer_end: SessionEnd::Completed,
             log: Log::new(env.now()),
             deadline: env.now() + limits.header_timeout,
+            linger_until: None,
             moved: false,
             step_bytes: 0,
             step_reads: 0,
@@ -172,7 +181,7 @@ impl<S: Stream> Session<S> {
             (Peer::Client, _) => self.client.on_event(event),
             (Peer::Upstream, Some(upstream)) => {
                 upstream.on_event(event);
-                if event.readable {
+                if event.readable || event.hung_up {
                     self.read_limit.on_readable();
                 }
             }
@@ -184,11 +193,16 @@ impl<S: Stream> Session<S> {
     /// Does all that can be done now.
     pub(crate) fn step(&mut self, env: &mut impl Env<Stream = S>) -> Step {
         self.begin_step(env);
-        let flow = loop {
+        let flow = self.go_on(env);
+        self.end_step(flow, env)
+    }
+
+    fn go_on(&mut self, env: &mut impl Env<Stream = S>) -> Flow {
+        loop {
             // An answered client that closes ends the relay as well; whether it is 499 is the log's
             // matter (`ngx_http_upstream_finalize_request`).
             if self.phase.is_upstream_exchange() && self.client.ready().hung_up {
-                break Flow::Close(SessionEnd::ClientClosed);
+                return Flow::Close(SessionEnd::ClientClosed);
             }
             let flow = match self.phase {
                 Phase::ReadingRequest => self.read_request(env),
@@ -196,14 +210,13 @@ impl<S: Stream> Session<S> {
                 Phase::SendingRequest => self.send_request(),
                 Phase::ReadingHead => self.read_head(env),
                 Phase::Relaying => self.relay(env),
-                Phase::Answering => self.send_answer(),
-                Phase::Lingering => self.linger(),
+                Phase::Answering => self.send_answer(env),
+                Phase::Lingering => self.linger(env),
             };
             if flow != Flow::Continue {
-                break flow;
+                return flow;
             }
-        };
-        self.end_step(flow, env)
+        }
     }
 
     /// The deadline has passed: whoever was waited for was too slow.
@@ -219,7 +232,8 @@ impl<S: Stream> Session<S> {
             Phase::Relaying => Flow::Close(SessionEnd::ClientTimeout),
             Phase::Answering | Phase::Lingering => Flow::Close(self.answer_end),
         };
-        if flow == Flow::Continue { self.step(env) } else { self.end_step(flow, env) }
+        let flow = if flow == Flow::Continue { self.go_on(env) } else { flow };
+        self.end_step(flow, env)
     }
 
     /// What is told of the session once it is closed.
@@ -241,6 +255,7 @@ impl<S: Stream> Session<S> {
         self.moved = false;
         self.step_bytes = 0;
         self.step_reads = 0;
+        self.after_read = AfterRead::Continue;
         self.read_limit.begin_step(env.now());
     }
 
@@ -252,7 +267,12 @@ impl<S: Stream> Session<S> {
         };
         // The whole request head has one deadline, whatever drips in.
         if self.moved && self.phase != Phase::ReadingRequest {
-            self.deadline = env.now() + self.timeout(env.limits());
+            let (now, limits) = (env.now(), env.limits());
+            self.deadline = now + self.timeout(limits);
+            if self.phase == Phase::Lingering {
+                let until = *self.linger_until.get_or_insert(now + limits.linger_time);
+                self.deadline = self.deadline.min(until);
+            }
         }
         Step { ended_by, bytes: Bytes(self.step_bytes), reads: self.step_reads, next }
     }

@@ -59,7 +59,7 @@ impl Pipe {
 impl<S: Stream> Session<S> {
     /// Moves the body until nothing more can be done, the policy ends the step, or all is sent.
     pub(super) fn relay_through(&mut self, pipe: &mut Pipe, env: &impl Env<Stream = S>) -> Flow {
-        let mut after = AfterRead::Continue;
+        let mut after = self.after_read;
         if self.body.is_done() {
             self.source_over(pipe, SessionEnd::Completed, env);
         }
@@ -97,7 +97,7 @@ impl<S: Stream> Session<S> {
     fn push(&mut self, pipe: &mut Pipe, env: &impl Env<Stream = S>) -> Option<Flow> {
         let room = env.limits().buffer.as_usize();
         loop {
-            if let Some(full) = self.hand_on() {
+            if let Some(full) = self.hand_on(env) {
                 return Some(full);
             }
             if let Some(gzip) = &mut pipe.gzip {

@@ -15,9 +15,9 @@ impl<S: Stream> Session<S> {
             return flow;
         }
         let room = env.limits().buffer.as_usize();
-        let mut after = AfterRead::Continue;
+        let mut after = self.after_read;
         loop {
-            if let Some(flow) = self.hand_on() {
+            if let Some(flow) = self.hand_on(env) {
                 return flow;
             }
             if self.body.is_done() {
@@ -51,8 +51,12 @@ impl<S: Stream> Session<S> {
         }
     }
 
-    /// Writes what waits for the client; `None` when all of it is gone.
-    pub(super) fn hand_on(&mut self) -> Option<Flow> {
+    /// Writes what waits for the client; `None` when all of it is gone. Every step that moves an
+    /// answer comes by here between two reads: this is where the proxy's end reaches it.
+    pub(super) fn hand_on(&mut self, env: &impl Env<Stream = S>) -> Option<Flow> {
+        if env.told_to_end() {
+            return Some(Flow::Close(SessionEnd::Shutdown));
+        }
         while !self.out.is_empty() {
             match self.client.write(self.out.waiting()) {
                 Moved::Bytes(sent) => {

@@ -32,7 +32,8 @@ pub(crate) struct Event {
     pub(crate) hung_up: bool,
 }
 
-/// A connection and its readiness, remembered from events and taken back by EAGAIN.
+/// A connection and its readiness, remembered from events and taken back by EAGAIN, and by a write
+/// that took less than it was given.
 #[derive(Debug)]
 pub(crate) struct Side<S> {
     stream: S,
@@ -94,14 +95,17 @@ impl<S: Stream> Side<S> {
         moved
     }
 
-    /// Writes once.
+    /// Writes once. A short write has filled the socket: its next event is awaited, not EAGAIN
+    /// (`ngx_unix_send`, `ngx_writev_chain`).
     pub(crate) fn write(&mut self, from: &[u8]) -> Moved {
         if !self.ready.writable {
             return Moved::Blocked;
         }
         let moved = moved(|| self.stream.write(from));
-        if moved == Moved::Blocked {
-            self.ready.writable = false;
+        match moved {
+            Moved::Bytes(sent) => self.ready.writable = sent >= from.len(),
+            Moved::Blocked => self.ready.writable = false,
+            Moved::End | Moved::Broken => {}
         }
         moved
     }

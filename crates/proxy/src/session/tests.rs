@@ -6,6 +6,7 @@ mod world;
 
 use std::fmt::Write as _;
 use std::io::Read as _;
+use std::time::Duration;
 
 use records::{ReadPolicy, SessionEnd, StepEnd};
 
@@ -244,6 +245,85 @@ fn a_silent_client_is_closed_without_a_word_and_a_slow_one_gets_408() {
 }
 
 #[test]
+fn an_answer_of_our_own_has_the_time_that_a_client_is_given() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    type Late = fn(&mut World);
+    let cases: [(u16, Late); 2] = [
+        (408, |world| world.client_sends(b"GET / HT")),
+        (504, |world| {
+            world.client_sends(GET);
+            world.connect_succeeds();
+        }),
+    ];
+    for (status, late) in cases {
+        let mut world = drained();
+        late(&mut world);
+        world.client_room(0);
+        world.time_passes();
+        assert_eq!((world.end(), world.patience()), (None, MINUTE), "{status}");
+        // A slow client has as much for each piece.
+        world.clock_moves(Duration::from_secs(59));
+        world.client_room(10);
+        assert_eq!((world.end(), world.patience()), (None, MINUTE), "{status}");
+        world.client_room(1 << 40);
+        assert!(world.end().is_some());
+        assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")));
+    }
+}
+
+#[test]
+fn a_head_that_drips_in_puts_nothing_off_and_a_body_does() {
+    const SECONDS: fn(u64) -> Duration = Duration::from_secs;
+    let mut world = drained();
+    world.client_sends(GET);
+    world.connect_succeeds();
+    let before = world.patience();
+    world.clock_moves(SECONDS(20));
+    world.origin_sends(b"HTTP/1.1 200 OK\r\n");
+    assert!(world.patience() < before - SECONDS(20), "one deadline for the head");
+    world.origin_sends(b"Content-Length: 10\r\n\r\n");
+    world.clock_moves(SECONDS(20));
+    world.origin_sends(b"hel");
+    assert_eq!(world.patience(), SECONDS(60));
+}
+
+#[test]
+fn a_client_that_goes_on_talking_is_lingered_over_for_thirty_seconds() {
+    let mut world = drained();
+    world.quietly(|world| {
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat())
+    });
+    world.run();
+    for _ in 0..7 {
+        assert_eq!((world.end(), world.patience()), (None, Duration::from_secs(5)));
+        world.clock_moves(Duration::from_secs(4));
+        world.client_sends(b"more");
+    }
+    assert!(world.patience() < Duration::from_secs(3), "28 of 30 are over");
+    world.time_passes();
+    assert_eq!(world.end(), Some(SessionEnd::BadRequest));
+}
+
+#[test]
+fn what_a_client_floods_us_with_ends_by_the_policy_as_any_read() {
+    for (policy, ended_by, next) in [
+        ("drain", StepEnd::DownstreamEmpty, Next::Wait),
+        ("short-read", StepEnd::DownstreamEmpty, Next::Wait),
+        ("fionread", StepEnd::DownstreamEmpty, Next::Wait),
+        ("reads:16", StepEnd::Quota, Next::Again),
+    ] {
+        let mut world = World::new(limits(policy.parse().expect("a policy")));
+        world.quietly(|world| {
+            world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
+        });
+        world.run();
+        world.client_keeps_sending(1 << 20);
+        let step = world.one_step(Peer::Client);
+        assert_eq!((step.ended_by, step.next), (ended_by, next), "{policy}");
+    }
+}
+
+#[test]
 fn a_drain_step_has_no_end_while_bytes_come_in() {
     const BODY: usize = 64 << 20;
     let mut world = drained();
@@ -259,6 +339,30 @@ fn a_drain_step_has_no_end_while_bytes_come_in() {
 }
 
 #[test]
+fn a_step_without_an_end_ends_with_the_proxy_and_tells_what_it_did() {
+    let mut world = answering("drain");
+    world.quietly(|world| {
+        world.origin_keeps_sending(60 << 20);
+        world.ends_after(100);
+    });
+    let step = world.one_step(Peer::Upstream);
+    assert_eq!(step.next, Next::Close(SessionEnd::Shutdown));
+    assert_eq!((step.ended_by, step.reads, step.bytes.0), (StepEnd::Closed, 100, 100 * 4096));
+}
+
+#[test]
+fn a_flood_ends_with_the_proxy_too() {
+    let mut world = drained();
+    world.quietly(|world| {
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat())
+    });
+    world.run();
+    world.client_keeps_sending(1 << 40);
+    world.ends_after(100);
+    assert_eq!(world.one_step(Peer::Client).next, Next::Close(SessionEnd::Shutdown));
+}
+
+#[test]
 fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
     let mut world = World::new(limits("bytes:64KiB".parse().expect("a policy")));
     world.client_sends(GET);
@@ -271,6 +375,65 @@ fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
         let step = world.one_step(Peer::Upstream);
         assert_eq!((step.ended_by, step.next), (StepEnd::Quota, Next::Again));
         assert!((64 << 10..72 << 10).contains(&step.bytes.0), "one step took {}", step.bytes);
+    }
+}
+
+/// A session whose answer has begun.
+fn answering(policy: &str) -> World {
+    let mut world = World::new(limits(policy.parse().expect("a policy")));
+    world.client_sends(GET);
+    world.connect_succeeds();
+    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
+    world
+}
+
+#[test]
+fn a_short_write_is_the_last_call_of_its_step() {
+    let mut world = answering("drain");
+    world.client_room(6000);
+    let before = world.calls();
+    world.quietly(|world| world.origin_keeps_sending(1 << 20));
+    let step = world.one_step(Peer::Upstream);
+    assert_eq!((step.ended_by, step.bytes.0), (StepEnd::DownstreamFull, 8192));
+    let (reads, writes) = world.calls();
+    assert_eq!((reads - before.0, writes - before.1), (2, 2), "the second write was short");
+    let sent = world.client_got().len();
+    world.client_room(10_000);
+    assert_eq!(world.client_got().len() - sent, 10_000, "it goes on at the next event");
+}
+
+#[test]
+fn an_exact_hit_of_fionread_ends_the_step_without_another_read() {
+    let mut world = answering("fionread");
+    let before = world.calls();
+    world.quietly(|world| world.origin_sends(&[b'a'; 2 * 4096]));
+    let step = world.one_step(Peer::Upstream);
+    assert_eq!((step.ended_by, step.bytes.0), (StepEnd::UpstreamEmpty, 8192));
+    assert_eq!(world.calls().0 - before.0, 2);
+    // What comes later is read at its event, and a FIN is not forgotten.
+    world.origin_sends(&[b'b'; 4096]);
+    assert_eq!(world.origin_unread(), 0);
+    world.quietly(|world| {
+        world.origin_sends(&[b'c'; 4096]);
+        world.origin_closes();
+    });
+    world.run();
+    assert_eq!(world.end(), Some(SessionEnd::UpstreamClosedEarly));
+}
+
+#[test]
+fn a_quota_that_is_used_up_by_the_head_ends_that_step() {
+    for policy in ["reads:1", "bytes:1KiB"] {
+        let mut world = World::new(limits(policy.parse().expect("a policy")));
+        world.client_sends(GET);
+        world.connect_succeeds();
+        world.quietly(|world| {
+            world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
+            world.origin_keeps_sending(1 << 20);
+        });
+        let step = world.one_step(Peer::Upstream);
+        assert_eq!((step.reads, step.ended_by, step.next), (1, StepEnd::Quota, Next::Again));
+        assert!(world.client_text().starts_with("HTTP/1.1 200 OK"), "what was read is handed on");
     }
 }
 

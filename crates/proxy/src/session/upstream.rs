@@ -87,23 +87,24 @@ impl<S: Stream> Session<S> {
 
     /// Counts a read from the upstream and asks the policy what it means.
     pub(super) fn judge_read(&mut self, read: ReadDone, env: &impl Env<Stream = S>) -> AfterRead {
-        self.moved = true;
+        // The whole head has one deadline, each read of the body a new one
+        // (`ngx_http_upstream_process_header`, `..._process_non_buffered_request`).
+        self.moved |= self.phase.is_answered();
         self.step_bytes += read.got as u64;
         self.step_reads += 1;
         let Some(upstream) = &mut self.upstream else { return AfterRead::Continue };
         let after = self.read_limit.after_read(read, || upstream.stream().unread(), || env.now());
-        match after {
+        self.after_read = match after {
             // After the peer's FIN no further event will come: read on to the end
             // (`if (!rev->pending_eof)` in ngx_unix_recv).
-            AfterRead::TakeForEmpty(StepEnd::ShortRead) if upstream.ready().hung_up => {
-                AfterRead::Continue
-            }
+            AfterRead::TakeForEmpty(_) if upstream.ready().hung_up => AfterRead::Continue,
             AfterRead::TakeForEmpty(_) => {
                 upstream.take_for_empty();
                 after
             }
             AfterRead::Continue | AfterRead::Yield => after,
-        }
+        };
+        self.after_read
     }
 
     fn parse_head(&mut self, env: &impl Env<Stream = S>) -> Flow {

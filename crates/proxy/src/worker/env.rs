@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::TcpStream as StdTcpStream;
+use std::sync::atomic::Ordering;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
@@ -56,6 +57,10 @@ impl Env for WorkerEnv<'_> {
 
     fn cached_ms(&self) -> u64 {
         self.clock.ms()
+    }
+
+    fn told_to_end(&self) -> bool {
+        self.setup.stop.load(Ordering::Relaxed)
     }
 
     fn limits(&self) -> &Limits {

@@ -1,4 +1,5 @@
-//! A worker's listener: level-triggered, one accept a loop turn, closed while there is no room.
+//! A worker's listener: level-triggered, one accept a loop turn, closed for a while when the host has
+//! no descriptor or memory left.
 //!
 //! As nginx: `EPOLLIN` without `EPOLLET`, `multi_accept off`, and for a listener that workers share
 //! one of three ways to say who is woken ([`Watch`]). mio knows none of them, but its registry

@@ -11,7 +11,7 @@ mod clock;
 mod env;
 mod gate;
 mod mutex;
-mod queue;
+mod place;
 mod stream;
 mod timers;
 mod token;
@@ -32,7 +32,7 @@ pub(crate) use self::gate::{AcceptBatch, Watch};
 use self::clock::CachedClock;
 use self::env::WorkerEnv;
 use self::gate::{Accept, Gate};
-use self::queue::Queue;
+use self::place::Place;
 use self::timers::{Look, Timers};
 use self::token::{GENERATIONS, LISTENER, SessionKey, WAKER};
 use crate::access_log::InlineLog;
@@ -63,7 +63,8 @@ pub(crate) struct Worker {
     poll: Poll,
     gate: Gate,
     sessions: Slab<Slot>,
-    yielded: Queue<SessionKey>,
+    /// Sessions that yielded, in their order: the ready queue.
+    yielded: Vec<SessionKey>,
     timers: Timers,
     clock: CachedClock,
     recorder: Recorder,
@@ -79,10 +80,11 @@ struct Slot {
     number: u64,
     /// The look at its deadline that counts.
     look_at: MonoNs,
+    place: Place,
 }
 
 /// What a batch of events asks for, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Accept,
     Step(SessionKey),
@@ -127,7 +129,7 @@ impl Worker {
             poll,
             gate,
             sessions: Slab::new(),
-            yielded: Queue::new(),
+            yielded: Vec::new(),
             timers: Timers::default(),
             clock: CachedClock::new(),
             recorder,
@@ -141,7 +143,7 @@ impl Worker {
     /// Turns until told to stop.
     pub(crate) fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
-        let mut work = Queue::new();
+        let mut work = Vec::new();
         self.turn.end_ns = net::clock::now();
         self.recorder.begin(self.turn.end_ns);
         while !self.setup.stop.load(Ordering::Relaxed) {
@@ -153,19 +155,16 @@ impl Worker {
             self.begin_turn(&events);
             self.take_in(&events, &mut work);
             if self.gate.accepts_first() {
-                if work.remove(Work::Accept) {
+                if let Some(at) = work.iter().position(|item| *item == Work::Accept) {
+                    work.remove(at);
                     self.accept();
                 }
                 self.gate.unlock();
             }
-            while let Some(item) = work.pop() {
+            for item in work.drain(..) {
                 match item {
                     Work::Accept => self.accept(),
-                    Work::Step(key) => {
-                        // It has its step in this turn: not another one from the queue.
-                        self.yielded.remove(key);
-                        self.step(key, Cause::Work);
-                    }
+                    Work::Step(key) => self.step(key, Cause::Work),
                 }
             }
             self.expire();
@@ -205,7 +204,7 @@ impl Worker {
 
     /// Remembers what the events say and lines up the work: events first, in their order, then the
     /// sessions that had yielded before this poll.
-    fn take_in(&mut self, events: &Events, work: &mut Queue<Work>) {
+    fn take_in(&mut self, events: &Events, work: &mut Vec<Work>) {
         for event in events {
             match event.token() {
                 LISTENER => work.push(Work::Accept),
@@ -221,27 +220,28 @@ impl Worker {
                                 hung_up: event.is_read_closed() || event.is_error(),
                             },
                         );
-                        work.push(Work::Step(key));
+                        if slot.place.line_up() {
+                            work.push(Work::Step(key));
+                        }
                     }
                 }
             }
         }
-        for _ in 0..self.yielded.len() {
-            if let Some(key) = self.yielded.pop() {
+        let mut yielded = std::mem::take(&mut self.yielded);
+        for key in yielded.drain(..) {
+            // One that has been closed since is passed over.
+            if self.slot(key).is_some_and(|slot| slot.place.line_up()) {
                 work.push(Work::Step(key));
             }
         }
+        // Its room is kept.
+        self.yielded = yielded;
     }
 
     fn accept(&mut self) {
         let (before, all) = (self.turn.accepts, self.setup.connections);
         loop {
             let (now, used) = (self.clock.mono(), self.sessions.len());
-            if used >= all {
-                self.gate.close(self.poll.registry(), now);
-                self.recorder.accept_paused();
-                return;
-            }
             match self.gate.accept(self.poll.registry(), now, used, all) {
                 Accept::Connection(stream, addr) => self.admit(stream, addr),
                 Accept::Nobody => {
@@ -254,13 +254,17 @@ impl Worker {
                 Accept::Gone => return,
                 Accept::Paused => return self.recorder.accept_paused(),
             }
-            if self.setup.accept == AcceptBatch::One {
+            // A full worker turns the client away, and leaves the batch (`ngx_event_accept`).
+            if self.setup.accept == AcceptBatch::One || used >= all {
                 return;
             }
         }
     }
 
+    /// Takes a connection in; or, when the worker is full, closes it at once, as nginx does: no
+    /// other worker may have it then, and its client knows where it stands.
     fn admit(&mut self, mut stream: TcpStream, addr: SocketAddr) {
+        let full = self.sessions.len() >= self.setup.connections;
         let number = self.next_session;
         self.next_session += 1;
         self.turn.accepts += 1;
@@ -271,9 +275,8 @@ impl Worker {
             client_port: addr.port(),
             at_ns,
         });
-        let entry = self.sessions.vacant_entry();
         let key = SessionKey {
-            slot: u32::try_from(entry.key()).unwrap_or(u32::MAX),
+            slot: u32::try_from(self.sessions.vacant_key()).unwrap_or(u32::MAX),
             generation: u32::try_from(number % u64::from(GENERATIONS)).unwrap_or(0),
         };
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -281,15 +284,23 @@ impl Worker {
         let watched = stream.set_nodelay(true).and_then(|()| {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
-        // A client that is gone already, or no memory to watch it: its connection closes here.
-        if watched.is_err() {
-            return;
-        }
         let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
         let session = Session::new(stream, addr, &env);
         let look_at = session.deadline();
-        self.timers.set(Look { at: look_at, key });
-        entry.insert(Slot { session, generation: key.generation, number, look_at });
+        let place = Place::default();
+        let slot = Slot { session, generation: key.generation, number, look_at, place };
+        match watched {
+            _ if full => {
+                self.recorder.accept_paused();
+                self.end(slot, key, SessionEnd::TurnedAway);
+            }
+            // A client that is gone already, or no memory to watch it.
+            Err(_) => self.end(slot, key, SessionEnd::LocalError),
+            Ok(()) => {
+                self.timers.set(Look { at: look_at, key });
+                self.sessions.insert(slot);
+            }
+        }
     }
 
     /// Gives a session a step and does what it asks for.
@@ -297,6 +308,7 @@ impl Worker {
         let mut env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
         let slot = self.sessions.get_mut(key.slot as usize);
         let Some(slot) = slot.filter(|slot| slot.generation == key.generation) else { return };
+        slot.place.begin_step();
         let start_ns = net::clock::now();
         let step = match cause {
             Cause::Work => slot.session.step(&mut env),
@@ -324,14 +336,20 @@ impl Worker {
         self.recorder.step(hold);
         match step.next {
             Next::Wait => {}
-            Next::Again => self.yielded.push(key),
+            Next::Again if slot.place.make_ready() => self.yielded.push(key),
+            Next::Again => {}
             Next::Close(end) => self.close(key, end),
         }
     }
 
     fn close(&mut self, key: SessionKey, end: SessionEnd) {
-        let Some(slot) = self.sessions.try_remove(key.slot as usize) else { return };
-        self.yielded.remove(key);
+        if let Some(slot) = self.sessions.try_remove(key.slot as usize) {
+            self.end(slot, key, end);
+        }
+    }
+
+    /// Tells of a session and closes it.
+    fn end(&mut self, slot: Slot, key: SessionKey, end: SessionEnd) {
         let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
         let mut record = slot.session.record(end, &env);
         record.worker = self.setup.index;

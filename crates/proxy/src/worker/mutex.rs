@@ -8,7 +8,8 @@
 //! Not for: epoll itself; that is the gate's.
 //!
 //! As in nginx, *watching* outlasts the lock: a worker that gave it up stops watching only when a
-//! later try fails, so that for a moment two may watch. One that sits out keeps watching if it did.
+//! later try fails, so that for a moment two may watch. One that sits out keeps watching if it did,
+//! but serves its listener among the other events then, in their order.
 //!
 //! Sources: nginx 1.22.1, `ngx_process_events_and_timers` and `ngx_event_process_init`
 //! (src/event/ngx_event.c), `ngx_trylock_accept_mutex` and `ngx_event_accept`
@@ -45,7 +46,9 @@ pub(crate) struct Mutex {
     lock: Arc<AcceptLock>,
     /// What stands in the lock while it is ours.
     me: u32,
-    /// `ngx_accept_mutex_held`: the last try was successful, whether or not the lock was given up.
+    /// The last try was made and successful, whether or not the lock was given up since. Not
+    /// `ngx_accept_mutex_held`, which a try that is sat out leaves alone: that one tells whether the
+    /// listener is watched, which the gate knows.
     held: bool,
     /// `ngx_accept_disabled`: tries to sit out.
     to_sit_out: usize,
@@ -61,6 +64,7 @@ impl Mutex {
     pub(crate) fn try_lock(&mut self) -> Try {
         if self.to_sit_out > 0 {
             self.to_sit_out -= 1;
+            self.held = false;
             return Try::SatOut;
         }
         let got = self.lock.0.compare_exchange(FREE, self.me, Ordering::Acquire, Ordering::Relaxed);

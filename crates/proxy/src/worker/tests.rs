@@ -1,34 +1,38 @@
-//! The worker's parts: tokens, the queue without repetition, lazy timers.
+//! The worker's parts: tokens, a session's place, lazy timers.
 
 use proptest::prelude::*;
 use records::MonoNs;
 
-use super::queue::Queue;
+use super::place::Place;
 use super::timers::{Look, Timers};
 use super::token::{GENERATIONS, LISTENER, SessionKey, WAKER};
 use crate::session::Peer;
 
-#[test]
-fn a_session_stands_in_the_queue_at_most_once() {
-    let mut queue = Queue::new();
-    for key in [1, 2, 1, 1, 3, 2] {
-        queue.push(key);
-    }
-    assert_eq!(queue.len(), 3);
-    let order: Vec<i32> = std::iter::from_fn(|| queue.pop()).collect();
-    assert_eq!(order, [1, 2, 3]);
+/// A loop turn's work: who has an event, in their order, then who had yielded.
+fn line_up(places: &mut [Place], events: &[usize], ready: &mut Vec<usize>) -> Vec<usize> {
+    let named: Vec<usize> = events.iter().copied().chain(ready.drain(..)).collect();
+    named.into_iter().filter(|session| places[*session].line_up()).collect()
 }
 
 #[test]
-fn what_was_removed_is_not_run_and_may_come_back_at_the_end() {
-    let mut queue = Queue::new();
-    [1, 2, 3].into_iter().for_each(|key| queue.push(key));
-    queue.remove(2);
-    assert_eq!(queue.pop(), Some(1));
-    assert_eq!(queue.pop(), Some(3));
-    assert!(queue.is_empty() && queue.pop().is_none());
-    queue.push(2);
-    assert_eq!(queue.pop(), Some(2));
+fn who_yielded_and_has_an_event_runs_once_and_stands_at_the_end_again() {
+    let (mut places, mut ready) = ([Place::default(); 4], Vec::new());
+    for (events, runs) in [
+        (&[1, 2, 3, 2][..], &[1, 2, 3][..]),
+        (&[2, 0], &[2, 0, 1, 3]),
+        (&[], &[2, 1, 3]),
+        (&[3], &[3, 2, 1]),
+    ] {
+        let work = line_up(&mut places, events, &mut ready);
+        assert_eq!(work, runs);
+        for session in work {
+            places[session].begin_step();
+            // All but the first yield, and once more at a deadline.
+            if session != 0 {
+                ready.extend((0..2).filter(|_| places[session].make_ready()).map(|_| session));
+            }
+        }
+    }
 }
 
 #[test]
@@ -56,29 +60,5 @@ proptest! {
         let token = key.token(peer);
         prop_assert!(token != LISTENER && token != WAKER);
         prop_assert_eq!(SessionKey::of(token), (key, peer));
-    }
-
-    /// Whatever is pushed, popped and removed: no key is ever in twice.
-    #[test]
-    fn the_queue_never_repeats(ops in prop::collection::vec((0..3u8, 0..8u8), 0..200)) {
-        let mut queue = Queue::new();
-        let mut members = std::collections::BTreeSet::new();
-        for (op, key) in ops {
-            match op {
-                0 => {
-                    queue.push(key);
-                    members.insert(key);
-                }
-                1 => {
-                    queue.remove(key);
-                    members.remove(&key);
-                }
-                _ => match queue.pop() {
-                    Some(popped) => prop_assert!(members.remove(&popped)),
-                    None => prop_assert!(members.is_empty()),
-                },
-            }
-            prop_assert_eq!(queue.len(), members.len());
-        }
     }
 }

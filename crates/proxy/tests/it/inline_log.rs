@@ -135,13 +135,17 @@ fn a_log_that_takes_nothing_holds_up_the_worker() {
 }
 
 #[test]
-fn a_worker_that_waits_for_its_log_does_not_keep_the_process_alive() {
+fn a_worker_that_waits_for_its_log_does_not_keep_the_process_alive_and_is_told_of() {
     let fifo = FullFifo::new();
-    let proxy = Proxy::start(bytes_origin(), &inline(&fifo.path, &["--workers", "1"]));
-    ask_without_close(&proxy);
-    let rest = proxy.stop();
-    let sessions = rest.iter().filter(|record| matches!(record, Record::Session(_))).count();
-    assert_eq!(sessions, 1, "its record does not wait for its line");
+    let args = inline(&fifo.path, &["--workers", "1"]);
+    let mut proxy = Process::start(&mut command(bytes_origin(), &args));
+    let mut client = proxy.connect();
+    client.write_all(&get("/bytes/5")).expect("the kernel takes it");
+    proxy.await_record("its session, which does not wait for its line", pick!(Session));
+    let said = proxy.stop();
+    assert_eq!(said.code(), Some(1), "{}", said.all());
+    assert!(said.stderr.contains("failed to end 1 of its workers within 3 s"), "{}", said.stderr);
+    assert!(said.stderr.contains("are lost"), "{}", said.stderr);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The process: what it says when it is ready, how it ends, what it refuses.
 
-use records::{Bytes, Record, Role};
+use std::io::{Read, Write};
+
+use records::{Bytes, Micros, Record, Role, SessionEnd};
 use testkit::{Said, listen, pick, say};
 
 use crate::support::{Proxy, bytes_origin, command, get};
@@ -41,6 +43,32 @@ fn sigterm_ends_it_cleanly_with_its_totals() {
     assert_eq!(counted, totals.iter().map(|totals| totals.steps).sum::<u64>());
     assert!(rest.iter().any(|record| matches!(record, Record::Session(s) if s.status == 0)));
     drop(open);
+}
+
+/// nginx would not hear of it before its step ends; who ends the mirror loses nothing of it.
+#[test]
+fn sigterm_ends_a_step_that_has_no_end_with_all_that_it_did() {
+    let endless = testkit::origin(|mut stream, _| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while stream.write_all(&[0; 1 << 16]).is_ok() {}
+    });
+    // By so few bytes at a time that the origin is always ahead, and the client always empty.
+    let proxy = Proxy::start(endless, &["--workers", "1", "--buffer", "16"]);
+    let mut client = proxy.connect();
+    client.write_all(&get("/")).expect("the proxy reads");
+    let mut first = vec![0; 100_000];
+    client.read_exact(&mut first).expect("it flows");
+    let reader = std::thread::spawn(move || std::io::copy(&mut client, &mut std::io::sink()));
+    let rest = proxy.stop();
+    let session = rest.iter().find_map(pick!(Session)).expect("its session");
+    assert_eq!((session.status, session.end), (200, SessionEnd::Shutdown));
+    let totals = rest.iter().filter_map(pick!(WorkerTotals)).next_back().expect("its totals");
+    assert_eq!(totals.steps, session.steps);
+    assert!(totals.bytes >= session.body_bytes && session.body_bytes.0 > 90_000, "{session:?}");
+    let holds = rest.iter().filter_map(pick!(Hold));
+    let held: u64 = holds.map(|hold| hold.length_us().0).max().expect("a step that was a hold");
+    assert!(Micros(held) == session.longest_step_us, "{held} {session:?}");
+    let _ = reader.join();
 }
 
 fn said(args: &[&str]) -> Said {

@@ -26,6 +26,14 @@ impl Proxy {
         ask(self.addr(), request)
     }
 
+    /// As [`Self::ask`], of a proxy that may close before it is asked.
+    pub(crate) fn try_ask(&self, request: &[u8]) -> Vec<u8> {
+        let mut stream = self.connect();
+        let mut answer = Vec::new();
+        let _ = stream.write_all(request).and_then(|()| stream.read_to_end(&mut answer));
+        answer
+    }
+
     /// The next session that ends.
     pub(crate) fn await_session(&self) -> Session {
         self.await_record("a session", pick!(Session))

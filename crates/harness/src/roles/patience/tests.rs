@@ -4,6 +4,7 @@ use super::*;
 fn who_has_parts_to_wait_for_speaks_before_its_supervisor() {
     for (role, proxy, ready, end) in [
         (Role::Trace, "mirror", tracer::READY_WITHIN, tracer::STOPPED_WITHIN),
+        (Role::Proxy, "mirror", Duration::ZERO, proxy::STOPPED_WITHIN),
         (Role::Proxy, "nginx", peer::READY_WITHIN, peer::STOPPED_WITHIN),
         (Role::Proxy, "exec:x {listen}", peer::READY_WITHIN, peer::STOPPED_WITHIN),
     ] {
@@ -17,7 +18,7 @@ fn who_has_parts_to_wait_for_speaks_before_its_supervisor() {
 
 #[test]
 fn our_own_are_not_waited_for_as_long() {
-    let own = patience(Role::Proxy, &ProxyKind::Mirror);
-    assert_eq!(own, patience(Role::Fast, &ProxyKind::Nginx));
+    let own = patience(Role::Fast, &ProxyKind::Nginx);
+    assert_eq!(own, patience(Role::Origin, &ProxyKind::Mirror));
     assert!(own.end < patience(Role::Proxy, &ProxyKind::Nginx).end);
 }

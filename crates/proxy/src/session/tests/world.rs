@@ -3,7 +3,7 @@
 //! Each thing that happens raises the event that epoll would raise, then the session runs until it
 //! waits. Inside [`World::quietly`] things happen while the worker is away.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -27,6 +27,7 @@ pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
         upstream_timeout: minute,
         send_timeout: minute,
         linger_timeout: Duration::from_secs(5),
+        linger_time: Duration::from_secs(30),
         spool: None,
         gzip: None,
     }
@@ -54,6 +55,8 @@ pub(super) struct Pipe {
     fin_sent: bool,
     /// The next read returns at most this much (a signal cut it short).
     cut: Option<usize>,
+    reads: usize,
+    writes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +65,7 @@ pub(super) struct SimStream(Rc<RefCell<Pipe>>);
 impl Read for SimStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut pipe = self.0.borrow_mut();
+        pipe.reads += 1;
         if pipe.more > 0 && pipe.to_session.len() < into.len() {
             let got = pipe.more.min(into.len() as u64);
             pipe.more -= got;
@@ -84,6 +88,7 @@ impl Read for SimStream {
 impl Write for SimStream {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         let mut pipe = self.0.borrow_mut();
+        pipe.writes += 1;
         if pipe.closed == Some(Closed::Rst) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
@@ -170,6 +175,8 @@ struct Host {
     dialed: bool,
     now: MonoNs,
     limits: Limits,
+    /// How often a step may still ask whether the proxy was told to end, until it was.
+    questions: Cell<u64>,
 }
 
 impl Env for Host {
@@ -192,6 +199,11 @@ impl Env for Host {
     fn cached_ms(&self) -> u64 {
         self.now.0 / 1_000_000
     }
+    fn told_to_end(&self) -> bool {
+        let left = self.questions.get();
+        self.questions.set(left.saturating_sub(1));
+        left == 0
+    }
     fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -213,7 +225,8 @@ impl World {
         let pipe = || SimStream(Rc::new(RefCell::new(Pipe { room: 1 << 40, ..Pipe::default() })));
         let (client, origin) = (pipe(), pipe());
         let disk = Rc::default();
-        let host = Host { origin, disk, dialed: false, now: MonoNs(1_000_000_000), limits };
+        let (now, questions) = (MonoNs(1_000_000_000), Cell::new(u64::MAX));
+        let host = Host { origin, disk, dialed: false, now, limits, questions };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
         let session = Session::new(client.clone(), addr, &host);
         let mut world = Self {
@@ -227,6 +240,11 @@ impl World {
         };
         world.happens(Peer::Client, Event { writable: true, ..Event::default() });
         world
+    }
+
+    /// The proxy is told to end once a step has asked so many times whether it was.
+    pub(super) fn ends_after(&mut self, questions: u64) {
+        self.host.questions.set(questions);
     }
 
     /// Lets things happen while the worker is away.
@@ -321,6 +339,11 @@ impl World {
         self.closes(Peer::Upstream, Closed::Rst);
     }
 
+    /// The client says more whenever it is read, `more` bytes long.
+    pub(super) fn client_keeps_sending(&mut self, more: u64) {
+        self.client.0.borrow_mut().more = more;
+    }
+
     /// The origin refills the receive buffer faster than it is read, `more` bytes long.
     pub(super) fn origin_keeps_sending(&mut self, more: u64) {
         self.host.origin.0.borrow_mut().more = more;
@@ -362,6 +385,11 @@ impl World {
         }
     }
 
+    /// How long the session would wait from now on.
+    pub(super) fn patience(&self) -> Duration {
+        self.session.deadline().since(self.host.now)
+    }
+
     pub(super) fn end(&self) -> Option<SessionEnd> {
         self.end
     }
@@ -389,6 +417,11 @@ impl World {
     /// Bytes that wait on the way from the origin.
     pub(super) fn origin_unread(&self) -> usize {
         self.host.origin.0.borrow().to_session.len()
+    }
+
+    /// Calls of read on the origin's connection and of write on the client's, so far.
+    pub(super) fn calls(&self) -> (usize, usize) {
+        (self.host.origin.0.borrow().reads, self.client.0.borrow().writes)
     }
 
     /// What temporary files of this world are made on.

@@ -48,6 +48,18 @@ fn a_worker_with_few_sessions_left_sits_out_as_many_tries_as_it_has_too_many() {
 }
 
 #[test]
+fn a_try_that_is_sat_out_gives_accepts_no_precedence() {
+    let mut hands = hands(1);
+    let hand = &mut hands[0];
+    assert_eq!(hand.try_lock(), Try::Watch);
+    hand.accepted(15, 16);
+    hand.unlock();
+    assert!(hand.is_held());
+    assert_eq!(hand.try_lock(), Try::SatOut);
+    assert!(!hand.is_held(), "nginx sets NGX_POST_EVENTS where it has tried, and got it");
+}
+
+#[test]
 fn one_that_can_accept_nothing_leaves_it_to_others() {
     let mut hands = hands(2);
     assert_eq!(hands[0].try_lock(), Try::Watch);
