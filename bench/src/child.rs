@@ -1,23 +1,19 @@
 //! A role in a process of its own: this binary again, with [`crate::roles::PLAY`] and the role's
 //! name as first arguments.
 //!
-//! Invariants:
-//! - A child is ready when [`Child::start`] returns, and dead and reaped when it is dropped. It
-//!   also dies with the thread that started it.
-//! - What it prints is always read, so it never waits for us.
-//! - Its end is told once, after everything that it said.
+//! Invariants: a child is ready when [`Child::start`] returns, and dead and reaped when it is dropped. It
+//! also dies with the thread that started it.
 
-use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
-use std::process::{self, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{self, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use net::child::{self, Dropped};
 use net::cpu::{self, CpuList};
 use net::role::RoleOptions;
-use records::{Ready, Record, Role, SlowOrder};
+use records::{Record, Role, SlowOrder};
 
 use crate::roles;
 
@@ -28,9 +24,7 @@ const READY_WITHIN: Duration = Duration::from_secs(20);
 /// A role that is up.
 #[derive(Debug)]
 pub(crate) struct Child {
-    process: process::Child,
-    stdin: Option<ChildStdin>,
-    reader: Option<JoinHandle<()>>,
+    process: child::Child,
     listen: Option<SocketAddr>,
 }
 
@@ -40,15 +34,15 @@ pub(crate) struct Told {
     /// Who it is.
     pub(crate) role: Role,
     /// What it said.
-    pub(crate) news: News,
+    pub(crate) event: Event,
 }
 
 /// See [`Told`].
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum Event {
     /// A record that some benchmark has a use for.
     Record(Box<Record>),
-    /// It has closed its output: it is dead or dying.
+    /// It has ended, and all that it said was told before.
     Ended,
 }
 
@@ -67,35 +61,38 @@ impl Child {
     ) -> anyhow::Result<Self> {
         let shared =
             RoleOptions { cpus: cpus.cloned(), parent_pid: i32::try_from(process::id()).ok() };
-        let mut process = Command::new("/proc/self/exe")
-            .args([roles::PLAY, role.name()])
-            .args(args)
-            .args(shared.to_args())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("failed to start the {role}"))?;
-        let (stdin, stdout) = (process.stdin.take(), process.stdout.take());
-        // Dropped, and with it the process, when anything below fails.
-        let mut child = Self { process, stdin, reader: None, listen: None };
+        let mut command = Command::new("/proc/self/exe");
+        command.args([roles::PLAY, role.name()]).args(args).args(shared.to_args());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let (sender, ready) = mpsc::channel();
-        let (told, cpus) = (told.clone(), cpus.cloned());
-        let name = net::role::thread_name(role, "out");
-        child.reader = Some(thread::Builder::new().name(name).spawn(move || {
-            if let Some(cpus) = cpus {
+        let (told, mut cpus) = (told.clone(), cpus.cloned());
+        let tell = move |event| {
+            if let Some(cpus) = cpus.take() {
                 // Errors: it reads wherever it may.
                 let _ = cpu::pin_current_thread(cpus.as_slice());
             }
-            read(role, stdout, &sender, &told);
-        })?);
+            let event = match event {
+                child::Event::Line(line) => match Record::from_line(&line) {
+                    Ok(Record::Ready(ready)) => return drop(sender.send(ready)),
+                    Ok(record) if is_of_use(&record) => Event::Record(Box::new(record)),
+                    _ => return,
+                },
+                child::Event::Said(_) => return,
+                child::Event::Ended(_) => Event::Ended,
+            };
+            // Nobody there: nobody wants it.
+            let _ = told.send(Told { role, event });
+        };
+        let name = net::role::thread_name(role, "child");
+        let process = child::Child::start(&mut command, name, Dropped::Killed, tell)
+            .with_context(|| format!("failed to start the {role}"))?;
         match ready.recv_timeout(READY_WITHIN) {
-            Ok(ready) => child.listen = ready.listen,
+            Ok(ready) => Ok(Self { process, listen: ready.listen }),
             Err(RecvTimeoutError::Disconnected) => {
                 bail!("the {role} ended before it was ready: see its message above")
             }
             Err(RecvTimeoutError::Timeout) => bail!("the {role} is not up within {READY_WITHIN:?}"),
         }
-        Ok(child)
     }
 
     /// Where it accepts connections.
@@ -111,40 +108,9 @@ impl Child {
     /// # Errors
     /// It is gone.
     pub(crate) fn order(&mut self, order: SlowOrder) -> anyhow::Result<()> {
-        let mut line = serde_json::to_string(&order)?;
-        line.push('\n');
-        let stdin = self.stdin.as_mut().context("nothing leads to the slow client")?;
-        stdin.write_all(line.as_bytes()).context("failed to steer the slow client")
+        let order = serde_json::to_string(&order)?;
+        self.process.write(&format!("{order}\n")).context("failed to steer the slow client")
     }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        // Errors: it is dead already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
-        }
-    }
-}
-
-/// Hands on records until the stream ends; goes on reading when nobody wants them.
-fn read(role: Role, stdout: Option<ChildStdout>, ready: &Sender<Ready>, told: &Sender<Told>) {
-    let Some(stdout) = stdout else { return };
-    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        // A line that is torn is the end of a child that was killed.
-        match Record::from_line(&line) {
-            Ok(Record::Ready(line)) => {
-                let _ = ready.send(line);
-            }
-            Ok(record) if is_of_use(&record) => {
-                let _ = told.send(Told { role, news: News::Record(Box::new(record)) });
-            }
-            _ => {}
-        }
-    }
-    let _ = told.send(Told { role, news: News::Ended });
 }
 
 /// The others, some hundred a second, would only wake the thread that measures.

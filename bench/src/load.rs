@@ -11,7 +11,7 @@ use proxy::ProxyToggles;
 use records::{Bytes, DownloadEnd, DownloadInterval, Micros, Record, Role};
 use slow_client::SlowToggles;
 
-use crate::child::{Child, News, Told};
+use crate::child::{Child, Event, Told};
 use crate::cpu_plan::CpuPlan;
 use crate::meter::Meter;
 use crate::or_panic;
@@ -109,8 +109,8 @@ impl Load {
         let mut last_heard = Instant::now();
         loop {
             ensure!(last_heard.elapsed() < STALLED_AFTER, "the slow client fell silent");
-            let Ok(Told { role, news }) = self.told.recv_timeout(STALLED_AFTER) else { continue };
-            let News::Record(record) = news else { bail!("the {role} process ended: see above") };
+            let Ok(Told { role, event }) = self.told.recv_timeout(STALLED_AFTER) else { continue };
+            let Event::Record(record) = event else { bail!("the {role} process ended: see above") };
             match *record {
                 Record::DownloadInterval(interval) => {
                     last_heard = Instant::now();

@@ -17,7 +17,7 @@ use super::report::{ArmReport, LoadReport};
 use super::spread::Spread;
 use super::standing::{STANDS_STILL, Standing};
 use super::tally::{InOrder, Tally};
-use crate::child::{Child, News, Told};
+use crate::child::{Child, Event, Told};
 use crate::cpu_plan::CpuPlan;
 use crate::load::{ENDLESS, INTERVAL, STALLED_AFTER, reason};
 use crate::servers::Servers;
@@ -135,12 +135,12 @@ impl Stand {
         // Without its load a worker comes to the connections that have waited to be accepted.
         self.clients = Clients::default();
         let deadline = Instant::now() + LAST_SESSIONS;
-        while let Some(Told { role, news }) = self.receive(Instant::now()) {
-            self.file_session(role, news)?;
+        while let Some(Told { role, event }) = self.receive(Instant::now()) {
+            self.file_session(role, event)?;
         }
         while self.tally.untold() > 0 {
-            let Some(Told { role, news }) = self.receive(deadline) else { break };
-            self.file_session(role, news)?;
+            let Some(Told { role, event }) = self.receive(deadline) else { break };
+            self.file_session(role, event)?;
         }
         Ok(ArmReport::new(arm, &self.tally, FetchToggles::default().cap, load))
     }
@@ -212,8 +212,8 @@ impl Stand {
     fn next(&mut self, deadline: Instant) -> anyhow::Result<Option<Record>> {
         match self.receive(deadline) {
             None => Ok(None),
-            Some(Told { news: News::Record(record), .. }) => Ok(Some(*record)),
-            Some(Told { role, news: News::Ended }) => {
+            Some(Told { event: Event::Record(record), .. }) => Ok(Some(*record)),
+            Some(Told { role, event: Event::Ended }) => {
                 bail!("the {role} process ended: see above for what it said")
             }
         }
@@ -245,10 +245,10 @@ impl Stand {
     }
 
     /// After the end of the clients: what they said last is not counted, nor is their end.
-    fn file_session(&mut self, role: Role, news: News) -> anyhow::Result<()> {
-        match (role, news) {
-            (Role::Proxy, News::Record(record)) => self.file(*record),
-            (Role::Proxy | Role::Origin, News::Ended) => {
+    fn file_session(&mut self, role: Role, event: Event) -> anyhow::Result<()> {
+        match (role, event) {
+            (Role::Proxy, Event::Record(record)) => self.file(*record),
+            (Role::Proxy | Role::Origin, Event::Ended) => {
                 bail!("the {role} process ended: see above for what it said")
             }
             _ => Ok(()),

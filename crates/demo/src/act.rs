@@ -12,6 +12,22 @@ pub enum Side {
 }
 
 impl Side {
+    /// What belongs to this side, of what belongs to both.
+    pub const fn of<T>(self, [left, right]: &[T; 2]) -> &T {
+        match self {
+            Self::Left => left,
+            Self::Right => right,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn of_mut<T>(self, [left, right]: &mut [T; 2]) -> &mut T {
+        match self {
+            Self::Left => left,
+            Self::Right => right,
+        }
+    }
+
     /// `left` or `right`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -140,30 +156,22 @@ impl Timing {
     /// --fast`: 1.3 s.
     pub const AROUND: Duration = Duration::from_millis(1_500);
 
-    /// The length of an act that has one of its own.
-    pub const fn of(&self, act: Act) -> Option<Duration> {
-        match act {
-            Act::Opening => Some(self.opening),
-            Act::Result(Side::Left) => Some(self.starved),
-            Act::Change => Some(self.change),
-            Act::Result(Side::Right) => Some(self.cured),
-            Act::Closing => Some(self.closing),
-            Act::Idle(_) | Act::Load(_) => None,
-        }
-    }
-
     /// How long an act takes, one with a trial without what is around its phases: [`Self::AROUND`].
-    pub fn about(&self, act: Act) -> Duration {
+    pub const fn of(&self, act: Act) -> Duration {
         match act {
+            Act::Opening => self.opening,
             Act::Idle(_) => self.idle,
             Act::Load(_) => self.measure,
-            other => self.of(other).unwrap_or_default(),
+            Act::Result(Side::Left) => self.starved,
+            Act::Change => self.change,
+            Act::Result(Side::Right) => self.cured,
+            Act::Closing => self.closing,
         }
     }
 
     /// About how long the whole show takes.
     pub fn total(&self) -> Duration {
-        let acts: Duration = Act::ALL.iter().map(|act| self.about(*act)).sum();
+        let acts: Duration = Act::ALL.iter().map(|act| self.of(*act)).sum();
         acts + Self::AROUND * 2
     }
 }

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use records::{
-    Arm, Bytes, BytesPerSec, DownloadInterval, Fetch, Hold, ListenerSample, Manifest, Micros,
-    MonoNs, Outcome, Phase, PhaseSpan, Record, SchedSample, Stretch, Summary, Watched,
+    Arm, Bytes, BytesPerSec, DownloadInterval, Fetch, Hold, Holder, ListenerSample, Manifest,
+    Micros, MonoNs, Outcome, Phase, PhaseSpan, Record, SchedSample, Stretch, Summary, Watched,
 };
 
-use crate::lane::{Extent, Holder, Span, SpanKind, Window, Worker};
+use crate::lane::{Extent, Span, SpanKind, Window, Worker};
 
 /// An arm as it is announced.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub enum Stage {
 pub enum Ending {
     /// With a summary, also when it was cut short.
     Judged(Box<Summary>),
-    /// Without one; the last words tell why.
+    /// Without one; the end of its standard error tells why.
     Broken(String),
 }
 
@@ -85,15 +85,11 @@ pub struct ArmView {
     plan: ArmPlan,
     stage: Stage,
     phases: Vec<PhaseSpan>,
-    /// Inodes, by listener.
-    listeners: Vec<u64>,
     queues: Vec<Queue>,
     workers: Vec<Worker>,
     /// The download of each client port.
     slots: BTreeMap<u16, u32>,
-    fetches: Vec<Mark>,
-    idle: Counts,
-    load: Counts,
+    fetches: Vec<Fetched>,
     longest: Option<Longest>,
     intervals: VecDeque<(MonoNs, MonoNs, Bytes)>,
     latest: MonoNs,
@@ -101,23 +97,18 @@ pub struct ArmView {
 
 /// A fetch that ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct Fetched {
     pub(crate) end: MonoNs,
-    pub(crate) fate: Fate,
+    pub(crate) outcome: Outcome,
     phase: Phase,
     total: Micros,
-}
-
-/// Whether a fetch was served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Good,
-    Failed,
 }
 
 /// A listener's accept queue over time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
+    /// Of which socket, once that is known.
+    inode: Option<u64>,
     pub(crate) samples: Vec<(MonoNs, u32)>,
 }
 
@@ -133,13 +124,10 @@ impl ArmView {
             plan,
             stage: Stage::Waiting,
             phases: Vec::new(),
-            listeners: Vec::new(),
             queues: vec![Queue::default(); listeners],
             workers: vec![Worker::default(); workers],
             slots: BTreeMap::new(),
             fetches: Vec::new(),
-            idle: Counts::default(),
-            load: Counts::default(),
             longest: None,
             intervals: VecDeque::new(),
             latest: MonoNs(0),
@@ -154,9 +142,8 @@ impl ArmView {
     /// The manifest as it is now: phases and listeners.
     pub fn manifest(&mut self, manifest: &Manifest) {
         self.phases.clone_from(&manifest.phases);
-        if !manifest.listeners.is_empty() {
-            self.listeners.clone_from(&manifest.listeners);
-            self.listeners.truncate(MOST_WORKERS);
+        for inode in &manifest.listeners {
+            self.queue_of(*inode);
         }
         if let (Stage::Running(_), Some(last)) = (&self.stage, manifest.phases.last()) {
             self.stage = Stage::Running(last.phase);
@@ -203,13 +190,24 @@ impl ArmView {
     }
 
     /// Fetches without load.
-    pub const fn idle(&self) -> Counts {
-        self.idle
+    pub fn idle(&self) -> Counts {
+        self.counts(|phase| phase == Phase::Idle)
     }
 
     /// Fetches under load.
-    pub const fn load(&self) -> Counts {
-        self.load
+    pub fn load(&self) -> Counts {
+        self.counts(|phase| phase != Phase::Idle)
+    }
+
+    fn counts(&self, wanted: impl Fn(Phase) -> bool) -> Counts {
+        let mut counts = Counts::default();
+        for fetch in self.fetches.iter().filter(|fetch| wanted(fetch.phase)) {
+            match fetch.outcome {
+                Outcome::Ok => counts.good += 1,
+                _ => counts.failed += 1,
+            }
+        }
+        counts
     }
 
     /// The longest step told since the downloads began to start.
@@ -226,8 +224,8 @@ impl ArmView {
 
     /// The time by which half of the fetches of `phase` had ended, failed ones at their true age.
     pub fn median(&self, phase: Phase) -> Option<Micros> {
-        let of_phase = self.fetches.iter().filter(|mark| mark.phase == phase);
-        let mut times: Vec<Micros> = of_phase.map(|mark| mark.total).collect();
+        let of_phase = self.fetches.iter().filter(|fetch| fetch.phase == phase);
+        let mut times: Vec<Micros> = of_phase.map(|fetch| fetch.total).collect();
         times.sort_unstable();
         times.get(times.len().checked_sub(1)? / 2).copied()
     }
@@ -263,7 +261,13 @@ impl ArmView {
         &self.queues
     }
 
-    pub(crate) fn fetches(&self) -> &[Mark] {
+    /// The longest that any queue was.
+    pub(crate) fn longest_queue(&self) -> u32 {
+        let samples = self.queues.iter().flat_map(|queue| &queue.samples);
+        samples.map(|(_, length)| *length).max().unwrap_or(0)
+    }
+
+    pub(crate) fn fetches(&self) -> &[Fetched] {
         &self.fetches
     }
 
@@ -273,15 +277,10 @@ impl ArmView {
     }
 
     fn fetch(&mut self, fetch: &Fetch) {
-        let fate = if fetch.outcome == Outcome::Ok { Fate::Good } else { Fate::Failed };
-        let counts = if fetch.phase == Phase::Idle { &mut self.idle } else { &mut self.load };
-        match fate {
-            Fate::Good => counts.good += 1,
-            Fate::Failed => counts.failed += 1,
-        }
-        let end = fetch.start_ns + fetch.total_us.as_duration();
+        let &Fetch { outcome, phase, total_us: total, .. } = fetch;
+        let end = fetch.start_ns + total.as_duration();
         self.seen(end);
-        self.fetches.push(Mark { end, fate, phase: fetch.phase, total: fetch.total_us });
+        self.fetches.push(Fetched { end, outcome, phase, total });
     }
 
     fn interval(&mut self, interval: &DownloadInterval) {
@@ -296,7 +295,7 @@ impl ArmView {
 
     fn hold(&mut self, hold: &Hold) {
         let slot = self.slots.get(&hold.client_port);
-        let holder = slot.map_or(Holder::Other, |slot| Holder::Download(*slot));
+        let holder = slot.map_or(Holder::Session(hold.session), |slot| Holder::Download(*slot));
         let length = hold.length_us();
         // What an idle machine does is the baseline's matter.
         let loaded = self.phases.iter().any(|span| span.phase == Phase::Load);
@@ -338,22 +337,24 @@ impl ArmView {
     }
 
     fn queue(&mut self, sample: &ListenerSample) {
-        let known = self.listeners.iter().position(|inode| *inode == sample.inode);
-        let index = known.unwrap_or_else(|| {
-            self.listeners.push(sample.inode);
-            self.listeners.len() - 1
-        });
-        if index >= MOST_WORKERS {
-            self.listeners.truncate(MOST_WORKERS);
-            return;
-        }
-        if index >= self.queues.len() {
-            self.queues.resize(index + 1, Queue::default());
-        }
         self.seen(sample.at_ns);
-        if let Some(queue) = self.queues.get_mut(index) {
+        if let Some(queue) = self.queue_of(sample.inode) {
             queue.samples.push((sample.at_ns, sample.queue));
         }
+    }
+
+    /// The queue of a listener: the next one that is nobody's when it was not heard of before.
+    fn queue_of(&mut self, inode: u64) -> Option<&mut Queue> {
+        let those = |of| move |queue: &Queue| queue.inode == of;
+        let known = self.queues.iter().position(those(Some(inode)));
+        let index = known.or_else(|| self.queues.iter().position(those(None)));
+        let index = index.unwrap_or(self.queues.len());
+        if index == self.queues.len() && index < MOST_WORKERS {
+            self.queues.push(Queue::default());
+        }
+        let queue = self.queues.get_mut(index)?;
+        queue.inode = Some(inode);
+        Some(queue)
     }
 
     fn seen(&mut self, at: MonoNs) {

@@ -5,19 +5,24 @@
 //! Invariant: nothing is drawn outside of the screen, whatever its size.
 
 mod big;
-mod ink;
+mod look;
 mod panel;
 mod rows;
 
 use std::time::Duration;
 
 use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
+use ratatui_core::layout::{Constraint, Layout, Margin, Rect};
+use ratatui_core::text::Line;
+use ratatui_core::widgets::Widget;
+use ratatui_widgets::block::Block;
+use ratatui_widgets::paragraph::{Paragraph, Wrap};
 use records::MonoNs;
 
-pub use ink::{Colours, Glyphs, Look};
+pub use look::{Colours, Glyphs, Look};
 
-use ink::Ink;
+use look::Ink;
+use panel::Panel;
 
 use crate::act::{Act, Side};
 use crate::arm::{ArmView, Stage};
@@ -27,47 +32,49 @@ use crate::words;
 /// Records reach the screen by way of files that are written every 200 ms, from samples that are
 /// gathered for as long: what is older than this is complete, so the lanes end here.
 const LAG: Duration = Duration::from_millis(500);
-/// What lanes show while a trial runs.
-const WINDOW: Duration = Duration::from_secs(9);
 /// The narrowest screen with both arms beside each other.
 const BOTH: u16 = 60;
 
 /// Draws the show as it stands at `now` over all of `buf`.
 pub fn draw(show: &Show, now: MonoNs, look: Look, buf: &mut Buffer) {
-    let area = buf.area;
     let (arms, at) = show.picture(now);
-    let mut pen = Pen { buf, look };
-    let (top, rest) = split(area, 1);
-    title(&mut pen, show, now, top);
-    let (words, rest) = split(rest, if rest.height > 3 { 2 } else { 1 });
-    pen.wrapped(words, &words::line(show.act(), arms), Ink::Words);
-    // What can be missed goes first on a small screen.
-    let feet = match rest.height {
-        0..=8 => 0,
-        9..=12 => 1,
-        _ => 2,
+    // The reasons of a verdict take two rows of 80 cells, and a little more.
+    let words = match buf.area.height {
+        0..=4 => 1,
+        5..=29 => 2,
+        _ => 3,
     };
-    let (stage, foot) = split(rest, rest.height.saturating_sub(feet));
-    panels(&mut pen, show, arms, at - LAG, stage);
-    let (keys, legend) = split(foot, 1);
-    pen.text(keys, &help(show), Ink::Soft);
-    pen.text(legend, &look.glyphs.legend(), Ink::Soft);
+    // What can be missed goes first on a small screen.
+    let (keys, legend) = match buf.area.height.saturating_sub(1 + words) {
+        0..=8 => (0, 0),
+        9..=12 => (1, 0),
+        _ => (1, 1),
+    };
+    let rows = [1, words].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
+    let rows = rows.chain([keys, legend].map(Constraint::Length));
+    let [top, line, stage, keys, legend] = Layout::vertical(rows).areas(buf.area);
+    title(show, now, look, top, buf);
+    Paragraph::new(look.glyphs.fit(&words::line(show.act(), arms)))
+        .wrap(Wrap { trim: true })
+        .style(look.style(Ink::Strong))
+        .render(line.inner(Margin::new(1, 0)), buf);
+    panels(show, arms, at - LAG, look, stage, buf);
+    Line::styled(help(show), look.style(Ink::Soft)).render(keys, buf);
+    Line::styled(look.glyphs.legend(), look.style(Ink::Soft)).render(legend, buf);
 }
 
-fn title(pen: &mut Pen<'_>, show: &Show, now: MonoNs, area: Rect) {
+fn title(show: &Show, now: MonoNs, look: Look, area: Rect, buf: &mut Buffer) {
     let act = show.act();
     let number = format!("act {} of {}", act.number(), Act::ALL.len());
     let held = if show.is_held() { "  HELD" } else { "" };
-    let left = format!(" turnstile demo  {number}: {}{held}", act.title());
-    let right = format!("{} of about {} ", clock(show.elapsed(now)), clock(show.total()));
-    pen.fill(area, Ink::Title);
-    pen.text(area, &left, Ink::Title);
-    let width = u16::try_from(right.len()).unwrap_or(u16::MAX);
-    let used = u16::try_from(left.chars().count()).unwrap_or(u16::MAX);
-    if used.saturating_add(width) < area.width {
-        let x = area.x + area.width - width;
-        pen.text(Rect { x, width, ..area }, &right, Ink::Title);
-    }
+    let left = Line::raw(format!(" turnstile demo  {number}: {}{held}", act.title()));
+    let times = [show.elapsed(now), show.total()].map(|time| time.as_secs());
+    let [now, total] = times.map(|secs| format!("{}:{:02}", secs / 60, secs % 60));
+    let right = Line::raw(format!("{now} of about {total} "));
+    let both = left.width() + right.width() < usize::from(area.width);
+    let bar = Block::new().style(look.style(Ink::Title)).title(left);
+    let bar = if both { bar.title(right.right_aligned()) } else { bar };
+    bar.render(area, buf);
 }
 
 fn help(show: &Show) -> String {
@@ -82,93 +89,20 @@ fn help(show: &Show) -> String {
     format!(" {hold}   {next}   q leaves{held}")
 }
 
-fn panels(pen: &mut Pen<'_>, show: &Show, arms: &[ArmView; 2], at: MonoNs, area: Rect) {
-    let [left, right] = arms;
-    let peak = [left, right].map(panel::peak).into_iter().max().unwrap_or(0);
-    let draw = |pen: &mut Pen<'_>, side: Side, area: Rect| {
-        let arm = if side == Side::Left { left } else { right };
-        let active = show.act().side().is_none_or(|active| active == side);
-        panel::draw(pen, panel::Panel { arm, show, at, active, peak }, area);
+fn panels(show: &Show, arms: &[ArmView; 2], at: MonoNs, look: Look, area: Rect, buf: &mut Buffer) {
+    let about = show.act().side();
+    let peak = arms.iter().map(ArmView::longest_queue).max().unwrap_or(0);
+    let mut draw = |side: Side, area: Rect| {
+        let active = about.is_none_or(|about| about == side);
+        Panel { arm: side.of(arms), show, at, look, active, peak }.draw(area, buf);
     };
     if area.width >= BOTH {
-        let half = area.width / 2;
-        draw(pen, Side::Left, Rect { width: half, ..area });
-        let (x, width) = (area.x + half, area.width - half);
-        draw(pen, Side::Right, Rect { x, width, ..area });
+        let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);
+        let [left, right] = halves.areas(area);
+        draw(Side::Left, left);
+        draw(Side::Right, right);
     } else {
-        let latest = if *right.stage() == Stage::Waiting { Side::Left } else { Side::Right };
-        draw(pen, show.act().side().unwrap_or(latest), area);
-    }
-}
-
-/// The first `rows` of `area`, and what is left of it.
-fn split(area: Rect, rows: u16) -> (Rect, Rect) {
-    let rows = rows.min(area.height);
-    let rest = Rect { y: area.y + rows, height: area.height - rows, ..area };
-    (Rect { height: rows, ..area }, rest)
-}
-
-/// `1:05`.
-fn clock(time: Duration) -> String {
-    let secs = time.as_secs();
-    format!("{}:{:02}", secs / 60, secs % 60)
-}
-
-/// Draws within bounds.
-struct Pen<'a> {
-    buf: &'a mut Buffer,
-    look: Look,
-}
-
-impl Pen<'_> {
-    /// One letter, if it is on the screen.
-    fn put(&mut self, x: u16, y: u16, letter: char, ink: Ink) {
-        let style = self.look.style(ink);
-        if let Some(cell) = self.buf.cell_mut((x, y)) {
-            cell.set_char(letter).set_style(style);
-        }
-    }
-
-    /// One line of text in the first row of `area`, as much of it as there is room for. Every letter
-    /// takes one cell: what takes more or none is shown as `?`.
-    fn text(&mut self, area: Rect, text: &str, ink: Ink) {
-        if area.height == 0 {
-            return;
-        }
-        let letters = text.chars().map(|letter| self.look.glyphs.plain(letter));
-        let cells: Vec<char> = letters.take(usize::from(area.width)).collect();
-        for (x, letter) in (area.x..).zip(cells) {
-            self.put(x, area.y, letter, ink);
-        }
-    }
-
-    /// Text over the rows of `area`, broken between words.
-    fn wrapped(&mut self, area: Rect, text: &str, ink: Ink) {
-        let room = usize::from(area.width.saturating_sub(2));
-        let mut lines = vec![String::new()];
-        for word in text.split_whitespace() {
-            let Some(line) = lines.last_mut() else { return };
-            let length = line.chars().count();
-            if length > 0 && length + 1 + word.chars().count() > room {
-                lines.push(word.to_owned());
-            } else {
-                if length > 0 {
-                    line.push(' ');
-                }
-                line.push_str(word);
-            }
-        }
-        for (row, line) in (area.y..area.y + area.height).zip(lines) {
-            self.text(Rect { y: row, height: 1, ..area }, &format!(" {line}"), ink);
-        }
-    }
-
-    /// Gives all of `area` the style of `ink`.
-    fn fill(&mut self, area: Rect, ink: Ink) {
-        for y in area.y..area.y + area.height {
-            for x in area.x..area.x + area.width {
-                self.put(x, y, ' ', ink);
-            }
-        }
+        let waits = *Side::Right.of(arms).stage() == Stage::Waiting;
+        draw(about.unwrap_or(if waits { Side::Left } else { Side::Right }), area);
     }
 }

@@ -6,16 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use records::MonoNs;
-
-/// Whom a step served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
-    /// The download of this slot, from 0.
-    Download(u32),
-    /// Anything else: a fetch, or nobody known.
-    Other,
-}
+use records::{Holder, MonoNs};
 
 /// A piece of time to be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 //! - [`ArmView`]: what is known of one arm, made from the records of its trial
 //! - [`Show`]: the show as a state machine: keys, records and time go in, orders come out
 //! - [`draw`]: the picture; [`Plain`]: the same in lines, where there is no terminal
-//! - [`Cast`]: what was on the screen as a file for asciinema
 //!
 //! Not for: terminals, processes, files or clocks. Who runs the show owns those.
 //!
@@ -15,7 +14,6 @@
 
 mod act;
 mod arm;
-mod cast;
 mod draw;
 mod lane;
 mod plain;
@@ -24,9 +22,7 @@ mod words;
 
 pub use act::{Act, Side, Timing};
 pub use arm::{ArmPlan, ArmView, Counts, Ending, Longest, Stage};
-pub use cast::Cast;
 pub use draw::{Colours, Glyphs, Look, draw};
-pub use lane::Holder;
 pub use plain::Plain;
 pub use show::{Key, Leave, Order, Show};
 

@@ -172,11 +172,7 @@ impl Show {
 
     /// An arm as it is, whatever the screen shows.
     pub fn arm(&self, side: Side) -> &ArmView {
-        let [left, right] = &*self.arms;
-        match side {
-            Side::Left => left,
-            Side::Right => right,
-        }
+        side.of(&self.arms)
     }
 
     /// What the screen shows at `now`: the arms, left and right, and the time they stand at.
@@ -197,11 +193,7 @@ impl Show {
     }
 
     fn arm_mut(&mut self, side: Side) -> &mut ArmView {
-        let [left, right] = &mut *self.arms;
-        match side {
-            Side::Left => left,
-            Side::Right => right,
-        }
+        side.of_mut(&mut self.arms)
     }
 
     fn release(&mut self, now: MonoNs) {
@@ -213,8 +205,7 @@ impl Show {
 
     fn is_over(&self, now: MonoNs) -> bool {
         let Some(side) = self.act.trial() else {
-            let length = self.timing.of(self.act).unwrap_or_default();
-            return now.since(self.act_began) >= length;
+            return now.since(self.act_began) >= self.timing.of(self.act);
         };
         match self.arm(side).stage() {
             Stage::Waiting => false,

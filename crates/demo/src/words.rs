@@ -2,11 +2,10 @@
 //!
 //! Invariant: a figure in a line comes from a record or a summary; where none does, none is claimed.
 
-use records::{Arm, Micros, Phase, Summary, Verdict};
+use records::{Arm, Holder, Micros, Phase, Summary, Verdict};
 
 use crate::act::{Act, Side};
-use crate::arm::{ArmView, Counts, Ending, Stage};
-use crate::lane::Holder;
+use crate::arm::{ArmView, Counts, Ending, Longest, Stage};
 
 /// A step is worth a sentence from here on: ten turns of it make the cap of a fetch.
 const LONG: Micros = Micros(100_000);
@@ -35,13 +34,17 @@ fn opening(arm: &Arm) -> String {
 }
 
 fn idle(arm: &ArmView, begin: &str) -> String {
-    let counts = arm.idle();
-    match (counts.attempts(), arm.median(Phase::Idle)) {
-        (attempts @ 1.., Some(median)) => {
-            format!("{begin}: {} of {attempts} served, half within {median}.", counts.good)
-        }
-        _ => format!("{begin}: what this machine does when it is idle."),
+    match idle_fetches(arm) {
+        Some(fetches) => format!("{begin}: {fetches}."),
+        None => format!("{begin}: what this machine does when it is idle."),
     }
+}
+
+/// What became of the fetches without load, once there are any.
+pub(crate) fn idle_fetches(arm: &ArmView) -> Option<String> {
+    let (counts, median) = (arm.idle(), arm.median(Phase::Idle)?);
+    let Counts { good, .. } = counts;
+    Some(format!("{good} of {} served, half in {}", counts.attempts(), short(median)))
 }
 
 fn load(arm: &ArmView, begin: &str) -> String {
@@ -51,17 +54,21 @@ fn load(arm: &ArmView, begin: &str) -> String {
         let downloads = plural(u64::from(slow), "download");
         return format!("{begin} {downloads} of {}. {}", slow_size.exact(), arm.plan().says);
     }
-    let failed = failed(counts);
+    let failed = format!("{} of {} fetches failed", counts.failed, counts.attempts());
     match arm.longest().filter(|longest| longest.length >= LONG) {
-        Some(longest) => {
-            let whom = match longest.holder {
-                Holder::Download(slot) => format!("download {slot}"),
-                Holder::Other => "one connection".to_owned(),
-            };
-            let (worker, length) = (longest.worker, longest.length);
-            format!("{failed}. Worker {worker} served {whom} alone for {}.", short(length))
+        Some(Longest { worker, holder, length, .. }) => {
+            let (whom, length) = (self::holder(holder), short(length));
+            format!("{failed}. Worker {worker} served {whom} alone for {length}.")
         }
         None => format!("{failed}. {}", arm.plan().says),
+    }
+}
+
+/// Whom a step served.
+pub(crate) fn holder(holder: Holder) -> String {
+    match holder {
+        Holder::Download(slot) => format!("download {slot}"),
+        Holder::Fetch(_) | Holder::Session(_) => "another connection".to_owned(),
     }
 }
 
@@ -80,29 +87,17 @@ fn result(arm: &ArmView, hoped: Hoped) -> String {
     }
 }
 
+/// Whether the promise was kept, and the reasons that the trial itself gives for its verdict.
 fn judged(summary: &Summary, hoped: Hoped) -> String {
-    let load = counts(summary);
-    let failed = failed(load);
-    let median = short(Micros(summary.measure.latency_us.p50));
-    let idle = short(Micros(summary.idle.latency_us.p50));
-    match (summary.verdict, hoped) {
-        (Verdict::Inconclusive, _) => {
-            let why = summary.verdict_reasons.first().map_or("no reason is given", String::as_str);
-            format!("This run proves nothing: {why}.")
-        }
-        (Verdict::Starved, Hoped::Starved) => {
-            format!("Starved: {failed}. Half needed {median} or more; idle {idle}.")
-        }
-        (verdict, Hoped::Starved) => {
-            format!("Not starved this time ({verdict}): {failed}, half within {median}.")
-        }
-        (Verdict::Starved, Hoped::Cured) => format!("Not cured here, still starved: {failed}."),
-        (_, Hoped::Cured) if load.failed == 0 => format!(
-            "Cured: all {} served, half within {median}; downloads still {}.",
-            load.good, summary.slow.bytes_per_sec
-        ),
-        (verdict, Hoped::Cured) => format!("Not quite cured ({verdict}): {failed}."),
-    }
+    let lead = match (summary.verdict, hoped) {
+        (Verdict::Inconclusive, _) => "This run proves nothing",
+        (Verdict::Starved, Hoped::Starved) => "Starved",
+        (Verdict::Starved, Hoped::Cured) => "Not cured here, still starved",
+        (_, Hoped::Starved) => "Not starved here",
+        (Verdict::Degraded, Hoped::Cured) => "Degraded",
+        (Verdict::Healthy, Hoped::Cured) => "Cured",
+    };
+    format!("{lead}: {}.", summary.verdict_reasons.join("; "))
 }
 
 fn change(right: &ArmView) -> String {
@@ -112,9 +107,8 @@ fn change(right: &ArmView) -> String {
 fn closing(left: &ArmView, right: &ArmView) -> String {
     let told = |arm: &ArmView| match arm.summary() {
         Some(summary) if summary.verdict == Verdict::Inconclusive => "proves nothing".to_owned(),
-        Some(summary) => {
-            let Counts { failed, .. } = counts(summary);
-            format!("{failed} of {} failed", counts(summary).attempts())
+        Some(Summary { measure, .. }) => {
+            format!("{} of {} failed", measure.outcomes.failed(), measure.attempts)
         }
         None => "did not run".to_owned(),
     };
@@ -122,15 +116,6 @@ fn closing(left: &ArmView, right: &ArmView) -> String {
     let rates = rate(left).zip(rate(right));
     let rates = rates.map_or_else(String::new, |(l, r)| format!(" Downloads: {l}, {r}."));
     format!("Left {}, right {}.{rates}", told(left), told(right))
-}
-
-fn counts(summary: &Summary) -> Counts {
-    let failed = summary.measure.outcomes.failed();
-    Counts { good: summary.measure.attempts.saturating_sub(failed), failed }
-}
-
-fn failed(counts: Counts) -> String {
-    format!("{} of {} fetches failed", counts.failed, counts.attempts())
 }
 
 fn plural(count: u64, word: &str) -> String {

@@ -3,6 +3,7 @@
 //! Thin wrappers over rustix and socket2 that set an option, read it back and tell both.
 //! Not for: HTTP, event loops, or any decision about what should be set.
 
+pub mod child;
 pub mod clock;
 pub mod cpu;
 pub mod limit;

@@ -1,26 +1,20 @@
 //! Numbers that are read from the back of a room: three rows of blocks.
 
-use super::ink::Glyphs;
+use super::look::Glyphs;
 
-/// Rows of a number.
-pub(super) const HEIGHT: u16 = 3;
-
-/// The rows of `number`, and how many cells wide they are.
-pub(super) fn rows(number: u64, glyphs: Glyphs) -> ([String; 3], usize) {
-    let mut rows = [String::new(), String::new(), String::new()];
-    for digit in number.to_string().bytes() {
-        for (row, part) in rows.iter_mut().zip(shape(digit, glyphs)) {
-            if !row.is_empty() {
-                row.push(' ');
-            }
-            row.push_str(part);
-        }
+/// The rows of `number`; in its plain digits where `room` cells are too few.
+pub(super) fn rows(number: u64, room: usize, glyphs: Glyphs) -> [String; 3] {
+    let digits = number.to_string();
+    if digits.len() * 4 > room + 1 {
+        return [String::new(), digits, String::new()];
     }
-    let width = rows.first().map_or(0, |row| row.chars().count());
-    (rows, width)
+    [0, 1, 2].map(|row| {
+        let parts: Vec<&str> = digits.bytes().map(|digit| shape(digit, glyphs)[row]).collect();
+        parts.join(" ")
+    })
 }
 
-const fn shape(digit: u8, glyphs: Glyphs) -> [&'static str; 3] {
+fn shape(digit: u8, glyphs: Glyphs) -> [&'static str; 3] {
     let (unicode, ascii) = match digit {
         b'0' => (["█▀█", "█ █", "▀▀▀"], ["###", "# #", "###"]),
         b'1' => (["▀█ ", " █ ", "▀▀▀"], ["## ", " # ", "###"]),
@@ -33,5 +27,5 @@ const fn shape(digit: u8, glyphs: Glyphs) -> [&'static str; 3] {
         b'8' => (["█▀█", "█▀█", "▀▀▀"], ["###", "###", "###"]),
         _ => (["█▀█", "▀▀█", "▀▀▀"], ["###", "###", "  #"]),
     };
-    glyphs.rows(unicode, ascii)
+    glyphs.pick(unicode, ascii)
 }

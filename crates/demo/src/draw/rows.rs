@@ -1,117 +1,123 @@
-//! Which rows an arm has on a screen of a given height: what matters less gives way.
+//! The rows of an arm, and which of them a screen of a given height has: what matters less gives way.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use ratatui_core::symbols::bar;
+use ratatui_core::text::{Line, Span, Text};
+use ratatui_core::widgets::Widget;
+use ratatui_widgets::sparkline::Sparkline;
 
 /// A row of an arm, or a few that belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Row {
-    /// Where the trial stands.
-    State,
-    /// Good and failed, large, and what they are.
-    Big,
-    /// The same in a line.
-    Small,
-    /// The idle fetches, once there is load.
-    Idle,
-    /// Nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Row<'a> {
+    pub(super) rank: Rank,
+    pub(super) height: u16,
+    pub(super) body: Body<'a>,
+}
+
+/// What stays longest on a small screen comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
     Gap,
-    /// What a worker does.
-    Lane(usize),
-    /// The queue of a listener.
-    Queue(usize),
-    /// Fetches that were served.
-    Good,
-    /// Fetches that were not.
-    Failed,
-    /// The time of the lanes.
-    Axis,
-    /// The longest step.
+    Aside,
     Longest,
-    /// What the downloads receive.
-    Rate,
+    Big,
+    Good,
+    Failed,
+    Queue,
+    Lane,
+    State,
+    Counts,
 }
 
-/// How an arm is laid out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    /// Rows from the top, each with its height.
-    pub(super) rows: Vec<(Row, u16)>,
-    /// Workers that there is no room for.
-    pub(super) hidden: usize,
+#[derive(Clone, Debug)]
+pub(super) enum Body<'a> {
+    /// Over the whole width.
+    Text(Text<'a>),
+    /// The same cells in each row, between a label and a figure.
+    Lane { label: Span<'a>, cells: Line<'a>, figure: Span<'a> },
+    /// Bars between a label and a figure.
+    Bars { label: Span<'a>, bars: Bars<'a>, figure: Span<'a> },
 }
 
-impl Row {
-    /// Rows it takes at least.
-    const fn height(self) -> u16 {
-        match self {
-            Self::Big => super::big::HEIGHT + 1,
-            _ => 1,
-        }
-    }
-
-    /// What stays longest on a small screen.
-    const fn rank(self) -> u8 {
-        match self {
-            Self::Small => 10,
-            Self::State => 9,
-            Self::Lane(_) => 8,
-            Self::Queue(_) => 7,
-            Self::Failed => 6,
-            Self::Good => 5,
-            Self::Big => 4,
-            Self::Longest => 3,
-            Self::Axis | Self::Idle | Self::Rate => 2,
-            Self::Gap => 1,
-        }
-    }
-
-    /// Rows it takes where there is more than enough room.
-    const fn most(self) -> u16 {
-        match self {
-            Self::Lane(_) | Self::Queue(_) => 4,
-            _ => self.height(),
-        }
-    }
+/// A number for each cell.
+#[derive(Clone, Debug)]
+pub(super) struct Bars<'a> {
+    pub(super) values: Vec<u32>,
+    /// What a full bar stands for; 1 at least.
+    pub(super) full: u32,
+    pub(super) style: Style,
+    pub(super) set: bar::Set<'a>,
 }
 
-/// The rows of an arm with so many workers and queues within `height`.
-pub(super) fn layout(workers: usize, queues: usize, height: u16) -> Layout {
-    // No screen has more, and what is left out is counted.
-    let shown = workers.min(usize::from(height));
-    let mut rows = vec![Row::State, Row::Big, Row::Idle, Row::Gap];
-    for index in 0..shown {
-        rows.push(Row::Lane(index));
-        if index < queues {
-            rows.push(Row::Queue(index));
-        }
+/// Cells before a lane, and after it.
+const LABEL: u16 = 3;
+const FIGURE: u16 = 6;
+/// Lanes and queues grow to this many rows.
+const MOST: u16 = 4;
+
+/// Takes the least of `rows` away until the others fit into `height`, and shares what is left of it
+/// among lanes and queues. Returns how many lanes there was no room for.
+pub(super) fn fit(rows: &mut Vec<Row<'_>>, height: u16) -> usize {
+    let mut hidden = 0;
+    while used(rows) > height {
+        let Some(least) = (0..rows.len()).rev().min_by_key(|&at| rows[at].rank) else { break };
+        hidden += usize::from(rows.remove(least).rank == Rank::Lane);
     }
-    rows.extend([Row::Gap, Row::Good, Row::Failed, Row::Axis, Row::Longest, Row::Rate]);
-    while rows.iter().map(|row| row.height()).sum::<u16>() > height {
-        let least = rows.iter().enumerate().rev().min_by_key(|(_, row)| row.rank());
-        let Some((index, row)) = least.map(|(index, row)| (index, *row)) else { break };
-        rows.remove(index);
-        if row == Row::Big {
-            rows.insert(index, Row::Small);
-        }
-    }
-    let lanes = rows.iter().filter(|row| matches!(row, Row::Lane(_))).count();
-    Layout { hidden: workers - lanes, rows: grown(rows, height) }
+    let left = height - used(rows);
+    let grows = |row: &&mut Row<'_>| matches!(row.rank, Rank::Lane | Rank::Queue);
+    let growing: Vec<&mut Row<'_>> = rows.iter_mut().filter(grows).collect();
+    let more = left.checked_div(u16::try_from(growing.len()).unwrap_or(u16::MAX)).unwrap_or(0);
+    growing.into_iter().for_each(|row| row.height += more.min(MOST - 1));
+    hidden
 }
 
-/// Shares what is left among lanes and queues, a row each at a time.
-fn grown(rows: Vec<Row>, height: u16) -> Vec<(Row, u16)> {
-    let mut rows: Vec<(Row, u16)> = rows.into_iter().map(|row| (row, row.height())).collect();
-    let mut left = height.saturating_sub(rows.iter().map(|(_, height)| height).sum());
-    for lanes in [true, false].into_iter().cycle().take(6) {
-        let wanted = |row: Row| matches!(row, Row::Lane(_)) == lanes;
-        let growing: Vec<&mut (Row, u16)> =
-            rows.iter_mut().filter(|(row, height)| wanted(*row) && *height < row.most()).collect();
-        let count = u16::try_from(growing.len()).unwrap_or(u16::MAX);
-        if count > left {
-            break;
-        }
-        left -= count;
-        growing.into_iter().for_each(|(_, height)| *height += 1);
+fn used(rows: &[Row<'_>]) -> u16 {
+    rows.iter().map(|row| row.height).sum()
+}
+
+/// Cells of a lane within `width`.
+pub(super) fn lane_width(width: u16) -> usize {
+    usize::from(width.saturating_sub(LABEL + FIGURE))
+}
+
+impl<'a> Row<'a> {
+    /// One row of text.
+    pub(super) fn text(rank: Rank, text: impl Into<Span<'a>>) -> Self {
+        Self { rank, height: 1, body: Body::Text(Line::from(text.into()).into()) }
     }
-    rows
+
+    pub(super) fn draw(self, area: Rect, buf: &mut Buffer) {
+        let place = Rect {
+            x: area.x.saturating_add(LABEL),
+            width: area.width.saturating_sub(LABEL + FIGURE),
+            ..area
+        };
+        let ends = |label: Span<'_>, figure: Span<'_>, buf: &mut Buffer| {
+            label.render(Rect { width: LABEL.min(area.width), ..area }, buf);
+            let (x, width) = (place.right(), area.right().saturating_sub(place.right()));
+            let figure = Span { content: format!("{:>5}", figure.content).into(), ..figure };
+            figure.render(Rect { x, width, ..area }, buf);
+        };
+        match self.body {
+            Body::Text(text) => text.render(area, buf),
+            Body::Lane { label, cells, figure } => {
+                place.rows().for_each(|row| (&cells).render(row, buf));
+                ends(label, figure, buf);
+            }
+            Body::Bars { label, bars, figure } => {
+                // Rounded up: one connection that waits is to be seen.
+                let eighths = u64::from(place.height) * 8;
+                let full = u64::from(bars.full.max(1));
+                let values = bars.values.iter();
+                let values = values.map(|&value| (u64::from(value) * eighths).div_ceil(full));
+                let bars = Sparkline::default().bar_set(bars.set).style(bars.style).data(values);
+                bars.max(eighths).render(place, buf);
+                ends(label, figure, buf);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

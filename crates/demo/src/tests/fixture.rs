@@ -78,9 +78,27 @@ pub(crate) fn summary(verdict: &str, good: u64, failed: u64, p50_us: u64) -> Sum
         json!({"attempts": good + failed, "outcomes": outcomes, "latency_us": latency(p50),
             "response_us": latency(p50), "failed_share": 0.0, "lag_us": latency(0)})
     };
+    let all = good + failed;
+    let failed_or_not = match failed {
+        0 => format!("none of {all} fetches under load failed (starved from 5 %)"),
+        _ => format!("{failed} of {all} fetches under load failed (66 %; starved from 5 %)"),
+    };
+    let reasons = match verdict {
+        "starved" => {
+            let slow =
+                "p50 under load is 1.001 s, idle 5.3 ms, 188 x (starved from 20 x and 250 ms)";
+            vec![failed_or_not, slow.to_owned()]
+        }
+        "degraded" => {
+            let slow =
+                "p99 under load is 118.4 ms, idle 6.1 ms, 19 x (degraded from 5 x and 50 ms)";
+            vec![slow.to_owned(), failed_or_not]
+        }
+        "healthy" => vec![failed_or_not],
+        _ => vec!["the hypervisor took CPU time worth 41 % of the run".to_owned()],
+    };
     let summary = json!({
-        "schema_version": 1, "verdict": verdict,
-        "verdict_reasons": ["the hypervisor took CPU time worth 41 % of the run"],
+        "schema_version": 1, "verdict": verdict, "verdict_reasons": reasons,
         "caveats": [], "arm": arm(), "idle": fetches(40, 0, 5_300),
         "measure": fetches(good, failed, p50_us),
         "slow": {"downloads": 4, "bytes": 0, "bytes_per_sec": 803_000_000, "completed": 0,

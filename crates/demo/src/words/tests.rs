@@ -2,8 +2,8 @@ use super::*;
 use crate::Show;
 use crate::tests::fixture;
 
-/// What fits into the line of a screen of 80, with a blank on either side.
-const ROOM: usize = 78;
+/// What fits into the two lines of a screen of 80, with a blank on either side.
+const ROOM: usize = 2 * 78;
 
 fn said(show: &Show) -> String {
     let arms = [show.arm(Side::Left).clone(), show.arm(Side::Right).clone()];
@@ -35,20 +35,20 @@ fn every_act_has_a_line_that_fits() {
 fn a_line_promises_nothing_that_did_not_happen() {
     for (verdict, failed, hoped, says) in [
         ("starved", 53, Hoped::Starved, "Starved: 53 of 80"),
-        ("degraded", 2, Hoped::Starved, "Not starved this time (degraded): 2 of 80"),
-        ("healthy", 0, Hoped::Starved, "Not starved this time (healthy): 0 of 80"),
+        ("degraded", 2, Hoped::Starved, "Not starved here: p99 under load"),
+        ("healthy", 0, Hoped::Starved, "Not starved here: none of 80"),
         ("inconclusive", 70, Hoped::Starved, "This run proves nothing: the hypervisor"),
-        ("degraded", 0, Hoped::Cured, "Cured: all 80 served"),
-        ("healthy", 0, Hoped::Cured, "Cured: all 80 served"),
-        ("degraded", 2, Hoped::Cured, "Not quite cured (degraded): 2 of 80"),
+        ("degraded", 2, Hoped::Cured, "Degraded: p99 under load"),
+        ("healthy", 0, Hoped::Cured, "Cured: none of 80"),
         ("starved", 53, Hoped::Cured, "Not cured here, still starved: 53 of 80"),
-        // No fetch failed, and yet half of them waited too long.
-        ("starved", 0, Hoped::Cured, "Not cured here, still starved: 0 of 80"),
         ("inconclusive", 0, Hoped::Cured, "This run proves nothing: the hypervisor"),
     ] {
         let summary = fixture::summary(verdict, 80 - failed, failed, 61_000);
         let line = judged(&summary, hoped);
         assert!(line.starts_with(says), "{verdict}: {line}");
+        // Every reason that the trial gives, and no other.
+        let (_, reasons) = line.split_once(": ").expect("a lead");
+        assert_eq!(reasons.trim_end_matches('.'), summary.verdict_reasons.join("; "));
     }
 }
 

@@ -19,7 +19,6 @@
 pub mod arm;
 pub mod conditions;
 pub mod journal;
-mod last_words;
 mod lock;
 pub mod plan;
 pub mod rows;
@@ -28,7 +27,6 @@ pub mod runner;
 pub use arm::{ArmError, ArmSpec};
 pub use conditions::Conditions;
 pub use journal::{Campaign, CampaignError, Done, Journal};
-pub(crate) use last_words::LastWords;
 pub use plan::{MAX_ROUNDS, Seed, Slot, order};
 pub use rows::arm_row;
 pub use runner::{Ended, run};

@@ -6,19 +6,17 @@
 //! - SIGINT and SIGTERM reach the trial in progress; what it had by then is kept as a part of it.
 
 use std::fs;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use net::child::Child;
 use net::stop::{self, Next};
 use records::{Summary, Verdict};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use super::journal::{Campaign, CampaignError};
-use super::last_words::LastWords;
 use super::plan::Slot;
 use crate::run_dir::SUMMARY;
 use crate::trial::child;
@@ -33,9 +31,9 @@ pub enum Ended {
 }
 
 /// What a trial in progress may bring.
-enum News {
-    /// It has ended, is not reaped yet, and said this last.
-    Over(String),
+enum Event {
+    /// It has ended.
+    Over,
     /// This process got a signal.
     Signal(i32),
 }
@@ -50,9 +48,9 @@ pub fn run(
     mut before: impl FnMut(&Campaign, Slot, usize, Option<Duration>),
     mut after: impl FnMut(&Campaign, Slot, &Summary),
 ) -> Result<Ended, CampaignError> {
-    let (sender, news) = mpsc::channel();
+    let (sender, events) = mpsc::channel();
     let signals = sender.clone();
-    stop::on_signal(move |signal| match signals.send(News::Signal(signal)) {
+    stop::on_signal(move |signal| match signals.send(Event::Signal(signal)) {
         Ok(()) => Next::Wait,
         // The last trial is over: there is nobody to be asked to end but this process.
         Err(_) => Next::Unheard,
@@ -64,7 +62,7 @@ pub fn run(
         let left = to_do.len() - index;
         before(campaign, slot, left - 1, each.map(|each| each * u32::try_from(left).unwrap_or(0)));
         let trial = Trial::start(campaign, slot, &sender)?;
-        match trial.wait(campaign, slot, &news)? {
+        match trial.wait(campaign, slot, &events)? {
             Outcome::Done(dir, summary, signal) => {
                 campaign.note(slot, &dir, summary.verdict)?;
                 after(campaign, slot, &summary);
@@ -90,52 +88,37 @@ struct Trial {
 }
 
 impl Trial {
-    fn start(campaign: &Campaign, slot: Slot, news: &Sender<News>) -> Result<Self, CampaignError> {
+    fn start(
+        campaign: &Campaign,
+        slot: Slot,
+        events: &Sender<Event>,
+    ) -> Result<Self, CampaignError> {
         let place = campaign.place_for(slot)?;
         let arm = campaign.journal.arms.get(slot.arm);
         let options = arm.map(|arm| arm.args.as_slice()).unwrap_or_default();
         let mut command = child::command(options, &place);
         command.args(["--label", "trial"]);
-        // In a group of its own: every signal reaches it once, through us.
-        command.process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let failed = |source| CampaignError::io(Path::new(child::PROGRAM), source);
-        let mut child = command.spawn().map_err(failed)?;
-        let (words, news) = (LastWords::of(&mut child), news.clone());
-        // In our hands before anything else can fail, so that it is ended whatever happens.
-        let trial = Self { child, place };
-        let listen = |words: LastWords| {
-            let listen = move || {
-                // Nobody there: nobody wants it.
-                let _ = news.send(News::Over(words.wait()));
-            };
-            thread::Builder::new().name("trial-words".into()).spawn(listen)
-        };
-        words.and_then(listen).map_err(failed)?;
-        Ok(trial)
+        let events = events.clone();
+        // Nobody there: nobody wants it.
+        let ended = move || drop(events.send(Event::Over));
+        let child = child::start(command, ended)
+            .map_err(|source| CampaignError::io(Path::new(child::PROGRAM), source))?;
+        Ok(Self { child, place })
     }
 
     fn wait(
         mut self,
         campaign: &Campaign,
         slot: Slot,
-        news: &Receiver<News>,
+        events: &Receiver<Event>,
     ) -> Result<Outcome, CampaignError> {
         let mut signalled = None;
-        let words = loop {
-            match news.recv() {
-                Ok(News::Over(words)) => break words,
-                Ok(News::Signal(signal)) => {
-                    signalled = Some(signal);
-                    if let Some(signal) = Signal::from_named_raw(signal) {
-                        // It takes each further one as haste. It may have ended.
-                        let _ = kill_process(Pid::from_child(&self.child), signal);
-                    }
-                }
-                Err(_) => break String::new(),
-            }
-        };
-        let status = self.child.wait().map_err(|source| CampaignError::io(&self.place, source))?;
+        while let Ok(Event::Signal(signal)) = events.recv() {
+            signalled = Some(signal);
+            // It takes each further one as haste. It may have ended.
+            Signal::from_named_raw(signal).into_iter().for_each(|signal| self.child.signal(signal));
+        }
+        let status = self.child.reap().map_err(|source| CampaignError::io(&self.place, source))?;
         let asked = |signal: &i32| [Signal::INT.as_raw(), Signal::TERM.as_raw()].contains(signal);
         let signal = signalled.or(status.signal().filter(asked));
         match run_in(&self.place) {
@@ -147,17 +130,8 @@ impl Trial {
             _ => {
                 let arm = campaign.journal.arms.get(slot.arm);
                 let arm = arm.map(|arm| arm.name.clone()).unwrap_or_default();
-                Err(CampaignError::NoRun { arm, status, words })
+                Err(CampaignError::NoRun { arm, status, words: self.child.stderr_tail() })
             }
-        }
-    }
-}
-
-impl Drop for Trial {
-    fn drop(&mut self) {
-        if let Ok(None) = self.child.try_wait() {
-            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
-            let _ = self.child.wait();
         }
     }
 }

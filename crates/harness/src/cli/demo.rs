@@ -26,10 +26,6 @@ pub struct DemoOptions {
     #[arg(long)]
     pub fast: bool,
 
-    /// Record what is on the screen there, for asciinema (asciicast v2); the file must be new
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
-
     /// Print lines instead of a picture, as is done without a terminal
     #[arg(long)]
     pub plain: bool,
@@ -67,7 +63,7 @@ fn acts() -> String {
             }
             Act::Opening | Act::Change | Act::Closing => act.title().to_owned(),
         };
-        let [stage, fast] = [Timing::STAGE, Timing::FAST].map(|timing| seconds(timing.about(act)));
+        let [stage, fast] = [Timing::STAGE, Timing::FAST].map(|timing| seconds(timing.of(act)));
         text += &format!("  {}  {title:23} {stage:>5}  ({fast})\n", act.number());
     }
     let around = seconds(Timing::AROUND);
@@ -78,8 +74,8 @@ const EXAMPLES: &str = "\
 Examples:
   turnstile demo
   turnstile demo --fast --cure fionread
-  turnstile demo --record talk.cast        then: asciinema play talk.cast
   turnstile demo -- --slow 8               a stronger load, for a slow machine
+  asciinema rec -c 'turnstile demo' talk.cast        a recording: asciinema play talk.cast
 
 Keys: space holds the picture, n goes on to the next act, q leaves. Both runs are kept, with their
 reports. Exit codes: 0 shown, or left by q; 1 error, or a trial that could not be run; 2 usage.";
@@ -125,17 +121,13 @@ pub(super) fn demo(options: &DemoOptions) -> anyhow::Result<ExitCode> {
     let ended = crate::demo::run(&plan)?;
     output::print(printable(&farewell(&plan, &ended)).as_bytes())
         .context("failed to print where the runs are")?;
-    if let Some(error) = &ended.unrecorded {
-        output::say(&format!("turnstile: failed to record the show: {error}"));
-    }
     if let Some(broken) = &ended.broken {
         output::say(&format!("turnstile: {broken}"));
     }
     if let Some(signal) = ended.signal {
         signals::die_by(signal);
     }
-    let whole = ended.broken.is_none() && ended.unrecorded.is_none();
-    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if ended.broken.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
@@ -167,7 +159,6 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         arms,
         timing,
         runs_dir: options.runs_dir.clone(),
-        record: options.record.clone(),
         stage: place(options),
         look: look(options),
         load_cpus,

@@ -164,7 +164,7 @@ fn the_help_of_a_show_tells_every_act_and_its_length() {
         let line = line.unwrap_or_else(|| panic!("no act {} in {help}", act.number()));
         assert!(line.contains(act.title()), "{line}");
         for timing in [::demo::Timing::STAGE, ::demo::Timing::FAST] {
-            let length = format!("{} s", timing.about(act).as_secs_f64());
+            let length = format!("{} s", timing.of(act).as_secs_f64());
             assert!(line.contains(&length), "no {length} in {line}");
         }
     }

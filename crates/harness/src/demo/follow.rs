@@ -6,11 +6,11 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use demo::{Show, Side};
-use records::{Manifest, Record, Summary};
+use records::{Record, Summary};
+use serde::de::DeserializeOwned;
 
 use crate::run_dir::{DOWNLOADS, FETCHES, MANIFEST, SOCKETS, STEPS, SUMMARY, WORKERS};
 
@@ -19,17 +19,7 @@ use crate::run_dir::{DOWNLOADS, FETCHES, MANIFEST, SOCKETS, STEPS, SUMMARY, WORK
 pub(super) struct Follow {
     place: PathBuf,
     dir: Option<PathBuf>,
-    /// Which file the manifest was when it was read: it is replaced, never written again.
-    manifest: Option<Version>,
     files: [Tail; 5],
-}
-
-/// A file by its number and its time: numbers are used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Version {
-    inode: u64,
-    secs: i64,
-    nanos: i64,
 }
 
 /// One record file.
@@ -52,7 +42,7 @@ impl Follow {
         // Downloads first: they tell whose a port is.
         let files = [DOWNLOADS, STEPS, FETCHES, SOCKETS, WORKERS];
         let files = files.map(|name| Tail { name, file: None, rest: Vec::new() });
-        Self { place: place.to_owned(), dir: None, manifest: None, files }
+        Self { place: place.to_owned(), dir: None, files }
     }
 
     /// The run directory, once it is there.
@@ -66,8 +56,8 @@ impl Follow {
             self.dir = run_in(&self.place);
         }
         let Some(dir) = &self.dir else { return };
-        if let Some((version, manifest)) = changed(&dir.join(MANIFEST), self.manifest) {
-            self.manifest = Some(version);
+        // It is replaced as a whole, and small: each picture reads it again.
+        if let Some(manifest) = read(&dir.join(MANIFEST)) {
             show.manifest(side, &manifest);
         }
         for tail in &mut self.files {
@@ -98,19 +88,6 @@ impl Tail {
     }
 }
 
-/// The document at `path`, and which version of it, unless it is `known`.
-fn changed(path: &Path, known: Option<Version>) -> Option<(Version, Manifest)> {
-    let mut file = File::open(path).ok()?;
-    let found = file.metadata().ok()?;
-    let version = Version { inode: found.ino(), secs: found.mtime(), nanos: found.mtime_nsec() };
-    if known == Some(version) {
-        return None;
-    }
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    Some((version, serde_json::from_str(&text).ok()?))
-}
-
 /// The only run directory in `place`, if there is one yet.
 pub(super) fn run_in(place: &Path) -> Option<PathBuf> {
     let mut entries = fs::read_dir(place).ok()?.filter_map(Result::ok);
@@ -119,7 +96,12 @@ pub(super) fn run_in(place: &Path) -> Option<PathBuf> {
 
 /// The summary of a run, if it is whole.
 pub(super) fn summary(dir: &Path) -> Option<Summary> {
-    serde_json::from_slice(&fs::read(dir.join(SUMMARY)).ok()?).ok()
+    read(&dir.join(SUMMARY))
+}
+
+/// The document at `path`, if it is there and whole.
+fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
 #[cfg(test)]

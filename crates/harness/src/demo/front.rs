@@ -8,14 +8,14 @@ use ::demo::{Key, Look, Plain, Show};
 use net::terminal::printable;
 use records::MonoNs;
 
-use super::screen::{Recording, Screen};
+use super::screen::Screen;
 
 /// Where the show is seen.
 pub(super) enum Front {
     /// On a terminal.
     Terminal(Box<Screen>, Look),
     /// In lines.
-    Lines(Plain, Recording),
+    Lines(Plain),
 }
 
 /// What came from the room.
@@ -30,11 +30,6 @@ pub(super) enum Heard {
 const FRAME: Duration = Duration::from_millis(100);
 
 impl Front {
-    /// Lines, and their copy.
-    pub(super) fn lines(recording: Recording) -> Self {
-        Self::Lines(Plain::default(), recording)
-    }
-
     /// Shows the show as it stands at `now`.
     ///
     /// # Errors
@@ -42,12 +37,11 @@ impl Front {
     pub(super) fn show(&mut self, show: &Show, now: MonoNs) -> io::Result<()> {
         match self {
             Self::Terminal(screen, look) => screen.show(show, now, *look),
-            Self::Lines(plain, recording) => {
+            Self::Lines(plain) => {
                 let mut out = io::stdout().lock();
                 // A reason may quote what a program said.
                 for line in plain.lines(show, now).iter().map(|line| printable(line)) {
                     writeln!(out, "{line}")?;
-                    recording.output(format!("{line}\r\n").as_bytes());
                 }
                 out.flush()
             }

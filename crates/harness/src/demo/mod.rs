@@ -2,7 +2,7 @@
 //!
 //! - `child`: the process of a trial
 //! - `follow`: its records, read from its run directory as they are written
-//! - [`screen`]: the terminal, and the file for asciinema
+//! - [`screen`]: the terminal
 //! - `front`: what the room sees, on a terminal or in lines
 //!
 //! Not for: the acts, their words and their picture; those are the crate `demo`.
@@ -20,7 +20,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 
-use ::demo::{ArmPlan, Ending, Key, Leave, Look, Order, Show, Side, Stage, Timing};
+use ::demo::{ArmPlan, Ending, Leave, Look, Order, Plain, Show, Side, Stage, Timing};
 use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
@@ -33,7 +33,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::run_dir::write;
 use child::Trial;
 use front::Front;
-use screen::{Recording, Screen};
+use screen::Screen;
 
 /// A show to be: every option checked.
 #[derive(Debug)]
@@ -44,8 +44,6 @@ pub struct DemoPlan {
     pub timing: Timing,
     /// Where the directory of the show is made.
     pub runs_dir: PathBuf,
-    /// Where what is on the screen is recorded.
-    pub record: Option<PathBuf>,
     /// Where the room looks.
     pub stage: Place,
     /// What the terminal can show.
@@ -81,15 +79,13 @@ pub struct Ended {
     pub broken: Option<String>,
     /// The signal that ended it; Ctrl-C is SIGINT.
     pub signal: Option<i32>,
-    /// Why there is no whole recording, if one was wanted.
-    pub unrecorded: Option<io::Error>,
 }
 
 /// Shows it. Call it on the main thread: trials end with the thread that started them.
 ///
 /// # Errors
-/// The directory, the recording, the terminal or a handler of signals could not be made. Nothing is
-/// left running then, and the terminal is as it was.
+/// The directory, the terminal or a handler of signals could not be made. Nothing is left running
+/// then, and the terminal is as it was.
 pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
     let (sender, signals) = mpsc::channel();
     stop::on_signals(&[SIGINT, SIGTERM, SIGHUP], move |signal| match sender.send(signal) {
@@ -101,21 +97,18 @@ pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
     let name = format!("{}-demo", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     std::fs::create_dir_all(&plan.runs_dir)
         .with_context(|| format!("failed to make {}", plan.runs_dir.display()))?;
-    let recording = Recording::begin(plan.record.as_deref(), plan.stage)
-        .context("failed to begin the recording")?;
     let front = match plan.stage {
         Place::Terminal => Front::Terminal(
-            Box::new(Screen::enter(recording.clone()).context("failed to take the terminal")?),
+            Box::new(Screen::enter().context("failed to take the terminal")?),
             plan.look,
         ),
-        Place::Lines => Front::lines(recording.clone()),
+        Place::Lines => Front::Lines(Plain::default()),
     };
     let dir = write::make_new(&plan.runs_dir, &name)?;
     let [left, right] = plan.arms.each_ref().map(|arm| arm.plan.clone());
     let show = Show::new(left, right, plan.timing, clock::now());
     let running = Running { plan, cpus, dir, show, trial: None, places: [None, None] };
-    let ended = running.play(front, &signals);
-    Ok(Ended { unrecorded: recording.end().err(), ..ended })
+    Ok(running.play(front, &signals))
 }
 
 /// A show in progress.
@@ -170,7 +163,7 @@ impl Running<'_> {
         });
         // Where nothing was recorded no empty shell is left behind; another stays.
         let _ = std::fs::remove_dir(&self.dir);
-        Ended { trials, broken, signal, unrecorded: None }
+        Ended { trials, broken, signal }
     }
 
     fn acts(&mut self, front: &mut Front, signals: &Receiver<i32>) -> Over {
@@ -192,16 +185,14 @@ impl Running<'_> {
                 return Over::Unseen;
             }
             match front.wait(signals) {
-                Ok(front::Heard::Keys(keys)) => self.keys(&keys),
+                Ok(front::Heard::Keys(keys)) => {
+                    let now = clock::now();
+                    keys.into_iter().for_each(|key| self.show.key(key, now));
+                }
                 Ok(front::Heard::Signal(signal)) => return Over::Signal(signal),
                 Err(_) => return Over::Unseen,
             }
         }
-    }
-
-    fn keys(&mut self, keys: &[Key]) {
-        let now = clock::now();
-        keys.iter().for_each(|key| self.show.key(*key, now));
     }
 
     /// Takes what the trial that runs has told, and its end.
@@ -215,11 +206,9 @@ impl Running<'_> {
     }
 
     fn start(&mut self, side: Side) {
-        let [left, right] = &self.plan.arms;
-        let arm = if side == Side::Left { left } else { right };
+        let arm = side.of(&self.plan.arms);
         let place = self.dir.join(format!("{}-{}", side.name(), arm.plan.name));
-        let [left, right] = &mut self.places;
-        *(if side == Side::Left { left } else { right }) = Some(place.clone());
+        *side.of_mut(&mut self.places) = Some(place.clone());
         // What it may run on is for the trial to divide.
         let started = self.cpus.lifted(|| Trial::start(side, &arm.words, &place));
         match started {

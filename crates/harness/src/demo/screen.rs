@@ -1,20 +1,13 @@
 //! The terminal: taken over as a whole, and given back as it was, however the show ends.
 //!
-//! Invariants:
-//! - What was taken is given back exactly once: when the screen is dropped, also while a panic
-//!   unwinds, or before the message of a panic is printed.
-//! - What goes to the screen goes to the recording, byte for byte, a picture at a time. A recording
-//!   that cannot be written is no reason to stop: it is told at the end.
+//! Invariant: what was taken is given back exactly once: when the screen is dropped, also while a
+//! panic unwinds, or before the message of a panic is printed.
 
-use std::cell::RefCell;
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
-use std::path::Path;
-use std::rc::Rc;
+use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
-use ::demo::{Cast, Key, Look, Show, draw};
+use ::demo::{Key, Look, Show, draw};
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{
@@ -23,13 +16,13 @@ use ratatui_crossterm::crossterm::event::{
 use ratatui_crossterm::crossterm::{cursor, queue, terminal};
 use records::MonoNs;
 
-use super::Place;
-
 /// A terminal that is ours.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Tee>>,
-    recording: Recording,
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
 }
+
+/// Bytes of a large screen that changes as a whole.
+const PICTURE: usize = 64 * 1024;
 
 /// Whether a terminal is ours now: there is one for each process.
 static OURS: AtomicBool = AtomicBool::new(false);
@@ -39,8 +32,9 @@ impl Screen {
     ///
     /// # Errors
     /// There is no terminal, or it does not take orders. It is as it was then.
-    pub fn enter(recording: Recording) -> io::Result<Self> {
-        let out = Tee { out: io::stdout(), pending: Vec::new(), recording: recording.clone() };
+    pub fn enter() -> io::Result<Self> {
+        // A picture at a time.
+        let out = BufWriter::with_capacity(PICTURE, io::stdout());
         let mut terminal = Terminal::new(CrosstermBackend::new(out))?;
         terminal::enable_raw_mode()?;
         OURS.store(true, Ordering::SeqCst);
@@ -53,7 +47,7 @@ impl Screen {
             cursor::Hide,
             everything
         );
-        let mut screen = Self { terminal, recording };
+        let mut screen = Self { terminal };
         taken.and_then(|()| screen.terminal.backend_mut().flush()).map(|()| screen)
     }
 
@@ -79,10 +73,7 @@ impl Screen {
             match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => keys.push(meaning(key)),
                 // The next picture finds out by itself.
-                Event::Resize(width, height) => {
-                    self.recording.resized((width, height));
-                    keys.push(Key::Other);
-                }
+                Event::Resize(..) => keys.push(Key::Other),
                 _ => {}
             }
             wait = Duration::ZERO;
@@ -94,13 +85,16 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         if OURS.swap(false, Ordering::SeqCst) {
-            let out = self.terminal.backend_mut();
-            // It may be gone: then there is nothing to give back.
-            let _ = queue!(out, terminal::LeaveAlternateScreen, cursor::Show);
-            let _ = out.flush();
-            let _ = terminal::disable_raw_mode();
+            give_back(self.terminal.backend_mut());
         }
     }
+}
+
+fn give_back(out: &mut impl Write) {
+    // It may be gone: then there is nothing to give back.
+    let _ = queue!(out, terminal::LeaveAlternateScreen, cursor::Show);
+    let _ = out.flush();
+    let _ = terminal::disable_raw_mode();
 }
 
 /// What a key means to the show.
@@ -120,106 +114,8 @@ fn give_back_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if std::thread::current().id() == ours && OURS.swap(false, Ordering::SeqCst) {
-            let mut out = io::stdout();
-            let _ = queue!(out, terminal::LeaveAlternateScreen, cursor::Show);
-            let _ = out.flush();
-            let _ = terminal::disable_raw_mode();
+            give_back(&mut io::stdout());
         }
         before(panic);
     }));
-}
-
-/// Standard output, a picture at a time, with its copy for the recording.
-struct Tee {
-    out: Stdout,
-    pending: Vec<u8>,
-    recording: Recording,
-}
-
-impl Write for Tee {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.pending.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let bytes = std::mem::take(&mut self.pending);
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.recording.output(&bytes);
-        self.out.write_all(&bytes)?;
-        self.out.flush()
-    }
-}
-
-/// The file for asciinema, if one is wanted. Its clones are the same file.
-#[derive(Clone)]
-pub struct Recording(Rc<RefCell<State>>);
-
-struct State {
-    cast: Option<Cast<BufWriter<File>>>,
-    began: Instant,
-    failed: Option<io::Error>,
-}
-
-/// The size of a recording of lines.
-const LINES: (u16, u16) = (80, 24);
-
-impl Recording {
-    /// No recording.
-    pub fn none() -> Self {
-        Self(Rc::new(RefCell::new(State { cast: None, began: Instant::now(), failed: None })))
-    }
-
-    /// Begins one at `path`, where no file may be yet.
-    ///
-    /// # Errors
-    /// The file is there already, or cannot be made.
-    pub fn begin(path: Option<&Path>, place: Place) -> io::Result<Self> {
-        let recording = Self::none();
-        let Some(path) = path else { return Ok(recording) };
-        let named =
-            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let file = File::create_new(path).map_err(named)?;
-        let size = match place {
-            Place::Terminal if io::stdout().is_terminal() => terminal::size().unwrap_or(LINES),
-            Place::Terminal | Place::Lines => LINES,
-        };
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let term = std::env::var("TERM").unwrap_or_default();
-        let secs = since.map_or(0, |since| since.as_secs());
-        let cast = Cast::begin(BufWriter::new(file), size, secs, &term).map_err(named)?;
-        recording.0.borrow_mut().cast = Some(cast);
-        Ok(recording)
-    }
-
-    /// These bytes go to the screen.
-    pub fn output(&self, bytes: &[u8]) {
-        self.write(|cast, at| cast.output(at, bytes));
-    }
-
-    fn resized(&self, size: (u16, u16)) {
-        self.write(|cast, at| cast.resized(at, size));
-    }
-
-    /// Ends it.
-    ///
-    /// # Errors
-    /// It could not be written as a whole.
-    pub fn end(&self) -> io::Result<()> {
-        self.write(|cast, _| cast.flush());
-        let mut state = self.0.borrow_mut();
-        state.cast = None;
-        state.failed.take().map_or(Ok(()), Err)
-    }
-
-    fn write(&self, write: impl FnOnce(&mut Cast<BufWriter<File>>, Duration) -> io::Result<()>) {
-        let mut state = self.0.borrow_mut();
-        let at = state.began.elapsed();
-        let Some(cast) = &mut state.cast else { return };
-        if let Err(error) = write(cast, at) {
-            (state.cast, state.failed) = (None, Some(error));
-        }
-    }
 }

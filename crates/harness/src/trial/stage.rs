@@ -300,7 +300,6 @@ impl<'a> Stage<'a> {
                     records.iter().try_for_each(|record| self.run.file(record))?;
                     Happening::Filed
                 }
-                News::PartOver(_) => Happening::Filed,
             }));
         }
     }
@@ -390,7 +389,7 @@ impl<'a> Stage<'a> {
             Some(role) => (Side::from(role), role.name()),
             None => (Side::Host, "unknown"),
         };
-        let words = self.crew.last_words(id);
+        let words = self.crew.stderr_tail(id);
         let said = words.map(|words| format!("; its last words: {words}")).unwrap_or_default();
         self.fault(side, format!("the {name} role {what}{said}"))
     }

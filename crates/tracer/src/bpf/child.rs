@@ -1,13 +1,11 @@
-//! The process of bpftrace: how it is started, and the thread that follows what it says.
+//! The process of bpftrace: how it is started, and what follows what it says.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{self, Command, Stdio};
 use std::sync::mpsc::Sender;
-use std::thread::{self, JoinHandle};
 
+use net::child::{Child, Dropped, Event as Said};
 use records::{Micros, MonoNs, Record};
-use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::book::{Book, Clock, Last};
@@ -35,14 +33,12 @@ const BUFFER_PAGES: &str = "512";
 /// getsid(2).
 const GETSID: u64 = 124;
 
-/// What the thread tells.
+/// What is told of it.
 #[derive(Debug)]
-pub(super) enum News {
-    /// The child runs, by this id.
-    Started(u32),
+pub(super) enum Event {
     /// All probes are in place.
     Live,
-    /// It has ended, and what it said has been told.
+    /// It has ended, and what it said has been told; or it is of no use.
     Ended(Result<(), TracerError>),
 }
 
@@ -56,74 +52,96 @@ pub(super) struct Watch {
     pub(super) take: Box<dyn FnMut(Record) + Send>,
 }
 
-/// bpftrace, started.
-#[derive(Debug)]
-pub(super) struct Child {
-    process: process::Child,
+/// Starts it on `watch`; it ends with the calling thread.
+pub(super) fn start(watch: Watch, tell: Sender<Event>) -> Result<Child, TracerError> {
+    let mut command = command()?;
+    command.args(["-B", "line", "-f", "json", "-e", &watch.script]);
+    let mut follower = Follower::of(watch, tell);
+    Child::start(&mut command, "trace-bpf".to_owned(), Dropped::Killed, move |said| {
+        follower.take_in(said);
+    })
+    .map_err(|source| TracerError::Start { what: "bpftrace", source })
 }
 
-impl Child {
-    /// Starts it; the calling thread has to live as long.
-    pub(super) fn start(script: &str) -> Result<Self, TracerError> {
-        let started = command()?.args(["-B", "line", "-f", "json", "-e", script]).spawn();
-        let process = started.map_err(|source| TracerError::Start { what: "bpftrace", source })?;
-        Ok(Self { process })
+/// Understands what it says.
+struct Follower {
+    watch: Watch,
+    tell: Sender<Event>,
+    clock: Clock,
+    /// When the first and the last probe were seen to be in place.
+    first: Option<u64>,
+    last: Option<u64>,
+    /// Told while probes are being put in place, and understood once they all are.
+    early: Vec<Line>,
+    book: Option<Book>,
+    complaint: Option<String>,
+}
+
+impl Follower {
+    fn of(watch: Watch, tell: Sender<Event>) -> Self {
+        let (first, last, book, complaint) = (None, None, None, None);
+        Self {
+            watch,
+            tell,
+            clock: Clock::default(),
+            first,
+            last,
+            early: Vec::new(),
+            book,
+            complaint,
+        }
     }
 
-    /// Tells what it says until it ends.
-    pub(super) fn follow(
-        mut self,
-        mut watch: Watch,
-        news: &Sender<News>,
-    ) -> Result<(), TracerError> {
-        let _ = news.send(News::Started(self.process.id()));
-        let complaints = self.process.stderr.take().map(first_complaint_in);
-        let mut live = None;
-        // Told while probes are being put in place, and understood once they all are.
-        let mut early = Vec::new();
-        let (mut first, mut last) = (None, None);
-        let mut clock = Clock::default();
-        let lines = self.process.stdout.take().map(BufReader::new);
-        for text in lines.into_iter().flat_map(BufRead::lines).map_while(Result::ok) {
-            let Some(line) = line::parse(&text) else { continue };
-            let Some(book) = &mut live else {
-                match line {
-                    Line::Told('N', at) => clock = clock_of(at.first().copied().unwrap_or(0)),
-                    Line::Told('F', told) if told.get(1) != Some(&GETSID) => {
-                        let _ = self.process.kill();
-                        let _ = self.process.wait();
-                        return Err(TracerError::Registers);
-                    }
-                    Line::Told('F', told) => first = told.first().copied(),
-                    Line::Told('R', told) => last = told.first().copied(),
-                    other => early.push(other),
-                }
-                if let (Some(first), Some(last)) = (first, last) {
-                    let since = MonoNs(first.max(last).saturating_sub(clock.ahead));
-                    let mut book = Book::new(&watch.seen, clock, since);
-                    early.drain(..).for_each(|line| book.line(line, &mut watch.take));
-                    live = Some(book);
-                    let _ = news.send(News::Live);
-                }
-                continue;
-            };
-            book.line(line, &mut watch.take);
+    fn take_in(&mut self, said: Said) {
+        match said {
+            Said::Line(text) => line::parse(&text).into_iter().for_each(|line| self.line(line)),
+            Said::Said(text) => {
+                self.complaint = self.complaint.take().or_else(|| complaint_in(&text));
+            }
+            Said::Ended(_) => {
+                let ended = self.finish();
+                self.tell(Event::Ended(ended));
+            }
         }
-        let _ = self.process.wait();
-        let complaint = complaints.and_then(|thread| thread.join().ok()).flatten();
-        let Some(book) = live else {
-            return Err(TracerError::Ended { said: complaint.unwrap_or("nothing".into()) });
-        };
+    }
+
+    /// Nobody may wait for it any more: nothing is to be told then.
+    fn tell(&self, event: Event) {
+        let _ = self.tell.send(event);
+    }
+
+    fn line(&mut self, line: Line) {
+        if let Some(book) = &mut self.book {
+            return book.line(line, &mut self.watch.take);
+        }
+        match line {
+            Line::Told('N', at) => self.clock = clock_of(at.first().copied().unwrap_or(0)),
+            Line::Told('F', told) if told.get(1) != Some(&GETSID) => {
+                self.tell(Event::Ended(Err(TracerError::Registers)));
+            }
+            Line::Told('F', told) => self.first = told.first().copied(),
+            Line::Told('R', told) => self.last = told.first().copied(),
+            other => self.early.push(other),
+        }
+        if let (Some(first), Some(last)) = (self.first, self.last) {
+            let since = MonoNs(first.max(last).saturating_sub(self.clock.ahead));
+            let mut book = Book::new(&self.watch.seen, self.clock, since);
+            self.early.drain(..).for_each(|line| book.line(line, &mut self.watch.take));
+            self.book = Some(book);
+            self.tell(Event::Live);
+        }
+    }
+
+    /// It has ended: whether as it should.
+    fn finish(&mut self) -> Result<(), TracerError> {
+        let said = self.complaint.take().unwrap_or_else(|| "nothing".into());
+        let Some(book) = self.book.take() else { return Err(TracerError::Ended { said }) };
         let ended = book.has_ended();
-        let Watch { targets, seen, hold, take, .. } = &mut watch;
+        let Watch { targets, seen, hold, take, .. } = &mut self.watch;
         let is_polling = |tid: u64| is_polling(seen, targets, tid);
         let end = Last { hold: *hold, now: net::clock::now(), is_polling: &is_polling };
         book.finish(&end, take);
-        if ended {
-            Ok(())
-        } else {
-            Err(TracerError::Ended { said: complaint.unwrap_or("nothing".into()) })
-        }
+        if ended { Ok(()) } else { Err(TracerError::Ended { said }) }
     }
 }
 
@@ -151,40 +169,11 @@ pub(super) fn command() -> Result<Command, TracerError> {
     Ok(command)
 }
 
-/// Ends it in order: it prints its maps first.
-pub(super) fn interrupt(pid: u32) {
-    signal(pid, Signal::INT);
-}
-
-/// Ends it at once.
-pub(super) fn kill(pid: u32) {
-    signal(pid, Signal::KILL);
-}
-
-fn signal(pid: u32, signal: Signal) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // It may have ended: its thread has not reaped it while this is called.
-        let _ = kill_process(pid, signal);
-    }
-}
-
-/// Reads what it says on its standard error, on a thread of its own, and returns the first line that
-/// complains of something.
-pub(super) fn first_complaint_in(said: process::ChildStderr) -> JoinHandle<Option<String>> {
-    thread::spawn(move || first_complaint(BufReader::new(said)))
-}
-
-/// The first line that complains of something; all are read.
-fn first_complaint(lines: BufReader<process::ChildStderr>) -> Option<String> {
-    let mut complaint: Option<String> = None;
-    for line in lines.lines().map_while(Result::ok) {
-        // Root without CAP_SYS_RESOURCE is told of a limit that newer kernels do not have.
-        let complains = line.to_lowercase().contains("error") && !line.contains("RLIMIT_MEMLOCK");
-        if complains && complaint.is_none() {
-            complaint = Some(line.trim().to_owned());
-        }
-    }
-    complaint
+/// A line of its standard error, if it complains of something.
+pub(super) fn complaint_in(line: &str) -> Option<String> {
+    // Root without CAP_SYS_RESOURCE is told of a limit that newer kernels do not have.
+    let complains = line.to_lowercase().contains("error") && !line.contains("RLIMIT_MEMLOCK");
+    complains.then(|| line.trim().to_owned())
 }
 
 /// bpftrace 0.12 to 0.17 read CLOCK_BOOTTIME where the kernel has it (5.7), older and some newer

@@ -15,7 +15,7 @@
 //!
 //! Invariants:
 //! - The child dies with this process. It is started with `setpriv --pdeathsig KILL` (util-linux),
-//!   since the signal has to be asked for between fork and exec; and by the thread that reads it,
+//!   since the signal has to be asked for between fork and exec; and by the thread that attaches,
 //!   since the signal is sent when the *thread* that started a child ends.
 //! - Nothing of this host stays changed: where nobody has mounted tracefs, the child has it in a
 //!   mount namespace of its own (unshare(1)).
@@ -29,16 +29,17 @@ mod script;
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use net::child::Child;
 use records::{Micros, Record};
-use rustix::process::{Pid, getpgid, getsid};
+use rustix::process::{Pid, Signal, getpgid, getsid};
 
 pub(crate) use self::calls::POLLS;
 pub(crate) use self::numbers::Numbers;
 
-use self::child::{Child, News, Watch};
+use self::child::{Event, Watch};
 use self::script::{Fred, Script};
 use crate::error::TracerError;
 use crate::patience;
@@ -56,9 +57,8 @@ const NOBODY: Option<Pid> = Pid::from_raw(i32::MAX);
 #[derive(Debug)]
 pub(crate) struct Bpf {
     targets: Vec<Target>,
-    pid: u32,
-    news: Receiver<News>,
-    thread: Option<JoinHandle<()>>,
+    child: Child,
+    events: Receiver<Event>,
 }
 
 impl Bpf {
@@ -78,31 +78,21 @@ impl Bpf {
         let script = Script { targets: &seen, own_pid, hold, listening: &listening, fred: fred() };
         let script = script.text();
         let watch = Watch { script, targets: targets.to_vec(), seen, hold, take };
-        let (tell, news) = mpsc::channel();
-        let thread = thread::Builder::new()
-            .name("trace-bpf".into())
-            .spawn(move || {
-                let end = Child::start(&watch.script).and_then(|child| child.follow(watch, &tell));
-                // Nobody waits for it any more: nothing is to be told.
-                let _ = tell.send(News::Ended(end));
-            })
-            .map_err(|source| TracerError::Start { what: "a thread", source })?;
-        let targets = targets.to_vec();
-        let mut bpf = Self { targets, pid: 0, news, thread: Some(thread) };
+        let (tell, events) = mpsc::channel();
+        let bpf = Self { targets: targets.to_vec(), child: child::start(watch, tell)?, events };
         bpf.await_live()?;
         Ok(bpf)
     }
 
     /// Makes the calls that the first and the last probe wait for until both were seen.
-    fn await_live(&mut self) -> Result<(), TracerError> {
+    fn await_live(&self) -> Result<(), TracerError> {
         let until = Instant::now() + patience::LIVE;
         loop {
             // Nobody else in this process makes them; neither does anything.
             let _ = (getsid(NOBODY), getpgid(NOBODY));
-            match self.news.recv_timeout(Duration::from_millis(10)) {
-                Ok(News::Started(pid)) => self.pid = pid,
-                Ok(News::Live) => return Ok(()),
-                Ok(News::Ended(end)) => return end.and(Err(ended_early())),
+            match self.events.recv_timeout(Duration::from_millis(10)) {
+                Ok(Event::Live) => return Ok(()),
+                Ok(Event::Ended(end)) => return end.and(Err(ended_early())),
                 Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(TracerError::Blind { seconds: patience::LIVE.as_secs() });
@@ -112,20 +102,18 @@ impl Bpf {
         }
     }
 
-    /// Ends bpftrace; what its maps hold has been told when this returns.
-    pub(crate) fn stop(mut self) -> Result<(), TracerError> {
+    /// Ends bpftrace in order: what its maps hold has been told when this returns.
+    pub(crate) fn stop(self) -> Result<(), TracerError> {
         self.settle();
-        child::interrupt(self.pid);
+        self.child.signal(Signal::INT);
         let until = Instant::now() + patience::END;
-        let end = loop {
-            match self.news.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(News::Ended(end)) => break end,
-                Ok(News::Started(_) | News::Live) => {}
-                Err(_) => break Err(ended_early()),
+        loop {
+            match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::Ended(end)) => return end,
+                Ok(Event::Live) => {}
+                Err(_) => return Err(ended_early()),
             }
-        };
-        self.end();
-        end
+        }
     }
 
     /// Waits until no worker is inside a step, if that is soon: a line that is printed while bpftrace
@@ -142,26 +130,6 @@ impl Bpf {
         }
         // bpftrace looks at its buffers ten times a second at least.
         thread::sleep(patience::DELIVERED);
-    }
-
-    fn end(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            while self.pid == 0 && !thread.is_finished() {
-                if let Ok(News::Started(pid)) = self.news.recv_timeout(Duration::from_millis(10)) {
-                    self.pid = pid;
-                }
-            }
-            if !thread.is_finished() {
-                child::kill(self.pid);
-            }
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for Bpf {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

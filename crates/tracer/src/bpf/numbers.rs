@@ -11,15 +11,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
-use std::process::{self, Child};
+use std::process;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use net::child::{Child, Dropped, Event};
 use rustix::fs::{SeekFrom, seek};
 
-use super::child;
+use super::child::complaint_in;
 use super::script::without_comments;
 use crate::error::TracerError;
 use crate::patience;
@@ -63,7 +62,11 @@ impl Numbers {
         {
             return Err("its /proc is that of another PID namespace".into());
         }
-        let said = all(&mut start(&["--version"])?);
+        let (_bpftrace, events) = start(&["--version"])?;
+        let said = match events.recv_timeout(patience::NUMBERS) {
+            Ok(Event::Line(line)) => line,
+            _ => String::new(),
+        };
         if version(&said).is_none_or(|version| version >= OWN_NUMBERS) {
             return Err(format!("{:?} numbers them in a way of its own", said.trim()));
         }
@@ -103,19 +106,14 @@ fn ask(files: BTreeMap<u32, File>) -> Result<BTreeMap<u32, u32>, String> {
     // one in the seconds to come.
     let mark = i64::try_from(net::clock::now().0).map_or(i64::MIN, |now| -now);
     let script = without_comments(SCRIPT).replace("@@MARK@@", &mark.to_string());
-    let mut bpftrace = start(&["-B", "line", "-e", &script])?;
-    let complaints = bpftrace.stderr.take().map(child::first_complaint_in);
-    let asked = converse(&files, mark, &lines(&mut bpftrace));
-    // Its probe goes with it. It is ours and not reaped: the number is its own.
-    let _ = bpftrace.kill();
-    let _ = bpftrace.wait();
-    match asked {
+    // Its probe goes with it.
+    let (_bpftrace, events) = start(&["-B", "line", "-e", &script])?;
+    match converse(&files, mark, &events) {
         Conversation::Over(learnt) => Ok(learnt),
         Conversation::TooLong => {
             Err(format!("bpftrace told none in {} s", patience::NUMBERS.as_secs()))
         }
-        Conversation::Broken => {
-            let complaint = complaints.and_then(|thread| thread.join().ok()).flatten();
+        Conversation::Broken(complaint) => {
             Err(complaint.unwrap_or_else(|| "bpftrace ended without a word".into()))
         }
     }
@@ -125,22 +123,26 @@ fn ask(files: BTreeMap<u32, File>) -> Result<BTreeMap<u32, u32>, String> {
 enum Conversation {
     Over(BTreeMap<u32, u32>),
     TooLong,
-    Broken,
+    /// With the first line that complained of something.
+    Broken(Option<String>),
 }
 
 /// Asks again and again until all is told.
-fn converse(files: &BTreeMap<u32, File>, mark: i64, lines: &Receiver<String>) -> Conversation {
+fn converse(files: &BTreeMap<u32, File>, mark: i64, events: &Receiver<Event>) -> Conversation {
     let until = Instant::now() + patience::NUMBERS;
-    let mut learnt = BTreeMap::new();
+    let (mut learnt, mut complaint) = (BTreeMap::new(), None);
     while Instant::now() < until {
         for (_, file) in files.iter().filter(|(ours, _)| !learnt.contains_key(*ours)) {
             let _ = seek(file, SeekFrom::Current(mark));
         }
         loop {
-            match lines.recv_timeout(AGAIN) {
-                Ok(line) => learnt.extend(pair(&line)),
+            match events.recv_timeout(AGAIN) {
+                Ok(Event::Line(line)) => learnt.extend(pair(&line)),
+                Ok(Event::Said(line)) => complaint = complaint.or_else(|| complaint_in(&line)),
                 Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => return Conversation::Broken,
+                Ok(Event::Ended(_)) | Err(RecvTimeoutError::Disconnected) => {
+                    return Conversation::Broken(complaint);
+                }
             }
         }
         if files.keys().all(|ours| learnt.contains_key(ours)) {
@@ -163,31 +165,15 @@ fn version(said: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// Starts bpftrace; it ends with this thread.
-fn start(args: &[&str]) -> Result<Child, String> {
-    let mut command = child::command().map_err(|error| error.to_string())?;
-    command.args(args).spawn().map_err(|error| format!("bpftrace did not start: {error}"))
-}
-
-/// What it prints, as it comes.
-fn lines(bpftrace: &mut Child) -> Receiver<String> {
-    let (tell, told) = mpsc::channel();
-    let out = bpftrace.stdout.take().map(BufReader::new);
-    thread::spawn(move || {
-        let lines = out.into_iter().flat_map(BufRead::lines).map_while(Result::ok);
-        // Who asked may have heard enough.
-        lines.map(|line| tell.send(line)).take_while(Result::is_ok).for_each(drop);
-    });
-    told
-}
-
-/// All that it prints, once it has ended.
-fn all(bpftrace: &mut Child) -> String {
-    let told = lines(bpftrace);
-    let text = told.recv_timeout(patience::NUMBERS).unwrap_or_default();
-    let _ = bpftrace.kill();
-    let _ = bpftrace.wait();
-    text
+/// Starts bpftrace; it ends with this thread, or when it is dropped.
+fn start(args: &[&str]) -> Result<(Child, Receiver<Event>), String> {
+    let mut command = super::child::command().map_err(|error| error.to_string())?;
+    let (tell, events) = mpsc::channel();
+    // Who asked may have heard enough.
+    let take = move |event| drop(tell.send(event));
+    Child::start(command.args(args), "trace-bpf".to_owned(), Dropped::Killed, take)
+        .map(|child| (child, events))
+        .map_err(|error| format!("bpftrace did not start: {error}"))
 }
 
 #[cfg(test)]

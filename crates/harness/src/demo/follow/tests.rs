@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use demo::{ArmPlan, Timing};
+use demo::{ArmPlan, Stage, Timing};
 use jiff::Timestamp;
 use net::clock;
 use records::{Fetch, Micros, MonoNs, Outcome, Phase};
@@ -77,22 +77,18 @@ fn a_torn_line_is_taken_when_it_is_whole() {
 }
 
 #[test]
-fn every_manifest_is_read_once() {
+fn the_manifest_is_followed() {
     let place = tempfile::tempdir().expect("a directory");
     let run = RunWriter::create(place.path(), Timestamp::UNIX_EPOCH, "x").expect("a run");
-    let path = run.dir().join(MANIFEST);
-    assert!(changed(&path, None).is_none(), "there is none");
-    let manifest = Run::good().records.manifest;
-    let mut known = None;
-    for _ in 0..3 {
-        // Files that share a number are told apart by their times, and these have grains.
-        let again = (0..10_000).find_map(|_| {
-            run.manifest(&manifest).expect("written");
-            changed(&path, known)
-        });
-        let (version, read) = again.expect("a new one");
-        assert_eq!(read.phases, manifest.phases);
-        assert!(changed(&path, Some(version)).is_none(), "the same one");
-        known = Some(version);
+    let (mut follow, mut show) = (Follow::new(place.path()), show());
+    show.tick(clock::now() + Timing::FAST.opening);
+    let mut manifest = Run::good().records.manifest;
+    let phases = std::mem::take(&mut manifest.phases);
+    for span in phases {
+        let phase = span.phase;
+        manifest.phases.push(span);
+        run.manifest(&manifest).expect("written");
+        follow.read(Side::Left, &mut show);
+        assert_eq!(*show.arm(Side::Left).stage(), Stage::Running(phase));
     }
 }

@@ -44,22 +44,12 @@ fn everything_said_is_told_before_the_end() {
 }
 
 #[test]
-fn the_last_words_can_be_quoted() {
+fn the_tail_of_its_standard_error_can_be_quoted() {
     let mut crew = Crew::default();
     let script = "for i in $(seq 30); do echo line $i >&2; done; echo >&2";
     let id = crew.start(Role::Proxy, &shell(script), Orders::None).expect("start");
     told(&mut crew);
-    assert_eq!(crew.last_words(id), Some("line 30"));
-}
-
-#[test]
-fn of_a_panic_its_message_is_quoted_and_not_its_backtrace() {
-    let mut crew = Crew::default();
-    let script = "printf '%s\n' \"thread 'main' (7) panicked at src/x.rs:1:2:\" 'no luck' \
-                  'stack backtrace:' '   0: rust_begin_unwind' 'note: Some details' >&2";
-    let id = crew.start(Role::Proxy, &shell(script), Orders::None).expect("start");
-    told(&mut crew);
-    assert_eq!(crew.last_words(id), Some("thread 'main' (7) panicked at src/x.rs:1:2: no luck"));
+    assert_eq!(crew.stderr_tail(id).as_deref(), Some("line 30"));
 }
 
 #[test]
@@ -103,12 +93,4 @@ fn nobody_survives_the_crew() {
     assert!(exists(pid));
     drop(crew);
     assert!(!exists(pid), "dead and reaped");
-}
-
-#[test]
-fn a_program_that_is_not_there_is_an_error() {
-    let mut crew = Crew::default();
-    let command = ["/nonexistent/turnstile".into()];
-    crew.start(Role::Origin, &command, Orders::None).expect_err("no such file");
-    assert_eq!(crew.living(Role::Origin), []);
 }
