@@ -55,7 +55,7 @@ pub enum Ending {
 pub struct Counts {
     /// Served.
     pub good: u64,
-    /// Not served, whatever the reason.
+    /// Not served; what this host could not try is neither.
     pub failed: u64,
 }
 
@@ -273,14 +273,19 @@ impl ArmView {
     }
 
     fn fetch(&mut self, fetch: &Fetch) {
-        let fate = if fetch.outcome == Outcome::Ok { Fate::Good } else { Fate::Failed };
+        let end = fetch.start_ns + fetch.total_us.as_duration();
+        self.seen(end);
+        let fate = match fetch.outcome {
+            Outcome::Ok => Fate::Good,
+            // Nobody was asked.
+            Outcome::LocalError => return,
+            _ => Fate::Failed,
+        };
         let counts = if fetch.phase == Phase::Idle { &mut self.idle } else { &mut self.load };
         match fate {
             Fate::Good => counts.good += 1,
             Fate::Failed => counts.failed += 1,
         }
-        let end = fetch.start_ns + fetch.total_us.as_duration();
-        self.seen(end);
         self.fetches.push(Mark { end, fate, phase: fetch.phase, total: fetch.total_us });
     }
 

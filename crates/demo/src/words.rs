@@ -2,7 +2,7 @@
 //!
 //! Invariant: a figure in a line comes from a record or a summary; where none does, none is claimed.
 
-use records::{Arm, Micros, Phase, Summary, Verdict};
+use records::{Arm, Micros, Outcome, Phase, Summary, Verdict};
 
 use crate::act::{Act, Side};
 use crate::arm::{ArmView, Counts, Ending, Stage};
@@ -125,8 +125,8 @@ fn closing(left: &ArmView, right: &ArmView) -> String {
 }
 
 fn counts(summary: &Summary) -> Counts {
-    let failed = summary.measure.outcomes.failed();
-    Counts { good: summary.measure.attempts.saturating_sub(failed), failed }
+    let outcomes = &summary.measure.outcomes;
+    Counts { good: outcomes.count(Outcome::Ok), failed: outcomes.failed() }
 }
 
 fn failed(counts: Counts) -> String {
