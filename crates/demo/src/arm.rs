@@ -55,7 +55,7 @@ pub enum Ending {
 pub struct Counts {
     /// Served.
     pub good: u64,
-    /// Not served, whatever the reason.
+    /// Not served; what this host could not try is neither.
     pub failed: u64,
 }
 
@@ -280,7 +280,10 @@ impl ArmView {
         let &Fetch { outcome, phase, total_us: total, .. } = fetch;
         let end = fetch.start_ns + total.as_duration();
         self.seen(end);
-        self.fetches.push(Fetched { end, outcome, phase, total });
+        // Of what this host could not try, nobody was asked.
+        if outcome != Outcome::LocalError {
+            self.fetches.push(Fetched { end, outcome, phase, total });
+        }
     }
 
     fn interval(&mut self, interval: &DownloadInterval) {

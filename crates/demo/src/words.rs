@@ -108,7 +108,7 @@ fn closing(left: &ArmView, right: &ArmView) -> String {
     let told = |arm: &ArmView| match arm.summary() {
         Some(summary) if summary.verdict == Verdict::Inconclusive => "proves nothing".to_owned(),
         Some(Summary { measure, .. }) => {
-            format!("{} of {} failed", measure.outcomes.failed(), measure.attempts)
+            format!("{} of {} failed", measure.outcomes.failed(), measure.outcomes.tried())
         }
         None => "did not run".to_owned(),
     };

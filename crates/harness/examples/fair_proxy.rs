@@ -1,6 +1,9 @@
 //! A small TCP proxy on one thread of tokio, as somebody might write one: the foreign proxy of the
 //! gate's tests and of `docs/ci.md`.
 //!
+//! With `--stall-ms` it stands still as a whole every two seconds, whatever it is asked: what the garbage
+//! collector of another language, a name that is looked up or a file that is flushed make of one.
+//!
 //! With `--unfair` a connection is served as long as its sockets have anything to do, without going
 //! back to the runtime: what a read loop until EAGAIN is in an event loop written by hand.
 //!
@@ -9,6 +12,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use clap::Parser;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -34,7 +39,12 @@ struct Options {
     /// Serve a connection for as long as there is anything to read.
     #[arg(long)]
     unfair: bool,
+    /// Stand still so long, every two seconds.
+    #[arg(long)]
+    stall_ms: Option<u64>,
 }
+
+const BETWEEN_STALLS: Duration = Duration::from_secs(2);
 
 /// What ends a connection's turn.
 #[derive(Clone, Copy)]
@@ -47,7 +57,17 @@ enum Turn {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Options { listen, upstream, unfair } = Options::parse();
+    let Options { listen, upstream, unfair, stall_ms } = Options::parse();
+    if let Some(stall) = stall_ms.map(Duration::from_millis) {
+        tokio::spawn(async move {
+            let mut every = tokio::time::interval(BETWEEN_STALLS);
+            loop {
+                every.tick().await;
+                // Not tokio's sleep: it is the only thread that is to stand still.
+                thread::sleep(stall);
+            }
+        });
+    }
     let turn = if unfair { Turn::Drain } else { Turn::Budget };
     match serve(listen, upstream, turn).await {
         Ok(()) => ExitCode::SUCCESS,

@@ -84,10 +84,8 @@ impl Progress {
 
     /// A fetch has ended.
     pub fn fetch(&mut self, fetch: &Fetch) {
-        match fetch.outcome {
-            Outcome::Ok => self.good += 1,
-            _ => self.failed += 1,
-        }
+        self.good += u64::from(fetch.outcome == Outcome::Ok);
+        self.failed += u64::from(fetch.outcome.is_failed());
     }
 
     /// What the downloads received.

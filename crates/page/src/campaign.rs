@@ -138,8 +138,8 @@ pub struct TrialData {
     pub verdict: Verdict,
     /// Why.
     pub reason: String,
-    /// Fetches under load.
-    pub attempts: u64,
+    /// Fetches under load that could be tried.
+    pub tried: u64,
     /// Of these, failed.
     pub failed: u64,
     /// Their share with Wilson's interval; absent: there was no fetch.

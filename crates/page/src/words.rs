@@ -1,6 +1,9 @@
 //! The verdict in words: the sentence, and the figures that carry it.
 
-use records::{Bytes, Cause, Micros, Outcome, ProxyKind, Summary, Verdict};
+use records::{
+    Bytes, Cause, Micros, Outcome, OutcomeCounts, ProxyKind, STARVED_SHARE, Summary, Verdict,
+    percent_beside,
+};
 
 use crate::data::{Blame, FigureLine};
 
@@ -47,7 +50,7 @@ pub(crate) fn percent(share: f64) -> String {
 /// The verdict in one sentence.
 pub(crate) fn sentence(summary: &Summary, blame: &[Blame]) -> String {
     let measure = &summary.measure;
-    let (failed, attempts) = (measure.outcomes.failed(), measure.attempts);
+    let (failed, tried) = (measure.outcomes.failed(), measure.outcomes.tried());
     let cut = match &summary.interrupted {
         Some(signal) => format!(" The run was cut short by {signal}."),
         None => String::new(),
@@ -58,7 +61,7 @@ pub(crate) fn sentence(summary: &Summary, blame: &[Blame]) -> String {
             format!("Inconclusive: {why}.")
         }
         Verdict::Starved if failed > 0 => format!(
-            "Starved: {failed} of {attempts} fetches failed while downloads ran.{}",
+            "Starved: {failed} of {tried} fetches failed while downloads ran.{}",
             culprit(summary, blame)
         ),
         Verdict::Starved => format!(
@@ -66,25 +69,22 @@ pub(crate) fn sentence(summary: &Summary, blame: &[Blame]) -> String {
             Micros(measure.latency_us.p50),
             culprit(summary, blame)
         ),
+        Verdict::Degraded if failed > 0 => format!(
+            "Degraded: {failed} of {tried} fetches failed while downloads ran.{}",
+            culprit(summary, blame)
+        ),
         Verdict::Degraded => format!(
-            "Degraded: {}, but one in a hundred took {} or longer; idle: {}.{}",
-            served(failed, attempts),
+            "Degraded: all {tried} fetches were served, but one in a hundred took {} or longer; \
+             idle: {}.{}",
             Micros(measure.latency_us.p99),
             Micros(summary.idle.latency_us.p99),
             culprit(summary, blame)
         ),
-        Verdict::Healthy => {
-            format!("Healthy: {} under load about as fast as without it.", served(failed, attempts))
-        }
+        Verdict::Healthy => format!(
+            "Healthy: all {tried} fetches were served under load about as fast as without it."
+        ),
     };
     text + &cut
-}
-
-fn served(failed: u64, attempts: u64) -> String {
-    match failed {
-        0 => format!("all {attempts} fetches were served"),
-        failed => format!("{} of {attempts} fetches were served", attempts - failed),
-    }
 }
 
 /// What took most of the late time, in so many words; nothing when nothing stands out.
@@ -110,17 +110,22 @@ fn culprit(summary: &Summary, blame: &[Blame]) -> String {
 /// The two figures that carry the verdict, and the longest step where one stands out.
 pub(crate) fn figures(summary: &Summary) -> Vec<FigureLine> {
     let (idle, load) = (&summary.idle, &summary.measure);
+    let failed =
+        |outcomes: &OutcomeCounts| format!("{} of {}", outcomes.failed(), outcomes.tried());
     if load.attempts == 0 {
         return vec![FigureLine {
             value: "no fetch".to_owned(),
             of: "was made under load".to_owned(),
-            against: format!("idle: {} of {} failed", idle.outcomes.failed(), idle.attempts),
+            against: format!("idle: {} failed", failed(&idle.outcomes)),
         }];
     }
     let mut figures = vec![FigureLine {
-        value: format!("{} of {}", load.outcomes.failed(), load.attempts),
-        of: format!("fetches failed under load ({})", percent(load.failed_share)),
-        against: format!("idle: {} of {}", idle.outcomes.failed(), idle.attempts),
+        value: failed(&load.outcomes),
+        of: format!(
+            "fetches failed under load ({})",
+            percent_beside(load.failed_share, STARVED_SHARE)
+        ),
+        against: format!("idle: {}", failed(&idle.outcomes)),
     }];
     let tail = summary.verdict == Verdict::Degraded || summary.verdict == Verdict::Healthy;
     let (name, under_load, without) = if tail {

@@ -20,6 +20,8 @@ pub struct ArmRow {
     pub verdicts: BTreeMap<Verdict, u64>,
     /// Fetches under load, of all trials.
     pub attempts: u64,
+    /// Of these, those that this host could try.
+    pub tried: u64,
     /// Of these, failed.
     pub failed: u64,
     /// 499-style early closes, of all trials; absent: no log tells of their fetches.

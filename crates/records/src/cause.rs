@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Micros, Outcome, StepEnd};
+use crate::{Bytes, Micros, Outcome, Phase, StepEnd};
 
 /// Where time of a late fetch went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -103,7 +103,11 @@ pub struct CauseShare {
 /// The late fetches of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LateSummary {
-    /// A fetch is late when it failed or took longer than this: 3 x idle p99.
+    /// Of which phase they are: those without load where these stall by themselves, else those under it.
+    #[serde(default)]
+    pub phase: Phase,
+    /// A fetch is late when it failed or took longer than this: 3 x idle p99; without load, as long as
+    /// one must take to stall.
     pub limit_us: Micros,
     /// How many were late.
     pub fetches: u64,

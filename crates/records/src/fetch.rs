@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Bytes, Micros, MonoNs, Outcome};
 
 /// The part of a trial in which something happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Processes are started.
@@ -14,7 +16,8 @@ pub enum Phase {
     Idle,
     /// Downloads start; waits until every one moves.
     Load,
-    /// Fetches under load.
+    /// Fetches under load: what a record is about that does not say.
+    #[default]
     Measure,
     /// The last fetches end or hit their cap.
     Drain,

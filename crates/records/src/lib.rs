@@ -69,8 +69,8 @@ pub use summary::{
     AbsenceSummary, BlockedSummary, CompletionUs, FetchSummary, LatencyUs, LogGap, ProxySummary,
     SchedulerFigures, SlowSummary, Summary, WorkerSummary,
 };
-pub use units::{Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError};
-pub use verdict::{Caveat, CaveatCode, Verdict};
+pub use units::{Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError, percent, percent_beside};
+pub use verdict::{Caveat, CaveatCode, STARVED_SHARE, Verdict};
 pub use worker::WorkerSample;
 
 #[cfg(test)]

@@ -62,6 +62,11 @@ impl Outcome {
     pub const fn is_censored(self) -> bool {
         matches!(self, Self::TimeoutConnect | Self::TimeoutNoByte | Self::TimeoutPartial)
     }
+
+    /// Whether it is a failure of what was asked. [`Self::LocalError`] is none: nothing was asked.
+    pub const fn is_failed(self) -> bool {
+        !matches!(self, Self::Ok | Self::LocalError)
+    }
 }
 
 impl fmt::Display for Outcome {
@@ -92,16 +97,6 @@ impl OutcomeCounts {
         self.0.values().fold(0, |sum, count| count.saturating_add(sum))
     }
 
-    /// Attempts that did not end in [`Outcome::Ok`].
-    pub fn failed(&self) -> u64 {
-        self.attempts().saturating_sub(self.count(Outcome::Ok))
-    }
-
-    /// Failed attempts as a share of all; `None` when there was none.
-    pub fn failed_share(&self) -> Option<f64> {
-        share(self.failed(), self.attempts())
-    }
-
     /// Attempts that came to nothing on their own host ([`Outcome::LocalError`]): no doing of the
     /// proxy.
     pub fn untried(&self) -> u64 {
@@ -113,19 +108,15 @@ impl OutcomeCounts {
         self.attempts().saturating_sub(self.untried())
     }
 
-    /// Attempts of these that failed.
-    pub fn tried_failed(&self) -> u64 {
-        self.failed().saturating_sub(self.untried())
+    /// Attempts that failed ([`Outcome::is_failed`]): what `failed` means wherever it stands.
+    pub fn failed(&self) -> u64 {
+        self.tried().saturating_sub(self.count(Outcome::Ok))
     }
 
-    /// The same as a share of them; `None` when there was none.
-    pub fn tried_failed_share(&self) -> Option<f64> {
-        share(self.tried_failed(), self.tried())
+    /// The same as a share of those that could be tried; `None` when there was none.
+    pub fn failed_share(&self) -> Option<f64> {
+        (self.tried() > 0).then(|| self.failed() as f64 / self.tried() as f64)
     }
-}
-
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 impl From<BTreeMap<Outcome, u64>> for OutcomeCounts {

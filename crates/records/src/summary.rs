@@ -73,15 +73,16 @@ pub struct FetchSummary {
     pub latency_us: LatencyUs,
     /// Intended start to end, all outcomes.
     pub response_us: LatencyUs,
-    /// Share that did not end `ok`. The verdict leaves `local_error` out of both sides.
+    /// Share that failed of those that could be tried ([`OutcomeCounts::failed_share`]); zero when
+    /// there was none.
     pub failed_share: f64,
     /// Attempts that the cap cut short: their time is a lower bound.
     #[serde(default)]
     pub censored: u64,
     /// The fast client's own lateness: real start after intended start.
     pub lag_us: LatencyUs,
-    /// By when fetches were done, real start to end, one that failed never; absent: there was none,
-    /// or an earlier build made the summary.
+    /// By when those that could be tried were done, real start to end, one that failed never; absent:
+    /// there was none, or an earlier build made the summary.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub completion_us: Option<CompletionUs>,
 }

@@ -64,6 +64,43 @@ fn every_outcome_is_named_in_json_also_at_zero() {
 }
 
 #[test]
+fn what_this_host_could_not_try_is_no_failure() {
+    let counts = |outcomes: &[Outcome]| outcomes.iter().copied().collect::<OutcomeCounts>();
+    let one_of_each: OutcomeCounts = Outcome::ALL.into_iter().collect();
+    assert_eq!((one_of_each.tried(), one_of_each.failed()), (8, 7));
+    let few = counts(&[Outcome::Ok, Outcome::Reset, Outcome::LocalError, Outcome::LocalError]);
+    assert_eq!((few.attempts(), few.untried(), few.failed_share()), (4, 2, Some(0.5)));
+    assert_eq!(counts(&[Outcome::LocalError]).failed_share(), None, "nothing is known of it");
+}
+
+#[test]
+fn no_figure_is_rounded_to_a_limit_that_it_is_not() {
+    for (share, limit, text) in [
+        (5.0 / 100.0, 0.05, "5 %"),
+        (5.0 / 101.0, 0.05, "4.95 %"),
+        (0.049_999_9, 0.05, "4.99999 %"),
+        (5.0 / 99.0, 0.05, "5.1 %"),
+        (0.0502, 0.05, "5.02 %"),
+        (0.349, 0.35, "34.9 %"),
+        (0.25, 0.35, "25 %"),
+        (4.9 / 14.0, 0.35, "35 %"),
+    ] {
+        assert_eq!(percent_beside(share, limit), text, "{share}");
+    }
+    for (us, limit, text) in [
+        (500_000, 500_000, "500 ms"),
+        (499_600, 500_000, "499.6 ms"),
+        (500_001, 500_000, "500.001 ms"),
+        (999_600, 1_000_000, "0.9996 s"),
+        (99_960, 100_000, "99.96 ms"),
+        (49_900, 50_000, "49.9 ms"),
+    ] {
+        assert_eq!(Micros(us).beside(Micros(limit)), text, "{us}");
+    }
+    assert_eq!([999_600, 99_960].map(|us| Micros(us).to_string()), ["1.000 s", "100 ms"]);
+}
+
+#[test]
 fn a_torn_line_is_refused() {
     let line =
         Record::Accepted(Accepted { worker: 1, session: 2, client_port: 3, at_ns: MonoNs(4) })

@@ -153,19 +153,65 @@ impl From<Duration> for Micros {
     }
 }
 
+impl Micros {
+    /// As it is printed, with so many `more` digits.
+    fn said(self, more: usize) -> String {
+        let us = self.0 as f64;
+        match self.0 {
+            0..1_000 => format!("{} us", self.0),
+            // 99.95 would print as 100.0, and so on.
+            1_000..99_950 => format!("{:.*} ms", 1 + more, us / 1e3),
+            99_950..999_500 => format!("{:.more$} ms", us / 1e3),
+            999_500..100_000_000 => format!("{:.*} s", 3 + more, us / 1e6),
+            _ => format!("{:.more$} s", us / 1e6),
+        }
+    }
+
+    /// As it is printed, but never rounded to or across `limit`: `499.6 ms` beside 500 ms.
+    pub fn beside(self, limit: Self) -> String {
+        beside(self, limit, Self::said)
+    }
+}
+
 /// Prints three significant digits or so: `870 us`, `12.4 ms`, `1.004 s`.
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let us = self.0 as f64;
-        let text = match self.0 {
-            0..1_000 => format!("{} us", self.0),
-            1_000..100_000 => format!("{:.1} ms", us / 1e3),
-            100_000..1_000_000 => format!("{:.0} ms", us / 1e3),
-            1_000_000..100_000_000 => format!("{:.3} s", us / 1e6),
-            _ => format!("{:.0} s", us / 1e6),
-        };
-        f.pad(&text)
+        f.pad(&self.said(0))
     }
+}
+
+/// A share as a percentage: `78 %`, `2.5 %`, `5 %`. Never `0 %` for what is not zero, nor `100 %`
+/// for what is not all.
+pub fn percent(share: f64) -> String {
+    percent_said(share, 0)
+}
+
+/// The same, but never rounded to or across `limit`: `4.95 %` beside 5 %.
+pub fn percent_beside(share: f64, limit: f64) -> String {
+    beside(share, limit, percent_said)
+}
+
+fn percent_said(share: f64, more: usize) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 0.1 {
+        "<0.1 %".to_owned()
+    } else if percent < 10.0 {
+        let text = format!("{percent:.*}", 1 + more);
+        format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+    } else if percent > 99.0 && percent < 100.0 {
+        format!("{:.1} %", percent.min(99.9))
+    } else {
+        format!("{percent:.more$} %")
+    }
+}
+
+/// `figure` with as few digits more than usual as keep it apart from a `limit` that it is not.
+/// Rounding keeps the order of two figures, so it is on its own side then.
+fn beside<T: Copy + PartialEq>(figure: T, limit: T, said: fn(T, usize) -> String) -> String {
+    const MOST: usize = 9;
+    let apart = |more: &usize| figure == limit || said(figure, *more) != said(limit, *more);
+    // What no digit tells apart, the arithmetic of fractions made.
+    said(figure, (0..=MOST).find(apart).unwrap_or(0))
 }
 
 /// Reads `1s`, `250ms`, `1m 30s`.

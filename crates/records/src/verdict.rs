@@ -18,6 +18,10 @@ pub enum Verdict {
     Inconclusive,
 }
 
+/// Failed share under load from which a run is [`Verdict::Starved`]. 0.05. No text may round a share
+/// across it ([`crate::percent_beside`]).
+pub const STARVED_SHARE: f64 = 0.05;
+
 impl Verdict {
     /// The word used in records and reports.
     pub const fn name(self) -> &'static str {

@@ -31,6 +31,7 @@ pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
         trials: trials.len() as u64,
         verdicts,
         attempts: sum(|summary| summary.measure.attempts),
+        tried: sum(|summary| summary.measure.outcomes.tried()),
         failed: sum(|summary| summary.measure.outcomes.failed()),
         early_closes: trials.iter().filter_map(|s| s.proxy.logged_early_closes()).reduce(u64::add),
         idle_p50: micros(|summary| summary.idle.latency_us.p50),

@@ -17,6 +17,7 @@ use super::ground::Ground;
 use super::late::{Explained, explain};
 use super::split::{FetchSplit, split};
 use crate::fixture::{Run, at_ms};
+use crate::judge::{Baseline, Thresholds};
 use crate::summarise::join::Join;
 
 /// The harness looks at threads so often, ms.
@@ -343,7 +344,9 @@ impl Scene {
     pub(super) fn explain(&self) -> Explained {
         let records = &self.run.records;
         let idle = crate::summarise::summarise(records).idle;
-        explain(records, &Join::of(records), &idle)
+        let cap = records.manifest.arm.cap_us;
+        let baseline = Baseline::of(&records.fetches, &idle, cap, &Thresholds::default());
+        explain(records, &Join::of(records), &idle, &baseline)
     }
 }
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use records::{
-    Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Outcome,
-    Phase, Sight, Watched, WorstFetch,
+    Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Phase,
+    Sight, Watched, WorstFetch,
 };
 
 use super::ground::{Ground, Overflow};
 use super::split::{FetchSplit, split};
+use crate::judge::{Baseline, Standing};
 use crate::run_dir::RunRecords;
 use crate::summarise::join::Join;
 
@@ -25,20 +26,28 @@ pub(crate) struct Explained {
     pub(crate) causes: Vec<CauseShare>,
 }
 
-/// Explains every late fetch of the measure phase.
-pub(crate) fn explain(records: &RunRecords, join: &Join<'_>, idle: &FetchSummary) -> Explained {
+/// Explains every late fetch: those under load, or those without any where these are no baseline.
+pub(crate) fn explain(
+    records: &RunRecords,
+    join: &Join<'_>,
+    idle: &FetchSummary,
+    baseline: &Baseline,
+) -> Explained {
     let ground = Ground::of(records, join);
-    let limit_us = limit(idle);
-    let late = records.fetches.iter().enumerate().filter(|(_, fetch)| is_late(fetch, limit_us));
-    let splits: Vec<FetchSplit> = late.filter_map(|(index, _)| split(&ground, index)).collect();
+    let (phase, limit_us) = match baseline.standing {
+        Standing::Sound => (Phase::Measure, limit(idle)),
+        Standing::Stalls => (Phase::Idle, baseline.limit_us),
+    };
+    let rule = LateSummary { phase, limit_us, ..LateSummary::default() };
+    let splits = late_splits(&ground, &rule);
     let time: Duration = splits.iter().map(|split| split.shares.total()).sum();
     Explained {
         late: LateSummary {
-            limit_us,
             fetches: splits.len() as u64,
             time_us: time.into(),
             worst: worst(&ground, &splits),
             hidden: hidden(&ground),
+            ..rule
         },
         causes: causes(&splits, time),
     }
@@ -52,10 +61,17 @@ fn limit(idle: &FetchSummary) -> Micros {
     }
 }
 
-/// Whether a fetch under load failed, or took longer than `limit_us`.
-pub(super) fn is_late(fetch: &Fetch, limit_us: Micros) -> bool {
-    let slow = fetch.outcome != Outcome::Ok || fetch.response_us > limit_us;
-    fetch.phase == Phase::Measure && slow
+/// The late fetches of a run, each divided among causes.
+pub(super) fn late_splits(ground: &Ground<'_>, rule: &LateSummary) -> Vec<FetchSplit> {
+    let fetches = ground.records.fetches.iter().enumerate();
+    let late = fetches.filter(|(_, fetch)| is_late(fetch, rule));
+    late.filter_map(|(index, _)| split(ground, index)).collect()
+}
+
+/// Whether a fetch is late by the phase and the limit of `rule`.
+fn is_late(fetch: &Fetch, rule: &LateSummary) -> bool {
+    let slow = fetch.outcome.is_failed() || fetch.response_us > rule.limit_us;
+    fetch.phase == rule.phase && slow
 }
 
 fn causes(splits: &[FetchSplit], time: Duration) -> Vec<CauseShare> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use records::{Fetch, LogTruth, Micros, Outcome, Phase, Session};
+use records::{Fetch, LogTruth, Micros, Phase, Session};
 
 use crate::run_dir::RunRecords;
 use crate::summarise::join::Join;
@@ -24,7 +24,7 @@ pub(crate) fn log_truth(records: &RunRecords, join: &Join<'_>) -> LogTruth {
 }
 
 fn add(truth: &mut LogTruth, fetch: &Fetch, logged: Option<&Session>) {
-    let failed = fetch.outcome != Outcome::Ok;
+    let failed = fetch.outcome.is_failed();
     truth.failed += u64::from(failed);
     let Some(session) = logged else {
         truth.unlogged += u64::from(failed);

@@ -30,10 +30,11 @@ pub(crate) use why::hidden_by_reason;
 pub use why::{HiddenCauses, LawStory, Median, OtherCauses, Why};
 
 use super::ground::Ground;
-use super::late::is_late;
-use super::split::{FetchSplit, split};
+use super::late::late_splits;
+use super::split::FetchSplit;
 use crate::run_dir::RunRecords;
 use crate::summarise::join::Join;
+use crate::summarise::window::Windows;
 
 /// What held the late fetches of a run: the document of `turnstile explain --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -101,7 +102,7 @@ impl Story {
     pub fn of(records: &RunRecords, summary: &Summary) -> Self {
         let join = Join::of(records);
         let ground = Ground::of(records, &join);
-        let splits = late_splits(&ground, summary.late.limit_us);
+        let splits = late_splits(&ground, &summary.late);
         Self {
             schema_version: SCHEMA_VERSION,
             command: records.manifest.command.clone(),
@@ -112,7 +113,7 @@ impl Story {
             attempts: summary.measure.attempts,
             failed: summary.measure.outcomes.failed(),
             late: summary.late.clone(),
-            causes: causes(&ground, &splits, &summary.causes),
+            causes: causes(&ground, &splits, summary),
             worst: late::worst(&ground, &splits),
             holders: late::holders(&ground, &splits),
             log: log::story(records, &join, &summary.log_truth),
@@ -141,23 +142,18 @@ impl Story {
     }
 }
 
-fn late_splits(ground: &Ground<'_>, limit_us: Micros) -> Vec<FetchSplit> {
-    let fetches = ground.records.fetches.iter().enumerate();
-    let late = fetches.filter(|(_, fetch)| is_late(fetch, limit_us));
-    late.filter_map(|(index, _)| split(ground, index)).collect()
-}
-
-fn causes(ground: &Ground<'_>, splits: &[FetchSplit], shares: &[CauseShare]) -> Vec<CauseStory> {
+fn causes(ground: &Ground<'_>, splits: &[FetchSplit], summary: &Summary) -> Vec<CauseStory> {
     if splits.is_empty() {
         return Vec::new();
     }
+    let window = Windows::of(ground.records).of_phase(summary.late.phase);
     let story = |share: CauseShare| CauseStory {
         meaning: share.cause.words(),
         most: most(ground, splits, share.cause),
-        evidence: evidence::of(ground, splits, share.cause),
+        evidence: evidence::of(ground, splits, share.cause, window),
         share,
     };
-    why::with_unexplained(shares).map(story).collect()
+    why::with_unexplained(&summary.causes).map(story).collect()
 }
 
 /// The late fetch that waited longest for `cause`.

@@ -71,7 +71,9 @@ const CONTROL: &str = "idle_p50";
 
 /// Every figure there is.
 pub const FIGURES: [Figure; 14] = [
-    share(FAILED_SHARE, "fetches under load that failed", |s| measured(s, s.measure.failed_share)),
+    share(FAILED_SHARE, "fetches under load that failed, of those that could be tried", |s| {
+        s.measure.outcomes.failed_share().map(Known::Exactly)
+    }),
     time("p50", "median fetch under load", |s| {
         age(s, &s.measure, s.measure.latency_us.p50, |all| all.p50)
     }),
@@ -113,7 +115,10 @@ pub const FIGURES: [Figure; 14] = [
         name: "failed",
         unit: Unit::Count,
         words: "fetches under load that failed",
-        read: |s| measured(s, s.measure.outcomes.failed() as f64),
+        read: |s| {
+            let outcomes = &s.measure.outcomes;
+            (outcomes.tried() > 0).then(|| Known::Exactly(outcomes.failed() as f64))
+        },
     },
     time("cpu_per_gb", "CPU time of the proxy for each GB", |s| {
         s.proxy.cpu_us_per_gb.map(|cpu| Known::Exactly(cpu.0 as f64))

@@ -85,9 +85,9 @@ impl Threshold {
             return None;
         }
         let sum = |count: fn(&Summary) -> u64| summaries.iter().map(|s| count(s)).sum::<u64>();
-        let (failed, attempts) =
-            (sum(|s| s.measure.outcomes.failed()), sum(|s| s.measure.attempts));
-        let known = (attempts > 0).then(|| Known::Exactly(failed as f64 / attempts as f64));
+        let (failed, tried) =
+            (sum(|s| s.measure.outcomes.failed()), sum(|s| s.measure.outcomes.tried()));
+        let known = (tried > 0).then(|| Known::Exactly(failed as f64 / tried as f64));
         Some(self.holding(known))
     }
 

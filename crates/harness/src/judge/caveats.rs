@@ -2,13 +2,13 @@
 
 use records::{
     Bytes, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording, RoleProcess,
-    SchedulerFigures, Sight, SocketSetting, TraceMode,
+    SchedulerFigures, Sight, SocketSetting, TraceMode, percent, percent_beside,
 };
 
 use super::evidence::{Evidence, Measured, Untraced};
 use super::stuck::Stuck;
 use super::thresholds::Thresholds;
-use super::wording::{SHORTAGE, count, list, measured_when, percent};
+use super::wording::{SHORTAGE, count, list, measured_when, part};
 
 /// The caveats of a run, the weightiest first.
 pub fn caveats(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<Caveat> {
@@ -138,8 +138,7 @@ fn fetches_untried(evidence: &Evidence<'_>) -> Option<String> {
     let untried = evidence.summary.measure.outcomes.untried();
     (untried > 0).then(|| {
         format!(
-            "{} could not be tried: {SHORTAGE}; no failures of the proxy for the verdict, but among \
-             those that failed in every table",
+            "{} could not be tried: {SHORTAGE}; they are no failures, and no fetches, of the proxy",
             count(untried, "fetch", "fetches")
         )
     })
@@ -163,10 +162,12 @@ fn accept_paused(evidence: &Evidence<'_>) -> Option<String> {
 fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
     let (lag, cap) = (evidence.summary.measure.lag_us, evidence.manifest.arm.cap_us);
     let most = Micros(lag.max);
-    (most.as_secs() > cap.as_secs() * thresholds.lag_of_cap).then(|| {
+    let limit = part(cap, thresholds.lag_of_cap);
+    (most > limit).then(|| {
         format!(
-            "the fast client started a fetch up to {most} late (p90 {}): times from the intended \
+            "the fast client started a fetch up to {} late (p90 {}): times from the intended \
              start count that, times from the real start do not",
+            most.beside(limit),
             Micros(lag.p90)
         )
     })
@@ -180,7 +181,7 @@ fn stolen_cpu(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String
             "the hypervisor took {stolen} of CPU time in {} ({}; a caveat above {}): some waiting is \
              its doing",
             evidence.elapsed_us,
-            percent(share),
+            percent_beside(share, thresholds.stolen_share),
             percent(thresholds.stolen_share)
         )
     })
@@ -221,7 +222,7 @@ fn busy_host(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String>
         format!(
             "others than the workers took at least {} of CPU {cpu} (a caveat above {}): some \
              waiting is their doing",
-            percent(share),
+            percent_beside(share, thresholds.foreign_share),
             percent(thresholds.foreign_share)
         )
     })

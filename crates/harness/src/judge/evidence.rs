@@ -2,6 +2,8 @@
 
 use records::{Manifest, Micros, Summary};
 
+use super::baseline::Baseline;
+
 /// A run's figures and the facts beside them. The verdict, its reasons and the caveats in
 /// `summary` are not looked at.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +16,8 @@ pub struct Evidence<'a> {
     pub elapsed_us: Micros,
     /// Whether there was a measure phase.
     pub measured: Measured,
+    /// What the idle phase is worth.
+    pub baseline: Baseline,
     /// Slots of downloads that never received a byte.
     pub never_moved: &'a [u32],
     /// Downloads that this host had nothing left to dial with.

@@ -4,11 +4,11 @@
 //! starved that is not; in such a run downloads also stand still behind each other, which is what is
 //! being measured. So this is asked of the others alone.
 
-use records::Micros;
+use records::{Micros, percent, percent_beside};
 
 use super::evidence::{Evidence, Measured};
 use super::thresholds::Thresholds;
-use super::wording::{count, percent};
+use super::wording::count;
 
 /// Why a run without starvation proves nothing: there was no load to stand up to. `None`: there was,
 /// or none was asked for.
@@ -32,7 +32,7 @@ fn stood_still(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Strin
         format!(
             "for {still} of {measured} no download received a byte ({}; at most {}): there was \
              hardly any load",
-            percent(share),
+            percent_beside(share, thresholds.stood_still_share),
             percent(thresholds.stood_still_share)
         )
     })
@@ -44,9 +44,10 @@ fn kept_breaking(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Str
     let life = Micros(in_all.checked_div(evidence.broken)?);
     (life < thresholds.download_life).then(|| {
         format!(
-            "{} broke off in {measured}: each of {slow} lasted {life} in the mean (below {} that is \
+            "{} broke off in {measured}: each of {slow} lasted {} in the mean (below {} that is \
              no load; `downloads.ndjson` tells how they ended)",
             count(evidence.broken, "download", "downloads"),
+            life.beside(thresholds.download_life),
             thresholds.download_life
         )
     })

@@ -5,6 +5,7 @@
 //!
 //! Invariant: a run whose preconditions failed is `inconclusive`, however its figures look.
 
+mod baseline;
 mod caveats;
 mod evidence;
 mod load;
@@ -14,6 +15,7 @@ mod thresholds;
 mod verdict;
 mod wording;
 
+pub use baseline::{Baseline, Standing};
 pub use caveats::caveats;
 pub use evidence::{Evidence, Measured, Untraced};
 pub use thresholds::Thresholds;

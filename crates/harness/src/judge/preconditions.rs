@@ -1,14 +1,14 @@
 //! What must hold before a run can prove anything.
 
-use records::{FetchSummary, Micros, OutcomeCounts};
+use records::{FetchSummary, Micros, OutcomeCounts, Verdict, percent, percent_beside};
 
 use super::caveats::{stolen_share, taken_by_others};
 use super::evidence::Evidence;
 use super::load;
 use super::stuck::Stuck;
 use super::thresholds::Thresholds;
-use super::verdict::looks_starved;
-use super::wording::{MORE, SHORTAGE, count, measured_when, percent};
+use super::verdict::Rules;
+use super::wording::{MORE, SHORTAGE, count, measured_when, part};
 
 /// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
 pub(crate) fn failed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<String> {
@@ -17,7 +17,7 @@ pub(crate) fn failed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Vec<St
     reasons.extend(untried(evidence, thresholds));
     reasons.extend(no_load(evidence, thresholds));
     reasons.extend(client_late(evidence, thresholds));
-    reasons.extend(bad_baseline(evidence, thresholds));
+    reasons.extend(evidence.baseline.fault(evidence.manifest.arm.cap_us, thresholds));
     reasons.extend(robbed(evidence, thresholds));
     reasons.extend(crowded(evidence, thresholds));
     reasons.extend(fetches_lost(evidence, thresholds));
@@ -67,7 +67,7 @@ fn untried(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
             format!(
                 "{untried} of {attempts} fetches {when} could not be tried: {SHORTAGE} ({}; from {} \
                  on nothing is proven); {MORE}",
-                percent(share),
+                percent_beside(share, thresholds.untried_share),
                 percent(thresholds.untried_share)
             )
         })
@@ -78,9 +78,10 @@ fn untried(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
 }
 
 fn no_load(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
+    let starved = Rules::of(evidence, thresholds).verdict() == Verdict::Starved;
     match Stuck::of(evidence, thresholds) {
         Stuck::NoLoad(finding) => Some(finding),
-        Stuck::None | Stuck::HeldToo(_) if looks_starved(evidence, thresholds) => None,
+        Stuck::None | Stuck::HeldToo(_) if starved => None,
         Stuck::None | Stuck::HeldToo(_) => load::fallen(evidence, thresholds),
     }
 }
@@ -89,37 +90,17 @@ fn client_late(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Strin
     let cap = evidence.manifest.arm.cap_us;
     let when = measured_when(&evidence.manifest.arm);
     let late = |phase: &'static str, fetches: &FetchSummary| {
-        let lag = Micros(fetches.lag_us.p90);
-        (lag.as_secs() > cap.as_secs() * thresholds.lag_of_cap).then(|| {
+        let (lag, limit) = (Micros(fetches.lag_us.p90), part(cap, thresholds.lag_of_cap));
+        (lag > limit).then(|| {
             format!(
-                "the fast client itself was late {phase}: p90 of its lag is {lag} (above {} of \
+                "the fast client itself was late {phase}: p90 of its lag is {} (above {} of \
                  the {cap} cap; this host is too busy)",
+                lag.beside(limit),
                 percent(thresholds.lag_of_cap)
             )
         })
     };
     late(when, &evidence.summary.measure).or_else(|| late("while idle", &evidence.summary.idle))
-}
-
-fn bad_baseline(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
-    let (idle, cap) = (&evidence.summary.idle, evidence.manifest.arm.cap_us);
-    let failed_share = idle.outcomes.tried_failed_share().unwrap_or(0.0);
-    if failed_share > thresholds.idle_failed_share {
-        return Some(format!(
-            "{} of {} fetches failed without any load ({}; above {} the baseline is bad)",
-            idle.outcomes.tried_failed(),
-            idle.outcomes.tried(),
-            percent(failed_share),
-            percent(thresholds.idle_failed_share)
-        ));
-    }
-    let p50 = Micros(idle.latency_us.p50);
-    (p50.as_secs() > cap.as_secs() * thresholds.idle_p50_of_cap).then(|| {
-        format!(
-            "p50 without any load is {p50} (above {} of the {cap} cap the baseline is bad)",
-            percent(thresholds.idle_p50_of_cap)
-        )
-    })
 }
 
 /// A host whose CPUs were away makes fetches late under any proxy.
@@ -129,7 +110,7 @@ fn robbed(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
         format!(
             "the hypervisor took CPU time worth {} of the run (from {} on nothing is proven): run it \
              again when its neighbours are quiet",
-            percent(share),
+            percent_beside(share, thresholds.robbed_share),
             percent(thresholds.robbed_share)
         )
     })
@@ -142,7 +123,7 @@ fn crowded(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<String> {
         format!(
             "others than the workers took at least {} of CPU {cpu} (from {} on nothing is proven): \
              run it again when the host is quiet",
-            percent(share),
+            percent_beside(share, thresholds.crowded_share),
             percent(thresholds.crowded_share)
         )
     })
@@ -155,19 +136,21 @@ fn fetches_lost(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Option<Stri
     if missing == 0 || evidence.manifest.interrupted.is_some() {
         return None;
     }
-    let starved = |failed: u64, attempts: u64| {
-        attempts > 0 && failed as f64 / attempts as f64 >= thresholds.starved_share
-    };
     let outcomes: &OutcomeCounts = &evidence.summary.measure.outcomes;
     let attempts = outcomes.tried().saturating_add(missing);
-    let best = outcomes.tried_failed();
+    let best = outcomes.failed();
     let worst = best.saturating_add(missing);
-    (starved(best, attempts) != starved(worst, attempts)).then(|| {
+    let rules = Rules::of(evidence, thresholds);
+    let judged = |failed| rules.had(failed, attempts).verdict();
+    let share = |failed| percent_beside(failed as f64 / attempts as f64, thresholds.starved_share);
+    (judged(best) != judged(worst)).then(|| {
         format!(
-            "{} left no record: between {} and {} failed (starved from {})",
+            "{} left no record: between {} and {} failed ({} or {}; starved from {})",
             count(missing, "fetch", "fetches"),
-            percent(best as f64 / attempts as f64),
-            percent(worst as f64 / attempts as f64),
+            share(best),
+            share(worst),
+            judged(best),
+            judged(worst),
             percent(thresholds.starved_share)
         )
     })
@@ -183,7 +166,7 @@ fn proxy_records_lost(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Optio
             "the proxy lost {}, and {unjoined} of {attempts} fetches were answered by a session \
              that is not known ({}; at most {})",
             count(evidence.records_lost, "record", "records"),
-            percent(share),
+            percent_beside(share, thresholds.unjoined_share),
             percent(thresholds.unjoined_share)
         )
     })

@@ -36,7 +36,7 @@ impl Stuck {
             ));
         }
         let summary = evidence.summary;
-        let share = summary.measure.outcomes.tried_failed_share().unwrap_or(0.0);
+        let share = summary.measure.outcomes.failed_share().unwrap_or(0.0);
         let starved = share >= thresholds.starved_share;
         if starved && summary.slow.bytes.0 > 0 {
             Self::HeldToo(format!("{finding}: held like the fetches, while others moved"))

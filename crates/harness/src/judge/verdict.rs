@@ -1,11 +1,11 @@
 //! The verdict's rules, in the order in which they apply.
 
-use records::{FetchSummary, Micros, Verdict};
+use records::{Arm, CompletionUs, FetchSummary, Micros, Verdict, percent, percent_beside};
 
 use super::evidence::Evidence;
 use super::preconditions;
 use super::thresholds::Thresholds;
-use super::wording::{measured_when, percent};
+use super::wording::{measured_when, part};
 
 /// A verdict and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,118 +23,125 @@ pub fn judge(evidence: &Evidence<'_>, thresholds: &Thresholds) -> Judgement {
         return Judgement { verdict: Verdict::Inconclusive, reasons: against };
     }
     let rules = Rules::of(evidence, thresholds);
-    let starved = rules.starved();
-    if !starved.is_empty() {
-        return Judgement { verdict: Verdict::Starved, reasons: starved };
-    }
-    match rules.slow_tail() {
-        Some(reason) => {
-            Judgement { verdict: Verdict::Degraded, reasons: vec![reason, rules.few_failed()] }
+    let verdict = rules.verdict();
+    let reasons = match (verdict, rules.failed) {
+        (Verdict::Starved, _) => {
+            let many = rules.many_failed().then(|| rules.told_failed());
+            many.into_iter().chain(rules.slow_median().then(|| rules.told_p50())).collect()
         }
-        None => Judgement {
-            verdict: Verdict::Healthy,
-            reasons: vec![rules.few_failed(), rules.as_idle()],
-        },
-    }
+        (Verdict::Degraded, 0) => vec![rules.told_p99(), rules.told_failed()],
+        _ => vec![rules.told_failed(), rules.told_p99()],
+    };
+    Judgement { verdict, reasons }
 }
 
-/// Whether the fetches say that the run is starved, if its preconditions hold.
-pub(super) fn looks_starved(evidence: &Evidence<'_>, thresholds: &Thresholds) -> bool {
-    !Rules::of(evidence, thresholds).starved().is_empty()
-}
-
-/// Both phases of a run whose preconditions hold.
-struct Rules<'a> {
-    idle: &'a FetchSummary,
-    measure: &'a FetchSummary,
+/// What the fetches say of a run whose preconditions hold.
+///
+/// Times are those by which fetches were done: one that failed never was, however soon it failed.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    idle: CompletionUs,
+    measure: CompletionUs,
+    /// Under load, of those that could be tried.
+    failed: u64,
+    tried: u64,
+    cap: Micros,
     when: &'static str,
     thresholds: &'a Thresholds,
 }
 
 impl<'a> Rules<'a> {
-    fn of(evidence: &Evidence<'a>, thresholds: &'a Thresholds) -> Self {
+    pub(super) fn of(evidence: &Evidence<'_>, thresholds: &'a Thresholds) -> Self {
+        let arm: &Arm = &evidence.manifest.arm;
+        let (idle, measure) = (&evidence.summary.idle, &evidence.summary.measure);
+        let done = |fetches: &FetchSummary| fetches.completion_us.unwrap_or_default();
         Self {
-            idle: &evidence.summary.idle,
-            measure: &evidence.summary.measure,
-            when: measured_when(&evidence.manifest.arm),
+            idle: done(idle),
+            measure: done(measure),
+            failed: measure.outcomes.failed(),
+            tried: measure.outcomes.tried(),
+            cap: arm.cap_us,
+            when: measured_when(arm),
             thresholds,
         }
     }
 
-    fn starved(&self) -> Vec<String> {
-        self.many_failed().into_iter().chain(self.slow_median()).collect()
+    /// The same had `failed` of `tried` failed.
+    pub(super) fn had(self, failed: u64, tried: u64) -> Self {
+        Self { failed, tried, ..self }
     }
 
-    fn many_failed(&self) -> Option<String> {
-        (self.failed_share() >= self.thresholds.starved_share).then(|| self.failed())
-    }
-
-    /// What this host could not try is no failure of the proxy.
-    fn failed_share(&self) -> f64 {
-        self.measure.outcomes.tried_failed_share().unwrap_or(0.0)
-    }
-
-    fn few_failed(&self) -> String {
-        match self.measure.outcomes.tried_failed() {
-            0 => format!(
-                "none of {} fetches {} failed (starved from {})",
-                self.measure.outcomes.tried(),
-                self.when,
-                percent(self.thresholds.starved_share)
-            ),
-            _ => self.failed(),
+    pub(super) fn verdict(&self) -> Verdict {
+        if self.many_failed() || self.slow_median() {
+            Verdict::Starved
+        } else if self.failed > 0 || self.slow_tail() {
+            Verdict::Degraded
+        } else {
+            Verdict::Healthy
         }
     }
 
-    fn failed(&self) -> String {
-        format!(
-            "{} of {} fetches {} failed ({}; starved from {})",
-            self.measure.outcomes.tried_failed(),
-            self.measure.outcomes.tried(),
-            self.when,
-            percent(self.failed_share()),
-            percent(self.thresholds.starved_share)
-        )
+    fn many_failed(&self) -> bool {
+        self.tried > 0 && self.failed_share() >= self.thresholds.starved_share
     }
 
-    fn slow_median(&self) -> Option<String> {
-        let Thresholds { starved_p50_factor: factor, starved_p50_floor: floor, .. } =
-            *self.thresholds;
-        let (idle, loaded) = (self.idle.latency_us.p50, self.measure.latency_us.p50);
-        beyond(idle, loaded, factor, floor).then(|| {
-            let finding = self.finding("p50", idle, loaded);
-            format!("{finding} (starved from {factor} x and {floor})")
-        })
+    fn failed_share(&self) -> f64 {
+        self.failed as f64 / self.tried as f64
     }
 
-    fn slow_tail(&self) -> Option<String> {
-        let Thresholds { degraded_p99_factor: factor, degraded_p99_floor: floor, .. } =
-            *self.thresholds;
-        let (idle, loaded) = (self.idle.latency_us.p99, self.measure.latency_us.p99);
-        beyond(idle, loaded, factor, floor).then(|| {
-            let finding = self.finding("p99", idle, loaded);
-            format!("{finding} (degraded from {factor} x and {floor})")
-        })
+    fn slow_median(&self) -> bool {
+        self.tried > 0 && self.measure.p50.is_none_or(|us| us >= self.half().0)
     }
 
-    fn as_idle(&self) -> String {
-        let (factor, floor) =
-            (self.thresholds.degraded_p99_factor, self.thresholds.degraded_p99_floor);
-        let finding = self.finding("p99", self.idle.latency_us.p99, self.measure.latency_us.p99);
-        format!("{finding} (degraded from {factor} x and {floor})")
+    fn half(&self) -> Micros {
+        part(self.cap, self.thresholds.starved_p50_of_cap)
+    }
+
+    fn slow_tail(&self) -> bool {
+        self.tried > 0 && self.measure.p99.is_none_or(|us| us >= self.long().0)
+    }
+
+    /// From where on p99 is `degraded`.
+    fn long(&self) -> Micros {
+        let Thresholds { degraded_p99_factor, degraded_p99_floor, .. } = *self.thresholds;
+        let idle = self.idle.p99.unwrap_or(u64::MAX);
+        Micros(idle.saturating_mul(degraded_p99_factor).max(degraded_p99_floor.0))
+    }
+
+    fn told_failed(&self) -> String {
+        let starved = self.thresholds.starved_share;
+        let (Self { failed, tried, when, .. }, limit) = (self, percent(starved));
+        match failed {
+            0 => format!("none of {tried} fetches {when} failed (starved from {limit})"),
+            _ => format!(
+                "{failed} of {tried} fetches {when} failed ({}; starved from {limit})",
+                percent_beside(self.failed_share(), starved)
+            ),
+        }
+    }
+
+    fn told_p50(&self) -> String {
+        let (half, share) = (self.half(), percent(self.thresholds.starved_p50_of_cap));
+        let finding = self.finding("p50", self.idle.p50, self.measure.p50, half);
+        format!("{finding} (starved from {half}, {share} of cap)")
+    }
+
+    fn told_p99(&self) -> String {
+        let Thresholds { degraded_p99_factor, degraded_p99_floor, .. } = *self.thresholds;
+        let finding = self.finding("p99", self.idle.p99, self.measure.p99, self.long());
+        format!("{finding} (degraded from {degraded_p99_factor} x and {degraded_p99_floor})")
     }
 
     /// A percentile of both phases, and how many times the one is of the other.
-    fn finding(&self, name: &str, idle: u64, loaded: u64) -> String {
-        let times = match loaded.checked_div(idle) {
+    fn finding(&self, name: &str, idle: Option<u64>, load: Option<u64>, limit: Micros) -> String {
+        let times = match load.zip(idle).and_then(|(load, idle)| load.checked_div(idle)) {
             Some(times @ 2..) => format!(", {times} x"),
             _ => String::new(),
         };
-        format!("{name} {} is {}, idle {}{times}", self.when, Micros(loaded), Micros(idle))
+        let done = |us: Option<u64>| match us {
+            Some(us) => Micros(us).beside(limit),
+            None => format!("over the {} cap", self.cap),
+        };
+        format!("{name} {} is {}, idle {}{times}", self.when, done(load), done(idle))
     }
-}
-
-/// Whether a percentile is at or above both `factor` times its idle value and `floor`.
-fn beyond(idle: u64, loaded: u64, factor: u64, floor: Micros) -> bool {
-    loaded >= idle.saturating_mul(factor).max(floor.0)
 }

@@ -1,6 +1,6 @@
 //! Figures as the judge's sentences have them.
 
-use records::Arm;
+use records::{Arm, Micros};
 
 /// Why a fetch could not be tried.
 pub(super) const SHORTAGE: &str = "this host had no descriptor, port or memory left";
@@ -14,20 +14,9 @@ pub(crate) const fn measured_when(arm: &Arm) -> &'static str {
     if arm.slow == 0 { "with no load" } else { "under load" }
 }
 
-/// A share as a percentage: `78 %`, `2.5 %`, `5 %`. Never `0 %` for what is not zero, nor `100 %`
-/// for what is not all.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent > 0.0 && percent < 0.1 {
-        "<0.1 %".to_owned()
-    } else if percent < 10.0 {
-        let text = format!("{percent:.1}");
-        format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
-    } else if percent > 99.0 && percent < 100.0 {
-        format!("{:.1} %", percent.min(99.9))
-    } else {
-        format!("{percent:.0} %")
-    }
+/// A share of a length of time.
+pub(super) fn part(whole: Micros, share: f64) -> Micros {
+    whole.as_duration().mul_f64(share).into()
 }
 
 /// `1 fetch`, `2 fetches`, `0 fetches`.

@@ -87,11 +87,7 @@ impl Figures {
             p90: time(row.p90),
             p99: time(row.p99),
             max: time(row.max),
-            failed: if row.trials == 0 {
-                none()
-            } else {
-                format!("{}/{}", row.failed, row.attempts)
-            },
+            failed: if row.trials == 0 { none() } else { format!("{}/{}", row.failed, row.tried) },
             early: row.early_closes.map_or_else(none, |closes| closes.to_string()),
             slow: if row.slow_rate == BytesPerSec(0) { none() } else { row.slow_rate.to_string() },
             turn: known(row.longest_turn),

@@ -25,8 +25,9 @@ pub(crate) fn outcomes(summary: &Summary, style: Style) -> Vec<String> {
             lines.push(format!("  {:<16}{:>16}{:>16}", outcome.name(), counts.0, counts.1));
         }
     }
-    let failed =
-        |fetches: &FetchSummary| format!("{} of {}", fetches.outcomes.failed(), fetches.attempts);
+    let failed = |fetches: &FetchSummary| {
+        format!("{} of {}", fetches.outcomes.failed(), fetches.outcomes.tried())
+    };
     let (idle, load) = (failed(&summary.idle), failed(&summary.measure));
     lines.push(format!("  {:<16}{idle:>16}{load:>16}", "failed"));
     lines

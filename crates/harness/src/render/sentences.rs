@@ -1,9 +1,21 @@
 //! Sentences about late fetches, the same wherever they are said.
 
-use records::{Cause, Holder, HoldingStep, LogTruth, WorstFetch};
+use records::{Cause, Holder, HoldingStep, LogTruth, Micros, Phase, WorstFetch};
 
 use super::layout::{figure, short_bytes};
+use crate::explain::LATE_FACTOR;
 use crate::explain::story::{HiddenCauses, LawStory, Median};
+
+/// Which fetches are late: `: failed, or over 15.0 ms (3 x idle p99)`, to follow their number.
+pub(crate) fn which_are_late(phase: Phase, limit: Option<Micros>) -> String {
+    match (phase, limit) {
+        (_, None) => ": failed (without idle fetches none counts as slow)".to_owned(),
+        (Phase::Idle, Some(limit)) => {
+            format!(" without any load, which is no baseline: failed, or over {limit}")
+        }
+        (_, Some(limit)) => format!(": failed, or over {limit} ({LATE_FACTOR} x idle p99)"),
+    }
+}
 
 /// `fetch 17 waited 1.004 s: 998 ms inside one step of download 3 on worker 1, 412 MiB, ended by
 /// EAGAIN from the upstream`.

@@ -11,7 +11,6 @@ use super::layout::{
 };
 use super::style::{Style, Tint};
 use super::{explain_command, sentences, verdict};
-use crate::explain::LATE_FACTOR;
 use crate::explain::story::{
     CauseStory, HolderStory, LateFetch, LogRow, Longest, Story, hidden_by_reason,
 };
@@ -63,12 +62,9 @@ fn head(story: &Story, run_dir: &Path, style: Style) -> Vec<String> {
 
 fn late(story: &Story) -> String {
     let late = &story.late;
-    let which = match story.late_limit_us() {
-        Some(limit) => format!("failed, or over {limit} ({LATE_FACTOR} x idle p99)"),
-        None => "failed (without idle fetches none counts as slow)".to_owned(),
-    };
+    let which = sentences::which_are_late(late.phase, story.late_limit_us());
     if late.fetches == 0 {
-        return format!("no fetch: {which}");
+        return format!("no fetch{which}");
     }
     let unexplained = match story.unexplained() {
         None | Some(CauseShare { time_us: Micros(0), .. }) => ", all of it explained".to_owned(),
@@ -77,7 +73,7 @@ fn late(story: &Story) -> String {
             format!("; {part} of it, {}, remains unexplained", share.time_us)
         }
     };
-    format!("{} fetches: {which}; {} in all{unexplained}", late.fetches, late.time_us)
+    format!("{} fetches{which}; {} in all{unexplained}", late.fetches, late.time_us)
 }
 
 fn causes(story: &Story, style: Style) -> Vec<String> {

@@ -315,7 +315,7 @@ fn of_late_fetches() -> impl Strategy<Value = Told> {
         let (fetches, limit_us, time_us, worst, hidden) = late;
         let ([failed, called_ok, unlogged, understated, overstated], largest_gap_us) = log;
         Told {
-            late: LateSummary { limit_us, fetches, time_us, worst, hidden },
+            late: LateSummary { phase: Phase::Measure, limit_us, fetches, time_us, worst, hidden },
             causes,
             law,
             log_truth: LogTruth {

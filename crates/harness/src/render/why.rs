@@ -77,11 +77,8 @@ fn rows(why: &Why, style: Style) -> Vec<String> {
         let name = format!("others ({})", others.causes);
         lines.push(row(&name, others.share_of_late_time, others.time_us, others.fetches));
     }
-    let which = match why.limit_us {
-        Some(limit) => format!("failed, or over {limit} ({LATE_FACTOR} x idle p99)"),
-        None => "failed".to_owned(),
-    };
-    let note = format!("(late: {} of {}: {which}; {} in all)", why.late, why.attempts, why.time_us);
+    let which = sentences::which_are_late(why.phase, why.limit_us);
+    let note = format!("(late: {} of {}{which}; {} in all)", why.late, why.attempts, why.time_us);
     lines.extend(wrap(&note, NARROW - 2, MaxLines(2)).into_iter().map(|line| format!("  {line}")));
     lines
 }

@@ -48,17 +48,17 @@ pub(crate) fn latency(times: impl IntoIterator<Item = Micros> + Clone) -> Latenc
     }
 }
 
-/// By when so many of `fetches` were done; `None` when there are none.
+/// By when so many of those `fetches` that could be tried were done; `None` when there are none.
 ///
 /// A fetch that failed never is, so it stands behind all others, and takes a quantile that reaches it
 /// with it.
 pub(crate) fn completion<'a>(
     fetches: impl Iterator<Item = &'a Fetch> + Clone,
 ) -> Option<CompletionUs> {
-    let mut any = fetches.clone();
-    any.next()?;
-    let done = |fetch: &Fetch| fetch.outcome == Outcome::Ok;
-    let all = latency(fetches.map(|fetch| if done(fetch) { fetch.total_us } else { LONGEST }));
+    let tried = fetches.filter(|fetch| fetch.outcome != Outcome::LocalError);
+    tried.clone().next()?;
+    let failed = |fetch: &Fetch| fetch.outcome.is_failed();
+    let all = latency(tried.map(|fetch| if failed(fetch) { LONGEST } else { fetch.total_us }));
     // A percentile is never above the largest, which is just that when any failed.
     let known = |us: u64| (us < LONGEST.0).then_some(us);
     Some(CompletionUs {

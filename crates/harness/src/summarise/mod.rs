@@ -22,7 +22,7 @@ pub(crate) use seen::blocked;
 use records::{Caveat, Micros, Outcome, Phase, SCHEMA_VERSION, Sight, Summary, Verdict};
 
 use crate::explain;
-use crate::judge::{self, Evidence, Thresholds};
+use crate::judge::{self, Baseline, Evidence, Thresholds};
 use crate::run_dir::RunRecords;
 use join::Join;
 use window::{Window, Windows};
@@ -36,6 +36,7 @@ pub fn summarise(records: &RunRecords) -> Summary {
         summary: &summary,
         elapsed_us: extra.elapsed_us,
         measured: extra.measured,
+        baseline: extra.baseline,
         never_moved: &extra.never_moved,
         undialled: extra.undialled,
         still: &extra.standing.still,
@@ -58,6 +59,7 @@ pub fn summarise(records: &RunRecords) -> Summary {
 struct Extra {
     elapsed_us: Micros,
     measured: judge::Measured,
+    baseline: Baseline,
     never_moved: Vec<u32>,
     undialled: u64,
     standing: slow::Standing,
@@ -86,12 +88,16 @@ fn figures(records: &RunRecords, thresholds: &Thresholds) -> (Summary, Extra) {
     if untraced.is_some() {
         workers::forget_steps(&mut proxy.workers);
     }
+    let idle = fetches::summary(&records.fetches, Phase::Idle);
+    let measure = fetches::summary(&records.fetches, Phase::Measure);
+    let baseline = Baseline::of(&records.fetches, &idle, records.manifest.arm.cap_us, thresholds);
     let extra = Extra {
         elapsed_us: windows.run.length().into(),
         measured: match windows.measure {
             Some(_) => judge::Measured::Began,
             None => judge::Measured::Never,
         },
+        baseline,
         never_moved: slow::never_moved(records),
         undialled: slow::undialled(records),
         standing: slow::standing(records, &windows),
@@ -101,8 +107,6 @@ fn figures(records: &RunRecords, thresholds: &Thresholds) -> (Summary, Extra) {
         untraced,
         accept_pauses: workers::accept_pauses(records),
     };
-    let idle = fetches::summary(&records.fetches, Phase::Idle);
-    let measure = fetches::summary(&records.fetches, Phase::Measure);
     let mut slow = slow::summary(records, &windows, &holders, &join);
     let fetched =
         measure.outcomes.count(Outcome::Ok).saturating_mul(records.manifest.arm.fetch_size.0);
@@ -110,7 +114,7 @@ fn figures(records: &RunRecords, thresholds: &Thresholds) -> (Summary, Extra) {
     proxy.cpu_us_per_gb = proxy.cpu_us.and_then(|cpu| {
         Duration::try_from_secs_f64(cpu.as_secs() / moved_gb).ok().map(Micros::from)
     });
-    let explained = explain::explain(records, &join, &idle);
+    let explained = explain::explain(records, &join, &idle, &baseline);
     let median = Micros(measure.latency_us.p50);
     let mut law = explain::law(records, &join, &windows, median);
     let mut sight = records.manifest.sight;

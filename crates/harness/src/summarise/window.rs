@@ -64,6 +64,8 @@ pub(crate) struct Windows {
     pub(crate) loaded: Option<Window>,
     /// The measure phase.
     pub(crate) measure: Option<Window>,
+    /// The idle phase.
+    pub(crate) idle: Option<Window>,
 }
 
 impl Windows {
@@ -79,7 +81,14 @@ impl Windows {
             run: Window::new(first, last),
             loaded: load.map(|span| Window::new(span.start_ns, end_of(measure.unwrap_or(span)))),
             measure: measure.map(|span| Window::new(span.start_ns, end_of(span))),
+            idle: phase(manifest, Phase::Idle).map(|span| Window::new(span.start_ns, end_of(span))),
         }
+    }
+
+    /// When the fetches of `phase` ran; the whole run where that is not known.
+    pub(crate) fn of_phase(&self, phase: Phase) -> Window {
+        let of_phase = if phase == Phase::Idle { self.idle } else { self.measure };
+        of_phase.unwrap_or(self.run)
     }
 }
 

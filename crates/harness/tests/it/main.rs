@@ -1,5 +1,6 @@
 //! The real binary, end to end.
 
+mod baseline;
 mod campaign_pages;
 mod campaigns;
 mod ci;

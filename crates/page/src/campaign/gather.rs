@@ -77,7 +77,7 @@ fn of_trial(trial: &TrialInput<'_>) -> TrialData {
         page: page.clone(),
         verdict: summary.verdict,
         reason: summary.verdict_reasons.first().cloned().unwrap_or_default(),
-        attempts: measure.attempts,
+        tried: measure.outcomes.tried(),
         failed: measure.outcomes.failed(),
         failed_share: wilson.map(share),
         latency: [
@@ -98,7 +98,8 @@ fn latency(summary: &Summary, us: u64) -> LatencyData {
 }
 
 fn count(summary: &Summary) -> Option<Count> {
-    Count::new(summary.measure.outcomes.failed(), summary.measure.attempts).ok()
+    let outcomes = &summary.measure.outcomes;
+    Count::new(outcomes.failed(), outcomes.tried()).ok()
 }
 
 const fn share(of: ShareInterval) -> ShareData {

@@ -120,7 +120,7 @@ pub(super) fn chips(campaign: &CampaignInput<'_>) -> Vec<(String, Standing)> {
 /// The two weightiest metrics of each of the first pairs; without pairs, the failures of the arms.
 pub(super) fn figures(campaign: &CampaignInput<'_>) -> Vec<FigureLine> {
     if campaign.pairs.is_empty() {
-        let arms = campaign.arms.iter().filter(|arm| arm.row.attempts > 0);
+        let arms = campaign.arms.iter().filter(|arm| arm.row.tried > 0);
         return arms.take(MOST + 1).map(of_arm).collect();
     }
     let each = if campaign.pairs.len() == 1 { 2 } else { 1 };
@@ -134,7 +134,7 @@ pub(super) fn figures(campaign: &CampaignInput<'_>) -> Vec<FigureLine> {
 
 fn of_arm(arm: &ArmInput<'_>) -> FigureLine {
     FigureLine {
-        value: format!("{} of {}", arm.row.failed, arm.row.attempts),
+        value: format!("{} of {}", arm.row.failed, arm.row.tried),
         of: format!("{}: fetches under load failed", arm.name),
         against: format!("p50 {}, idle {}", arm.row.p50, arm.row.idle_p50),
     }

@@ -134,7 +134,7 @@ pub(super) fn failures(campaign: &CampaignData, points: Points) -> Option<Drawin
             .iter()
             .filter_map(|trial| {
                 let ShareData { share, low, high } = trial.failed_share?;
-                let value = format!("{} of {} failed", trial.failed, trial.attempts);
+                let value = format!("{} of {} failed", trial.failed, trial.tried);
                 let mut mark = mark(arm, trial, share, false, &value);
                 mark.reach = Some((low, high));
                 Some(mark)

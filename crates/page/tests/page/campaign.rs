@@ -25,7 +25,7 @@ fn every_round_of_every_arm_is_in_it_as_its_summary_says() {
             let l = &measure.latency_us;
             let percentiles = [run.summary.idle.latency_us.p50, l.p50, l.p90, l.p99, l.max];
             assert_eq!(trial.latency.map(|at| at.map(|at| at.us)), percentiles.map(Some));
-            let count = Count::new(trial.failed, trial.attempts).expect("attempts");
+            let count = Count::new(trial.failed, trial.tried).expect("attempts");
             let wilson = wilson(count, Settings::default().confidence);
             let share = trial.failed_share.expect("a share");
             assert_eq!((share.low, share.high), (wilson.interval.low, wilson.interval.high));

@@ -56,7 +56,7 @@ fn it_says_what_the_summary_says() {
     }
     let load = &summary.measure;
     let figures = texts(&mut browser, ".figure-line b");
-    assert_eq!(figures[0], format!("{} of {}", load.outcomes.failed(), load.attempts));
+    assert_eq!(figures[0], format!("{} of {}", load.outcomes.failed(), load.outcomes.tried()));
     assert_eq!(figures[1], Micros(load.latency_us.p50).to_string());
     assert_eq!(texts(&mut browser, ".chip"), ["starved"]);
     // Every cause with its share and the fetches that it led.

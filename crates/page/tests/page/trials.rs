@@ -151,6 +151,7 @@ fn row(name: &str, runs: &[Run]) -> ArmRow {
     ArmRow {
         name: name.to_owned(),
         attempts: runs.iter().map(|run| run.summary.measure.attempts).sum(),
+        tried: runs.iter().map(|run| run.summary.measure.outcomes.tried()).sum(),
         failed: runs.iter().map(|run| run.summary.measure.outcomes.failed()).sum(),
         idle_p50: middle(|s| s.idle.latency_us.p50),
         p50: middle(|s| s.measure.latency_us.p50),

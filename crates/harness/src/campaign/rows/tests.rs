@@ -14,7 +14,7 @@ fn a_row_counts_over_all_trials_and_takes_the_middle_run() {
     let trials = [run(0, 10_000), run(40, 20_000), run(4, 30_000)];
     let trials: Vec<&Summary> = trials.iter().collect();
     let row = arm_row("drain", &trials);
-    assert_eq!((row.trials, row.attempts, row.failed), (3, 240, 44));
+    assert_eq!((row.trials, row.attempts, row.tried, row.failed), (3, 240, 240, 44));
     assert_eq!(row.verdicts.values().sum::<u64>(), 3);
     assert_eq!(row.verdicts[&Verdict::Starved], 2);
     let p50 = trials.iter().map(|summary| summary.measure.latency_us.p50);

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use records::Holder;
+use records::{Holder, Outcome};
 
 use crate::explain::fixture::garbage::garbage;
 use crate::explain::fixture::random::{Cpu, runs};
@@ -14,6 +14,9 @@ fn idle(attempts: u64, p99: u64) -> FetchSummary {
     (idle.attempts, idle.latency_us.p99) = (attempts, p99);
     idle
 }
+
+const SOUND: Baseline =
+    Baseline { limit_us: Micros(200_000), stalled: 0, of: 40, standing: Standing::Sound };
 
 /// A worker that is held for half a second, turns for half a second, and sleeps for a second.
 fn scene() -> Scene {
@@ -38,12 +41,16 @@ fn late_is_failed_or_slow_and_under_load() {
     let mut scene = scene();
     let index = scene.fetch(0, Times { outcome: Outcome::Ok, ..Times::body(0, 100) });
     let fetch = &mut scene.run.records.fetches[index];
-    assert!(!is_late(fetch, Micros(100_000)), "not longer");
-    assert!(is_late(fetch, Micros(99_999)));
+    let rule = |limit| LateSummary { limit_us: Micros(limit), ..LateSummary::default() };
+    assert!(!is_late(fetch, &rule(100_000)), "not longer");
+    assert!(is_late(fetch, &rule(99_999)));
+    fetch.outcome = Outcome::LocalError;
+    assert!(!is_late(fetch, &rule(100_000)), "nobody was asked");
     fetch.outcome = Outcome::ClosedEarly;
-    assert!(is_late(fetch, Micros(u64::MAX)));
+    assert!(is_late(fetch, &rule(u64::MAX)));
     fetch.phase = Phase::Idle;
-    assert!(!is_late(fetch, Micros(0)));
+    assert!(!is_late(fetch, &rule(0)));
+    assert!(is_late(fetch, &LateSummary { phase: Phase::Idle, ..rule(0) }), "of its own phase");
 }
 
 /// Two wait 400 ms each in the step, one of them 300 ms more in turns; a third 800 ms for the
@@ -56,7 +63,7 @@ fn causes_come_in_the_order_of_their_time() {
     scene.fetch(0, Times::awaiting(1_100, 1_900));
     scene.fetch(0, Times { outcome: Outcome::Ok, ..Times::body(1_000, 1_010) });
     let records = &scene.run.records;
-    let explained = explain(records, &Join::of(records), &idle(40, 5_000));
+    let explained = explain(records, &Join::of(records), &idle(40, 5_000), &SOUND);
     let LateSummary { limit_us, fetches, time_us, .. } = explained.late;
     assert_eq!((limit_us, fetches, time_us), (Micros(15_000), 3, Micros(1_900_000)));
     let causes: Vec<_> =
@@ -156,7 +163,7 @@ proptest! {
 fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
     let join = Join::of(records);
     for idle in [idle(0, 0), idle(9, 0), idle(9, 20_000)] {
-        let explained = explain(records, &join, &idle);
+        let explained = explain(records, &join, &idle, &SOUND);
         let sum: f64 = explained.causes.iter().map(|cause| cause.share_of_late_time).sum();
         match explained.causes.is_empty() {
             true => prop_assert_eq!(explained.late.time_us, Micros(0)),

@@ -1,3 +1,5 @@
+use records::Outcome;
+
 use crate::fixture::Run;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! What the records show of each cause, over the measure phase.
+//! What the records show of each cause, over the phase of the late fetches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::explain::ground::{Ground, OVERFLOWS};
 use crate::explain::late::holding_step;
 use crate::explain::split::FetchSplit;
 use crate::summarise;
-use crate::summarise::window::{Window, Windows};
+use crate::summarise::window::Window;
 
 /// What was recorded that shows a cause, or how it could be overlooked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -122,20 +122,23 @@ pub struct QueueDepth {
     pub limit: u32,
 }
 
-/// What shows `cause` in the late fetches `splits`.
-pub(super) fn of(ground: &Ground<'_>, splits: &[FetchSplit], cause: Cause) -> Evidence {
-    let windows = Windows::of(ground.records);
-    let measure = windows.measure.unwrap_or(windows.run);
+/// What shows `cause` in the late fetches `splits`, which are those of `window`.
+pub(super) fn of(
+    ground: &Ground<'_>,
+    splits: &[FetchSplit],
+    cause: Cause,
+    window: Window,
+) -> Evidence {
     match cause {
         Cause::HeldByStep => steps(ground, splits),
-        Cause::Convoy => turns(ground, measure),
-        Cause::AcceptQueue => queues(ground, measure),
+        Cause::Convoy => turns(ground, window),
+        Cause::AcceptQueue => queues(ground, window),
         Cause::BacklogOverflow => counters(ground),
         Cause::OffCpuRunnable => Evidence::Ready {
-            run_wait_us: run_wait(ground, measure).into(),
-            stolen_us: stolen(ground, measure).into(),
+            run_wait_us: run_wait(ground, window).into(),
+            stolen_us: stolen(ground, window).into(),
         },
-        Cause::OffCpuBlocked => asleep(ground, measure),
+        Cause::OffCpuBlocked => asleep(ground, window),
         Cause::Upstream => Evidence::Origin {
             longest: longest(ground, splits, |ground, index| {
                 let session = ground.join.fetch(index)?.session?;
@@ -175,14 +178,14 @@ fn steps(ground: &Ground<'_>, splits: &[FetchSplit]) -> Evidence {
     }
 }
 
-fn turns(ground: &Ground<'_>, measure: Window) -> Evidence {
+fn turns(ground: &Ground<'_>, window: Window) -> Evidence {
     let with_hold: BTreeSet<(u32, u64)> =
         ground.records.holds.iter().map(|hold| (hold.worker, hold.turn)).collect();
     let long: Vec<LongTurn> = ground
         .records
         .turns
         .iter()
-        .filter(|turn| measure.overlaps(Window::new(turn.start_ns, turn.end_ns)))
+        .filter(|turn| window.overlaps(Window::new(turn.start_ns, turn.end_ns)))
         .filter(|turn| !with_hold.contains(&(turn.worker, turn.turn)))
         .map(|turn| LongTurn {
             worker: turn.worker,
@@ -196,12 +199,12 @@ fn turns(ground: &Ground<'_>, measure: Window) -> Evidence {
     }
 }
 
-fn queues(ground: &Ground<'_>, measure: Window) -> Evidence {
+fn queues(ground: &Ground<'_>, window: Window) -> Evidence {
     let samples: Vec<QueueDepth> = ground
         .records
         .listeners
         .iter()
-        .filter(|sample| measure.contains(sample.at_ns))
+        .filter(|sample| window.contains(sample.at_ns))
         .map(|sample| QueueDepth { queue: sample.queue, limit: sample.limit })
         .collect();
     Evidence::Queues {
@@ -249,10 +252,10 @@ fn grown(counters: impl Iterator<Item = Vec<(MonoNs, u64)>>, window: Window) -> 
     Duration::from_nanos(grown.fold(0, u64::saturating_add))
 }
 
-fn asleep(ground: &Ground<'_>, measure: Window) -> Evidence {
+fn asleep(ground: &Ground<'_>, window: Window) -> Evidence {
     let (mut busy_us, mut cpu_us) = (0_u64, 0_u64);
     for stretch in &ground.records.stretches {
-        if measure.overlaps(Window::new(stretch.start_ns, stretch.end_ns)) {
+        if window.overlaps(Window::new(stretch.start_ns, stretch.end_ns)) {
             let busy = stretch.length_us().0.saturating_sub(stretch.poll_us.0);
             busy_us = busy_us.saturating_add(busy);
             cpu_us = cpu_us.saturating_add(stretch.cpu_us.0);
@@ -261,9 +264,9 @@ fn asleep(ground: &Ground<'_>, measure: Window) -> Evidence {
     Evidence::Asleep {
         busy_us: Micros(busy_us),
         cpu_us: Micros(cpu_us),
-        run_wait_us: run_wait(ground, measure).into(),
+        run_wait_us: run_wait(ground, window).into(),
         log_mode: ground.records.manifest.arm.log_mode,
-        slept: summarise::blocked(ground.records, measure),
+        slept: summarise::blocked(ground.records, window),
     }
 }
 

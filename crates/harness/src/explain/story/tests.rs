@@ -112,8 +112,10 @@ fn evidence_is_told_for_each_cause_there_is() {
     run.records.totals[0].records_lost = 5;
     let join = Join::of(&run.records);
     let ground = Ground::of(&run.records, &join);
-    let splits = late_splits(&ground, Micros(15_000));
-    let of = |cause| evidence::of(&ground, &splits, cause);
+    let late = LateSummary { limit_us: Micros(15_000), ..LateSummary::default() };
+    let splits = late_splits(&ground, &late);
+    let measure = Windows::of(&run.records).of_phase(Phase::Measure);
+    let of = |cause| evidence::of(&ground, &splits, cause, measure);
     let turn = LongTurn { worker: 0, length_us: Micros(30_000), steps: 40 };
     assert_eq!(of(Cause::Convoy), Evidence::Turns { long_turns: 1, longest: Some(turn) });
     let deepest = Some(QueueDepth { queue: 17, limit: 511 });

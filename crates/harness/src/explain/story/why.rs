@@ -1,6 +1,6 @@
 //! The short form, made from a summary alone: what a report says of the late fetches.
 
-use records::{Cause, CauseShare, LateSummary, Law, LogTruth, Micros, Summary, WorstFetch};
+use records::{Cause, CauseShare, LateSummary, Law, LogTruth, Micros, Phase, Summary, WorstFetch};
 use serde::Serialize;
 
 /// Causes with less of the late time than this are told together.
@@ -9,7 +9,9 @@ const SMALL: f64 = 0.005;
 /// Why fetches were late, in a few lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
-    /// Fetches of the measure phase.
+    /// The phase that the late fetches are of ([`LateSummary::phase`]).
+    pub phase: Phase,
+    /// Fetches of that phase.
     pub attempts: u64,
     /// Of these, late.
     pub late: u64,
@@ -86,12 +88,13 @@ impl LawStory {
 
 impl Why {
     /// Why the fetches of a run were late, in at most `most` causes (2 or more). `None` when no
-    /// fetch was measured.
+    /// fetch was made in their phase.
     pub fn of(summary: &Summary, most: usize) -> Option<Self> {
-        if summary.measure.attempts == 0 {
+        let late = &summary.late;
+        let of = if late.phase == Phase::Idle { &summary.idle } else { &summary.measure };
+        if of.attempts == 0 {
             return None;
         }
-        let late = &summary.late;
         let (causes, others) = if late.fetches == 0 {
             (Vec::new(), None)
         } else {
@@ -100,7 +103,8 @@ impl Why {
         let log = &summary.log_truth;
         let tells = log.failed > 0 || log.understated > 0 || log.overstated > 0;
         Some(Self {
-            attempts: summary.measure.attempts,
+            phase: late.phase,
+            attempts: of.attempts,
             late: late.fetches,
             limit_us: limit(late),
             time_us: late.time_us,

@@ -70,7 +70,7 @@ fn the_machine_is_told_of_where_it_blurs_the_picture() {
     assert_eq!(run.caveat(CaveatCode::StolenCpu), None);
     run.records.manifest.host.stolen_ms = 281;
     let stolen = run.caveat(CaveatCode::StolenCpu).expect("a caveat");
-    assert!(stolen.contains("took 281 ms of CPU time in 14.000 s (2 %"), "{stolen}");
+    assert!(stolen.contains("took 281 ms of CPU time in 14.000 s (2.01 %"), "{stolen}");
     let shared = run.caveat(CaveatCode::SharedCpu).expect("a caveat");
     assert!(shared.starts_with("workers and load share CPU 0:"), "{shared}");
     let shared = |run: &Run| run.caveat(CaveatCode::SharedCpu).expect("a caveat");

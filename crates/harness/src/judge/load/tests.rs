@@ -49,7 +49,7 @@ fn a_load_that_stopped_before_fetches_ran_proves_nothing() {
     stall(&mut run, 5_000, 20_000);
     assert_eq!(verdict(&run), Verdict::Starved);
     // A slow median is as good.
-    let mut run = Run::loaded(&[(80, Outcome::Ok, 400_000)]);
+    let mut run = Run::loaded(&[(80, Outcome::Ok, 500_000)]);
     stall(&mut run, 5_000, 20_000);
     assert_eq!(verdict(&run), Verdict::Starved);
 }

@@ -10,6 +10,7 @@ fn rows() -> Vec<ArmRow> {
             trials: 10,
             verdicts: [(Verdict::Starved, 9), (Verdict::Inconclusive, 1)].into(),
             attempts: 800,
+            tried: 800,
             failed: 440,
             early_closes: Some(33),
             p50: Micros(996_000),

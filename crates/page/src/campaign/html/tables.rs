@@ -58,9 +58,9 @@ fn cells(arm: &ArmData) -> String {
         .collect();
     let time = |time: Micros| if row.attempts == 0 { UNKNOWN.into() } else { time.to_string() };
     let known = |time: Option<Micros>| time.map_or_else(|| UNKNOWN.into(), |time| time.to_string());
-    let failed = match row.attempts {
+    let failed = match row.tried {
         0 => UNKNOWN.to_owned(),
-        attempts => format!("{} of {attempts}", row.failed),
+        tried => format!("{} of {tried}", row.failed),
     };
     let rate = row.slow_rate;
     let cells: [String; 9] = [
@@ -152,10 +152,10 @@ pub(super) fn trials(campaign: &CampaignData) -> String {
 }
 
 fn trial(trial: &TrialData) -> String {
-    let TrialData { page, verdict, reason, attempts, failed, latency, .. } = trial;
+    let TrialData { page, verdict, reason, tried, failed, latency, .. } = trial;
     let [_, p50, ..] = latency;
     let p50 = p50.map_or_else(String::new, |p50| format!(", p50 {}", Micros(p50.us)));
-    let told = format!("{failed} of {attempts} failed{p50}");
+    let told = format!("{failed} of {tried} failed{p50}");
     format!(
         "<a href=\"{}\" title=\"{}\">{}</a><br><small>{told}</small>",
         html(&escape::path(page)),

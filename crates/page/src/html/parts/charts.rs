@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use records::{Micros, Outcome};
+use records::{Micros, Outcome, Phase, STARVED_SHARE, percent_beside};
 
 use super::outcome_words;
 use crate::data::PageData;
 use crate::escape::html;
 use crate::svg::{Figure, inline};
-use crate::words::percent;
 
 pub(in crate::html) fn latency(data: &PageData) -> String {
     let (idle, load) = (&data.summary.idle, &data.summary.measure);
@@ -46,7 +45,7 @@ pub(in crate::html) fn latency(data: &PageData) -> String {
              ({})</td>{cells}</tr>",
             phase.attempts,
             phase.outcomes.failed(),
-            percent(phase.failed_share)
+            percent_beside(phase.failed_share, STARVED_SHARE)
         );
     }
     out.push_str("</tbody></table></div>");
@@ -59,7 +58,11 @@ pub(in crate::html) fn why(data: &PageData) -> String {
         data,
         Figure::Causes,
         "Where the late time went",
-        "A fetch is late when it failed or took over three times the idle p99.",
+        if data.summary.late.phase == Phase::Idle {
+            "Without any load: a fetch is late that failed or stalled, and these are no baseline."
+        } else {
+            "A fetch is late when it failed or took over three times the idle p99."
+        },
     );
     out += &log_truth(data);
     out.push_str("</div>");

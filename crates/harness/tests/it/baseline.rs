@@ -1,0 +1,46 @@
+//! A server that stands still by itself, downloads or not.
+
+use records::{Cause, Phase, Sight, Summary, Verdict};
+
+use crate::support::{Runs, in_turn, say, turnstile};
+
+#[test]
+fn a_server_that_stalls_by_itself_proves_nothing_and_is_explained() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let bin = assert_cmd::cargo::cargo_bin!("turnstile");
+    let proxy = bin.with_file_name("examples").join("fair_proxy");
+    assert!(proxy.is_file(), "first: cargo build -p harness --examples");
+    let proxy = format!(
+        "exec:'{}' --stall-ms 800 --listen {{listen}} --upstream {{origin}}",
+        proxy.display()
+    );
+    // A stall and a half in each phase.
+    let lengths = ["--idle", "3s", "--duration", "3s", "--proxy", &proxy, "--json"];
+    let run = say(&mut runs.trial(&lengths));
+    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+
+    assert_eq!(summary.verdict, Verdict::Inconclusive, "{:?}", summary.verdict_reasons);
+    let says = "a server that stalls by itself is no baseline";
+    let reasons = &summary.verdict_reasons;
+    assert!(reasons.iter().any(|reason| reason.ends_with(says)), "{reasons:?}");
+
+    let late = &summary.late;
+    assert_eq!(late.phase, Phase::Idle);
+    // Those of the first 0.6 s of 0.8, at 20 a second.
+    assert!((8..=40).contains(&late.fetches), "{late:?}");
+    let first = summary.causes.first().expect("what the time went to").cause;
+    let explained = match summary.sight {
+        Sight::Traced => Cause::OffCpuBlocked,
+        _ => Cause::Unexplained,
+    };
+    assert_eq!(first, explained, "{:?}: {:?}", summary.sight, summary.causes);
+
+    let dir = runs.dir().expect("a run");
+    let told = say(turnstile().arg("explain").arg(&dir));
+    assert_eq!(told.code(), Some(0), "{}", told.stderr);
+    let says = format!("{} fetches without any load, which is no baseline", late.fetches);
+    let text = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&says), "{}", told.stdout);
+}
