@@ -2,7 +2,10 @@
 //!
 //! A breach is a failure; what cannot be told is an error, since CI systems take `skipped` for green.
 
-use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{
+    NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite,
+};
+use records::Verdict;
 use stats::Change;
 
 use crate::guard::baseline::Against;
@@ -22,6 +25,9 @@ pub fn junit(check: &Check) -> Result<String, SerializeError> {
     if let Some(against) = &check.baseline {
         suite.add_test_cases(metrics(against));
     }
+    for fault in check.trials.iter().filter_map(|trial| trial.proxy_fault.as_ref()) {
+        suite.add_test_case(case("check", "the proxy stays up", status(Outcome::Breached, fault)));
+    }
     // A check of which nothing is known, that was to save a baseline only, or that could not.
     let gates = check.thresholds.len() + usize::from(check.baseline.is_some());
     if gates == 0 || check.interrupted.is_some() || !check.errors.is_empty() {
@@ -31,10 +37,23 @@ pub fn junit(check: &Check) -> Result<String, SerializeError> {
             check.reasons.iter().chain(&check.errors).map(String::as_str).collect();
         suite.add_test_case(case("check", "whole", status(outcome, &said.join("; "))));
     }
+    if check.is_flaky() {
+        suite.test_cases.iter_mut().for_each(|case| flaky(case, check));
+    }
     suite.set_system_out(format!("{}\n{}", check.reasons.join("\n"), check.records.display()));
     let mut report = Report::new("turnstile check");
     report.add_test_suite(suite);
     report.to_string()
+}
+
+/// Marks a case that passed only after trials that proved nothing, in the words that CI systems know:
+/// `flakyError`.
+fn flaky(case: &mut TestCase, check: &Check) {
+    for trial in check.trials.iter().filter(|trial| trial.verdict == Verdict::Inconclusive) {
+        let mut rerun = TestRerun::new(NonSuccessKind::Error);
+        rerun.set_type("inconclusive").set_message(trial.reason.as_str());
+        case.status.add_rerun(rerun);
+    }
 }
 
 /// The judgement as a whole, then each metric; one without a say is skipped where the others can be
@@ -45,7 +64,7 @@ fn metrics(against: &Against) -> Vec<TestCase> {
         let name = metric.metric.name();
         let said = format!("{name} {}", metric.finding.text());
         let status = match (against.change(), metric.change()) {
-            _ if against.lost.iter().any(|lost| lost == name) => status(Outcome::Unknown, &said),
+            _ if metric.is_unknown() => status(Outcome::Unknown, &said),
             (Change::Inconclusive, _) => status(Outcome::Unknown, &said),
             (_, Change::Regressed) => status(Outcome::Breached, &said),
             (_, Change::NoChange | Change::Improved) => status(Outcome::Met, &said),
