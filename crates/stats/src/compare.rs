@@ -164,13 +164,17 @@ impl Comparison {
     }
 
     /// The smallest change that these rounds could have shown, in the shape of `effect`: a
-    /// difference, or a factor above 1. `None`: none within reason.
+    /// difference, or a factor above 1; never below the floor. `None`: none within reason.
     pub fn smallest_shown(&self) -> Option<f64> {
         let (effect, interval) = (self.effect?, self.interval?);
-        Some(match self.metric.scale() {
-            Scale::Difference => interval.reach(effect),
-            Scale::Ratio => (interval.high / effect).max(effect / interval.low).min(f64::MAX),
-        })
+        let (reach, floor) = match self.metric.scale() {
+            Scale::Difference => (interval.reach(effect), self.metric.absolute_floor()),
+            Scale::Ratio => (
+                (interval.high / effect).max(effect / interval.low).min(f64::MAX),
+                1.0 + self.metric.relative_floor(),
+            ),
+        };
+        Some(reach.max(floor))
     }
 
     /// Whether nobody knows what became of a metric that was asked for. One that lies beyond the cap in
