@@ -31,7 +31,7 @@ pub use peers::PeerToggles;
 
 pub use fast_client::{FastOptions, FetchToggles};
 pub use origin::OriginOptions;
-pub use peer::{PeerOptions, Refusal, build_title, plain_path, program_path};
+pub use peer::{PeerOptions, Refusal, build_title, plain_path};
 pub use proxy::{ProxyOptions, ProxyToggles, ToggleError};
 pub use slow_client::{SlowOptions, SlowToggles};
 pub use tracer::TracerOptions;

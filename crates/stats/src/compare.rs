@@ -2,11 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::difference::{mean, standard_error};
-use crate::interval::over_rounds;
-use crate::sign_flip::smallest;
-use crate::tail::t_two_sided;
-use crate::{Direction, Interval, Metric, Pair, Scale, Seed, Settings, Votes, sign_flip};
+use crate::sample::Numbers;
+use crate::{Direction, Interval, Metric, Sample, Scale, Settings, Votes};
 
 #[cfg(test)]
 mod tests;
@@ -69,7 +66,7 @@ pub enum Finding {
     WithinChance,
     /// Fewer than two in three of the rounds that moved went the way of the mean.
     RoundsDisagree,
-    /// The interval is so wide that hardly any change could have been shown.
+    /// The interval is so wide that a change everybody would notice could not have been shown.
     TooWide,
     /// It moved, and the control moved the same way by more than half as many floors.
     ControlMoved,
@@ -107,7 +104,7 @@ impl Finding {
             Self::BelowFloor => "changed less than counts",
             Self::WithinChance => "changed no more than chance does",
             Self::RoundsDisagree => "changed one way in some rounds and the other way in others",
-            Self::TooWide => "varies so much that hardly any change could be shown",
+            Self::TooWide => "varies too much to show a change",
             Self::ControlMoved => "moved, but so did the host without load",
             Self::BeyondCap => "lies beyond the cap in both arms",
             Self::TooFewRounds => "is known in too few rounds",
@@ -121,30 +118,43 @@ impl Finding {
 pub struct Comparison {
     /// What was compared.
     pub metric: Metric,
-    /// Rounds that have it in both arms.
+    /// Rounds that have it in both arms; of two samples, of the one that has fewer.
     pub rounds: u32,
     /// Those in which both lie beyond the cap; they count as no difference.
     pub hidden: u32,
     /// Those in which one does: the difference is at least the one reckoned with.
     pub bounded: u32,
+    /// Whether A knows it in so many usable rounds that B should.
+    pub expected: Expected,
     /// Mean of A over rounds, in the metric's unit; geometric where ratios are compared.
     pub a: Option<f64>,
     /// The same of B.
     pub b: Option<f64>,
     /// Mean change over rounds.
     pub effect: Option<f64>,
-    /// Its interval, at the confidence of the settings, of this metric alone.
+    /// Its interval, at the confidence of the settings, of this metric alone. Absent: fewer than two
+    /// rounds, or so wide that they tell nothing (more than a factor of 100 to a side).
     pub interval: Option<Interval>,
     /// Which way the rounds went.
     pub votes: Votes,
-    /// Student's p-value of the differences, of this metric alone.
+    /// p-value of Student's or Welch's test, of this metric alone.
     pub p: Option<f64>,
     /// The same for the whole family of metrics (Holm): what the verdict is made by.
     pub p_family: Option<f64>,
-    /// p-value of the sign-flip test, which assumes no distribution.
-    pub p_signs: Option<f64>,
+    /// p-value of the rank test, which assumes no distribution.
+    pub p_ranks: Option<f64>,
     /// Why the metric says what it says.
     pub finding: Finding,
+}
+
+/// Whether a metric is there to be missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expected {
+    /// A knows it.
+    Yes,
+    /// A does not: nobody could say what became of it.
+    No,
 }
 
 impl Comparison {
@@ -154,76 +164,95 @@ impl Comparison {
     }
 
     /// The smallest change that these rounds could have shown, in the shape of `effect`: a
-    /// difference, or a factor above 1.
+    /// difference, or a factor above 1; never below the floor. `None`: none within reason.
     pub fn smallest_shown(&self) -> Option<f64> {
         let (effect, interval) = (self.effect?, self.interval?);
-        Some(match self.metric.scale() {
-            Scale::Difference => interval.reach(effect),
-            Scale::Ratio => (interval.high / effect).max(effect / interval.low).min(f64::MAX),
-        })
+        let (reach, floor) = match self.metric.scale() {
+            Scale::Difference => (interval.reach(effect), self.metric.absolute_floor()),
+            Scale::Ratio => (
+                (interval.high / effect).max(effect / interval.low).min(f64::MAX),
+                1.0 + self.metric.relative_floor(),
+            ),
+        };
+        Some(reach.max(floor))
+    }
+
+    /// Whether nobody knows what became of a metric that was asked for. One that lies beyond the cap in
+    /// both arms is known to be as bad as it can be, and one that A does not know is not missed.
+    pub fn is_unknown(&self) -> bool {
+        match self.finding {
+            Finding::TooWide | Finding::ControlMoved => true,
+            Finding::TooFewRounds => self.expected == Expected::Yes,
+            _ => false,
+        }
     }
 }
 
 /// Compares one metric by itself; of several at once use [`crate::judge`], which knows of chance
 /// in numbers, and of the control.
-pub fn compare(pairs: &[Pair], metric: &Metric, seed: Seed, settings: &Settings) -> Comparison {
-    let measured = Measured::new(pairs, metric, seed, settings);
+pub fn compare(sample: &Sample, metric: &Metric, settings: &Settings) -> Comparison {
+    let needed = settings.needed_rounds(sample.rounds());
+    let measured =
+        Measured::new(sample, metric, Known { needed: [needed; 2], a: needed }, settings);
     let p_family = measured.p;
     measured.conclude(p_family, settings)
+}
+
+/// How many usable rounds know a metric.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// How many of each arm must.
+    pub(crate) needed: [usize; 2],
+    /// How many of A do.
+    pub(crate) a: usize,
 }
 
 /// Everything about one metric but its part in a family.
 pub(crate) struct Measured {
     metric: Metric,
-    differences: Vec<f64>,
-    hidden: u32,
-    bounded: u32,
+    sample: Sample,
+    numbers: Numbers,
+    known: Known,
     a: Option<f64>,
     b: Option<f64>,
     effect: f64,
     interval: Option<Interval>,
-    votes: Votes,
     p: Option<f64>,
-    p_signs: Option<f64>,
+    p_ranks: Option<f64>,
 }
 
 impl Measured {
-    pub(crate) fn new(pairs: &[Pair], metric: &Metric, seed: Seed, settings: &Settings) -> Self {
-        let differences: Vec<f64> = pairs.iter().map(|pair| pair.difference(metric)).collect();
-        let typical = |reading: fn(&Pair) -> f64| {
-            let values: Vec<f64> =
-                pairs.iter().map(|pair| metric.reckoned(reading(pair))).collect();
-            (!values.is_empty()).then(|| metric.said(mean(&values)))
-        };
-        let count = |which: fn(&Pair) -> bool| {
-            u32::try_from(pairs.iter().filter(|pair| which(pair)).count()).unwrap_or(u32::MAX)
-        };
+    pub(crate) fn new(sample: &Sample, metric: &Metric, known: Known, settings: &Settings) -> Self {
+        let numbers = sample.numbers(metric);
+        let [a, b] = sample.means(metric).map(|mean| mean.map(|mean| metric.said(mean)));
         Self {
             metric: metric.clone(),
-            hidden: count(|pair| pair.is_hidden()),
-            bounded: count(|pair| pair.a.is_bound() != pair.b.is_bound()),
-            a: typical(|pair| pair.a.value()),
-            b: typical(|pair| pair.b.value()),
-            effect: mean(&differences),
-            interval: over_rounds(&differences, settings, seed),
-            votes: Votes::count(&differences, metric.floor()),
-            p: student_p(&differences),
-            p_signs: sign_flip(&differences, seed),
-            differences,
+            sample: sample.clone(),
+            known,
+            a,
+            b,
+            effect: numbers.effect(),
+            interval: numbers.interval(settings.confidence.alpha()),
+            p: numbers.p(),
+            p_ranks: numbers.p_ranks(),
+            numbers,
         }
     }
 
     /// The p-value that this metric brings into a family; `None` when it could raise no alarm
     /// whichever arm each reading were of, so that it need not be guarded against (after
     /// Tarone 1990).
-    pub(crate) fn p_at_stake(&self, settings: &Settings) -> Option<f64> {
-        let sizes: Vec<f64> = self.differences.iter().map(|d| d.abs()).collect();
-        let could = self.has_rounds(settings) && mean(&sizes) >= self.metric.floor();
+    pub(crate) fn p_at_stake(&self) -> Option<f64> {
+        let could = self.has_rounds() && self.numbers.largest_effect() >= self.metric.floor();
         if could { self.p } else { None }
     }
 
-    fn has_rounds(&self, settings: &Settings) -> bool {
-        self.differences.len() >= settings.min_rounds()
+    fn has_rounds(&self) -> bool {
+        let [of_a, of_b] = self.known.needed;
+        match &self.sample {
+            Sample::Paired(pairs) => pairs.len() >= of_a.max(of_b),
+            Sample::Apart { a, b } => a.len() >= of_a && b.len() >= of_b,
+        }
     }
 
     /// How many floors it moved, with the sign of worse (above zero) or better.
@@ -236,22 +265,24 @@ impl Measured {
     }
 
     pub(crate) fn finding(&self, p_family: Option<f64>, settings: &Settings) -> Finding {
-        let Some(interval) = self.interval.filter(|_| self.has_rounds(settings)) else {
+        let Some(interval) = self.interval.filter(|_| self.has_rounds()) else {
             return Finding::TooFewRounds;
         };
-        if self.hidden as usize == self.differences.len() {
+        if self.sample.is_hidden() {
             return Finding::BeyondCap;
         }
         let floor = self.metric.floor();
         let alpha = settings.family_confidence.alpha();
+        let ranks_may_say = alpha.max(self.numbers.smallest_p_ranks());
         let by_chance = !interval.excludes_zero()
             || p_family.is_none_or(|p| p > alpha)
-            || self.p_signs.is_none_or(|p| p > alpha.max(smallest(self.differences.len())));
+            // The last bits of a sum of shares.
+            || self.p_ranks.is_none_or(|p| p > ranks_may_say + 1e-12);
         let doubt = if self.effect.abs() < floor || self.is_below_absolute_floor() {
             Finding::BelowFloor
         } else if by_chance {
             Finding::WithinChance
-        } else if !self.votes.agree_with(self.effect) {
+        } else if !self.numbers.votes(floor).agree_with(self.effect) {
             Finding::RoundsDisagree
         } else if self.effect > 0.0 {
             return Finding::Higher;
@@ -276,37 +307,30 @@ impl Measured {
 
     pub(crate) fn conclude(self, p_family: Option<f64>, settings: &Settings) -> Comparison {
         let finding = self.finding(p_family, settings);
-        let metric = self.metric;
+        let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let (hidden, bounded) = self.sample.beyond_cap();
+        let rounds = self.sample.rounds();
+        let Self { metric, numbers, effect, known, .. } = self;
+        let told = self.interval.filter(|interval| interval.reach(effect) <= metric.untold());
+        let [needed, _] = known.needed;
         Comparison {
-            rounds: u32::try_from(self.differences.len()).unwrap_or(u32::MAX),
-            hidden: self.hidden,
-            bounded: self.bounded,
+            rounds: narrow(rounds),
+            hidden: narrow(hidden),
+            bounded: narrow(bounded),
+            expected: if known.a >= needed { Expected::Yes } else { Expected::No },
             a: self.a,
             b: self.b,
-            effect: (!self.differences.is_empty()).then(|| metric.said(self.effect)),
-            interval: self.interval.map(|interval| Interval {
-                low: metric.said(interval.low),
-                high: metric.said(interval.high),
+            effect: (rounds > 0).then(|| metric.said(effect)),
+            interval: told.map(|interval| Interval {
+                low: metric.said(metric.possible(interval.low)),
+                high: metric.said(metric.possible(interval.high)),
             }),
-            votes: self.votes,
+            votes: numbers.votes(metric.floor()),
             p: self.p,
             p_family,
-            p_signs: self.p_signs,
+            p_ranks: self.p_ranks,
             finding,
             metric,
         }
     }
-}
-
-/// Two-sided p-value of Student's paired t-test; `None` of fewer than two differences.
-pub(crate) fn student_p(differences: &[f64]) -> Option<f64> {
-    let error = standard_error(differences)?;
-    let centre = mean(differences);
-    Some(if error > 0.0 {
-        t_two_sided(centre / error, differences.len() - 1)
-    } else if centre == 0.0 {
-        1.0
-    } else {
-        0.0
-    })
 }

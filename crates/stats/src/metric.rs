@@ -69,11 +69,16 @@ pub enum Weight {
     Price,
 }
 
+/// A change of this factor is noticed by everybody: what cannot show it is blind.
+const WIDEST_FACTOR: f64 = 4.0;
+/// The same of differences, in floors: of failed fetches a quarter of all.
+const WIDEST_FLOORS: f64 = 5.0;
+
 impl Metric {
     /// A metric compared by ratio. A change counts from `relative_floor` (0.25: a quarter more, or
     /// as much less by ratio) *and* `absolute_floor` (in `unit`) on. Values below `absolute_floor`
     /// count as it: nobody cares how many times smaller than nothing something is. Blind from a
-    /// factor of 5 on, unless [`Self::with_widest`] says otherwise.
+    /// factor of 4 on, unless [`Self::with_widest`] says otherwise.
     ///
     /// # Errors
     /// When the name is empty, or a floor is not finite and above zero.
@@ -92,14 +97,14 @@ impl Metric {
             scale,
             relative_floor,
             absolute_floor,
-            widest: 5.0,
+            widest: WIDEST_FACTOR,
             weight: Weight::default(),
         }
         .try_into()
     }
 
     /// A metric compared by difference. A change counts from `absolute_floor` (in `unit`) on. Blind
-    /// from ten floors on, unless [`Self::with_widest`] says otherwise.
+    /// from five floors on, unless [`Self::with_widest`] says otherwise.
     ///
     /// # Errors
     /// When the name is empty, or the floor is not finite and above zero.
@@ -117,7 +122,7 @@ impl Metric {
             scale,
             relative_floor: 0.0,
             absolute_floor,
-            widest: 10.0 * absolute_floor,
+            widest: WIDEST_FLOORS * absolute_floor,
             weight: Weight::default(),
         }
         .try_into()
@@ -186,6 +191,19 @@ impl Metric {
             Scale::Difference => self.said.widest,
             Scale::Ratio => self.said.widest.ln(),
         }
+    }
+
+    /// From here on half an interval tells nothing, and is not shown: a factor of 100.
+    pub(crate) fn untold(&self) -> f64 {
+        match self.said.scale {
+            Scale::Difference => f64::INFINITY,
+            Scale::Ratio => 100.0_f64.ln(),
+        }
+    }
+
+    /// The nearest difference that there can be: of shares none is above 1.
+    pub(crate) fn possible(&self, difference: f64) -> f64 {
+        if self.said.unit == "share" { difference.clamp(-1.0, 1.0) } else { difference }
     }
 
     /// A value where differences are reckoned.

@@ -17,6 +17,16 @@ pub struct Round {
     pub b: Trial,
 }
 
+/// One of the two arms of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arm {
+    /// The one compared against.
+    A,
+    /// The one compared.
+    B,
+}
+
 /// What one trial has to say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {

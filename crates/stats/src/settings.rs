@@ -11,8 +11,6 @@ pub struct Settings {
     /// than the rest. Default 98 %, so that of twenty such judgements one is wrong at most, nearly
     /// always.
     pub family_confidence: Confidence,
-    /// Bootstrap samples per metric. Default 10 000; fewer than 100 count as 100.
-    pub resamples: u32,
     /// Fewest usable rounds. Default 3; fewer than 2 count as 2.
     pub min_rounds: u32,
     /// Fewest usable rounds among those that were run, per cent. Default 50.
@@ -27,7 +25,6 @@ impl Default for Settings {
         Self {
             confidence: Confidence(0.95),
             family_confidence: Confidence(0.98),
-            resamples: 10_000,
             min_rounds: 3,
             min_usable_percent: 50,
             steady_percent: 200,
@@ -36,12 +33,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    pub(crate) fn min_rounds(&self) -> usize {
+    fn min_rounds(&self) -> usize {
         self.min_rounds.max(2) as usize
     }
 
-    pub(crate) fn resamples(&self) -> usize {
-        self.resamples.max(100) as usize
+    /// How many of `run` rounds must be usable.
+    pub(crate) fn needed_rounds(&self, run: usize) -> usize {
+        self.min_rounds().max((run * usize::from(self.min_usable_percent)).div_ceil(100))
     }
 }
 
@@ -85,8 +83,3 @@ impl TryFrom<f64> for Confidence {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("a confidence of {0} is not possible: write a share from 0.5 to 0.9999, as 0.95")]
 pub struct SettingsError(f64);
-
-/// What chance starts from. Print it: the same seed gives the same figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Seed(pub u64);

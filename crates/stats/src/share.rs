@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::interval::over_rounds;
+use crate::sample::Numbers;
 use crate::tail::z_critical;
-use crate::{Confidence, Interval, Seed, Settings};
+use crate::{Confidence, Interval};
 
 #[cfg(test)]
 mod tests;
@@ -82,17 +82,19 @@ pub fn wilson(count: Count, confidence: Confidence) -> ShareInterval {
     ShareInterval { share, interval }
 }
 
-/// The mean of the runs' shares, each run counting once, with the honest interval: the hull of the
-/// interval over runs and of Wilson's over all fetches. Where runs differ the first is the wider;
+/// The mean of the runs' shares, each run counting once, with the honest interval: the hull of
+/// Student's interval over runs and of Wilson's over all fetches. Where runs differ the first is the wider;
 /// where no fetch failed in any, runs show no difference at all, and the second says how much that
 /// is worth. `None` without a run; of one run it is Wilson's, and says nothing of other runs.
-pub fn share_over_rounds(runs: &[Count], seed: Seed, settings: &Settings) -> Option<ShareInterval> {
+pub fn share_over_rounds(runs: &[Count], confidence: Confidence) -> Option<ShareInterval> {
     let shares: Vec<f64> = runs.iter().map(|run| run.share()).collect();
     let total = |part: fn(&Count) -> u64| runs.iter().map(part).fold(0, u64::saturating_add);
     let all = Count::new(total(|run| run.failed), total(|run| run.attempts)).ok()?;
-    let pooled = wilson(all, settings.confidence).interval;
-    let share = crate::difference::mean(&shares);
-    let hull = over_rounds(&shares, settings, seed).map_or(pooled, |over| over.hull(pooled));
+    let pooled = wilson(all, confidence).interval;
+    let over_runs = Numbers::Paired(shares);
+    let share = over_runs.effect();
+    let over_runs = over_runs.interval(confidence.alpha());
+    let hull = over_runs.map_or(pooled, |over| over.hull(pooled));
     let interval = Interval { low: hull.low.clamp(0.0, share), high: hull.high.clamp(share, 1.0) };
     Some(ShareInterval { share, interval })
 }

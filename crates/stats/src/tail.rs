@@ -6,17 +6,17 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// The point of Student's t that is exceeded with probability `alpha / 2`; 0 without a degree of
 /// freedom.
-pub(crate) fn t_critical(alpha: f64, degrees: usize) -> f64 {
+pub(crate) fn t_critical(alpha: f64, degrees: f64) -> f64 {
     student(degrees).map_or(0.0, |t| t.inverse_cdf(1.0 - alpha / 2.0))
 }
 
 /// Probability of a |t| as large; 1 without a degree of freedom.
-pub(crate) fn t_two_sided(t: f64, degrees: usize) -> f64 {
+pub(crate) fn t_two_sided(t: f64, degrees: f64) -> f64 {
     student(degrees).map_or(1.0, |dist| (2.0 * dist.sf(t.abs())).min(1.0))
 }
 
-fn student(degrees: usize) -> Option<StudentsT> {
-    if degrees == 0 { None } else { StudentsT::new(0.0, 1.0, degrees as f64).ok() }
+fn student(degrees: f64) -> Option<StudentsT> {
+    StudentsT::new(0.0, 1.0, degrees).ok()
 }
 
 /// Probability that a standard normal exceeds `z`.

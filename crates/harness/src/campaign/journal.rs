@@ -1,23 +1,17 @@
 //! The directory of a campaign: `campaign.json`, and the run directories of its trials.
 //!
-//! Not for: what the conditions are that are kept with the journal (`conditions`), or who may run
-//! trials in the directory (`lock`).
-//!
 //! Invariant: `campaign.json` is replaced by rename after every trial; a campaign that dies loses the
 //! trial in progress and nothing else.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use records::{SCHEMA_VERSION, Summary, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::arm::ArmSpec;
-use super::conditions::Conditions;
-use super::lock::Lock;
 use super::plan::{MAX_ROUNDS, Seed, Slot, order};
 use crate::run_dir::SUMMARY;
 use crate::run_dir::write::{self, WriteError};
@@ -81,19 +75,6 @@ pub struct Campaign {
     pub dir: PathBuf,
     /// What stands in it.
     pub journal: Journal,
-    /// What its trials share; absent: an older turnstile began it.
-    pub conditions: Option<Conditions>,
-    /// Held by who runs its trials.
-    _lock: Option<Arc<Lock>>,
-}
-
-/// `campaign.json`.
-#[derive(Serialize, Deserialize)]
-struct Document {
-    #[serde(flatten)]
-    journal: Journal,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    conditions: Option<Conditions>,
 }
 
 /// The journal's file.
@@ -102,7 +83,7 @@ pub const CAMPAIGN: &str = "campaign.json";
 const TRIALS: &str = "trials";
 
 impl Campaign {
-    /// A new one in `<runs_dir>/<time>-<purpose>/`, under the conditions that are here.
+    /// A new one in `<runs_dir>/<time>-<purpose>/`.
     ///
     /// # Errors
     /// The directory cannot be made or written.
@@ -115,38 +96,12 @@ impl Campaign {
             .collect();
         fs::create_dir_all(runs_dir).map_err(|source| CampaignError::io(runs_dir, source))?;
         let dir = write::make_new(runs_dir, &format!("{time}-{word}"))?;
-        let lock = Some(Arc::new(Lock::take(&dir)?));
-        let conditions = Some(Conditions::here(&journal.arms));
-        let campaign = Self { dir, journal, conditions, _lock: lock };
+        let campaign = Self { dir, journal };
         campaign.save()?;
         Ok(campaign)
     }
 
-    /// The one in `dir`, to go on with it.
-    ///
-    /// # Errors
-    /// As [`Self::open`], and when another process runs its trials.
-    pub fn resume(dir: &Path) -> Result<Self, CampaignError> {
-        // What has no journal is none of ours, and gets no lock.
-        Self::open(dir)?;
-        let lock = Arc::new(Lock::take(dir)?);
-        // By now whoever had the lock has written its last.
-        Ok(Self { _lock: Some(lock), ..Self::open(dir)? })
-    }
-
-    /// In what today differs from the conditions of the trials that are done; empty: in nothing, or
-    /// none is to be added to them.
-    pub fn differences(&self) -> Vec<String> {
-        if self.to_do().is_empty() {
-            return Vec::new();
-        }
-        match &self.conditions {
-            Some(then) => then.differences(&Conditions::here(&self.journal.arms)),
-            None => vec!["an older turnstile began it, and did not note with what".to_owned()],
-        }
-    }
-
-    /// The one in `dir`, to be read.
+    /// The one in `dir`.
     ///
     /// # Errors
     /// There is none, another version of turnstile made it, or it was not turnstile.
@@ -156,7 +111,7 @@ impl Campaign {
             io::ErrorKind::NotFound => CampaignError::None { dir: dir.to_owned() },
             _ => CampaignError::io(&path, source),
         })?;
-        let Document { journal, conditions } = serde_json::from_slice(&text)
+        let journal: Journal = serde_json::from_slice(&text)
             .map_err(|source| CampaignError::Foreign { path: path.clone(), source })?;
         if journal.schema_version != SCHEMA_VERSION {
             return Err(CampaignError::Schema { path, found: journal.schema_version });
@@ -164,7 +119,7 @@ impl Campaign {
         if let Some(what) = journal.fault() {
             return Err(CampaignError::Faulty { path, what });
         }
-        Ok(Self { dir: dir.to_owned(), journal, conditions, _lock: None })
+        Ok(Self { dir: dir.to_owned(), journal })
     }
 
     /// Writes the journal.
@@ -172,9 +127,7 @@ impl Campaign {
     /// # Errors
     /// As `write(2)` and `rename(2)`; an earlier journal stays as it was.
     pub fn save(&self) -> Result<(), CampaignError> {
-        let (journal, conditions) = (self.journal.clone(), self.conditions.clone());
-        let document = Document { journal, conditions };
-        Ok(write::write_json(&self.dir.join(CAMPAIGN), &document)?)
+        Ok(write::write_json(&self.dir.join(CAMPAIGN), &self.journal)?)
     }
 
     /// The trials that are still to be run, in order.
@@ -234,7 +187,7 @@ impl Campaign {
     }
 }
 
-/// A campaign that cannot go on.
+/// A campaign that cannot be run or read.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// No journal.
@@ -266,18 +219,6 @@ pub enum CampaignError {
         path: PathBuf,
         /// What is wrong with it.
         what: String,
-    },
-    /// Somebody else is at it.
-    #[error(
-        "another turnstile runs the campaign in {} (it has locked {}): wait for its end",
-        dir.display(),
-        lock.display()
-    )]
-    InUse {
-        /// The directory of the campaign.
-        dir: PathBuf,
-        /// The file that it has locked.
-        lock: PathBuf,
     },
     /// A file that cannot be read or made.
     #[error("failed to use {}", path.display())]

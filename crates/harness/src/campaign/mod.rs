@@ -4,7 +4,6 @@
 //! - [`arm`]: one setting, as typed
 //! - [`plan`]: which trial when
 //! - [`journal`]: what was planned and what is done, on the disk
-//! - [`conditions`]: what all trials share, so that one that goes on goes on with the same
 //! - [`rows`]: the table of all arms
 //! - [`runner`]: starts the trials and waits for them
 //!
@@ -12,20 +11,17 @@
 //!
 //! Invariants:
 //! - A trial is the command that stands in its run directory: nobody needs a campaign to repeat it.
-//! - What is done stays done: a campaign that was cut short goes on from its journal.
-//! - All trials are of one build of every program, on one machine since one boot; one turnstile at a
-//!   time runs them.
+//! - What is done stays done: a campaign that was cut short can be told from its journal.
+//! - All trials are of one build of every program, on one machine since one boot: a campaign does not
+//!   go on later, it is run again.
 
 pub mod arm;
-pub mod conditions;
 pub mod journal;
-mod lock;
 pub mod plan;
 pub mod rows;
 pub mod runner;
 
 pub use arm::{ArmError, ArmSpec};
-pub use conditions::Conditions;
 pub use journal::{Campaign, CampaignError, Done, Journal};
 pub use plan::{MAX_ROUNDS, Seed, Slot, order};
 pub use rows::arm_row;

@@ -27,11 +27,6 @@ pub struct CampaignOptions {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Go on with the campaign in this directory, which was cut short: with its own arms, rounds and
-    /// seed, the same programs, on the same machine since the same boot
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["rounds", "seed", "runs_dir"])]
-    pub resume: Option<PathBuf>,
-
     /// Where the directory of the campaign is made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs_dir: PathBuf,
@@ -63,46 +58,35 @@ impl Finished {
             let journal = &self.campaign.journal;
             let (done, all) = (journal.done.len(), journal.planned());
             output::say(&format!(
-                "turnstile: cut short after {done} of {all} trials; go on with --resume {dir}"
+                "turnstile: cut short after {done} of {all} trials; turnstile report {dir} tells them \
+                 again"
             ));
             signals::die_by(signal);
         }
     }
 }
 
-/// Runs `arms`, or what `--resume` names of them.
+/// Runs `arms` in turn.
 pub(super) fn run(
     purpose: &str,
     arms: Vec<ArmSpec>,
     options: &CampaignOptions,
 ) -> anyhow::Result<Finished> {
-    let mut campaign = match &options.resume {
-        Some(dir) => {
-            let campaign = resume(dir, purpose, &arms, options)?;
-            if options.dry_run {
-                print_plan(&campaign.journal, &campaign.to_do())?;
-                std::process::exit(0);
-            }
-            campaign
-        }
-        None => {
-            let journal = Journal {
-                schema_version: SCHEMA_VERSION,
-                purpose: purpose.to_owned(),
-                command: std::env::args().collect(),
-                rounds: options.rounds,
-                seed: options.seed.unwrap_or_else(Seed::fresh),
-                arms,
-                done: Vec::new(),
-            };
-            if options.dry_run {
-                let all = campaign::order(journal.arms.len(), journal.rounds, journal.seed);
-                print_plan(&journal, &all)?;
-                std::process::exit(0);
-            }
-            Campaign::create(&options.runs_dir, journal).context("failed to begin the campaign")?
-        }
+    let journal = Journal {
+        schema_version: SCHEMA_VERSION,
+        purpose: purpose.to_owned(),
+        command: std::env::args().collect(),
+        rounds: options.rounds,
+        seed: options.seed.unwrap_or_else(Seed::fresh),
+        arms,
+        done: Vec::new(),
     };
+    if options.dry_run {
+        print_plan(&journal, &campaign::order(journal.arms.len(), journal.rounds, journal.seed))?;
+        std::process::exit(0);
+    }
+    let mut campaign =
+        Campaign::create(&options.runs_dir, journal).context("failed to begin the campaign")?;
     let quiet = options.quiet;
     if !quiet {
         let Journal { rounds, seed, arms, .. } = &campaign.journal;
@@ -132,43 +116,6 @@ pub(super) fn run(
     )
     .context("failed to run the campaign")?;
     Ok(Finished { campaign, ended })
-}
-
-/// The campaign in `dir`; one that is not this one, or would not be this one any more, ends the process
-/// as any wrong option does.
-fn resume(
-    dir: &Path,
-    purpose: &str,
-    arms: &[ArmSpec],
-    options: &CampaignOptions,
-) -> anyhow::Result<Campaign> {
-    // A plan only reads.
-    let open = if options.dry_run { Campaign::open } else { Campaign::resume };
-    let campaign = open(dir).context("failed to resume")?;
-    let journal = &campaign.journal;
-    if journal.purpose != purpose {
-        super::usage_text(&format!(
-            "--resume {}: that is a campaign of `{}`, not of `{purpose}`",
-            dir.display(),
-            journal.purpose
-        ));
-    }
-    if !arms.is_empty() && journal.arms != arms {
-        super::usage_text(&format!(
-            "--resume {}: its arms are others than those given here: leave them out",
-            dir.display()
-        ));
-    }
-    let differences = campaign.differences();
-    if !differences.is_empty() {
-        let dir = dir.display();
-        super::usage_text(&format!(
-            "--resume {dir}: its trials were run otherwise, and no arm may hold both ({}): begin anew \
-             without --resume; turnstile report {dir} tells what is done",
-            differences.join("; ")
-        ));
-    }
-    Ok(campaign)
 }
 
 /// An arm whose options fit each other, this host and its proxy.

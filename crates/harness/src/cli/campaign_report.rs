@@ -10,13 +10,14 @@ use std::path::PathBuf;
 use anyhow::Context;
 use page::{CampaignData, Figure};
 use records::{ArmRow, Manifest, Summary};
-use stats::{Seed, Settings};
+use stats::Settings;
 
 use super::{case, compare, show};
 use crate::campaign::{Campaign, arm_row};
 use crate::cases::{self, Case};
 use crate::guard::Comparison;
 use crate::guard::compare::{Told, observations};
+use crate::guard::rounds::proxy_fault;
 use crate::render::{self, Shown, Style};
 use crate::run_dir::{MANIFEST, REPORT, RunRecords};
 
@@ -55,8 +56,7 @@ impl CampaignReport {
                 Extra::Case(Box::new(case), shown)
             }
             None if purpose == compare::PURPOSE => {
-                let seed = Seed(campaign.journal.seed.0);
-                let comparison = Comparison::of(&told, seed, &Settings::default());
+                let comparison = Comparison::of(&told, &Settings::default());
                 Extra::Comparison(Box::new(comparison))
             }
             None => Extra::None,
@@ -77,11 +77,6 @@ impl CampaignReport {
     /// A row for each arm.
     pub(super) fn rows(&self) -> &[ArmRow] {
         &self.rows
-    }
-
-    /// All that the trials tell, by arm.
-    pub(super) fn told(&self) -> &[(String, Vec<Told>)] {
-        &self.told
     }
 
     /// As people read it in a terminal.
@@ -134,6 +129,7 @@ fn told(campaign: &Campaign) -> anyhow::Result<Vec<(String, Vec<Told>)>> {
                 round: done.slot.round,
                 summary: campaign.summary(done)?,
                 fetches: observations(&records.fetches),
+                proxy_fault: proxy_fault(&records.manifest),
             });
         }
     }
@@ -141,7 +137,7 @@ fn told(campaign: &Campaign) -> anyhow::Result<Vec<(String, Vec<Told>)>> {
     Ok(arms)
 }
 
-/// Of the first trial: the machine is the same for all ([`crate::campaign::Conditions`]). One that
+/// Of the first trial: the machine is the same for all. One that
 /// cannot be read is none.
 fn manifest(campaign: &Campaign) -> Option<Manifest> {
     let first = campaign.journal.done.first()?;

@@ -48,14 +48,6 @@ pub struct CaseOptions {
     pub trial: Vec<String>,
 }
 
-impl CaseOptions {
-    /// Whether it goes on with what stands in the journal, and nothing was said of it again.
-    fn goes_on(&self) -> bool {
-        let silent = self.proxy_bin.is_empty() && self.trial.is_empty() && !self.netns;
-        self.campaign.resume.is_some() && silent
-    }
-}
-
 /// The examples of its help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -78,9 +70,9 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
         cases::CaseError::Unknown(_) => super::usage_text(&error.to_string()),
         cases::CaseError::File { .. } => panic!("{error}: {:?}", std::error::Error::source(&error)),
     });
-    let (arms, missing) = if options.goes_on() { Default::default() } else { arms(options, &case) };
+    let (arms, missing) = arms(options, &case);
     missing.iter().for_each(|why| output::say(&format!("turnstile: left out: {why}")));
-    if arms.is_empty() && !options.goes_on() {
+    if arms.is_empty() {
         anyhow::bail!("failed to run case {}: none of its arms can be run here", options.name);
     }
     let finished = campaign::run(&format!("{PURPOSE}{}", options.name), arms, &options.campaign)?;
@@ -187,7 +179,7 @@ pub(super) fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Show
             trials.push((campaign.summary(done)?, done));
         }
         trials.sort_by_key(|(summary, _)| {
-            (summary.measure.outcomes.failed(), summary.measure.latency_us.p50)
+            (summary.measure.outcomes.tried_failed(), summary.measure.latency_us.p50)
         });
         let published = case.arms.iter().find(|of_case| of_case.is_named(&arm.name));
         let published = published.map(|arm| arm.published.clone()).unwrap_or_default();

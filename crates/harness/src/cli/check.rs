@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use records::{SCHEMA_VERSION, Summary, Verdict};
+use records::{SCHEMA_VERSION, Verdict};
 
 use super::output::{self, Color};
 use super::places::{self, Way};
-use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, Seed};
+use crate::campaign::{self, ArmSpec, Campaign, Done, Ended, Journal, Seed};
 use crate::guard::baseline::{Accepted, MIN_ROUNDS, Origin};
 use crate::guard::check::{Asked, Save};
+use crate::guard::rounds::{FailOn, Ran, proxy_fault};
 use crate::guard::{Baseline, BaselineError, Check, Threshold};
 use crate::render;
-use crate::run_dir::write;
+use crate::run_dir::{RunRecords, write};
 use crate::trial::signals;
 
 /// What must hold, how often it is tried, and who is told.
@@ -23,6 +24,10 @@ pub struct CheckOptions {
     /// What must hold, as 'p99<100ms', 'failed_share<=0.01' or 'p99/idle_p99<5'; may be repeated
     #[arg(long = "threshold", value_name = "FIGURE<LIMIT")]
     pub thresholds: Vec<Threshold>,
+
+    /// Breached when the verdict of any round is that bad, or worse
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    pub fail_on: Option<FailOn>,
 
     /// Breached when a metric is worse than in this file, which --save-baseline has made
     #[arg(long, value_name = "FILE")]
@@ -40,7 +45,7 @@ pub struct CheckOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
 
-    /// Attempts at each round, until a trial is conclusive
+    /// Attempts at each round, until a trial is conclusive; none after a failure of the proxy itself
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub attempts: u32,
 
@@ -81,6 +86,7 @@ pub struct CheckOptions {
 pub(super) const EXAMPLES: &str = "\
 Examples:
   turnstile check --threshold 'failed_share<=0.01' --threshold 'p99<100ms' -- --rcvbuf 40960
+  turnstile check --fail-on starved -- --proxy nginx
   turnstile check --threshold 'p99<100ms' -- \\
     --proxy 'exec:./my-proxy --listen {listen} --upstream {origin}'
   turnstile check --save-baseline main.json -- --reuseport
@@ -124,11 +130,12 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
         Ended::Whole => None,
         Ended::Interrupted(signal) => Some(signal),
     };
-    let trials = trials(&campaign).context("failed to read the trials")?;
+    let trials = trials(&campaign)?;
     let file = options.baseline.clone().unwrap_or_default();
     let accepted = if options.cross_host { Accepted::All(differs) } else { Accepted::Nothing };
     let asked = Asked {
         thresholds: &options.thresholds,
+        fail_on: options.fail_on,
         baseline: baseline.as_ref().map(|baseline| (baseline, file, accepted)),
         save: if options.save_baseline.is_some() { Save::Wanted } else { Save::No },
         rounds: rounds as usize,
@@ -157,10 +164,12 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
 /// The arm, where and of what a baseline would be, and how many rounds.
 fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
     let compared = options.baseline.is_some() || options.save_baseline.is_some();
-    if options.thresholds.is_empty() && !compared {
-        return Err("nothing to check: add --threshold 'p99<100ms', --baseline FILE or \
-                    --save-baseline FILE"
-            .to_owned());
+    if options.thresholds.is_empty() && options.fail_on.is_none() && !compared {
+        return Err(
+            "nothing to check: add --threshold 'p99<100ms', --fail-on starved, --baseline \
+                    FILE or --save-baseline FILE"
+                .to_owned(),
+        );
     }
     let rounds = options.rounds.unwrap_or(if compared { ROUNDS_COMPARED } else { ROUNDS });
     if compared && (rounds as usize) < MIN_ROUNDS {
@@ -180,7 +189,8 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
 }
 
 /// Runs rounds until enough are conclusive, or none may be tried again. An inconclusive trial stays
-/// in the journal; its next attempt is a round of its own there.
+/// in the journal; its next attempt is a round of its own there. A proxy that failed is not tried
+/// again: that is what the check is to find.
 fn run(options: &CheckOptions, arm: ArmSpec, rounds: u32) -> anyhow::Result<(Campaign, Ended)> {
     let journal = Journal {
         schema_version: SCHEMA_VERSION,
@@ -215,9 +225,14 @@ fn run(options: &CheckOptions, arm: ArmSpec, rounds: u32) -> anyhow::Result<(Cam
             },
         )
         .context("failed to run the check")?;
-        let done = campaign.journal.done.iter();
-        let conclusive = done.filter(|done| done.verdict != Verdict::Inconclusive).count();
-        let missing = rounds.saturating_sub(u32::try_from(conclusive).unwrap_or(u32::MAX));
+        let mut unproven = 0;
+        for done in &campaign.journal.done {
+            let spoilt = done.verdict == Verdict::Inconclusive
+                && trial(&campaign, done)?.proxy_fault.is_none();
+            unproven += u32::from(spoilt);
+        }
+        let tried = u32::try_from(campaign.journal.done.len()).unwrap_or(u32::MAX);
+        let missing = rounds.saturating_sub(tried - unproven);
         if ended != Ended::Whole || missing == 0 || attempt >= options.attempts {
             return Ok((campaign, ended));
         }
@@ -226,9 +241,19 @@ fn run(options: &CheckOptions, arm: ArmSpec, rounds: u32) -> anyhow::Result<(Cam
     }
 }
 
-fn trials(campaign: &Campaign) -> anyhow::Result<Vec<(PathBuf, Summary)>> {
-    let done = campaign.journal.done.iter();
-    done.map(|done| Ok((done.dir.clone(), campaign.summary(done)?))).collect()
+fn trials(campaign: &Campaign) -> anyhow::Result<Vec<Ran>> {
+    campaign.journal.done.iter().map(|done| trial(campaign, done)).collect()
+}
+
+fn trial(campaign: &Campaign, done: &Done) -> anyhow::Result<Ran> {
+    let dir = campaign.dir.join(&done.dir);
+    let records = RunRecords::load(&dir).context("failed to read a trial")?;
+    Ok(Ran {
+        dir: done.dir.clone(),
+        summary: campaign.summary(done).context("failed to read a trial")?,
+        proxy_fault: proxy_fault(&records.manifest),
+        fetches: records.fetches,
+    })
 }
 
 /// Writes the check in every form that was asked for, and prints it. What cannot be written keeps

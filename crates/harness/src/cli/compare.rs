@@ -6,15 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use serde::Deserialize;
-use stats::{Metric, ministat_column};
 
-use super::campaign::{self, CampaignOptions, Finished};
+use super::campaign::{self, CampaignOptions};
 use super::campaign_report::{CampaignReport, Extra};
 use super::output::{self, Color};
 use super::places::{self, Way, Written};
 use crate::campaign::ArmSpec;
-use crate::guard::compare::{Told, rounds};
-use crate::guard::{Gate, figures};
+use crate::guard::Gate;
 use crate::render;
 use crate::run_dir::write;
 
@@ -61,7 +59,6 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   turnstile compare --arm 'drain: --reuseport' --arm 'rcvbuf: --reuseport --rcvbuf 40960' --rounds 10
   turnstile compare --arms arms.toml --rounds 20 --dry-run
-  turnstile compare --resume runs/20260301T123005Z-compare
   turnstile compare --gate --arms builds.toml --rounds 10
 
 The result says what became of each arm against the first: no change, improved, regressed or
@@ -102,14 +99,16 @@ pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
             written.file(path, &text);
         }
     }
-    written.note(columns(&finished, report.told()));
     written.note(report.write_page().map(drop));
     let style = options.color.style();
     let gate = gate(options, &report);
     let code = written.exit_code(gate);
     let mut text = if options.json { report.json() } else { report.text(style) };
-    if let Some(gate) = gate.filter(|_| !options.json) {
-        text += &format!("{}\n", render::gate("gate", gate, code, style));
+    if let Extra::Comparison(comparison) = report.extra()
+        && options.gate
+        && !options.json
+    {
+        text += &render::comparison_gate(comparison, code, style);
     }
     written.note(output::print(text.as_bytes()).context("failed to print the comparison"));
     written.say();
@@ -125,7 +124,7 @@ fn gate(options: &CompareOptions, report: &CampaignReport) -> Option<Gate> {
     }
 }
 
-/// The arms as typed and from the file; none of a campaign that goes on.
+/// The arms as typed and from the file.
 fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
     let mut arms = options.arms.clone();
     if let Some(path) = &options.file {
@@ -136,14 +135,6 @@ fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
         for arm in file.arm {
             arms.push(ArmSpec::new(&arm.name, &arm.args).map_err(|error| error.to_string())?);
         }
-    }
-    if options.campaign.resume.is_some() && arms.is_empty() {
-        return if options.trial.is_empty() {
-            Ok(arms)
-        } else {
-            Err("--resume goes on with the arms as they were: leave the options after -- out"
-                .into())
-        };
     }
     if arms.len() < 2 {
         return Err(format!(
@@ -161,39 +152,3 @@ fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
     };
     arms.into_iter().map(with_all).collect()
 }
-
-/// One column of numbers for each arm and metric: `ministat/p99-1-drain.txt`.
-fn columns(finished: &Finished, told: &[(String, Vec<Told>)]) -> anyhow::Result<()> {
-    let dir = finished.dir().join("ministat");
-    let failed = || format!("failed to write {}", dir.display());
-    std::fs::create_dir_all(&dir).with_context(failed)?;
-    let Some((_, first)) = told.first() else { return Ok(()) };
-    // Lines of all arms belong together: only rounds in which every arm can be used.
-    let is_good = |told: &Told| figures::trial(&told.summary).inconclusive.is_none();
-    let usable = |round: u32| {
-        let has = |(_, of_arm): &(String, Vec<Told>)| {
-            of_arm.iter().any(|told| told.round == round && is_good(told))
-        };
-        told.iter().all(has)
-    };
-    let arms = &finished.campaign().journal.arms;
-    for (number, (arm, (_, of_arm))) in (1..).zip(arms.iter().zip(told)) {
-        let mut rounds = rounds(first, of_arm);
-        rounds.retain(|both| usable(both.number - 1));
-        for metric in Metric::of_a_trial() {
-            let text = ministat_column(&rounds, &metric, stats::Arm::B);
-            std::fs::write(dir.join(column_name(metric.name(), number, arm)), text)
-                .with_context(failed)?;
-        }
-    }
-    Ok(())
-}
-
-/// Arms are told apart by their number, as in the names of their trials: two of them may be named by
-/// the same letters of ASCII, or by none.
-fn column_name(metric: &str, number: usize, arm: &ArmSpec) -> String {
-    format!("{metric}-{number}-{}", arm.slug()).trim_end_matches('-').to_owned() + ".txt"
-}
-
-#[cfg(test)]
-mod tests;

@@ -127,10 +127,6 @@ fn bad_options_are_refused_with_what_would_do() {
         ("--cpus proxy=0", "--pin 0,1"),
         ("--cpus slow=1023", "--cpus: CPU 1023 cannot be used here"),
         ("report x --runs-dir y", "cannot be used with"),
-        ("compare --resume x --rounds 2", "cannot be used with '--rounds <N>'"),
-        ("compare --resume x --seed 2", "cannot be used with '--seed <N>'"),
-        ("zoo --resume x --runs-dir y", "cannot be used with '--runs-dir <DIR>'"),
-        ("case herd --resume x --rounds 2", "cannot be used with '--rounds <N>'"),
         ("--proxy url:192.0.2.1:80", "run turnstile on the proxy's own host"),
         ("--reuseport report x", "cannot be used with"),
         ("--frobnicate", "unexpected argument"),
@@ -144,13 +140,6 @@ fn bad_options_are_refused_with_what_would_do() {
 fn of_an_option_given_twice_the_later_counts() {
     for words in ["--slow 8 --slow 2", "run --slow 8 --slow 2"] {
         assert_eq!(trial(words).toggles.slow.slow, 2, "{words}");
-    }
-}
-
-#[test]
-fn what_is_set_by_default_does_not_stand_against_resume() {
-    for words in ["compare --resume x", "zoo --resume x --dry-run", "case herd --resume x -q"] {
-        assert!(typed(words).is_ok(), "{words}");
     }
 }
 

@@ -46,14 +46,6 @@ pub struct ZooOptions {
     pub trial: Vec<String>,
 }
 
-impl ZooOptions {
-    /// Whether it goes on with what stands in the journal, and nothing was said of it again.
-    fn goes_on(&self) -> bool {
-        let silent = self.only.is_empty() && self.build.is_empty() && self.trial.is_empty();
-        self.campaign.resume.is_some() && silent
-    }
-}
-
 /// A build of a proxy that is not in PATH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherBuild {
@@ -75,8 +67,8 @@ const MIRRORS: [(&str, &str); 2] = [("mirror drain", "drain"), ("mirror fionread
 pub(super) fn zoo(options: &ZooOptions) -> anyhow::Result<ExitCode> {
     places::look_at([("--markdown", &options.markdown, Way::InPlace)])
         .unwrap_or_else(|error| super::usage_text(&error));
-    let (arms, missing) = if options.goes_on() { Default::default() } else { arms(options) };
-    if arms.is_empty() && !options.goes_on() {
+    let (arms, missing) = arms(options);
+    if arms.is_empty() {
         super::usage_text("none of these proxies can be run here");
     }
     missing.iter().for_each(|why| output::say(&format!("turnstile: left out: {why}")));

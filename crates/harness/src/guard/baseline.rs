@@ -1,10 +1,8 @@
 //! A baseline: rounds that were saved, and those of today against them.
 //!
-//! Saved rounds and new ones were not run in turn. Round 1 of today stands beside round 1 of then,
-//! which is as good as any other order: the rounds of one side have nothing to do with those of the
-//! other, so the differences scatter by what both sides do, and the rule asks for more. What moved
-//! *all* rounds of a day does not cancel; only the control (fetches without load) can tell.
-//! `docs/ci.md` says what follows.
+//! Saved rounds and new ones were not run in turn, so they are two samples and no pairs: in whatever
+//! order they stand, the answer is the same. What moved *all* rounds of a day does not cancel; only the
+//! control (fetches without load) can tell. `docs/ci.md` says what follows.
 //!
 //! Invariants: a baseline is compared with what was made on the same kernel, CPUs, settings and arm,
 //! and seen in the same way, unless somebody said otherwise; a file that is no whole baseline is refused
@@ -18,7 +16,7 @@ use std::path::{Path, PathBuf};
 use records::{Arm, Micros, Program, Recording, SCHEMA_VERSION, Sight};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stats::{Change, Judgement, Metric, Reason, Round, Seed, Settings, Trial, judge};
+use stats::{Change, Finding, Judgement, Metric, Reason, Settings, Trial, Trials, judge};
 
 use super::gate;
 use super::threshold::Outcome;
@@ -110,7 +108,7 @@ pub struct Against {
     pub program: Option<Program>,
     /// In what today differs from then; not empty only with `--cross-host`.
     pub differs: Vec<String>,
-    /// Why today cannot be held against it, whatever was found.
+    /// Why today cannot be held against it, or what of it cannot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
     /// Metrics that it knows and that today does not.
@@ -236,14 +234,10 @@ impl Baseline {
     pub fn against(&self, file: &Path, accepted: Accepted, today: Today) -> Against {
         let conclusive = today.rounds.len();
         let seen_otherwise = self.seen_otherwise(&today);
-        let pairs = self.rounds.iter().cloned().zip(today.rounds);
-        let rounds: Vec<Round> =
-            (1..).zip(pairs).map(|(number, (a, b))| Round { number, a, b }).collect();
         let mut judgement = judge(
-            &rounds,
+            Trials::Apart { a: &self.rounds, b: &today.rounds },
             &Metric::of_a_trial(),
             Some(&Metric::idle_p50()),
-            SEED,
             &Settings::default(),
         );
         // Only those that prove something stand there: how many do not is known here alone.
@@ -252,20 +246,17 @@ impl Baseline {
             judgement.change = Change::Inconclusive;
             judgement.reasons = vec![Reason::TooFewRounds { usable, run, needed: run / 2 + 1 }];
         }
-        let lost = lost(&rounds);
-        let mut doubts: Vec<String> = lost
-            .iter()
-            .map(|name| format!("{name} is known in the baseline, and not today"))
-            .collect();
+        let missed = judgement.unknown().filter(|c| c.finding == Finding::TooFewRounds);
+        let lost = missed.map(|c| c.metric.name().to_owned()).collect();
+        let mut doubts = gate::doubts(&judgement, "in the baseline", "today");
         let (differs, refused) = match accepted {
             Accepted::Nothing => (Vec::new(), seen_otherwise),
             Accepted::All(differs) => (differs.into_iter().chain(seen_otherwise).collect(), None),
         };
-        // A change may be the watcher's then; a metric that is lost takes nothing from the others.
-        let outcome = match gate::outcome(&judgement) {
-            _ if refused.is_some() => Outcome::Unknown,
-            Outcome::Met if !lost.is_empty() => Outcome::Unknown,
-            judged => judged,
+        // A change may be the watcher's then.
+        let outcome = match refused {
+            Some(_) => Outcome::Unknown,
+            None => gate::outcome(&judgement),
         };
         doubts.extend(refused);
         Against {
@@ -309,33 +300,17 @@ impl Against {
     /// Why, the weightiest first.
     pub fn reasons(&self) -> Vec<String> {
         let judged = self.judgement.reasons.iter().map(ToString::to_string);
-        let doubts = self.doubts.iter().cloned();
-        if self.change() == self.judgement.change {
-            judged.chain(doubts).collect()
+        if self.outcome == Outcome::Unknown && !self.doubts.is_empty() {
+            self.doubts.clone()
         } else {
-            doubts.collect()
+            judged.chain(self.doubts.iter().cloned()).collect()
         }
     }
-}
-
-/// Metrics that are known of most rounds of then, and of few of their partners today.
-fn lost(rounds: &[Round]) -> Vec<String> {
-    let lost = |metric: &Metric| {
-        let has = |trial: &Trial| trial.readings.contains_key(metric.name());
-        let then = rounds.iter().filter(|round| has(&round.a)).count();
-        let both = rounds.iter().filter(|round| has(&round.a) && has(&round.b)).count();
-        then >= MIN_ROUNDS && (both < MIN_ROUNDS || 2 * both <= then)
-    };
-    let metrics = Metric::of_a_trial();
-    metrics.iter().filter(|metric| lost(metric)).map(|metric| metric.name().to_owned()).collect()
 }
 
 fn count(rounds: usize) -> u32 {
     u32::try_from(rounds).unwrap_or(u32::MAX)
 }
-
-/// The same rounds make the same judgement.
-const SEED: Seed = Seed(1);
 
 /// Collects the leaves in which two documents differ, by their names.
 fn differing(name: &str, then: &Value, now: &Value, found: &mut Vec<String>) {

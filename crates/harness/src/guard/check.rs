@@ -1,19 +1,20 @@
 //! A check: all thresholds and the baseline in one word, and why.
 //!
-//! Invariant: `passed` needs every gate to have held. What is not known is `inconclusive`; what is
-//! breached is `breached`, whatever else is not known.
+//! Invariants: `passed` needs every gate to have held. What is not known is `inconclusive`; what is
+//! breached is `breached`, whatever else is not known. A proxy that failed as a process breaches every
+//! gate: only what the host or the load spoilt is tried again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use records::{Program, SCHEMA_VERSION, Summary, Verdict};
+use records::{Program, SCHEMA_VERSION, Verdict};
 use serde::Serialize;
 use stats::Reading;
 
 use super::baseline::{Accepted, Against, Baseline, MIN_ROUNDS, Origin, Today};
 use super::figures;
 use super::gate::{ERROR, Gate};
-use super::rounds::OverRounds;
+use super::rounds::{FailOn, OverRounds, Ran};
 use super::threshold::{Outcome, Threshold};
 use crate::campaign::ArmSpec;
 
@@ -66,6 +67,8 @@ pub struct Rounds {
     pub conclusive: usize,
     /// Most attempts at each.
     pub attempts: u32,
+    /// Trials that proved nothing and were tried again. A check that passed nevertheless is flaky.
+    pub retried: usize,
 }
 
 /// One trial of a check.
@@ -79,6 +82,9 @@ pub struct TrialRow {
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub reason: String,
+    /// How its proxy failed, if it did: a breach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_fault: Option<String>,
     /// Its figures: times in us, rates in bytes a second.
     pub figures: BTreeMap<String, Reading>,
 }
@@ -88,6 +94,8 @@ pub struct TrialRow {
 pub struct Asked<'a> {
     /// The thresholds.
     pub thresholds: &'a [Threshold],
+    /// From which verdict on it is breached.
+    pub fail_on: Option<FailOn>,
     /// The baseline, its file, and in what today may differ from it.
     pub baseline: Option<(&'a Baseline, PathBuf, Accepted)>,
     /// Whether a baseline is to be saved.
@@ -108,20 +116,22 @@ pub enum Save {
 }
 
 impl Check {
-    /// The check of these trials: their run directories and summaries, in the order of their end.
+    /// The check of these trials, in the order of their end.
     pub fn of(
         asked: Asked<'_>,
         arm: ArmSpec,
         records: PathBuf,
-        trials: &[(PathBuf, Summary)],
+        trials: &[Ran],
         interrupted: Option<String>,
     ) -> Self {
-        let conclusive: Vec<&Summary> = conclusive(trials).collect();
-        let thresholds: Vec<OverRounds> = asked
+        let conclusive: Vec<&Ran> = conclusive(trials).collect();
+        let mut thresholds: Vec<OverRounds> = asked
             .thresholds
             .iter()
             .map(|threshold| OverRounds::of(threshold, &conclusive, asked.rounds))
             .collect();
+        let verdicts = |limit| OverRounds::of_verdicts(limit, &conclusive, asked.rounds);
+        thresholds.extend(asked.fail_on.map(verdicts));
         let baseline = asked.baseline.map(|(baseline, file, accepted)| {
             baseline.against(&file, accepted, today(trials, asked.rounds))
         });
@@ -130,6 +140,8 @@ impl Check {
         let cut = interrupted.is_some().then_some(Outcome::Unknown);
         let outcomes = thresholds.iter().map(|held| held.outcome);
         let outcomes = outcomes.chain(baseline.as_ref().map(|against| against.outcome));
+        let is_down = trials.iter().any(|ran| ran.proxy_fault.is_some());
+        let outcomes = outcomes.chain(is_down.then_some(Outcome::Breached));
         let worst = outcomes.chain(unsaved).chain(cut).max();
         let outcome = Gate::of(worst.unwrap_or(Outcome::Met));
         let mut check = Self {
@@ -141,11 +153,12 @@ impl Check {
             errors: Vec::new(),
             interrupted,
             arm,
-            program: trials.iter().rev().find_map(|(_, summary)| summary.program.clone()),
+            program: trials.iter().rev().find_map(|ran| ran.summary.program.clone()),
             rounds: Rounds {
                 wanted: asked.rounds,
                 conclusive: conclusive.len(),
                 attempts: asked.attempts,
+                retried: trials.len().saturating_sub(asked.rounds),
             },
             thresholds,
             baseline,
@@ -166,10 +179,25 @@ impl Check {
         }
     }
 
+    /// The word, which says of a pass whether it took more attempts than rounds: test runners call such
+    /// a test flaky.
+    pub const fn word(&self) -> &'static str {
+        if self.is_flaky() { "passed (flaky)" } else { self.outcome.name() }
+    }
+
+    /// Whether it passed only after trials that proved nothing.
+    pub const fn is_flaky(&self) -> bool {
+        matches!(self.outcome, Gate::Passed) && self.rounds.retried > 0
+    }
+
     /// Breaches first, then what is not known; of a check that passed, that it did. Then the trials
     /// that proved nothing: a pass at the third attempt is one, and the first two are told.
     fn why(&self, unsaved: bool) -> Vec<String> {
-        let mut said = Vec::new();
+        let down =
+            self.trials.iter().filter_map(|trial| Some((trial, trial.proxy_fault.as_ref()?)));
+        let mut said: Vec<String> = down
+            .map(|(trial, fault)| format!("the proxy failed in trial {}: {fault}", trial.trial))
+            .collect();
         let with = |outcome| self.thresholds.iter().filter(move |held| held.outcome == outcome);
         for held in with(Outcome::Breached) {
             said.push(format!("{} breached: {}", held.threshold, held.found));
@@ -205,7 +233,7 @@ impl Check {
     }
 
     /// The baseline that these trials make, if they may: a check that did not pass makes none.
-    pub fn new_baseline(&self, origin: Origin, trials: &[(PathBuf, Summary)]) -> Option<Baseline> {
+    pub fn new_baseline(&self, origin: Origin, trials: &[Ran]) -> Option<Baseline> {
         let passed = self.outcome == Gate::Passed;
         passed
             .then(|| Baseline::new(origin, self.program.clone(), today(trials, self.rounds.wanted)))
@@ -213,34 +241,36 @@ impl Check {
 }
 
 impl TrialRow {
-    fn of(trial: usize, (dir, summary): &(PathBuf, Summary)) -> Self {
+    fn of(trial: usize, Ran { dir, summary, proxy_fault, .. }: &Ran) -> Self {
         Self {
             trial,
             dir: dir.clone(),
             verdict: summary.verdict,
             reason: summary.verdict_reasons.first().cloned().unwrap_or_default(),
+            proxy_fault: proxy_fault.clone(),
             figures: figures::trial(summary).readings,
         }
     }
 }
 
-fn conclusive(trials: &[(PathBuf, Summary)]) -> impl Iterator<Item = &Summary> {
-    let proves = |summary: &&Summary| summary.verdict != Verdict::Inconclusive;
-    trials.iter().map(|(_, summary)| summary).filter(proves)
+fn conclusive(trials: &[Ran]) -> impl Iterator<Item = &Ran> {
+    trials.iter().filter(|ran| ran.summary.verdict != Verdict::Inconclusive)
 }
 
-fn today(trials: &[(PathBuf, Summary)], wanted: usize) -> Today {
+fn today(trials: &[Ran], wanted: usize) -> Today {
     Today {
-        rounds: conclusive(trials).map(figures::trial).collect(),
+        rounds: conclusive(trials).map(|ran| figures::trial(&ran.summary)).collect(),
         wanted,
-        sights: conclusive(trials).map(|summary| summary.sight).collect::<BTreeSet<_>>(),
+        sights: conclusive(trials).map(|ran| ran.summary.sight).collect::<BTreeSet<_>>(),
     }
 }
 
 /// Every kind of reason why trials proved nothing, with how many had it and the last that had: a dead
 /// proxy among disturbed trials is told as well.
 fn proved_nothing(trials: &[TrialRow]) -> Vec<String> {
-    let inconclusive = trials.iter().filter(|trial| trial.verdict == Verdict::Inconclusive);
+    let inconclusive = trials
+        .iter()
+        .filter(|trial| trial.verdict == Verdict::Inconclusive && trial.proxy_fault.is_none());
     let mut kinds: BTreeMap<String, Vec<&TrialRow>> = BTreeMap::new();
     for trial in inconclusive {
         // The same reason says other figures each time.

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use records::{Fetch, Outcome, Phase, Summary};
 use serde::Serialize;
-use stats::{
-    Curve, Ending, Judgement, LogRank, Metric, Observation, Round, Seed, Settings, Stratum, judge,
-    log_rank,
-};
+use stats::{Curve, Ending, Judgement, Metric, Observation, Round, Settings, Trials, judge};
 
 use super::gate::{self, Gate};
 use super::{figures, threshold};
@@ -28,8 +25,25 @@ pub struct PairOf {
     pub b: String,
     /// What became of B against A.
     pub judgement: Judgement,
-    /// Times to completion, B against A, over all rounds.
-    pub log_rank: LogRank,
+    /// The trial of B, and how its proxy failed in it: a breach, whatever the others show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_fault: Option<String>,
+}
+
+impl PairOf {
+    /// What is no pass for a gate, beside metrics that regressed.
+    pub fn doubts(&self) -> Vec<String> {
+        let [a, b] = [&self.a, &self.b].map(|arm| format!("of {arm}"));
+        let fault = self.proxy_fault.iter().cloned();
+        fault.chain(gate::doubts(&self.judgement, &a, &b)).collect()
+    }
+
+    fn outcome(&self) -> threshold::Outcome {
+        match self.proxy_fault {
+            Some(_) => threshold::Outcome::Breached,
+            None => gate::outcome(&self.judgement),
+        }
+    }
 }
 
 /// Everything one trial gives to a comparison.
@@ -41,11 +55,13 @@ pub struct Told {
     pub summary: Summary,
     /// Its fetches under load.
     pub fetches: Vec<Observation>,
+    /// How its proxy failed, if it did: not as a client sees it, but as a process.
+    pub proxy_fault: Option<String>,
 }
 
 impl Comparison {
     /// Compares all arms with the first by every metric of a trial. `arms` are names and trials.
-    pub fn of(arms: &[(String, Vec<Told>)], seed: Seed, settings: &Settings) -> Self {
+    pub fn of(arms: &[(String, Vec<Told>)], settings: &Settings) -> Self {
         let Some(((a, first), others)) = arms.split_first() else {
             return Self { pairs: Vec::new() };
         };
@@ -53,45 +69,38 @@ impl Comparison {
             a: a.clone(),
             b: b.clone(),
             judgement: judge(
-                &rounds(first, told),
+                Trials::Rounds(&rounds(first, told)),
                 &Metric::of_a_trial(),
                 Some(&Metric::idle_p50()),
-                seed,
                 settings,
             ),
-            log_rank: log_rank(&strata(first, told)),
+            proxy_fault: told.iter().find_map(|told| {
+                let fault = told.proxy_fault.as_ref()?;
+                Some(format!("{b}, round {}: {fault}", told.round + 1))
+            }),
         };
         Self { pairs: others.iter().map(pair).collect() }
     }
 
     /// What a gate makes of it: the worst of all pairs. Without a pair nothing is known.
     pub fn gate(&self) -> Gate {
-        let outcomes = self.pairs.iter().map(|pair| gate::outcome(&pair.judgement));
+        let outcomes = self.pairs.iter().map(PairOf::outcome);
         Gate::of(outcomes.max().unwrap_or(threshold::Outcome::Unknown))
     }
 }
 
 /// Rounds in which both arms have a trial.
-pub fn rounds(a: &[Told], b: &[Told]) -> Vec<Round> {
-    both(a, b)
-        .map(|(number, a, b)| Round {
-            number: number + 1,
+fn rounds(a: &[Told], b: &[Told]) -> Vec<Round> {
+    let of_b: BTreeMap<u32, &Told> = b.iter().map(|told| (told.round, told)).collect();
+    let both = |a: &Told| {
+        let b = of_b.get(&a.round)?;
+        Some(Round {
+            number: a.round + 1,
             a: figures::trial(&a.summary),
             b: figures::trial(&b.summary),
         })
-        .collect()
-}
-
-fn strata<'a>(a: &'a [Told], b: &'a [Told]) -> Vec<Stratum<'a>> {
-    both(a, b).map(|(_, a, b)| Stratum { a: &a.fetches, b: &b.fetches }).collect()
-}
-
-fn both<'a>(
-    a: &'a [Told],
-    b: &'a [Told],
-) -> impl Iterator<Item = (u32, &'a Told, &'a Told)> + use<'a> {
-    let of_b: BTreeMap<u32, &Told> = b.iter().map(|told| (told.round, told)).collect();
-    a.iter().filter_map(move |a| Some((a.round, a, *of_b.get(&a.round)?)))
+    };
+    a.iter().filter_map(both).collect()
 }
 
 /// The fetches under load as survival curves have them.

@@ -64,7 +64,7 @@ impl Known {
 }
 
 /// The share of fetches under load that failed.
-pub(super) const FAILED_SHARE: &str = "failed_share";
+const FAILED_SHARE: &str = "failed_share";
 
 /// What tells of the host alone.
 const CONTROL: &str = "idle_p50";
@@ -72,7 +72,7 @@ const CONTROL: &str = "idle_p50";
 /// Every figure there is.
 pub const FIGURES: [Figure; 14] = [
     share(FAILED_SHARE, "fetches under load that failed, of those that could be tried", |s| {
-        s.measure.outcomes.failed_share().map(Known::Exactly)
+        measured(s, s.measure.outcomes.failed_share().unwrap_or(0.0))
     }),
     time("p50", "median fetch under load", |s| {
         age(s, &s.measure, s.measure.latency_us.p50, |all| all.p50)
@@ -115,10 +115,7 @@ pub const FIGURES: [Figure; 14] = [
         name: "failed",
         unit: Unit::Count,
         words: "fetches under load that failed",
-        read: |s| {
-            let outcomes = &s.measure.outcomes;
-            (outcomes.tried() > 0).then(|| Known::Exactly(outcomes.failed() as f64))
-        },
+        read: |s| measured(s, s.measure.outcomes.failed() as f64),
     },
     time("cpu_per_gb", "CPU time of the proxy for each GB", |s| {
         s.proxy.cpu_us_per_gb.map(|cpu| Known::Exactly(cpu.0 as f64))
@@ -147,6 +144,14 @@ impl Figure {
         FIGURES.iter().find(|figure| figure.name == name)
     }
 
+    /// Whether it is made of fetches alone, so that those of all rounds together have it too. A number
+    /// of them grows with the rounds, and has no limit that fits both.
+    pub(super) fn is_pooled(&self) -> bool {
+        const POOLED: [&str; 8] =
+            [FAILED_SHARE, "p50", "p90", "p99", "max", CONTROL, "idle_p90", "idle_p99"];
+        POOLED.contains(&self.name)
+    }
+
     /// Its value in a trial; `None`: that trial does not know it.
     pub fn of(&self, summary: &Summary) -> Option<Known> {
         (self.read)(summary)
@@ -168,7 +173,7 @@ fn age(
     if fetches.attempts == 0 {
         return None;
     }
-    let failed_before_the_cap = fetches.outcomes.failed() > fetches.censored;
+    let failed_before_the_cap = fetches.outcomes.tried_failed() > fetches.censored;
     Some(match &fetches.completion_us {
         Some(all) => match done(all) {
             Some(us) => Known::Exactly(us as f64),

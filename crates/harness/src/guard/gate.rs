@@ -1,7 +1,7 @@
 //! The word of a gate, and what a process ends with that was asked for one.
 
 use serde::Serialize;
-use stats::{Change, Judgement};
+use stats::{Blind, Change, Comparison, Finding, Judgement, Reason};
 
 use super::threshold::Outcome;
 
@@ -50,13 +50,31 @@ impl Gate {
 }
 
 /// A metric that regressed breaches, also where another improved; but not in rounds that prove
-/// nothing.
+/// nothing. A metric of which nobody knows what became of it is no pass, whatever the others say.
 pub(super) fn outcome(judgement: &Judgement) -> Outcome {
     if judgement.change == Change::Inconclusive {
         Outcome::Unknown
     } else if judgement.that_say(Change::Regressed).next().is_some() {
         Outcome::Breached
+    } else if judgement.unknown().next().is_some() {
+        Outcome::Unknown
     } else {
         Outcome::Met
     }
+}
+
+/// What of this judgement is no pass, beside what regressed, by metric; `then` and `now` say of what is
+/// compared where it is known: "in the baseline", "today".
+pub(super) fn doubts(judgement: &Judgement, then: &str, now: &str) -> Vec<String> {
+    if let [first @ (Reason::TooFewRounds { .. } | Reason::ControlMoved { .. })] =
+        judgement.reasons.as_slice()
+    {
+        return vec![first.to_string()];
+    }
+    let said = |c: &Comparison| match c.finding {
+        Finding::TooWide => Blind::of(c).to_string(),
+        Finding::TooFewRounds => format!("{} is known {then}, and not {now}", c.metric.name()),
+        finding => format!("{} {}", c.metric.name(), finding.text()),
+    };
+    judgement.unknown().map(said).collect()
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use records::{BytesPerSec, Micros, Summary};
 use serde::Serialize;
 
-use super::figures::{FAILED_SHARE, FIGURES, Figure, Known, Unit};
+use super::figures::{FIGURES, Figure, Known, Unit};
 
 /// What must hold of a trial. Written `FIGURE[/FIGURE] OP VALUE`, blanks or none.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,18 +77,13 @@ impl Threshold {
         }
     }
 
-    /// Holds all trials together against it; `None` where its figure cannot be pooled: only shares
-    /// of fetches can.
-    pub(super) fn hold_pooled(&self, summaries: &[&Summary]) -> Option<Held> {
-        let Of::One(at) = self.figure else { return None };
-        if FIGURES.get(at)?.name != FAILED_SHARE {
-            return None;
+    /// Whether its figures are of fetches alone, so that all rounds together can be held against it.
+    pub(super) fn is_pooled(&self) -> bool {
+        let is = |at: usize| FIGURES.get(at).is_some_and(Figure::is_pooled);
+        match self.figure {
+            Of::One(at) => is(at),
+            Of::Ratio(above, below) => is(above) && is(below),
         }
-        let sum = |count: fn(&Summary) -> u64| summaries.iter().map(|s| count(s)).sum::<u64>();
-        let (failed, tried) =
-            (sum(|s| s.measure.outcomes.failed()), sum(|s| s.measure.outcomes.tried()));
-        let known = (tried > 0).then(|| Known::Exactly(failed as f64 / tried as f64));
-        Some(self.holding(known))
     }
 
     fn holding(&self, known: Option<Known>) -> Held {

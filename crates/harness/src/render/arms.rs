@@ -25,6 +25,40 @@ pub fn arms(rows: &[ArmRow], style: Style) -> String {
     lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
+/// The same without what the metrics of a comparison tell, below it: two tables of the same figure,
+/// each averaged in its own way, would be two figures.
+pub(super) fn compared(rows: &[ArmRow], style: Style) -> String {
+    let line = |[name, failed, turn, cpu, verdicts]: [&str; 5]| {
+        let text = format!("{name:<40}{failed:>10}{turn:>14}{cpu:>9}  {verdicts}");
+        text.trim_end().to_owned() + "\n"
+    };
+    let mut text =
+        style.paint(Tint::Label, &line(["arm", "failed", "longest turn", "CPU/GB", "verdicts"]));
+    for row in rows {
+        let Figures { failed, turn, cpu, .. } = Figures::of(row);
+        text += &line([&row.name, &failed, &turn, &cpu, &most(row)]);
+    }
+    text
+}
+
+/// The same as Markdown.
+pub(super) fn compared_markdown(rows: &[ArmRow]) -> String {
+    let mut text = String::from(
+        "| arm | version | trials | verdicts | failed | 499 | longest turn | bytes a step | CPU for a \
+         GB |\n|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let Figures { failed, early, turn, cpu, verdicts, .. } = Figures::of(row);
+        let name = row.name.replace('|', "\\|");
+        let (version, trials) = (row.version.as_deref().unwrap_or("-"), row.trials);
+        let step = row.bytes_per_step.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
+        text += &format!(
+            "| {name} | {version} | {trials} | {verdicts} | {failed} | {early} | {turn} | {step} | {cpu} |\n"
+        );
+    }
+    text
+}
+
 /// The table as Markdown.
 pub fn arms_markdown(rows: &[ArmRow]) -> String {
     let mut text = String::from(

@@ -20,7 +20,7 @@ pub use open_metrics::open_metrics;
 
 /// The whole of it as text, with a newline after each line.
 pub fn check(check: &Check, style: Style) -> String {
-    let mut lines = vec![gate("check", check.outcome, check.exit_code, style)];
+    let mut lines = vec![gate_line("check", check.outcome, check.word(), check.exit_code, style)];
     for reason in check.reasons.iter().chain(&check.errors) {
         lines.extend(labelled(style, "", reason, MaxLines(3)));
     }
@@ -50,6 +50,10 @@ pub fn check(check: &Check, style: Style) -> String {
 
 /// What a gate says and the process ends with, in a line without its end.
 pub fn gate(label: &str, gate: Gate, exit_code: u8, style: Style) -> String {
+    gate_line(label, gate, gate.name(), exit_code, style)
+}
+
+fn gate_line(label: &str, gate: Gate, word: &str, exit_code: u8, style: Style) -> String {
     let tint = match gate {
         Gate::Passed => Tint::Good,
         Gate::Breached => Tint::Bad,
@@ -58,13 +62,13 @@ pub fn gate(label: &str, gate: Gate, exit_code: u8, style: Style) -> String {
     format!(
         "{}{} (exit {exit_code})",
         style.paint(Tint::Label, &format!("{label:<INDENT$}")),
-        style.paint(tint, gate.name()),
+        style.paint(tint, word),
     )
 }
 
 /// The same as Markdown: the file of `--markdown`, and the step summary of GitHub.
 pub fn check_markdown(check: &Check) -> String {
-    let mut text = format!("### turnstile check: {}\n\n", check.outcome.name());
+    let mut text = format!("### turnstile check: {}\n\n", check.word());
     for reason in check.reasons.iter().chain(&check.errors) {
         text += &format!("- {}\n", cell(reason));
     }
@@ -82,14 +86,13 @@ pub fn check_markdown(check: &Check) -> String {
     }
     if let Some(against) = &check.baseline {
         text += &format!(
-            "\nAgainst the baseline of {}: **{}**.\n\n| metric | then | now | change | |\n\
-             |---|---|---|---|---|\n",
+            "\nAgainst the baseline of {}: **{}**.\n\n| metric | then | now | change | sees | |\n\
+             |---|---|---|---|---|---|\n",
             against.saved_at,
             against.change()
         );
         for metric in &against.judgement.comparisons {
-            let [name, then, now, change, said] = cells(metric);
-            text += &format!("| {name} | {then} | {now} | {change} | {said} |\n");
+            text += &format!("| {} |\n", cells(metric).join(" | "));
         }
     }
     let arm = cell(&check.arm.to_string());
@@ -150,10 +153,12 @@ fn baseline(against: &Against, style: Style) -> Vec<String> {
     for said in doubts.chain(left_out).chain(differs) {
         lines.extend(wrap(&said, WIDTH - 2, MaxLines(2)).iter().map(|line| format!("  {line}")));
     }
-    let line = |[name, then, now, change, said]: [&str; 5]| {
-        format!("  {name:<20}{then:>12}{now:>12}{change:>10}  {said}")
+    let line = |[name, then, now, change, sees, said]: [&str; 6]| {
+        format!("  {name:<20}{then:>12}{now:>12}{change:>10}{sees:>9}  {said}")
+            .trim_end()
+            .to_owned()
     };
-    lines.push(style.paint(Tint::Label, &line(["metric", "then", "now", "change", ""])));
+    lines.push(style.paint(Tint::Label, &line(["metric", "then", "now", "change", "sees", ""])));
     lines.extend(
         judgement
             .comparisons
@@ -163,8 +168,8 @@ fn baseline(against: &Against, style: Style) -> Vec<String> {
     lines
 }
 
-/// Metric, then, now, change, what it means.
-fn cells(metric: &Comparison) -> [String; 5] {
+/// Metric, then, now, change, the smallest change that could have been seen, what it means.
+fn cells(metric: &Comparison) -> [String; 6] {
     let none = || "-".to_owned();
     let name = metric.metric.name();
     let say = |value: f64| {
@@ -183,6 +188,7 @@ fn cells(metric: &Comparison) -> [String; 5] {
         metric.a.map_or_else(none, say),
         metric.b.map_or_else(none, say),
         metric.effect.map_or_else(none, change),
+        super::compare::sees(metric),
         said,
     ]
 }
@@ -190,7 +196,12 @@ fn cells(metric: &Comparison) -> [String; 5] {
 fn rounds(check: &Check) -> String {
     let (rounds, trials) = (check.rounds, check.trials.len());
     let plural = if trials == 1 { "" } else { "s" };
-    format!("{} of {} conclusive, {trials} trial{plural}", rounds.conclusive, rounds.wanted)
+    let mut said =
+        format!("{} of {} conclusive, {trials} trial{plural}", rounds.conclusive, rounds.wanted);
+    if rounds.retried > 0 {
+        said += &format!(", {} of them tried again", rounds.retried);
+    }
+    said
 }
 
 pub(super) const fn word(outcome: Outcome) -> &'static str {

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use records::{ArmRow, BytesPerSec, Micros};
-use stats::{Change, Comparison as OfMetric, Finding, LeftOut, LogRank, Scale};
+use stats::{Change, Comparison as OfMetric, Finding, LeftOut, Scale};
 
-use super::layout::{MaxLines, WIDTH, wrap};
+use super::layout::{MaxLines, WIDTH, labelled, wrap};
 use super::style::{Style, Tint};
 use crate::guard::{Comparison, PairOf};
 
 /// The whole of it, with a newline after each line.
 pub fn comparison(comparison: &Comparison, rows: &[ArmRow], dir: &Path, style: Style) -> String {
-    let mut text = super::arms(rows, style);
+    let mut text = super::arms::compared(rows, style);
     for pair in &comparison.pairs {
         text += "\n";
         text += &self::pair(pair, style);
@@ -22,18 +22,18 @@ pub fn comparison(comparison: &Comparison, rows: &[ArmRow], dir: &Path, style: S
 
 /// The same as Markdown.
 pub fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> String {
-    let mut text = super::arms_markdown(rows);
-    for PairOf { a, b, judgement, log_rank } in &comparison.pairs {
+    let mut text = super::arms::compared_markdown(rows);
+    for PairOf { a, b, judgement, .. } in &comparison.pairs {
         text += &format!("\n**{b} against {a}: {}**. ", judgement.change);
         let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
-        text += &format!("{}. ", reasons.join("; "));
-        text += &format!("Log-rank p = {}.\n\n", probability(Some(log_rank.p_fetches)));
-        text += "| metric | A | B | change | 95 % interval | rounds up/down/still | p (family) | |\n\
-                 |---|---|---|---|---|---|---|---|\n";
+        text += &format!("{}.\n\n", reasons.join("; "));
+        text += "| metric | A | B | change | 95 % interval | rounds up/down/still | p | sees | |\n\
+                 |---|---|---|---|---|---|---|---|---|\n";
         for metric in &judgement.comparisons {
-            let [name, a, b, change, interval, votes, p, said] = cells(metric);
+            let ([name, a, b, change, interval, votes, p, said], sees) =
+                (cells(metric), sees(metric));
             text += &format!(
-                "| {name} | {a} | {b} | {change} | {interval} | {votes} | {p} | {said} |\n"
+                "| {name} | {a} | {b} | {change} | {interval} | {votes} | {p} | {sees} | {said} |\n"
             );
         }
     }
@@ -41,7 +41,7 @@ pub fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> String {
 }
 
 fn pair(pair: &PairOf, style: Style) -> String {
-    let PairOf { a, b, judgement, log_rank } = pair;
+    let PairOf { a, b, judgement, .. } = pair;
     let tint = match judgement.change {
         Change::Improved => Tint::Good,
         Change::Regressed => Tint::Bad,
@@ -57,23 +57,27 @@ fn pair(pair: &PairOf, style: Style) -> String {
         text += &lines.into_iter().map(|line| format!("  {line}\n")).collect::<String>();
     }
     let names = ["metric", "A", "B", "change", "95 % interval", "rounds", "p", ""];
-    text += &style.paint(Tint::Label, line(names).trim_end());
+    text += &style.paint(Tint::Label, line(names, "sees").trim_end());
     text += "\n";
     for metric in &judgement.comparisons {
         let cells = cells(metric);
-        text += line(cells.each_ref().map(String::as_str)).trim_end();
+        text += line(cells.each_ref().map(String::as_str), &sees(metric)).trim_end();
         text += "\n";
     }
-    text += &format!("  {}\n", log_rank_words(log_rank));
     text
 }
 
-/// The log-rank test in words.
-pub fn log_rank_words(of: &LogRank) -> String {
-    let by_round =
-        of.p_rounds.map_or_else(String::new, |p| format!(", by rounds {}", probability(Some(p))));
-    let by_fetch = probability(Some(of.p_fetches));
-    format!("times to completion, log-rank: p {by_fetch}{by_round}")
+/// What a gate on the comparison says, and of which pairs why.
+pub fn comparison_gate(comparison: &Comparison, exit_code: u8, style: Style) -> String {
+    let mut text = super::gate("gate", comparison.gate(), exit_code, style) + "\n";
+    for pair in &comparison.pairs {
+        for doubt in pair.doubts() {
+            let said = format!("{} against {}: {doubt}", pair.b, pair.a);
+            text += &labelled(style, "", &said, MaxLines(3)).join("\n");
+            text += "\n";
+        }
+    }
+    text
 }
 
 /// A round that is left out, in words.
@@ -81,9 +85,20 @@ pub fn left_out(of: &LeftOut) -> String {
     format!("round {} is left out: {}", of.round, of.why)
 }
 
-fn line(cells: [&str; 8]) -> String {
+fn line(cells: [&str; 8], sees: &str) -> String {
     let [name, a, b, change, interval, votes, p, said] = cells;
-    format!("  {name:<19}{a:>10}{b:>10}{change:>9}{interval:>19}{votes:>9}{p:>8}  {said}")
+    format!("  {name:<18}{a:>10}{b:>10}{change:>8}{interval:>18}{votes:>9}{p:>7}{sees:>8}  {said}")
+}
+
+/// The smallest change that the rounds could have shown of a metric: no smaller one is excluded by
+/// what is not said to have changed.
+pub(super) fn sees(metric: &OfMetric) -> String {
+    match (metric.smallest_shown(), metric.metric.scale()) {
+        _ if metric.rounds == 0 || metric.finding == Finding::BeyondCap => "-".to_owned(),
+        (None, _) => "nothing".to_owned(),
+        (Some(factor), Scale::Ratio) => format!("x{}", digits(factor)),
+        (Some(by), Scale::Difference) => format!("{:.3}", by.min(1.0)),
+    }
 }
 
 /// A metric in words: name, A, B, change, interval, rounds up/down/still, p, and what may be
@@ -97,9 +112,10 @@ pub fn cells(metric: &OfMetric) -> [String; 8] {
         Scale::Ratio => format!("x{}", digits(change)),
         Scale::Difference => format!("{change:+.3}"),
     };
-    let interval = metric.interval.map_or_else(none, |interval| {
-        format!("{} to {}", change(interval.low), change(interval.high))
-    });
+    let interval = metric.interval.map_or_else(
+        || "anything".to_owned(),
+        |interval| format!("{} to {}", change(interval.low), change(interval.high)),
+    );
     let said = match metric.finding {
         Finding::Higher | Finding::Lower => metric.change().name(),
         Finding::Excluded => "same",

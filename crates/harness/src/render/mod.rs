@@ -29,7 +29,7 @@ pub use arms::{arms, arms_markdown};
 pub use case::{Shown, case, case_list};
 pub use check::{annotations, check, check_markdown, gate, junit, open_metrics};
 pub use compare::{
-    cells as metric_cells, comparison, comparison_markdown, left_out, log_rank_words,
+    cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out,
 };
 use layout::{INDENT, MaxLines, WIDTH, columns, labelled};
 pub use story::story;

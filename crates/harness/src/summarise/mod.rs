@@ -16,6 +16,7 @@ mod workers;
 use std::time::Duration;
 
 pub use fetches::response_differs;
+pub(crate) use fetches::summary as fetch_summary;
 pub use histograms::{interval_log, percentiles, write_histograms};
 pub(crate) use seen::blocked;
 

@@ -1,4 +1,4 @@
-//! Many trials: comparisons, cases, the zoo; cut short and gone on with.
+//! Many trials: comparisons, cases, the zoo; cut short, and told again.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -7,13 +7,12 @@ use std::process::Command;
 
 use harness::campaign::{Journal, Slot};
 use harness::run_dir::RunRecords;
-use records::Verdict;
 use rustix::process::Signal;
 use serde_json::Value;
 use testkit::script;
 
+use crate::campaign_pages;
 use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnstile, until};
-use crate::{campaign_pages, resumed_campaigns};
 
 /// A trial that is over soon: no downloads, and fetches enough for a verdict.
 const TINY: &str = "--slow 0 --idle 1s --duration 1s --arrivals 24/s --fetch-size 1KiB";
@@ -64,19 +63,6 @@ fn is_compared(dir: &Path, run: &Said, rounds: u32) {
     let pairs = comparison["pairs"].as_array().expect("pairs");
     assert_eq!(pairs.len(), 1);
     assert_eq!((pairs[0]["a"].as_str(), pairs[0]["b"].as_str()), (Some("shared"), Some("own")));
-    // Lines of both arms are pairs: a round that one of them cannot use is in neither.
-    let usable = (0..rounds).filter(|round| {
-        let of_round = |done: &&harness::campaign::Done| done.slot.round == *round;
-        journal.done.iter().filter(of_round).all(|done| done.verdict != Verdict::Inconclusive)
-    });
-    let usable = usable.count();
-    for arm in ["1-shared", "2-own"] {
-        let text =
-            fs::read_to_string(dir.join(format!("ministat/p50-{arm}.txt"))).expect("a column");
-        let figures = text.lines().filter(|line| !line.starts_with('#'));
-        let figures: Vec<f64> = figures.map(|line| line.parse().expect("a number")).collect();
-        assert_eq!(figures.len(), usable, "{arm}: {text}");
-    }
     for part in ["shared", "own", &*dir.display().to_string()] {
         assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);
     }
@@ -97,18 +83,16 @@ fn two_arms_are_compared() {
     assert_eq!(journal(&dir).seed.0, 7);
     assert!(fs::read_to_string(markdown).expect("the table").contains('|'));
 
-    // All is done: going on with it does nothing but tell again.
-    let again = say(turnstile().args(["compare", "--resume"]).arg(&dir).arg("--json"));
+    // Told again from its records, it is what was filed.
+    let again = say(turnstile().arg("report").arg(&dir).arg("--json"));
     assert_eq!(again.code(), Some(0), "{}", again.stderr);
     let filed = fs::read_to_string(dir.join("comparison.json")).expect("comparison.json");
     let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     assert_eq!(json(&again.stdout), json(&filed));
-    assert_eq!(trials(&dir).len(), 4, "no trial is run twice");
     campaign_pages::is_reported_again(&dir, &again.stdout);
-    resumed_campaigns::ends_by_a_signal_after_its_last_trial(&dir, elsewhere.path());
 }
 
-/// Cuts a campaign short while its second trial runs, and goes on with it.
+/// Cuts a campaign short while its second trial runs.
 fn cut_short(signal: Signal) {
     let _turn = in_turn();
     let runs = Runs::new();
@@ -132,7 +116,8 @@ fn cut_short(signal: Signal) {
     let done = journal(&dir);
     assert_eq!(done.done.len(), 1, "what is done stays done");
     if signal != Signal::KILL {
-        let hint = format!("cut short after 1 of 4 trials; go on with --resume {}", dir.display());
+        let hint =
+            format!("cut short after 1 of 4 trials; turnstile report {} tells", dir.display());
         assert!(run.stderr.contains(&hint), "no {hint:?} in {}", run.stderr);
     } else {
         // Who was killed wrote no page; the directory has all that one is made of.
@@ -143,17 +128,6 @@ fn cut_short(signal: Signal) {
     let page = campaign_pages::page_of(&dir);
     assert!(page["cut_short"].as_str().is_some_and(|why| why.starts_with("1 of 4 trials are")));
     assert_eq!(page["pairs"][0]["change"], "inconclusive");
-
-    // A plan of what is left begins nothing.
-    let plan = say(turnstile().args(["compare", "--dry-run", "--resume"]).arg(&dir));
-    assert_eq!(plan.code(), Some(0), "{}", plan.stderr);
-    assert_eq!(journal(&dir), done, "a dry run ran: {}", plan.stderr);
-
-    let before = trials(&dir).len();
-    let run = say(turnstile().args(["compare", "--resume"]).arg(&dir));
-    is_compared(&dir, &run, 2);
-    assert_eq!(journal(&dir).done[0], done.done[0], "the first was not run again");
-    assert_eq!(trials(&dir).len(), before + 3, "only what was missing");
 }
 
 #[test]
@@ -187,41 +161,13 @@ fn is_in_measure(place: &Path) -> bool {
 }
 
 #[test]
-fn a_campaign_that_was_asked_to_end_goes_on_where_it_was() {
+fn a_campaign_that_was_asked_to_end_tells_what_is_done() {
     cut_short(Signal::TERM);
 }
 
 #[test]
-fn a_campaign_that_was_killed_goes_on_where_it_was() {
+fn a_campaign_that_was_killed_is_told_from_its_directory() {
     cut_short(Signal::KILL);
-}
-
-#[test]
-fn a_zoo_goes_on_where_it_was() {
-    let _turn = in_turn();
-    let runs = Runs::new();
-    let mut command = turnstile();
-    command.args(["zoo", "--only", "mirror", "--runs-dir"]).arg(runs.path()).arg("--");
-    let mut running = Running::start(command.args(TINY.split(' ')));
-    let dir = until("its second trial", || {
-        assert!(!running.has_ended(), "it ended by itself");
-        let dir = runs.dir()?;
-        (trials(&dir).len() == 2).then_some(dir)
-    });
-    let all = family(running.id());
-    running.signal(Signal::TERM);
-    assert_eq!(running.finish().status.signal(), Some(Signal::TERM.as_raw()));
-    runs.await_nobody(&all);
-    assert_eq!(journal(&dir).done.len(), 1);
-
-    // As it says that one goes on: with nothing but the directory.
-    let run = say(turnstile().args(["zoo", "--resume"]).arg(&dir));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
-    assert_eq!(journal(&dir).done.len(), 2);
-    // It is a zoo, and nothing else.
-    let other = say(turnstile().args(["compare", "--resume"]).arg(&dir));
-    assert_eq!(other.code(), Some(2), "{}", other.stderr);
-    assert!(other.stderr.contains("a campaign of `zoo`, not of `compare`"), "{}", other.stderr);
 }
 
 #[test]
@@ -310,18 +256,6 @@ fn arms_that_make_no_comparison_are_refused() {
         }
         assert!(!runs.exists(), "{words:?}: a directory was made");
     }
-}
-
-#[test]
-fn a_directory_without_a_journal_cannot_be_gone_on_with() {
-    let empty = tempfile::tempdir().expect("a directory");
-    let said = say(turnstile().args(["compare", "--resume"]).arg(empty.path()));
-    assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""));
-    assert!(said.stderr.contains("campaign.json"), "{}", said.stderr);
-    fs::write(empty.path().join("campaign.json"), "{").expect("write");
-    let said = say(turnstile().args(["compare", "--resume"]).arg(empty.path()));
-    assert_eq!((said.code(), said.stdout.as_str()), (Some(1), ""));
-    assert!(said.stderr.contains("torn"), "{}", said.stderr);
 }
 
 #[test]

@@ -11,7 +11,6 @@ mod explain;
 mod faults;
 mod netns;
 mod peers;
-mod resumed_campaigns;
 mod run;
 mod samples;
 mod signals;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use records::{BytesPerSec, CaveatCode, Summary, Verdict};
-use stats::{Count, Seed, Settings, ShareInterval, share_over_rounds, wilson};
+use stats::{Count, Settings, ShareInterval, share_over_rounds, wilson};
 
 use super::input::{ArmInput, CampaignInput, TrialInput};
 use super::{ArmData, CampaignData, LatencyData, ShareData, TrialData, words};
@@ -16,9 +16,8 @@ impl CampaignData {
     /// All that the page shows of a campaign.
     pub fn of(campaign: CampaignInput<'_>) -> Self {
         let done = campaign.arms.iter().map(|arm| arm.trials.len()).sum();
-        let seed = campaign.seed;
         let arms: Vec<ArmData> =
-            (0..).zip(&campaign.arms).map(|(place, arm)| of_arm(place, arm, seed)).collect();
+            (0..).zip(&campaign.arms).map(|(place, arm)| of_arm(place, arm)).collect();
         let planned = campaign.planned;
         let cut_short = (done < planned).then(|| {
             format!(
@@ -37,7 +36,7 @@ impl CampaignData {
             rounds: campaign.rounds,
             planned,
             done,
-            seed: seed.0,
+            seed: campaign.seed,
             cap_us: common_cap(&campaign.arms),
             caveats: caveats(&campaign.arms),
             environment: campaign.manifest.map(gather::machine).unwrap_or_default(),
@@ -48,7 +47,7 @@ impl CampaignData {
     }
 }
 
-fn of_arm(place: u32, arm: &ArmInput<'_>, seed: Seed) -> ArmData {
+fn of_arm(place: u32, arm: &ArmInput<'_>) -> ArmData {
     let (color, hatched) = palette::download(place);
     let counts: Vec<Count> = arm.trials.iter().filter_map(|trial| count(trial.summary)).collect();
     ArmData {
@@ -58,7 +57,7 @@ fn of_arm(place: u32, arm: &ArmInput<'_>, seed: Seed) -> ArmData {
         hatched,
         verdicts: verdicts(&arm.trials),
         row: arm.row.clone(),
-        failed: share_over_rounds(&counts, seed, &Settings::default()).map(share),
+        failed: share_over_rounds(&counts, Settings::default().confidence).map(share),
         trials: arm.trials.iter().map(of_trial).collect(),
         survival: curve::points(&arm.survival),
     }

@@ -2,7 +2,7 @@
 
 use records::{ArmRow, Manifest, Summary, Verdict};
 use serde::Serialize;
-use stats::{Change, Curve, Interval, Scale, Seed};
+use stats::{Change, Curve, Interval, Scale};
 
 /// A campaign, as its journal, its trials and its comparison tell of it.
 #[derive(Clone, Debug)]
@@ -15,8 +15,8 @@ pub struct CampaignInput<'a> {
     pub rounds: u32,
     /// Trials that were wanted; more than are done: it was cut short, or is still under way.
     pub planned: usize,
-    /// What the order of trials was drawn from, and what intervals are resampled from.
-    pub seed: Seed,
+    /// What the order of trials was drawn from.
+    pub seed: u64,
     /// The arms; the first is what the others are held against.
     pub arms: Vec<ArmInput<'a>>,
     /// Every other arm against the first; empty where nothing was compared.
@@ -68,8 +68,6 @@ pub struct PairInput {
     pub left_out: Vec<String>,
     /// Every metric.
     pub metrics: Vec<MetricInput>,
-    /// The log-rank test, in words.
-    pub log_rank: String,
 }
 
 /// One metric of a pair: figures to be drawn, and the same in words.

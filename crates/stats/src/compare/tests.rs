@@ -1,5 +1,5 @@
 use super::*;
-use crate::Reading;
+use crate::{Pair, Reading};
 
 fn p90() -> Metric {
     Metric::ratio("p90", "us", Direction::LowerIsBetter, 0.25, 5_000.0).unwrap()
@@ -10,7 +10,7 @@ fn exact(a: f64, b: f64) -> Pair {
 }
 
 fn said(pairs: &[Pair], metric: &Metric) -> Comparison {
-    compare(pairs, metric, Seed(1), &Settings::default())
+    compare(&Sample::Paired(pairs.to_vec()), metric, &Settings::default())
 }
 
 /// `a`, and `b` by these factors.
@@ -24,7 +24,7 @@ fn twice_as_slow_in_every_round() {
     assert_eq!((comparison.finding, comparison.change()), (Finding::Higher, Change::Regressed));
     assert!((comparison.effect.unwrap() - 2.0).abs() < 0.02, "{comparison:?}");
     assert_eq!(comparison.votes, Votes { up: 5, down: 0, still: 0 });
-    assert_eq!(comparison.p_signs, Some(0.0625));
+    assert_eq!(comparison.p_ranks, Some(0.0625));
 }
 
 #[test]
@@ -66,7 +66,33 @@ fn what_varies_a_hundredfold_shows_nothing() {
     let comparison = said(&by(80e3, &[0.1, 12.0, 0.2, 9.0, 1.0]), &p90());
     assert_eq!(comparison.finding, Finding::TooWide);
     assert_eq!(comparison.change(), Change::Inconclusive);
-    assert!(comparison.smallest_shown().unwrap() > 5.0);
+    assert!(comparison.smallest_shown().unwrap() > 10.0);
+    // Of three rounds it would be from x0.00 to x25061289, or so: that is no interval to be shown.
+    let three = said(&by(80e3, &[0.1, 12.0, 0.2]), &p90());
+    assert_eq!(
+        (three.finding, three.interval, three.smallest_shown()),
+        (Finding::TooWide, None, None)
+    );
+}
+
+#[test]
+fn what_varies_threefold_is_not_below_the_floor() {
+    let comparison = said(&by(80e3, &[0.3, 3.5, 0.35, 3.0, 2.2]), &p90());
+    assert!(comparison.effect.unwrap() < 1.25, "the mean is below the floor: {comparison:?}");
+    assert_eq!(comparison.finding, Finding::TooWide);
+    assert!(comparison.is_unknown());
+    let shown = comparison.smallest_shown().unwrap();
+    assert!((4.0..5.0).contains(&shown), "{shown}");
+}
+
+#[test]
+fn a_difference_of_shares_is_at_most_one() {
+    let share = &Metric::of_a_trial()[0];
+    let comparison = said(&[exact(0.0, 0.0), exact(0.0, 0.1), exact(0.0, 1.0)], share);
+    assert_eq!(
+        comparison.interval.map(|interval| (interval.low, interval.high)),
+        Some((-1.0, 1.0))
+    );
 }
 
 #[test]
@@ -94,8 +120,8 @@ fn the_largest_numbers_stay_finite() {
     let metric = Metric::ratio("m", "", Direction::LowerIsBetter, 0.1, f64::MIN_POSITIVE).unwrap();
     let comparison = said(&[exact(0.0, 1e100), exact(1e100, 0.0)], &metric);
     let text = serde_json::to_string(&comparison).unwrap();
-    assert!(comparison.interval.unwrap().high.is_finite(), "{text}");
+    assert_eq!(comparison.interval, None, "it tells nothing: {text}");
     // A NaN or an infinity would stand there as null, and not be read back as a number.
     let read: Comparison = serde_json::from_str(&text).unwrap();
-    assert!(read.interval.is_some() && read.effect.is_some() && read.p.is_some(), "{text}");
+    assert!(read.effect.is_some() && read.p.is_some() && read.p_ranks.is_some(), "{text}");
 }

@@ -2,7 +2,7 @@
 //!
 //! The floors are those that `docs/statistics.md` derives and that the simulations were made with.
 
-use super::{Direction, Metric, Said, Scale, Weight};
+use super::{Direction, Metric, Said, Scale, WIDEST_FACTOR, WIDEST_FLOORS, Weight};
 
 impl Metric {
     /// What a pair of arms is judged by, with the floors that were simulated: `failed_share` (a
@@ -45,9 +45,11 @@ fn known(
     absolute_floor: f64,
 ) -> Metric {
     let widest = match scale {
-        Scale::Difference => 10.0 * absolute_floor,
-        Scale::Ratio => 5.0,
+        Scale::Difference => WIDEST_FLOORS * absolute_floor,
+        Scale::Ratio => WIDEST_FACTOR,
     };
+    // Of a run's longest step only an order of magnitude is steady.
+    let widest = if name == "longest_step" { 10.0 } else { widest };
     Metric {
         said: Said {
             name: name.to_owned(),

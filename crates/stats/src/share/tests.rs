@@ -1,4 +1,5 @@
 use super::*;
+use crate::Settings;
 
 fn count(failed: u64, attempts: u64) -> Count {
     Count::new(failed, attempts).unwrap()
@@ -24,7 +25,7 @@ fn wilson_as_published() {
 fn no_share_of_nothing() {
     assert!(Count::new(0, 0).is_err());
     assert!(Count::new(3, 2).is_err());
-    assert_eq!(share_over_rounds(&[], Seed(1), &Settings::default()), None);
+    assert_eq!(share_over_rounds(&[], Settings::default().confidence), None);
     assert!(serde_json::from_str::<Count>("[3, 2]").is_err());
 }
 
@@ -33,7 +34,7 @@ fn no_share_of_nothing() {
 fn runs_that_differ_make_the_interval_wide() {
     let runs = [39, 45, 18, 57, 56, 27, 65, 36, 46, 43].map(|failed| count(failed, 80));
     let settings = Settings::default();
-    let over = share_over_rounds(&runs, Seed(1), &settings).unwrap();
+    let over = share_over_rounds(&runs, settings.confidence).unwrap();
     let pooled = wilson(count(432, 800), settings.confidence);
     assert!((over.share - 0.54).abs() < 1e-9);
     let width = |of: ShareInterval| of.interval.high - of.interval.low;
@@ -43,7 +44,7 @@ fn runs_that_differ_make_the_interval_wide() {
 #[test]
 fn runs_without_a_failure_are_not_certain_of_it() {
     let runs = [count(0, 80); 5];
-    let over = share_over_rounds(&runs, Seed(1), &Settings::default()).unwrap();
+    let over = share_over_rounds(&runs, Settings::default().confidence).unwrap();
     assert_eq!((over.share, over.interval.low), (0.0, 0.0));
     assert!((over.interval.high - 0.0095).abs() < 1e-3, "{over:?}");
 }

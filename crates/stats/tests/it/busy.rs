@@ -5,16 +5,17 @@ use stats::{Change, Reading, Round};
 
 use crate::host::{Source, rounds};
 use crate::noise::{chance, normal};
-use crate::tally::{TIMES, Tally};
+use crate::tally::{Tally, judged};
 
-/// What the harness finds unfit is left out; this much of it makes the pair inconclusive.
+/// What the harness finds unfit is left out; this much of it makes the pair inconclusive. The bounds
+/// stand five standard deviations of 100 draws and more below the shares in `docs/statistics.md`.
 #[test]
 fn busy_trials_that_are_told_so() {
-    for (unfit, at_least) in [(1.0, 1.0), (0.9, 0.99), (0.7, 0.9), (0.5, 0.5)] {
+    for (unfit, at_least) in [(1.0, 1.0), (0.9, 0.98), (0.7, 0.9), (0.5, 0.8)] {
         for count in [5, 10, 20] {
             let (a, b) = (Source::new("busy", "reuseport"), Source::new("busy", "fionread"));
             let mut chance = chance(4);
-            let tally = Tally::of(*TIMES, || {
+            let tally = Tally::by(|| {
                 let mut drawn = rounds(&a, &b, count, &mut chance);
                 for round in &mut drawn {
                     for trial in [&mut round.a, &mut round.b] {
@@ -22,7 +23,7 @@ fn busy_trials_that_are_told_so() {
                         trial.inconclusive = unfit.then(|| "a busy host".to_owned());
                     }
                 }
-                drawn
+                judged(&drawn)
             });
             println!("| {unfit} of trials told unfit | {count} | {} |", tally.row());
             let silent = tally.share(Change::Inconclusive);
@@ -40,7 +41,7 @@ fn busy_trials_that_are_not() {
             for count in [5, 10] {
                 let (left, right) = (Source::new("quiet", a), Source::new("quiet", b));
                 let mut chance = chance(5);
-                let tally = Tally::of(*TIMES, || {
+                let tally = Tally::by(|| {
                     let mut drawn = rounds(&left, &right, count, &mut chance);
                     for Round { a, b, .. } in &mut drawn {
                         for trial in [a, b] {
@@ -59,11 +60,12 @@ fn busy_trials_that_are_not() {
                             }
                         }
                     }
-                    drawn
+                    judged(&drawn)
                 });
                 println!("| {a} | {b} | {sigma} | {count} | {} |", tally.row());
                 assert!(
-                    a != b || tally.share(Change::Improved) + tally.share(Change::Regressed) < 0.05
+                    a != b
+                        || tally.share(Change::Improved) + tally.share(Change::Regressed) <= 0.08
                 );
                 if sigma > 1.0 {
                     assert!(tally.share(Change::Inconclusive) > 0.5, "{}", tally.row());

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use stats::{Change, Judgement, Metric, Reason, Round, Seed, Settings, judge};
+use stats::{Change, Judgement, Metric, Reason, Round, Settings, Trial, Trials, judge};
 
 /// Judgements a cell. `STATS_TIMES=2000` repeats the tables of `docs/statistics.md`.
 pub(crate) static TIMES: LazyLock<u32> = LazyLock::new(|| {
-    std::env::var("STATS_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(150)
+    std::env::var("STATS_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(100)
 });
 
 #[derive(Default)]
@@ -18,10 +18,10 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn of(times: u32, mut rounds: impl FnMut() -> Vec<Round>) -> Self {
+    pub(crate) fn by(mut judgement: impl FnMut() -> Judgement) -> Self {
         let mut tally = Self::default();
-        for time in 0..times {
-            tally.add(&judged(&rounds(), u64::from(time)));
+        for _ in 0..*TIMES {
+            tally.add(&judgement());
         }
         tally
     }
@@ -33,7 +33,7 @@ impl Tally {
             let why = match &judgement.reasons[0] {
                 Reason::Changed { metric, .. } => metric.clone(),
                 Reason::TooFewRounds { .. } => "(rounds)".to_owned(),
-                Reason::TooWide { .. } => "(wide)".to_owned(),
+                Reason::TooWide { metrics } => format!("({} blind)", metrics[0].metric),
                 Reason::ControlMoved { .. } => "(control)".to_owned(),
                 _ => "(other)".to_owned(),
             };
@@ -43,6 +43,16 @@ impl Tally {
 
     pub(crate) fn share(&self, change: Change) -> f64 {
         f64::from(self.words.get(change.name()).copied().unwrap_or(0)) / f64::from(self.total)
+    }
+
+    /// Fails unless `change` was said about as often as `share` says, the share that 2000 draws had
+    /// (uncertain by 0.02 itself). By chance it is further off than five standard deviations and that
+    /// in one of two million cells; a rule whose share is 0.4 off goes unseen in one of a thousand.
+    #[track_caller]
+    pub(crate) fn is_as_documented(&self, change: Change, share: f64) {
+        let deviation = (share * (1.0 - share) / f64::from(self.total)).sqrt();
+        let off = (self.share(change) - share).abs();
+        assert!(off <= 5.0 * deviation + 0.02, "{change} in {share} of all? {}", self.row());
     }
 
     /// `no change 0.98, improved ...; by reason`.
@@ -57,11 +67,18 @@ impl Tally {
     }
 }
 
-/// The defaults, with fewer bootstrap samples for speed.
-pub(crate) static FAST: LazyLock<Settings> =
-    LazyLock::new(|| Settings { resamples: 200, ..Settings::default() });
+/// Judged as `turnstile compare` does.
+pub(crate) fn judged(rounds: &[Round]) -> Judgement {
+    judgement(Trials::Rounds(rounds))
+}
 
-/// Judged as the harness does.
-pub(crate) fn judged(rounds: &[Round], seed: u64) -> Judgement {
-    judge(rounds, &Metric::of_a_trial(), Some(&Metric::idle_p50()), Seed(seed), &FAST)
+/// Judged as `turnstile check --baseline` does: the same trials, of two days.
+pub(crate) fn judged_apart(rounds: &[Round]) -> Judgement {
+    let trials =
+        |of: fn(&Round) -> &Trial| rounds.iter().map(|r| of(r).clone()).collect::<Vec<_>>();
+    judgement(Trials::Apart { a: &trials(|round| &round.a), b: &trials(|round| &round.b) })
+}
+
+fn judgement(trials: Trials<'_>) -> Judgement {
+    judge(trials, &Metric::of_a_trial(), Some(&Metric::idle_p50()), &Settings::default())
 }

@@ -7,7 +7,7 @@ use page::{
     MetricInput, PairInput, TrialInput,
 };
 use records::{ArmRow, Manifest};
-use stats::{Finding, Seed};
+use stats::Finding;
 
 use crate::campaign::{ArmSpec, Campaign};
 use crate::cases::Case;
@@ -38,7 +38,7 @@ pub(in crate::cli) fn campaign(
         command: &journal.command,
         rounds: journal.rounds,
         planned: journal.planned(),
-        seed: Seed(journal.seed.0),
+        seed: journal.seed.0,
         arms: arms.collect(),
         pairs,
         case,
@@ -74,7 +74,7 @@ fn page_of(dir: &Path) -> String {
 }
 
 fn pair(of: &PairOf) -> PairInput {
-    let PairOf { a, b, judgement, log_rank } = of;
+    let PairOf { a, b, judgement, .. } = of;
     PairInput {
         a: a.clone(),
         b: b.clone(),
@@ -82,7 +82,6 @@ fn pair(of: &PairOf) -> PairInput {
         reasons: judgement.reasons.iter().map(ToString::to_string).collect(),
         left_out: judgement.left_out.iter().map(render::left_out).collect(),
         metrics: judgement.comparisons.iter().map(metric).collect(),
-        log_rank: render::log_rank_words(log_rank),
     }
 }
 

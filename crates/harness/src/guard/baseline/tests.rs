@@ -153,6 +153,38 @@ fn three_rounds_tell_all_that_fail_from_none() {
     assert_eq!(same.outcome, Outcome::Met, "{:?}", same.reasons());
 }
 
+/// Each figure is double that of the baseline: paired in the order in which they stand, 67 of the 120
+/// orders were a regression and 53 passed.
+#[test]
+fn the_order_of_rounds_changes_nothing() {
+    let at = |ms: u64| figures::trial(&summary(0, ms * 1_000));
+    let of = |ms: &[u64]| Today { rounds: ms.iter().map(|ms| at(*ms)).collect(), ..today(5, 0, 1) };
+    let then = Baseline::new(origin("--reuseport"), None, of(&[40, 60, 80, 100, 120]));
+    let against =
+        |ms: &[u64]| then.against("base.json".as_ref(), Accepted::Nothing, of(ms)).judgement;
+    let first = against(&[80, 120, 160, 200, 240]);
+    for order in [[240, 200, 160, 120, 80], [160, 80, 240, 120, 200], [120, 160, 80, 240, 200]] {
+        assert_eq!(against(&order), first);
+    }
+}
+
+#[test]
+fn a_figure_that_cannot_be_told_is_no_pass() {
+    let at = |us: u64| figures::trial(&summary(0, us));
+    let factors = [0.3, 3.5, 0.35, 3.0, 2.2];
+    let rounds = factors.map(|factor| {
+        let mut trial = at(80_000);
+        let p99 = 80_000.0 * factor;
+        trial.readings.insert("p99".to_owned(), stats::Reading::exact(p99).expect("a figure"));
+        trial
+    });
+    let blind = held(Today { rounds: rounds.into(), ..today(5, 0, 80_000) });
+    assert_eq!((blind.outcome, blind.change()), (Outcome::Unknown, Change::Inconclusive));
+    let said = blind.reasons();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("p99 could only have shown a change by x4."), "{said:?}");
+}
+
 #[test]
 fn few_rounds_of_many_prove_nothing() {
     for (conclusive, wanted, outcome) in

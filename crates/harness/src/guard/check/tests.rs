@@ -1,43 +1,64 @@
-use std::path::PathBuf;
-
-use records::{Outcome as FetchOutcome, Side, Summary};
+use records::{Outcome as FetchOutcome, Phase, Side};
 
 use super::{Asked, Check, Save};
 use crate::campaign::ArmSpec;
 use crate::fixture::Run;
+use crate::guard::rounds::{FailOn, Ran, proxy_fault};
 use crate::guard::{Gate, Threshold};
 use crate::summarise::summarise;
 
-fn summary(run: &Run) -> (PathBuf, Summary) {
-    ("trials/01-1-check/x".into(), summarise(&run.records))
+fn ran(run: &Run) -> Ran {
+    Ran {
+        dir: "trials/01-1-check/x".into(),
+        summary: summarise(&run.records),
+        fetches: run.records.fetches.clone(),
+        proxy_fault: proxy_fault(&run.records.manifest),
+    }
 }
 
-fn good() -> (PathBuf, Summary) {
-    summary(&Run::loaded(&[(80, FetchOutcome::Ok, 20_000)]))
+fn good() -> Ran {
+    ran(&Run::loaded(&[(80, FetchOutcome::Ok, 20_000)]))
 }
 
-fn starved() -> (PathBuf, Summary) {
-    summary(&Run::loaded(&[
+fn starved() -> Ran {
+    ran(&Run::loaded(&[
         (40, FetchOutcome::Ok, 20_000),
         (40, FetchOutcome::TimeoutNoByte, 1_000_500),
     ]))
 }
 
-fn dead() -> (PathBuf, Summary) {
+/// A trial that somebody on this side died in.
+fn spoilt(side: Side) -> Ran {
     let mut run = Run::loaded(&[(80, FetchOutcome::Ok, 20_000)]);
-    run.fault(Side::Proxy, "the proxy role ended unasked");
-    summary(&run)
+    run.fault(side, &format!("the {side:?} role ended unasked"));
+    ran(&run)
 }
 
-fn check(thresholds: &[&str], save: Save, rounds: usize, trials: &[(PathBuf, Summary)]) -> Check {
+/// One that the host or the load spoilt.
+fn dead() -> Ran {
+    spoilt(Side::Origin)
+}
+
+fn check(thresholds: &[&str], save: Save, rounds: usize, trials: &[Ran]) -> Check {
+    asked(thresholds, None, save, rounds, trials)
+}
+
+fn asked(
+    thresholds: &[&str],
+    fail_on: Option<FailOn>,
+    save: Save,
+    rounds: usize,
+    trials: &[Ran],
+) -> Check {
     let thresholds: Vec<Threshold> =
         thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
-    let asked = Asked { thresholds: &thresholds, baseline: None, save, rounds, attempts: 3 };
+    let thresholds = &thresholds;
+    let asked = Asked { thresholds, fail_on, baseline: None, save, rounds, attempts: 3 };
     let arm = ArmSpec::new("check", "--reuseport").expect("an arm");
     Check::of(asked, arm, "runs/x-check".into(), trials, None)
 }
 
-fn gate(thresholds: &[&str], trials: &[(PathBuf, Summary)]) -> (Gate, u8) {
+fn gate(thresholds: &[&str], trials: &[Ran]) -> (Gate, u8) {
     let check = check(thresholds, Save::No, 1, trials);
     (check.outcome, check.exit_code)
 }
@@ -50,6 +71,48 @@ fn the_exit_code_says_what_became_of_the_gate() {
     assert_eq!(gate(&all, &[dead(), dead(), dead()]), (Gate::Inconclusive, 11));
     assert_eq!(gate(&all, &[]), (Gate::Inconclusive, 11));
     assert_eq!(gate(&all, &[dead(), good()]), (Gate::Passed, 0), "the second attempt tells");
+}
+
+#[test]
+fn a_proxy_that_dies_breaches_every_gate() {
+    let down = || spoilt(Side::Proxy);
+    for trials in [vec![down()], vec![down(), down(), good()], vec![good(), down()]] {
+        let check = check(&["p99<100ms"], Save::Wanted, 3, &trials);
+        assert_eq!((check.outcome, check.exit_code), (Gate::Breached, 10));
+        let why = &check.reasons[0];
+        assert!(why.starts_with("the proxy failed in trial ") && why.contains("ended"), "{why}");
+    }
+    for side in [Side::Origin, Side::Slow, Side::Fast, Side::Host] {
+        let check = check(&["p99<100ms"], Save::No, 1, &[spoilt(side), good()]);
+        assert_eq!((check.outcome, check.word()), (Gate::Passed, "passed (flaky)"), "{side:?}");
+    }
+}
+
+#[test]
+fn a_verdict_may_be_the_gate() {
+    let slow = || ran(&Run::loaded(&[(80, FetchOutcome::Ok, 300_000)]));
+    let gate = |fail_on, trials: &[Ran]| {
+        let check = asked(&[], Some(fail_on), Save::No, trials.len(), trials);
+        (check.exit_code, check.thresholds[0].found.clone())
+    };
+    let said = |word: &str| word.to_owned();
+    use FailOn::{Degraded, Starved};
+    assert_eq!(gate(Starved, &[good()]), (0, said("healthy")));
+    assert_eq!(gate(Starved, &[starved()]), (10, said("starved")));
+    assert_eq!(gate(Starved, &[dead()]), (11, said("no conclusive run")));
+    assert_eq!(gate(Degraded, &[slow()]).0, 10);
+    assert_eq!(gate(Degraded, &[starved()]).0, 10);
+    // One round in three is enough; one that is not known is not.
+    assert_eq!(gate(Starved, &[good(), starved(), good()]), (10, said("starved")));
+    assert_eq!(gate(Starved, &[good(), dead(), good()]).0, 0);
+    assert_eq!(gate(Starved, &[good(), dead(), dead()]).0, 11);
+}
+
+#[test]
+fn what_this_host_could_not_try_is_no_failure() {
+    let mut run = Run::loaded(&[(79, FetchOutcome::Ok, 20_000)]);
+    run.fetches(Phase::Measure, 1, FetchOutcome::LocalError, 90);
+    assert_eq!(gate(&["failed_share<=0", "failed<=0"], &[ran(&run)]), (Gate::Passed, 0));
 }
 
 #[test]
@@ -83,8 +146,14 @@ fn a_baseline_is_made_of_enough_good_rounds_only() {
 #[test]
 fn what_was_cut_short_is_no_pass() {
     let thresholds = ["p99<100ms".parse().expect("a threshold")];
-    let asked =
-        Asked { thresholds: &thresholds, baseline: None, save: Save::No, rounds: 1, attempts: 1 };
+    let asked = Asked {
+        thresholds: &thresholds,
+        fail_on: None,
+        baseline: None,
+        save: Save::No,
+        rounds: 1,
+        attempts: 1,
+    };
     let arm = ArmSpec::new("check", "").expect("an arm");
     let cut = Check::of(asked, arm, "runs/x".into(), &[good()], Some("SIGTERM".to_owned()));
     assert_eq!(cut.outcome, Gate::Inconclusive);
@@ -92,19 +161,22 @@ fn what_was_cut_short_is_no_pass() {
 
 #[test]
 fn attempts_that_died_are_told_of_a_check_that_passed() {
-    let check = |trials: &[(PathBuf, Summary)]| check(&["p99<100ms"], Save::No, 1, trials);
+    let check = |trials: &[Ran]| check(&["p99<100ms"], Save::No, 1, trials);
     let passed = check(&[dead(), dead(), good()]);
     assert_eq!((passed.outcome, passed.exit_code), (Gate::Passed, 0));
+    assert_eq!((passed.word(), passed.rounds.retried), ("passed (flaky)", 2));
     assert_eq!(passed.reasons[0], "everything held");
     let told = &passed.reasons[1];
     assert!(told.starts_with("2 of 3 trials are inconclusive; trial 2: "), "{told}");
     assert!(told.contains("ended unasked"), "{told}");
-    assert_eq!(check(&[good()]).reasons, ["everything held"]);
+    let at_once = check(&[good()]);
+    assert_eq!(at_once.reasons, ["everything held"]);
+    assert_eq!((at_once.word(), at_once.rounds.retried), ("passed", 0));
 }
 
 #[test]
 fn every_kind_of_reason_is_told_once() {
-    let few = |fetches| summary(&Run::loaded(&[(fetches, FetchOutcome::Ok, 20_000)]));
+    let few = |fetches| ran(&Run::loaded(&[(fetches, FetchOutcome::Ok, 20_000)]));
     let trials = [few(3), dead(), few(4), good()];
     let reasons = check(&["p99<100ms"], Save::No, 1, &trials).reasons;
     assert_eq!(reasons.len(), 3, "{reasons:?}");
@@ -117,7 +189,7 @@ fn every_kind_of_reason_is_told_once() {
 
 #[test]
 fn what_could_not_be_written_is_an_error_unless_something_is_breached() {
-    let of = |trials: &[(PathBuf, Summary)]| {
+    let of = |trials: &[Ran]| {
         let mut check = check(&["p99<100ms"], Save::No, 1, trials);
         check.could_not_write("failed to write the JUnit report to x".to_owned());
         (check.outcome, check.exit_code)

@@ -1,17 +1,23 @@
-use records::{Outcome as FetchOutcome, Summary};
+use records::Outcome as FetchOutcome;
 
-use super::OverRounds;
+use super::{OverRounds, Ran};
 use crate::fixture::Run;
 use crate::guard::threshold::{Outcome, Threshold};
 use crate::summarise::summarise;
 
-fn trial(failed: u64, us: u64) -> Summary {
+fn trial(failed: u64, us: u64) -> Ran {
     let outcomes =
         [(80 - failed, FetchOutcome::Ok, us), (failed, FetchOutcome::TimeoutNoByte, 1_000_500)];
-    summarise(&Run::loaded(&outcomes).records)
+    let records = Run::loaded(&outcomes).records;
+    Ran {
+        dir: "x".into(),
+        summary: summarise(&records),
+        fetches: records.fetches,
+        proxy_fault: None,
+    }
 }
 
-fn over(threshold: &str, trials: &[Summary], wanted: usize) -> OverRounds {
+fn over(threshold: &str, trials: &[Ran], wanted: usize) -> OverRounds {
     let threshold: Threshold = threshold.parse().expect("a threshold");
     OverRounds::of(&threshold, &trials.iter().collect::<Vec<_>>(), wanted)
 }
@@ -19,7 +25,7 @@ fn over(threshold: &str, trials: &[Summary], wanted: usize) -> OverRounds {
 #[test]
 fn more_than_half_must_hold() {
     let (good, bad) = (|| trial(0, 20_000), || trial(0, 300_000));
-    let outcome = |trials: &[Summary]| over("p50<100ms", trials, trials.len()).outcome;
+    let outcome = |trials: &[Ran]| over("p50<100ms", trials, trials.len()).outcome;
     assert_eq!(outcome(&[good()]), Outcome::Met);
     assert_eq!(outcome(&[bad()]), Outcome::Breached);
     assert_eq!(outcome(&[good(), bad()]), Outcome::Breached, "half is not enough");
@@ -43,18 +49,31 @@ fn rounds_that_prove_nothing_are_neither_met_nor_breached() {
     assert_eq!(over("p50<100ms", &[good(), good()], 5).outcome, Outcome::Unknown);
     assert_eq!(over("p50<100ms", &[good(), good(), good()], 5).outcome, Outcome::Met);
     let bad = [trial(0, 300_000), trial(0, 300_000)];
-    assert_eq!(over("p50<100ms", &bad, 5).outcome, Outcome::Unknown, "three might have met it");
+    assert_eq!(over("p50<100ms", &bad[..1], 5).outcome, Outcome::Unknown, "four might have met it");
+    let held = over("longest_step<1ms", &bad, 5);
+    assert_eq!(held.outcome, Outcome::Unknown, "three might have met it");
+    assert_eq!(over("p50<100ms", &bad, 5).outcome, Outcome::Breached, "by all fetches there are");
     assert_eq!(over("p50<100ms", &bad, 3).outcome, Outcome::Breached);
     assert_eq!(over("p50<100ms", &bad, 4).outcome, Outcome::Breached, "two of four are not half");
 }
 
 #[test]
-fn a_failed_share_must_hold_of_all_rounds_together_too() {
+fn what_is_of_fetches_must_hold_of_all_rounds_together_too() {
     let trials = [trial(0, 20_000), trial(0, 20_000), trial(80, 20_000)];
     let held = over("failed_share<=0.01", &trials, 3);
     assert_eq!((held.outcome, held.met, held.breached), (Outcome::Breached, 2, 1));
     assert_eq!(held.found, "0.3333");
-    assert_eq!(over("p99<100ms", &trials, 3).outcome, Outcome::Met, "a percentile has no sum");
+    // Of all 240 fetches 80 were never done: so were neither 90 nor 99 of 100.
+    for (percentile, outcome) in
+        [("p50", Outcome::Met), ("p90", Outcome::Breached), ("p99", Outcome::Breached)]
+    {
+        let held = over(&format!("{percentile}<100ms"), &trials, 3);
+        assert_eq!((held.outcome, held.met, held.breached), (outcome, 2, 1), "{percentile}");
+    }
+    assert_eq!(over("p99<100ms", &trials, 3).found, ">= 1.000 s");
+    assert_eq!(over("p99/idle_p99<5", &trials, 3).outcome, Outcome::Breached);
+    // A number of fetches grows with the rounds.
+    assert_eq!(over("failed<=10", &trials, 3).pooled, None);
     let one = over("failed_share<=0.01", &trials[..1], 1);
     assert_eq!((one.outcome, one.pooled), (Outcome::Met, None));
 }

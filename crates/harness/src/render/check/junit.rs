@@ -3,6 +3,7 @@
 //! A breach is a failure; what cannot be told is an error, since CI systems take `skipped` for green.
 
 use page::escaped;
+use records::Verdict;
 use stats::Change;
 
 use crate::guard::baseline::Against;
@@ -19,6 +20,9 @@ pub fn junit(check: &Check) -> String {
     if let Some(against) = &check.baseline {
         cases.extend(metrics(against));
     }
+    for fault in check.trials.iter().filter_map(|trial| trial.proxy_fault.as_ref()) {
+        cases.push(case("check", "the proxy stays up", &status(Outcome::Breached, fault)));
+    }
     // A check of which nothing is known, that was to save a baseline only, or that could not.
     let gates = check.thresholds.len() + usize::from(check.baseline.is_some());
     if gates == 0 || check.interrupted.is_some() || !check.errors.is_empty() {
@@ -27,6 +31,10 @@ pub fn junit(check: &Check) -> String {
         let said: Vec<&str> =
             check.reasons.iter().chain(&check.errors).map(String::as_str).collect();
         cases.push(case("check", "whole", &status(outcome, &said.join("; "))));
+    }
+    let reruns = flaky(check);
+    for case in &mut cases {
+        *case = case.replace("</testcase>", &format!("{reruns}</testcase>"));
     }
     let said = escaped(&format!("{}\n{}", check.reasons.join("\n"), check.records.display()));
     let with = |tag: &str| cases.iter().filter(|case| case.contains(tag)).count();
@@ -48,6 +56,16 @@ pub fn junit(check: &Check) -> String {
     )
 }
 
+/// What marks the cases of a check that passed only after trials that proved nothing, in the words that
+/// CI systems know; nothing for any other check.
+fn flaky(check: &Check) -> String {
+    let tried = check.trials.iter().filter(|trial| trial.verdict == Verdict::Inconclusive);
+    let mark = |said: &str| {
+        format!(r#"<flakyError type="inconclusive" message="{}"/>"#, escaped(said))
+    };
+    if check.is_flaky() { tried.map(|trial| mark(&trial.reason)).collect() } else { String::new() }
+}
+
 /// The judgement as a whole, then each metric; one without a say is skipped where the others can be
 /// relied on.
 fn metrics(against: &Against) -> Vec<String> {
@@ -56,7 +74,7 @@ fn metrics(against: &Against) -> Vec<String> {
         let name = metric.metric.name();
         let said = format!("{name} {}", metric.finding.text());
         let status = match (against.change(), metric.change()) {
-            _ if against.lost.iter().any(|lost| lost == name) => status(Outcome::Unknown, &said),
+            _ if metric.is_unknown() => status(Outcome::Unknown, &said),
             (Change::Inconclusive, _) => status(Outcome::Unknown, &said),
             (_, Change::Regressed) => status(Outcome::Breached, &said),
             (_, Change::NoChange | Change::Improved) => status(Outcome::Met, &said),

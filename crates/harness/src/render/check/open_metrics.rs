@@ -20,6 +20,8 @@ pub fn open_metrics(check: &Check) -> String {
     text.sample("turnstile_check_rounds", &[], check.rounds.wanted);
     text.head("turnstile_check_conclusive_rounds", None, "rounds that prove something");
     text.sample("turnstile_check_conclusive_rounds", &[], check.rounds.conclusive);
+    text.head("turnstile_check_retried_trials", None, "trials that were tried again");
+    text.sample("turnstile_check_retried_trials", &[], check.rounds.retried);
     if !check.thresholds.is_empty() {
         let name = "turnstile_threshold_met";
         text.head(name, None, "1 if the threshold held; outcome says why not");

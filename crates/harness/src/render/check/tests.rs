@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use records::{Outcome as FetchOutcome, Sight, Summary};
+use records::{Outcome as FetchOutcome, Side, Sight};
 
 use super::{annotations, check, check_markdown, junit, open_metrics};
 use crate::campaign::ArmSpec;
@@ -9,17 +8,34 @@ use crate::fixture::Run;
 use crate::guard::baseline::{Accepted, Baseline, BaselineHost, Origin, Today};
 use crate::guard::check::{Asked, Check, Save};
 use crate::guard::figures;
+use crate::guard::rounds::{Ran, proxy_fault};
 use crate::render::Style;
 use crate::summarise::summarise;
 
-fn trial(failed: u64) -> (PathBuf, Summary) {
+fn trial(failed: u64) -> Ran {
     let outcomes =
         [(80 - failed, FetchOutcome::Ok, 20_000), (failed, FetchOutcome::TimeoutNoByte, 1_000_500)];
-    ("trials/01-1-check/x".into(), summarise(&Run::loaded(&outcomes).records))
+    ran(&Run::loaded(&outcomes))
+}
+
+fn ran(run: &Run) -> Ran {
+    Ran {
+        dir: "trials/01-1-check/x".into(),
+        summary: summarise(&run.records),
+        fetches: run.records.fetches.clone(),
+        proxy_fault: proxy_fault(&run.records.manifest),
+    }
+}
+
+/// A trial in which this side died.
+fn spoilt(side: Side) -> Ran {
+    let mut run = Run::loaded(&[(80, FetchOutcome::Ok, 20_000)]);
+    run.fault(side, "it ended unasked");
+    ran(&run)
 }
 
 fn baseline() -> Baseline {
-    let (_, summary) = trial(0);
+    let summary = trial(0).summary;
     let rounds = (0..5).map(|_| figures::trial(&summary)).collect();
     let made = Today { rounds, wanted: 5, sights: BTreeSet::from([Sight::Own]) };
     let host = BaselineHost { kernel: "6.1".into(), cpu_model: "x".into(), cpus: 2 };
@@ -39,11 +55,18 @@ fn checked(failed: u64, rounds: usize, against: bool) -> Check {
     of((0..rounds).map(|_| trial(failed)).collect(), rounds, saved)
 }
 
-fn of(trials: Vec<(PathBuf, Summary)>, rounds: usize, saved: Option<Baseline>) -> Check {
+fn of(trials: Vec<Ran>, rounds: usize, saved: Option<Baseline>) -> Check {
     let thresholds =
         ["failed_share<=0.01", "p99<100ms", "p99<5s"].map(|text| text.parse().expect("one"));
     let baseline = saved.as_ref().map(|saved| (saved, "base.json".into(), Accepted::Nothing));
-    let asked = Asked { thresholds: &thresholds, baseline, save: Save::No, rounds, attempts: 3 };
+    let asked = Asked {
+        thresholds: &thresholds,
+        fail_on: None,
+        baseline,
+        save: Save::No,
+        rounds,
+        attempts: 3,
+    };
     let arm = ArmSpec::new("check", "--proxy 'exec:./p --listen {listen} | %'").expect("an arm");
     Check::of(asked, arm, "runs/x-check".into(), &trials, None)
 }
@@ -116,7 +139,7 @@ fn junit_has_a_case_for_each_gate() {
 #[test]
 fn a_metric_that_was_lost_is_told_in_every_form() {
     let mut blind = trial(0);
-    for worker in &mut blind.1.proxy.workers {
+    for worker in &mut blind.summary.proxy.workers {
         worker.longest_step_us = 0;
     }
     let lost = of(vec![blind; 5], 5, Some(baseline()));
@@ -131,6 +154,37 @@ fn a_metric_that_was_lost_is_told_in_every_form() {
     let case = xml.split("<testcase").find(|case| case.contains("name=\"longest_step\""));
     assert!(case.is_some_and(|case| case.contains("<error")), "{xml}");
     assert!(!xml.contains("<failure"), "{xml}");
+}
+
+#[test]
+fn a_pass_at_a_later_attempt_is_marked_in_every_form() {
+    let flaky = of(vec![spoilt(Side::Origin), trial(0)], 1, None);
+    assert_eq!(flaky.exit_code, 0);
+    let text = check(&flaky, Style::Plain);
+    assert!(text.starts_with("check       passed (flaky) (exit 0)\n"), "{text}");
+    assert!(text.contains("1 of 1 conclusive, 2 trials, 1 of them tried again"), "{text}");
+    let markdown = check_markdown(&flaky);
+    assert!(markdown.starts_with("### turnstile check: passed (flaky)\n"), "{markdown}");
+    let xml = junit(&flaky).expect("XML");
+    assert_eq!(xml.matches("<flakyError").count(), 3, "in each of three cases: {xml}");
+    assert!(xml.contains("failures=\"0\" errors=\"0\""), "{xml}");
+    assert!(annotations(&flaky).starts_with("::warning title=turnstile check%3A passed (flaky)::"));
+    assert!(open_metrics(&flaky).contains("turnstile_check_retried_trials 1\n"));
+    let json: serde_json::Value = serde_json::from_str(&crate::render::json(&flaky)).expect("JSON");
+    assert_eq!(json["rounds"]["retried"], 1);
+}
+
+#[test]
+fn a_proxy_that_died_is_told_in_every_form() {
+    let down = of(vec![spoilt(Side::Proxy), trial(0), trial(0)], 3, None);
+    assert_eq!(down.exit_code, 10);
+    let said = "the proxy failed in trial 1: it ended unasked (in the measure phase)";
+    assert!(check(&down, Style::Plain).contains(said));
+    assert!(check_markdown(&down).contains(said));
+    assert!(annotations(&down).contains(said));
+    let xml = junit(&down).expect("XML");
+    let case = xml.split("<testcase").find(|case| case.contains("name=\"the proxy stays up\""));
+    assert!(case.is_some_and(|case| case.contains("<failure")), "{xml}");
 }
 
 #[test]

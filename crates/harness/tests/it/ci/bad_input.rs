@@ -20,6 +20,7 @@ fn usage_is_two_and_says_what_would_do() {
         (vec!["--threshold", "p99<100"], "a time, as 100ms"),
         (vec!["--threshold", "failed_share<=5ms"], "a share from 0 to 1"),
         (vec!["--threshold", "p99"], "write it as p99<100ms"),
+        (vec!["--fail-on", "healthy"], "[possible values: starved, degraded]"),
         (vec!["--threshold", "p99<1s", "--rounds", "0"], "1..=1000"),
         (vec!["--threshold", "p99<1s", "--attempts", "0"], "1..=100"),
         (vec!["--save-baseline", "base.json", "--rounds", "2"], "3 rounds or more"),

@@ -153,19 +153,25 @@ fn a_baseline_in_a_pipeline() {
     assert_eq!(first.code(), Some(0), "{}", first.all());
     assert!(first.stderr.contains("there is no baseline main.json"), "{}", first.stderr);
     assert!(place.path().join("main.json").is_file());
-    // By chance three rounds may differ from three others, twice in a hundred times
-    // (docs/statistics.md): a gate that is stuck stays so.
-    let mut second = script(&place, &commands);
-    for _ in 1..3 {
-        if second.code() != Some(0) {
-            second = script(&place, &commands);
+    // Two looks at the same proxy, a third where they disagree. By chance one says that it got worse in
+    // two of a hundred (docs/statistics.md), so two of three do in one of eight hundred; a gate that
+    // is stuck always does, and one that tosses a coin does in every other run of this test.
+    let (mut alarms, mut calm) = (0, 0);
+    while alarms < 2 && calm < 2 {
+        let again = script(&place, &commands);
+        if again.code() == Some(11) && busy(&again) {
+            return skip("others keep this host busy; nothing can be shown on it now");
         }
+        match again.code() {
+            Some(10) => alarms += 1,
+            Some(0) => calm += 1,
+            // Three rounds may be too few to see a change by a factor of four: it says of what.
+            Some(11) if again.stdout.contains("could only have shown a change by") => calm += 1,
+            _ => panic!("{}", again.all()),
+        }
+        assert!(again.stdout.contains("baseline    main.json of 20"), "{}", again.stdout);
     }
-    if second.code() == Some(11) && busy(&second) {
-        return skip("others keep this host busy; nothing can be shown on it now");
-    }
-    assert_eq!(second.code(), Some(0), "{}", second.all());
-    assert!(second.stdout.contains("baseline    main.json of 20"), "{}", second.stdout);
+    assert!(alarms < 2, "the gate says that the same proxy got worse");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn word(verdict: Verdict) -> String {
 
 /// A pair: the word, why, and every metric.
 pub(super) fn pair(pair: &PairInput) -> String {
-    let PairInput { a, b, change, reasons, left_out, metrics, log_rank } = pair;
+    let PairInput { a, b, change, reasons, left_out, metrics } = pair;
     let mut out = format!(
         "<h3>{} against {}: <span class=\"word {}\">{change}</span></h3><p>{}.</p>",
         html(b),
@@ -123,8 +123,7 @@ pub(super) fn pair(pair: &PairInput) -> String {
         let name = html(&words::metric(&metric.name));
         let _ = write!(out, "<tr><th scope=\"row\">{name}</th>{cells}</tr>");
     }
-    let _ = write!(out, "</tbody></table></div><p class=\"nothing\">{}</p>", html(log_rank));
-    out
+    out + "</tbody></table></div>"
 }
 
 /// A row a round, a column an arm; every cell leads to the trial's own page.

@@ -1,0 +1,288 @@
+//! One metric of two arms in numbers: what changed, by how much, and whether chance does as much.
+//!
+//! Rounds of a campaign are pairs: both trials had the same minute of the host, and what it did to
+//! the whole round cancels. Rounds of different days are two samples, whatever their numbers.
+//!
+//! Invariants: no answer depends on the order of rounds (of pairs, or of values within an arm), to
+//! the last bit; swapped arms negate it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ranks::{rank_sum, signed_rank, smallest_signed, smallest_sum};
+use crate::tail::{t_critical, t_two_sided};
+use crate::{Interval, Metric, Reading};
+
+/// The readings of one metric in one round.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// Of the arm that is compared against.
+    pub a: Reading,
+    /// Of the arm that is compared.
+    pub b: Reading,
+}
+
+/// The readings of one metric, as far as they are known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sample {
+    /// Of rounds of two trials, those that know it in both.
+    Paired(Vec<Pair>),
+    /// Of trials that have nothing to do with each other.
+    Apart {
+        /// Of the arm that is compared against.
+        a: Vec<Reading>,
+        /// Of the arm that is compared.
+        b: Vec<Reading>,
+    },
+}
+
+/// The same where the metric reckons.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Numbers {
+    /// B minus A, by round.
+    Paired(Vec<f64>),
+    /// The values of each arm.
+    Apart { a: Vec<f64>, b: Vec<f64> },
+}
+
+/// Which way the rounds went, counting those only that moved by more than the floor. Of rounds that
+/// are not paired, each of one arm is held against each of the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Votes {
+    /// Rounds in which B was higher.
+    pub up: u32,
+    /// Rounds in which B was lower.
+    pub down: u32,
+    /// Rounds that moved less than the floor.
+    pub still: u32,
+}
+
+impl Sample {
+    /// How many rounds there are: of two arms, in the one that has fewer.
+    pub(crate) fn rounds(&self) -> usize {
+        match self {
+            Self::Paired(pairs) => pairs.len(),
+            Self::Apart { a, b } => a.len().min(b.len()),
+        }
+    }
+
+    /// Rounds in which both arms lie beyond the cap, and those in which one does.
+    pub(crate) fn beyond_cap(&self) -> (usize, usize) {
+        let bounds = |readings: &[Reading]| readings.iter().filter(|r| r.is_bound()).count();
+        match self {
+            Self::Paired(pairs) => {
+                let count = |which: fn(&Pair) -> bool| pairs.iter().filter(|p| which(p)).count();
+                (count(Pair::is_hidden), count(|pair| pair.a.is_bound() != pair.b.is_bound()))
+            }
+            Self::Apart { a, b } => {
+                let (of_a, of_b) = (bounds(a), bounds(b));
+                (of_a.min(of_b), of_a.abs_diff(of_b))
+            }
+        }
+    }
+
+    /// Whether every reading there is lies beyond the cap.
+    pub(crate) fn is_hidden(&self) -> bool {
+        match self {
+            Self::Paired(pairs) => pairs.iter().all(Pair::is_hidden),
+            Self::Apart { a, b } => a.iter().chain(b).all(|reading| reading.is_bound()),
+        }
+    }
+
+    /// The mean of each arm where `metric` reckons; `None` of nothing.
+    pub(crate) fn means(&self, metric: &Metric) -> [Option<f64>; 2] {
+        let of = |readings: &mut dyn Iterator<Item = &Reading>| {
+            let values: Vec<f64> = readings.map(|r| metric.reckoned(r.value())).collect();
+            (!values.is_empty()).then(|| mean(&values))
+        };
+        match self {
+            Self::Paired(pairs) => {
+                [of(&mut pairs.iter().map(|p| &p.a)), of(&mut pairs.iter().map(|p| &p.b))]
+            }
+            Self::Apart { a, b } => [of(&mut a.iter()), of(&mut b.iter())],
+        }
+    }
+
+    /// Two percentiles beyond the cap do not differ, as far as anybody knows; one of them is taken
+    /// for its bound, so that a difference is at least the one reckoned with.
+    pub(crate) fn numbers(&self, metric: &Metric) -> Numbers {
+        match self {
+            Self::Paired(pairs) => {
+                Numbers::Paired(pairs.iter().map(|pair| pair.difference(metric)).collect())
+            }
+            Self::Apart { a, b } => {
+                let bounds = a.iter().chain(b).filter(|reading| reading.is_bound());
+                let cap = bounds.map(|reading| reading.value()).reduce(f64::min);
+                let value = |reading: &Reading| {
+                    let known = cap.filter(|_| reading.is_bound()).unwrap_or(reading.value());
+                    metric.reckoned(known)
+                };
+                let [a, b] = [a, b].map(|arm| arm.iter().map(value).collect());
+                Numbers::Apart { a, b }
+            }
+        }
+    }
+}
+
+impl Pair {
+    fn difference(&self, metric: &Metric) -> f64 {
+        if self.is_hidden() {
+            0.0
+        } else {
+            metric.reckoned(self.b.value()) - metric.reckoned(self.a.value())
+        }
+    }
+
+    /// Whether both are beyond the cap.
+    const fn is_hidden(&self) -> bool {
+        self.a.is_bound() && self.b.is_bound()
+    }
+}
+
+impl Numbers {
+    /// The mean change from A to B.
+    pub(crate) fn effect(&self) -> f64 {
+        match self {
+            Self::Paired(differences) => mean(differences),
+            Self::Apart { a, b } => mean(b) - mean(a),
+        }
+    }
+
+    /// Its interval: Student's (1908), of two samples Welch's (1947). `None` of fewer than two
+    /// rounds.
+    pub(crate) fn interval(&self, alpha: f64) -> Option<Interval> {
+        let (error, degrees) = self.standard_error()?;
+        let (centre, reach) = (self.effect(), error * t_critical(alpha, degrees));
+        Some(Interval { low: centre - reach, high: centre + reach })
+    }
+
+    /// Two-sided p-value of the same tests.
+    pub(crate) fn p(&self) -> Option<f64> {
+        let (error, degrees) = self.standard_error()?;
+        let centre = self.effect();
+        Some(if error > 0.0 {
+            t_two_sided(centre / error, degrees)
+        } else if centre == 0.0 {
+            1.0
+        } else {
+            0.0
+        })
+    }
+
+    fn standard_error(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::Paired(differences) => {
+                Some((variance_of_mean(differences)?.sqrt(), (differences.len() - 1) as f64))
+            }
+            Self::Apart { a, b } => {
+                let (of_a, of_b) = (variance_of_mean(a)?, variance_of_mean(b)?);
+                let (n, m) = ((a.len() - 1) as f64, (b.len() - 1) as f64);
+                let both = of_a + of_b;
+                let degrees = if both > 0.0 {
+                    both.powi(2) / (of_a * of_a / n + of_b * of_b / m)
+                } else {
+                    n + m
+                };
+                // Squares of the smallest numbers vanish.
+                Some((both.sqrt(), if degrees.is_finite() { degrees } else { n.min(m) }))
+            }
+        }
+    }
+
+    /// p-value of the rank test, which assumes no distribution.
+    pub(crate) fn p_ranks(&self) -> Option<f64> {
+        match self {
+            Self::Paired(differences) => signed_rank(differences),
+            Self::Apart { a, b } => rank_sum(a, b),
+        }
+    }
+
+    /// The smallest that the rank test can say of so many rounds.
+    pub(crate) fn smallest_p_ranks(&self) -> f64 {
+        match self {
+            Self::Paired(differences) => smallest_signed(differences.len()),
+            Self::Apart { a, b } => smallest_sum(a.len(), b.len()),
+        }
+    }
+
+    /// The largest mean change that there could be, whichever arm each value were of.
+    pub(crate) fn largest_effect(&self) -> f64 {
+        match self {
+            Self::Paired(differences) => {
+                mean(&differences.iter().map(|d| d.abs()).collect::<Vec<_>>())
+            }
+            Self::Apart { a, b } => {
+                let mut all: Vec<f64> = a.iter().chain(b).copied().collect();
+                all.sort_by(f64::total_cmp);
+                let apart = |at: usize| {
+                    let (low, high) = all.split_at(at);
+                    mean(high) - mean(low)
+                };
+                apart(a.len()).max(apart(b.len()))
+            }
+        }
+    }
+
+    /// Which way they went.
+    pub(crate) fn votes(&self, floor: f64) -> Votes {
+        match self {
+            Self::Paired(differences) => Votes::count(differences.iter().copied(), floor),
+            Self::Apart { a, b } => {
+                Votes::count(a.iter().flat_map(|a| b.iter().map(move |b| b - a)), floor)
+            }
+        }
+    }
+}
+
+impl Votes {
+    fn count(differences: impl Iterator<Item = f64>, floor: f64) -> Self {
+        differences.fold(Self::default(), |mut votes, difference| {
+            if difference >= floor {
+                votes.up += 1;
+            } else if difference <= -floor {
+                votes.down += 1;
+            } else {
+                votes.still += 1;
+            }
+            votes
+        })
+    }
+
+    /// Whether at least two rounds in three of those that moved went the way of `effect`.
+    pub(crate) const fn agree_with(self, effect: f64) -> bool {
+        let (with, against) =
+            if effect > 0.0 { (self.up, self.down) } else { (self.down, self.up) };
+        with > 0 && with >= 2 * against
+    }
+}
+
+/// The mean; 0 of nothing. The same to the last bit in any order, and negated with the signs.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    let side = |sign: f64| sum(values.iter().map(|value| (value * sign).max(0.0)));
+    if values.is_empty() { 0.0 } else { (side(1.0) - side(-1.0)) / values.len() as f64 }
+}
+
+/// The variance of the mean; `None` of fewer than two.
+pub(crate) fn variance_of_mean(values: &[f64]) -> Option<f64> {
+    let n = values.len();
+    if n < 2 {
+        return None;
+    }
+    let centre = mean(values);
+    Some(sum(values.iter().map(|value| (value - centre).powi(2))) / (n - 1) as f64 / n as f64)
+}
+
+/// A sum that the order of its parts does not change.
+fn sum(parts: impl Iterator<Item = f64>) -> f64 {
+    let mut parts: Vec<f64> = parts.collect();
+    parts.sort_by(f64::total_cmp);
+    parts.into_iter().sum()
+}
+
+/// The median; `None` of nothing.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = sorted.get(sorted.len() / 2)?;
+    let lower = sorted.get((sorted.len() - 1) / 2)?;
+    Some(f64::midpoint(*lower, *upper))
+}
