@@ -179,7 +179,7 @@ pub(super) fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Show
             trials.push((campaign.summary(done)?, done));
         }
         trials.sort_by_key(|(summary, _)| {
-            (summary.measure.outcomes.tried_failed(), summary.measure.latency_us.p50)
+            (summary.measure.outcomes.failed(), summary.measure.latency_us.p50)
         });
         let published = case.arms.iter().find(|of_case| of_case.is_named(&arm.name));
         let published = published.map(|arm| arm.published.clone()).unwrap_or_default();

@@ -173,7 +173,7 @@ fn age(
     if fetches.attempts == 0 {
         return None;
     }
-    let failed_before_the_cap = fetches.outcomes.tried_failed() > fetches.censored;
+    let failed_before_the_cap = fetches.outcomes.failed() > fetches.censored;
     Some(match &fetches.completion_us {
         Some(all) => match done(all) {
             Some(us) => Known::Exactly(us as f64),

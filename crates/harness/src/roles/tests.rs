@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use clap::Parser;
+use records::Bytes;
 
 use super::*;
 

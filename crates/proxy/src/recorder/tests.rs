@@ -1,8 +1,6 @@
 //! What goes into the ring in each extent of recording, and what it takes there.
 
-use records::{Bytes, StepEnd};
-
-use testkit::pick;
+use records::{Bytes, Record, StepEnd};
 
 use super::*;
 
@@ -43,10 +41,8 @@ fn busy(recording: Recording) -> Vec<Told> {
 }
 
 fn totals(told: &Told) -> Option<&WorkerTotals> {
-    match told {
-        Told::Large(large) => pick!(WorkerTotals)(&large.record),
-        _ => None,
-    }
+    let Told::Large(large) = told else { return None };
+    if let Record::WorkerTotals(totals) = &large.record { Some(totals) } else { None }
 }
 
 fn is_totals(told: &Told) -> bool {
