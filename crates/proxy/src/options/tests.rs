@@ -2,7 +2,7 @@
 
 use clap::{Args, Command, FromArgMatches};
 use proptest::prelude::*;
-use records::{AcceptMode, Bytes, LogMode, Micros, ReadPolicy, Spool};
+use records::{AcceptMode, Bytes, LogMode, Micros, Rcvbuf, ReadPolicy, Spool};
 
 use super::{ProxyToggles, ToggleError};
 
@@ -74,7 +74,7 @@ proptest! {
             workers,
             reuseport,
             multi_accept,
-            rcvbuf: rcvbuf.map(Bytes),
+            rcvbuf: rcvbuf.map_or(Rcvbuf::Auto, |size| Rcvbuf::Size(Bytes(size))),
             sndbuf: sndbuf.map(Bytes),
             listen_rcvbuf: sndbuf.map(Bytes),
             listen_sndbuf: rcvbuf.map(Bytes),

@@ -44,7 +44,7 @@ fn busy(recording: Recording) -> Vec<Told> {
 
 fn totals(told: &Told) -> Option<&WorkerTotals> {
     match told {
-        Told::Large(large) => pick!(WorkerTotals)(&large.record),
+        Told::Large(large) => Some(&large.record).and_then(pick!(WorkerTotals)),
         _ => None,
     }
 }

@@ -100,7 +100,10 @@ fn pauses_hidden_figures_few_fetches_and_a_cut_are_told() {
     let paused = WorkerTotals { worker: 1, at_ns, accept_pauses: 3, ..WorkerTotals::default() };
     run.records.totals.push(paused);
     let message = run.caveat(CaveatCode::AcceptPaused).expect("a caveat");
-    assert!(message.starts_with("worker 1 turned clients away or stopped accepting 3 times"), "{message}");
+    assert!(
+        message.starts_with("worker 1 turned clients away or stopped accepting 3 times"),
+        "{message}"
+    );
 
     assert_eq!(run.caveat(CaveatCode::FigureMissing), None);
     run.records.samples.iter_mut().for_each(|sample| sample.run_wait_ns = None);

@@ -60,9 +60,8 @@ pub fn junit(check: &Check) -> String {
 /// CI systems know; nothing for any other check.
 fn flaky(check: &Check) -> String {
     let tried = check.trials.iter().filter(|trial| trial.verdict == Verdict::Inconclusive);
-    let mark = |said: &str| {
-        format!(r#"<flakyError type="inconclusive" message="{}"/>"#, escaped(said))
-    };
+    let mark =
+        |said: &str| format!(r#"<flakyError type="inconclusive" message="{}"/>"#, escaped(said));
     if check.is_flaky() { tried.map(|trial| mark(&trial.reason)).collect() } else { String::new() }
 }
 
