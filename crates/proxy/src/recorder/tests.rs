@@ -1,6 +1,8 @@
 //! What goes into the ring in each extent of recording, and what it takes there.
 
-use records::{Bytes, Record, StepEnd};
+use records::{Bytes, StepEnd};
+
+use testkit::pick;
 
 use super::*;
 
@@ -41,8 +43,10 @@ fn busy(recording: Recording) -> Vec<Told> {
 }
 
 fn totals(told: &Told) -> Option<&WorkerTotals> {
-    let Told::Large(large) = told else { return None };
-    if let Record::WorkerTotals(totals) = &large.record { Some(totals) } else { None }
+    match told {
+        Told::Large(large) => Some(&large.record).and_then(pick!(WorkerTotals)),
+        _ => None,
+    }
 }
 
 fn is_totals(told: &Told) -> bool {
