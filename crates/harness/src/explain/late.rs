@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use records::{
     Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Phase,
-    Sight, Watched, WorstFetch,
+    Recording, Sight, Watched, WorstFetch,
 };
 
 use super::ground::{Ground, Overflow};
@@ -142,7 +142,9 @@ fn hidden(ground: &Ground<'_>) -> Vec<HiddenCause> {
         let reasons = causes.iter().map(|&cause| HiddenCause { cause, reason: reason.to_owned() });
         hidden.extend(reasons);
     };
-    let untold = untold(records.manifest.sight);
+    let minimal = (records.manifest.recording == Recording::Minimal)
+        .then_some("--recording minimal leaves it out");
+    let untold = minimal.unwrap_or(untold(records.manifest.sight));
     if records.stretches.is_empty() {
         let told_by_workers = [
             Cause::HeldByStep,
@@ -158,14 +160,15 @@ fn hidden(ground: &Ground<'_>) -> Vec<HiddenCause> {
         let unseen = matches!(records.manifest.sight, Sight::LogOnly | Sight::ClientsOnly);
         let asked = records.sched.iter().any(|sample| matches!(sample.who, Watched::Worker(_)));
         // Of workers that nobody could name, the kernel was not asked.
-        let no_schedstat = "the kernel shows no schedstat of the workers";
+        let no_schedstat = minimal.unwrap_or("the kernel shows no schedstat of the workers");
         let reason = if unseen && !asked { untold } else { no_schedstat };
         hide(&off_cpu, reason);
     } else if records.stretches.is_empty() {
         hide(&off_cpu, untold);
     }
     if ground.overflow == Overflow::Hidden {
-        hide(&[Cause::BacklogOverflow], "the kernel shows no netstat counters");
+        let no_counters = minimal.unwrap_or("the kernel shows no netstat counters");
+        hide(&[Cause::BacklogOverflow], no_counters);
     }
     hidden
 }

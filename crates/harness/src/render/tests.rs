@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use records::{
     Bytes, BytesPerSec, Cause, CauseShare, Caveat, CaveatCode, FetchSummary, HiddenCause, Holder,
     HoldingStep, LateSummary, LatencyUs, Law, LogGap, LogTruth, Micros, Outcome, OutcomeCounts,
-    Phase, ReadPolicy, SchedulerFigures, Side, StepEnd, Summary, Verdict, WorkerSummary,
+    Phase, ReadPolicy, Recording, SchedulerFigures, Side, StepEnd, Summary, Verdict, WorkerSummary,
     WorstFetch,
 };
 
@@ -41,6 +41,22 @@ fn starved() {
 #[test]
 fn starved_and_explained() {
     insta::assert_snapshot!(report(&Run::held()));
+}
+
+/// Nobody told of steps: not even that they were short.
+#[test]
+fn a_minimal_recording_claims_nothing_of_what_it_left_out() {
+    let mut run = Run::loaded(&[(60, Outcome::Ok, 6_000), (20, Outcome::TimeoutNoByte, 1_001_000)]);
+    run.records.manifest.recording = Recording::Minimal;
+    run.records.totals.clear();
+    let report = report(&run);
+    assert!(!report.contains("<10.0 ms"), "{report}");
+    let row = report.lines().find(|line| line.starts_with("     0 ")).expect("worker 0");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[3..7], ["-"; 4], "{row}");
+    let hidden: String = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(hidden.contains("backlog_overflow: --recording minimal leaves it out"), "{report}");
+    assert!(!hidden.contains("the kernel shows no"), "{report}");
 }
 
 #[test]
