@@ -129,6 +129,7 @@ fn a_record_takes_the_room_that_was_reckoned_with() {
 }
 
 /// Every record that a worker made memory for, at most `most` of them.
+#[expect(clippy::vec_box, reason = "the boxes themselves go back to the worker")]
 fn large_records(out: &mut Outlet, most: usize) -> Vec<Box<Large>> {
     let told = std::iter::from_fn(|| out.pop().ok()).take(most);
     told.filter_map(|told| if let Told::Large(large) = told { Some(large) } else { None }).collect()

@@ -291,7 +291,7 @@ fn a_head_that_drips_in_puts_nothing_off_and_a_body_does() {
 fn a_client_that_goes_on_talking_is_lingered_over_for_thirty_seconds() {
     let mut world = drained();
     world.quietly(|world| {
-        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat())
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
     });
     world.run();
     for _ in 0..7 {
@@ -354,7 +354,7 @@ fn a_step_without_an_end_ends_with_the_proxy_and_tells_what_it_did() {
 fn a_flood_ends_with_the_proxy_too() {
     let mut world = drained();
     world.quietly(|world| {
-        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat())
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
     });
     world.run();
     world.client_keeps_sending(1 << 40);
