@@ -10,7 +10,9 @@
 //! - A step ends by EAGAIN, by the policy, or with the session; a client that takes nothing ends it
 //!   only when nothing more may be spooled.
 //!
-//! Source: nginx 1.17.4, `ngx_event_pipe` (src/event/ngx_event_pipe.c). Other than there, an answer
+//! Source: nginx 1.17.4, `ngx_event_pipe` (src/event/ngx_event_pipe.c). Other than there, a head does
+//! not wait for the first page (`postpone_output`), a client that has room again gets what is left of
+//! a page even while nothing new is read, and an answer
 //! in chunks is passed on as it came.
 
 mod outlet;
