@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use net::cpu::CpuList;
 use net::role::{self, Failure, RoleOptions};
-use records::{Arm, ListenerMode, Micros, Phase, Pin, Placement, Rcvbuf, Recording, Role};
+use records::{
+    Arm, BufferingMode, ListenerMode, Micros, Phase, Pin, Placement, Rcvbuf, Recording, Role, Spool,
+};
 
 use crate::trial::placement::Requests;
 
@@ -118,6 +120,7 @@ impl Toggles {
             trace: peer.trace,
             accept: proxy.accept,
             content: peer.content,
+            buffering: proxy.buffering,
             spool: proxy.spool.clone(),
             spool_max: proxy.spool_max,
             gzip: proxy.gzip,
@@ -201,7 +204,14 @@ impl Toggles {
         if let Some(cpus) = setup.workers {
             all.extend(args([("--pin", cpus.to_string())]));
         }
-        all.extend(ProxyToggles { rcvbuf: self.rcvbuf(), ..self.proxy.clone() }.to_args());
+        let mut toggles = ProxyToggles { rcvbuf: self.rcvbuf(), ..self.proxy.clone() };
+        // Temporary files are beside the log, on the disk that a foreign proxy's are on.
+        if (toggles.buffering, &toggles.spool) == (BufferingMode::On, &Spool::Default)
+            && let Some(dir) = setup.access_log.parent()
+        {
+            toggles.spool = Spool::Dir(dir.to_owned());
+        }
+        all.extend(toggles.to_args());
         all
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use records::{Arm, Congestion, ProxyKind, Recording, TraceMode};
+use records::{Arm, BufferingMode, Congestion, ProxyKind, Recording, TraceMode};
 use tracer::{Means, TracerError};
 
 use crate::build::Build;
@@ -153,6 +153,12 @@ pub(crate) fn refuse_toggles(arm: &Arm, driver: &dyn Driver, build: &Build) -> R
                 "with --content file nothing comes from the origin",
                 "leave one of the two out",
             )),
+            Toggle::SpoolDir(_) | Toggle::SpoolMax(_)
+                if asked.contains(&Toggle::Buffering(BufferingMode::Off)) =>
+            {
+                let why = "with --buffering off nothing is spooled";
+                Some(Reason::new(why, "leave one of the two out"))
+            }
             Toggle::SpoolMax(_) if asked.contains(&Toggle::SpoolOff) => {
                 Some(Reason::new("with --spool off nothing is spooled", "leave one of the two out"))
             }

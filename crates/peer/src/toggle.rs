@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use records::{
-    AcceptMode, Arm, Bytes, Congestion, Content, LogMode, Placement, ReadPolicy, Spool, TraceMode,
+    AcceptMode, Arm, BufferingMode, Bytes, Congestion, Content, LogMode, Placement, ReadPolicy,
+    Spool, TraceMode,
 };
 
 /// A toggle that was asked for: set to something else than the mirror's default.
@@ -24,6 +25,7 @@ pub(crate) enum Toggle {
     Accept(AcceptMode),
     LogInline,
     ContentFile,
+    Buffering(BufferingMode),
     SpoolOff,
     SpoolDir(PathBuf),
     SpoolMax(Bytes),
@@ -57,6 +59,7 @@ impl Toggle {
             when(arm.accept != AcceptMode::default(), Self::Accept(arm.accept)),
             when(arm.log_mode == LogMode::Inline, Self::LogInline),
             when(arm.content == Content::File, Self::ContentFile),
+            when(arm.buffering != BufferingMode::default(), Self::Buffering(arm.buffering)),
             match &arm.spool {
                 Spool::Default => None,
                 Spool::Off => Some(Self::SpoolOff),
@@ -81,6 +84,7 @@ impl Toggle {
             Self::Rcvbuf(_)
                 | Self::Sndbuf(_)
                 | Self::Buffer(_)
+                | Self::Buffering(_)
                 | Self::SpoolOff
                 | Self::SpoolDir(_)
                 | Self::SpoolMax(_)
@@ -106,6 +110,7 @@ impl fmt::Display for Toggle {
             Self::Accept(mode) => write!(f, "--accept {mode}"),
             Self::LogInline => f.write_str("--log-mode inline"),
             Self::ContentFile => f.write_str("--content file"),
+            Self::Buffering(mode) => write!(f, "--buffering {mode}"),
             Self::SpoolOff => f.write_str("--spool off"),
             Self::SpoolDir(dir) => write!(f, "--spool {}", dir.display()),
             Self::SpoolMax(size) => write!(f, "--spool-max {}", size.exact()),

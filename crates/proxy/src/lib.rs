@@ -5,14 +5,16 @@
 //! *step* has an end is decided by the [`records::ReadPolicy`] alone.
 //!
 //! Not for: TLS, caching, keep-alive, request bodies, or being fast. It copies a page at a time, as
-//! nginx does with `proxy_buffering off`.
+//! nginx does with `proxy_buffering off`, or with [`records::BufferingMode::On`] several, as nginx does
+//! by default.
 //!
 //! Invariants:
 //! - Workers share nothing but a listener (in shared mode) and a flag that says "stop"; with
 //!   [`records::AcceptMode::Mutex`] also the lock.
 //! - A worker writes no file and shares no lock. What it has to tell goes into a bounded ring, and
-//!   comes back to be freed or used again; what does not fit is counted. Only where it is told to does it do what nginx does: write its access
-//!   log itself ([`records::LogMode::Inline`]) or temporary files ([`records::Spool::Dir`]), and
+//!   comes back to be freed or used again; what does not fit is counted. Only where it is told to
+//!   does it do what nginx does: write its access log itself ([`records::LogMode::Inline`]) or
+//!   temporary files ([`records::BufferingMode::On`]), and
 //!   wait for them.
 //! - A session stands in the ready queue at most once and never runs twice in one loop turn because
 //!   of it.

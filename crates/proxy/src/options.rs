@@ -1,14 +1,14 @@
 //! The proxy's command line: its toggles, and where it listens and forwards.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use net::cpu::CpuList;
 use net::role::RoleOptions;
 use net::tcp::Buffers;
 use records::{
-    AcceptMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ProxyKind, Rcvbuf, ReadPolicy,
-    Recording, Spool,
+    AcceptMode, BufferingMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ProxyKind, Rcvbuf,
+    ReadPolicy, Recording, Spool,
 };
 
 /// The toggles: what makes one proxy differ from another.
@@ -48,7 +48,7 @@ pub struct ProxyToggles {
     #[arg(long, value_name = "N", default_value_t = 511, value_parser = clap::value_parser!(u32).range(1..=65535))]
     pub backlog: u32,
 
-    /// Relay buffer: bytes offered to one read
+    /// Relay buffer: bytes offered to one read; with --buffering on, bytes of each of nine pages
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = buffer_size)]
     pub buffer: Bytes,
 
@@ -91,9 +91,15 @@ pub struct ProxyToggles {
     #[arg(long, value_name = "MODE", default_value_t)]
     pub accept: AcceptMode,
 
-    /// What a worker does with bytes that its client does not take: off, they wait at the
-    /// upstream; a directory, it writes them itself into temporary files there; default, as the
-    /// program does (the mirror: off)
+    /// How a worker passes an answer on: off, it writes what it has read before it reads again; on,
+    /// it reads into nine pages, writes two of them at a time and spools what its client does not
+    /// take; default, as the program does (nginx: on; the mirror: off)
+    #[arg(long, value_name = "MODE", default_value_t)]
+    pub buffering: BufferingMode,
+
+    /// Where a worker that buffers puts what its client does not take: a directory, into temporary
+    /// files there; off, it waits at the upstream; default, as the program does (the mirror: into
+    /// files of the run, or where this host has its temporary files)
     #[arg(long, value_name = "DIR", default_value_t)]
     pub spool: Spool,
 
@@ -131,15 +137,11 @@ impl ProxyToggles {
         if self.reuseport && self.accept != AcceptMode::Exclusive {
             return Err(ToggleError::NothingShared(self.accept));
         }
-        Ok(())
-    }
-
-    /// Where sessions spool; `None`: nowhere.
-    pub(crate) fn spool_dir(&self) -> Option<&Path> {
-        match &self.spool {
-            Spool::Dir(dir) => Some(dir),
-            Spool::Default | Spool::Off => None,
+        let spools = matches!(self.spool, Spool::Dir(_)) || self.spool_max.is_some();
+        if spools && self.buffering != BufferingMode::On {
+            return Err(ToggleError::NothingSpooled);
         }
+        Ok(())
     }
 
     /// The same toggles as arguments of a command line.
@@ -159,6 +161,7 @@ impl ProxyToggles {
         set("send-timeout", time(self.send_timeout));
         set("log-mode", self.log_mode.to_string());
         set("accept", self.accept.to_string());
+        set("buffering", self.buffering.to_string());
         set("spool", self.spool.to_string());
         set("rcvbuf", self.rcvbuf.to_string());
         if let Some(level) = self.gzip {
@@ -205,6 +208,7 @@ impl Default for ProxyToggles {
             send_timeout: minute,
             log_mode: LogMode::Writer,
             accept: AcceptMode::Exclusive,
+            buffering: BufferingMode::Default,
             spool: Spool::Default,
             spool_max: None,
             gzip: None,
@@ -221,6 +225,9 @@ pub enum ToggleError {
          none: leave one of the two out"
     )]
     NothingShared(AcceptMode),
+    /// A place for what a client does not take, and nothing that is taken for it.
+    #[error("only a proxy that buffers spools: add --buffering on to --spool and --spool-max")]
+    NothingSpooled,
 }
 
 /// Everything the proxy role needs.

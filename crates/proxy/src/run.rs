@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{SocketAddr, TcpListener as StdTcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -16,7 +17,8 @@ use net::role;
 use net::stop::{self, Next};
 use net::tcp::{Dial, Listen};
 use records::{
-    AcceptMode, Bytes, Effective, ListenerMode, LogMode, Ready, Record, Role, SocketSetting,
+    AcceptMode, BufferingMode, Bytes, Effective, ListenerMode, LogMode, Ready, Record, Role,
+    SocketSetting, Spool,
 };
 use rustix::fs::fstat;
 use rustix::thread::gettid;
@@ -25,16 +27,13 @@ use crate::access_log::{InlineLog, LostLines};
 use crate::error::ProxyError;
 use crate::options::{ProxyOptions, ProxyToggles};
 use crate::recorder::{Outlet, Recorder};
-use crate::session::{GzipLevel, Limits, SpoolLimits};
+use crate::session::{Buffering, GzipLevel, Limits};
 use crate::worker::{AcceptBatch, Watch, Worker, WorkerSetup};
 use crate::writer::{LogPart, Writer};
 
 /// How long workers may take to end when told to. A step ends with the next piece that it moves; a
 /// system call takes as long as it takes: a disk's, or that of a log which nobody reads.
 pub const STOPPED_WITHIN: Duration = Duration::from_secs(3);
-
-/// Bytes of one answer that are spooled at most (`proxy_max_temp_file_size`).
-const DEFAULT_SPOOL: Bytes = Bytes::gib(1);
 
 /// What the main thread waits for.
 enum News {
@@ -278,8 +277,8 @@ fn open_access_log(options: &ProxyOptions) -> Result<(Vec<InlineLog>, LogPart), 
 
 /// Whether temporary files can be made: better asked now than by the first slow client.
 fn try_spool(toggles: &ProxyToggles) -> Result<(), ProxyError> {
-    let Some(dir) = toggles.spool_dir() else { return Ok(()) };
-    match tempfile::tempfile_in(dir) {
+    let Some(Buffering { dir, file_max: Bytes(1..) }) = buffering(toggles) else { return Ok(()) };
+    match tempfile::tempfile_in(&dir) {
         Ok(_) => Ok(()),
         Err(source) => Err(ProxyError::Spool { dir: dir.display().to_string(), source }),
     }
@@ -291,7 +290,7 @@ fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, ProxyErr
     const OF_THE_PROCESS: u64 = 64;
     let workers = u64::from(options.toggles.workers);
     let sessions = workers * u64::from(options.toggles.worker_connections);
-    let each = if options.toggles.spool_dir().is_some() { 3 } else { 2 };
+    let each = if options.toggles.buffering == BufferingMode::On { 3 } else { 2 };
     let needed = |sessions: u64| sessions * each + workers * 4 + OF_THE_PROCESS;
     if needed(sessions) <= limit {
         return Ok(options.toggles.worker_connections as usize);
@@ -317,12 +316,21 @@ fn limits(options: &ProxyOptions) -> Limits {
         send_timeout: toggles.send_timeout.as_duration(),
         linger_timeout: Duration::from_secs(5),
         linger_time: Duration::from_secs(30),
-        spool: toggles.spool_dir().map(|dir| SpoolLimits {
-            dir: dir.to_owned(),
-            max: toggles.spool_max.unwrap_or(DEFAULT_SPOOL),
-        }),
+        buffering: buffering(toggles),
         gzip: toggles.gzip.map(GzipLevel),
     }
+}
+
+/// How answers are buffered; `None`: they are not.
+fn buffering(toggles: &ProxyToggles) -> Option<Buffering> {
+    // `proxy_max_temp_file_size`.
+    let file_max = toggles.spool_max.unwrap_or(Bytes::gib(1));
+    let (dir, file_max) = match &toggles.spool {
+        Spool::Dir(dir) => (dir.clone(), file_max),
+        Spool::Default => (std::env::temp_dir(), file_max),
+        Spool::Off => (PathBuf::new(), Bytes(0)),
+    };
+    (toggles.buffering == BufferingMode::On).then_some(Buffering { dir, file_max })
 }
 
 /// The congestion control that accepted connections inherit.

@@ -51,12 +51,53 @@ impl FromStr for AcceptMode {
     }
 }
 
-/// Whether a worker takes from the upstream what its client does not take yet, and writes it to a
-/// file. Written `default`, `off` or the directory of the files.
+/// Whether a worker reads on from the upstream while its client has not taken what was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferingMode {
+    /// As the program does when it is not told: nginx does, the mirror does not.
+    #[default]
+    Default,
+    /// It does, into several buffers and a file (`proxy_buffering on`).
+    On,
+    /// It does not: what was read is written before more is read (`proxy_buffering off`).
+    Off,
+}
+
+impl BufferingMode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::Default, Self::On, Self::Off];
+
+    /// The word used in flags and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl fmt::Display for BufferingMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for BufferingMode {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|mode| mode.name() == text);
+        found.ok_or_else(|| ParseUnitError::new(text, "a way to buffer", "on, off or default"))
+    }
+}
+
+/// Whether a worker that buffers takes from the upstream what its client does not take yet, and
+/// writes it to a file. Written `default`, `off` or the directory of the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Spool {
-    /// As the program does when it is not told: nginx spools up to 1 GiB a session, the mirror
-    /// nothing.
+    /// As the program does when it is not told: nginx and a mirror that buffers spool up to 1 GiB a
+    /// session, others nothing.
     #[default]
     Default,
     /// Nothing is spooled.

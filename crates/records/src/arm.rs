@@ -7,8 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
-    AcceptMode, Bytes, BytesPerSec, Coding, Content, Micros, ParseUnitError, ProxyKind, ReadPolicy,
-    Role, Spool, TraceMode,
+    AcceptMode, BufferingMode, Bytes, BytesPerSec, Coding, Content, Micros, ParseUnitError,
+    ProxyKind, ReadPolicy, Role, Spool, TraceMode,
 };
 
 /// How workers share the port.
@@ -397,6 +397,9 @@ pub struct Arm {
     /// Where a worker takes answers from.
     #[serde(default)]
     pub content: Content,
+    /// Whether a worker reads on while its client has not taken what was read.
+    #[serde(default)]
+    pub buffering: BufferingMode,
     /// What happens to bytes that a client does not take yet.
     #[serde(default)]
     pub spool: Spool,

@@ -38,7 +38,7 @@ mod units;
 mod verdict;
 mod worker;
 
-pub use accept::{AcceptMode, Coding, Content, Spool};
+pub use accept::{AcceptMode, BufferingMode, Coding, Content, Spool};
 pub use answered::Answered;
 pub use arm::{
     Arm, Arrivals, Congestion, ListenerMode, LogMode, Namespaces, Pin, Placement, Recording, Sink,

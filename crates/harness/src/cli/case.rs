@@ -161,8 +161,7 @@ fn words(options: &CaseOptions, arm: &CaseArm) -> Result<Vec<String>, String> {
     let line =
         if options.netns { arm.netns.as_ref().or(arm.args.as_ref()) } else { arm.args.as_ref() };
     let line = line.ok_or("it sets what only a host of its own has: add --netns, as root")?;
-    let tmp = std::env::temp_dir().display().to_string();
-    Ok(split(line)?.into_iter().map(|word| word.replace("{tmp}", &tmp)).collect())
+    split(line)
 }
 
 fn split(line: &str) -> Result<Vec<String>, String> {

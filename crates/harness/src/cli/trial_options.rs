@@ -267,6 +267,8 @@ pub(super) fn label_of(arm: &Arm, recording: Recording) -> String {
     add(arm.netns.is_some(), "netns".to_owned());
     add(arm.accept != usual.accept, arm.accept.to_string());
     add(arm.content != usual.content, arm.content.to_string());
+    let buffering = format!("buffering-{}", arm.buffering);
+    add(arm.buffering != usual.buffering, buffering);
     add(matches!(arm.spool, Spool::Dir(_)), "spool".to_owned());
     if let Some(level) = arm.gzip {
         add(true, format!("gzip{level}"));

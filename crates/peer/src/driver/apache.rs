@@ -71,6 +71,7 @@ impl Driver for Apache {
                 Reason::new("its ProxyIOBufferSize is 8 KiB at least", "ask for 8KiB or more")
             }),
             Toggle::LogInline => None,
+            Toggle::Buffering(_) => Some(Reason::absent("buffering answers")),
             Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => Some(Reason::no_spool()),
             _ => None,
         }

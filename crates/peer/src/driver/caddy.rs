@@ -47,6 +47,7 @@ impl Driver for Caddy {
             Toggle::Backlog(_) => Some(Reason::absent("the backlog: Go takes net.core.somaxconn")),
             Toggle::Buffer(_) => Some(Reason::absent("the buffer that it relays with")),
             Toggle::LogInline => Some(Reason::absent("who writes the log")),
+            Toggle::Buffering(_) => Some(Reason::absent("buffering answers")),
             Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => Some(Reason::no_spool()),
             _ => None,
         }

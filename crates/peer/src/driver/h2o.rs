@@ -53,6 +53,7 @@ impl Driver for H2o {
             }
             Toggle::Backlog(_) => Some(Reason::absent("the backlog: it takes net.core.somaxconn")),
             Toggle::Buffer(_) => Some(Reason::absent("the buffer that it relays with")),
+            Toggle::Buffering(_) => Some(Reason::absent("buffering answers")),
             Toggle::SpoolOff | Toggle::SpoolDir(_) | Toggle::SpoolMax(_) => {
                 Some(Reason::new("it decides itself what it keeps in files", "leave it out"))
             }

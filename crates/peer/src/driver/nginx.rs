@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use records::{AcceptMode, Arm, Bytes};
+use records::{AcceptMode, Arm, BufferingMode, Bytes};
 
 use super::{Driver, LogPlace, Pinning, Reason, Tracing, Workers};
 use crate::build::{Build, Version};
@@ -220,6 +220,9 @@ fn location(setting: &Setting<'_>) -> Vec<String> {
             if let Some(Bytes(size)) = size {
                 lines.push(format!("proxy_socket_{name} {size};"));
             }
+        }
+        if arm.buffering != BufferingMode::Default {
+            lines.push(format!("proxy_buffering {};", arm.buffering));
         }
         match &arm.spool {
             records::Spool::Default => {

@@ -1,4 +1,4 @@
-use records::{AcceptMode, Bytes, Content, Spool};
+use records::{AcceptMode, BufferingMode, Bytes, Content, Spool};
 
 use super::*;
 use crate::build::Version;
@@ -46,9 +46,10 @@ fn nginx_with_toggles() {
     let arm = Arm {
         rcvbuf: Some(Bytes(40_960)),
         sndbuf: Some(Bytes(60_000)),
+        buffering: BufferingMode::On,
         spool: Spool::Dir("/spool".into()),
         spool_max: Some(Bytes::mib(8)),
-        directives: vec!["proxy_buffering off;".to_owned()],
+        directives: vec!["proxy_cache off;".to_owned()],
         ..asking("nginx")
     };
     insta::assert_snapshot!(made(&arm, &nginx(Version(1, 31, 3)), Some("0,2")));

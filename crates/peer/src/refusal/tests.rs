@@ -1,4 +1,4 @@
-use records::{AcceptMode, Bytes, Content, LogMode, ReadPolicy, Spool};
+use records::{AcceptMode, BufferingMode, Bytes, Content, LogMode, ReadPolicy, Spool};
 
 use super::*;
 use crate::build::Version;
@@ -49,6 +49,7 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("--accept mutex", |arm| arm.accept = AcceptMode::Mutex),
         ("--log-mode inline", |arm| arm.log_mode = LogMode::Inline),
         ("--content file", |arm| arm.content = Content::File),
+        ("--buffering off", |arm| arm.buffering = BufferingMode::Off),
         ("--spool off", |arm| arm.spool = Spool::Off),
         ("--spool /spool", |arm| arm.spool = Spool::Dir("/spool".into())),
         ("--spool-max", |arm| arm.spool_max = Some(Bytes::mib(1))),
@@ -128,6 +129,11 @@ fn toggles_that_contradict_each_other_are_refused() {
     spool.spool = Spool::Off;
     spool.spool_max = Some(Bytes(1));
     assert!(refused(&spool, Version(1, 22, 1)).is_some_and(|why| why.contains("--spool off")));
+    let mut off = arm("nginx");
+    off.buffering = BufferingMode::Off;
+    off.spool = Spool::Dir("/spool".into());
+    let why = refused(&off, Version(1, 22, 1));
+    assert!(why.is_some_and(|why| why.contains("--buffering off")));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Command, FromArgMatches};
 use proptest::prelude::*;
-use records::{AcceptMode, Bytes, LogMode, Micros, Rcvbuf, ReadPolicy, Spool};
+use records::{AcceptMode, BufferingMode, Bytes, LogMode, Micros, Rcvbuf, ReadPolicy, Spool};
 
 use super::{ProxyToggles, ToggleError};
 
@@ -26,6 +26,7 @@ fn wrong_values_are_refused_with_what_is_right() {
         ("--header-timeout", "0s", "longer than nothing"),
         ("--log-mode", "buffered", "writer or inline"),
         ("--accept", "herds", "herd, exclusive or mutex"),
+        ("--buffering", "yes", "on, off or default"),
         ("--spool-max", "lots", "is not a size"),
         ("--gzip", "0", "1..=9"),
         ("--gzip", "10", "1..=9"),
@@ -50,6 +51,24 @@ fn a_way_to_share_needs_something_to_share() {
     }
 }
 
+#[test]
+fn only_who_buffers_spools() {
+    let dir = Spool::Dir("/spool".into());
+    for buffering in BufferingMode::ALL {
+        for (spool, spool_max, spools) in [
+            (Spool::Default, None, false),
+            (Spool::Off, None, false),
+            (dir.clone(), None, true),
+            (Spool::Default, Some(Bytes(1)), true),
+        ] {
+            let toggles = ProxyToggles { buffering, spool, spool_max, ..ProxyToggles::default() };
+            let refused = spools && buffering != BufferingMode::On;
+            let expected = if refused { Err(ToggleError::NothingSpooled) } else { Ok(()) };
+            assert_eq!(toggles.check(), expected, "{toggles:?}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn toggles_read_back_as_themselves(
@@ -63,6 +82,7 @@ proptest! {
         header_us in 1u64..1 << 40,
         inline: bool,
         accept in prop::sample::select(&AcceptMode::ALL),
+        buffering in prop::sample::select(&BufferingMode::ALL),
         spool in prop_oneof![
             Just(Spool::Default),
             Just(Spool::Off),
@@ -83,6 +103,7 @@ proptest! {
             header_timeout: Micros(header_us),
             log_mode: if inline { LogMode::Inline } else { LogMode::Writer },
             accept,
+            buffering,
             spool,
             spool_max: rcvbuf.map(Bytes),
             gzip,

@@ -17,11 +17,15 @@ use http1::{
     BodyFraming, CHUNK_HEAD, CHUNK_TAIL, LAST_CHUNK, Method, RequestHead, ResponseHead, Version,
     frame_chunk,
 };
+use records::SessionEnd;
 
 use super::outbox::Outbox;
 
 /// Compressed bytes in one chunk at most (`gzip_buffers`, of a page each).
 const OUTPUT: usize = 4096;
+
+/// Bytes that [`Gzip::take`] takes at a time.
+const INPUT: usize = 4096;
 
 /// Shorter answers stay as they are (`gzip_min_length`).
 const MIN_LENGTH: u64 = 20;
@@ -91,6 +95,13 @@ pub(super) enum Ending {
     Cut,
 }
 
+impl Ending {
+    /// That of the answer of a session that ends as `end`.
+    pub(super) fn of(end: SessionEnd) -> Self {
+        if end == SessionEnd::Completed { Self::Whole } else { Self::Cut }
+    }
+}
+
 /// What [`Gzip::squeeze`] came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Squeezed {
@@ -120,6 +131,19 @@ impl Gzip {
             self.ending = ending;
         }
         news
+    }
+
+    /// Takes in the first of `bytes`, where all that went in before is taken; how many.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> usize {
+        let some = bytes.get(..INPUT).unwrap_or(bytes);
+        let took = put(some, self.input.room(INPUT));
+        self.input.filled(took);
+        took
+    }
+
+    /// Whether all that will ever come out has come out.
+    pub(super) fn is_done(&self) -> bool {
+        self.stage == Stage::Done
     }
 
     /// Fills `out`, which is empty, with the next chunk.

@@ -11,7 +11,7 @@ use super::GzipLevel;
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub(crate) read_policy: ReadPolicy,
-    /// Relay buffer: bytes offered to one read.
+    /// Unbuffered: bytes offered to one read. Buffered: bytes of a page.
     pub(crate) buffer: Bytes,
     /// Value of the Host header sent upstream.
     pub(crate) upstream_host: String,
@@ -28,17 +28,17 @@ pub(crate) struct Limits {
     pub(crate) linger_timeout: Duration,
     /// For all of what it says then (`lingering_time`).
     pub(crate) linger_time: Duration,
-    /// `None`: nothing is spooled.
-    pub(crate) spool: Option<SpoolLimits>,
+    /// `None`: answers pass unbuffered.
+    pub(crate) buffering: Option<Buffering>,
     /// For clients that ask for it; `None`: nothing is compressed.
     pub(crate) gzip: Option<GzipLevel>,
 }
 
-/// Where sessions keep what their clients do not take, and how much of it.
+/// Where buffered sessions keep what their clients do not take, and how much of it.
 #[derive(Clone, Debug)]
-pub(crate) struct SpoolLimits {
+pub(crate) struct Buffering {
     /// Directory of the files (`proxy_temp_path`).
     pub(crate) dir: PathBuf,
-    /// Bytes that one session writes at most (`proxy_max_temp_file_size`); zero: none.
-    pub(crate) max: Bytes,
+    /// Bytes that one session writes to its file at most (`proxy_max_temp_file_size`); zero: none.
+    pub(crate) file_max: Bytes,
 }

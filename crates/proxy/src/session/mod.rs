@@ -11,16 +11,15 @@
 //! - Once an answer's head is on its way the logged status does not change.
 
 mod answer;
+mod buffered;
 mod gzip;
 mod limits;
 mod log;
 mod outbox;
 mod phase;
-mod pipe;
 mod relay;
 mod request;
 mod side;
-mod spool;
 mod steps;
 mod upstream;
 
@@ -31,15 +30,16 @@ use std::time::Duration;
 use http1::{Body, Method};
 use records::{Bytes, MonoNs, SessionEnd, StepEnd};
 
+pub(crate) use self::buffered::TempFile;
 pub(crate) use self::gzip::GzipLevel;
-pub(crate) use self::limits::{Limits, SpoolLimits};
+pub(crate) use self::limits::{Buffering, Limits};
 pub(crate) use self::side::{ConnectState, Event, Stream};
-pub(crate) use self::spool::SpoolFile;
 
+use self::buffered::Buffered;
+use self::gzip::Gzip;
 use self::log::Log;
 use self::outbox::Outbox;
 use self::phase::{Happening, Phase};
-use self::pipe::Pipe;
 use self::side::Side;
 use crate::policy::{AfterRead, ReadLimit};
 
@@ -50,7 +50,7 @@ pub(crate) trait Env {
     /// Starts the upstream connection and watches it.
     fn dial(&mut self) -> io::Result<Self::Stream>;
     /// Makes a temporary file for one session.
-    fn spool_file(&self) -> io::Result<Box<dyn SpoolFile>>;
+    fn temp_file(&self) -> io::Result<Box<dyn TempFile>>;
     /// The true clock.
     fn now(&self) -> MonoNs;
     /// The worker's cached clock, in which nginx would log: ms since boot.
@@ -108,9 +108,9 @@ enum Flow {
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct Session<S> {
-    /// What lies between upstream and client; `None`: nothing. First of all, so that a temporary
-    /// file is closed before the client's connection is, as in nginx (`ngx_http_free_request`).
-    pipe: Option<Box<Pipe>>,
+    /// `None`: the answer passes unbuffered. First of all, so that a temporary file is closed before
+    /// the client's connection is, as in nginx (`ngx_http_free_request`).
+    buffered: Option<Box<Buffered>>,
     client_addr: SocketAddr,
     client: Side<S>,
     upstream: Option<Side<S>>,
@@ -123,6 +123,10 @@ pub(crate) struct Session<S> {
     /// Bytes on their way upstream, then to the client.
     out: Outbox,
     body: Body,
+    /// `None`: the answer goes out as it came.
+    compressor: Option<Box<Gzip>>,
+    /// All of the answer was read, and how the session ends when it is sent.
+    over: Option<SessionEnd>,
     read_limit: ReadLimit,
     /// What the last read of this step meant: the step goes by it once what was read is handed on.
     after_read: AfterRead,
@@ -143,7 +147,7 @@ impl<S: Stream> Session<S> {
     pub(crate) fn new(client: S, client_addr: SocketAddr, env: &impl Env<Stream = S>) -> Self {
         let limits = env.limits();
         Self {
-            pipe: None,
+            buffered: None,
             client_addr,
             client: Side::new(client),
             upstream: None,
@@ -153,6 +157,8 @@ impl<S: Stream> Session<S> {
             gzip: None,
             out: Outbox::default(),
             body: Body::new(http1::BodyFraming::Empty),
+            compressor: None,
+            over: None,
             read_limit: ReadLimit::new(limits.read_policy),
             after_read: AfterRead::Continue,
             answer_end: SessionEnd::Completed,
@@ -228,8 +234,8 @@ impl<S: Stream> Session<S> {
             Phase::Connecting | Phase::SendingRequest | Phase::ReadingHead => {
                 self.refuse(504, SessionEnd::UpstreamTimeout)
             }
-            Phase::Relaying if self.out.is_empty() => Flow::Close(SessionEnd::UpstreamTimeout),
-            Phase::Relaying => Flow::Close(SessionEnd::ClientTimeout),
+            Phase::Relaying if self.waits_for_client() => Flow::Close(SessionEnd::ClientTimeout),
+            Phase::Relaying => Flow::Close(SessionEnd::UpstreamTimeout),
             Phase::Answering | Phase::Lingering => Flow::Close(self.answer_end),
         };
         let flow = if flow == Flow::Continue { self.go_on(env) } else { flow };
@@ -277,12 +283,18 @@ impl<S: Stream> Session<S> {
         Step { ended_by, bytes: Bytes(self.step_bytes), reads: self.step_reads, next }
     }
 
+    /// Whether something of the answer is to be sent.
+    fn waits_for_client(&self) -> bool {
+        let drained = self.buffered.as_ref().is_none_or(|buffered| buffered.is_drained());
+        !(self.out.is_empty() && drained)
+    }
+
     fn timeout(&self, limits: &Limits) -> Duration {
         match self.phase {
             Phase::ReadingRequest => limits.header_timeout,
             Phase::Connecting => limits.connect_timeout,
             Phase::SendingRequest | Phase::ReadingHead => limits.upstream_timeout,
-            Phase::Relaying if self.out.is_empty() => limits.upstream_timeout,
+            Phase::Relaying if !self.waits_for_client() => limits.upstream_timeout,
             Phase::Relaying | Phase::Answering => limits.send_timeout,
             Phase::Lingering => limits.linger_timeout,
         }

@@ -1,6 +1,6 @@
 //! One of the two connections of a session, with what is known of its readiness.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 
 /// A non-blocking byte stream: a TCP socket here, a simulated one in tests.
 pub(crate) trait Stream: Read + Write {
@@ -91,6 +91,32 @@ impl<S: Stream> Side<S> {
         let moved = moved(|| self.stream.read(into));
         if moved == Moved::Blocked {
             self.ready.readable = false;
+        }
+        moved
+    }
+
+    /// Reads once, into all of `room` (`readv(2)`).
+    pub(crate) fn read_vectored(&mut self, room: &mut [IoSliceMut<'_>]) -> Moved {
+        if !self.ready.readable {
+            return Moved::Blocked;
+        }
+        let moved = moved(|| self.stream.read_vectored(room));
+        if moved == Moved::Blocked {
+            self.ready.readable = false;
+        }
+        moved
+    }
+
+    /// Writes once, from all of `line` (`writev(2)`); else as [`Self::write`].
+    pub(crate) fn write_vectored(&mut self, line: &[IoSlice<'_>]) -> Moved {
+        if !self.ready.writable {
+            return Moved::Blocked;
+        }
+        let all: usize = line.iter().map(|slice| slice.len()).sum();
+        let moved = moved(|| self.stream.write_vectored(line));
+        let short = matches!(moved, Moved::Bytes(wrote) if wrote < all);
+        if short || moved == Moved::Blocked {
+            self.ready.writable = false;
         }
         moved
     }

@@ -1,7 +1,7 @@
 //! The session without a network: its table of phases, its answers, and a seeded simulation.
 
-mod pipe;
 mod simulation;
+mod stations;
 mod world;
 
 use std::fmt::Write as _;

@@ -6,12 +6,11 @@ use http1::{Body, HeadLimit, Parsed, ResponseHead};
 use records::{SessionEnd, StepEnd};
 use rustix::io::Errno;
 
+use super::buffered::Buffered;
 use super::gzip::Gzip;
 use super::outbox::Outbox;
 use super::phase::Happening;
-use super::pipe::Pipe;
 use super::side::{ConnectState, Moved};
-use super::spool::Spool;
 use super::{Env, Flow, Session, Stream, gzip};
 use crate::policy::{AfterRead, ReadDone};
 
@@ -135,12 +134,14 @@ impl<S: Stream> Session<S> {
         };
         self.log.head_complete(env);
         self.log.answer_begins(head.status, answer.len());
-        let gzip = level.map(|level| Gzip::new(level, rest.to_vec()));
-        if gzip.is_none() {
-            answer.extend_from_slice(rest);
+        let page = env.limits().buffer.as_usize();
+        let buffering = env.limits().buffering.as_ref();
+        self.buffered = buffering.map(|how| Buffered::new(page, how, head.body, len, rest));
+        let unbuffered = if self.buffered.is_none() { rest } else { &[] };
+        self.compressor = level.map(|level| Box::new(Gzip::new(level, unbuffered.to_vec())));
+        if self.compressor.is_none() {
+            answer.extend_from_slice(unbuffered);
         }
-        let spool = env.limits().spool.as_ref().map(|limits| Spool::new(limits.max));
-        self.pipe = Pipe::with(spool, gzip);
         self.body = body;
         self.out = Outbox::holding(answer);
         self.head = Vec::new();

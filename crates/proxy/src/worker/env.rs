@@ -12,7 +12,7 @@ use records::MonoNs;
 use super::WorkerSetup;
 use super::clock::CachedClock;
 use super::token::SessionKey;
-use crate::session::{Env, Limits, Peer, SpoolFile};
+use crate::session::{Env, Limits, Peer, TempFile};
 
 /// The worker as one session sees it.
 pub(crate) struct WorkerEnv<'a> {
@@ -46,9 +46,9 @@ impl Env for WorkerEnv<'_> {
         Ok(stream)
     }
 
-    fn spool_file(&self) -> io::Result<Box<dyn SpoolFile>> {
-        let spool = self.setup.limits.spool.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-        Ok(Box::new(tempfile::tempfile_in(&spool.dir)?))
+    fn temp_file(&self) -> io::Result<Box<dyn TempFile>> {
+        let buffering = self.setup.limits.buffering.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        Ok(Box::new(tempfile::tempfile_in(&buffering.dir)?))
     }
 
     fn now(&self) -> MonoNs {

@@ -280,8 +280,13 @@ impl Worker {
             generation: u32::try_from(number % u64::from(GENERATIONS)).unwrap_or(0),
         };
         let interest = Interest::READABLE | Interest::WRITABLE;
-        // Small writes go out at once, as nginx has it for unbuffered answers.
-        let watched = stream.set_nodelay(true).and_then(|()| {
+        // Small writes go out at once where answers are unbuffered, and wait for more where they are
+        // buffered (`ngx_http_upstream_send_response`).
+        let at_once = match self.setup.limits.buffering {
+            None => stream.set_nodelay(true),
+            Some(_) => Ok(()),
+        };
+        let watched = at_once.and_then(|()| {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
         let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);

@@ -104,7 +104,8 @@ fn what_was_spooled_is_compressed_on_its_way_out() {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", sent.len());
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&sent));
     });
-    let args = ["--workers", "1", "--gzip", "1", "--spool", spool, "--spool-max", "3MiB"];
+    let mut args = vec!["--workers", "1", "--gzip", "1", "--buffering", "on"];
+    args.extend(["--spool", spool, "--spool-max", "3MiB"]);
     let proxy = Proxy::start(upstream, &args);
     let mut client = proxy.connect();
     client.write_all(&get_gzip(1)).expect("the proxy reads");

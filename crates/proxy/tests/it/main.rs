@@ -1,6 +1,7 @@
 //! The real proxy binary on free ports, with raw sockets on both sides.
 
 mod accept;
+mod buffering;
 mod faults;
 mod gzip;
 mod inline_log;
@@ -8,5 +9,4 @@ mod memory;
 mod process;
 mod recording;
 mod relay;
-mod spool;
 mod support;

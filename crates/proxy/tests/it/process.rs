@@ -149,7 +149,7 @@ fn an_access_log_that_cannot_be_opened_is_named() {
 #[test]
 fn a_directory_that_takes_no_temporary_files_is_named() {
     for dir in ["/nowhere/spool", "/proc", "/dev/null"] {
-        let message = said(&["--spool", dir]).refused(1);
+        let message = said(&["--buffering", "on", "--spool", dir]).refused(1);
         assert!(message.contains(dir) && message.contains("--spool"), "{message}");
     }
 }

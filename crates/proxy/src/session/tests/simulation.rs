@@ -7,7 +7,7 @@ use records::{Bytes, ReadPolicy, SessionEnd};
 
 use super::world::{World, limits};
 use super::{gunzipped, unchunked};
-use crate::session::{GzipLevel, SpoolLimits};
+use crate::session::{Buffering, GzipLevel};
 
 const LIVES: u64 = 6_000;
 
@@ -46,7 +46,9 @@ struct Life {
     policy: ReadPolicy,
     origin: Origin,
     client: Client,
-    /// Bytes a session may spool; `None`: it does not.
+    /// Bytes of a page.
+    page: u64,
+    /// Bytes a session may spool; `None`: its answer passes unbuffered.
     spool: Option<u64>,
     disk: Disk,
     gzip: Option<u32>,
@@ -73,19 +75,20 @@ impl Life {
         let origin = origins[rng.random_range(0..origins.len())];
         let clients = [Client::Stays, Client::Stays, Client::Stays, Client::Closes, Client::Resets];
         let client = clients[rng.random_range(0..clients.len())];
+        let page = [40, 40, 500, 4096][rng.random_range(0..4)];
         let spools = [None, Some(0), Some(1), Some(7), Some(5_000), Some(20_000), Some(1 << 30)];
         let spool = spools[rng.random_range(0..spools.len())];
         let disks =
             [Disk::Sound, Disk::Sound, Disk::Sound, Disk::NoFiles, Disk::Full, Disk::Broken];
         let disk = disks[rng.random_range(0..disks.len())];
-        let gzip = rng.random_ratio(1, 3).then(|| rng.random_range(1..=9));
+        let gzip = rng.random_ratio(1, 2).then(|| rng.random_range(1..=9));
         let length = rng.random_range(0..60_000);
         let body = if rng.random_ratio(1, 2) {
             (0..length).map(|_| rng.random()).collect()
         } else {
             b"the same words again, ".iter().copied().cycle().take(length).collect()
         };
-        Self { seed, rng, policy, origin, client, spool, disk, gzip, body }
+        Self { seed, rng, policy, origin, client, page, spool, disk, gzip, body }
     }
 
     /// What the origin will send.
@@ -128,7 +131,8 @@ impl Life {
 
     fn live(&mut self) -> World {
         let mut limits = limits(self.policy);
-        limits.spool = self.spool.map(|max| SpoolLimits { dir: "".into(), max: Bytes(max) });
+        limits.buffer = Bytes(self.page);
+        limits.buffering = self.spool.map(|max| Buffering { dir: "".into(), file_max: Bytes(max) });
         limits.gzip = self.gzip.map(GzipLevel);
         let mut world = World::new(limits);
         match self.disk {
@@ -272,14 +276,15 @@ fn a_session_survives_every_life() {
         life.check(&world);
         let (spools, gzips) = (world.spooled() > 0, is_gzip(&world.client_got()));
         spooled += u64::from(spools);
-        filled += u64::from(spools && Some(world.spooled() as u64) == life.spool);
+        let next = world.spooled() as u64 + life.page;
+        filled += u64::from(spools && life.spool.is_some_and(|max| next > max));
         compressed += u64::from(gzips);
         both += u64::from(spools && gzips);
         *ends.entry(world.end()).or_insert(0) += 1;
     }
     println!("{LIVES} lives from seed {first}: {ends:?}");
     println!("{spooled} spooled, {filled} to the limit; {compressed} compressed; {both} did both");
-    assert!([spooled, filled, compressed, both].into_iter().all(|lives| lives > 100));
+    assert!([spooled, filled, compressed, both].into_iter().all(|lives| lives > 50));
     // A simulation that never meets an end proves nothing of it.
     for end in [
         SessionEnd::Completed,

@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use records::{Bytes, MonoNs, ReadPolicy, SessionEnd};
 
 use crate::session::{
-    ConnectState, Env, Event, Limits, Next, Peer, Session, SpoolFile, Step, Stream,
+    ConnectState, Env, Event, Limits, Next, Peer, Session, Step, Stream, TempFile,
 };
 
 pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
@@ -28,7 +28,7 @@ pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
         send_timeout: minute,
         linger_timeout: Duration::from_secs(5),
         linger_time: Duration::from_secs(30),
-        spool: None,
+        buffering: None,
         gzip: None,
     }
 }
@@ -83,6 +83,33 @@ impl Read for SimStream {
             }
         }
     }
+
+    fn read_vectored(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        Self::each(into, |slice| (slice.len(), self.read(slice)))
+    }
+}
+
+impl SimStream {
+    /// As one call of `readv(2)` or `writev(2)`: what the first slices leave goes to the next.
+    fn each<S>(
+        slices: impl IntoIterator<Item = S>,
+        mut call: impl FnMut(S) -> (usize, io::Result<usize>),
+    ) -> io::Result<usize> {
+        let mut all = 0;
+        for slice in slices {
+            match call(slice) {
+                (_, Err(error)) if all == 0 => return Err(error),
+                (_, Err(_)) => break,
+                (offered, Ok(moved)) => {
+                    all += moved;
+                    if moved < offered {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
 }
 
 impl Write for SimStream {
@@ -99,6 +126,10 @@ impl Write for SimStream {
         pipe.room -= len;
         pipe.from_session.extend_from_slice(&from[..len]);
         Ok(len)
+    }
+
+    fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
+        Self::each(from, |slice| (slice.len(), self.write(slice)))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -146,8 +177,9 @@ pub(super) struct Disk {
 #[derive(Debug)]
 struct SimFile(Rc<RefCell<Disk>>);
 
-impl SpoolFile for SimFile {
-    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+impl TempFile for SimFile {
+    fn store(&self, bytes: &[IoSlice<'_>], at: u64) -> io::Result<()> {
+        let bytes: Vec<u8> = bytes.iter().flat_map(|slice| slice.to_vec()).collect();
         let mut disk = self.0.borrow_mut();
         let at = usize::try_from(at).expect("small");
         let fits = disk.full_at.map_or(bytes.len(), |full| full.saturating_sub(at));
@@ -157,14 +189,13 @@ impl SpoolFile for SimFile {
         if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
-    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
+    fn fetch(&self, into: &mut [u8], at: u64) -> io::Result<()> {
         let disk = self.0.borrow();
         if disk.broken_at.is_some_and(|broken| broken <= at) {
             return Err(io::Error::other("I/O error"));
         }
         let from = usize::try_from(at).expect("small").min(disk.bytes.len());
-        // A page at a time, so that reads are short as well.
-        (&disk.bytes[from..disk.bytes.len().min(from + 1_000)]).read(into)
+        (&disk.bytes[from..]).read_exact(into)
     }
 }
 
@@ -185,7 +216,7 @@ impl Env for Host {
         self.dialed = true;
         Ok(self.origin.clone())
     }
-    fn spool_file(&self) -> io::Result<Box<dyn SpoolFile>> {
+    fn temp_file(&self) -> io::Result<Box<dyn TempFile>> {
         let mut disk = self.disk.borrow_mut();
         if disk.refuses {
             return Err(io::Error::from_raw_os_error(24));

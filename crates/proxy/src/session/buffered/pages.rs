@@ -1,0 +1,252 @@
+//! The memory of one buffered answer: pages that are filled, wait, and leave in the order in which
+//! they were filled.
+//!
+//! ```text
+//! upstream --> free --> full --+---------------------> outlet --> client
+//!                              '--> file (while the ---^
+//!                                   client is full)
+//! ```
+//!
+//! Not for: reading, writing, or whether to; it is told what was read, written and stored.
+//!
+//! Invariants:
+//! - No more than [`PAGES`] pages and the head's exist, and no more than [`BUSY`] of them are in the
+//!   outlet while the upstream has more.
+//! - Only the first free page holds bytes.
+//! - Nothing is allocated once all pages are made.
+//!
+//! Sources: nginx 1.17.4, `ngx_event_pipe_read_upstream`, `ngx_event_pipe_write_to_downstream` and
+//! `ngx_event_pipe_write_chain_to_temp_file` (src/event/ngx_event_pipe.c);
+//! `ngx_http_upstream_send_response` (src/http/ngx_http_upstream.c) for the head's page.
+
+use std::collections::VecDeque;
+use std::io::{IoSlice, IoSliceMut};
+use std::ops::Range;
+
+use records::Bytes;
+
+use super::outlet::Outlet;
+
+/// Pages that are made beside the head's, each when there is no free one (`proxy_buffers 8 4k`).
+pub(super) const PAGES: usize = 8;
+
+/// Pages that are on their way to the client at a time (`proxy_busy_buffers_size`).
+const BUSY: usize = 2;
+
+/// Pages' worth of bytes that one write puts into the file (`proxy_temp_file_write_size`). The
+/// head's page may be short, so that one more fits.
+const WRITE: usize = 2;
+const WRITE_SLICES: usize = WRITE + 1;
+
+/// A piece of memory, and the bytes in it.
+#[derive(Debug)]
+pub(super) struct Page {
+    data: Box<[u8]>,
+    held: Range<usize>,
+}
+
+impl Page {
+    /// An empty page of `size` bytes.
+    pub(super) fn new(size: usize) -> Self {
+        Self { data: vec![0; size].into_boxed_slice(), held: 0..0 }
+    }
+
+    /// The page that an answer's head came in, with what followed it. `head` and more bytes before
+    /// that are not to be used yet.
+    pub(super) fn behind_head(size: usize, head: usize, rest: &[u8]) -> Self {
+        let mut page = Self::new(size.max(rest.len()));
+        let start = if head < size { head.min(page.data.len() - rest.len()) } else { 0 };
+        page.held = start..start;
+        page.room().iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        page.held.end += rest.len();
+        page
+    }
+
+    pub(super) fn held(&self) -> &[u8] {
+        self.data.get(self.held.clone()).unwrap_or_default()
+    }
+
+    /// What can still be filled.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        self.data.get_mut(self.held.end..).unwrap_or_default()
+    }
+
+    /// The next `bytes` of the room are filled.
+    pub(super) fn filled(&mut self, bytes: usize) {
+        self.held.end = (self.held.end + bytes).min(self.data.len());
+    }
+
+    /// The first `bytes` of it are gone.
+    pub(super) fn gone(&mut self, bytes: usize) {
+        self.held.start = (self.held.start + bytes).min(self.held.end);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.held = 0..0;
+    }
+
+    fn is_full(&self) -> bool {
+        self.held.end == self.data.len() && !self.is_empty()
+    }
+}
+
+/// How much of what was read may go to the outlet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HandOut {
+    /// Up to [`BUSY`] pages: the rest may still be spooled.
+    Some,
+    /// All of it: nothing more will come.
+    All,
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub(super) struct Pages {
+    size: usize,
+    /// Pages that may still be made.
+    to_make: usize,
+    free: VecDeque<Page>,
+    full: VecDeque<Page>,
+    /// Bytes of the file that are not in the outlet yet; they are older than `full`. Its end is
+    /// what was ever written: the file is filled once (`cyclic_temp_file` off).
+    filed: Range<u64>,
+    file_max: u64,
+    pub(super) outlet: Outlet,
+}
+
+impl Pages {
+    /// Pages of `size` bytes, the first of them made already, and a file of at most `file_max`
+    /// bytes.
+    pub(super) fn new(size: usize, first: Page, file_max: Bytes) -> Self {
+        let mut pages = Self {
+            size,
+            to_make: PAGES,
+            free: VecDeque::with_capacity(PAGES + 1),
+            full: VecDeque::with_capacity(PAGES + 1),
+            filed: 0..0,
+            file_max: file_max.0,
+            outlet: Outlet::default(),
+        };
+        let of = if first.is_full() { &mut pages.full } else { &mut pages.free };
+        of.push_back(first);
+        pages
+    }
+
+    /// Whether something can be read; a page is made for it if there may be one more.
+    pub(super) fn has_room(&mut self) -> bool {
+        if self.free.is_empty() && self.to_make > 0 {
+            self.to_make -= 1;
+            self.free.push_back(Page::new(self.size));
+        }
+        !self.free.is_empty()
+    }
+
+    /// Room for one read: every free page; and how many slices of the array that is.
+    pub(super) fn room(&mut self) -> ([IoSliceMut<'_>; PAGES + 1], usize) {
+        let slices = self.free.len();
+        let mut free = self.free.iter_mut();
+        let next = |_| IoSliceMut::new(free.next().map(Page::room).unwrap_or_default());
+        (std::array::from_fn(next), slices)
+    }
+
+    /// A read has filled `got` bytes of the room. `body` is shown them, in pieces, and says how many
+    /// of each are to be kept; if not all are, the rest is dropped.
+    ///
+    /// # Errors
+    /// Those of `body`; what it had kept before stays.
+    pub(super) fn took<E>(
+        &mut self,
+        mut got: usize,
+        mut body: impl FnMut(&[u8]) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        while got > 0
+            && let Some(page) = self.free.front_mut()
+        {
+            let room = page.room();
+            let here = got.min(room.len());
+            let keep = body(room.get(..here).unwrap_or_default())?;
+            page.filled(keep);
+            if page.is_full() {
+                self.full.extend(self.free.pop_front());
+            } else if keep < here || here == got {
+                return Ok(());
+            }
+            got -= here;
+        }
+        Ok(())
+    }
+
+    /// The page that is filled in part counts as full.
+    pub(super) fn close_page(&mut self) {
+        if self.free.front().is_some_and(|page| !page.is_empty()) {
+            self.full.extend(self.free.pop_front());
+        }
+    }
+
+    /// The oldest pages, as many as one write puts into the file; none: the file has no room.
+    pub(super) fn to_spool(&self) -> ([IoSlice<'_>; WRITE_SLICES], usize) {
+        let (mut bytes, mut slices) = (0, 0);
+        for page in self.full.iter().take(WRITE_SLICES) {
+            bytes += page.held().len();
+            let end = self.filed.end.saturating_add(bytes as u64);
+            if bytes > WRITE * self.size || end > self.file_max {
+                break;
+            }
+            slices += 1;
+        }
+        let mut full = self.full.iter();
+        let next = |_| IoSlice::new(full.next().map(Page::held).unwrap_or_default());
+        (std::array::from_fn(next), slices)
+    }
+
+    /// Where the file ends.
+    pub(super) fn file_end(&self) -> u64 {
+        self.filed.end
+    }
+
+    /// The `oldest` pages are in the file, and free.
+    pub(super) fn spooled(&mut self, oldest: usize) {
+        for mut page in self.full.drain(..oldest.min(self.full.len())) {
+            self.filed.end += page.held().len() as u64;
+            page.clear();
+            self.free.push_back(page);
+        }
+    }
+
+    /// Moves what may go to the client to the outlet: first what is in the file.
+    pub(super) fn hand_out(&mut self, how_much: HandOut) {
+        let most = if how_much == HandOut::All { usize::MAX } else { BUSY };
+        if self.outlet.pages() >= most {
+            return;
+        }
+        if !self.filed.is_empty() {
+            self.outlet.push_file(self.filed.clone());
+            self.filed.start = self.filed.end;
+        }
+        while self.outlet.pages() < most
+            && let Some(page) = self.full.pop_front()
+        {
+            self.outlet.push_page(page);
+        }
+    }
+
+    /// The first `bytes` of the outlet's line have left.
+    pub(super) fn sent(&mut self, bytes: usize) {
+        let free = &mut self.free;
+        self.outlet.sent(bytes, |mut page| {
+            page.clear();
+            // Behind the one that is filled in part, and before all others: it is warm.
+            let at = usize::from(free.front().is_some_and(|first| !first.is_empty()));
+            free.insert(at, page);
+        });
+    }
+
+    /// Whether nothing waits for the client. What is in a page that is not full waits for more.
+    pub(super) fn is_drained(&self) -> bool {
+        self.full.is_empty() && self.filed.is_empty() && self.outlet.is_empty()
+    }
+}
