@@ -46,7 +46,8 @@ pub(crate) const FAULTS: [Fault; 12] = [
     Fault {
         name: "busy loops on the workers' CPU",
         causes: &[Cause::OffCpuRunnable],
-        args: "--slow 0 --reuseport",
+        // Ten a second are too few: one that another process delayed would be most of the late time.
+        args: "--slow 0 --reuseport --arrivals 40/s",
         helper: Helper::HogsOnWorkers,
     },
     Fault {

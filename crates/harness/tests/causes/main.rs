@@ -38,8 +38,9 @@ const VOID: usize = 3;
 const ROUNDS: usize = 10;
 /// The phases of a trial that is one of a few, and of one that is measured.
 const SHORT: [&str; 4] = ["--idle", "1s", "--duration", "1s"];
-/// The same for bursts, one a second: the first comes while its client starts, which is a cause too.
-const TWO_BURSTS: [&str; 4] = ["--idle", "1s", "--duration", "2s"];
+/// The same for bursts, one a second: the first comes while its client starts, which is a cause too;
+/// and for loops that take the CPU in turns.
+const LONGER: [&str; 4] = ["--idle", "1s", "--duration", "2s"];
 const LONG: [&str; 4] = ["--idle", "2s", "--duration", "4s"];
 
 /// Other work on this host may add a larger cause than ours, so that a trial may be wrong by chance:
@@ -49,7 +50,8 @@ fn each_fault_is_named_first() {
     let Some(_cpus) = two_cpus() else { return };
     let mut wrong = String::new();
     for fault in &FAULTS {
-        let phases = if fault.args.contains("--burst") { &TWO_BURSTS } else { &SHORT };
+        let longer = fault.args.contains("--burst") || fault.helper == Helper::HogsOnWorkers;
+        let phases = if longer { &LONGER } else { &SHORT };
         let (mut right, mut wrong_ones) = (0, Vec::new());
         while proof(right, wrong_ones.len()) == Proof::Open {
             let Some(summary) = trial(fault, phases) else {
