@@ -256,8 +256,9 @@ fn one_that_runs_already_is_left_as_it_is() {
     let _turn = in_turn();
     // Nobody but us looks for a port in these milliseconds.
     let origin = free_addr().to_string();
+    let fair = ["--read-policy", "fionread"];
     let words = ["proxy", "--listen", "127.0.0.1:0", "--upstream", &origin];
-    let mut proxy = Process::start(turnstile().args(words));
+    let mut proxy = Process::start(turnstile().args(words).args(fair));
 
     let at = format!("url:{}", proxy.addr());
     let Done { runs, manifest, summary, .. } = trial(&["--proxy", &at, "--origin-listen", &origin]);
@@ -447,8 +448,9 @@ fn spooled_answers_leave_no_file() {
     let _turn = in_turn();
     let (runs, spool) = (Runs::new(), tempfile::tempdir().expect("a directory"));
     let dir = spool.path().display().to_string();
-    let words = ["--spool", &dir, "--spool-max", "16MiB", "--read-rate", "5MiB/s", "--json"];
-    let run = say(&mut runs.trial(&words)).ended_well();
+    let spooling = ["--buffering", "on", "--spool", &dir, "--spool-max", "16MiB"];
+    let words = ["--read-rate", "5MiB/s", "--json"];
+    let run = say(runs.trial(&spooling).args(words)).ended_well();
     let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
     assert_ne!(summary.slow.bytes.0, 0);
     let left: Vec<_> = fs::read_dir(spool.path()).expect("read_dir").collect();

@@ -12,7 +12,10 @@ fn a_fair_proxy_passes() {
     let _turn = in_turn();
     let Some(said) = gate(Proxy::Fair) else { return };
     assert_eq!(said.code(), Some(0), "{}", said.all());
-    assert!(said.stdout.starts_with("check       passed (exit 0)\n"), "{}", said.stdout);
+    // On a host with other work it may have been tried twice, and says so.
+    let first = said.stdout.lines().next().unwrap_or_default();
+    let passed = ["check       passed (exit 0)", "check       passed (flaky) (exit 0)"];
+    assert!(passed.contains(&first), "{}", said.stdout);
     assert!(said.stdout.contains("records     runs/"), "{}", said.stdout);
 }
 
