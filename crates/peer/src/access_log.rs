@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use net::log_file;
 use records::{LogEscaped, LogSeconds};
 
 use crate::clocks;
@@ -198,7 +197,7 @@ impl Publisher {
     /// # Errors
     /// The file cannot be opened or made.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = log_file::append(path)?;
+        let file = File::options().create(true).append(true).open(path)?;
         Ok(Self { out: BufWriter::new(file), zone: TimeZone::system() })
     }
 

@@ -94,8 +94,7 @@ pub(crate) fn downloads(manifest: &Manifest, summary: &Summary, style: Style) ->
     };
     let held = format!(
         "{completed}{broken}; held by {} of {} workers",
-        slow.workers_holding,
-        manifest.worker_count()
+        slow.workers_holding, manifest.arm.workers
     );
     lines.extend(labelled(style, "", &held, MaxLines(1)));
     lines

@@ -10,7 +10,6 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use jiff::tz::TimeZone;
-use net::log_file;
 use records::Session;
 
 use super::AccessLine;
@@ -27,12 +26,12 @@ pub(crate) struct InlineLog {
 }
 
 impl InlineLog {
-    /// Opens the log at `path`, which may be a FIFO that somebody reads.
+    /// Opens the log at `path`, which may be a FIFO: then it waits for a reader (fifo(7)).
     ///
     /// # Errors
-    /// As [`log_file::append`].
+    /// As `open(2)`.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = log_file::append(path)?;
+        let file = File::options().create(true).append(true).open(path)?;
         Ok(Self { file, zone: TimeZone::system(), line: Vec::new() })
     }
 
