@@ -93,7 +93,7 @@ impl Plan {
             start_ns: start,
             client_port: seen.port,
             connect_us: seen.connect,
-            first_byte_us: seen.head,
+            first_byte_us: seen.first_byte.at().map(|at| at.micros_since(start)),
             total_us: age.into(),
             response_us: end.micros_since(intended),
             bytes: seen.bytes,
@@ -154,7 +154,6 @@ impl Plan {
     }
 
     async fn read(&self, answer: Response<Incoming>, seen: &mut Seen) -> Result<(), Failure> {
-        seen.head = Some(seen.age());
         seen.status = Some(answer.status().as_u16());
         let length = answer.headers().get(CONTENT_LENGTH);
         let length = length.map(|value| value.to_str().ok().and_then(|text| text.parse().ok()));
@@ -190,7 +189,6 @@ struct Seen {
     port: Option<u16>,
     connect: Option<Micros>,
     first_byte: FirstByte,
-    head: Option<Micros>,
     status: Option<u16>,
     bytes: Bytes,
 }
@@ -202,7 +200,6 @@ impl Seen {
             port: None,
             connect: None,
             first_byte: FirstByte::default(),
-            head: None,
             status: None,
             bytes: Bytes(0),
         }
@@ -213,7 +210,7 @@ impl Seen {
     }
 
     fn reached(&self) -> Reached {
-        if self.first_byte.has_come() {
+        if self.first_byte.at().is_some() {
             Reached::Answer
         } else if self.connect.is_some() {
             Reached::Waiting

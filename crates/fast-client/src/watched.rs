@@ -1,24 +1,26 @@
-//! A stream that remembers whether a byte of the answer has come.
+//! A stream that remembers when the first byte of the answer came.
 //!
 //! hyper tells of a head when it is complete. A cap that is hit before may still be inside the
 //! answer, and that is another outcome than a silent peer.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
+use net::clock;
+use records::MonoNs;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Set once, by the first byte.
+/// Set once, by the read that brings the first byte: it costs a fetch one look at the clock.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FirstByte(Arc<AtomicBool>);
+pub(crate) struct FirstByte(Arc<OnceLock<MonoNs>>);
 
 impl FirstByte {
-    pub(crate) fn has_come(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// When it was read; absent: it has not come.
+    pub(crate) fn at(&self) -> Option<MonoNs> {
+        self.0.get().copied()
     }
 }
 
@@ -44,7 +46,7 @@ impl AsyncRead for Watched {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {
-            self.first_byte.0.store(true, Ordering::Relaxed);
+            self.first_byte.0.get_or_init(clock::now);
         }
         read
     }

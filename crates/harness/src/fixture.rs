@@ -321,11 +321,13 @@ fn manifest() -> Manifest {
         measure_us: MEASURE.into(),
         hold_us: Micros(10_000),
         recording: records::Recording::Full,
+        workers: None,
         listeners: Vec::new(),
         kernel_counters: BTreeMap::new(),
         program: None,
         proxy_cpu_ms: None,
         log_lines_unread: 0,
+        answers_lost: 0,
         sight: records::Sight::Own,
         host: Host {
             kernel: "6.1.0".to_owned(),

@@ -7,6 +7,7 @@ pub mod child;
 pub mod clock;
 pub mod cpu;
 pub mod limit;
+pub mod log_file;
 pub mod low_water;
 pub mod role;
 pub mod sock_diag;

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use net::{clock, role};
-use records::{Answered, Record, Role};
+use records::{Answered, AnswersLost, Record, Role};
 
 /// Records that may wait to be printed: a second of more requests than one thread answers.
 const WAITING: usize = 16 * 1024;
@@ -51,14 +51,15 @@ impl Book {
     pub(crate) fn open() -> io::Result<(Self, Printer)> {
         let (records, waiting) = sync_channel(WAITING);
         let (end, ended) = channel();
+        let lost = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&lost);
         thread::Builder::new().name(role::thread_name(Role::Origin, "records")).spawn(
             move || {
                 // An error: nobody reads on, and what comes is not missed.
-                let _ = print(&waiting, io::stdout());
+                let _ = print(&waiting, &counted, io::stdout());
                 drop(end);
             },
         )?;
-        let lost = Arc::new(AtomicU64::new(0));
         Ok((Self { records, lost: Arc::clone(&lost) }, Printer { ended, lost }))
     }
 
@@ -101,17 +102,25 @@ impl Printer {
     }
 }
 
-/// Prints records as they come, and flushes when there is none for now.
-fn print(records: &Receiver<Answered>, out: impl Write) -> io::Result<()> {
+/// Prints records as they come, and flushes when there is none for now; at the end how many were
+/// `lost`, if any.
+fn print(records: &Receiver<Answered>, lost: &AtomicU64, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
+    let tell = |record: Record, out: &mut dyn Write| {
+        let line = record.to_line().map_err(io::Error::other)?;
+        out.write_all(line.as_bytes())
+    };
     while let Ok(first) = records.recv() {
         for answered in iter::once(first).chain(records.try_iter()) {
-            let line = Record::Answered(answered).to_line().map_err(io::Error::other)?;
-            out.write_all(line.as_bytes())?;
+            tell(Record::Answered(answered), &mut out)?;
         }
         out.flush()?;
     }
-    Ok(())
+    match lost.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        requests => tell(Record::AnswersLost(AnswersLost { requests }), &mut out),
+    }?;
+    out.flush()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use net::log_file;
 use records::{LogEscaped, LogSeconds};
 
 use crate::clocks;
@@ -197,7 +198,7 @@ impl Publisher {
     /// # Errors
     /// The file cannot be opened or made.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = log_file::append(path)?;
         Ok(Self { out: BufWriter::new(file), zone: TimeZone::system() })
     }
 

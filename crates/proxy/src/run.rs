@@ -1,6 +1,5 @@
 //! Starts listeners, workers and the writer, says that it is ready, and stops when told to.
 
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{SocketAddr, TcpListener as StdTcpListener};
 use std::path::PathBuf;
@@ -13,6 +12,7 @@ use std::time::{Duration, Instant};
 use mio::Waker;
 use mio::net::TcpListener;
 use net::cpu;
+use net::log_file;
 use net::role;
 use net::stop::{self, Next};
 use net::tcp::{Dial, Listen};
@@ -266,11 +266,9 @@ fn open_access_log(options: &ProxyOptions) -> Result<(Vec<InlineLog>, LogPart), 
             .map(|_| InlineLog::open(path))
             .collect::<io::Result<_>>()
             .map(|logs| (logs, LogPart::Speak(LostLines::of(path.clone())))),
-        LogMode::Writer => File::options()
-            .create(true)
-            .append(true)
-            .open(path)
-            .map(|file| (Vec::new(), LogPart::Write(BufWriter::new(file)))),
+        LogMode::Writer => {
+            log_file::append(path).map(|file| (Vec::new(), LogPart::Write(BufWriter::new(file))))
+        }
     };
     opened.map_err(|source| ProxyError::AccessLog { path: path.display().to_string(), source })
 }

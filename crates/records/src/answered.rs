@@ -4,6 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::MonoNs;
 
+/// Requests of which the origin has no [`Answered`]: who reads its records was too slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswersLost {
+    /// How many.
+    pub requests: u64,
+}
+
 /// The origin had a request, and what became of it.
 ///
 /// Told by the origin, so it costs no worker anything, and it is there for any proxy.

@@ -38,7 +38,7 @@ pub struct Download {
     pub client_port: Option<u16>,
     /// When the request was sent, or the dial failed.
     pub start_ns: MonoNs,
-    /// Start to the answer's head.
+    /// Start to the first byte of the answer, read by the client: before its head is whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub first_byte_us: Option<Micros>,
     /// Start to the end.

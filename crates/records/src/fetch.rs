@@ -58,7 +58,7 @@ pub struct Fetch {
     /// Start to the end of the handshake.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub connect_us: Option<Micros>,
-    /// Start to the answer's head.
+    /// Start to the first byte of the answer, read by the client: before its head is whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub first_byte_us: Option<Micros>,
     /// Start to the end, whatever the outcome; a timeout counts at its true age.

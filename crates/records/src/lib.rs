@@ -39,7 +39,7 @@ mod verdict;
 mod worker;
 
 pub use accept::{AcceptMode, BufferingMode, Coding, Content, Spool};
-pub use answered::Answered;
+pub use answered::{Answered, AnswersLost};
 pub use arm::{
     Arm, Arrivals, Congestion, ListenerMode, LogMode, Namespaces, Pin, Placement, Recording, Sink,
 };

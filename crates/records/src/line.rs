@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Absence, Accepted, Answered, Blocked, CallTotals, CpuSample, Dialed, Download,
+    Absence, Accepted, Answered, AnswersLost, Blocked, CallTotals, CpuSample, Dialed, Download,
     DownloadInterval, Fetch, Hold, ListenerSample, LoopTurn, Ready, SchedSample, Session,
     SocketSample, Stretch, UnreadLines, WorkerSample, WorkerTotals,
 };
@@ -31,6 +31,8 @@ pub enum Record {
     Session(Session),
     /// The origin had a request.
     Answered(Answered),
+    /// The origin had requests that it could not tell of.
+    AnswersLost(AnswersLost),
     /// A long step.
     Hold(Hold),
     /// A long loop turn.

@@ -34,6 +34,10 @@ pub struct Manifest {
     /// How much was recorded.
     #[serde(default)]
     pub recording: Recording,
+    /// How many workers the proxy said it has: a command may have others than were asked for. Absent:
+    /// it did not say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub workers: Option<u32>,
     /// The proxy's listeners by inode, as [`crate::Ready::listeners`].
     #[serde(default)]
     pub listeners: Vec<u64>,
@@ -54,11 +58,21 @@ pub struct Manifest {
     /// Lines of a foreign proxy's access log that could not be read: their sessions are unknown.
     #[serde(default)]
     pub log_lines_unread: u64,
+    /// Requests of which the origin lost its record: what it did with them is not known.
+    #[serde(default)]
+    pub answers_lost: u64,
     /// What went wrong, if anything: a run with faults is inconclusive.
     pub faults: Vec<Fault>,
     /// The signal that cut the run short, as `SIGINT`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interrupted: Option<String>,
+}
+
+impl Manifest {
+    /// Workers of the proxy: as many as it said it has, else as were asked for.
+    pub fn worker_count(&self) -> u32 {
+        self.workers.unwrap_or(self.arm.workers)
+    }
 }
 
 /// The machine a run was made on.

@@ -28,15 +28,19 @@ pub struct SchedSample {
     pub run_wait_ns: u64,
 }
 
-/// CPU time that the hypervisor withheld from one CPU since boot (`/proc/stat`, `steal`).
+/// Where the time of one CPU went since boot (`/proc/stat`, proc(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuSample {
     /// Which CPU.
     pub cpu: u32,
     /// When it was read.
     pub at_ns: MonoNs,
-    /// Withheld, ms; the kernel counts in ticks of 10 ms.
+    /// Withheld by the hypervisor (`steal`), ms; the kernel counts in ticks of 10 ms.
     pub stolen_ms: u64,
+    /// Used by anything that runs there, interrupts too (`user`, `nice`, `system`, `irq`, `softirq`), ms
+    /// in the same ticks; absent in records of an earlier build.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busy_ms: Option<u64>,
 }
 
 /// The accept queue of one listener of the proxy (sock_diag(7)).

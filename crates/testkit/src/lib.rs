@@ -38,3 +38,6 @@ pub use server::{origin, read_head, serve};
 pub use socket::{body, connect, free_addr, listen};
 pub use turn::{Turn, in_turn};
 pub use wait::{PATIENCE, until};
+
+/// A server in Python that holds its only loop for as long as an answer lasts: the file to be run.
+pub const NEVER_POLLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/never_polls.py");

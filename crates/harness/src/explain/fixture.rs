@@ -40,6 +40,8 @@ pub(super) struct Scene {
     /// Waits for a CPU, by worker, and what the hypervisor took, by CPU.
     waits: Vec<(u32, Lost)>,
     stolen: Vec<(u32, Lost)>,
+    /// What each CPU ran; of none: nobody tells.
+    used: Vec<(u32, Lost)>,
     port: u16,
     number: u64,
 }
@@ -137,6 +139,7 @@ impl Scene {
             told: BTreeMap::new(),
             waits: Vec::new(),
             stolen: Vec::new(),
+            used: Vec::new(),
             port: 50_000,
             number: 100,
         }
@@ -236,6 +239,11 @@ impl Scene {
         self.stolen.push((cpu, Lost { from, to, ms }));
     }
 
+    /// `cpu` ran for `ms`, whoever it ran, evenly between `from` and `to`.
+    pub(super) fn runs(&mut self, cpu: u32, from: u64, to: u64, ms: u64) {
+        self.used.push((cpu, Lost { from, to, ms }));
+    }
+
     /// A fetch that `worker` accepts, if anybody does. Returns its position.
     pub(super) fn fetch(&mut self, worker: u32, times: Times) -> usize {
         let client = self.client(worker);
@@ -322,6 +330,7 @@ impl Scene {
                 cpu,
                 at_ns: at(ms),
                 stolen_ms: lost_by(&self.stolen, cpu, ms) / 10_000_000 * 10,
+                busy_ms: (!self.used.is_empty()).then(|| lost_by(&self.used, cpu, ms) / 1_000_000),
             }));
         }
     }

@@ -88,7 +88,7 @@ impl<'a> Ground<'a> {
 
     /// Whether the kernel tells how long each worker had no CPU.
     pub(super) fn shows_waits(&self) -> bool {
-        let workers = self.records.manifest.arm.workers;
+        let workers = self.records.manifest.worker_count();
         (0..workers).chain(self.timelines.keys().copied()).all(|worker| {
             let of_worker = |sample: &&SchedSample| sample.who == Watched::Worker(worker);
             self.records.sched.iter().filter(of_worker).nth(1).is_some()
@@ -135,7 +135,7 @@ impl<'a> Ground<'a> {
     /// Workers that may have had a connection in their queue which came at `arrived` and was never
     /// accepted; none when not every worker told of itself.
     pub(super) fn candidates(&self, arrived: MonoNs) -> impl Iterator<Item = u32> {
-        let all_told = self.timelines.len() >= self.records.manifest.arm.workers as usize;
+        let all_told = self.timelines.len() >= self.records.manifest.worker_count() as usize;
         let told = self.timelines.keys().copied().filter(move |_| all_told);
         told.filter(move |worker| self.queues.may_have(*worker, arrived))
     }
@@ -191,22 +191,29 @@ fn kernel(records: &RunRecords, worker: u32, cpu_time: &BTreeMap<u32, Cumulative
         .iter()
         .filter(|sample| sample.who == Watched::Worker(worker))
         .map(|sample| (sample.at_ns, sample.run_wait_ns));
-    let mut stolen: BTreeMap<u32, Vec<(MonoNs, u64)>> = BTreeMap::new();
     let own_cpu = cpu_of(worker);
+    let mut stolen: BTreeMap<u32, Vec<(MonoNs, u64)>> = BTreeMap::new();
     for sample in &records.stolen {
         if own_cpu.is_none_or(|cpu| cpu == sample.cpu as usize) {
             let reading = (sample.at_ns, sample.stolen_ms.saturating_mul(1_000_000));
             stolen.entry(sample.cpu).or_default().push(reading);
         }
     }
-    let siblings = cpu_time
-        .iter()
-        .filter(|(other, _)| **other != worker && cpu_of(**other) == cpu_of(worker))
-        .map(|(_, used)| used.clone());
+    let of_cpu =
+        cpu_time.iter().filter(|(other, _)| own_cpu.is_some() && cpu_of(**other) == own_cpu);
+    let others = of_cpu.clone().filter(|(other, _)| **other != worker);
+    // What the CPU ran and no worker did. Ticks are coarse: the sum may seem to fall, and is lifted.
+    let strangers = records.stolen.iter().filter_map(|sample| {
+        let busy = sample.busy_ms.filter(|_| own_cpu == Some(sample.cpu as usize))?;
+        let used = |(_, used): (&u32, &Cumulative)| used.between(MonoNs(0), sample.at_ns);
+        let workers = of_cpu.clone().map(used).fold(0, u64::saturating_add);
+        Some((sample.at_ns, busy.saturating_mul(1_000_000).saturating_sub(workers)))
+    });
     Kernel {
         run_wait: Cumulative::new(run_wait),
         stolen: stolen.into_values().map(Cumulative::new).collect(),
-        siblings: if cpus.is_empty() { Vec::new() } else { siblings.collect() },
+        siblings: others.map(|(_, used)| used.clone()).collect(),
+        strangers: Cumulative::new(strangers),
     }
 }
 

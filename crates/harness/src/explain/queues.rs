@@ -3,7 +3,7 @@
 //! With a listener per worker the kernel chose one, and does not say which; but a queue is first in,
 //! first out. A worker that accepted a connection which came later did not have this one; nor did a
 //! worker that slept in its poll after it came, since nginx's listeners, and the mirror's, are
-//! level-triggered.
+//! level-triggered; nor one whose queue was seen empty after it came.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,15 @@ impl Queues {
         timelines: &BTreeMap<u32, Timeline>,
     ) -> Self {
         let mut queues = Self::default();
-        if !records.manifest.arm.reuseport {
+        let inodes = &records.manifest.listeners;
+        // A command that was given no toggle may listen so as well: a single inode is shared.
+        if !records.manifest.arm.reuseport && inodes.len() < 2 {
             return queues;
+        }
+        for (worker, inode) in (0..).zip(inodes) {
+            let seen = records.listeners.iter().filter(|sample| sample.inode == *inode);
+            let empty = seen.filter(|sample| sample.queue == 0).map(|sample| sample.at_ns);
+            queues.emptied_until(worker, empty.max().unwrap_or_default());
         }
         for (index, fetch) in records.fetches.iter().enumerate() {
             if let Some(connection) = join.fetch(index) {

@@ -122,6 +122,14 @@ fn records_lost(evidence: &Evidence<'_>) -> Option<String> {
         let lost = count(evidence.records_lost, "record", "records");
         format!("the proxy lost {lost}: rows of workers and statuses may lack some")
     });
+    let answers = evidence.manifest.answers_lost;
+    let origin = (answers > 0).then(|| {
+        let requests = count(answers, "request", "requests");
+        format!(
+            "the origin has no record of {requests}: where it kept those waiting, another cause may \
+             stand for `upstream`"
+        )
+    });
     let unread = evidence.manifest.log_lines_unread;
     let lines = (unread > 0).then(|| {
         let lines = count(unread, "line", "lines");
@@ -130,7 +138,7 @@ fn records_lost(evidence: &Evidence<'_>) -> Option<String> {
              tell of counts as not logged"
         )
     });
-    let lost: Vec<String> = fetches.into_iter().chain(proxy).chain(lines).collect();
+    let lost: Vec<String> = fetches.into_iter().chain(proxy).chain(origin).chain(lines).collect();
     (!lost.is_empty()).then(|| lost.join("; "))
 }
 

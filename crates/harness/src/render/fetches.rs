@@ -94,7 +94,8 @@ pub(crate) fn downloads(manifest: &Manifest, summary: &Summary, style: Style) ->
     };
     let held = format!(
         "{completed}{broken}; held by {} of {} workers",
-        slow.workers_holding, manifest.arm.workers
+        slow.workers_holding,
+        manifest.worker_count()
     );
     lines.extend(labelled(style, "", &held, MaxLines(1)));
     lines

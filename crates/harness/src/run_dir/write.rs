@@ -95,7 +95,7 @@ impl RunWriter {
     pub fn file(&mut self, record: &Record) -> Result<(), WriteError> {
         let lines = match record {
             // The manifest tells of it.
-            Record::Ready(_) | Record::UnreadLines(_) => return Ok(()),
+            Record::Ready(_) | Record::UnreadLines(_) | Record::AnswersLost(_) => return Ok(()),
             Record::Fetch(_) => &mut self.fetches,
             Record::Dialed(_) | Record::DownloadInterval(_) | Record::Download(_) => {
                 &mut self.downloads

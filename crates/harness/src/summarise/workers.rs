@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use records::{Micros, MonoNs, SchedulerFigures, WorkerSample, WorkerSummary, WorkerTotals};
+use records::{
+    Hold, LoopTurn, Micros, MonoNs, Recording, SchedulerFigures, WorkerSample, WorkerSummary,
+    WorkerTotals,
+};
 
 use super::join::Join;
 use super::window::{Window, Windows};
@@ -51,18 +54,15 @@ fn count_sessions(summary: &mut WorkerSummary, join: &Join<'_>, loaded: Window) 
 /// step that outlasts the load is the longest there is.
 fn count_steps(summary: &mut WorkerSummary, records: &RunRecords, loaded: Window) {
     let worker = summary.worker;
-    let holds = records
-        .holds
-        .iter()
-        .filter(|hold| hold.worker == worker)
-        .filter(|hold| loaded.overlaps(Window::new(hold.start_ns, hold.end_ns)));
+    let all_holds = records.holds.iter().filter(|hold| hold.worker == worker);
+    let longest_ever = all_holds.clone().map(Hold::length_us).max();
+    let holds = all_holds.filter(|hold| loaded.overlaps(Window::new(hold.start_ns, hold.end_ns)));
     summary.holds = holds.clone().count() as u64;
-    let turns = records
-        .turns
-        .iter()
-        .filter(|turn| turn.worker == worker)
-        .filter(|turn| loaded.overlaps(Window::new(turn.start_ns, turn.end_ns)));
-    let longest_turn = turns.map(|turn| turn.end_ns.micros_since(turn.start_ns)).max();
+    let turn_us = |turn: &LoopTurn| turn.end_ns.micros_since(turn.start_ns);
+    let all_turns = records.turns.iter().filter(|turn| turn.worker == worker);
+    let longest_turn_ever = all_turns.clone().map(turn_us).max();
+    let turns = all_turns.filter(|turn| loaded.overlaps(Window::new(turn.start_ns, turn.end_ns)));
+    let longest_turn = turns.map(turn_us).max();
 
     let mut totals: Vec<&WorkerTotals> =
         records.totals.iter().filter(|totals| totals.worker == worker).collect();
@@ -70,19 +70,25 @@ fn count_steps(summary: &mut WorkerSummary, records: &RunRecords, loaded: Window
     let last = totals.last().copied();
     summary.steps = steps_within(&totals, loaded);
     // Without a long one in the window, the longest since the worker began stands for it, as long
-    // as it is a short one too: a longer one was elsewhere, unless its record was lost.
+    // as it is a short one too: a longer one was elsewhere, unless its record was lost or never came.
     let hold_us = records.manifest.hold_us;
-    let known =
-        |length: Micros| length < hold_us || last.is_some_and(|totals| totals.records_lost > 0);
+    let full = records.manifest.recording == Recording::Full;
+    let lost = last.is_some_and(|totals| totals.records_lost > 0);
+    let known = |length: Micros, told: Option<Micros>| {
+        let untold = full && told.is_none_or(|told| told < length);
+        length < hold_us || lost || untold
+    };
     if let Some(hold) = holds.max_by_key(|hold| hold.length_us()) {
         summary.longest_step_us = hold.length_us().0;
         summary.longest_step_bytes = hold.bytes.0;
         summary.longest_step_ended_by = Some(hold.ended_by);
-    } else if let Some(totals) = last.filter(|totals| known(totals.longest_step_us)) {
+    } else if let Some(totals) = last.filter(|totals| known(totals.longest_step_us, longest_ever)) {
         summary.longest_step_us = totals.longest_step_us.0;
         summary.longest_step_bytes = totals.longest_step_bytes.0;
     }
-    let shorter = last.map(|totals| totals.longest_turn_us).filter(|&length| known(length));
+    let shorter = last
+        .map(|totals| totals.longest_turn_us)
+        .filter(|&length| known(length, longest_turn_ever));
     summary.longest_loop_turn_us = longest_turn.or(shorter).unwrap_or_default().0;
 }
 

@@ -53,6 +53,7 @@ impl Stage<'_> {
         let (id, ready) = self.start_proxy(upstream)?;
         let (listen, workers) = (ready.listen, ready.worker_tids);
         self.watch(Watch::Workers(workers.clone()));
+        self.manifest.workers = u32::try_from(workers.len()).ok().filter(|count| *count > 0);
         self.manifest.listeners = ready.listeners;
         self.manifest.program = ready.program;
         self.manifest.sight = ready.sight;

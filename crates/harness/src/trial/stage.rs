@@ -96,11 +96,13 @@ impl<'a> Stage<'a> {
             measure_us: plan.measure.into(),
             hold_us: plan.hold,
             recording: plan.recording,
+            workers: None,
             listeners: Vec::new(),
             kernel_counters: BTreeMap::new(),
             program: None,
             proxy_cpu_ms: None,
             log_lines_unread: 0,
+            answers_lost: 0,
             sight: Sight::Own,
             host: host::read(&plan.cpus),
             processes: Vec::new(),
@@ -284,6 +286,11 @@ impl<'a> Stage<'a> {
                     Record::UnreadLines(unread) => {
                         let lines = &mut self.manifest.log_lines_unread;
                         *lines = lines.saturating_add(unread.lines);
+                        Happening::Filed
+                    }
+                    Record::AnswersLost(lost) => {
+                        let answers = &mut self.manifest.answers_lost;
+                        *answers = answers.saturating_add(lost.requests);
                         Happening::Filed
                     }
                     record if self.crew.role(id) == Some(Role::Trace) => {

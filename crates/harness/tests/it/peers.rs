@@ -5,8 +5,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use harness::run_dir::RunRecords;
-use records::{Cause, CaveatCode, Manifest, Phase, Record, Role, Side, Sight, Summary, Verdict};
-use testkit::{Process, Signal, free_addr};
+use records::{
+    Cause, CaveatCode, Holder, Manifest, Outcome, Phase, Record, Role, Side, Sight, Summary,
+    Verdict,
+};
+use rustix::fs::{CWD, Mode, mkfifoat};
+use testkit::{NEVER_POLLS, Process, Signal, free_addr, is_root};
 
 use crate::support::{
     Running, Runs, SHORT, family, in_turn, installed, is_gone, kill, note, pid_of, say, those_of,
@@ -280,6 +284,61 @@ fn one_that_runs_already_is_left_as_it_is() {
     let relayed =
         |record: &Record| matches!(record, Record::Session(session) if session.status == 200);
     assert!(proxy.stop().records().iter().any(relayed), "it did relay");
+}
+
+/// A server that is inside one step from the first byte of a download to the end of the run: nobody
+/// accepts a fetch, and it is known who would have.
+#[test]
+fn a_server_that_never_polls_again_is_held_by_its_download() {
+    let _turn = in_turn();
+    if !installed("python3") || !installed("bpftrace") || !is_root("a trace") {
+        return;
+    }
+    let runs = Runs::new();
+    let command = format!("exec:python3 {NEVER_POLLS} {{listen}}");
+    let words = ["--proxy", &command, "--slow=1", "--slow-size=4GiB", "--trace=bpftrace", "--json"];
+    let run = say(&mut runs.trial(&words)).ended_well();
+    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+    let records = RunRecords::load(&runs.dir().expect("a run")).expect("a whole run");
+
+    let busy = |caveat: &records::Caveat| caveat.code == CaveatCode::BusyHost;
+    let quiet = !summary.caveats.iter().any(busy);
+    let reasons = &summary.verdict_reasons;
+    assert!(!quiet || summary.verdict == Verdict::Starved, "{reasons:?}");
+    assert_eq!(summary.measure.outcomes.count(Outcome::Ok), 0, "{:?}", summary.measure.outcomes);
+    let share = |cause: Cause| {
+        let share = summary.causes.iter().find(|share| share.cause == cause);
+        share.map_or(0.0, |share| share.share_of_late_time)
+    };
+    // On a busy host it is held, and without a CPU while it is held.
+    let known = share(Cause::HeldByStep) + share(Cause::OffCpuRunnable);
+    assert!(known > 0.8 && share(Cause::HeldByStep) > 0.2, "{:?}", summary.causes);
+    if quiet {
+        assert_eq!(summary.causes[0].cause, Cause::HeldByStep, "{:?}", summary.causes);
+    }
+    let port = records.dialed.last().expect("a download").client_port;
+    let hold = records.holds.iter().max_by_key(|hold| hold.length_us()).expect("a hold");
+    assert_eq!(hold.client_port, port, "{hold:?}");
+    let [worker] = summary.proxy.workers.as_slice() else { panic!("{:?}", summary.proxy) };
+    assert_eq!(worker.longest_step_us, hold.length_us().0);
+    assert!(hold.length_us() >= records.manifest.measure_us, "{hold:?}");
+    let (_, holders) = harness::explain::fates(&records);
+    let longest = records.holds.iter().position(|other| other == hold).expect("it is one");
+    assert_eq!(holders[longest], Some(Holder::Download(0)));
+}
+
+/// A log that nobody reads is told at once, and not as a proxy that was not ready in time.
+#[test]
+fn a_log_that_nobody_reads_is_named() {
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let fifo = tempfile::tempdir().expect("a directory");
+    let path = fifo.path().join("log");
+    mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR).expect("a FIFO");
+    let mut trial = runs.trial(&[]);
+    let said = say(trial.arg("--access-log").arg(&path));
+    assert!(said.all().contains("it is a FIFO that nobody reads"), "{}", said.all());
+    assert!(!said.all().contains("was not ready"), "{}", said.all());
 }
 
 /// Ends the harness while nginx is under load. Whatever the end, nothing is left.

@@ -31,6 +31,22 @@ fn a_reader_that_is_too_slow_costs_records_which_are_counted() {
 }
 
 #[test]
+fn what_was_lost_is_told_at_the_end() {
+    let (book, told) = book(1);
+    let lost = Arc::clone(&book.lost);
+    for port in 0..5 {
+        book.asked(port).answered();
+    }
+    drop(book);
+    let mut out = Vec::new();
+    print(&told, &lost, &mut out).expect("a vector takes it");
+    let text = String::from_utf8(out).expect("JSON");
+    let last = text.lines().last().map(Record::from_line);
+    let expected = Record::AnswersLost(AnswersLost { requests: 4 });
+    assert_eq!(last.and_then(Result::ok), Some(expected), "{text}");
+}
+
+#[test]
 fn a_reader_that_has_gone_misses_nothing() {
     let (book, told) = book(2);
     drop(told);
@@ -45,7 +61,7 @@ fn all_that_was_told_is_printed_a_line_each() {
     drop(book.asked(8));
     drop(book);
     let mut out = Vec::new();
-    print(&told, &mut out).expect("a vector takes it");
+    print(&told, &AtomicU64::new(0), &mut out).expect("a vector takes it");
     let text = String::from_utf8(out).expect("JSON");
     let ports = text.lines().map(|line| match Record::from_line(line) {
         Ok(Record::Answered(told)) => told.upstream_port,

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use jiff::tz::TimeZone;
+use net::log_file;
 use records::Session;
 
 use super::AccessLine;
@@ -26,12 +27,12 @@ pub(crate) struct InlineLog {
 }
 
 impl InlineLog {
-    /// Opens the log at `path`, which may be a FIFO: then it waits for a reader (fifo(7)).
+    /// Opens the log at `path`, which may be a FIFO that somebody reads.
     ///
     /// # Errors
-    /// As `open(2)`.
+    /// As [`log_file::append`].
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = log_file::append(path)?;
         Ok(Self { file, zone: TimeZone::system(), line: Vec::new() })
     }
 

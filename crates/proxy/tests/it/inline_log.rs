@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
 use records::{Record, Session, Stretch};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use tempfile::TempDir;
-use testkit::{Process, Running, Signal, pick};
+use testkit::{Process, Running, pick};
 
 use crate::support::{Proxy, ask, bytes_origin, command, get, status};
 
@@ -149,13 +148,16 @@ fn a_worker_that_waits_for_its_log_does_not_keep_the_process_alive_and_is_told_o
 }
 
 #[test]
-fn a_fifo_without_a_reader_is_waited_for_and_sigterm_ends_that() {
+fn a_fifo_without_a_reader_is_refused_at_once() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("access.fifo");
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
-    let said = Running::start(&mut command(bytes_origin(), &inline(&path, &[]))).stop();
-    assert_eq!(said.status.signal(), Some(Signal::TERM.as_raw()));
-    assert_eq!(said.stdout, "", "not ready while nobody reads its log");
+    let by_the_writer = vec!["--access-log", path.to_str().expect("a path")];
+    for args in [inline(&path, &[]), by_the_writer] {
+        let said = Running::start(&mut command(bytes_origin(), &args)).finish();
+        let said = said.refused(1);
+        assert!(said.contains("access.fifo: it is a FIFO that nobody reads"), "{said}");
+    }
 }
 
 #[test]

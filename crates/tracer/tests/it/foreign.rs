@@ -1,6 +1,7 @@
 //! Proxies of others under the tracer: what was downloaded through them is what it saw.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use records::{Micros, Record, Session, WorkerTotals};
-use testkit::{Running, free_addr, in_turn, program, until};
+use testkit::{NEVER_POLLS, Running, free_addr, in_turn, pick, program, until};
 use tracer::{Means, Target, Tracer, Which, targets};
 
 use crate::support::{can_trace, download, role};
@@ -126,4 +127,41 @@ fn haproxy_is_understood() {
     let (sessions, totals) = watch(addr, &workers);
     process.stop();
     check(&sessions, &totals);
+}
+
+/// A step that began before anybody watched and goes on when nobody does any more.
+#[test]
+fn a_step_without_an_end_is_told_as_far_as_it_was_seen() {
+    let _turn = in_turn();
+    let Some(python) = program("python3").filter(|_| can_trace()) else { return };
+    let addr = free_addr();
+    let mut process = foreign(&python, &[NEVER_POLLS, &addr.to_string()], addr);
+    let mut client = TcpStream::connect(addr).expect("it listens");
+    client.write_all(b"GET /bytes/64GiB HTTP/1.1\r\n\r\n").expect("it reads");
+    let port = client.local_addr().expect("connected").port();
+    let mut some = [0; 65_536];
+    client.read_exact(&mut some).expect("it answers");
+    // Until it is closed from the other side.
+    let reader = thread::spawn(move || while client.read(&mut some).is_ok_and(|got| got > 0) {});
+
+    let workers = targets(&[process.id()], Which::Main).expect("one worker");
+    let (tell, seen) = channel();
+    let take = move |record| drop(tell.send(record));
+    let tracer = Tracer::attach(&workers, Means::Bpftrace, Micros(1_000), take).expect("it runs");
+    let watched = Duration::from_millis(500);
+    thread::sleep(watched);
+    tracer.stop().expect("all was seen");
+    process.stop();
+    reader.join().expect("no panic");
+
+    let seen: Vec<Record> = seen.iter().collect();
+    let holds = seen.iter().filter_map(pick!(Hold));
+    let hold = holds.max_by_key(|hold| hold.length_us()).expect("a hold");
+    assert!(hold.length_us().as_duration() >= watched, "{hold:?}");
+    assert_eq!((hold.client_port, hold.bytes.0 > 0), (port, true), "{hold:?}");
+    let turns = seen.iter().filter_map(pick!(LoopTurn));
+    assert!(turns.map(|turn| turn.start_ns).eq([hold.start_ns]), "{seen:?}");
+    let stretches = seen.iter().filter_map(pick!(Stretch));
+    let told = stretches.map(|stretch| (stretch.start_ns, stretch.end_ns));
+    assert!(told.eq([(hold.start_ns, hold.end_ns)]), "{seen:?}");
 }

@@ -1,4 +1,4 @@
-use records::{CounterSpan, Micros};
+use records::{Cause, CounterSpan, Micros};
 
 use crate::explain::fixture::{BUSY, Client, HALF_IDLE, Scene, Times, at};
 
@@ -100,6 +100,22 @@ fn any_worker_may_have_had_it_once_all_have_told_of_themselves() {
     assert!(none.is_empty(), "of the second worker nothing is told");
     scene.turns(1, 1_000, BUSY);
     assert_eq!(candidates(&scene), [0, 1]);
+}
+
+/// A command that was asked for two workers and has one.
+#[test]
+fn the_only_worker_there_is_had_it() {
+    let mut scene = Scene::new(2);
+    let download = scene.download(3, 0);
+    scene.run.records.manifest.workers = Some(1);
+    scene.hold(download, 1_000, 0);
+    let fetch = scene.fetch(0, Times::queued(0, 1_000));
+    scene.look();
+    scene.run.records.sched.retain(|sample| sample.who != Watched::Worker(1));
+    assert_eq!(scene.causes(fetch), [(Cause::HeldByStep, 1_000)]);
+    let late = scene.explain().late;
+    let step = late.worst.and_then(|worst| worst.step).expect("a step");
+    assert_eq!((step.holder, late.hidden), (Holder::Download(3), Vec::new()));
 }
 
 #[test]

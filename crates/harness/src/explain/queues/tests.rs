@@ -29,6 +29,22 @@ fn a_worker_that_accepted_what_came_later_did_not_have_it() {
     assert!(queues.may_have(7, between), "of this one nothing is known");
 }
 
+/// A command that makes a listener for each of its workers by itself.
+#[test]
+fn a_worker_whose_queue_was_empty_later_did_not_have_it() {
+    let mut run = Run::good();
+    run.arm().reuseport = false;
+    run.records.manifest.listeners = vec![1, 2];
+    run.listener(5_000, 0);
+    run.listener(5_050, 3);
+    let two = queues(&run);
+    assert!(!two.may_have(0, at_ms(4_999)), "its queue was empty at 5 s");
+    assert!(two.may_have(0, at_ms(5_000)) && two.may_have(1, at_ms(4_999)));
+
+    run.records.manifest.listeners = vec![1];
+    assert!(queues(&run).may_have(0, at_ms(4_999)), "a shared one says nothing of who took it");
+}
+
 #[test]
 fn a_shared_queue_is_everybodys() {
     let mut run = run();

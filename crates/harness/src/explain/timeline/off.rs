@@ -4,9 +4,10 @@
 //! none is known of every stretch. Why is known over an epoch only, from counters of the kernel that
 //! are read every 25 ms or more rarely:
 //!
-//! - ready, or stolen: no CPU. Up to the CPU time that other workers of the proxy used on the same
-//!   CPU meanwhile this is the proxy's own work and stays with it: two workers on one CPU take
-//!   turns, and a step lasts as long as it lasts. The rest is [`Off::no_cpu`].
+//! - ready, or stolen: no CPU. While it was ready others ran. Up to the CPU time that other workers of
+//!   the proxy used on the same CPU while this one was busy, that is the proxy's own work and stays
+//!   with it: two workers on one CPU take turns, and a step lasts as long as it lasts. Where strangers
+//!   ran there as well, the wait is divided as the two used the CPU. The rest is [`Off::no_cpu`].
 //! - not ready, and not stolen: it slept, [`Off::blocked`].
 //! - ready while in a poll: woken, but without a CPU, [`Off::woken`].
 //!
@@ -44,6 +45,8 @@ pub(in crate::explain) struct Kernel {
     pub(in crate::explain) stolen: Vec<Cumulative>,
     /// CPU time of the other workers on the same CPU, ns, one counter each.
     pub(in crate::explain) siblings: Vec<Cumulative>,
+    /// CPU time on the same CPU that no worker used, ns; unknown where nobody told it.
+    pub(in crate::explain) strangers: Cumulative,
 }
 
 /// Goes through the life of a worker, epoch after epoch.
@@ -90,14 +93,27 @@ impl<'a> Reckoner<'a> {
         }
         let slept = off.saturating_sub(ready + stolen);
         let untold = slept.min(self.unread(start, end));
-        let siblings: Duration =
-            self.kernel.siblings.iter().map(|used| ns(used.between(start, end))).sum();
         Reasons {
-            no_cpu: above_slack((ready + stolen).saturating_sub(siblings)),
+            no_cpu: above_slack((ready + stolen).saturating_sub(self.siblings_part(epoch, ready))),
             blocked: above_slack(slept.saturating_sub(untold)),
             untold: above_slack(untold),
             woken: share(self.run_wait.left(end).min(poll), poll),
         }
+    }
+
+    /// How much of the time that a worker was `ready` its siblings ran. What they did while it was in
+    /// its poll kept it from nothing; within a stretch, polls are taken to be spread evenly.
+    fn siblings_part(&self, epoch: &[&Stretch], ready: Duration) -> Duration {
+        let while_busy = |used: &Cumulative| -> Duration {
+            let within = |stretch: &&Stretch| {
+                let used = ns(used.between(stretch.start_ns, stretch.end_ns));
+                used.mul_f64(share(busy(stretch), stretch.length_us().as_duration()).min(1.0))
+            };
+            epoch.iter().map(within).sum()
+        };
+        let siblings: Duration = self.kernel.siblings.iter().map(while_busy).sum();
+        let all = siblings + while_busy(&self.kernel.strangers);
+        siblings.min(ready.mul_f64(share(siblings, all)))
     }
 
     /// How much of an epoch lies outside a counter's readings: a sleep cannot be told from a wait

@@ -135,6 +135,14 @@ fn lines_of_a_log_that_nobody_could_read_are_told() {
     assert!(message.starts_with("3 lines of the access log could not be read"), "{message}");
 }
 
+#[test]
+fn requests_that_the_origin_could_not_tell_of_are_told() {
+    let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
+    run.records.manifest.answers_lost = 3;
+    let message = run.caveat(CaveatCode::RecordsLost).expect("a caveat");
+    assert!(message.starts_with("the origin has no record of 3 requests"), "{message}");
+}
+
 /// A run of a traced program; each of its two workers has a hold.
 fn traced() -> Run {
     let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);

@@ -49,6 +49,16 @@ fn a_longest_step_from_elsewhere_is_not_taken_for_one_under_load() {
     assert_eq!(worker(&run, 0).longest_step_us, 900_000);
 }
 
+/// A step that no hold tells of is not short for that.
+#[test]
+fn a_longest_step_without_its_hold_is_told() {
+    let mut run = Run::good();
+    run.hold(0, 6_000, 20, Bytes::kib(64));
+    run.records.holds.clear();
+    run.records.totals[0].longest_step_us = Micros(900_000);
+    assert_eq!(worker(&run, 0).longest_step_us, 900_000);
+}
+
 #[test]
 fn steps_are_those_between_the_totals_around_the_load() {
     let mut run = Run::good();

@@ -109,6 +109,7 @@ impl Book {
                 let live = (inside != 0).then_some(self.live);
                 self.workers.get_mut(&tid)?.first(clock.ours(called), used, poll, live, take);
             }
+            ('V', &[tid, at, used]) => self.workers.get_mut(&tid)?.begin(clock.ours(at), used),
             ('P', &[tid, start, called]) => {
                 let called = (called != 0).then(|| clock.ours(called));
                 self.workers.get_mut(&tid)?.part(clock.ours(start)).last_poll = called;

@@ -106,12 +106,17 @@ impl Worker {
         take: Take<'_>,
     ) {
         self.poll = Some(poll);
-        self.before.cpu = cpu;
-        self.until = Some(called);
+        self.begin(called, cpu);
         // Had it been outside of the poll, its next event would not have been a return from it.
         if let Some(live) = live.filter(|live| *live < called) {
             take(Record::Stretch(self.slept(live, called)));
         }
+    }
+
+    /// Its life is told from `at` on, when it had used so much CPU.
+    pub(super) fn begin(&mut self, at: MonoNs, cpu: u64) {
+        self.before.cpu = cpu;
+        self.until = Some(at);
     }
 
     /// A poll that takes all of a stretch.

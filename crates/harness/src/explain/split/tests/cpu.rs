@@ -3,7 +3,7 @@
 use records::Cause;
 
 use super::{held, sleeping, turning};
-use crate::explain::fixture::{BUSY, Times, Turns};
+use crate::explain::fixture::{BUSY, Scene, Times, Turns};
 
 #[test]
 fn a_foreign_process_takes_the_cpu() {
@@ -43,6 +43,43 @@ fn a_foreign_process_is_told_from_another_worker() {
     scene.look();
     let expected = [(Cause::HeldByStep, 680), (Cause::OffCpuRunnable, 320)];
     assert_eq!(scene.causes(fetch), expected);
+}
+
+/// Of each 100 ms worker 0 is busy for 40, of which it waits 20, and in its poll for 60; worker 1 runs
+/// in those 60 only. So it was somebody else who kept worker 0 waiting.
+#[test]
+fn a_sibling_that_ran_while_the_worker_slept_is_no_excuse() {
+    let mut scene = Scene::new(2);
+    for _ in 0..10 {
+        scene.turns(0, 40, Turns { off: 50, ..BUSY });
+        scene.poll(0, 60);
+        scene.poll(1, 40);
+        scene.turns(1, 60, BUSY);
+    }
+    scene.waits(0, 0, 1_000, 200);
+    let fetch = scene.fetch(0, Times::awaiting(0, 1_000));
+    scene.look();
+    let expected = [(Cause::Convoy, 200), (Cause::OffCpuRunnable, 200), (Cause::Upstream, 600)];
+    assert_eq!(scene.causes(fetch), expected);
+}
+
+/// Both workers are held all the time, and the CPU ran nobody else: ticks are coarse, and seem to say
+/// now more and now less than the workers used.
+#[test]
+fn ticks_that_are_coarse_make_no_foreign_process() {
+    let (mut scene, _) = held(2, 50);
+    let other = scene.download(1, 1);
+    scene.hold(other, 1_000, 50);
+    for worker in [0, 1] {
+        scene.waits(worker, 0, 1_000, 500);
+    }
+    for from in (0..1_000).step_by(200) {
+        scene.runs(0, from, from + 100, 110);
+        scene.runs(0, from + 100, from + 200, 90);
+    }
+    let fetch = scene.fetch(0, Times::awaiting(0, 1_000));
+    scene.look();
+    assert_eq!(scene.causes(fetch), [(Cause::HeldByStep, 1_000)]);
 }
 
 /// With a CPU of its own, the other worker takes nothing.

@@ -5,10 +5,24 @@ use records::Cause;
 use crate::explain::fixture::{BUSY, HALF_IDLE, Scene, Times, Turns};
 
 /// Workers 0 and 1 share a CPU with somebody else. Worker 1 runs while worker 0 is in its poll, and
-/// the other while worker 0 is ready: 250 ms of `off_cpu_runnable`. But worker 1 used more than
-/// that, and when is not known.
+/// the other while worker 0 is ready: 250 ms of `off_cpu_runnable`. But within a stretch nobody tells
+/// when who ran: the wait is divided as the two used the CPU, 250 ms and 500 ms.
 #[test]
-fn a_sibling_that_ran_while_the_worker_slept_hides_a_foreign_process() {
+fn within_a_stretch_a_sibling_and_a_foreign_process_share_the_wait() {
+    let mut scene = Scene::new(2);
+    scene.turns(0, 1_000, Turns { off: 50, ..HALF_IDLE });
+    scene.turns(1, 1_000, HALF_IDLE);
+    scene.waits(0, 0, 1_000, 250);
+    scene.runs(0, 0, 1_000, 1_000);
+    let fetch = scene.fetch(0, Times::awaiting(0, 1_000));
+    scene.look();
+    let expected = [(Cause::Convoy, 417), (Cause::OffCpuRunnable, 83), (Cause::Upstream, 500)];
+    assert_eq!(scene.causes(fetch), expected);
+}
+
+/// The same, in records of an earlier build, which do not tell what the CPU ran.
+#[test]
+fn a_sibling_of_whose_cpu_nothing_is_told_hides_a_foreign_process_within_a_stretch() {
     let mut scene = Scene::new(2);
     scene.turns(0, 1_000, Turns { off: 50, ..HALF_IDLE });
     scene.turns(1, 1_000, HALF_IDLE);
