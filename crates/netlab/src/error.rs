@@ -31,13 +31,13 @@ pub enum LabError {
         /// The kernel module that it needs.
         module: Option<&'static str>,
     },
-    /// A holder could not be started, or did not do its work.
-    #[error("failed to hold a namespace for host {host}: {why}")]
-    Holder {
+    /// The kernel made no namespace.
+    #[error("failed to make a network namespace for host {host}: {source}")]
+    Namespace {
         /// The host, or `switch`.
         host: String,
-        /// What happened.
-        why: String,
+        /// What the kernel said; EINVAL: it has no network namespaces (CONFIG_NET_NS).
+        source: io::Error,
     },
     /// A host refused a setting.
     #[error("failed to set {sysctl:?} on host {host}: {why}")]
@@ -66,7 +66,7 @@ pub enum LabError {
         source: io::Error,
     },
     /// A host's namespace could not be entered.
-    #[error("failed to enter host {host}: {source}; has its holder been killed?")]
+    #[error("failed to enter host {host}: {source}")]
     Enter {
         /// The host, or `switch`.
         host: String,

@@ -9,23 +9,20 @@ use std::time::{Duration, Instant};
 
 use crate::error::LabError;
 use crate::links::{self, Place, Step};
+use crate::namespace::Namespace;
 use crate::outside::Outside;
 use crate::plan::{SWITCH, addr};
 use crate::tool::Tool;
 use crate::{
-    HostPlan, HostReadBack, LabPlan, LabReadBack, NetId, Program, Stray, enter, read_back,
+    HostPlan, HostReadBack, LabPlan, LabReadBack, NetId, Orphan, Program, enter, orphans, read_back,
 };
 
-mod keep;
-
-use keep::Holder;
-
-/// Hosts on one switch, each with its own network. It ends when this is dropped, or when the process
-/// ends in any other way, and every process that is still inside ends with it.
+/// Hosts on one switch, each with its own network. It ends when this is dropped, and every process
+/// that is still inside ends with it.
 #[derive(Debug)]
 pub struct Lab {
     hosts: Vec<Host>,
-    switch: Holder,
+    switch: Namespace,
     plan: LabPlan,
 }
 
@@ -34,7 +31,7 @@ pub struct Lab {
 pub struct Host {
     plan: HostPlan,
     addr: IpAddr,
-    holder: Holder,
+    net: Namespace,
     program: Program,
 }
 
@@ -46,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NOBODY: u16 = 9;
 
 impl Lab {
-    /// Builds it with this process' own program as holder, and returns when every link has carried a
+    /// Builds it with this process' own program as hop, and returns when every link has carried a
     /// packet both ways: in a fraction of a second, unless the kernel still cleans up after others.
     ///
     /// # Errors
@@ -55,7 +52,7 @@ impl Lab {
         Self::up_with(plan, &Program::own())
     }
 
-    /// [`Lab::up`] with another program as holder and hop.
+    /// [`Lab::up`] with another program as hop.
     ///
     /// # Errors
     /// See [`LabError`]; nothing of the lab is left then.
@@ -64,45 +61,42 @@ impl Lab {
         Tool::Ip.find()?;
         Tool::Tc.find()?;
         let outside = Outside::read(plan);
-        let lab = Self::hold(plan, program);
-        // Before anything else, and also when a holder failed halfway.
+        let lab = Self::unlinked(plan, program);
+        // Before anything else, and also when a host failed halfway.
         outside.must_be_as_before()?;
         let lab = lab?;
-        let pids: Vec<u32> = lab.hosts.iter().map(Host::pid).collect();
-        for step in links::steps(plan, &pids) {
+        let nets: Vec<PathBuf> = lab.hosts.iter().map(Host::net_path).collect();
+        for step in links::steps(plan, &nets) {
             lab.take(&step)?;
         }
         lab.each_reaches_the_next()?;
         Ok(lab)
     }
 
-    /// Starts all holders, and then waits for each.
-    fn hold(plan: &LabPlan, program: &Program) -> Result<Self, LabError> {
-        let mut switch = Holder::start(&HostPlan::named(SWITCH), program)?;
+    /// The hosts with their settings, and no links yet.
+    fn unlinked(plan: &LabPlan, program: &Program) -> Result<Self, LabError> {
+        let switch = Namespace::new(SWITCH, &[])?;
         let host = |(index, plan): (usize, &HostPlan)| {
-            let holder = Holder::start(plan, program)?;
-            Ok(Host { plan: plan.clone(), addr: addr(index), holder, program: program.clone() })
+            let net = Namespace::new(&plan.name, &plan.sysctls)?;
+            Ok(Host { plan: plan.clone(), addr: addr(index), net, program: program.clone() })
         };
-        let hosts: Result<Vec<Host>, LabError> = plan.hosts.iter().enumerate().map(host).collect();
-        let mut hosts = hosts?;
-        switch.wait_until_ready()?;
-        for host in &mut hosts {
-            host.holder.wait_until_ready()?;
-        }
-        Ok(Self { hosts, switch, plan: plan.clone() })
+        let hosts: Result<_, LabError> = plan.hosts.iter().enumerate().map(host).collect();
+        Ok(Self { hosts: hosts?, switch, plan: plan.clone() })
     }
 
     fn take(&self, step: &Step) -> Result<(), LabError> {
-        let holder = match step.place {
-            Place::Switch => Some(&self.switch),
-            Place::Host(index) => self.hosts.get(index).map(|host| &host.holder),
+        let (host, net) = match step.place {
+            Place::Switch => (SWITCH, &self.switch),
+            Place::Host(index) => {
+                let host = self.hosts.get(index);
+                let host = host.ok_or_else(|| LabError::NoSuchHost(format!("{index}")))?;
+                (host.name(), &host.net)
+            }
         };
-        let holder = holder.ok_or_else(|| LabError::NoSuchHost(format!("{:?}", step.place)))?;
-        let host = || holder.name().to_owned();
-        let ran = step.tool.run(&holder.net_path(), &step.args);
-        ran.map_err(|source| LabError::Enter { host: host(), source })?.map_err(|said| {
+        let enter = |source| LabError::Enter { host: host.to_owned(), source };
+        step.tool.run(&net.path(), &step.args).map_err(enter)?.map_err(|said| {
             let command = format!("{} {}", step.tool.name(), step.args.join(" "));
-            LabError::Tool { host: host(), command, said, module: step.module }
+            LabError::Tool { host: host.to_owned(), command, said, module: step.module }
         })?;
         Ok(())
     }
@@ -146,17 +140,17 @@ impl Lab {
     /// What the lab is, asked of the kernel.
     ///
     /// # Errors
-    /// A holder was killed by somebody, or ip(8) or tc(8) fail.
+    /// ip(8) or tc(8) fail.
     pub fn read_back(&self) -> Result<LabReadBack, LabError> {
-        let switch = self.switch.net_path();
+        let switch = self.switch.path();
         let host = |host: &Host| {
             let (name, net) = (host.name(), host.net_path());
             let enter = |source| LabError::Enter { host: name.to_owned(), source };
             Ok(HostReadBack {
                 name: name.to_owned(),
                 addr: host.addr,
-                net: NetId::of_path(&net).map_err(enter)?,
-                holder: host.pid(),
+                net: host.net.id(),
+                net_path: net.clone(),
                 addresses: read_back::addresses(name, &net)?,
                 uplink: read_back::uplink(name, &net)?,
                 downlink: read_back::queues(SWITCH, &switch, name)?,
@@ -171,25 +165,17 @@ impl Lab {
         })
     }
 
-    /// Ends it, as a drop does, and tells which processes were still inside, with their host's name.
-    pub fn down(mut self) -> Vec<(String, Stray)> {
+    /// Ends it, as a drop does, and tells which processes were still inside.
+    pub fn down(mut self) -> Vec<Orphan> {
         self.end()
     }
 
-    fn end(&mut self) -> Vec<(String, Stray)> {
-        let Self { hosts, switch, .. } = self;
-        let mut holders: Vec<&mut Holder> = hosts.iter_mut().map(|host| &mut host.holder).collect();
-        holders.push(switch);
-        // All at once, then wait: each may have something to end.
-        for holder in &mut holders {
-            holder.let_go();
-        }
-        let deadline = Instant::now() + PATIENCE;
-        let ended = holders.into_iter().flat_map(|holder| {
-            let strays = holder.finish(deadline);
-            strays.into_iter().map(|stray| (holder.name().to_owned(), stray)).collect::<Vec<_>>()
-        });
-        ended.collect()
+    fn end(&mut self) -> Vec<Orphan> {
+        let hosts = std::mem::take(&mut self.hosts);
+        let mut nets: Vec<(&str, NetId)> =
+            hosts.iter().map(|host| (host.name(), host.net.id())).collect();
+        nets.push((SWITCH, self.switch.id()));
+        orphans::end_all(&nets, Instant::now() + PATIENCE)
     }
 }
 
@@ -210,14 +196,10 @@ impl Host {
         self.addr
     }
 
-    /// The namespace file, for [`crate::enter_net`]: good as long as the lab is up.
+    /// The namespace file, for [`crate::enter_net`] and `nsenter --net=FILE`: good as long as the lab is
+    /// up.
     pub fn net_path(&self) -> PathBuf {
-        self.holder.net_path()
-    }
-
-    /// The process that holds the namespace, for programs that take a number, as `nsenter -n -t PID`.
-    pub fn pid(&self) -> u32 {
-        self.holder.pid()
+        self.net.path()
     }
 
     /// The words that, before a program and its arguments, run it on this host: `[...] nginx -c x`.

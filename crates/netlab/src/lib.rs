@@ -2,15 +2,15 @@
 //!
 //! A [`Lab`] is a few hosts on one switch, as a rack of small machines would be: each host has
 //! TCP settings of its own, an address that exists only inside, and a link that may be slow. A
-//! namespace has no name and no file. It is held by one process of ours (the holder) and ends with
-//! the last process inside; with it go its links, queues and settings (`network_namespaces(7)`).
+//! namespace has no name, no file system entry and no process: an open file of the caller keeps it,
+//! and with it go its links, queues and settings (`network_namespaces(7)`).
 //!
 //! Not for: what runs on the hosts, CPUs, file systems, or hosts that must reach the outside.
 //!
 //! Invariants:
 //! - The namespace of the caller is never changed: no link, address, queue or setting in it.
-//! - Nothing outlives the caller, however it ends. The holder waits for the end of a pipe whose other
-//!   side only the caller has, then ends every process that is still inside its namespace, then itself.
+//! - A lab that ends takes along every process that is still inside. If the caller is killed, its
+//!   programs inside die with it (see [`Host::enter`]), and the namespaces with the last of them.
 //! - A lab that is up has carried a packet both ways over every link.
 //!
 //! Facts about these links that bear on a measurement:
@@ -25,29 +25,24 @@
 
 mod enter;
 mod error;
-mod holder;
 mod lab;
-mod leftovers;
 mod links;
+mod namespace;
 mod net_id;
+mod orphans;
 mod outside;
-mod pidfd;
 mod plan;
 mod program;
 mod rate;
 mod read_back;
-mod strays;
-mod told;
 mod tool;
 
 pub use enter::{EnterOptions, enter, enter_net, in_net};
 pub use error::LabError;
-pub use holder::{HolderOptions, hold};
 pub use lab::{Host, Lab};
-pub use leftovers::{Leftover, leftovers};
 pub use net_id::NetId;
+pub use orphans::Orphan;
 pub use plan::{HostPlan, LabPlan, PlanError, Sysctl};
 pub use program::Program;
 pub use rate::LinkRate;
 pub use read_back::{HostReadBack, LabReadBack, SysctlReadBack};
-pub use strays::Stray;

@@ -12,6 +12,7 @@
 //!
 //! A delay is netem's, on the host's end alone: once between any two hosts.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use records::{Bytes, Micros};
@@ -45,15 +46,17 @@ pub(crate) enum Place {
 /// The host's end of its link.
 pub(crate) const UPLINK: &str = "eth0";
 
-/// Everything to be done, in order. `pids`: the holders of the hosts, in the order of the plan.
-pub(crate) fn steps(plan: &LabPlan, pids: &[u32]) -> Vec<Step> {
+/// Everything to be done, in order. `nets`: the namespace files of the hosts, in the order of the plan;
+/// ip(8) takes a path where it takes a name.
+pub(crate) fn steps(plan: &LabPlan, nets: &[PathBuf]) -> Vec<Step> {
     let mut steps = vec![
         ip(Place::Switch, &format!("link add name {SWITCH} type bridge"), Some("bridge")),
         ip(Place::Switch, &format!("link set dev {SWITCH} up"), None),
     ];
-    for (index, (host, pid)) in plan.hosts.iter().zip(pids).enumerate() {
+    for (index, (host, net)) in plan.hosts.iter().zip(nets).enumerate() {
         let (place, port) = (Place::Host(index), host.name.as_str());
-        let pair = format!("link add name {port} type veth peer name {UPLINK} netns {pid}");
+        let net = net.display();
+        let pair = format!("link add name {port} type veth peer name {UPLINK} netns {net}");
         steps.extend([
             ip(Place::Switch, &pair, Some("veth")),
             ip(place, "link set dev lo up", None),

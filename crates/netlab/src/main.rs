@@ -2,13 +2,16 @@
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
 
 use clap::Parser;
 use net::role::{self, Failure};
-use netlab::{
-    EnterOptions, HolderOptions, Lab, LabError, LabPlan, LinkRate, Sysctl, enter, hold, leftovers,
-};
+use net::stop::{self, Next};
+use netlab::{EnterOptions, Lab, LabError, LabPlan, LinkRate, Orphan, Sysctl, enter};
 use records::Micros;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::emulate_default_handler;
 
 /// Hosts in network namespaces, for as long as this runs.
 #[derive(Parser)]
@@ -17,16 +20,12 @@ use records::Micros;
     after_help = "\
 Examples:
   netlab up --rate 1Gbit/s --sysctl 'proxy:net.ipv4.tcp_rmem=40960 40960 40960'
-  nsenter --net=/proc/HOLDER/ns/net ip address     (HOLDER: as printed)"
+  nsenter --net=NET_PATH ip address     (NET_PATH: as printed)"
 )]
 enum Cli {
-    /// Build a lab, print what the kernel made of it, and keep it until standard input ends
+    /// Build a lab, print what the kernel made of it, and keep it until standard input ends or a signal
+    /// comes
     Up(UpOptions),
-    /// Tell of holders that an earlier lab has left, and end them
-    Clean,
-    /// Hold a namespace: what a lab starts
-    #[command(name = netlab::Program::HOLD, hide = true)]
-    Hold(HolderOptions),
     /// Run a program inside a namespace: what a lab starts
     #[command(name = netlab::Program::ENTER, hide = true)]
     Enter(EnterOptions),
@@ -59,8 +58,6 @@ struct UpOptions {
 fn main() -> ExitCode {
     match Cli::parse() {
         Cli::Up(options) => role::finish("netlab", up(&options), failure),
-        Cli::Clean => role::finish("netlab", clean(), |_| Failure::Trouble),
-        Cli::Hold(options) => hold(&options),
         Cli::Enter(options) => enter(&options),
     }
 }
@@ -73,24 +70,28 @@ fn up(options: &UpOptions) -> Result<(), LabError> {
         let host = plan.host_mut(host).ok_or_else(|| LabError::NoSuchHost(host.clone()))?;
         host.sysctls.push(sysctl.clone());
     }
+    let (sender, ends) = mpsc::channel();
+    let by_signal = sender.clone();
+    // Without handlers a signal ends this process at once, and the namespaces with it.
+    let _ = stop::on_signals(&[SIGHUP, SIGINT, SIGTERM], move |signal| {
+        by_signal.send(Some(signal)).map_or(Next::Unheard, |()| Next::Wait)
+    });
     let lab = Lab::up(&plan)?;
     let mut line = serde_json::to_vec(&lab.read_back()?).unwrap_or_default();
     line.push(b'\n');
     // A reader that has gone has closed standard input too, or soon will.
     let _ = io::stdout().lock().write_all(&line).and_then(|()| io::stdout().flush());
-    let _ = io::stdin().lock().read_to_end(&mut Vec::new());
-    for (host, stray) in lab.down() {
-        say(&format!("ended {} ({}) on host {host}", stray.pid, stray.command));
+    thread::spawn(move || {
+        let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+        sender.send(None)
+    });
+    let signal = ends.recv().ok().flatten();
+    for Orphan { host, pid, command } in lab.down() {
+        say(&format!("ended {pid} ({command}) on host {host}"));
     }
-    Ok(())
-}
-
-fn clean() -> io::Result<()> {
-    for left in leftovers() {
-        say(&format!("ended holder {} of host {}, left by {}", left.pid, left.host, left.owner));
-        for stray in left.end()? {
-            say(&format!("ended {} ({}) inside", stray.pid, stray.command));
-        }
+    if let Some(signal) = signal {
+        // It is one that ends a process.
+        let _ = emulate_default_handler(signal);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl NetId {
     /// # Errors
     /// The process has ended, or is none of ours.
     pub fn of_process(pid: u32) -> io::Result<Self> {
-        Self::of_path(&net_path(pid))
+        Self::of_path(Path::new(&format!("/proc/{pid}/ns/net")))
     }
 
     /// That of a namespace file.
@@ -49,9 +49,4 @@ impl NetId {
     fn of(file: &Metadata) -> Self {
         Self { dev: file.dev(), ino: file.ino() }
     }
-}
-
-/// The namespace file of a process.
-pub(crate) fn net_path(pid: u32) -> PathBuf {
-    PathBuf::from(format!("/proc/{pid}/ns/net"))
 }

@@ -1,16 +1,13 @@
-//! The program that plays holder and hop.
+//! The program that plays the hop into a namespace.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A program with the subcommands [`Program::HOLD`] and [`Program::ENTER`].
+/// A program with the subcommand [`Program::ENTER`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program(PathBuf);
 
 impl Program {
-    /// The subcommand that takes [`crate::HolderOptions`] and calls [`crate::hold`].
-    pub const HOLD: &str = "netns-hold";
-
     /// The subcommand that takes [`crate::EnterOptions`] and calls [`crate::enter`].
     pub const ENTER: &str = "netns-exec";
 
@@ -23,11 +20,6 @@ impl Program {
     /// the file was replaced, as long as this process lives.
     pub fn own() -> Self {
         Self(PathBuf::from(format!("/proc/{}/exe", std::process::id())))
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
     }
 
     /// The words that, before a program and its arguments, run it inside `net`, and let it die with

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use records::Micros;
 use serde::{Deserialize, Serialize};
@@ -34,8 +34,8 @@ pub struct HostReadBack {
     pub addr: IpAddr,
     /// Its namespace.
     pub net: NetId,
-    /// The process that holds it.
-    pub holder: u32,
+    /// The file by which it can be entered while the lab is up, as `nsenter --net=FILE` does.
+    pub net_path: PathBuf,
     /// Every IPv4 address inside with its link, as `eth0 10.77.0.1/24`.
     pub addresses: Vec<String>,
     /// The queues for what it sends, as tc(8) prints them; `noqueue` when nothing limits it.

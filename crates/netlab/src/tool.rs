@@ -1,13 +1,11 @@
 //! ip(8) and tc(8), run inside a namespace.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 use crate::enter::in_net;
 use crate::error::LabError;
-use crate::pidfd::{Pidfd, Waited};
 
 /// A program of iproute2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +18,6 @@ pub(crate) enum Tool {
 
 /// Where distributions put them when PATH, as that of a plain user, has no sbin.
 const SBIN: [&str; 2] = ["/usr/sbin", "/sbin"];
-
-/// Each takes a few ms; only a kernel that waits for something else takes longer.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Tool {
     /// Its name.
@@ -38,7 +33,7 @@ impl Tool {
     /// # Errors
     /// It is not: [`LabError::NoTool`].
     pub(crate) fn find(self) -> Result<(), LabError> {
-        match self.start(&["-V".to_owned()]).and_then(said) {
+        match self.said(&["-V".to_owned()]) {
             Ok(_) => Ok(()),
             Err(_) => Err(LabError::NoTool(self.name())),
         }
@@ -49,54 +44,26 @@ impl Tool {
     /// # Errors
     /// The namespace could not be entered.
     pub(crate) fn run(self, net: &Path, args: &[String]) -> io::Result<Result<String, String>> {
-        in_net(net, || self.start(args).and_then(said).map_err(|error| error.to_string()))
+        in_net(net, || self.said(args).map_err(|error| error.to_string()))
     }
 
-    fn start(self, args: &[String]) -> io::Result<Child> {
-        let start = |program: &Path| {
-            Command::new(program)
-                .args(args)
-                .env("LC_ALL", "C")
-                .stdin(Stdio::null())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
+    /// What it printed; what it complained of is the error.
+    fn said(self, args: &[String]) -> io::Result<String> {
+        let output = |program: &Path| {
+            Command::new(program).args(args).env("LC_ALL", "C").stdin(Stdio::null()).output()
         };
-        let mut started = start(Path::new(self.name()));
+        let mut ran = output(Path::new(self.name()));
         for dir in SBIN {
-            match started {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    started = start(&Path::new(dir).join(self.name()));
-                }
-                other => return other,
+            if ran.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+                ran = output(&Path::new(dir).join(self.name()));
             }
         }
-        started
+        let ran = ran?;
+        if ran.status.success() {
+            return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+        }
+        let complaint = String::from_utf8_lossy(&ran.stderr);
+        let complaint = complaint.split_whitespace().collect::<Vec<_>>().join(" ");
+        Err(io::Error::other(if complaint.is_empty() { ran.status.to_string() } else { complaint }))
     }
-}
-
-/// What it printed; what it complained of is the error. It prints far less than a pipe holds, so
-/// waiting first is safe, and a bound in time.
-fn said(mut child: Child) -> io::Result<String> {
-    let waited = Pidfd::open(child.id())?.wait(Instant::now() + PATIENCE);
-    if waited == Waited::StillThere {
-        child.kill()?;
-    }
-    let status = child.wait()?;
-    let text = |pipe: Option<&mut dyn Read>| {
-        let mut text = Vec::new();
-        pipe.map_or(Ok(0), |pipe| pipe.read_to_end(&mut text))?;
-        Ok::<_, io::Error>(String::from_utf8_lossy(&text).into_owned())
-    };
-    let printed = text(child.stdout.as_mut().map(|pipe| pipe as &mut dyn Read))?;
-    let complaint = text(child.stderr.as_mut().map(|pipe| pipe as &mut dyn Read))?;
-    if status.success() {
-        return Ok(printed);
-    }
-    let complaint = complaint.split_whitespace().collect::<Vec<_>>().join(" ");
-    Err(io::Error::other(match waited {
-        Waited::StillThere => "it did not end and was stopped".to_owned(),
-        Waited::Ended if complaint.is_empty() => status.to_string(),
-        Waited::Ended => complaint,
-    }))
 }

@@ -4,15 +4,12 @@
 use std::process::ExitCode;
 
 use net::role::{self, Failure};
-use netlab::{EnterOptions, HolderOptions, Program};
+use netlab::{EnterOptions, Program};
 use peer::{HOP, HopOptions};
 
 /// A process to be set up.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum HopCommand {
-    /// Hold a network namespace
-    #[command(hide = true, name = Program::HOLD)]
-    Hold(HolderOptions),
     /// Become another program, in a network namespace
     #[command(hide = true, name = Program::ENTER)]
     Enter(EnterOptions),
@@ -22,10 +19,9 @@ pub enum HopCommand {
 }
 
 impl HopCommand {
-    /// Does it; for the hops, returns only if that fails.
+    /// Does it; returns only if that fails.
     pub fn run(&self) -> ExitCode {
         match self {
-            Self::Hold(options) => netlab::hold(options),
             Self::Enter(options) => netlab::enter(options),
             Self::Hop(options) => role::finish(HOP, peer::hop(options), |_| Failure::Trouble),
         }

@@ -34,7 +34,6 @@ use jiff::Timestamp;
 use netlab::{Lab, LabError, LabPlan};
 use records::{Arm, Fault, Micros, Phase, Recording};
 
-use crate::cli::output;
 use crate::progress::{Progress, Show};
 use crate::roles::Toggles;
 use crate::run_dir::write::{RunWriter, WriteError};
@@ -99,7 +98,8 @@ pub fn run(plan: &TrialPlan) -> Result<Finished, TrialError> {
     check_files(&plan.arm)?;
     // Children do so for themselves. Here two are open for each worker that is watched.
     net::limit::raise_open_files();
-    let lab = lab(plan)?;
+    // The hosts that the roles run on, if they have some of their own.
+    let lab = plan.lab.as_ref().map(Lab::up).transpose()?;
     let started = Timestamp::now();
     let run = RunWriter::create(&plan.runs_dir, started, &plan.label)?;
     let mut stage = Stage::new(plan, crew, run, Progress::new(plan.show), started, lab.as_ref());
@@ -141,21 +141,6 @@ pub enum TrialError {
         /// The hard limit.
         allowed: u64,
     },
-}
-
-/// The hosts that the roles run on, if they have some of their own.
-///
-/// What an earlier run may have left is ended first, and told: by design there is nothing.
-fn lab(plan: &TrialPlan) -> Result<Option<Lab>, TrialError> {
-    let Some(hosts) = &plan.lab else { return Ok(None) };
-    for leftover in netlab::leftovers() {
-        let (host, pid) = (leftover.host.clone(), leftover.pid);
-        let ended = leftover.end().map_or_else(|error| error.to_string(), |_| "ended".to_owned());
-        output::say(&format!(
-            "turnstile: an earlier run left host {host} behind (process {pid}): {ended}"
-        ));
-    }
-    Ok(Some(Lab::up(hosts)?))
 }
 
 /// Why the phases end before the last.

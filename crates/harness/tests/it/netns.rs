@@ -50,6 +50,16 @@ fn namespaces(pids: &[u32]) -> BTreeSet<u64> {
     pids.iter().filter_map(|pid| inode(&pid.to_string())).filter(|net| *net != ours).collect()
 }
 
+/// Network namespaces that a process keeps open.
+fn kept_by(pid: u32) -> BTreeSet<u64> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let link = |file: fs::DirEntry| fs::read_link(file.path()).ok();
+    let inode = |link: std::path::PathBuf| {
+        link.to_str()?.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
+    };
+    files.filter_map(link).filter_map(inode).collect()
+}
+
 /// Namespaces in which any process of this host is.
 fn inhabited() -> BTreeSet<u64> {
     namespaces(&pids().filter(|pid| !is_gone(*pid)).collect::<Vec<u32>>())
@@ -73,8 +83,9 @@ fn whole_run(more: &[&str]) {
         let mut running = Running::start(command.args(rmem).args(more));
         runs.await_phase(&mut running, Phase::Measure);
         let all = family(running.id());
-        let nets = namespaces(&all);
+        let nets = kept_by(running.id());
         assert_eq!(nets.len(), 5, "four hosts and a switch");
+        assert_eq!(namespaces(&all).len(), 4, "a host for each role");
         assert_eq!(outside(), before, "while it runs");
         let run = running.finish().ended_well();
         let left: Vec<_> = all.iter().filter(|pid| !is_gone(**pid)).collect();
@@ -132,7 +143,7 @@ fn ends(signal: Signal, phase: Phase, more: &[&str]) {
     let mut running = Running::start(command.args(["--duration", "50s"]).args(more));
     runs.await_phase(&mut running, phase);
     let all = family(running.id());
-    let nets = namespaces(&all);
+    let nets = kept_by(running.id());
     assert_eq!(nets.len(), 5, "four hosts and a switch");
     running.signal(signal);
     assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));
@@ -144,7 +155,11 @@ fn ends(signal: Signal, phase: Phase, more: &[&str]) {
 #[test]
 fn ctrl_c_takes_the_hosts_along() {
     let nginx = installed("nginx");
-    ends(Signal::INT, Phase::Measure, if nginx { &["--proxy", "nginx"] } else { &[] });
+    ends(
+        Signal::INT,
+        Phase::Measure,
+        if nginx { &["--proxy", "nginx", "--trace=off"] } else { &[] },
+    );
 }
 
 #[test]
@@ -155,12 +170,16 @@ fn ctrl_c_while_the_hosts_are_new() {
 #[test]
 fn hosts_do_not_outlive_a_killed_harness() {
     let nginx = installed("nginx");
-    ends(Signal::KILL, Phase::Measure, if nginx { &["--proxy", "nginx"] } else { &[] });
+    ends(
+        Signal::KILL,
+        Phase::Measure,
+        if nginx { &["--proxy", "nginx", "--trace=off"] } else { &[] },
+    );
 }
 
 #[test]
 fn a_signal_while_the_hosts_are_made_leaves_none() {
-    // No phase tells of this moment: the first holder does.
+    // No phase tells of this moment: the first namespace that is kept open does.
     let _turn = in_turn();
     if !root() || !installed("ip") || !installed("tc") {
         return;
@@ -170,11 +189,8 @@ fn a_signal_while_the_hosts_are_made_leaves_none() {
         let mut command = runs.trial(&["--netns"]);
         let mut running = Running::start(command.args(["--duration", "50s"]));
         let id = running.id();
-        let (all, nets) = until("a holder", || {
-            let all = family(id);
-            let nets = namespaces(&all);
-            (!nets.is_empty()).then_some((all, nets))
-        });
+        let nets = until("a namespace", || Some(kept_by(id)).filter(|nets| !nets.is_empty()));
+        let all = family(id);
         running.signal(signal);
         assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));
         runs.await_nobody(&all);

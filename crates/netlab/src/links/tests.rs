@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use proptest::prelude::*;
 use records::{Bytes, Micros};
 
@@ -5,7 +7,11 @@ use super::{Place, Step, bucket, steps};
 use crate::tool::Tool;
 use crate::{LabPlan, LinkRate};
 
-fn lines(plan: &LabPlan, pids: &[u32]) -> Vec<String> {
+fn nets(plan: &LabPlan) -> Vec<PathBuf> {
+    (0..plan.hosts.len()).map(|file| format!("/proc/4711/fd/{file}").into()).collect()
+}
+
+fn lines(plan: &LabPlan) -> Vec<String> {
     let line = |step: &Step| {
         let place = match step.place {
             Place::Switch => "switch".to_owned(),
@@ -13,7 +19,7 @@ fn lines(plan: &LabPlan, pids: &[u32]) -> Vec<String> {
         };
         format!("{place}: {} {}", step.tool.name(), step.args.join(" "))
     };
-    steps(plan, pids).iter().map(line).collect()
+    steps(plan, &nets(plan)).iter().map(line).collect()
 }
 
 #[test]
@@ -24,7 +30,7 @@ fn one_host_is_one_link() {
     let expected = [
         "switch: ip link add name switch type bridge",
         "switch: ip link set dev switch up",
-        "switch: ip link add name proxy type veth peer name eth0 netns 4711",
+        "switch: ip link add name proxy type veth peer name eth0 netns /proc/4711/fd/0",
         "host 0: ip link set dev lo up",
         "host 0: ip address add 10.77.0.1/24 dev eth0",
         "host 0: tc qdisc add dev eth0 root handle 1: netem delay 500us limit 1041",
@@ -36,14 +42,14 @@ fn one_host_is_one_link() {
         "switch: ip link set dev proxy up",
         "switch: ip link set dev proxy master switch",
     ];
-    assert_eq!(lines(&plan, &[4711]), expected);
+    assert_eq!(lines(&plan), expected);
 }
 
 #[test]
 fn without_a_rate_or_a_delay_there_is_no_queue() {
     let mut plan = LabPlan::of(["a", "b"]);
     plan.delay = Some(Micros(0));
-    let steps = steps(&plan, &[1, 2]);
+    let steps = steps(&plan, &nets(&plan));
     assert!(steps.iter().all(|step| step.tool == Tool::Ip), "{steps:?}");
 }
 
@@ -52,7 +58,7 @@ fn each_end_of_each_link_has_its_rate_and_each_way_one_delay() {
     let mut plan = LabPlan::of(["origin", "proxy", "slow", "fast"]);
     plan.rate = LinkRate::from_bits(100_000_000);
     plan.delay = Some(Micros(1_000));
-    let lines = lines(&plan, &[1, 2, 3, 4]);
+    let lines = lines(&plan);
     let count = |word: &str| lines.iter().filter(|line| line.contains(word)).count();
     assert_eq!((count(" tbf "), count(" netem "), count(" veth ")), (8, 4, 4));
     assert_eq!(lines.iter().filter(|line| line.starts_with("switch: tc")).count(), 4);

@@ -53,23 +53,6 @@ fn a_plan_that_cannot_be_built_is_refused_before_anything_is_started() {
 }
 
 #[test]
-fn a_program_that_is_no_holder_is_named() {
-    let before = own_links();
-    for (program, word) in [("/bin/true", "is not a holder"), ("/none", "failed to run /none")] {
-        let lab = Lab::up_with(&LabPlan::of(["a"]), &Program::at(program));
-        match lab.expect_err("no holder") {
-            LabError::Holder { host, why } => {
-                assert_eq!(host, "switch");
-                assert!(why.contains(word), "{why}");
-            }
-            LabError::NoTool(name) => assert!(!installed(name), "{name} is there"),
-            other => panic!("{other}"),
-        }
-    }
-    assert_eq!(own_links(), before);
-}
-
-#[test]
 fn without_the_right_it_says_how_to_get_it() {
     if !installed("ip") || !installed("tc") {
         return;

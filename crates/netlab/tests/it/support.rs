@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use netlab::{Lab, LabError, LabPlan, LabReadBack, NetId, Program};
 use rustix::process::{Pid, kill_process_group};
-use testkit::{Running, Signal, family, installed, pids, skip};
+use testkit::{Running, Signal, installed, pids, skip};
 
-/// The program that plays holder and hop.
+/// The program that plays the hop.
 pub(crate) const NETLAB: &str = env!("CARGO_BIN_EXE_netlab");
 
 /// A lab; `None`, and a word why the test is skipped, where there can be none.
@@ -52,8 +53,8 @@ pub(crate) struct Nets(Vec<(NetId, File)>);
 impl Nets {
     /// Those of a lab that is up.
     pub(crate) fn of(lab: &LabReadBack) -> Self {
-        let open = |holder| File::open(format!("/proc/{holder}/ns/net")).expect("a holder");
-        Self(lab.hosts.iter().map(|host| (host.net, open(host.holder))).collect())
+        let open = |path| File::open(path).expect("a lab that is up");
+        Self(lab.hosts.iter().map(|host| (host.net, open(&host.net_path))).collect())
     }
 
     /// Whether any process is in one of them.
@@ -88,27 +89,17 @@ impl Owner {
         Some(Self { process, nets: Nets::of(&lab), lab })
     }
 
-    pub(crate) fn holders(&self) -> Vec<u32> {
-        self.lab.hosts.iter().map(|host| host.holder).collect()
-    }
-
-    /// The holder of the switch: a child of the owner that holds no host.
-    pub(crate) fn switch(&self) -> u32 {
-        let mut family = family(self.process.id()).into_iter();
-        family.find(|pid| !self.holders().contains(pid)).expect("a switch")
-    }
-
     /// A process on the first host that nobody looks after.
     pub(crate) fn orphan(&self) -> Running {
-        orphan_in(self.holders()[0])
+        orphan_in(&self.lab.hosts[0].net_path)
     }
 }
 
-/// A process in a holder's namespace that nobody looks after: it has no parent that it would die with.
-pub(crate) fn orphan_in(holder: u32) -> Running {
-    let net = format!("/proc/{holder}/ns/net");
-    let words = [Program::ENTER, "--net", &net, "--", "sh", "-c", "echo up; exec sleep 60"];
-    let orphan = Running::start(Command::new(NETLAB).args(words));
+/// A process in a namespace that nobody looks after: it has no parent that it would die with.
+pub(crate) fn orphan_in(net: &Path) -> Running {
+    let mut command = Command::new(NETLAB);
+    command.args([Program::ENTER, "--net"]).arg(net);
+    let orphan = Running::start(command.args(["--", "sh", "-c", "echo up; exec sleep 60"]));
     assert_eq!(orphan.line().as_deref(), Some("up"));
     orphan
 }
