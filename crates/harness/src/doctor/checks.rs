@@ -7,14 +7,8 @@ use super::{Finding, Level};
 
 /// The receive buffer of the published cure.
 const CURE: u64 = 40_960;
-/// What keeps the origin ahead of a draining proxy: send buffers of megabytes.
-const SEND_BUFFER: u64 = 4 * 1024 * 1024;
 /// nginx's default backlog on Linux (`ngx_linux_config.h`), and ours.
 const BACKLOG: u64 = 511;
-/// Open files for a thousand downloads: two for each, and room for fetches and the process.
-const FILES_FOR_1000: u64 = 2_500;
-/// Open files for a trial of the usual size.
-const FILES_LEAST: u64 = 512;
 /// A load average per CPU above this means that others are at work.
 const BUSY: f32 = 0.5;
 /// A stolen share above this shows in latencies.
@@ -25,14 +19,9 @@ pub(super) fn all(facts: &Facts) -> Vec<Finding> {
     vec![
         cpus(facts),
         kernel(facts),
-        loopback(facts),
-        runs_dir(facts),
         receive_buffer(facts),
         receive_limit(facts),
-        send_buffer(facts),
         backlog(facts),
-        open_files(facts),
-        schedstat(facts),
         load(facts),
         steal(facts),
         tracing(facts),
@@ -117,45 +106,6 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-pub(super) fn loopback(facts: &Facts) -> Finding {
-    const CHECK: &str = "loopback";
-    match &facts.loopback {
-        Ok(()) => found(
-            CHECK,
-            Level::Ok,
-            "127.0.0.1 carries bytes, and the kernel gives out ports",
-            "origin, proxy and clients reach each other",
-        ),
-        Err(error) => found(
-            CHECK,
-            Level::Problem,
-            format!("127.0.0.1 does not work: {error}"),
-            "no trial can run",
-        )
-        .advise("bring up `lo` (ip link set lo up), and look for a firewall or sandbox"),
-    }
-}
-
-pub(super) fn runs_dir(facts: &Facts) -> Finding {
-    const CHECK: &str = "runs_dir";
-    let dir = facts.runs_dir.display();
-    match &facts.runs_dir_writable {
-        Ok(()) => found(
-            CHECK,
-            Level::Ok,
-            format!("{dir} can be written"),
-            "a run leaves some hundred KiB there; nothing else on this machine is changed",
-        ),
-        Err(error) => found(
-            CHECK,
-            Level::Problem,
-            format!("{dir} cannot be written: {error}"),
-            "no run can be recorded",
-        )
-        .advise("name another place with --runs-dir"),
-    }
-}
-
 pub(super) fn receive_buffer(facts: &Facts) -> Finding {
     const CHECK: &str = "tcp_rmem";
     let Some(most) = facts.tcp_rmem.as_deref().and_then(most_of).map(Bytes) else {
@@ -200,33 +150,6 @@ pub(super) fn receive_limit(facts: &Facts) -> Finding {
     }
 }
 
-pub(super) fn send_buffer(facts: &Facts) -> Finding {
-    const CHECK: &str = "send_buffer";
-    let tuned = facts.tcp_wmem.as_deref().and_then(most_of);
-    let (Some(tuned), Some(asked)) = (tuned, facts.wmem_max) else {
-        return unknown(CHECK, "net.ipv4.tcp_wmem or net.core.wmem_max");
-    };
-    // socket(7): what is asked for is doubled.
-    let most = tuned.max(asked.saturating_mul(2));
-    let finding = format!("the origin's send buffers may have {}", Bytes(most));
-    if most < SEND_BUFFER {
-        found(
-            CHECK,
-            Level::Note,
-            finding,
-            "it must run more often on the CPU it shares with the clients, which weakens the load",
-        )
-        .advise(format!("sysctl -w net.core.wmem_max={SEND_BUFFER}"))
-    } else {
-        found(
-            CHECK,
-            Level::Ok,
-            finding,
-            "enough to keep a proxy fed while the clients have the CPU",
-        )
-    }
-}
-
 /// The third of three figures.
 fn most_of(figures: &str) -> Option<u64> {
     figures.split_whitespace().nth(2)?.parse().ok()
@@ -251,51 +174,6 @@ pub(super) fn backlog(facts: &Facts) -> Finding {
             format!("accept queues may have {most} connections"),
             "fetches wait in them while a worker is held",
         ),
-    }
-}
-
-pub(super) fn open_files(facts: &Facts) -> Finding {
-    const CHECK: &str = "open_files";
-    let (soft, hard) = (facts.files_soft, facts.files_hard);
-    let finding =
-        format!("{} open files at most ({} before it is raised)", limit(hard), limit(soft));
-    let advice = "raise the hard limit: `ulimit -Hn`, or LimitNOFILE= of its service";
-    if hard < FILES_LEAST {
-        found(CHECK, Level::Problem, finding, "too few for a trial of the usual size")
-            .advise(advice)
-    } else if hard < FILES_FOR_1000 {
-        found(CHECK, Level::Note, finding, "too few for a thousand downloads").advise(advice)
-    } else {
-        found(
-            CHECK,
-            Level::Ok,
-            finding,
-            "enough for a thousand downloads; roles raise the soft limit",
-        )
-    }
-}
-
-fn limit(files: u64) -> String {
-    if files == u64::MAX { "unlimited".to_owned() } else { files.to_string() }
-}
-
-pub(super) fn schedstat(facts: &Facts) -> Finding {
-    const CHECK: &str = "schedstat";
-    if facts.schedstat {
-        found(
-            CHECK,
-            Level::Ok,
-            "/proc/<pid>/schedstat can be read",
-            "a worker that waits for a CPU is told from one that is held",
-        )
-    } else {
-        found(
-            CHECK,
-            Level::Note,
-            "/proc/<pid>/schedstat is missing",
-            "%wait is not known: a worker that waits for a CPU looks like one that sleeps",
-        )
-        .advise("use a kernel with CONFIG_SCHED_INFO")
     }
 }
 

@@ -3,13 +3,13 @@
 //! Each check is a pure function of what was read, so that every answer can be tested; reading
 //! stands in `facts`.
 //!
-//! Invariant: nothing on the machine is changed, but for a file that is made and removed in the
-//! place where run directories go.
+//! Not for: what a trial says by itself when it starts, as a directory that cannot be written.
+//!
+//! Invariant: nothing on the machine is changed.
 
 mod checks;
 mod facts;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -33,10 +33,6 @@ pub struct DoctorOptions {
     /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
-
-    /// Where run directories would be made
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub runs_dir: PathBuf,
 }
 
 /// The answer of one check.
@@ -86,7 +82,7 @@ impl Level {
 /// # Errors
 /// Standard output cannot be written.
 pub fn doctor(options: &DoctorOptions) -> anyhow::Result<ExitCode> {
-    let findings = checks::all(&Facts::read(&options.runs_dir));
+    let findings = checks::all(&Facts::read());
     let text = if options.json {
         serde_json::to_string_pretty(&findings).context("failed to write JSON")? + "\n"
     } else {
