@@ -4,12 +4,12 @@ mod github;
 mod junit;
 mod open_metrics;
 
-use stats::{Change, Comparison, Finding, Scale};
+use stats::Change;
 
+use super::compare::{left_out, metrics, metrics_markdown};
 use super::layout::{INDENT, MaxLines, WIDTH, labelled, wrap};
 use super::style::{Style, Tint};
 use crate::guard::baseline::Against;
-use crate::guard::figures::Figure;
 use crate::guard::rounds::OverRounds;
 use crate::guard::threshold::Outcome;
 use crate::guard::{Check, Gate};
@@ -86,14 +86,11 @@ pub fn check_markdown(check: &Check) -> String {
     }
     if let Some(against) = &check.baseline {
         text += &format!(
-            "\nAgainst the baseline of {}: **{}**.\n\n| metric | then | now | change | sees | |\n\
-             |---|---|---|---|---|---|\n",
+            "\nAgainst the baseline of {}: **{}**.\n\n",
             against.saved_at,
             against.change()
         );
-        for metric in &against.judgement.comparisons {
-            text += &format!("| {} |\n", cells(metric).join(" | "));
-        }
+        text += &metrics_markdown(&against.judgement, ["then", "now"]);
     }
     let arm = cell(&check.arm.to_string());
     text + &format!(
@@ -146,51 +143,14 @@ fn baseline(against: &Against, style: Style) -> Vec<String> {
         against.saved_at,
         style.paint(tint, against.change().name())
     )];
-    let left_out = judgement.left_out.iter();
-    let left_out = left_out.map(|out| format!("round {} is left out: {}", out.round, out.why));
+    let left_out = judgement.left_out.iter().map(left_out);
     let differs = against.differs.iter().map(|differs| format!("not as then: {differs}"));
     let doubts = against.doubts.iter().cloned();
     for said in doubts.chain(left_out).chain(differs) {
         lines.extend(wrap(&said, WIDTH - 2, MaxLines(2)).iter().map(|line| format!("  {line}")));
     }
-    let line = |[name, then, now, change, sees, said]: [&str; 6]| {
-        format!("  {name:<20}{then:>12}{now:>12}{change:>10}{sees:>9}  {said}")
-            .trim_end()
-            .to_owned()
-    };
-    lines.push(style.paint(Tint::Label, &line(["metric", "then", "now", "change", "sees", ""])));
-    lines.extend(
-        judgement
-            .comparisons
-            .iter()
-            .map(|metric| line(cells(metric).each_ref().map(String::as_str))),
-    );
+    lines.extend(metrics(judgement, ["then", "now"], style).lines().map(str::to_owned));
     lines
-}
-
-/// Metric, then, now, change, the smallest change that could have been seen, what it means.
-fn cells(metric: &Comparison) -> [String; 6] {
-    let none = || "-".to_owned();
-    let name = metric.metric.name();
-    let say = |value: f64| {
-        Figure::find(name).map_or_else(|| format!("{value:.3}"), |figure| figure.unit.say(value))
-    };
-    let change = |effect: f64| match metric.metric.scale() {
-        Scale::Ratio => format!("x{effect:.2}"),
-        Scale::Difference => format!("{effect:+.3}"),
-    };
-    let said = match metric.finding {
-        Finding::Higher | Finding::Lower => metric.change().name().to_owned(),
-        finding => finding.text().to_owned(),
-    };
-    [
-        name.to_owned(),
-        metric.a.map_or_else(none, say),
-        metric.b.map_or_else(none, say),
-        metric.effect.map_or_else(none, change),
-        super::compare::sees(metric),
-        said,
-    ]
 }
 
 fn rounds(check: &Check) -> String {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use records::{ArmRow, BytesPerSec, Micros};
-use stats::{Change, Comparison as OfMetric, Finding, LeftOut, Scale};
+use records::ArmRow;
+use stats::{Change, Comparison as OfMetric, Finding, Judgement, LeftOut, Scale};
 
 use super::layout::{MaxLines, WIDTH, labelled, wrap};
 use super::style::{Style, Tint};
+use crate::guard::figures::{Figure, Unit};
 use crate::guard::{Comparison, PairOf};
 
 /// The whole of it, with a newline after each line.
@@ -27,15 +28,7 @@ pub fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> String {
         text += &format!("\n**{b} against {a}: {}**. ", judgement.change);
         let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
         text += &format!("{}.\n\n", reasons.join("; "));
-        text += "| metric | A | B | change | 95 % interval | rounds up/down/still | p | sees | |\n\
-                 |---|---|---|---|---|---|---|---|---|\n";
-        for metric in &judgement.comparisons {
-            let ([name, a, b, change, interval, votes, p, said], sees) =
-                (cells(metric), sees(metric));
-            text += &format!(
-                "| {name} | {a} | {b} | {change} | {interval} | {votes} | {p} | {sees} | {said} |\n"
-            );
-        }
+        text += &metrics_markdown(judgement, ["A", "B"]);
     }
     text
 }
@@ -56,13 +49,32 @@ fn pair(pair: &PairOf, style: Style) -> String {
         let lines = wrap(&said, WIDTH - 2, MaxLines(3));
         text += &lines.into_iter().map(|line| format!("  {line}\n")).collect::<String>();
     }
-    let names = ["metric", "A", "B", "change", "95 % interval", "rounds", "p", ""];
-    text += &style.paint(Tint::Label, line(names, "sees").trim_end());
-    text += "\n";
+    text + &metrics(judgement, ["A", "B"], style)
+}
+
+/// Every metric of a judgement in a table whose arms have these names, with a newline after each line.
+pub(super) fn metrics(judgement: &Judgement, [a, b]: [&str; 2], style: Style) -> String {
+    let names = ["metric", a, b, "change", "95 % interval", "rounds", "p", ""];
+    let mut text = style.paint(Tint::Label, line(names, "sees").trim_end()) + "\n";
     for metric in &judgement.comparisons {
         let cells = cells(metric);
         text += line(cells.each_ref().map(String::as_str), &sees(metric)).trim_end();
         text += "\n";
+    }
+    text
+}
+
+/// The same as Markdown.
+pub(super) fn metrics_markdown(judgement: &Judgement, [a, b]: [&str; 2]) -> String {
+    let mut text = format!(
+        "| metric | {a} | {b} | change | 95 % interval | rounds up/down/still | p | sees | |\n\
+         |---|---|---|---|---|---|---|---|---|\n"
+    );
+    for metric in &judgement.comparisons {
+        let ([name, a, b, change, interval, votes, p, said], sees) = (cells(metric), sees(metric));
+        text += &format!(
+            "| {name} | {a} | {b} | {change} | {interval} | {votes} | {p} | {sees} | {said} |\n"
+        );
     }
     text
 }
@@ -92,7 +104,7 @@ fn line(cells: [&str; 8], sees: &str) -> String {
 
 /// The smallest change that the rounds could have shown of a metric: no smaller one is excluded by
 /// what is not said to have changed.
-pub(super) fn sees(metric: &OfMetric) -> String {
+fn sees(metric: &OfMetric) -> String {
     match (metric.smallest_shown(), metric.metric.scale()) {
         _ if metric.rounds == 0 || metric.finding == Finding::BeyondCap => "-".to_owned(),
         (None, _) => "nothing".to_owned(),
@@ -105,8 +117,8 @@ pub(super) fn sees(metric: &OfMetric) -> String {
 /// concluded. The same wherever a comparison is shown.
 pub fn cells(metric: &OfMetric) -> [String; 8] {
     let none = || "-".to_owned();
-    let unit = metric.metric.unit();
-    let value = |value: Option<f64>| value.map_or_else(none, |value| in_unit(unit, value));
+    let unit = Figure::find(metric.metric.name()).map_or(Unit::Count, |figure| figure.unit);
+    let value = |value: Option<f64>| value.map_or_else(none, |value| unit.say(value));
     let scale = metric.metric.scale();
     let change = |change: f64| match scale {
         Scale::Ratio => format!("x{}", digits(change)),
@@ -137,21 +149,6 @@ pub fn cells(metric: &OfMetric) -> [String; 8] {
         probability(metric.p_family.or(metric.p)),
         said.to_owned(),
     ]
-}
-
-/// A value with its unit, as the metric has it.
-fn in_unit(unit: &str, value: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "figures of trials are finite and not negative; a cast saturates"
-    )]
-    let whole = value.round() as u64;
-    match unit {
-        "us" => Micros(whole).to_string(),
-        "bytes_per_sec" => BytesPerSec(whole).to_string(),
-        _ => format!("{value:.3}"),
-    }
 }
 
 /// A factor in at most five letters: what lies beyond says that the rounds tell nothing of it.
