@@ -10,8 +10,13 @@
 pub mod figure;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use records::{Summary, Verdict};
 use serde::Deserialize;
+
+use crate::campaign::{Campaign, Done};
+use crate::run_dir::RunRecords;
 
 pub use figure::Figure;
 
@@ -94,6 +99,51 @@ pub fn find(name: &str) -> Result<Case, CaseError> {
     let file = FILES.iter().find(|(known, _)| *known == name);
     let (known, text) = file.ok_or_else(|| CaseError::Unknown(name.to_owned()))?;
     toml::from_str(text).map_err(|source| CaseError::File { name: known, source: source.into() })
+}
+
+/// One arm's figures.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The arm.
+    pub arm: String,
+    /// The verdict of the trial that is shown.
+    pub verdict: Verdict,
+    /// Its run directory, within the campaign's.
+    pub dir: PathBuf,
+    /// Each figure as measured here and as published.
+    pub figures: Vec<(Figure, Option<String>, Option<String>)>,
+}
+
+/// Every arm's figures, of its typical trial, beside what was published.
+///
+/// # Errors
+/// A trial cannot be read.
+pub fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
+    let mut all = Vec::new();
+    for (at, arm) in campaign.journal.arms.iter().enumerate() {
+        let done: Vec<&Done> = campaign.journal.done.iter().filter(|d| d.slot.arm == at).collect();
+        let mut trials: Vec<(Summary, &Done)> = Vec::new();
+        for done in done {
+            trials.push((campaign.summary(done)?, done));
+        }
+        trials.sort_by_key(|(summary, _)| {
+            (summary.measure.outcomes.failed(), summary.measure.latency_us.p50)
+        });
+        let published = case.arms.iter().find(|of_case| of_case.is_named(&arm.name));
+        let published = published.map(|arm| arm.published.clone()).unwrap_or_default();
+        let Some((summary, done)) = trials.get(trials.len() / 2) else { continue };
+        let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
+        let here = |figure: &Figure| {
+            (*figure, figure.of(&records, summary), published.get(figure).cloned())
+        };
+        all.push(Shown {
+            arm: arm.name.clone(),
+            verdict: summary.verdict,
+            dir: done.dir.clone(),
+            figures: case.figures.iter().map(here).collect(),
+        });
+    }
+    Ok(all)
 }
 
 /// No case of that name.

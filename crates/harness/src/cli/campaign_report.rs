@@ -12,13 +12,13 @@ use page::{CampaignData, Figure};
 use records::{ArmRow, Manifest, Summary};
 use stats::Settings;
 
-use super::{case, compare, show};
+use super::show::{self, Extra};
 use crate::campaign::{Campaign, arm_row};
-use crate::cases::{self, Case};
+use crate::cases;
 use crate::guard::Comparison;
 use crate::guard::compare::{Told, observations};
 use crate::guard::rounds::proxy_fault;
-use crate::render::{self, Shown, Style};
+use crate::render::{self, Style};
 use crate::run_dir::{MANIFEST, REPORT, RunRecords};
 
 /// A campaign whose trials were read.
@@ -30,15 +30,9 @@ pub(super) struct CampaignReport {
     manifest: Option<Manifest>,
 }
 
-/// What a campaign has beside its table.
-pub(super) enum Extra {
-    /// Nothing.
-    None,
-    /// Every arm against the first.
-    Comparison(Box<Comparison>),
-    /// A published situation, and its figures here.
-    Case(Box<Case>, Vec<Shown>),
-}
+/// What a journal says that its campaign is for: a comparison, or a case by the name that follows.
+pub(super) const COMPARE: &str = "compare";
+pub(super) const CASE: &str = "case ";
 
 impl CampaignReport {
     /// Reads the trials that are done, as many as there are.
@@ -49,13 +43,13 @@ impl CampaignReport {
             arm_row(name, &trials)
         });
         let purpose = campaign.journal.purpose.as_str();
-        let case = purpose.strip_prefix(case::PURPOSE).and_then(|name| cases::find(name).ok());
+        let case = purpose.strip_prefix(CASE).and_then(|name| cases::find(name).ok());
         let extra = match case {
             Some(case) => {
-                let shown = case::shown(&case, campaign).context("failed to read the trials")?;
+                let shown = cases::shown(&case, campaign).context("failed to read the trials")?;
                 Extra::Case(Box::new(case), shown)
             }
-            None if purpose == compare::PURPOSE => {
+            None if purpose == COMPARE => {
                 let comparison = Comparison::of(&told, &Settings::default());
                 Extra::Comparison(Box::new(comparison))
             }

@@ -4,17 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use records::{ProxyKind, Summary};
+use records::ProxyKind;
 
 use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
-use super::campaign_report::CampaignReport;
+use super::campaign_report::{CASE, CampaignReport};
 use super::output::{self, Color};
 use super::places::Written;
-use crate::campaign::{ArmSpec, Campaign, Done};
-use crate::cases::{self, Case, CaseArm, Figure};
-use crate::render::{self, Shown};
-use crate::run_dir::RunRecords;
+use crate::campaign::ArmSpec;
+use crate::cases::{self, Case, CaseArm};
+use crate::render;
 
 /// Which case, and how it is run.
 #[derive(Clone, Debug, clap::Args)]
@@ -58,9 +57,6 @@ Examples:
   turnstile case nginx-eras --proxy-bin target/nginx/1.17.4/nginx --proxy-bin /usr/sbin/nginx
   turnstile case nginx-gzip-file --rounds 3";
 
-/// What the journal says that a campaign of a case is for, before the case's name.
-pub(super) const PURPOSE: &str = "case ";
-
 /// Lists the cases, or runs one and prints it.
 pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if options.name == "list" {
@@ -75,7 +71,7 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if arms.is_empty() {
         anyhow::bail!("failed to run case {}: none of its arms can be run here", options.name);
     }
-    let finished = campaign::run(&format!("{PURPOSE}{}", options.name), arms, &options.campaign)?;
+    let finished = campaign::run(&format!("{CASE}{}", options.name), arms, &options.campaign)?;
     let report = CampaignReport::of(finished.campaign())?;
     let mut written = Written::default();
     written.note(report.write_page().map(drop));
@@ -166,33 +162,4 @@ fn words(options: &CaseOptions, arm: &CaseArm) -> Result<Vec<String>, String> {
 
 fn split(line: &str) -> Result<Vec<String>, String> {
     shlex::split(line).ok_or_else(|| "its quotes do not close".to_owned())
-}
-
-/// Every arm's figures, of its typical trial, beside what was published.
-pub(super) fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
-    let mut all = Vec::new();
-    for (at, arm) in campaign.journal.arms.iter().enumerate() {
-        let done: Vec<&Done> = campaign.journal.done.iter().filter(|d| d.slot.arm == at).collect();
-        let mut trials: Vec<(Summary, &Done)> = Vec::new();
-        for done in done {
-            trials.push((campaign.summary(done)?, done));
-        }
-        trials.sort_by_key(|(summary, _)| {
-            (summary.measure.outcomes.failed(), summary.measure.latency_us.p50)
-        });
-        let published = case.arms.iter().find(|of_case| of_case.is_named(&arm.name));
-        let published = published.map(|arm| arm.published.clone()).unwrap_or_default();
-        let Some((summary, done)) = trials.get(trials.len() / 2) else { continue };
-        let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
-        let here = |figure: &Figure| {
-            (*figure, figure.of(&records, summary), published.get(figure).cloned())
-        };
-        all.push(Shown {
-            arm: arm.name.clone(),
-            verdict: summary.verdict,
-            dir: done.dir.clone(),
-            figures: case.figures.iter().map(here).collect(),
-        });
-    }
-    Ok(all)
 }

@@ -8,9 +8,10 @@ use anyhow::Context;
 use serde::Deserialize;
 
 use super::campaign::{self, CampaignOptions};
-use super::campaign_report::{CampaignReport, Extra};
+use super::campaign_report::{COMPARE, CampaignReport};
 use super::output::{self, Color};
 use super::places::{self, Way, Written};
+use super::show::Extra;
 use crate::campaign::ArmSpec;
 use crate::guard::Gate;
 use crate::render;
@@ -78,8 +79,6 @@ struct ArmInFile {
     args: String,
 }
 
-/// What its journal says that it is for.
-pub(super) const PURPOSE: &str = "compare";
 /// Names of what is written beside the journal.
 const COMPARISON: &str = "comparison.json";
 
@@ -88,7 +87,7 @@ pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
     let arms = arms(options).unwrap_or_else(|error| super::usage_text(&error));
     places::look_at([("--markdown", &options.markdown, Way::InPlace)])
         .unwrap_or_else(|error| super::usage_text(&error));
-    let finished = campaign::run(PURPOSE, arms, &options.campaign)?;
+    let finished = campaign::run(COMPARE, arms, &options.campaign)?;
     let report = CampaignReport::of(finished.campaign())?;
     let mut written = Written::default();
     if let Extra::Comparison(comparison) = report.extra() {

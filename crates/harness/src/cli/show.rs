@@ -10,7 +10,7 @@ use anyhow::Context;
 use page::{Figure, Held, PageData, RunInput};
 use records::Summary;
 
-pub(super) use campaign::campaign;
+pub(super) use campaign::{Extra, campaign};
 
 use crate::explain::{self, Fate};
 use crate::run_dir::{REPORT, RunRecords};

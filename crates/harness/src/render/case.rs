@@ -1,25 +1,12 @@
 //! A case: its words, its arms in one table, and their figures beside the published ones.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use records::{ArmRow, Verdict};
+use records::ArmRow;
 
 use super::layout::{MaxLines, WIDTH, wrap};
 use super::style::{Style, Tint};
-use crate::cases::{Case, Figure};
-
-/// One arm's figures.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// The arm.
-    pub arm: String,
-    /// The verdict of the trial that is shown.
-    pub verdict: Verdict,
-    /// Its run directory, within the campaign's.
-    pub dir: PathBuf,
-    /// Each figure as measured here and as published.
-    pub figures: Vec<(Figure, Option<String>, Option<String>)>,
-}
+use crate::cases::{Case, Shown};
 
 /// Where the figures begin.
 const AT: usize = 28;

@@ -26,7 +26,7 @@ use records::{Manifest, Summary};
 use serde::Serialize;
 
 pub use arms::{arms, arms_markdown};
-pub use case::{Shown, case, case_list};
+pub use case::{case, case_list};
 pub use check::{annotations, check, check_markdown, gate, junit, open_metrics};
 pub use compare::{
     cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out,

@@ -10,12 +10,21 @@ use records::{ArmRow, Manifest};
 use stats::Finding;
 
 use crate::campaign::{ArmSpec, Campaign};
-use crate::cases::Case;
-use crate::cli::campaign_report::Extra;
-use crate::guard::PairOf;
+use crate::cases::{Case, Shown};
 use crate::guard::compare::{Told, curve};
-use crate::render::{self, Shown};
+use crate::guard::{Comparison, PairOf};
+use crate::render;
 use crate::run_dir::REPORT;
+
+/// What a campaign has beside its table.
+pub(in crate::cli) enum Extra {
+    /// Nothing.
+    None,
+    /// Every arm against the first.
+    Comparison(Box<Comparison>),
+    /// A published situation, and its figures here.
+    Case(Box<Case>, Vec<Shown>),
+}
 
 /// All that the page shows of a campaign.
 pub(in crate::cli) fn campaign(
