@@ -341,15 +341,18 @@ fn a_log_that_nobody_reads_is_named() {
     assert!(!said.all().contains("was not ready"), "{}", said.all());
 }
 
+/// For trials whose end alone is looked at: a tracer takes seconds to come and to go.
+const UNTRACED: &str = "--trace=off";
+
 /// Ends the harness while nginx is under load. Whatever the end, nothing is left.
-fn ends_under_load(signal: Signal) {
+fn ends_under_load(signal: Signal, more: &[&str]) {
     let _turn = in_turn();
     if !installed("nginx") {
         return;
     }
     let runs = Runs::new();
     let words = ["--duration", "50s", "--proxy", "nginx", "--idle", "1s"];
-    let mut running = Running::start(&mut runs.trial(&words));
+    let mut running = Running::start(runs.trial(&words).args(more));
     let manifest = runs.await_phase(&mut running, Phase::Measure);
     let all = family(running.id());
     let workers = all.iter().filter(|pid| is_named(**pid, "nginx")).count();
@@ -380,17 +383,18 @@ fn is_named(pid: u32, name: &str) -> bool {
 
 #[test]
 fn ctrl_c_leaves_no_nginx() {
-    ends_under_load(Signal::INT);
+    ends_under_load(Signal::INT, &[UNTRACED]);
 }
 
 #[test]
 fn sigterm_leaves_no_nginx() {
-    ends_under_load(Signal::TERM);
+    ends_under_load(Signal::TERM, &[UNTRACED]);
 }
 
 #[test]
 fn nginx_does_not_outlive_a_killed_harness() {
-    ends_under_load(Signal::KILL);
+    // The tracer has nobody to tell it to go.
+    ends_under_load(Signal::KILL, &[]);
 }
 
 /// A process of nginx or ours that dies under load: a fault of the proxy, and nobody is left.
@@ -400,7 +404,7 @@ fn dies_under_load(victim: impl Fn(&Manifest, &[u32]) -> u32) {
         return;
     }
     let runs = Runs::new();
-    let words = ["--duration", "50s", "--proxy", "nginx", "--idle", "1s", "--json"];
+    let words = ["--duration", "50s", "--proxy", "nginx", "--idle", "1s", "--json", UNTRACED];
     let mut running = Running::start(&mut runs.trial(&words));
     let manifest = runs.await_phase(&mut running, Phase::Measure);
     let all = family(running.id());
@@ -438,7 +442,7 @@ fn nothing_outlives_the_role_and_the_master_of_nginx() {
         return;
     }
     let runs = Runs::new();
-    let words = ["--duration", "50s", "--proxy", "nginx", "--idle", "1s", "--json"];
+    let words = ["--duration", "50s", "--proxy", "nginx", "--idle", "1s", "--json", UNTRACED];
     let files = ["--content", "file", "--slow-size", "64MiB"];
     let mut running = Running::start(runs.trial(&words).args(files));
     let manifest = runs.await_phase(&mut running, Phase::Measure);
