@@ -1,6 +1,6 @@
 //! One metric of two arms over rounds: how much it changed, and whether that counts.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::sample::Numbers;
 use crate::{Direction, Interval, Metric, Sample, Scale, Settings, Votes};
@@ -9,7 +9,7 @@ use crate::{Direction, Interval, Metric, Sample, Scale, Settings, Votes};
 mod tests;
 
 /// The word for a pair of arms: what became of B against A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// No change that counts was shown, by rounds that could have shown one.
@@ -51,7 +51,7 @@ impl std::fmt::Display for Change {
 }
 
 /// Why a metric says what it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// It counts: beyond the floor, beyond chance, and the rounds agree.
@@ -114,7 +114,7 @@ impl Finding {
 
 /// One metric over the usable rounds. Effects and ends of intervals are B minus A, or the factor
 /// B over A, as the metric's [`Scale`] says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// What was compared.
     pub metric: Metric,
@@ -148,7 +148,7 @@ pub struct Comparison {
 }
 
 /// Whether a metric is there to be missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
     /// A knows it.
@@ -160,18 +160,18 @@ pub enum Expected {
 impl Comparison {
     /// What became of B against A, by this metric.
     pub const fn change(&self) -> Change {
-        self.finding.change(self.metric.direction())
+        self.finding.change(self.metric.direction)
     }
 
     /// The smallest change that these rounds could have shown, in the shape of `effect`: a
     /// difference, or a factor above 1; never below the floor. `None`: none within reason.
     pub fn smallest_shown(&self) -> Option<f64> {
         let (effect, interval) = (self.effect?, self.interval?);
-        let (reach, floor) = match self.metric.scale() {
-            Scale::Difference => (interval.reach(effect), self.metric.absolute_floor()),
+        let (reach, floor) = match self.metric.scale {
+            Scale::Difference => (interval.reach(effect), self.metric.absolute_floor),
             Scale::Ratio => (
                 (interval.high / effect).max(effect / interval.low).min(f64::MAX),
-                1.0 + self.metric.relative_floor(),
+                1.0 + self.metric.relative_floor,
             ),
         };
         Some(reach.max(floor))
@@ -258,7 +258,7 @@ impl Measured {
     /// How many floors it moved, with the sign of worse (above zero) or better.
     pub(crate) fn floors_worse(&self) -> f64 {
         let floors = self.effect / self.metric.floor();
-        match self.metric.direction() {
+        match self.metric.direction {
             Direction::LowerIsBetter => floors,
             Direction::HigherIsBetter => -floors,
         }
@@ -300,7 +300,7 @@ impl Measured {
 
     fn is_below_absolute_floor(&self) -> bool {
         match (self.a, self.b) {
-            (Some(a), Some(b)) => (b - a).abs() < self.metric.absolute_floor(),
+            (Some(a), Some(b)) => (b - a).abs() < self.metric.absolute_floor,
             _ => true,
         }
     }

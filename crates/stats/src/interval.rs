@@ -1,12 +1,12 @@
 //! Intervals of a mean over rounds.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 #[cfg(test)]
 mod tests;
 
 /// From where to where.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,

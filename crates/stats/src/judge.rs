@@ -3,7 +3,7 @@
 mod reason;
 mod usable;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::compare::Measured;
 use crate::{Arm, Change, Comparison, Finding, Metric, Settings, Trial, holm};
@@ -15,7 +15,7 @@ pub use usable::Trials;
 mod tests;
 
 /// What became of B against A, with all that led there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// The word.
     pub change: Change,
@@ -48,7 +48,7 @@ impl Judgement {
 }
 
 /// A round that says nothing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
     /// Its number; of two samples, within its arm.
     pub round: u32,
@@ -74,7 +74,7 @@ pub fn judge(
     let measured: Vec<Measured> = metrics
         .iter()
         .map(|metric| {
-            let named = |trial: &Trial| trial.readings.get(metric.name()).copied();
+            let named = |trial: &Trial| trial.readings.get(metric.name).copied();
             let (sample, known) = usable.sample(named, settings);
             Measured::new(&sample, metric, known, settings)
         })

@@ -1,23 +1,40 @@
 //! What is compared: a metric's name, which way is better, and what change of it matters.
+//!
+//! The floors are those that `docs/statistics.md` derives and that the simulations were made with.
 
-mod standard;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A figure that every trial has, and the change of it that counts.
 ///
-/// The *floor* is the smallest change that matters to anybody; the *widest* is the interval beyond
-/// which a comparison is blind: it could not have shown even a change that everybody would notice.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Said", into = "Said")]
+/// A change counts from both floors on. On the ratio scale values below `absolute_floor` count as it:
+/// nobody cares how many times smaller than nothing something is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Metric {
-    said: Said,
+    /// The name used in records and thresholds: `p99`.
+    pub name: &'static str,
+    /// The unit of its values: `us`, `share`, `bytes_per_sec`.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// How two values are set against each other.
+    pub scale: Scale,
+    /// The smallest change that counts, as a share of the value (0.25: a quarter more, or as much less by
+    /// ratio); zero on the difference scale.
+    pub relative_floor: f64,
+    /// The smallest change that counts, in `unit`.
+    pub absolute_floor: f64,
+    /// Half an interval that is wider than this is blind: it could not have shown even a change that
+    /// everybody would notice. A factor on the ratio scale, in `unit` on the difference scale.
+    pub widest: f64,
+    /// Whose word counts first.
+    pub weight: Weight,
 }
 
 /// Which way is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Latencies, failures, steps.
@@ -27,7 +44,7 @@ pub enum Direction {
 }
 
 /// How two values are set against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// B minus A: for shares, which may be zero.
@@ -36,32 +53,13 @@ pub enum Scale {
     Ratio,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Said {
-    name: String,
-    unit: String,
-    direction: Direction,
-    scale: Scale,
-    /// Share of the value; zero on the difference scale.
-    relative_floor: f64,
-    /// In `unit`.
-    absolute_floor: f64,
-    /// A factor on the ratio scale, in `unit` on the difference scale.
-    widest: f64,
-    #[serde(default)]
-    weight: Weight,
-}
-
 /// Whose word counts first where metrics changed in opposite ways.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
     /// How many fetches fail: what becomes of the others is no gain beside it.
     Failures,
     /// What becomes of fetches: the question itself.
-    #[default]
     Fetches,
     /// What the proxy does, whether or not a fetch suffers from it: its longest step.
     Proxy,
@@ -69,133 +67,80 @@ pub enum Weight {
     Price,
 }
 
-/// A change of this factor is noticed by everybody: what cannot show it is blind.
-const WIDEST_FACTOR: f64 = 4.0;
-/// The same of differences, in floors: of failed fetches a quarter of all.
-const WIDEST_FLOORS: f64 = 5.0;
-
 impl Metric {
-    /// A metric compared by ratio. A change counts from `relative_floor` (0.25: a quarter more, or
-    /// as much less by ratio) *and* `absolute_floor` (in `unit`) on. Values below `absolute_floor`
-    /// count as it: nobody cares how many times smaller than nothing something is. Blind from a
-    /// factor of 4 on, unless [`Self::with_widest`] says otherwise.
-    ///
-    /// # Errors
-    /// When the name is empty, or a floor is not finite and above zero.
-    pub fn ratio(
-        name: &str,
-        unit: &str,
-        direction: Direction,
-        relative_floor: f64,
-        absolute_floor: f64,
-    ) -> Result<Self, MetricError> {
-        let scale = Scale::Ratio;
-        Said {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            direction,
-            scale,
-            relative_floor,
-            absolute_floor,
-            widest: WIDEST_FACTOR,
-            weight: Weight::default(),
-        }
-        .try_into()
-    }
-
-    /// A metric compared by difference. A change counts from `absolute_floor` (in `unit`) on. Blind
-    /// from five floors on, unless [`Self::with_widest`] says otherwise.
-    ///
-    /// # Errors
-    /// When the name is empty, or the floor is not finite and above zero.
-    pub fn difference(
-        name: &str,
-        unit: &str,
-        direction: Direction,
-        absolute_floor: f64,
-    ) -> Result<Self, MetricError> {
-        let scale = Scale::Difference;
-        Said {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            direction,
-            scale,
+    /// What a pair of arms is judged by.
+    pub const OF_A_TRIAL: [Self; 6] = [
+        Self {
+            name: "failed_share",
+            unit: "share",
+            direction: Direction::LowerIsBetter,
+            scale: Scale::Difference,
             relative_floor: 0.0,
-            absolute_floor,
-            widest: WIDEST_FLOORS * absolute_floor,
-            weight: Weight::default(),
+            absolute_floor: 0.05,
+            // A quarter of all.
+            widest: 0.25,
+            weight: Weight::Failures,
+        },
+        Self::latency("p50"),
+        Self::latency("p90"),
+        Self::latency("p99"),
+        Self {
+            name: "longest_step",
+            relative_floor: 0.50,
+            absolute_floor: 10_000.0,
+            // Of a run's longest step only an order of magnitude is steady.
+            widest: 10.0,
+            weight: Weight::Proxy,
+            ..Self::latency("")
+        },
+        Self {
+            name: "slow_bytes_per_sec",
+            unit: "bytes_per_sec",
+            direction: Direction::HigherIsBetter,
+            relative_floor: 0.15,
+            absolute_floor: 10e6,
+            weight: Weight::Price,
+            ..Self::latency("")
+        },
+    ];
+
+    /// The control: the median fetch without load.
+    pub const IDLE_P50: Self =
+        Self { relative_floor: 0.50, absolute_floor: 1_000.0, ..Self::latency("idle_p50") };
+
+    /// A time of fetches. A change by a factor of 4 is noticed by everybody.
+    const fn latency(name: &'static str) -> Self {
+        Self {
+            name,
+            unit: "us",
+            direction: Direction::LowerIsBetter,
+            scale: Scale::Ratio,
+            relative_floor: 0.25,
+            absolute_floor: 5_000.0,
+            widest: 4.0,
+            weight: Weight::Fetches,
         }
-        .try_into()
-    }
-
-    /// The same metric, blind from `widest` on: a factor above 1, or a difference in `unit`.
-    ///
-    /// # Errors
-    /// When `widest` is not finite, or smaller than the floor.
-    pub fn with_widest(self, widest: f64) -> Result<Self, MetricError> {
-        Said { widest, ..self.said }.try_into()
-    }
-
-    /// The same metric, with this weight; [`Weight::Fetches`] unless it is said.
-    #[must_use]
-    pub fn with_weight(self, weight: Weight) -> Self {
-        Self { said: Said { weight, ..self.said } }
-    }
-
-    /// Whose word counts first.
-    pub const fn weight(&self) -> Weight {
-        self.said.weight
-    }
-
-    /// The name used in records and thresholds: `p99`.
-    pub fn name(&self) -> &str {
-        &self.said.name
-    }
-
-    /// The unit of its values: `us`.
-    pub fn unit(&self) -> &str {
-        &self.said.unit
-    }
-
-    /// Which way is better.
-    pub const fn direction(&self) -> Direction {
-        self.said.direction
-    }
-
-    /// How two values are set against each other.
-    pub const fn scale(&self) -> Scale {
-        self.said.scale
-    }
-
-    /// The smallest change that counts, in `unit`.
-    pub const fn absolute_floor(&self) -> f64 {
-        self.said.absolute_floor
-    }
-
-    /// The smallest change that counts, as a share of the value; zero on the difference scale.
-    pub const fn relative_floor(&self) -> f64 {
-        self.said.relative_floor
     }
 
     /// The floor where differences are reckoned: a logarithm on the ratio scale.
     pub(crate) fn floor(&self) -> f64 {
-        match self.said.scale {
-            Scale::Difference => self.said.absolute_floor,
-            Scale::Ratio => self.said.relative_floor.ln_1p(),
+        match self.scale {
+            Scale::Difference => self.absolute_floor,
+            Scale::Ratio => self.relative_floor.ln_1p(),
         }
     }
 
     /// The widest half of an interval that still tells something, reckoned as [`Self::floor`].
     pub(crate) fn widest(&self) -> f64 {
-        match self.said.scale {
-            Scale::Difference => self.said.widest,
-            Scale::Ratio => self.said.widest.ln(),
+        match self.scale {
+            Scale::Difference => self.widest,
+            Scale::Ratio => self.widest.ln(),
         }
     }
 
     /// From here on half an interval tells nothing, and is not shown: a factor of 100.
     pub(crate) fn untold(&self) -> f64 {
-        match self.said.scale {
+        match self.scale {
             Scale::Difference => f64::INFINITY,
             Scale::Ratio => 100.0_f64.ln(),
         }
@@ -203,70 +148,23 @@ impl Metric {
 
     /// The nearest difference that there can be: of shares none is above 1.
     pub(crate) fn possible(&self, difference: f64) -> f64 {
-        if self.said.unit == "share" { difference.clamp(-1.0, 1.0) } else { difference }
+        if self.unit == "share" { difference.clamp(-1.0, 1.0) } else { difference }
     }
 
     /// A value where differences are reckoned.
     pub(crate) fn reckoned(&self, value: f64) -> f64 {
-        match self.said.scale {
+        match self.scale {
             Scale::Difference => value,
-            Scale::Ratio => value.max(self.said.absolute_floor).ln(),
+            Scale::Ratio => value.max(self.absolute_floor).ln(),
         }
     }
 
     /// A reckoned value or difference as people say it: a value in `unit`, a difference, a factor.
     pub(crate) fn said(&self, reckoned: f64) -> f64 {
-        match self.said.scale {
+        match self.scale {
             Scale::Difference => reckoned,
             // exp(700) is near the largest f64: no factor is infinite.
             Scale::Ratio => reckoned.clamp(-700.0, 700.0).exp(),
         }
     }
-}
-
-impl TryFrom<Said> for Metric {
-    type Error = MetricError;
-    fn try_from(said: Said) -> Result<Self, MetricError> {
-        let wrong = |what| MetricError { name: said.name.clone(), what };
-        let positive = |value: f64| value.is_finite() && value > 0.0;
-        if said.name.is_empty() {
-            return Err(wrong("its name is empty"));
-        }
-        if !positive(said.absolute_floor) {
-            return Err(wrong("its absolute floor must be finite and above zero"));
-        }
-        let relative = match said.scale {
-            Scale::Ratio => positive(said.relative_floor),
-            Scale::Difference => said.relative_floor == 0.0,
-        };
-        if !relative {
-            return Err(wrong(
-                "its relative floor must be finite and above zero, or zero for a difference",
-            ));
-        }
-        let metric = Self { said };
-        if metric.said.widest.is_finite() && metric.widest() >= metric.floor() {
-            Ok(metric)
-        } else {
-            let name = metric.said.name;
-            Err(MetricError {
-                name,
-                what: "its widest interval must be finite, and not below its floor",
-            })
-        }
-    }
-}
-
-impl From<Metric> for Said {
-    fn from(metric: Metric) -> Self {
-        metric.said
-    }
-}
-
-/// A metric that cannot be compared by.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the metric {name:?} cannot be compared by: {what}")]
-pub struct MetricError {
-    name: String,
-    what: &'static str,
 }

@@ -6,14 +6,14 @@
 //! Invariants: no answer depends on the order of rounds (of pairs, or of values within an arm), to
 //! the last bit; swapped arms negate it.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::ranks::{rank_sum, signed_rank, smallest_signed, smallest_sum};
 use crate::tail::{t_critical, t_two_sided};
 use crate::{Interval, Metric, Reading};
 
 /// The readings of one metric in one round.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// Of the arm that is compared against.
     pub a: Reading,
@@ -46,7 +46,7 @@ pub(crate) enum Numbers {
 
 /// Which way the rounds went, counting those only that moved by more than the floor. Of rounds that
 /// are not paired, each of one arm is held against each of the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Votes {
     /// Rounds in which B was higher.
     pub up: u32,

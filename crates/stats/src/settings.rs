@@ -1,9 +1,9 @@
 //! How sure a comparison must be.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The numbers of the rule, in one place; `docs/statistics.md` derives the defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Settings {
     /// Of each interval by itself. Default 95 %.
     pub confidence: Confidence,
@@ -23,7 +23,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            confidence: Confidence(0.95),
+            confidence: Confidence::USUAL,
             family_confidence: Confidence(0.98),
             min_rounds: 3,
             min_usable_percent: 50,
@@ -44,42 +44,15 @@ impl Settings {
 }
 
 /// A probability of being right, from 50 % to below 100 %.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 pub struct Confidence(f64);
 
 impl Confidence {
-    /// # Errors
-    /// When `share` is not in 0.5 to 0.9999.
-    pub fn new(share: f64) -> Result<Self, SettingsError> {
-        if (0.5..=0.9999).contains(&share) { Ok(Self(share)) } else { Err(SettingsError(share)) }
-    }
-
-    /// As a share: 0.95.
-    pub const fn share(self) -> f64 {
-        self.0
-    }
+    /// 95 %.
+    pub const USUAL: Self = Self(0.95);
 
     /// The probability of a false alarm: 0.05.
     pub fn alpha(self) -> f64 {
         1.0 - self.0
     }
 }
-
-impl From<Confidence> for f64 {
-    fn from(confidence: Confidence) -> Self {
-        confidence.0
-    }
-}
-
-impl TryFrom<f64> for Confidence {
-    type Error = SettingsError;
-    fn try_from(share: f64) -> Result<Self, SettingsError> {
-        Self::new(share)
-    }
-}
-
-/// A confidence that no interval can have.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("a confidence of {0} is not possible: write a share from 0.5 to 0.9999, as 0.95")]
-pub struct SettingsError(f64);

@@ -1,6 +1,6 @@
 //! Shares of failed fetches, with intervals.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::sample::Numbers;
 use crate::tail::z_critical;
@@ -10,8 +10,7 @@ use crate::{Confidence, Interval};
 mod tests;
 
 /// So many of so many; never of none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "(u64, u64)", into = "(u64, u64)")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     failed: u64,
     attempts: u64,
@@ -33,19 +32,6 @@ impl Count {
     }
 }
 
-impl TryFrom<(u64, u64)> for Count {
-    type Error = CountError;
-    fn try_from((failed, attempts): (u64, u64)) -> Result<Self, CountError> {
-        Self::new(failed, attempts)
-    }
-}
-
-impl From<Count> for (u64, u64) {
-    fn from(count: Count) -> Self {
-        (count.failed, count.attempts)
-    }
-}
-
 /// A count that has no share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{failed} failed of {attempts} attempts is no share")]
@@ -55,7 +41,7 @@ pub struct CountError {
 }
 
 /// A share with its interval, all within 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ShareInterval {
     /// The share seen.
     pub share: f64,

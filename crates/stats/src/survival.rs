@@ -6,13 +6,13 @@
 //! out would make a proxy look fast that resets what it cannot serve.
 
 use records::Micros;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
 /// One fetch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Observation {
     /// How old it became.
     pub age: Micros,
@@ -21,7 +21,7 @@ pub struct Observation {
 }
 
 /// How a fetch ended, as far as its time tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// It was done.
@@ -44,7 +44,7 @@ impl Observation {
 }
 
 /// The share of fetches not yet done, by age.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
     /// Where it goes down, ascending.
     pub steps: Vec<Step>,
@@ -53,7 +53,7 @@ pub struct Curve {
 }
 
 /// One age at which fetches were done.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// The age.
     pub at: Micros,
@@ -66,7 +66,7 @@ pub struct Step {
 }
 
 /// A point of the curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantile {
     /// By this age.

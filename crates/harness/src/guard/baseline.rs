@@ -236,8 +236,8 @@ impl Baseline {
         let seen_otherwise = self.seen_otherwise(&today);
         let mut judgement = judge(
             Trials::Apart { a: &self.rounds, b: &today.rounds },
-            &Metric::of_a_trial(),
-            Some(&Metric::idle_p50()),
+            &Metric::OF_A_TRIAL,
+            Some(&Metric::IDLE_P50),
             &Settings::default(),
         );
         // Only those that prove something stand there: how many do not is known here alone.
@@ -247,7 +247,7 @@ impl Baseline {
             judgement.reasons = vec![Reason::TooFewRounds { usable, run, needed: run / 2 + 1 }];
         }
         let missed = judgement.unknown().filter(|c| c.finding == Finding::TooFewRounds);
-        let lost = missed.map(|c| c.metric.name().to_owned()).collect();
+        let lost = missed.map(|c| c.metric.name.to_owned()).collect();
         let mut doubts = gate::doubts(&judgement, "in the baseline", "today");
         let (differs, refused) = match accepted {
             Accepted::Nothing => (Vec::new(), seen_otherwise),

@@ -70,8 +70,8 @@ impl Comparison {
             b: b.clone(),
             judgement: judge(
                 Trials::Rounds(&rounds(first, told)),
-                &Metric::of_a_trial(),
-                Some(&Metric::idle_p50()),
+                &Metric::OF_A_TRIAL,
+                Some(&Metric::IDLE_P50),
                 settings,
             ),
             proxy_fault: told.iter().find_map(|told| {

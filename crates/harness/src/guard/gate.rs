@@ -73,8 +73,8 @@ pub(super) fn doubts(judgement: &Judgement, then: &str, now: &str) -> Vec<String
     }
     let said = |c: &Comparison| match c.finding {
         Finding::TooWide => Blind::of(c).to_string(),
-        Finding::TooFewRounds => format!("{} is known {then}, and not {now}", c.metric.name()),
-        finding => format!("{} {}", c.metric.name(), finding.text()),
+        Finding::TooFewRounds => format!("{} is known {then}, and not {now}", c.metric.name),
+        finding => format!("{} {}", c.metric.name, finding.text()),
     };
     judgement.unknown().map(said).collect()
 }

@@ -105,7 +105,7 @@ fn line(cells: [&str; 8], sees: &str) -> String {
 /// The smallest change that the rounds could have shown of a metric: no smaller one is excluded by
 /// what is not said to have changed.
 fn sees(metric: &OfMetric) -> String {
-    match (metric.smallest_shown(), metric.metric.scale()) {
+    match (metric.smallest_shown(), metric.metric.scale) {
         _ if metric.rounds == 0 || metric.finding == Finding::BeyondCap => "-".to_owned(),
         (None, _) => "nothing".to_owned(),
         (Some(factor), Scale::Ratio) => format!("x{}", digits(factor)),
@@ -117,9 +117,9 @@ fn sees(metric: &OfMetric) -> String {
 /// concluded. The same wherever a comparison is shown.
 pub fn cells(metric: &OfMetric) -> [String; 8] {
     let none = || "-".to_owned();
-    let unit = Figure::find(metric.metric.name()).map_or(Unit::Count, |figure| figure.unit);
+    let unit = Figure::find(metric.metric.name).map_or(Unit::Count, |figure| figure.unit);
     let value = |value: Option<f64>| value.map_or_else(none, |value| unit.say(value));
-    let scale = metric.metric.scale();
+    let scale = metric.metric.scale;
     let change = |change: f64| match scale {
         Scale::Ratio => format!("x{}", digits(change)),
         Scale::Difference => format!("{change:+.3}"),
@@ -140,7 +140,7 @@ pub fn cells(metric: &OfMetric) -> [String; 8] {
         Finding::TooFewRounds => "too few rounds",
     };
     [
-        metric.metric.name().to_owned(),
+        metric.metric.name.to_owned(),
         value(metric.a),
         value(metric.b),
         metric.effect.map_or_else(none, change),

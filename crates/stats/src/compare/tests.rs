@@ -2,7 +2,7 @@ use super::*;
 use crate::{Pair, Reading};
 
 fn p90() -> Metric {
-    Metric::ratio("p90", "us", Direction::LowerIsBetter, 0.25, 5_000.0).unwrap()
+    Metric::OF_A_TRIAL[2]
 }
 
 fn exact(a: f64, b: f64) -> Pair {
@@ -29,7 +29,8 @@ fn twice_as_slow_in_every_round() {
 
 #[test]
 fn twice_the_rate_is_better() {
-    let rate = Metric::ratio("rate", "B/s", Direction::HigherIsBetter, 0.15, 1.0).unwrap();
+    let [.., rate] = Metric::OF_A_TRIAL;
+    let rate = Metric { absolute_floor: 1.0, ..rate };
     assert_eq!(said(&by(8e8, &[1.9, 2.1, 2.0, 2.2, 1.8]), &rate).change(), Change::Improved);
 }
 
@@ -87,7 +88,7 @@ fn what_varies_threefold_is_not_below_the_floor() {
 
 #[test]
 fn a_difference_of_shares_is_at_most_one() {
-    let share = &Metric::of_a_trial()[0];
+    let share = &Metric::OF_A_TRIAL[0];
     let comparison = said(&[exact(0.0, 0.0), exact(0.0, 0.1), exact(0.0, 1.0)], share);
     assert_eq!(
         comparison.interval.map(|interval| (interval.low, interval.high)),
@@ -117,11 +118,11 @@ fn too_few_rounds_are_no_evidence() {
 
 #[test]
 fn the_largest_numbers_stay_finite() {
-    let metric = Metric::ratio("m", "", Direction::LowerIsBetter, 0.1, f64::MIN_POSITIVE).unwrap();
+    let metric =
+        Metric { relative_floor: 0.1, absolute_floor: f64::MIN_POSITIVE, ..Metric::IDLE_P50 };
     let comparison = said(&[exact(0.0, 1e100), exact(1e100, 0.0)], &metric);
-    let text = serde_json::to_string(&comparison).unwrap();
-    assert_eq!(comparison.interval, None, "it tells nothing: {text}");
-    // A NaN or an infinity would stand there as null, and not be read back as a number.
-    let read: Comparison = serde_json::from_str(&text).unwrap();
-    assert!(read.effect.is_some() && read.p.is_some() && read.p_ranks.is_some(), "{text}");
+    assert_eq!(comparison.interval, None, "it tells nothing");
+    // A NaN or an infinity stands in JSON as null.
+    let said = serde_json::to_value(&comparison).unwrap();
+    assert!(["effect", "p", "p_ranks"].iter().all(|key| said[key].is_f64()), "{said}");
 }

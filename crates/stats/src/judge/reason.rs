@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{Change, Comparison, Finding, Scale};
 
 /// Why a judgement is what it is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum Reason {
     /// Too few rounds are left.
@@ -45,7 +45,7 @@ pub enum Reason {
 }
 
 /// A metric that varies too much, and the change from which on these rounds could have shown one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blind {
     /// Its name.
     pub metric: String,
@@ -72,8 +72,8 @@ impl Blind {
     /// What is to be said of a metric that varies too much.
     pub fn of(comparison: &Comparison) -> Self {
         Self {
-            metric: comparison.metric.name().to_owned(),
-            scale: comparison.metric.scale(),
+            metric: comparison.metric.name.to_owned(),
+            scale: comparison.metric.scale,
             smallest_shown: comparison.smallest_shown(),
         }
     }
@@ -90,13 +90,13 @@ pub(super) fn reasons(
         .collect();
     let certainty = |c: &Comparison| c.p.unwrap_or(1.0);
     changed.sort_by(|left, right| {
-        let weight = left.metric.weight().cmp(&right.metric.weight());
+        let weight = left.metric.weight.cmp(&right.metric.weight);
         weight.then(certainty(left).total_cmp(&certainty(right)))
     });
     let changed: Vec<Reason> = changed
         .into_iter()
         .map(|c| Reason::Changed {
-            metric: c.metric.name().to_owned(),
+            metric: c.metric.name.to_owned(),
             change: c.change(),
             effect: c.effect.unwrap_or_default(),
         })

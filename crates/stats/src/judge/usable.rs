@@ -132,9 +132,9 @@ impl<'a> Steady<'a> {
         strayed.then(|| {
             format!(
                 "the host was disturbed: {} was {:.0} {}, where {:.0} is usual",
-                metric.name(),
+                metric.name,
                 now.value(),
-                metric.unit(),
+                metric.unit,
                 metric.said(usual)
             )
         })

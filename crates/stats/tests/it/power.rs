@@ -65,9 +65,8 @@ fn power_of_a_factor() {
 /// raises a false alarm in one of twenty. No rule that guards against more can find more.
 #[test]
 fn power_at_best() {
-    let settings =
-        Settings { family_confidence: Confidence::new(0.95).unwrap(), ..Settings::default() };
-    let p90 = &Metric::of_a_trial()[2..3];
+    let settings = Settings { family_confidence: Confidence::USUAL, ..Settings::default() };
+    let p90 = &Metric::OF_A_TRIAL[2..3];
     for (sigma, shares) in
         [(0.3, [0.96, 1.0, 1.0]), (0.4, [0.82, 0.98, 1.0]), (0.5, [0.62, 0.89, 0.98])]
     {

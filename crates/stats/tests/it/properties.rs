@@ -14,8 +14,8 @@ fn reading() -> impl Strategy<Value = Reading> {
 }
 
 fn trial() -> impl Strategy<Value = Trial> {
-    let names = Metric::of_a_trial();
-    let names: Vec<String> = names.iter().map(|metric| metric.name().to_owned()).collect();
+    let names = Metric::OF_A_TRIAL;
+    let names: Vec<String> = names.iter().map(|metric| metric.name.to_owned()).collect();
     let readings =
         proptest::collection::btree_map(proptest::sample::select(names), reading(), 0..7);
     let why = proptest::option::weighted(0.1, Just("robbed".to_owned()));
@@ -50,9 +50,9 @@ fn trials() -> impl Strategy<Value = Vec<Trial>> {
 }
 
 fn judged_apart(a: &[Trial], b: &[Trial]) -> Judgement {
-    let control = Metric::idle_p50();
+    let control = Metric::IDLE_P50;
     let trials = Trials::Apart { a, b };
-    judge(trials, &Metric::of_a_trial(), Some(&control), &Settings::default())
+    judge(trials, &Metric::OF_A_TRIAL, Some(&control), &Settings::default())
 }
 
 /// The same to the last bit, but for the order in which trials that were left out are told.
@@ -67,7 +67,8 @@ fn compared(pairs: &[Pair], metric: &Metric) -> Comparison {
 }
 
 fn latency(absolute_floor: f64) -> Metric {
-    Metric::ratio("p90", "us", Direction::LowerIsBetter, 0.25, absolute_floor).unwrap()
+    let [_, _, p90, ..] = Metric::OF_A_TRIAL;
+    Metric { absolute_floor, ..p90 }
 }
 
 fn near(left: f64, right: f64) -> bool {

@@ -80,5 +80,5 @@ pub(crate) fn judged_apart(rounds: &[Round]) -> Judgement {
 }
 
 fn judgement(trials: Trials<'_>) -> Judgement {
-    judge(trials, &Metric::of_a_trial(), Some(&Metric::idle_p50()), &Settings::default())
+    judge(trials, &Metric::OF_A_TRIAL, Some(&Metric::IDLE_P50), &Settings::default())
 }

@@ -111,7 +111,7 @@ fn metric(of: &stats::Comparison) -> MetricInput {
         votes,
         p,
         said,
-        scale: of.metric.scale(),
+        scale: of.metric.scale,
         effect: of.effect.filter(|_| of.rounds > 0),
         reach: of.interval,
         counts,

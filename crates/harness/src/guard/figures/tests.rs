@@ -13,8 +13,8 @@ fn names_are_unique_and_those_of_the_standard_metrics_are_there() {
     for (at, figure) in FIGURES.iter().enumerate() {
         assert!(FIGURES.iter().skip(at + 1).all(|other| other.name != figure.name));
     }
-    for metric in stats::Metric::of_a_trial() {
-        assert!(Figure::find(metric.name()).is_some(), "{}", metric.name());
+    for metric in stats::Metric::OF_A_TRIAL {
+        assert!(Figure::find(metric.name).is_some(), "{}", metric.name);
     }
 }
 

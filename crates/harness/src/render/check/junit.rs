@@ -70,7 +70,7 @@ fn flaky(check: &Check) -> String {
 fn metrics(against: &Against) -> Vec<String> {
     let whole = status(against.outcome, &against.reasons().join("; "));
     let of_metric = against.judgement.comparisons.iter().map(|metric| {
-        let name = metric.metric.name();
+        let name = metric.metric.name;
         let said = format!("{name} {}", metric.finding.text());
         let status = match (against.change(), metric.change()) {
             _ if metric.is_unknown() => status(Outcome::Unknown, &said),

@@ -38,7 +38,7 @@ pub fn open_metrics(check: &Check) -> String {
             // Where it is not known whether the whole regressed, no metric did.
             let regressed = metric.change() == stats::Change::Regressed;
             let regressed = u8::from(regressed && against.outcome == Outcome::Breached);
-            text.sample(name, &[("metric", metric.metric.name())], regressed);
+            text.sample(name, &[("metric", metric.metric.name)], regressed);
         }
     }
     for figure in &FIGURES {
