@@ -312,8 +312,6 @@ fn limits(options: &ProxyOptions) -> Limits {
         connect_timeout: toggles.connect_timeout.as_duration(),
         upstream_timeout: toggles.upstream_timeout.as_duration(),
         send_timeout: toggles.send_timeout.as_duration(),
-        linger_timeout: Duration::from_secs(5),
-        linger_time: Duration::from_secs(30),
         buffering: buffering(toggles),
         gzip: toggles.gzip.map(GzipLevel),
     }

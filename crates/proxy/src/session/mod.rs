@@ -3,45 +3,50 @@
 //! A session does all it can in one [`Session::step`] and says what ended it. It touches the world
 //! through [`Stream`] and [`Env`] alone, so that a simulation can drive it.
 //!
+//! ```text
+//! ReadingRequest -> Proxying: Connecting -> Sending -> ReadingHead -> Relaying ------> Lingering
+//!        |                        |            |            |   '---> Buffering          ^
+//!        |                        |            |            |             '-> Delivering-'
+//!        '------------------------'------------'------------'-------> Answering ---------'
+//! ```
+//!
 //! Not for: waiting, waking, clocks or records of steps: that is the worker's.
 //!
 //! Invariants:
 //! - A step ends only by EAGAIN or a short write, by the read policy, or by the end of the session,
 //!   which is the proxy's end at the latest.
+//! - What belongs to a phase is made when it begins and freed when it ends.
 //! - Once an answer's head is on its way the logged status does not change.
 
 mod answer;
+mod buffer;
 mod buffered;
+mod connection;
 mod gzip;
-mod limits;
 mod log;
-mod outbox;
-mod phase;
 mod relay;
 mod request;
-mod side;
-mod steps;
 mod upstream;
 
 use std::io;
 use std::net::SocketAddr;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use http1::{Body, Method};
-use records::{Bytes, MonoNs, SessionEnd, StepEnd};
+use http1::Method;
+use records::{Bytes, MonoNs, ReadPolicy, SessionEnd, StepEnd};
 
 pub(crate) use self::buffered::TempFile;
+pub(crate) use self::connection::{ConnectState, Event, Stream};
 pub(crate) use self::gzip::GzipLevel;
-pub(crate) use self::limits::{Buffering, Limits};
-pub(crate) use self::side::{ConnectState, Event, Stream};
 
-use self::buffered::Buffered;
-use self::gzip::Gzip;
+use self::buffered::Delivery;
+use self::connection::Connection;
 use self::log::Log;
-use self::outbox::Outbox;
-use self::phase::{Happening, Phase};
-use self::side::Side;
-use crate::policy::{AfterRead, ReadLimit};
+use self::relay::Outgoing;
+use self::upstream::Exchange;
+use crate::policy::{ReadDone, ReadLimit, StepReads, Stop};
 
 /// What a session needs of its worker.
 pub(crate) trait Env {
@@ -61,6 +66,38 @@ pub(crate) trait Env {
     fn limits(&self) -> &Limits;
 }
 
+/// What a session may take: sizes and times, the same for all sessions of a proxy.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    pub(crate) read_policy: ReadPolicy,
+    /// Unbuffered: bytes offered to one read. Buffered: bytes of a page.
+    pub(crate) buffer: Bytes,
+    /// Value of the Host header sent upstream.
+    pub(crate) upstream_host: String,
+    /// From accept to the complete request head (`client_header_timeout`).
+    pub(crate) header_timeout: Duration,
+    /// For the upstream handshake (`proxy_connect_timeout`).
+    pub(crate) connect_timeout: Duration,
+    /// Between two writes of the request, then for the whole head of the answer, then between two
+    /// reads of its body (`proxy_send_timeout`, `proxy_read_timeout`).
+    pub(crate) upstream_timeout: Duration,
+    /// Between two writes to the client (`send_timeout`).
+    pub(crate) send_timeout: Duration,
+    /// `None`: answers pass unbuffered.
+    pub(crate) buffering: Option<Buffering>,
+    /// For clients that ask for it; `None`: nothing is compressed.
+    pub(crate) gzip: Option<GzipLevel>,
+}
+
+/// Where buffered sessions keep what their clients do not take, and how much of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffering {
+    /// Directory of the files (`proxy_temp_path`).
+    pub(crate) dir: PathBuf,
+    /// Bytes that one session writes to its file at most (`proxy_max_temp_file_size`); zero: none.
+    pub(crate) file_max: Bytes,
+}
+
 /// Which of the two connections an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
@@ -72,103 +109,104 @@ pub(crate) enum Peer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// What ended it.
-    pub(crate) ended_by: StepEnd,
-    /// Bytes read from the upstream.
-    pub(crate) bytes: Bytes,
-    /// Reads from the upstream that returned data.
-    pub(crate) reads: u64,
-    /// What the worker should do next.
-    pub(crate) next: Next,
+    pub(crate) stop: Stop,
+    /// What it read from the upstream.
+    pub(crate) read: StepReads,
 }
 
-/// What the worker should do with a session after a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Run it when an event for it arrives.
-    Wait,
-    /// Run it after the next poll: it yielded.
-    Again,
-    /// Close it.
-    Close(SessionEnd),
+/// Where a session stands between two steps, with all that belongs to that.
+#[derive(Debug)]
+enum Phase<S> {
+    /// The client's request head is not complete: as much of it as there is.
+    ReadingRequest(Vec<u8>),
+    /// There is an upstream connection: an answer is asked for and passed on.
+    Proxying(Exchange<S>),
+    /// All of a buffered answer was read; the client has yet to take the rest.
+    Delivering {
+        rest: Box<Delivery>,
+        /// How the session ends then.
+        end: SessionEnd,
+    },
+    /// An answer of our own (an error) moves to the client.
+    Answering { answer: Outgoing, end: SessionEnd },
+    /// Everything is sent; what the client still sends is thrown away, so that closing does not
+    /// reset the connection under the answer (nginx's `lingering_close`).
+    Lingering {
+        end: SessionEnd,
+        /// When it is over, whatever the client says; `None`: no step has ended here yet.
+        until: Option<MonoNs>,
+    },
 }
 
-/// How a phase goes on within a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
-    /// There may be more to do.
-    Continue,
-    /// Nothing more can be done until an event.
-    Blocked(StepEnd),
-    /// There is more to do, but not in this step.
-    Yield,
-    /// It is over.
-    Close(SessionEnd),
+/// How a phase is left.
+#[derive(Debug)]
+enum Leave<S> {
+    /// The step ends, and the phase goes on with the next one.
+    Stop(Stop),
+    /// The step goes on in another phase.
+    Enter(Phase<S>),
+    /// All of the answer is sent. How the session ends.
+    Sent(SessionEnd),
+}
+
+impl<S> Leave<S> {
+    const fn blocked(by: StepEnd) -> Self {
+        Self::Stop(Stop::Blocked(by))
+    }
+
+    const fn close(end: SessionEnd) -> Self {
+        Self::Stop(Stop::Close(end))
+    }
+
+    /// All is sent of an answer that the upstream has ended as `end`.
+    const fn relayed(end: SessionEnd) -> Self {
+        match end {
+            SessionEnd::Completed => Self::Sent(end),
+            end => Self::close(end),
+        }
+    }
 }
 
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct Session<S> {
-    /// `None`: the answer passes unbuffered. First of all, so that a temporary file is closed before
-    /// the client's connection is, as in nginx (`ngx_http_free_request`).
-    buffered: Option<Box<Buffered>>,
+    /// First of all, so that a temporary file and the upstream connection are closed before the
+    /// client's is, as in nginx.
+    phase: Phase<S>,
+    common: Common<S>,
     client_addr: SocketAddr,
-    client: Side<S>,
-    upstream: Option<Side<S>>,
-    phase: Phase,
-    /// The head under way: the client's, then the upstream's.
-    head: Vec<u8>,
-    method: Method,
-    /// The level at which the answer may be compressed; `None`: it may not.
-    gzip: Option<GzipLevel>,
-    /// Bytes on their way upstream, then to the client.
-    out: Outbox,
-    body: Body,
-    /// `None`: the answer goes out as it came.
-    compressor: Option<Box<Gzip>>,
-    /// All of the answer was read, and how the session ends when it is sent.
-    over: Option<SessionEnd>,
-    read_limit: ReadLimit,
-    /// What the last read of this step meant: the step goes by it once what was read is handed on.
-    after_read: AfterRead,
-    /// How the session ends once its own answer is sent.
-    answer_end: SessionEnd,
-    log: Log,
     deadline: MonoNs,
-    /// When the client is lingered over no longer, whatever it says; `None`: it is not yet.
-    linger_until: Option<MonoNs>,
+}
+
+/// What a session has in every phase.
+#[derive(Debug)]
+struct Common<S> {
+    client: Connection<S>,
+    /// Of the request, once it is known.
+    method: Method,
+    limit: ReadLimit,
+    /// What the policy said of the last read of this step: the step goes by it once what was read is
+    /// handed on.
+    after_read: ControlFlow<Stop>,
+    log: Log,
     /// Whether this step moved a byte or a phase; an unmoved session keeps its deadline.
     moved: bool,
-    step_bytes: u64,
-    step_reads: u64,
 }
 
 impl<S: Stream> Session<S> {
     /// A session on an accepted connection, which has had no event yet.
     pub(crate) fn new(client: S, client_addr: SocketAddr, env: &impl Env<Stream = S>) -> Self {
         let limits = env.limits();
-        Self {
-            buffered: None,
-            client_addr,
-            client: Side::new(client),
-            upstream: None,
-            phase: Phase::ReadingRequest,
-            head: Vec::new(),
+        let common = Common {
+            client: Connection::new(client),
             method: Method::Get,
-            gzip: None,
-            out: Outbox::default(),
-            body: Body::new(http1::BodyFraming::Empty),
-            compressor: None,
-            over: None,
-            read_limit: ReadLimit::new(limits.read_policy),
-            after_read: AfterRead::Continue,
-            answer_end: SessionEnd::Completed,
-            log: Log::new(env.now()),
-            deadline: env.now() + limits.header_timeout,
-            linger_until: None,
+            limit: ReadLimit::new(limits.read_policy),
+            after_read: Continue(()),
+            log: Log::new(client_addr.port(), env.now()),
             moved: false,
-            step_bytes: 0,
-            step_reads: 0,
-        }
+        };
+        let deadline = env.now() + limits.header_timeout;
+        Self { phase: Phase::ReadingRequest(Vec::new()), common, client_addr, deadline }
     }
 
     /// The client's address.
@@ -181,135 +219,162 @@ impl<S: Stream> Session<S> {
         self.deadline
     }
 
-    /// Takes in an event; the next step acts on it.
+    /// Remembers an event; the next step acts on it.
     pub(crate) fn on_event(&mut self, peer: Peer, event: Event) {
-        match (peer, &mut self.upstream) {
-            (Peer::Client, _) => self.client.on_event(event),
-            (Peer::Upstream, Some(upstream)) => {
-                upstream.on_event(event);
+        match (peer, &mut self.phase) {
+            (Peer::Client, _) => self.common.client.on_event(event),
+            (Peer::Upstream, Phase::Proxying(exchange)) => {
+                exchange.on_event(event);
                 if event.readable || event.hung_up {
-                    self.read_limit.on_readable();
+                    self.common.limit.on_readable();
                 }
             }
             // It was closed while its event was on the way.
-            (Peer::Upstream, None) => {}
+            (Peer::Upstream, _) => {}
         }
     }
 
     /// Does all that can be done now.
     pub(crate) fn step(&mut self, env: &mut impl Env<Stream = S>) -> Step {
-        self.begin_step(env);
-        let flow = self.go_on(env);
-        self.end_step(flow, env)
-    }
-
-    fn go_on(&mut self, env: &mut impl Env<Stream = S>) -> Flow {
-        loop {
-            // An answered client that closes ends the relay as well; whether it is 499 is the log's
-            // matter (`ngx_http_upstream_finalize_request`).
-            if self.phase.is_upstream_exchange() && self.client.ready().hung_up {
-                return Flow::Close(SessionEnd::ClientClosed);
-            }
-            let flow = match self.phase {
-                Phase::ReadingRequest => self.read_request(env),
-                Phase::Connecting => self.finish_connect(env),
-                Phase::SendingRequest => self.send_request(),
-                Phase::ReadingHead => self.read_head(env),
-                Phase::Relaying => self.relay(env),
-                Phase::Answering => self.send_answer(env),
-                Phase::Lingering => self.linger(env),
-            };
-            if flow != Flow::Continue {
-                return flow;
-            }
-        }
+        self.common.begin_step(env);
+        let stop = self.go_on(env);
+        self.end_step(stop, env)
     }
 
     /// The deadline has passed: whoever was waited for was too slow.
     pub(crate) fn on_deadline(&mut self, env: &mut impl Env<Stream = S>) -> Step {
-        self.begin_step(env);
-        let flow = match self.phase {
-            Phase::ReadingRequest if self.head.is_empty() => Flow::Close(SessionEnd::ClientTimeout),
-            Phase::ReadingRequest => self.refuse(408, SessionEnd::ClientTimeout),
-            Phase::Connecting | Phase::SendingRequest | Phase::ReadingHead => {
-                self.refuse(504, SessionEnd::UpstreamTimeout)
+        self.common.begin_step(env);
+        let late = match &self.phase {
+            Phase::ReadingRequest(head) if head.is_empty() => {
+                Leave::close(SessionEnd::ClientTimeout)
             }
-            Phase::Relaying if self.waits_for_client() => Flow::Close(SessionEnd::ClientTimeout),
-            Phase::Relaying => Flow::Close(SessionEnd::UpstreamTimeout),
-            Phase::Answering | Phase::Lingering => Flow::Close(self.answer_end),
+            Phase::ReadingRequest(_) => self.common.refuse(408, SessionEnd::ClientTimeout),
+            Phase::Proxying(exchange) => exchange.on_deadline(&mut self.common),
+            Phase::Delivering { .. } => Leave::close(SessionEnd::ClientTimeout),
+            Phase::Answering { end, .. } | Phase::Lingering { end, .. } => Leave::close(*end),
         };
-        let flow = if flow == Flow::Continue { self.go_on(env) } else { flow };
-        self.end_step(flow, env)
+        let stop = match self.leave(late) {
+            Continue(()) => self.go_on(env),
+            Break(stop) => stop,
+        };
+        self.end_step(stop, env)
     }
 
     /// What is told of the session once it is closed.
     pub(crate) fn record(&self, end: SessionEnd, env: &impl Env<Stream = S>) -> records::Session {
-        self.log.record(self.client_addr.port(), self.phase, end, env)
+        self.common.log.record(end, env.now(), env.cached_ms())
     }
 
     /// Counts a step, by the true clock.
     pub(crate) fn count_step(&mut self, start: MonoNs, end: MonoNs, ended_by: StepEnd) {
-        self.log.count_step(start, end, ended_by);
+        self.common.log.count_step(start, end, ended_by);
     }
 
     #[cfg(test)]
     fn has_upstream(&self) -> bool {
-        self.upstream.is_some()
+        matches!(self.phase, Phase::Proxying(_))
     }
 
+    /// Goes from phase to phase until the step ends.
+    fn go_on(&mut self, env: &mut impl Env<Stream = S>) -> Stop {
+        loop {
+            let common = &mut self.common;
+            let went = match &mut self.phase {
+                // An answered client that closes ends the relay as well; whether it is 499 is the
+                // log's matter (`ngx_http_upstream_check_broken_connection`,
+                // `ngx_http_upstream_finalize_request`).
+                Phase::Proxying(_) | Phase::Delivering { .. } if common.client.ready().hung_up => {
+                    Break(Leave::close(SessionEnd::ClientClosed))
+                }
+                Phase::ReadingRequest(head) => common.read_request(head, env),
+                Phase::Proxying(exchange) => exchange.go_on(common, env),
+                Phase::Delivering { rest, end } => Break(rest.deliver(*end, common, env)),
+                Phase::Answering { answer, end } => match answer.flush(common, env) {
+                    Continue(()) => Break(Leave::Sent(*end)),
+                    Break(stop) => Break(Leave::Stop(stop)),
+                },
+                Phase::Lingering { end, .. } => Break(Leave::Stop(common.linger(*end, env))),
+            };
+            if let Break(leave) = went
+                && let Break(stop) = self.leave(leave)
+            {
+                return stop;
+            }
+        }
+    }
+
+    fn leave(&mut self, leave: Leave<S>) -> ControlFlow<Stop> {
+        match leave {
+            Leave::Stop(stop) => return Break(stop),
+            Leave::Enter(phase) => self.phase = phase,
+            Leave::Sent(end) => {
+                // This lets the upstream go, before the client is looked at.
+                self.phase = Phase::Lingering { end, until: None };
+                self.common.finish(end)?;
+            }
+        }
+        Continue(())
+    }
+
+    fn end_step(&mut self, stop: Stop, env: &impl Env<Stream = S>) -> Step {
+        if self.common.moved {
+            self.put_off(env);
+        }
+        Step { stop, read: self.common.limit.step() }
+    }
+
+    /// Gives whoever is waited for now the whole of their time.
+    fn put_off(&mut self, env: &impl Env<Stream = S>) {
+        let (now, limits) = (env.now(), env.limits());
+        self.deadline = match &mut self.phase {
+            // The whole request head has one deadline, whatever drips in.
+            Phase::ReadingRequest(_) => self.deadline,
+            Phase::Proxying(exchange) => now + exchange.timeout(limits),
+            Phase::Delivering { .. } | Phase::Answering { .. } => now + limits.send_timeout,
+            Phase::Lingering { until, .. } => {
+                let until = *until.get_or_insert(now + answer::LINGER_TIME);
+                until.min(now + answer::LINGER_TIMEOUT)
+            }
+        };
+    }
+}
+
+impl<S: Stream> Common<S> {
     fn begin_step(&mut self, env: &impl Env<Stream = S>) {
         self.moved = false;
-        self.step_bytes = 0;
-        self.step_reads = 0;
-        self.after_read = AfterRead::Continue;
-        self.read_limit.begin_step(env.now());
+        self.after_read = Continue(());
+        self.limit.begin_step(env.now());
     }
 
-    fn end_step(&mut self, flow: Flow, env: &impl Env<Stream = S>) -> Step {
-        let (ended_by, next) = match flow {
-            Flow::Continue | Flow::Yield => (StepEnd::Quota, Next::Again),
-            Flow::Blocked(by) => (by, Next::Wait),
-            Flow::Close(end) => (StepEnd::Closed, Next::Close(end)),
-        };
-        // The whole request head has one deadline, whatever drips in.
-        if self.moved && self.phase != Phase::ReadingRequest {
-            let (now, limits) = (env.now(), env.limits());
-            self.deadline = now + self.timeout(limits);
-            if self.phase == Phase::Lingering {
-                let until = *self.linger_until.get_or_insert(now + limits.linger_time);
-                self.deadline = self.deadline.min(until);
-            }
+    /// Counts a read from the upstream and asks the policy what it means.
+    fn apply_read_policy(
+        &mut self,
+        upstream: &mut Connection<S>,
+        read: ReadDone,
+        env: &impl Env<Stream = S>,
+    ) {
+        let said = self.limit.after_read(read, || upstream.stream().unread(), || env.now());
+        self.after_read = obey(said, upstream);
+    }
+
+    /// `bytes` of the answer were taken by the client's socket.
+    fn sent(&mut self, bytes: usize) {
+        self.moved = true;
+        self.log.sent(bytes);
+    }
+}
+
+/// What the policy's word on a read from `peer` comes to.
+fn obey<S: Stream>(said: ControlFlow<Stop>, peer: &mut Connection<S>) -> ControlFlow<Stop> {
+    match said {
+        // After the peer's FIN no further event will come: read on to the end
+        // (`if (!rev->pending_eof)` in ngx_unix_recv).
+        Break(Stop::Blocked(_)) if peer.ready().hung_up => Continue(()),
+        Break(Stop::Blocked(by)) => {
+            peer.clear_readable();
+            Break(Stop::Blocked(by))
         }
-        Step { ended_by, bytes: Bytes(self.step_bytes), reads: self.step_reads, next }
-    }
-
-    /// Whether something of the answer is to be sent.
-    fn waits_for_client(&self) -> bool {
-        let drained = self.buffered.as_ref().is_none_or(|buffered| buffered.is_drained());
-        !(self.out.is_empty() && drained)
-    }
-
-    fn timeout(&self, limits: &Limits) -> Duration {
-        match self.phase {
-            Phase::ReadingRequest => limits.header_timeout,
-            Phase::Connecting => limits.connect_timeout,
-            Phase::SendingRequest | Phase::ReadingHead => limits.upstream_timeout,
-            Phase::Relaying if !self.waits_for_client() => limits.upstream_timeout,
-            Phase::Relaying | Phase::Answering => limits.send_timeout,
-            Phase::Lingering => limits.linger_timeout,
-        }
-    }
-
-    /// Moves on; a happening that cannot be here ends the session rather than the worker.
-    fn advance(&mut self, happening: Happening) -> Flow {
-        match self.phase.after(happening) {
-            Some(phase) => {
-                self.phase = phase;
-                self.moved = true;
-                Flow::Continue
-            }
-            None => Flow::Close(SessionEnd::LocalError),
-        }
+        other => other,
     }
 }
 

@@ -1,71 +1,62 @@
 //! The client's half: its request head, and when it is refused.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+
 use http1::{BodyFraming, HeadLimit, Parsed, RequestHead};
 use records::{SessionEnd, StepEnd};
 
-use super::outbox::Outbox;
-use super::phase::Happening;
-use super::side::{Moved, Side};
-use super::{Env, Flow, Session, Stream, gzip};
+use super::connection::IoResult;
+use super::upstream::Exchange;
+use super::{Common, Env, Leave, Phase, Stream};
 
 /// Room for one read of a request head (`client_header_buffer_size`, 1 KiB).
 const READ_ROOM: usize = 1024;
 
-impl<S: Stream> Session<S> {
-    /// Reads until the head is complete, wrong, or nothing more is there.
-    pub(super) fn read_request(&mut self, env: &mut impl Env<Stream = S>) -> Flow {
-        let had = self.head.len();
-        self.head.resize(had + READ_ROOM, 0);
-        let moved = self.client.read(self.head.get_mut(had..).unwrap_or_default());
-        self.head.truncate(had + if let Moved::Bytes(got) = moved { got } else { 0 });
-        match moved {
-            Moved::Bytes(_) => {
-                self.moved = true;
-                self.log.asked(env);
-                self.parse_request(env)
-            }
-            Moved::Blocked => {
+impl<S: Stream> Common<S> {
+    /// Reads once into `head`, and goes on when it is complete or wrong.
+    pub(super) fn read_request(
+        &mut self,
+        head: &mut Vec<u8>,
+        env: &mut impl Env<Stream = S>,
+    ) -> ControlFlow<Leave<S>> {
+        match self.client.read_onto(head, READ_ROOM) {
+            IoResult::Bytes(_) => {}
+            IoResult::Blocked => {
                 // Nothing is kept for a connection that has not said anything.
-                if self.head.is_empty() {
-                    self.head = Vec::new();
+                if head.is_empty() {
+                    *head = Vec::new();
                 }
-                Flow::Blocked(StepEnd::DownstreamEmpty)
+                return Break(Leave::blocked(StepEnd::DownstreamEmpty));
             }
-            Moved::End => Flow::Close(SessionEnd::ClientClosed),
-            Moved::Broken => Flow::Close(SessionEnd::ClientReset),
+            IoResult::End => return Break(Leave::close(SessionEnd::ClientClosed)),
+            IoResult::Broken => return Break(Leave::close(SessionEnd::ClientReset)),
         }
-    }
-
-    fn parse_request(&mut self, env: &mut impl Env<Stream = S>) -> Flow {
-        match http1::parse_request(&self.head, HeadLimit::default()) {
-            Ok(Parsed::Partial) => Flow::Continue,
+        self.moved = true;
+        self.log.asked(env.cached_ms());
+        match http1::parse_request(head, HeadLimit::default()) {
+            Ok(Parsed::Partial) => Continue(()),
+            // What follows the head is another request; one a connection is served.
             Ok(Parsed::Complete { head, .. }) => {
-                // What follows the head is another request; one a connection is served.
-                self.log.request_complete(env);
-                self.log.request = head.request_line();
-                self.accept_request(&head, env)
+                self.log.request_complete(head.request_line(), env.now());
+                Break(self.accept_request(&head, env))
             }
             Err(error) => {
-                self.log.request = first_line(&self.head);
-                self.refuse(error.status(), SessionEnd::BadRequest)
+                self.log.request_broken(first_line(head));
+                Break(self.refuse(error.status(), SessionEnd::BadRequest))
             }
         }
     }
 
-    fn accept_request(&mut self, head: &RequestHead, env: &mut impl Env<Stream = S>) -> Flow {
+    fn accept_request(&mut self, head: &RequestHead, env: &mut impl Env<Stream = S>) -> Leave<S> {
         self.method = head.method.clone();
-        self.gzip = env.limits().gzip.filter(|_| gzip::is_wanted(head));
         if head.body != BodyFraming::Empty {
             return self.refuse(413, SessionEnd::BadRequest);
         }
-        self.out = Outbox::holding(head.encode_for_upstream(&env.limits().upstream_host));
-        self.head = Vec::new();
-        self.log.dialed(env);
+        self.log.dialed(env.cached_ms());
         match env.dial() {
             Ok(stream) => {
-                self.log.upstream_port = stream.local_port();
-                self.upstream = Some(Side::new(stream));
-                self.advance(Happening::RequestComplete)
+                self.log.upstream_port(stream.local_port());
+                Leave::Enter(Phase::Proxying(Exchange::new(stream, head, env.limits())))
             }
             Err(error) => self.refuse_upstream(&error),
         }

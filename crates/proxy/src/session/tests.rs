@@ -1,52 +1,17 @@
-//! The session without a network: its table of phases, its answers, and a seeded simulation.
+//! The session without a network: its answers, what ends its steps, and a seeded simulation.
 
 mod simulation;
 mod stations;
 mod world;
 
-use std::fmt::Write as _;
 use std::io::Read as _;
 use std::time::Duration;
 
 use records::{ReadPolicy, SessionEnd, StepEnd};
 
-use super::phase::{Happening, Phase};
-use super::{Next, Peer};
+use super::Peer;
+use crate::policy::Stop;
 use world::{World, limits};
-
-#[test]
-fn the_table_of_phases() {
-    use Happening as H;
-    let happenings = [
-        H::RequestComplete,
-        H::Connected,
-        H::RequestSent,
-        H::HeadComplete,
-        H::Refused,
-        H::AnswerSent,
-    ];
-    let mut table = String::new();
-    for phase in Phase::ALL {
-        for happening in happenings {
-            if let Some(next) = phase.after(happening) {
-                writeln!(table, "{phase:?} + {happening:?} -> {next:?}").expect("a string");
-            }
-        }
-    }
-    assert_eq!(
-        table,
-        "ReadingRequest + RequestComplete -> Connecting\n\
-         ReadingRequest + Refused -> Answering\n\
-         Connecting + Connected -> SendingRequest\n\
-         Connecting + Refused -> Answering\n\
-         SendingRequest + RequestSent -> ReadingHead\n\
-         SendingRequest + Refused -> Answering\n\
-         ReadingHead + HeadComplete -> Relaying\n\
-         ReadingHead + Refused -> Answering\n\
-         Relaying + AnswerSent -> Lingering\n\
-         Answering + AnswerSent -> Lingering\n"
-    );
-}
 
 /// The data of as many chunks as there are, the last of them maybe cut.
 pub(super) fn unchunked(mut wire: &[u8]) -> Vec<u8> {
@@ -260,11 +225,11 @@ fn an_answer_of_our_own_has_the_time_that_a_client_is_given() {
         late(&mut world);
         world.client_room(0);
         world.time_passes();
-        assert_eq!((world.end(), world.patience()), (None, MINUTE), "{status}");
+        assert_eq!((world.end(), world.time_left()), (None, MINUTE), "{status}");
         // A slow client has as much for each piece.
         world.clock_moves(Duration::from_secs(59));
         world.client_room(10);
-        assert_eq!((world.end(), world.patience()), (None, MINUTE), "{status}");
+        assert_eq!((world.end(), world.time_left()), (None, MINUTE), "{status}");
         world.client_room(1 << 40);
         assert!(world.end().is_some());
         assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")));
@@ -277,14 +242,14 @@ fn a_head_that_drips_in_puts_nothing_off_and_a_body_does() {
     let mut world = drained();
     world.client_sends(GET);
     world.connect_succeeds();
-    let before = world.patience();
+    let before = world.time_left();
     world.clock_moves(SECONDS(20));
     world.origin_sends(b"HTTP/1.1 200 OK\r\n");
-    assert!(world.patience() < before - SECONDS(20), "one deadline for the head");
+    assert!(world.time_left() < before - SECONDS(20), "one deadline for the head");
     world.origin_sends(b"Content-Length: 10\r\n\r\n");
     world.clock_moves(SECONDS(20));
     world.origin_sends(b"hel");
-    assert_eq!(world.patience(), SECONDS(60));
+    assert_eq!(world.time_left(), SECONDS(60));
 }
 
 #[test]
@@ -295,31 +260,28 @@ fn a_client_that_goes_on_talking_is_lingered_over_for_thirty_seconds() {
     });
     world.run();
     for _ in 0..7 {
-        assert_eq!((world.end(), world.patience()), (None, Duration::from_secs(5)));
+        assert_eq!((world.end(), world.time_left()), (None, Duration::from_secs(5)));
         world.clock_moves(Duration::from_secs(4));
         world.client_sends(b"more");
     }
-    assert!(world.patience() < Duration::from_secs(3), "28 of 30 are over");
+    assert!(world.time_left() < Duration::from_secs(3), "28 of 30 are over");
     world.time_passes();
     assert_eq!(world.end(), Some(SessionEnd::BadRequest));
 }
 
 #[test]
 fn what_a_client_floods_us_with_ends_by_the_policy_as_any_read() {
-    for (policy, ended_by, next) in [
-        ("drain", StepEnd::DownstreamEmpty, Next::Wait),
-        ("short-read", StepEnd::DownstreamEmpty, Next::Wait),
-        ("fionread", StepEnd::DownstreamEmpty, Next::Wait),
-        ("reads:16", StepEnd::Quota, Next::Again),
-    ] {
+    const EMPTY: Stop = Stop::Blocked(StepEnd::DownstreamEmpty);
+    for (policy, stop) in
+        [("drain", EMPTY), ("short-read", EMPTY), ("fionread", EMPTY), ("reads:16", Stop::Yield)]
+    {
         let mut world = World::new(limits(policy.parse().expect("a policy")));
         world.quietly(|world| {
             world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
         });
         world.run();
         world.client_keeps_sending(1 << 20);
-        let step = world.one_step(Peer::Client);
-        assert_eq!((step.ended_by, step.next), (ended_by, next), "{policy}");
+        assert_eq!(world.one_step(Peer::Client).stop, stop, "{policy}");
     }
 }
 
@@ -334,8 +296,8 @@ fn a_drain_step_has_no_end_while_bytes_come_in() {
         world.origin_keeps_sending(BODY as u64 - 4096);
     });
     let step = world.one_step(Peer::Upstream);
-    assert_eq!(step.ended_by, StepEnd::UpstreamEmpty);
-    assert!(step.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.bytes);
+    assert_eq!(step.stop, Stop::Blocked(StepEnd::UpstreamEmpty));
+    assert!(step.read.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.read.bytes);
 }
 
 #[test]
@@ -346,8 +308,8 @@ fn a_step_without_an_end_ends_with_the_proxy_and_tells_what_it_did() {
         world.ends_after(100);
     });
     let step = world.one_step(Peer::Upstream);
-    assert_eq!(step.next, Next::Close(SessionEnd::Shutdown));
-    assert_eq!((step.ended_by, step.reads, step.bytes.0), (StepEnd::Closed, 100, 100 * 4096));
+    assert_eq!(step.stop, Stop::Close(SessionEnd::Shutdown));
+    assert_eq!((step.read.reads, step.read.bytes.0), (100, 100 * 4096));
 }
 
 #[test]
@@ -359,7 +321,7 @@ fn a_flood_ends_with_the_proxy_too() {
     world.run();
     world.client_keeps_sending(1 << 40);
     world.ends_after(100);
-    assert_eq!(world.one_step(Peer::Client).next, Next::Close(SessionEnd::Shutdown));
+    assert_eq!(world.one_step(Peer::Client).stop, Stop::Close(SessionEnd::Shutdown));
 }
 
 #[test]
@@ -373,8 +335,9 @@ fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
     });
     for _ in 0..10 {
         let step = world.one_step(Peer::Upstream);
-        assert_eq!((step.ended_by, step.next), (StepEnd::Quota, Next::Again));
-        assert!((64 << 10..72 << 10).contains(&step.bytes.0), "one step took {}", step.bytes);
+        assert_eq!(step.stop, Stop::Yield);
+        let bytes = step.read.bytes;
+        assert!((64 << 10..72 << 10).contains(&bytes.0), "one step took {bytes}");
     }
 }
 
@@ -394,7 +357,7 @@ fn a_short_write_is_the_last_call_of_its_step() {
     let before = world.calls();
     world.quietly(|world| world.origin_keeps_sending(1 << 20));
     let step = world.one_step(Peer::Upstream);
-    assert_eq!((step.ended_by, step.bytes.0), (StepEnd::DownstreamFull, 8192));
+    assert_eq!((step.stop, step.read.bytes.0), (Stop::Blocked(StepEnd::DownstreamFull), 8192));
     let (reads, writes) = world.calls();
     assert_eq!((reads - before.0, writes - before.1), (2, 2), "the second write was short");
     let sent = world.client_got().len();
@@ -408,7 +371,7 @@ fn an_exact_hit_of_fionread_ends_the_step_without_another_read() {
     let before = world.calls();
     world.quietly(|world| world.origin_sends(&[b'a'; 2 * 4096]));
     let step = world.one_step(Peer::Upstream);
-    assert_eq!((step.ended_by, step.bytes.0), (StepEnd::UpstreamEmpty, 8192));
+    assert_eq!((step.stop, step.read.bytes.0), (Stop::Blocked(StepEnd::UpstreamEmpty), 8192));
     assert_eq!(world.calls().0 - before.0, 2);
     // What comes later is read at its event, and a FIN is not forgotten.
     world.origin_sends(&[b'b'; 4096]);
@@ -432,7 +395,7 @@ fn a_quota_that_is_used_up_by_the_head_ends_that_step() {
             world.origin_keeps_sending(1 << 20);
         });
         let step = world.one_step(Peer::Upstream);
-        assert_eq!((step.reads, step.ended_by, step.next), (1, StepEnd::Quota, Next::Again));
+        assert_eq!((step.read.reads, step.stop), (1, Stop::Yield));
         assert!(world.client_text().starts_with("HTTP/1.1 200 OK"), "what was read is handed on");
     }
 }

@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 use records::MonoNs;
 
-use super::place::Place;
-use super::timers::{Look, Timers};
-use super::token::{GENERATIONS, LISTENER, SessionKey, WAKER};
+use super::sessions::{GENERATIONS, LISTENER, Place, SessionKey, TimerEntry, Timers, WAKER};
 use crate::session::Peer;
 
 /// A loop turn's work: who has an event, in their order, then who had yielded.
@@ -37,14 +35,14 @@ fn who_yielded_and_has_an_event_runs_once_and_stands_at_the_end_again() {
 
 #[test]
 fn timers_come_up_in_order_and_not_before_their_time() {
-    let look = |at, slot| Look { at: MonoNs(at), key: SessionKey { slot, generation: 0 } };
+    let entry = |at, slot| TimerEntry { at: MonoNs(at), key: SessionKey { slot, generation: 0 } };
     let mut timers = Timers::default();
-    timers.set(look(30, 1));
-    timers.set(look(10, 2));
+    timers.set(entry(30, 1));
+    timers.set(entry(10, 2));
     assert_eq!(timers.first(), Some(MonoNs(10)));
     assert_eq!(timers.pop_due(MonoNs(9)), None);
-    assert_eq!(timers.pop_due(MonoNs(30)), Some(look(10, 2)));
-    assert_eq!(timers.pop_due(MonoNs(30)), Some(look(30, 1)));
+    assert_eq!(timers.pop_due(MonoNs(30)), Some(entry(10, 2)));
+    assert_eq!(timers.pop_due(MonoNs(30)), Some(entry(30, 1)));
     assert_eq!(timers.pop_due(MonoNs(30)), None);
 }
 

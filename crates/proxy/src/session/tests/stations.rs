@@ -6,7 +6,8 @@ use records::{Bytes, ReadPolicy, SessionEnd, StepEnd};
 
 use super::world::{World, limits};
 use super::{GET, gunzipped, unchunked};
-use crate::session::{Buffering, GzipLevel, Next, Peer};
+use crate::policy::Stop;
+use crate::session::{Buffering, GzipLevel, Peer};
 
 /// Bytes of all pages of a session.
 const MEMORY: usize = 9 * 4096;
@@ -43,7 +44,8 @@ fn what_a_client_does_not_take_is_spooled_and_the_upstream_let_go() {
     let mut world = stuck(spooling(1 << 30), GET, body.len());
     world.quietly(|world| world.origin_sends(&body[..90_000]));
     let step = world.one_step(Peer::Upstream);
-    assert_eq!((step.ended_by, step.bytes), (StepEnd::UpstreamEmpty, Bytes(90_000)));
+    let stop = Stop::Blocked(StepEnd::UpstreamEmpty);
+    assert_eq!((step.stop, step.read.bytes), (stop, Bytes(90_000)));
     // Nine pages wait in memory, the head's among them; the rest is in the file.
     assert!((90_000 - MEMORY..90_000 - MEMORY + 2 * WRITE).contains(&world.spooled()));
     assert_eq!(world.spooled() % WRITE, 0);
@@ -65,9 +67,9 @@ fn a_full_spool_ends_the_step_at_the_client_and_is_not_begun_anew() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".len();
     world.quietly(|world| world.origin_sends(&[b'a'; 80_000]));
     let step = world.one_step(Peer::Upstream);
-    assert_eq!((step.ended_by, step.next), (StepEnd::DownstreamFull, Next::Wait));
+    assert_eq!(step.stop, Stop::Blocked(StepEnd::DownstreamFull));
     // Pages go into it whole: a third one does not fit.
-    assert_eq!((step.bytes, world.spooled()), (Bytes((MEMORY + WRITE - head) as u64), WRITE));
+    assert_eq!((step.read.bytes, world.spooled()), (Bytes((MEMORY + WRITE - head) as u64), WRITE));
     // All of the file is taken, and its place stays taken; what finds no page waits at the upstream.
     world.client_room(2 * WRITE - head);
     assert_eq!(world.spooled(), WRITE);
@@ -87,10 +89,10 @@ fn a_full_client_makes_a_step_without_an_end() {
     // The client could take all of it from now on, but nobody looks at the poll.
     world.quietly(|world| world.origin_keeps_sending(BODY as u64 - 4096));
     let step = world.one_step(Peer::Upstream);
-    assert!(step.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.bytes);
+    assert!(step.read.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.read.bytes);
     // Two pages a read, since that is what each write into the file frees.
-    let reads = step.bytes.0 / WRITE as u64;
-    assert!((reads..reads + 20).contains(&step.reads), "{} reads", step.reads);
+    let reads = step.read.bytes.0 / WRITE as u64;
+    assert!((reads..reads + 20).contains(&step.read.reads), "{} reads", step.read.reads);
 }
 
 #[test]
@@ -127,8 +129,9 @@ fn a_quota_counts_what_is_spooled_and_asks_for_another_turn() {
     world.quietly(|world| world.origin_keeps_sending(8 << 20));
     for _ in 0..10 {
         let step = world.one_step(Peer::Upstream);
-        assert_eq!((step.ended_by, step.next), (StepEnd::Quota, Next::Again));
-        assert!((64 << 10..72 << 10).contains(&step.bytes.0), "one step took {}", step.bytes);
+        assert_eq!(step.stop, Stop::Yield);
+        let bytes = step.read.bytes;
+        assert!((64 << 10..72 << 10).contains(&bytes.0), "one step took {bytes}");
     }
     assert!(world.spooled() >= 10 * (64 << 10) - MEMORY);
 }
@@ -234,8 +237,8 @@ fn a_step_has_no_end_while_what_comes_out_is_less_than_the_client_takes() {
         world.origin_keeps_sending(BODY as u64 - 4096);
     });
     let step = world.one_step(Peer::Upstream);
-    assert_eq!(step.ended_by, StepEnd::UpstreamEmpty);
-    assert!(step.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.bytes);
+    assert_eq!(step.stop, Stop::Blocked(StepEnd::UpstreamEmpty));
+    assert!(step.read.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.read.bytes);
 }
 
 #[test]

@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use records::{Bytes, MonoNs, ReadPolicy, SessionEnd};
 
-use crate::session::{
-    ConnectState, Env, Event, Limits, Next, Peer, Session, Step, Stream, TempFile,
-};
+use crate::policy::Stop;
+use crate::session::{ConnectState, Env, Event, Limits, Peer, Session, Step, Stream, TempFile};
 
 pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
     let minute = Duration::from_secs(60);
@@ -26,8 +25,6 @@ pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
         connect_timeout: minute,
         upstream_timeout: minute,
         send_timeout: minute,
-        linger_timeout: Duration::from_secs(5),
-        linger_time: Duration::from_secs(30),
         buffering: None,
         gzip: None,
     }
@@ -311,14 +308,10 @@ impl World {
 
     fn goes_on(&mut self, step: Step) -> bool {
         self.steps += 1;
-        match step.next {
-            Next::Wait => false,
-            Next::Again => true,
-            Next::Close(end) => {
-                self.end = Some(end);
-                false
-            }
+        if let Stop::Close(end) = step.stop {
+            self.end = Some(end);
         }
+        step.stop == Stop::Yield
     }
 
     fn happens(&mut self, peer: Peer, event: Event) {
@@ -417,7 +410,7 @@ impl World {
     }
 
     /// How long the session would wait from now on.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn time_left(&self) -> Duration {
         self.session.deadline().since(self.host.now)
     }
 
