@@ -33,8 +33,9 @@ pub(super) use self::pages::Pages;
 use self::pages::HandOut;
 use super::connection::{Connection, IoResult};
 use super::gzip::Ending;
+use super::phase::{Context, Leave};
 use super::relay::Outgoing;
-use super::{Common, Env, Leave, Stream};
+use super::{Env, Stream};
 use crate::policy::{ReadDone, Stop};
 
 /// A session's temporary file, to be written at one end and read at the other by the worker, which
@@ -118,17 +119,16 @@ impl Buffered {
     pub(super) fn run<S: Stream>(
         &mut self,
         upstream: &mut Connection<S>,
-        common: &mut Common<S>,
-        env: &impl Env<Stream = S>,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> ControlFlow<Stop, SessionEnd> {
         if self.body.is_done() {
             return Continue(SessionEnd::Completed);
         }
-        let mut stop = common.after_read;
+        let mut stop = cx.after_read;
         loop {
-            self.rest.write_out(None, common, env)?;
+            self.rest.write_out(None, cx)?;
             stop?;
-            match self.read_in(upstream, common, env) {
+            match self.read_in(upstream, cx) {
                 Continue(Some(end)) => return Continue(end),
                 Continue(None) => {}
                 // What was read before it is written first.
@@ -142,22 +142,21 @@ impl Buffered {
     fn read_in<S: Stream>(
         &mut self,
         upstream: &mut Connection<S>,
-        common: &mut Common<S>,
-        env: &impl Env<Stream = S>,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> ControlFlow<Stop, Option<SessionEnd>> {
         let Self { body, when_short, rest } = self;
         loop {
-            if env.told_to_end() {
+            if cx.env.told_to_end() {
                 return Break(Stop::Close(SessionEnd::Shutdown));
             }
             if !upstream.ready().readable {
                 return Break(Stop::Blocked(StepEnd::UpstreamEmpty));
             }
             if !rest.pages.has_room() {
-                if common.client.ready().writable {
+                if cx.client.ready().writable {
                     return Continue(None);
                 }
-                match rest.spool(|| env.temp_file()) {
+                match rest.spool(|| cx.env.temp_file()) {
                     Ok(true) => {}
                     Ok(false) => return Break(Stop::Blocked(StepEnd::DownstreamFull)),
                     Err(_) => return Break(Stop::Close(SessionEnd::LocalError)),
@@ -176,8 +175,8 @@ impl Buffered {
                     return Continue(Some(SessionEnd::UpstreamClosedEarly));
                 }
             };
-            common.moved = true;
-            common.apply_read_policy(upstream, ReadDone { got, offered }, env);
+            cx.moved = true;
+            cx.apply_read_policy(upstream, ReadDone { got, offered });
             let keep = |bytes: &[u8]| body.advance(bytes).map(|of_body| of_body.take);
             if rest.pages.took(got, keep).is_err() {
                 return Continue(Some(SessionEnd::UpstreamClosedEarly));
@@ -188,7 +187,7 @@ impl Buffered {
             if *when_short == WhenShort::GoesOn {
                 rest.pages.close_page();
             }
-            common.after_read?;
+            cx.after_read?;
         }
     }
 }
@@ -198,10 +197,9 @@ impl Delivery {
     pub(super) fn deliver<S: Stream>(
         &mut self,
         end: SessionEnd,
-        common: &mut Common<S>,
-        env: &impl Env<Stream = S>,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> Leave<S> {
-        match self.write_out(Some(end), common, env) {
+        match self.write_out(Some(end), cx) {
             Break(stop) => Leave::Stop(stop),
             Continue(()) if self.is_sent() => Leave::relayed(end),
             Continue(()) => Leave::blocked(StepEnd::DownstreamFull),
@@ -244,20 +242,19 @@ impl Delivery {
     fn write_out<S: Stream>(
         &mut self,
         over: Option<SessionEnd>,
-        common: &mut Common<S>,
-        env: &impl Env<Stream = S>,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> ControlFlow<Stop> {
         let how_much = if over.is_some() { HandOut::All } else { HandOut::Some };
-        while common.client.ready().writable {
-            if env.told_to_end() {
+        while cx.client.ready().writable {
+            if cx.env.told_to_end() {
                 return Break(Stop::Close(SessionEnd::Shutdown));
             }
             if self.line_up(how_much).is_err() {
                 return Break(Stop::Close(SessionEnd::LocalError));
             }
             let moved = match self.out.gzip {
-                Some(_) => self.compress_line(over, common, env)?,
-                None => self.write_line(common)?,
+                Some(_) => self.compress_line(over, cx)?,
+                None => self.write_line(cx)?,
             };
             if !moved {
                 break;
@@ -267,14 +264,17 @@ impl Delivery {
     }
 
     /// Writes the head and the line in one call; whether there was anything.
-    fn write_line<S: Stream>(&mut self, common: &mut Common<S>) -> ControlFlow<Stop, bool> {
+    fn write_line<S: Stream>(
+        &mut self,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
+    ) -> ControlFlow<Stop, bool> {
         let (line, slices) = self.pages.outlet.line(self.out.bytes.held());
         if slices == 0 {
             return Continue(false);
         }
-        match common.client.write_vectored(line.get(..slices).unwrap_or_default()) {
+        match cx.client.write_vectored(line.get(..slices).unwrap_or_default()) {
             IoResult::Bytes(sent) => {
-                common.sent(sent);
+                cx.sent(sent);
                 let of_head = sent.min(self.out.bytes.held().len());
                 self.out.bytes.gone(of_head);
                 self.pages.sent(sent - of_head);
@@ -292,10 +292,9 @@ impl Delivery {
     fn compress_line<S: Stream>(
         &mut self,
         over: Option<SessionEnd>,
-        common: &mut Common<S>,
-        env: &impl Env<Stream = S>,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> ControlFlow<Stop, bool> {
-        match self.out.flush(common, env) {
+        match self.out.flush(cx) {
             Break(Stop::Close(end)) => return Break(Stop::Close(end)),
             Break(_) => return Continue(true),
             Continue(()) => {}

@@ -36,10 +36,6 @@ const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 /// RFC 1952 2.3: CRC-32 and length of what was compressed.
 const TAIL: usize = 8;
 
-/// How hard to compress: 1 (fast) to 9 (small), `gzip_comp_level`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GzipLevel(pub(crate) u32);
-
 /// Whether the client asked for a compressed answer: by name, in HTTP/1.1 (`gzip_http_version`) and
 /// not through another proxy (`gzip_proxied off`).
 pub(super) fn is_wanted(request: &RequestHead) -> bool {
@@ -112,11 +108,12 @@ pub(super) enum Compressed {
 }
 
 impl Gzip {
-    /// A stream whose first bytes are `input`.
-    pub(super) fn new(level: GzipLevel, input: Vec<u8>) -> Self {
+    /// A stream whose first bytes are `input`, at a level of 1 (fast) to 9 (small), as
+    /// `gzip_comp_level`.
+    pub(super) fn new(level: u32, input: Vec<u8>) -> Self {
         Self {
             input: Buffer::holding(input),
-            deflate: Compress::new(Compression::new(level.0), false),
+            deflate: Compress::new(Compression::new(level), false),
             crc: Crc::new(),
             stage: Stage::Head,
             ending: Ending::Open,

@@ -9,8 +9,9 @@ use records::{SessionEnd, StepEnd};
 
 use super::buffer::Buffer;
 use super::connection::{Connection, IoResult};
-use super::gzip::{Compressed, Ending, Gzip, GzipLevel};
-use super::{Common, Env, Stream};
+use super::gzip::{Compressed, Ending, Gzip};
+use super::phase::Context;
+use super::{Env, Stream};
 use crate::policy::{ReadDone, Stop};
 
 /// An answer whose body passes unbuffered.
@@ -39,21 +40,20 @@ impl Relay {
     pub(super) fn run<S: Stream>(
         &mut self,
         upstream: &mut Connection<S>,
-        common: &mut Common<S>,
-        env: &impl Env<Stream = S>,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> ControlFlow<Stop, SessionEnd> {
-        let offered = env.limits().buffer.as_usize();
+        let offered = cx.env.limits().toggles.buffer.as_usize();
         loop {
-            self.out.flush(common, env)?;
+            self.out.flush(cx)?;
             if let Some(end) = self.over {
                 return Continue(end);
             }
-            common.after_read?;
+            cx.after_read?;
             let into = self.out.input();
             match upstream.read(into.refill(offered)) {
                 IoResult::Bytes(got) => {
-                    common.moved = true;
-                    common.apply_read_policy(upstream, ReadDone { got, offered }, env);
+                    cx.moved = true;
+                    cx.apply_read_policy(upstream, ReadDone { got, offered });
                     // What follows the body's end is not the client's: it is dropped.
                     match self.body.advance(into.room().get(..got).unwrap_or_default()) {
                         Ok(of_body) => into.filled(of_body.take),
@@ -95,7 +95,7 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     /// The answer `head`, with the first bytes `rest` of its body; compressed, if there is a level.
-    pub(super) fn new(mut head: Vec<u8>, level: Option<GzipLevel>, rest: &[u8]) -> Self {
+    pub(super) fn new(mut head: Vec<u8>, level: Option<u32>, rest: &[u8]) -> Self {
         let gzip = level.map(|level| Box::new(Gzip::new(level, rest.to_vec())));
         if gzip.is_none() {
             head.extend_from_slice(rest);
@@ -107,17 +107,16 @@ impl Outgoing {
     /// reads: this is where the proxy's end reaches it.
     pub(super) fn flush<S: Stream>(
         &mut self,
-        common: &mut Common<S>,
-        env: &impl Env<Stream = S>,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> ControlFlow<Stop> {
         loop {
-            if env.told_to_end() {
+            if cx.env.told_to_end() {
                 return Break(Stop::Close(SessionEnd::Shutdown));
             }
             while !self.bytes.is_empty() {
-                match common.client.write(self.bytes.held()) {
+                match cx.client.write(self.bytes.held()) {
                     IoResult::Bytes(sent) => {
-                        common.sent(sent);
+                        cx.sent(sent);
                         self.bytes.gone(sent);
                     }
                     IoResult::Blocked => return Break(Stop::Blocked(StepEnd::DownstreamFull)),

@@ -6,19 +6,16 @@ use http1::{BodyFraming, HeadLimit, Parsed, RequestHead};
 use records::{SessionEnd, StepEnd};
 
 use super::connection::IoResult;
+use super::phase::{Context, Leave, Phase};
 use super::upstream::Exchange;
-use super::{Common, Env, Leave, Phase, Stream};
+use super::{Env, Stream};
 
 /// Room for one read of a request head (`client_header_buffer_size`, 1 KiB).
 const READ_ROOM: usize = 1024;
 
-impl<S: Stream> Common<S> {
+impl<E: Env> Context<'_, E> {
     /// Reads once into `head`, and goes on when it is complete or wrong.
-    pub(super) fn read_request(
-        &mut self,
-        head: &mut Vec<u8>,
-        env: &mut impl Env<Stream = S>,
-    ) -> ControlFlow<Leave<S>> {
+    pub(super) fn read_request(&mut self, head: &mut Vec<u8>) -> ControlFlow<Leave<E::Stream>> {
         match self.client.read_onto(head, READ_ROOM) {
             IoResult::Bytes(_) => {}
             IoResult::Blocked => {
@@ -32,13 +29,13 @@ impl<S: Stream> Common<S> {
             IoResult::Broken => return Break(Leave::close(SessionEnd::ClientReset)),
         }
         self.moved = true;
-        self.log.asked(env.cached_ms());
+        self.log.asked(self.env.cached_ms());
         match http1::parse_request(head, HeadLimit::default()) {
             Ok(Parsed::Partial) => Continue(()),
             // What follows the head is another request; one a connection is served.
             Ok(Parsed::Complete { head, .. }) => {
-                self.log.request_complete(head.request_line(), env.now());
-                Break(self.accept_request(&head, env))
+                self.log.request_complete(head.request_line(), self.env.now());
+                Break(self.accept_request(&head))
             }
             Err(error) => {
                 self.log.request_broken(first_line(head));
@@ -47,16 +44,16 @@ impl<S: Stream> Common<S> {
         }
     }
 
-    fn accept_request(&mut self, head: &RequestHead, env: &mut impl Env<Stream = S>) -> Leave<S> {
-        self.method = head.method.clone();
+    fn accept_request(&mut self, head: &RequestHead) -> Leave<E::Stream> {
+        *self.method = head.method.clone();
         if head.body != BodyFraming::Empty {
             return self.refuse(413, SessionEnd::BadRequest);
         }
-        self.log.dialed(env.cached_ms());
-        match env.dial() {
+        self.log.dialed(self.env.cached_ms());
+        match self.env.dial() {
             Ok(stream) => {
                 self.log.upstream_port(stream.local_port());
-                Leave::Enter(Phase::Proxying(Exchange::new(stream, head, env.limits())))
+                Leave::Enter(Phase::Proxying(Exchange::new(stream, head, self.env.limits())))
             }
             Err(error) => self.refuse_upstream(&error),
         }

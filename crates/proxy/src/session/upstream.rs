@@ -10,9 +10,11 @@ use records::{SessionEnd, StepEnd};
 use super::buffer::Buffer;
 use super::buffered::{Buffered, Pages};
 use super::connection::{ConnectState, Connection, Event, IoResult};
-use super::gzip::{self, GzipLevel};
+use super::gzip;
+use super::phase::{Context, Leave, Phase};
 use super::relay::{Outgoing, Relay};
-use super::{Common, Env, Leave, Limits, Phase, Stream};
+use super::{Env, Limits, Stream};
+use crate::options::ProxyToggles;
 use crate::policy::ReadDone;
 
 /// What there is while there is an upstream connection.
@@ -21,7 +23,7 @@ pub(super) struct Exchange<S> {
     stage: Stage,
     upstream: Connection<S>,
     /// The level at which the answer may be compressed; `None`: it may not.
-    gzip: Option<GzipLevel>,
+    gzip: Option<u32>,
 }
 
 /// How far an exchange is.
@@ -46,7 +48,7 @@ impl<S: Stream> Exchange<S> {
         Self {
             stage: Stage::Connecting(request),
             upstream: Connection::new(stream),
-            gzip: limits.gzip.filter(|_| gzip::is_wanted(head)),
+            gzip: limits.toggles.gzip.filter(|_| gzip::is_wanted(head)),
         }
     }
 
@@ -55,23 +57,27 @@ impl<S: Stream> Exchange<S> {
     }
 
     /// Whoever is waited for was too slow.
-    pub(super) fn on_deadline(&self, common: &mut Common<S>) -> Leave<S> {
+    pub(super) fn on_deadline(&self, cx: &mut Context<'_, impl Env<Stream = S>>) -> Leave<S> {
         match &self.stage {
             Stage::Connecting(_) | Stage::Sending(_) | Stage::ReadingHead(_) => {
-                common.refuse(504, SessionEnd::UpstreamTimeout)
+                cx.refuse(504, SessionEnd::UpstreamTimeout)
             }
             _ if self.waits_for_client() => Leave::close(SessionEnd::ClientTimeout),
             _ => Leave::close(SessionEnd::UpstreamTimeout),
         }
     }
 
-    /// How long may be waited now.
-    pub(super) fn timeout(&self, limits: &Limits) -> Duration {
-        match &self.stage {
-            Stage::Connecting(_) => limits.connect_timeout,
-            _ if self.waits_for_client() => limits.send_timeout,
-            _ => limits.upstream_timeout,
-        }
+    /// How long may be waited now: for the handshake (`proxy_connect_timeout`), between two writes to
+    /// the client (`send_timeout`), or else between two writes of the request, then for the whole head
+    /// of the answer, then between two reads of its body (`proxy_send_timeout`,
+    /// `proxy_read_timeout`).
+    pub(super) fn timeout(&self, toggles: &ProxyToggles) -> Duration {
+        let timeout = match &self.stage {
+            Stage::Connecting(_) => toggles.connect_timeout,
+            _ if self.waits_for_client() => toggles.send_timeout,
+            _ => toggles.upstream_timeout,
+        };
+        timeout.as_duration()
     }
 
     /// Whether something of the answer is to be sent.
@@ -86,29 +92,28 @@ impl<S: Stream> Exchange<S> {
     /// Does what is to be done in this stage, and goes on to the next.
     pub(super) fn go_on(
         &mut self,
-        common: &mut Common<S>,
-        env: &impl Env<Stream = S>,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> ControlFlow<Leave<S>> {
         let Self { stage, upstream, gzip } = self;
         match stage {
             Stage::Connecting(request) => {
-                finish_connect(upstream, common, env)?;
+                finish_connect(upstream, cx)?;
                 *stage = Stage::Sending(mem::take(request));
             }
             Stage::Sending(request) => {
-                send_request(upstream, request, common)?;
+                send_request(upstream, request, cx)?;
                 *stage = Stage::ReadingHead(Vec::new());
             }
-            Stage::ReadingHead(head) => *stage = read_head(upstream, head, *gzip, common, env)?,
-            Stage::Relaying(relay) => match relay.run(upstream, common, env) {
+            Stage::ReadingHead(head) => *stage = read_head(upstream, head, *gzip, cx)?,
+            Stage::Relaying(relay) => match relay.run(upstream, cx) {
                 Continue(end) => return Break(Leave::relayed(end)),
                 Break(stop) => return Break(Leave::Stop(stop)),
             },
-            Stage::Buffering(buffered) => match buffered.run(upstream, common, env) {
+            Stage::Buffering(buffered) => match buffered.run(upstream, cx) {
                 // The upstream is let go, however long the client takes
                 // (`ngx_http_upstream_process_request`).
                 Continue(end) => {
-                    common.log.upstream_over(env.cached_ms());
+                    cx.log.upstream_over(cx.env.cached_ms());
                     let rest = buffered.take_rest();
                     return Break(Leave::Enter(Phase::Delivering { rest, end }));
                 }
@@ -122,23 +127,22 @@ impl<S: Stream> Exchange<S> {
 /// Looks whether the handshake is decided.
 fn finish_connect<S: Stream>(
     upstream: &mut Connection<S>,
-    common: &mut Common<S>,
-    env: &impl Env<Stream = S>,
+    cx: &mut Context<'_, impl Env<Stream = S>>,
 ) -> ControlFlow<Leave<S>> {
     if !upstream.ready().writable {
         return Break(Leave::blocked(StepEnd::UpstreamFull));
     }
     match upstream.stream().connect_state() {
         Ok(ConnectState::Done) => {
-            common.log.connected(env.now(), env.cached_ms());
-            common.moved = true;
+            cx.log.connected(cx.env.now(), cx.env.cached_ms());
+            cx.moved = true;
             Continue(())
         }
         Ok(ConnectState::Pending) => {
             upstream.clear_writable();
             Break(Leave::blocked(StepEnd::UpstreamFull))
         }
-        Err(error) => Break(common.refuse_upstream(&error)),
+        Err(error) => Break(cx.refuse_upstream(&error)),
     }
 }
 
@@ -146,17 +150,17 @@ fn finish_connect<S: Stream>(
 fn send_request<S: Stream>(
     upstream: &mut Connection<S>,
     request: &mut Buffer,
-    common: &mut Common<S>,
+    cx: &mut Context<'_, impl Env<Stream = S>>,
 ) -> ControlFlow<Leave<S>> {
     while !request.is_empty() {
         match upstream.write(request.held()) {
             IoResult::Bytes(sent) => {
-                common.moved = true;
+                cx.moved = true;
                 request.gone(sent);
             }
             IoResult::Blocked => return Break(Leave::blocked(StepEnd::UpstreamFull)),
             IoResult::End | IoResult::Broken => {
-                return Break(common.refuse(502, SessionEnd::UpstreamClosedEarly));
+                return Break(cx.refuse(502, SessionEnd::UpstreamClosedEarly));
             }
         }
     }
@@ -167,33 +171,32 @@ fn send_request<S: Stream>(
 fn read_head<S: Stream>(
     upstream: &mut Connection<S>,
     head: &mut Vec<u8>,
-    gzip: Option<GzipLevel>,
-    common: &mut Common<S>,
-    env: &impl Env<Stream = S>,
+    gzip: Option<u32>,
+    cx: &mut Context<'_, impl Env<Stream = S>>,
 ) -> ControlFlow<Leave<S>, Stage> {
-    let offered = env.limits().buffer.as_usize();
+    let offered = cx.env.limits().toggles.buffer.as_usize();
     loop {
         match upstream.read_onto(head, offered) {
             IoResult::Bytes(got) => {
-                common.apply_read_policy(upstream, ReadDone { got, offered }, env);
+                cx.apply_read_policy(upstream, ReadDone { got, offered });
             }
             IoResult::Blocked => return Break(Leave::blocked(StepEnd::UpstreamEmpty)),
             IoResult::End | IoResult::Broken => {
-                return Break(common.refuse(502, SessionEnd::UpstreamClosedEarly));
+                return Break(cx.refuse(502, SessionEnd::UpstreamClosedEarly));
             }
         }
-        match final_head(head, &common.method) {
-            Ok(Parsed::Partial) => common.after_read.map_break(Leave::Stop)?,
+        match final_head(head, cx.method) {
+            Ok(Parsed::Partial) => cx.after_read.map_break(Leave::Stop)?,
             // The policy speaks of reads, not of heads: what is read is handed on first.
             Ok(Parsed::Complete { head: answer, len }) => {
                 let rest = head.get(len..).unwrap_or_default();
                 let level = gzip.filter(|_| gzip::is_fit(&answer));
-                return match begin_relay(&answer, len, rest, level, common, env) {
+                return match begin_relay(&answer, len, rest, level, cx) {
                     Ok(relaying) => Continue(relaying),
-                    Err(_) => Break(common.refuse(502, SessionEnd::UpstreamBadHead)),
+                    Err(_) => Break(cx.refuse(502, SessionEnd::UpstreamBadHead)),
                 };
             }
-            Err(_) => return Break(common.refuse(502, SessionEnd::UpstreamBadHead)),
+            Err(_) => return Break(cx.refuse(502, SessionEnd::UpstreamBadHead)),
         }
     }
 }
@@ -218,9 +221,8 @@ fn begin_relay<S: Stream>(
     answer: &ResponseHead,
     len: usize,
     rest: &[u8],
-    level: Option<GzipLevel>,
-    common: &mut Common<S>,
-    env: &impl Env<Stream = S>,
+    level: Option<u32>,
+    cx: &mut Context<'_, impl Env<Stream = S>>,
 ) -> Result<Stage, FramingError> {
     let mut body = Body::new(answer.body);
     let rest = rest.get(..body.advance(rest)?.take).unwrap_or_default();
@@ -228,14 +230,14 @@ fn begin_relay<S: Stream>(
         Some(_) => answer.encode_coded_for_client("gzip"),
         None => answer.encode_for_client(),
     };
-    common.log.head_complete(env.now(), env.cached_ms());
-    common.log.answer_begins(answer.status, head.len());
-    common.moved = true;
-    let limits = env.limits();
+    cx.log.head_complete(cx.env.now(), cx.env.cached_ms());
+    cx.log.answer_begins(answer.status, head.len());
+    cx.moved = true;
+    let limits = cx.env.limits();
     Ok(match &limits.buffering {
         None => Stage::Relaying(Relay::new(body, Outgoing::new(head, level, rest))),
         Some(buffering) => {
-            let size = limits.buffer.as_usize();
+            let size = limits.toggles.buffer.as_usize();
             let pages = Pages::new(size, Buffer::behind_head(size, len, rest), buffering.file_max);
             let out = Outgoing::new(head, level, &[]);
             Stage::Buffering(Box::new(Buffered::new(body, answer.body, out, pages)))

@@ -23,16 +23,6 @@ use super::sessions::LISTENER;
 /// How long accepting stops after the host ran out of something (`accept_mutex_delay`, 500 ms).
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How many connections a worker accepts in one loop turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum AcceptBatch {
-    /// One: `multi_accept off`, nginx's default.
-    #[default]
-    One,
-    /// All that wait: `multi_accept on`.
-    All,
-}
-
 /// How a worker watches its listener.
 #[derive(Clone, Debug)]
 pub(crate) enum Watch {

@@ -39,8 +39,8 @@ impl Env for WorkerEnv<'_> {
 
     fn dial(&mut self) -> io::Result<TcpStream> {
         // The receive buffer is set before the connect: the window scale is agreed in the SYN.
-        let dial =
-            Dial { addr: self.setup.upstream, from: None, buffers: self.setup.upstream_buffers };
+        let buffers = self.setup.limits.toggles.upstream_buffers();
+        let dial = Dial { addr: self.setup.upstream, from: None, buffers };
         let mut stream = TcpStream::from_std(StdTcpStream::from(dial.start()?));
         let token = self.key.token(Peer::Upstream);
         self.registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;

@@ -22,7 +22,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Waker};
 use records::{Accepted, Hold, LoopTurn, MonoNs, SessionEnd};
 
-pub(crate) use self::acceptor::{AcceptBatch, Watch};
+pub(crate) use self::acceptor::Watch;
 
 use self::acceptor::{Accept, Acceptor};
 use self::env::{CachedClock, WorkerEnv};
@@ -41,11 +41,9 @@ pub(crate) struct WorkerSetup {
     pub(crate) index: u32,
     pub(crate) listener: Arc<TcpListener>,
     pub(crate) watch: Watch,
-    pub(crate) accept: AcceptBatch,
     /// Sessions at a time (`worker_connections`).
     pub(crate) connections: usize,
     pub(crate) upstream: SocketAddr,
-    pub(crate) upstream_buffers: net::tcp::Buffers,
     pub(crate) limits: Arc<Limits>,
     pub(crate) stop: Arc<AtomicBool>,
 }
@@ -222,8 +220,8 @@ impl Worker {
                 Accept::Gone => return,
                 Accept::Paused => return self.recorder.accept_paused(),
             }
-            // A full worker turns the client away, and leaves the batch (`ngx_event_accept`).
-            if self.setup.accept == AcceptBatch::One || used >= all {
+            // A full worker turns the client away, and accepts no more (`ngx_event_accept`).
+            if !self.setup.limits.toggles.multi_accept || used >= all {
                 return;
             }
         }

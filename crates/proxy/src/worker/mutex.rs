@@ -94,6 +94,3 @@ impl Mutex {
         self.to_sit_out = 1;
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,7 +12,7 @@ use crate::session::tests::unchunked;
 /// Feeds `parts`, one after the other, and takes all that comes out.
 fn compressed(level: u32, parts: &[Vec<u8>], ending: Ending) -> Vec<u8> {
     let (first, rest) = parts.split_first().expect("a part");
-    let mut gzip = Gzip::new(GzipLevel(level), first.clone());
+    let mut gzip = Gzip::new(level, first.clone());
     let (mut out, mut sent) = (Buffer::default(), Vec::new());
     let mut drain = |gzip: &mut Gzip| {
         while gzip.compress(&mut out).expect("it compresses") == Compressed::Bytes {
