@@ -57,7 +57,8 @@ pub(crate) struct StepReads {
     pub(crate) bytes: Bytes,
     /// Reads that returned data.
     pub(crate) reads: u64,
-    start: MonoNs,
+    /// When the step began, by the true clock.
+    pub(crate) start: MonoNs,
 }
 
 impl ReadLimit {

@@ -18,15 +18,14 @@
 //! - What belongs to a phase is made when it begins and freed when it ends.
 //! - Once an answer's head is on its way the logged status does not change.
 
-mod answer;
 mod buffer;
 mod buffered;
+mod client;
 mod connection;
 mod gzip;
 mod log;
 mod phase;
 mod relay;
-mod request;
 mod upstream;
 
 use std::io;
@@ -35,7 +34,7 @@ use std::ops::ControlFlow::Continue;
 use std::path::PathBuf;
 
 use http1::Method;
-use records::{Bytes, MonoNs, SessionEnd, StepEnd};
+use records::{Bytes, MonoNs, SessionEnd};
 
 pub(crate) use self::buffered::TempFile;
 pub(crate) use self::connection::{ConnectState, Event, Stream};
@@ -95,8 +94,10 @@ pub(crate) enum Peer {
 pub(crate) struct Step {
     /// What ended it.
     pub(crate) stop: Stop,
-    /// What it read from the upstream.
+    /// What it read from the upstream, and when it began.
     pub(crate) read: StepReads,
+    /// When it ended, by the true clock.
+    pub(crate) end: MonoNs,
 }
 
 /// See the module's head.
@@ -115,18 +116,22 @@ pub(crate) struct Session<S> {
 }
 
 impl<S: Stream> Session<S> {
-    /// A session on an accepted connection, which has had no event yet.
-    pub(crate) fn new(client: S, client_addr: SocketAddr, env: &impl Env<Stream = S>) -> Self {
-        let toggles = &env.limits().toggles;
+    /// A session on a connection that was accepted `now`, and has had no event yet.
+    pub(crate) fn new(
+        client: S,
+        client_addr: SocketAddr,
+        toggles: &ProxyToggles,
+        now: MonoNs,
+    ) -> Self {
         Self {
             phase: Phase::ReadingRequest(Vec::new()),
             client: Connection::new(client),
             client_addr,
             method: Method::Get,
             limit: ReadLimit::new(toggles.read_policy),
-            log: Log::new(client_addr.port(), env.now()),
+            log: Log::new(client_addr.port(), now),
             // `client_header_timeout`
-            deadline: env.now() + toggles.header_timeout.as_duration(),
+            deadline: now + toggles.header_timeout.as_duration(),
         }
     }
 
@@ -175,22 +180,19 @@ impl<S: Stream> Session<S> {
         let mut cx =
             Context { env, client, method, limit, log, after_read: Continue(()), moved: false };
         let stop = go(phase, &mut cx);
-        if cx.moved
-            && let Some(deadline) = phase.deadline(cx.env.now(), &cx.env.limits().toggles)
-        {
+        let (moved, end) = (cx.moved, cx.env.now());
+        if moved && let Some(deadline) = phase.deadline(end, &env.limits().toggles) {
             self.deadline = deadline;
         }
-        Step { stop, read: self.limit.step() }
+        let read = limit.step();
+        log.count_step(read.start, end, stop.ended_by());
+        Step { stop, read, end }
     }
 
-    /// What is told of the session once it is closed.
-    pub(crate) fn record(&self, end: SessionEnd, env: &impl Env<Stream = S>) -> records::Session {
-        self.log.record(end, env.now(), env.cached_ms())
-    }
-
-    /// Counts a step, by the true clock.
-    pub(crate) fn count_step(&mut self, start: MonoNs, end: MonoNs, ended_by: StepEnd) {
-        self.log.count_step(start, end, ended_by);
+    /// What is told of the session once it is closed `now`, but for what only its worker knows;
+    /// `cached_ms` is the worker's cached clock.
+    pub(crate) fn record(&self, end: SessionEnd, now: MonoNs, cached_ms: u64) -> records::Session {
+        self.log.record(end, now, cached_ms)
     }
 
     #[cfg(test)]

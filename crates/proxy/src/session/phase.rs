@@ -5,8 +5,8 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use http1::Method;
 use records::{MonoNs, SessionEnd, StepEnd};
 
-use super::answer::{LINGER_TIME, LINGER_TIMEOUT};
 use super::buffered::Delivery;
+use super::client::{LINGER_TIME, LINGER_TIMEOUT};
 use super::connection::Connection;
 use super::log::Log;
 use super::relay::Outgoing;

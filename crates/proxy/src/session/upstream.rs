@@ -105,20 +105,18 @@ impl<S: Stream> Exchange<S> {
                 *stage = Stage::ReadingHead(Vec::new());
             }
             Stage::ReadingHead(head) => *stage = read_head(upstream, head, *gzip, cx)?,
-            Stage::Relaying(relay) => match relay.run(upstream, cx) {
-                Continue(end) => return Break(Leave::relayed(end)),
-                Break(stop) => return Break(Leave::Stop(stop)),
-            },
-            Stage::Buffering(buffered) => match buffered.run(upstream, cx) {
+            Stage::Relaying(relay) => {
+                let end = relay.run(upstream, cx).map_break(Leave::Stop)?;
+                return Break(Leave::relayed(end));
+            }
+            Stage::Buffering(buffered) => {
+                let end = buffered.run(upstream, cx).map_break(Leave::Stop)?;
                 // The upstream is let go, however long the client takes
                 // (`ngx_http_upstream_process_request`).
-                Continue(end) => {
-                    cx.log.upstream_over(cx.env.cached_ms());
-                    let rest = buffered.take_rest();
-                    return Break(Leave::Enter(Phase::Delivering { rest, end }));
-                }
-                Break(stop) => return Break(Leave::Stop(stop)),
-            },
+                cx.log.upstream_over(cx.env.cached_ms());
+                let rest = buffered.take_rest();
+                return Break(Leave::Enter(Phase::Delivering { rest, end }));
+            }
         }
         Continue(())
     }

@@ -252,8 +252,7 @@ impl Worker {
         let watched = at_once.and_then(|()| {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
-        let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
-        let session = Session::new(stream, addr, &env);
+        let session = Session::new(stream, addr, &self.setup.limits.toggles, at_ns);
         let timer = session.deadline();
         let slot = Slot { session, key, number, place: Place::default(), timer };
         match watched {
@@ -272,7 +271,6 @@ impl Worker {
         let mut env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
         let Some(slot) = self.sessions.get(key) else { return };
         slot.place.begin_step();
-        let start_ns = net::clock::now();
         let step = match cause {
             Cause::Work => slot.session.step(&mut env),
             Cause::Deadline => slot.session.on_deadline(&mut env),
@@ -282,13 +280,12 @@ impl Worker {
             turn: self.turn.turn,
             session: slot.number,
             client_port: slot.session.client_addr().port(),
-            start_ns,
-            end_ns: net::clock::now(),
+            start_ns: step.read.start,
+            end_ns: step.end,
             bytes: step.read.bytes,
             reads: step.read.reads,
             ended_by: step.stop.ended_by(),
         };
-        slot.session.count_step(hold.start_ns, hold.end_ns, hold.ended_by);
         self.turn.steps += 1;
         self.recorder.step(hold);
         if step.stop == Stop::Yield && slot.place.make_ready() {
@@ -307,8 +304,7 @@ impl Worker {
 
     /// Tells of a session and closes it.
     fn end(&mut self, slot: Slot, end: SessionEnd) {
-        let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, slot.key);
-        let mut record = slot.session.record(end, &env);
+        let mut record = slot.session.record(end, net::clock::now(), self.clock.ms());
         record.worker = self.setup.index;
         record.session = slot.number;
         record.log.at_unix_ms = self.clock.unix_ms();

@@ -250,7 +250,7 @@ impl World {
         let (now, questions) = (MonoNs(1_000_000_000), Cell::new(u64::MAX));
         let host = Host { origin, disk, dialed: false, now, limits, questions };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
-        let session = Session::new(client.clone(), addr, &host);
+        let session = Session::new(client.clone(), addr, &host.limits.toggles, now);
         let mut world = Self {
             host,
             client,
@@ -427,6 +427,7 @@ impl World {
     }
 
     pub(super) fn record(&self) -> records::Session {
-        self.session.record(self.end.unwrap_or(SessionEnd::Shutdown), &self.host)
+        let end = self.end.unwrap_or(SessionEnd::Shutdown);
+        self.session.record(end, self.host.now, self.host.cached_ms())
     }
 }
