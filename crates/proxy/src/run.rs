@@ -57,6 +57,7 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
         watch: watch.clone(),
         connections,
         upstream: options.upstream,
+        upstream_buffers: options.toggles.upstream_buffers(),
         limits: Arc::new(limits(options)),
         stop: Arc::clone(&stop),
     };

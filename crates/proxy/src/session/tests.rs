@@ -88,15 +88,6 @@ fn a_client_that_had_closed_before_it_was_served_is_499_with_rt_zero() {
 }
 
 #[test]
-fn a_client_that_closes_later_keeps_the_status_it_was_given() {
-    let mut world = asked("drain");
-    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
-    world.client_closes();
-    assert_eq!(world.end(), Some(SessionEnd::ClientClosed));
-    assert_eq!((world.record().status, world.record().body_bytes.0), (200, 2));
-}
-
-#[test]
 fn what_is_no_request_is_refused() {
     let long = [b"GET / HTTP/1.1\r\nX: ".as_slice(), &[b'a'; 9000]].concat();
     for (request, status) in [
@@ -190,12 +181,20 @@ fn upstreams_at_fault_are_502_and_504() {
 }
 
 #[test]
-fn an_upstream_that_closes_inside_its_body_cuts_the_answer() {
-    let mut world = asked("drain");
-    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhe");
-    world.origin_closes();
-    assert_eq!(world.end(), Some(SessionEnd::UpstreamClosedEarly));
-    assert_eq!((world.record().status, world.record().body_bytes.0), (200, 2));
+fn an_answer_that_is_cut_keeps_its_status_and_says_who_cut_it() {
+    type Cut = fn(&mut World);
+    let cases: [(Cut, SessionEnd); 3] = [
+        (World::client_closes, SessionEnd::ClientClosed),
+        (World::origin_closes, SessionEnd::UpstreamClosedEarly),
+        (World::origin_resets, SessionEnd::UpstreamClosedEarly),
+    ];
+    for (cut, end) in cases {
+        let mut world = asked("drain");
+        world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
+        cut(&mut world);
+        let record = world.record();
+        assert_eq!((world.end(), record.status, record.body_bytes.0), (Some(end), 200, 2));
+    }
 }
 
 #[test]

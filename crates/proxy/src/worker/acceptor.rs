@@ -17,6 +17,7 @@ use records::MonoNs;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 
+use super::WorkerSetup;
 use super::mutex::{AcceptLock, Mutex, RETRY_AFTER, Try};
 use super::sessions::LISTENER;
 
@@ -60,18 +61,16 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Starts to watch `listener`, or with a lock to try for it, on behalf of `worker`.
-    pub(crate) fn open(
-        registry: &Registry,
-        listener: Arc<TcpListener>,
-        watch: Watch,
-        worker: u32,
-    ) -> io::Result<Self> {
-        let (flags, mutex) = match watch {
+    /// Starts to watch the worker's listener, or with a lock to try for it.
+    pub(crate) fn open(registry: &Registry, setup: &WorkerSetup) -> io::Result<Self> {
+        let (flags, mutex) = match &setup.watch {
             Watch::Always => (EventFlags::IN, None),
             Watch::Exclusive => (EventFlags::IN | EventFlags::EXCLUSIVE, None),
-            Watch::WithLock(lock) => (EventFlags::IN, Some(Mutex::new(lock, worker))),
+            Watch::WithLock(lock) => {
+                (EventFlags::IN, Some(Mutex::new(Arc::clone(lock), setup.index)))
+            }
         };
+        let listener = Arc::clone(&setup.listener);
         let mut acceptor = Self { listener, flags, mutex, watched: false, paused_until: None };
         if acceptor.mutex.is_none() {
             acceptor.watch(registry)?;

@@ -17,21 +17,10 @@ use crate::session::{ConnectState, Env, Limits, Peer, Stream, TempFile};
 
 /// The worker as one session sees it.
 pub(crate) struct WorkerEnv<'a> {
-    setup: &'a WorkerSetup,
-    registry: &'a Registry,
-    clock: CachedClock,
-    key: SessionKey,
-}
-
-impl<'a> WorkerEnv<'a> {
-    pub(crate) fn new(
-        setup: &'a WorkerSetup,
-        registry: &'a Registry,
-        clock: CachedClock,
-        key: SessionKey,
-    ) -> Self {
-        Self { setup, registry, clock, key }
-    }
+    pub(super) setup: &'a WorkerSetup,
+    pub(super) registry: &'a Registry,
+    pub(super) clock: CachedClock,
+    pub(super) key: SessionKey,
 }
 
 impl Env for WorkerEnv<'_> {
@@ -39,8 +28,8 @@ impl Env for WorkerEnv<'_> {
 
     fn dial(&mut self) -> io::Result<TcpStream> {
         // The receive buffer is set before the connect: the window scale is agreed in the SYN.
-        let buffers = self.setup.limits.toggles.upstream_buffers();
-        let dial = Dial { addr: self.setup.upstream, from: None, buffers };
+        let WorkerSetup { upstream: addr, upstream_buffers: buffers, .. } = *self.setup;
+        let dial = Dial { addr, from: None, buffers };
         let mut stream = TcpStream::from_std(StdTcpStream::from(dial.start()?));
         let token = self.key.token(Peer::Upstream);
         self.registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;

@@ -30,7 +30,7 @@ use self::sessions::{LISTENER, Place, SessionKey, Sessions, Slot, WAKER};
 use crate::access_log::InlineLog;
 use crate::policy::Stop;
 use crate::recorder::Recorder;
-use crate::session::{Event, Limits, Peer, Session};
+use crate::session::{Event, Limits, Peer, Session, Step};
 
 /// Events taken from one poll (`epoll_events`, 512).
 const EVENTS: usize = 512;
@@ -44,6 +44,7 @@ pub(crate) struct WorkerSetup {
     /// Sessions at a time (`worker_connections`).
     pub(crate) connections: usize,
     pub(crate) upstream: SocketAddr,
+    pub(crate) upstream_buffers: net::tcp::Buffers,
     pub(crate) limits: Arc<Limits>,
     pub(crate) stop: Arc<AtomicBool>,
 }
@@ -71,15 +72,6 @@ enum Work {
     Step(SessionKey),
 }
 
-/// Why a session gets a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    /// An event, or it had yielded.
-    Work,
-    /// Its deadline has passed.
-    Deadline,
-}
-
 impl Worker {
     /// A worker that watches its listener, and the waker that makes it look at the stop flag.
     pub(crate) fn new(
@@ -89,12 +81,7 @@ impl Worker {
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let acceptor = Acceptor::open(
-            poll.registry(),
-            Arc::clone(&setup.listener),
-            setup.watch.clone(),
-            setup.index,
-        )?;
+        let acceptor = Acceptor::open(poll.registry(), &setup)?;
         let clock = CachedClock::new();
         let turn = turn(setup.index, 0, clock.mono(), 0);
         let worker = Self {
@@ -136,7 +123,7 @@ impl Worker {
             for item in work.drain(..) {
                 match item {
                     Work::Accept => self.accept(),
-                    Work::Step(key) => self.step(key, Cause::Work),
+                    Work::Step(key) => self.step(key, |session, env| session.step(env)),
                 }
             }
             self.expire();
@@ -152,8 +139,7 @@ impl Worker {
         if !self.yielded.is_empty() {
             return Ok(Some(Duration::ZERO));
         }
-        let due = self.sessions.first_timer().into_iter().chain(self.acceptor.paused_until());
-        let due = due.min();
+        let due = self.sessions.first_timer().into_iter().chain(self.acceptor.paused_until()).min();
         let due = due.map(|due| due.since(net::clock::now()));
         Ok(due.into_iter().chain(most).min())
     }
@@ -177,18 +163,15 @@ impl Worker {
                 WAKER => {}
                 token => {
                     let (key, peer) = SessionKey::of(token);
-                    if let Some(slot) = self.sessions.get(key) {
-                        slot.session.on_event(
-                            peer,
-                            Event {
-                                readable: event.is_readable(),
-                                writable: event.is_writable(),
-                                hung_up: event.is_read_closed() || event.is_error(),
-                            },
-                        );
-                        if slot.place.line_up() {
-                            work.push(Work::Step(key));
-                        }
+                    let Some(slot) = self.sessions.get(key) else { continue };
+                    let event = Event {
+                        readable: event.is_readable(),
+                        writable: event.is_writable(),
+                        hung_up: event.is_read_closed() || event.is_error(),
+                    };
+                    slot.session.on_event(peer, event);
+                    if slot.place.line_up() {
+                        work.push(Work::Step(key));
                     }
                 }
             }
@@ -267,14 +250,16 @@ impl Worker {
     }
 
     /// Gives a session a step and does what it asks for.
-    fn step(&mut self, key: SessionKey, cause: Cause) {
-        let mut env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
+    fn step(
+        &mut self,
+        key: SessionKey,
+        run: impl FnOnce(&mut Session<TcpStream>, &mut WorkerEnv<'_>) -> Step,
+    ) {
+        let (setup, registry) = (&self.setup, self.poll.registry());
+        let mut env = WorkerEnv { setup, registry, clock: self.clock, key };
         let Some(slot) = self.sessions.get(key) else { return };
         slot.place.begin_step();
-        let step = match cause {
-            Cause::Work => slot.session.step(&mut env),
-            Cause::Deadline => slot.session.on_deadline(&mut env),
-        };
+        let step = run(&mut slot.session, &mut env);
         let hold = Hold {
             worker: self.setup.index,
             turn: self.turn.turn,
@@ -325,7 +310,7 @@ impl Worker {
     fn expire(&mut self) {
         let now = self.clock.mono();
         while let Some(entry) = self.sessions.pop_late(now) {
-            self.step(entry.key, Cause::Deadline);
+            self.step(entry.key, |session, env| session.on_deadline(env));
             // What is left of it is looked at again.
             if self.sessions.get(entry.key).is_some_and(|slot| slot.timer == entry.at) {
                 self.sessions.set_timer(entry.key);

@@ -165,17 +165,9 @@ impl Life {
             }
             match self.rng.random_range(0..6) {
                 0 if !request.is_empty() => {
-                    let part = request.split_off(
-                        request.len() - self.rng.random_range(1..=request.len()).min(request.len()),
-                    );
-                    let first = std::mem::replace(&mut request, part);
-                    let (now, later) = if first.is_empty() {
-                        (std::mem::take(&mut request), Vec::new())
-                    } else {
-                        (first, std::mem::take(&mut request))
-                    };
-                    request = later;
-                    world.client_sends(&now);
+                    let cut = request.len() - self.rng.random_range(1..=request.len());
+                    let later = request.split_off(if cut == 0 { request.len() } else { cut });
+                    world.client_sends(&std::mem::replace(&mut request, later));
                 }
                 1 if world.is_dialed() => world.connect_succeeds(),
                 2 | 3 if world.is_dialed() && !answer.is_empty() => {
