@@ -31,11 +31,11 @@ use records::{SessionEnd, StepEnd};
 pub(super) use self::pages::Pages;
 
 use self::pages::HandOut;
+use super::Env;
 use super::connection::{Connection, IoResult};
 use super::gzip::Ending;
 use super::phase::{Context, Leave};
 use super::relay::Outgoing;
-use super::{Env, Stream};
 use crate::policy::{ReadDone, Stop};
 
 /// A session's temporary file, to be written at one end and read at the other by the worker, which
@@ -116,10 +116,10 @@ impl Buffered {
 
     /// Moves the body until nothing more can be done or the policy ends the step; or until all is
     /// read, and how the session ends when it is sent.
-    pub(super) fn run<S: Stream>(
+    pub(super) fn run<E: Env>(
         &mut self,
-        upstream: &mut Connection<S>,
-        cx: &mut Context<'_, impl Env<Stream = S>>,
+        upstream: &mut Connection<E::Stream>,
+        cx: &mut Context<'_, E>,
     ) -> ControlFlow<Stop, SessionEnd> {
         if self.body.is_done() {
             return Continue(SessionEnd::Completed);
@@ -139,10 +139,10 @@ impl Buffered {
 
     /// Reads until the step is at its end, the client is to take some of the full pages first, or
     /// all is read, and how the session ends then.
-    fn read_in<S: Stream>(
+    fn read_in<E: Env>(
         &mut self,
-        upstream: &mut Connection<S>,
-        cx: &mut Context<'_, impl Env<Stream = S>>,
+        upstream: &mut Connection<E::Stream>,
+        cx: &mut Context<'_, E>,
     ) -> ControlFlow<Stop, Option<SessionEnd>> {
         let Self { body, when_short, rest } = self;
         loop {
@@ -194,11 +194,11 @@ impl Buffered {
 
 impl Delivery {
     /// Writes the rest of an answer that is read; the session ends as `end` when it is sent.
-    pub(super) fn deliver<S: Stream>(
+    pub(super) fn deliver<E: Env>(
         &mut self,
         end: SessionEnd,
-        cx: &mut Context<'_, impl Env<Stream = S>>,
-    ) -> Leave<S> {
+        cx: &mut Context<'_, E>,
+    ) -> Leave<E::Stream> {
         match self.write_out(Some(end), cx) {
             Break(stop) => Leave::Stop(stop),
             Continue(()) if self.is_sent() => Leave::relayed(end),
@@ -239,10 +239,10 @@ impl Delivery {
 
     /// Writes what the client takes of what may be written: all of it, once all was read and how
     /// the session will end is known.
-    fn write_out<S: Stream>(
+    fn write_out<E: Env>(
         &mut self,
         over: Option<SessionEnd>,
-        cx: &mut Context<'_, impl Env<Stream = S>>,
+        cx: &mut Context<'_, E>,
     ) -> ControlFlow<Stop> {
         let how_much = if over.is_some() { HandOut::All } else { HandOut::Some };
         while cx.client.ready().writable {
@@ -264,10 +264,7 @@ impl Delivery {
     }
 
     /// Writes the head and the line in one call; whether there was anything.
-    fn write_line<S: Stream>(
-        &mut self,
-        cx: &mut Context<'_, impl Env<Stream = S>>,
-    ) -> ControlFlow<Stop, bool> {
+    fn write_line<E: Env>(&mut self, cx: &mut Context<'_, E>) -> ControlFlow<Stop, bool> {
         let (line, slices) = self.pages.outlet.line(self.out.bytes.held());
         if slices == 0 {
             return Continue(false);
@@ -289,10 +286,10 @@ impl Delivery {
 
     /// Writes what comes out of the compressor, then puts one page's worth of the line in; whether
     /// there was anything.
-    fn compress_line<S: Stream>(
+    fn compress_line<E: Env>(
         &mut self,
         over: Option<SessionEnd>,
-        cx: &mut Context<'_, impl Env<Stream = S>>,
+        cx: &mut Context<'_, E>,
     ) -> ControlFlow<Stop, bool> {
         match self.out.flush(cx) {
             Break(Stop::Close(end)) => return Break(Stop::Close(end)),

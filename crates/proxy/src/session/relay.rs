@@ -7,11 +7,11 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use http1::Body;
 use records::{SessionEnd, StepEnd};
 
+use super::Env;
 use super::buffer::Buffer;
 use super::connection::{Connection, IoResult};
 use super::gzip::{Compressed, Ending, Gzip};
 use super::phase::Context;
-use super::{Env, Stream};
 use crate::policy::{ReadDone, Stop};
 
 /// An answer whose body passes unbuffered.
@@ -37,10 +37,10 @@ impl Relay {
 
     /// Moves the body until one side blocks or the policy ends the step; or until all is sent, and
     /// how the session ends then.
-    pub(super) fn run<S: Stream>(
+    pub(super) fn run<E: Env>(
         &mut self,
-        upstream: &mut Connection<S>,
-        cx: &mut Context<'_, impl Env<Stream = S>>,
+        upstream: &mut Connection<E::Stream>,
+        cx: &mut Context<'_, E>,
     ) -> ControlFlow<Stop, SessionEnd> {
         let offered = cx.env.limits().toggles.buffer.as_usize();
         loop {
@@ -105,10 +105,7 @@ impl Outgoing {
 
     /// Writes all that waits. Every step that moves an answer unbuffered comes by here between two
     /// reads: this is where the proxy's end reaches it.
-    pub(super) fn flush<S: Stream>(
-        &mut self,
-        cx: &mut Context<'_, impl Env<Stream = S>>,
-    ) -> ControlFlow<Stop> {
+    pub(super) fn flush<E: Env>(&mut self, cx: &mut Context<'_, E>) -> ControlFlow<Stop> {
         loop {
             if cx.env.told_to_end() {
                 return Break(Stop::Close(SessionEnd::Shutdown));

@@ -123,10 +123,10 @@ impl<S: Stream> Exchange<S> {
 }
 
 /// Looks whether the handshake is decided.
-fn finish_connect<S: Stream>(
-    upstream: &mut Connection<S>,
-    cx: &mut Context<'_, impl Env<Stream = S>>,
-) -> ControlFlow<Leave<S>> {
+fn finish_connect<E: Env>(
+    upstream: &mut Connection<E::Stream>,
+    cx: &mut Context<'_, E>,
+) -> ControlFlow<Leave<E::Stream>> {
     if !upstream.ready().writable {
         return Break(Leave::blocked(StepEnd::UpstreamFull));
     }
@@ -145,11 +145,11 @@ fn finish_connect<S: Stream>(
 }
 
 /// Sends what is left of the request.
-fn send_request<S: Stream>(
-    upstream: &mut Connection<S>,
+fn send_request<E: Env>(
+    upstream: &mut Connection<E::Stream>,
     request: &mut Buffer,
-    cx: &mut Context<'_, impl Env<Stream = S>>,
-) -> ControlFlow<Leave<S>> {
+    cx: &mut Context<'_, E>,
+) -> ControlFlow<Leave<E::Stream>> {
     while !request.is_empty() {
         match upstream.write(request.held()) {
             IoResult::Bytes(sent) => {
@@ -166,12 +166,12 @@ fn send_request<S: Stream>(
 }
 
 /// Reads until the head is complete or wrong, nothing more is there, or the policy ends the step.
-fn read_head<S: Stream>(
-    upstream: &mut Connection<S>,
+fn read_head<E: Env>(
+    upstream: &mut Connection<E::Stream>,
     head: &mut Vec<u8>,
     gzip: Option<u32>,
-    cx: &mut Context<'_, impl Env<Stream = S>>,
-) -> ControlFlow<Leave<S>, Stage> {
+    cx: &mut Context<'_, E>,
+) -> ControlFlow<Leave<E::Stream>, Stage> {
     let offered = cx.env.limits().toggles.buffer.as_usize();
     loop {
         match upstream.read_onto(head, offered) {
@@ -215,12 +215,12 @@ fn final_head(read: &mut Vec<u8>, method: &Method) -> Result<Parsed<ResponseHead
 ///
 /// # Errors
 /// The body is broken in these bytes.
-fn begin_relay<S: Stream>(
+fn begin_relay<E: Env>(
     answer: &ResponseHead,
     len: usize,
     rest: &[u8],
     level: Option<u32>,
-    cx: &mut Context<'_, impl Env<Stream = S>>,
+    cx: &mut Context<'_, E>,
 ) -> Result<Stage, FramingError> {
     let mut body = Body::new(answer.body);
     let rest = rest.get(..body.advance(rest)?.take).unwrap_or_default();
