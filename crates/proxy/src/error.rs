@@ -82,14 +82,7 @@ impl ProxyError {
     pub fn failure(&self) -> Failure {
         match self {
             Self::Toggles(_) => Failure::Usage,
-            Self::Process(_)
-            | Self::Listen(_)
-            | Self::TooFewFiles { .. }
-            | Self::AccessLog { .. }
-            | Self::Spool { .. }
-            | Self::Worker { .. }
-            | Self::Stuck { .. }
-            | Self::Records(_) => Failure::Trouble,
+            _ => Failure::Trouble,
         }
     }
 }

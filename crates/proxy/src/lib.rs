@@ -22,6 +22,7 @@
 
 mod access_log;
 mod error;
+mod listeners;
 mod options;
 mod policy;
 mod recorder;

@@ -1,4 +1,4 @@
-//! The read policies at work: what ends a step while the upstream still has data.
+//! What ends a step; and the read policies at work, which end it while the upstream still has data.
 //!
 //! Not for: readiness as such. A policy only says what a read means; the session acts on it.
 //!
@@ -6,19 +6,31 @@
 //! (`short-read`), and 1.17.5 to 1.29.0 (`fionread`, the same on Linux in all of them).
 
 use std::io;
+use std::ops::ControlFlow::{self, Break, Continue};
 
-use records::{Bytes, MonoNs, ReadPolicy, StepEnd};
+use records::{Bytes, MonoNs, ReadPolicy, SessionEnd, StepEnd};
 
-/// What to do after a read that returned data.
+/// What ended a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AfterRead {
-    /// Read again: nothing says that the socket is empty.
-    Continue,
-    /// Take the socket for empty until the next event. Safe under edge triggering: what arrives
-    /// from now on raises a new one.
-    TakeForEmpty(StepEnd),
-    /// The quota is used up, the socket is not empty: run again after the next poll.
+pub(crate) enum Stop {
+    /// Nothing more can be done until an event. Said by a policy: the socket is to be taken for empty
+    /// until then, which is safe under edge triggering, since what arrives from now on raises one.
+    Blocked(StepEnd),
+    /// The quota is used up, the socket is not empty: the session runs again after the next poll.
     Yield,
+    /// The session is over.
+    Close(SessionEnd),
+}
+
+impl Stop {
+    /// As the records have it.
+    pub(crate) fn ended_by(self) -> StepEnd {
+        match self {
+            Self::Blocked(by) => by,
+            Self::Yield => StepEnd::Quota,
+            Self::Close(_) => StepEnd::Closed,
+        }
+    }
 }
 
 /// A read that returned data.
@@ -36,21 +48,33 @@ pub(crate) struct ReadLimit {
     policy: ReadPolicy,
     /// nginx's `rev->available`: bytes FIONREAD promised and nobody has read; `None` is its -1.
     promised: Option<u64>,
-    step_bytes: u64,
-    step_reads: u64,
-    step_start: MonoNs,
+    step: StepReads,
+}
+
+/// What one step has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StepReads {
+    pub(crate) bytes: Bytes,
+    /// Reads that returned data.
+    pub(crate) reads: u64,
+    /// When the step began, by the true clock.
+    pub(crate) start: MonoNs,
 }
 
 impl ReadLimit {
     pub(crate) fn new(policy: ReadPolicy) -> Self {
-        Self { policy, promised: None, step_bytes: 0, step_reads: 0, step_start: MonoNs(0) }
+        let step = StepReads { bytes: Bytes(0), reads: 0, start: MonoNs(0) };
+        Self { policy, promised: None, step }
     }
 
     /// A step begins: quotas are fresh.
     pub(crate) fn begin_step(&mut self, now: MonoNs) {
-        self.step_bytes = 0;
-        self.step_reads = 0;
-        self.step_start = now;
+        self.step = StepReads { bytes: Bytes(0), reads: 0, start: now };
+    }
+
+    /// What the step under way has read so far.
+    pub(crate) fn step(&self) -> StepReads {
+        self.step
     }
 
     /// A readable event arrived. nginx sets `available = -1` there
@@ -59,25 +83,25 @@ impl ReadLimit {
         self.promised = None;
     }
 
-    /// Judges a read. `unread` is FIONREAD and `now` the true clock: each is asked only by the
+    /// Counts a read and says whether the step may go on. `unread` is FIONREAD and `now` the true clock: each is asked only by the
     /// policy that needs it, so that no other pays for the call.
     pub(crate) fn after_read(
         &mut self,
         read: ReadDone,
         unread: impl FnOnce() -> io::Result<u64>,
         now: impl FnOnce() -> MonoNs,
-    ) -> AfterRead {
-        self.step_bytes += read.got as u64;
-        self.step_reads += 1;
+    ) -> ControlFlow<Stop> {
+        self.step.bytes += Bytes(read.got as u64);
+        self.step.reads += 1;
         let short = read.got < read.offered;
         match self.policy {
-            ReadPolicy::Drain => AfterRead::Continue,
-            ReadPolicy::ShortRead if short => AfterRead::TakeForEmpty(StepEnd::ShortRead),
-            ReadPolicy::ShortRead => AfterRead::Continue,
+            ReadPolicy::Drain => Continue(()),
+            ReadPolicy::ShortRead if short => Break(Stop::Blocked(StepEnd::ShortRead)),
+            ReadPolicy::ShortRead => Continue(()),
             ReadPolicy::Fionread => self.fionread(read, short, unread),
-            ReadPolicy::Bytes(Bytes(quota)) => yield_when(self.step_bytes >= quota),
-            ReadPolicy::Reads(quota) => yield_when(self.step_reads >= quota),
-            ReadPolicy::Time(quota) => yield_when(now().micros_since(self.step_start) >= quota),
+            ReadPolicy::Bytes(Bytes(quota)) => yield_when(self.step.bytes.0 >= quota),
+            ReadPolicy::Reads(quota) => yield_when(self.step.reads >= quota),
+            ReadPolicy::Time(quota) => yield_when(now().micros_since(self.step.start) >= quota),
         }
     }
 
@@ -86,10 +110,10 @@ impl ReadLimit {
         read: ReadDone,
         short: bool,
         unread: impl FnOnce() -> io::Result<u64>,
-    ) -> AfterRead {
+    ) -> ControlFlow<Stop> {
         if short {
             self.promised = Some(0);
-            return AfterRead::TakeForEmpty(StepEnd::ShortRead);
+            return Break(Stop::Blocked(StepEnd::ShortRead));
         }
         match self.promised {
             // nginx gives the connection up where the ioctl fails; on a TCP socket it cannot.
@@ -98,20 +122,20 @@ impl ReadLimit {
             // it is due and the socket may be left.
             Some(promised) if (read.got as u64) > promised => {
                 self.promised = Some(0);
-                return AfterRead::TakeForEmpty(StepEnd::Fionread);
+                return Break(Stop::Blocked(StepEnd::Fionread));
             }
             Some(promised) => self.promised = Some(promised - read.got as u64),
         }
         match self.promised {
             // Nothing is left of what was seen: nginx's next `recv` says EAGAIN without a call.
-            Some(0) => AfterRead::TakeForEmpty(StepEnd::UpstreamEmpty),
-            _ => AfterRead::Continue,
+            Some(0) => Break(Stop::Blocked(StepEnd::UpstreamEmpty)),
+            _ => Continue(()),
         }
     }
 }
 
-fn yield_when(spent: bool) -> AfterRead {
-    if spent { AfterRead::Yield } else { AfterRead::Continue }
+fn yield_when(spent: bool) -> ControlFlow<Stop> {
+    if spent { Break(Stop::Yield) } else { Continue(()) }
 }
 
 #[cfg(test)]

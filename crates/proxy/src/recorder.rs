@@ -3,9 +3,9 @@
 //! Invariants:
 //! - Telling never blocks, and allocates only where a session ends and once a second. What does not
 //!   fit is counted beside the ring: the count leaves with the next [`records::WorkerTotals`], and if
-//!   that is itself lost, whoever empties the ring still finds it ([`Outlet`]).
+//!   that is itself lost, whoever empties the ring still finds it ([`RingReader`]).
 //! - What a worker has allocated it frees. Whoever empties the ring hands back what came with a
-//!   record ([`Outlet::give_back`]): freed there, it would take the lock of the worker's part of the
+//!   record ([`RingReader::give_back`]): freed there, it would take the lock of the worker's part of the
 //!   heap (an arena, in glibc), and the worker would wait for it.
 
 mod stretches;
@@ -39,7 +39,7 @@ const TOTALS_EVERY: Duration = Duration::from_secs(1);
 
 /// One thing a worker tells.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum Event {
     Accepted(Accepted),
     Hold(Hold),
     LoopTurn(LoopTurn),
@@ -62,7 +62,6 @@ pub(crate) struct Large {
 pub(crate) struct Recorder {
     ring: Ring,
     totals: WorkerTotals,
-    lengths: [u64; StepHistogram::BUCKETS],
     /// `None`: [`Recording::Minimal`].
     full: Option<Full>,
 }
@@ -77,7 +76,7 @@ struct Full {
 
 /// The way out.
 struct Ring {
-    told: Producer<Told>,
+    events: Producer<Event>,
     /// What was handed back, to be filled anew.
     spare: Consumer<Box<Large>>,
     /// What did not fit. Written by the worker alone, and only where something is lost.
@@ -86,27 +85,27 @@ struct Ring {
 
 /// The other end: what a worker told, and how much of it was lost.
 #[derive(Debug)]
-pub(crate) struct Outlet {
-    told: Consumer<Told>,
+pub(crate) struct RingReader {
+    events: Consumer<Event>,
     spare: Producer<Box<Large>>,
     lost: Arc<AtomicU64>,
     /// The totals that came out last.
     last: WorkerTotals,
 }
 
-impl Outlet {
+impl RingReader {
     /// The next thing told.
     ///
     /// # Errors
     /// Nothing is there.
-    pub(crate) fn pop(&mut self) -> Result<Told, PopError> {
-        let told = self.told.pop()?;
-        if let Told::Large(large) = &told
+    pub(crate) fn pop(&mut self) -> Result<Event, PopError> {
+        let event = self.events.pop()?;
+        if let Event::Large(large) = &event
             && let Record::WorkerTotals(totals) = &large.record
         {
             self.last.clone_from(totals);
         }
-        Ok(told)
+        Ok(event)
     }
 
     /// Hands back what came with a record.
@@ -130,11 +129,13 @@ impl Outlet {
 impl Recorder {
     /// A recorder for `worker` and the end from which its records are taken.
     /// Steps and loop turns of at least `hold` are told one by one in a full recording.
-    pub(crate) fn new(worker: u32, hold: Micros, recording: Recording) -> (Self, Outlet) {
-        let (told, out) = RingBuffer::new(RING_RECORDS);
+    pub(crate) fn new(worker: u32, hold: Micros, recording: Recording) -> (Self, RingReader) {
+        let (events, out) = RingBuffer::new(RING_RECORDS);
         let (given_back, spare) = RingBuffer::new(SPARE);
         let lost = Arc::new(AtomicU64::new(0));
-        let totals = WorkerTotals { worker, ..WorkerTotals::default() };
+        let last = WorkerTotals { worker, ..WorkerTotals::default() };
+        let step_lengths = StepHistogram(vec![0; StepHistogram::BUCKETS]);
+        let totals = WorkerTotals { step_lengths, ..last.clone() };
         let full = match recording {
             Recording::Minimal => None,
             Recording::Full => Some(Full {
@@ -143,13 +144,8 @@ impl Recorder {
                 totals_told: MonoNs(0),
             }),
         };
-        let recorder = Self {
-            ring: Ring { told, spare, lost: Arc::clone(&lost) },
-            totals: totals.clone(),
-            lengths: [0; StepHistogram::BUCKETS],
-            full,
-        };
-        (recorder, Outlet { told: out, spare: given_back, lost, last: totals })
+        let recorder = Self { ring: Ring { events, spare, lost: Arc::clone(&lost) }, totals, full };
+        (recorder, RingReader { events: out, spare: given_back, lost, last })
     }
 
     /// The worker's first poll is called `now`. On the worker's own thread: its CPU time counts.
@@ -172,7 +168,7 @@ impl Recorder {
         if let Some(full) = &mut self.full {
             full.stretches.accepted();
         }
-        self.ring.push(Told::Accepted(accepted));
+        self.ring.push(Event::Accepted(accepted));
     }
 
     pub(crate) fn session(&mut self, client: IpAddr, record: Session) {
@@ -180,7 +176,7 @@ impl Recorder {
     }
 
     pub(crate) fn line_lost(&mut self, error: io::Error) {
-        self.ring.push(Told::LineLost(error));
+        self.ring.push(Event::LineLost(error));
     }
 
     /// Counts a step and tells it when it was a hold.
@@ -189,7 +185,7 @@ impl Recorder {
         self.totals.steps += 1;
         self.totals.reads += step.reads;
         self.totals.bytes += step.bytes;
-        if let Some(count) = self.lengths.get_mut(StepHistogram::bucket(length)) {
+        if let Some(count) = self.totals.step_lengths.0.get_mut(StepHistogram::bucket(length)) {
             *count += 1;
         }
         if length > self.totals.longest_step_us {
@@ -198,7 +194,7 @@ impl Recorder {
         }
         let Some(full) = &mut self.full else { return };
         if length >= full.hold {
-            self.ring.push(Told::Hold(step));
+            self.ring.push(Event::Hold(step));
             full.stretches.held(step.end_ns, &mut self.ring);
         } else {
             full.stretches.stepped(step.end_ns, &mut self.ring);
@@ -213,7 +209,7 @@ impl Recorder {
         self.totals.longest_turn_us = self.totals.longest_turn_us.max(length);
         let Some(full) = &mut self.full else { return };
         if length >= full.hold {
-            self.ring.push(Told::LoopTurn(turn));
+            self.ring.push(Event::LoopTurn(turn));
         }
         full.stretches.turned(turn.end_ns, &mut self.ring);
         if turn.end_ns.since(full.totals_told) >= TOTALS_EVERY {
@@ -242,15 +238,14 @@ impl Recorder {
     fn tell_totals(&mut self, now: MonoNs) {
         self.totals.at_ns = now;
         self.totals.records_lost = self.ring.lost.load(Ordering::Relaxed);
-        self.totals.step_lengths = StepHistogram(self.lengths.to_vec());
         let record = Record::WorkerTotals(self.totals.clone());
         self.ring.push_large(Large { record, client: None });
     }
 }
 
 impl Ring {
-    fn push(&mut self, told: Told) {
-        if self.told.push(told).is_err() {
+    fn push(&mut self, event: Event) {
+        if self.events.push(event).is_err() {
             // One writer: no read-modify-write of the bus is needed.
             let lost = self.lost.load(Ordering::Relaxed);
             self.lost.store(lost.saturating_add(1), Ordering::Relaxed);
@@ -265,7 +260,7 @@ impl Ring {
             }
             Err(_) => Box::new(large),
         };
-        self.push(Told::Large(filled));
+        self.push(Event::Large(filled));
     }
 }
 
@@ -275,7 +270,7 @@ impl Sink for Ring {
     }
 
     fn tell(&mut self, stretch: Stretch) {
-        self.push(Told::Stretch(stretch));
+        self.push(Event::Stretch(stretch));
     }
 }
 

@@ -1,7 +1,6 @@
 //! Starts listeners, workers and the writer, says that it is ready, and stops when told to.
 
 use std::io::{self, BufWriter};
-use std::net::{SocketAddr, TcpListener as StdTcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,25 +9,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mio::Waker;
-use mio::net::TcpListener;
 use net::cpu;
 use net::log_file;
 use net::role;
 use net::stop::{self, Next};
-use net::tcp::{Dial, Listen};
-use records::{
-    AcceptMode, BufferingMode, Bytes, Effective, ListenerMode, LogMode, Ready, Record, Role,
-    SocketSetting, Spool,
-};
-use rustix::fs::fstat;
+use records::{BufferingMode, Bytes, Effective, LogMode, Ready, Record, Role, Spool};
 use rustix::thread::gettid;
 
 use crate::access_log::{InlineLog, LostLines};
 use crate::error::ProxyError;
+use crate::listeners::{self, Listeners};
 use crate::options::{ProxyOptions, ProxyToggles};
-use crate::recorder::{Outlet, Recorder};
-use crate::session::{Buffering, GzipLevel, Limits};
-use crate::worker::{AcceptBatch, Watch, Worker, WorkerSetup};
+use crate::recorder::{Recorder, RingReader};
+use crate::session::{Buffering, Limits};
+use crate::worker::{Worker, WorkerSetup};
 use crate::writer::{LogPart, Writer};
 
 /// How long workers may take to end when told to. A step ends with the next piece that it moves; a
@@ -36,7 +30,7 @@ use crate::writer::{LogPart, Writer};
 pub const STOPPED_WITHIN: Duration = Duration::from_secs(3);
 
 /// What the main thread waits for.
-enum News {
+enum Event {
     Stop,
     WorkerEnded(u32, io::Result<()>),
     WriterEnded(io::Result<()>),
@@ -50,80 +44,80 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
     options.toggles.check()?;
     let max_open_files = options.role.enter().map_err(ProxyError::Process)?;
     let connections = fit_connections(options, max_open_files)?;
-    let listeners = open_listeners(options).map_err(ProxyError::Listen)?;
-    let listen = listeners.first().and_then(|listener| listener.local_addr().ok());
+    let listeners = Listeners::open(options).map_err(ProxyError::Listen)?;
     let (mut inline_logs, log) = open_access_log(options)?;
     try_spool(&options.toggles)?;
 
-    let watch = watch(&options.toggles);
-    let (news, inbox) = mpsc::channel();
+    let watch = listeners::watch(&options.toggles);
+    let (events, inbox) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let setup = |index: u32| WorkerSetup {
         index,
-        listener: Arc::clone(&listeners[index as usize % listeners.len()]),
+        listener: listeners.of_worker(index),
         watch: watch.clone(),
-        accept: if options.toggles.multi_accept { AcceptBatch::All } else { AcceptBatch::One },
         connections,
         upstream: options.upstream,
         upstream_buffers: options.toggles.upstream_buffers(),
         limits: Arc::new(limits(options)),
         stop: Arc::clone(&stop),
     };
-    let mut crew = Crew::default();
+    let mut workers = Workers::default();
     for index in 0..options.toggles.workers {
-        crew.hire(setup(index), inline_logs.pop(), options, news.clone())?;
+        workers.start(setup(index), inline_logs.pop(), options, events.clone())?;
     }
 
-    let stopper = news.clone();
+    let stopper = events.clone();
     stop::on_signal(move |_| {
-        let _ = stopper.send(News::Stop);
+        let _ = stopper.send(Event::Stop);
         Next::Done
     })
     .map_err(ProxyError::Process)?;
     let effective = Effective {
-        cpus: crew.cpus.clone(),
+        cpus: workers.cpus.clone(),
         max_open_files,
-        sockets: read_back(options, &listeners),
-        congestion: congestion(&listeners),
+        sockets: listeners.read_back(options),
+        congestion: listeners.congestion(),
     };
     role::print(&Record::Ready(Ready {
-        listen,
-        worker_tids: crew.tids.clone(),
-        listeners: inodes(&listeners).map_err(ProxyError::Listen)?,
+        listen: listeners.addr(),
+        worker_tids: workers.tids.clone(),
+        listeners: listeners.inodes().map_err(ProxyError::Listen)?,
         ..Ready::new(Role::Proxy, std::process::id(), effective)
     }))
     .map_err(ProxyError::Records)?;
 
     let done = Arc::new(AtomicBool::new(false));
-    let writer = Writer { rings: std::mem::take(&mut crew.rings), log };
+    let writer = Writer { rings: std::mem::take(&mut workers.rings), log };
     let writing = thread::Builder::new()
         .name(role::thread_name(Role::Proxy, "writer"))
         .spawn({
-            let (done, news) = (Arc::clone(&done), news);
+            let (done, events) = (Arc::clone(&done), events);
             move || {
-                let _ = news.send(News::WriterEnded(writer.run(&done)));
+                let _ = events.send(Event::WriterEnded(writer.run(&done)));
             }
         })
         .map_err(ProxyError::Records)?;
 
     let mut result = match inbox.recv() {
-        Ok(News::Stop) | Err(_) => Ok(()),
-        Ok(News::WorkerEnded(worker, ended)) => {
-            crew.present -= 1;
+        Ok(Event::Stop) | Err(_) => Ok(()),
+        Ok(Event::WorkerEnded(worker, ended)) => {
+            workers.present -= 1;
             ended.map_err(|source| ProxyError::Worker { worker, source })
         }
-        Ok(News::WriterEnded(ended)) => ended.map_err(ProxyError::Records),
+        Ok(Event::WriterEnded(ended)) => ended.map_err(ProxyError::Records),
     };
     stop.store(true, Ordering::Relaxed);
-    crew.wake();
+    workers.wake();
     let deadline = Instant::now() + STOPPED_WITHIN;
-    while crew.present > 0 {
+    while workers.present > 0 {
         match inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(News::WorkerEnded(..)) => crew.present -= 1,
-            Ok(News::WriterEnded(ended)) => result = result.and(ended.map_err(ProxyError::Records)),
-            Ok(News::Stop) => {}
+            Ok(Event::WorkerEnded(..)) => workers.present -= 1,
+            Ok(Event::WriterEnded(ended)) => {
+                result = result.and(ended.map_err(ProxyError::Records));
+            }
+            Ok(Event::Stop) => {}
             Err(_) => {
-                result = result.and(Err(ProxyError::Stuck { workers: crew.present }));
+                result = result.and(Err(ProxyError::Stuck { workers: workers.present }));
                 break;
             }
         }
@@ -136,22 +130,22 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
 
 /// The workers that were started.
 #[derive(Default)]
-struct Crew {
+struct Workers {
     wakers: Vec<Waker>,
     tids: Vec<i32>,
     cpus: Vec<usize>,
-    rings: Vec<Outlet>,
+    rings: Vec<RingReader>,
     present: usize,
 }
 
-impl Crew {
+impl Workers {
     /// Starts a worker on a thread of its own and waits until it watches its listener.
-    fn hire(
+    fn start(
         &mut self,
         setup: WorkerSetup,
         log: Option<InlineLog>,
         options: &ProxyOptions,
-        news: mpsc::Sender<News>,
+        events: mpsc::Sender<Event>,
     ) -> Result<(), ProxyError> {
         let worker = setup.index;
         let failed = |source| ProxyError::Worker { worker, source };
@@ -175,7 +169,7 @@ impl Crew {
                         return;
                     }
                 };
-                let _ = news.send(News::WorkerEnded(worker, ended));
+                let _ = events.send(Event::WorkerEnded(worker, ended));
             })
             .map_err(failed)?;
         let gone = |_| io::Error::other("its thread ended before it began");
@@ -203,59 +197,6 @@ fn pin(cpu: Option<usize>) -> io::Result<Vec<usize>> {
         cpu::pin_current_thread(&[cpu])?;
     }
     cpu::allowed()
-}
-
-/// One listener for all workers, or one for each.
-fn open_listeners(options: &ProxyOptions) -> io::Result<Vec<Arc<TcpListener>>> {
-    let mode = options.toggles.listener_mode();
-    let open = |addr: SocketAddr| -> io::Result<_> {
-        let listen = Listen {
-            addr,
-            mode,
-            backlog: options.toggles.backlog,
-            buffers: options.toggles.client_buffers(),
-        };
-        let socket = listen.open()?;
-        net::tcp::set_congestion(&socket, &options.toggles.congestion)?;
-        Ok(Arc::new(TcpListener::from_std(StdTcpListener::from(socket))))
-    };
-    // With SO_REUSEPORT a foreign process of ours could hold the port already and take a share of
-    // the connections: look for it without the option first.
-    if mode == ListenerMode::Reuseport && options.listen.port() != 0 {
-        drop(
-            Listen {
-                addr: options.listen,
-                mode: ListenerMode::Shared,
-                backlog: 1,
-                buffers: net::tcp::Buffers::default(),
-            }
-            .open()?,
-        );
-    }
-    let first = open(options.listen)?;
-    let addr = first.local_addr()?;
-    let mut listeners = vec![first];
-    if mode == ListenerMode::Reuseport {
-        for _ in 1..options.toggles.workers {
-            listeners.push(open(addr)?);
-        }
-    }
-    Ok(listeners)
-}
-
-/// How workers watch their listeners. With one worker there is no lock to be had and nobody to be
-/// exclusive to, as in nginx (`ngx_event_process_init`).
-fn watch(toggles: &ProxyToggles) -> Watch {
-    match (toggles.listener_mode(), toggles.workers, toggles.accept) {
-        (ListenerMode::Reuseport, _, _) | (_, 1, _) | (_, _, AcceptMode::Herd) => Watch::Always,
-        (ListenerMode::Shared, _, AcceptMode::Exclusive) => Watch::Exclusive,
-        (ListenerMode::Shared, _, AcceptMode::Mutex) => Watch::WithLock(Arc::default()),
-    }
-}
-
-/// Which listener is whose, for those who look at their queues from outside.
-fn inodes(listeners: &[Arc<TcpListener>]) -> io::Result<Vec<u64>> {
-    listeners.iter().map(|listener| Ok(fstat(&**listener)?.st_ino)).collect()
 }
 
 /// Opens the access log: once for each worker that writes it itself, or once for the writer.
@@ -303,19 +244,10 @@ fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, ProxyErr
 }
 
 fn limits(options: &ProxyOptions) -> Limits {
-    let toggles = &options.toggles;
     Limits {
-        read_policy: toggles.read_policy,
-        buffer: toggles.buffer,
+        toggles: options.toggles.clone(),
         upstream_host: options.upstream.to_string(),
-        header_timeout: toggles.header_timeout.as_duration(),
-        connect_timeout: toggles.connect_timeout.as_duration(),
-        upstream_timeout: toggles.upstream_timeout.as_duration(),
-        send_timeout: toggles.send_timeout.as_duration(),
-        linger_timeout: Duration::from_secs(5),
-        linger_time: Duration::from_secs(30),
-        buffering: buffering(toggles),
-        gzip: toggles.gzip.map(GzipLevel),
+        buffering: buffering(&options.toggles),
     }
 }
 
@@ -329,28 +261,4 @@ fn buffering(toggles: &ProxyToggles) -> Option<Buffering> {
         Spool::Off => (PathBuf::new(), Bytes(0)),
     };
     (toggles.buffering == BufferingMode::On).then_some(Buffering { dir, file_max })
-}
-
-/// The congestion control that accepted connections inherit.
-fn congestion(listeners: &[Arc<TcpListener>]) -> Option<String> {
-    let socket = socket2::SockRef::from(&**listeners.first()?);
-    net::tcp::congestion(&socket).ok()
-}
-
-/// The buffers as the kernel keeps them, on our listener and on an upstream socket that is made for
-/// the question and connects to nothing.
-fn read_back(options: &ProxyOptions, listeners: &[Arc<TcpListener>]) -> Vec<SocketSetting> {
-    let mut settings = Vec::new();
-    if let Some(listener) = listeners.first() {
-        let socket = socket2::SockRef::from(&**listener);
-        let buffers = options.toggles.client_buffers();
-        settings.extend(buffers.read_back(&socket, "accepted").unwrap_or_default());
-    }
-    let buffers = options.toggles.upstream_buffers();
-    let unused = Dial { addr: options.upstream, from: None, buffers }.make();
-    if let Ok(socket) = unused {
-        settings.extend(buffers.read_back(&socket, "upstream").unwrap_or_default());
-    }
-    settings.retain(|setting| setting.effective > Bytes(0));
-    settings
 }

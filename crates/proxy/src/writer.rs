@@ -14,14 +14,14 @@ use jiff::tz::TimeZone;
 use records::Record;
 
 use crate::access_log::{AccessLine, LostLines};
-use crate::recorder::{Large, Outlet, Told};
+use crate::recorder::{Event, Large, RingReader};
 
 /// Between two looks. The ring holds a second of a worker's busiest hour.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Where records go.
 pub(crate) struct Writer {
-    pub(crate) rings: Vec<Outlet>,
+    pub(crate) rings: Vec<RingReader>,
     pub(crate) log: LogPart,
 }
 
@@ -51,17 +51,17 @@ impl Writer {
                 while let Ok(told) = ring.pop() {
                     idle = false;
                     let record = match told {
-                        Told::Accepted(accepted) => Record::Accepted(accepted),
-                        Told::Hold(hold) => Record::Hold(hold),
-                        Told::LoopTurn(turn) => Record::LoopTurn(turn),
-                        Told::Stretch(stretch) => Record::Stretch(stretch),
-                        Told::Large(large) => {
+                        Event::Accepted(accepted) => Record::Accepted(accepted),
+                        Event::Hold(hold) => Record::Hold(hold),
+                        Event::LoopTurn(turn) => Record::LoopTurn(turn),
+                        Event::Stretch(stretch) => Record::Stretch(stretch),
+                        Event::Large(large) => {
                             log(&large, &mut self.log, &zone)?;
                             write(&large.record, &mut out)?;
                             ring.give_back(large);
                             continue;
                         }
-                        Told::LineLost(reason) => {
+                        Event::LineLost(reason) => {
                             if let LogPart::Speak(lost) = &mut self.log {
                                 say(lost.add(&reason));
                             }

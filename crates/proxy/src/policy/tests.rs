@@ -1,10 +1,11 @@
 //! Each policy ends a step where its nginx did, and nowhere else.
 
 use std::io;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use records::{Bytes, Micros, MonoNs, ReadPolicy, StepEnd};
 
-use super::{AfterRead, ReadDone, ReadLimit};
+use super::{ReadDone, ReadLimit, Stop};
 
 const PAGE: usize = 4096;
 
@@ -14,16 +15,16 @@ fn limit(policy: ReadPolicy) -> ReadLimit {
     limit
 }
 
-fn full(limit: &mut ReadLimit) -> AfterRead {
+fn full(limit: &mut ReadLimit) -> ControlFlow<Stop> {
     read(limit, PAGE)
 }
 
-fn read(limit: &mut ReadLimit, got: usize) -> AfterRead {
+fn read(limit: &mut ReadLimit, got: usize) -> ControlFlow<Stop> {
     let unasked = || -> io::Result<u64> { panic!("this policy has no use for FIONREAD") };
     limit.after_read(ReadDone { got, offered: PAGE }, unasked, || MonoNs(0))
 }
 
-fn read_with_fionread(limit: &mut ReadLimit, got: usize, unread: u64) -> AfterRead {
+fn read_with_fionread(limit: &mut ReadLimit, got: usize, unread: u64) -> ControlFlow<Stop> {
     limit.after_read(ReadDone { got, offered: PAGE }, || Ok(unread), || MonoNs(0))
 }
 
@@ -31,55 +32,55 @@ fn read_with_fionread(limit: &mut ReadLimit, got: usize, unread: u64) -> AfterRe
 fn drain_never_ends_a_step() {
     let mut limit = limit(ReadPolicy::Drain);
     for _ in 0..100_000 {
-        assert_eq!(full(&mut limit), AfterRead::Continue);
+        assert_eq!(full(&mut limit), Continue(()));
     }
-    assert_eq!(read(&mut limit, 1), AfterRead::Continue, "nginx < 1.11 read on after a short read");
+    assert_eq!(read(&mut limit, 1), Continue(()), "nginx < 1.11 read on after a short read");
 }
 
 #[test]
 fn short_read_ends_at_the_first_short_read_only() {
     let mut limit = limit(ReadPolicy::ShortRead);
     for _ in 0..100_000 {
-        assert_eq!(full(&mut limit), AfterRead::Continue);
+        assert_eq!(full(&mut limit), Continue(()));
     }
-    assert_eq!(read(&mut limit, PAGE - 1), AfterRead::TakeForEmpty(StepEnd::ShortRead));
+    assert_eq!(read(&mut limit, PAGE - 1), Break(Stop::Blocked(StepEnd::ShortRead)));
 }
 
 #[test]
 fn fionread_reads_what_it_saw_and_no_more() {
     let mut limit = limit(ReadPolicy::Fionread);
     // The first full read asks: three pages are waiting.
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 3 * PAGE as u64), AfterRead::Continue);
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 3 * PAGE as u64), Continue(()));
     for _ in 0..2 {
-        assert_eq!(full(&mut limit), AfterRead::Continue);
+        assert_eq!(full(&mut limit), Continue(()));
     }
-    let empty = AfterRead::TakeForEmpty(StepEnd::UpstreamEmpty);
+    let empty = Break(Stop::Blocked(StepEnd::UpstreamEmpty));
     assert_eq!(full(&mut limit), empty, "an exact hit is EAGAIN without a call");
 }
 
 #[test]
 fn fionread_that_sees_nothing_is_eagain_too() {
     let mut limit = limit(ReadPolicy::Fionread);
-    let empty = AfterRead::TakeForEmpty(StepEnd::UpstreamEmpty);
+    let empty = Break(Stop::Blocked(StepEnd::UpstreamEmpty));
     assert_eq!(read_with_fionread(&mut limit, PAGE, 0), empty);
 }
 
 #[test]
 fn fionread_that_is_overtaken_ends_the_step_and_an_event_is_due() {
     let mut limit = limit(ReadPolicy::Fionread);
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), AfterRead::Continue);
-    assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), Continue(()));
+    assert_eq!(full(&mut limit), Break(Stop::Blocked(StepEnd::Fionread)));
 }
 
 #[test]
 fn fionread_keeps_its_count_over_steps_until_an_event() {
     let mut limit = limit(ReadPolicy::Fionread);
-    read_with_fionread(&mut limit, PAGE, 2 * PAGE as u64);
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 2 * PAGE as u64), Continue(()));
     limit.begin_step(MonoNs(1));
-    assert_eq!(full(&mut limit), AfterRead::Continue);
+    assert_eq!(full(&mut limit), Continue(()));
     limit.on_readable();
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), AfterRead::Continue, "it asks again");
-    assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), Continue(()), "it asks again");
+    assert_eq!(full(&mut limit), Break(Stop::Blocked(StepEnd::Fionread)));
 }
 
 #[test]
@@ -87,9 +88,9 @@ fn a_failing_fionread_asks_again() {
     let mut limit = limit(ReadPolicy::Fionread);
     let failing = || Err(io::Error::other("no ioctl"));
     let done = ReadDone { got: PAGE, offered: PAGE };
-    assert_eq!(limit.after_read(done, failing, || MonoNs(0)), AfterRead::Continue);
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), AfterRead::Continue);
-    assert_eq!(full(&mut limit), AfterRead::TakeForEmpty(StepEnd::Fionread));
+    assert_eq!(limit.after_read(done, failing, || MonoNs(0)), Continue(()));
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), Continue(()));
+    assert_eq!(full(&mut limit), Break(Stop::Blocked(StepEnd::Fionread)));
 }
 
 #[test]
@@ -97,9 +98,9 @@ fn quotas_yield_and_are_fresh_in_the_next_step() {
     for policy in [ReadPolicy::Bytes(Bytes::kib(12)), ReadPolicy::Reads(3)] {
         let mut limit = limit(policy);
         for _ in 0..5 {
-            assert_eq!(full(&mut limit), AfterRead::Continue);
-            assert_eq!(full(&mut limit), AfterRead::Continue);
-            assert_eq!(full(&mut limit), AfterRead::Yield, "{policy}");
+            assert_eq!(full(&mut limit), Continue(()));
+            assert_eq!(full(&mut limit), Continue(()));
+            assert_eq!(full(&mut limit), Break(Stop::Yield), "{policy}");
             limit.begin_step(MonoNs(0));
         }
     }
@@ -111,6 +112,6 @@ fn a_time_quota_asks_the_clock() {
     limit.begin_step(MonoNs(1_000_000));
     let done = ReadDone { got: PAGE, offered: PAGE };
     let unasked = || Ok(0);
-    assert_eq!(limit.after_read(done, unasked, || MonoNs(2_999_999)), AfterRead::Continue);
-    assert_eq!(limit.after_read(done, unasked, || MonoNs(3_000_000)), AfterRead::Yield);
+    assert_eq!(limit.after_read(done, unasked, || MonoNs(2_999_999)), Continue(()));
+    assert_eq!(limit.after_read(done, unasked, || MonoNs(3_000_000)), Break(Stop::Yield));
 }

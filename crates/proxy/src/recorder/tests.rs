@@ -9,7 +9,7 @@ use super::*;
 const MS: u64 = 1_000_000;
 
 /// A worker that turns four times a second for three seconds, with a hold in each turn.
-fn busy(recording: Recording) -> Vec<Told> {
+fn busy(recording: Recording) -> Vec<Event> {
     let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), recording);
     recorder.begin(MonoNs(0));
     let at = |ms: u64| MonoNs(ms * MS);
@@ -42,36 +42,36 @@ fn busy(recording: Recording) -> Vec<Told> {
     std::iter::from_fn(|| out.pop().ok()).collect()
 }
 
-fn totals(told: &Told) -> Option<&WorkerTotals> {
+fn totals(told: &Event) -> Option<&WorkerTotals> {
     match told {
-        Told::Large(large) => Some(&large.record).and_then(pick!(WorkerTotals)),
+        Event::Large(large) => Some(&large.record).and_then(pick!(WorkerTotals)),
         _ => None,
     }
 }
 
-fn is_totals(told: &Told) -> bool {
+fn is_totals(told: &Event) -> bool {
     totals(told).is_some()
 }
 
-fn count(told: &[Told], kind: impl Fn(&Told) -> bool) -> usize {
+fn count(told: &[Event], kind: impl Fn(&Event) -> bool) -> usize {
     told.iter().filter(|told| kind(told)).count()
 }
 
 #[test]
 fn a_full_recording_tells_all_there_is() {
     let told = busy(Recording::Full);
-    assert_eq!(count(&told, |told| matches!(told, Told::Accepted(_))), 12);
-    assert_eq!(count(&told, |told| matches!(told, Told::Hold(_))), 12);
-    assert_eq!(count(&told, |told| matches!(told, Told::LoopTurn(_))), 12);
+    assert_eq!(count(&told, |told| matches!(told, Event::Accepted(_))), 12);
+    assert_eq!(count(&told, |told| matches!(told, Event::Hold(_))), 12);
+    assert_eq!(count(&told, |told| matches!(told, Event::LoopTurn(_))), 12);
     // In each turn the poll, the step and the rest of the turn; and what was after the last.
-    assert_eq!(count(&told, |told| matches!(told, Told::Stretch(_))), 12 * 3 + 1);
+    assert_eq!(count(&told, |told| matches!(told, Event::Stretch(_))), 12 * 3 + 1);
     assert_eq!(count(&told, is_totals), 3 + 1);
 }
 
 #[test]
 fn a_minimal_recording_tells_sessions_and_the_last_totals() {
     let told = busy(Recording::Minimal);
-    assert_eq!(count(&told, |told| matches!(told, Told::Accepted(_))), 12);
+    assert_eq!(count(&told, |told| matches!(told, Event::Accepted(_))), 12);
     assert_eq!(told.len(), 13);
     let totals = told.last().and_then(totals).expect("totals");
     assert_eq!((totals.sessions, totals.steps, totals.turns), (12, 12, 12));
@@ -79,7 +79,7 @@ fn a_minimal_recording_tells_sessions_and_the_last_totals() {
 }
 
 /// Three records were lost for lack of room; all others have been taken out.
-fn overfull() -> (Recorder, Outlet) {
+fn overfull() -> (Recorder, RingReader) {
     let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
     let accepted = Accepted { worker: 0, session: 0, client_port: 1, at_ns: MonoNs(0) };
     for _ in 0..RING_RECORDS + 3 {
@@ -109,7 +109,7 @@ fn a_count_that_is_itself_lost_is_still_found() {
     // The ring is full: so the last totals do not fit either.
     recorder.accepted(accepted);
     recorder.finish(MonoNs(1));
-    let told: Vec<Told> = std::iter::from_fn(|| out.pop().ok()).collect();
+    let told: Vec<Event> = std::iter::from_fn(|| out.pop().ok()).collect();
     assert_eq!(count(&told, is_totals), 0);
     let amended = out.amended(MonoNs(5)).expect("more was lost than was told");
     assert_eq!((amended.worker, amended.records_lost, amended.at_ns), (7, 2, MonoNs(5)));
@@ -125,14 +125,15 @@ fn a_count_that_came_out_is_not_told_twice() {
 
 #[test]
 fn a_record_takes_the_room_that_was_reckoned_with() {
-    assert!(size_of::<Told>() <= 56, "{} bytes", size_of::<Told>());
+    assert!(size_of::<Event>() <= 56, "{} bytes", size_of::<Event>());
 }
 
 /// Every record that a worker made memory for, at most `most` of them.
 #[expect(clippy::vec_box, reason = "the boxes themselves go back to the worker")]
-fn large_records(out: &mut Outlet, most: usize) -> Vec<Box<Large>> {
+fn large_records(out: &mut RingReader, most: usize) -> Vec<Box<Large>> {
     let told = std::iter::from_fn(|| out.pop().ok()).take(most);
-    told.filter_map(|told| if let Told::Large(large) = told { Some(large) } else { None }).collect()
+    told.filter_map(|told| if let Event::Large(large) = told { Some(large) } else { None })
+        .collect()
 }
 
 #[test]

@@ -17,28 +17,62 @@
 
 mod outlet;
 mod pages;
-mod temp_file;
 
-use std::io;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::mem;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::os::unix::fs::FileExt;
 
-use http1::BodyFraming;
+use http1::{Body, BodyFraming};
 use records::{SessionEnd, StepEnd};
 
-use self::pages::{HandOut, Page, Pages};
-pub(crate) use self::temp_file::TempFile;
-use super::gzip::Ending;
-use super::limits::Buffering;
-use super::side::Moved;
-use super::{Env, Flow, Session, Stream};
-use crate::policy::{AfterRead, ReadDone};
+pub(super) use self::pages::Pages;
 
-/// What lies between upstream and client.
+use self::pages::HandOut;
+use super::Env;
+use super::connection::{Connection, IoResult};
+use super::gzip::Ending;
+use super::phase::{Context, Leave};
+use super::relay::Outgoing;
+use crate::policy::{ReadDone, Stop};
+
+/// A session's temporary file, to be written at one end and read at the other by the worker, which
+/// waits for it: a real one here, a simulated one in tests.
+pub(crate) trait TempFile: fmt::Debug {
+    /// Writes all of `bytes` from offset `at` on, in one call.
+    ///
+    /// # Errors
+    /// As `pwritev(2)`; or it wrote less, as where a disk is full. What it wrote is not told.
+    fn store(&self, bytes: &[IoSlice<'_>], at: u64) -> io::Result<()>;
+
+    /// Fills `into` from offset `at` on.
+    ///
+    /// # Errors
+    /// As `pread(2)`; or the file ends too early, since somebody cut it.
+    fn fetch(&self, into: &mut [u8], at: u64) -> io::Result<()>;
+}
+
+impl TempFile for File {
+    fn store(&self, bytes: &[IoSlice<'_>], at: u64) -> io::Result<()> {
+        let all: usize = bytes.iter().map(|slice| slice.len()).sum();
+        let wrote = rustix::io::retry_on_intr(|| rustix::io::pwritev(self, bytes, at))?;
+        // nginx gives up as well (`ngx_writev_file`).
+        if wrote == all { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    fn fetch(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        self.read_exact_at(into, at)
+    }
+}
+
+/// An answer that is read into pages.
 #[derive(Debug)]
 pub(super) struct Buffered {
-    pages: Pages,
-    /// `None`: nothing was spooled yet.
-    file: Option<Box<dyn TempFile>>,
+    body: Body,
     when_short: WhenShort,
+    rest: Delivery,
 }
 
 /// What becomes of a page that a read filled in part.
@@ -50,52 +84,131 @@ enum WhenShort {
     GoesOn,
 }
 
-/// Why no more is read for now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ReadStop {
-    /// Nothing says so, or the client is to take some of the full pages first.
-    NotYet,
-    /// The answer is complete, or broken.
-    Over,
-    /// The step is at its end.
-    Step(Flow),
-}
-
-impl ReadStop {
-    /// What a read leads to.
-    fn after(read: AfterRead) -> Self {
-        match read {
-            AfterRead::Continue => Self::NotYet,
-            AfterRead::TakeForEmpty(by) => Self::Step(Flow::Blocked(by)),
-            AfterRead::Yield => Self::Step(Flow::Yield),
-        }
-    }
+/// What lies between upstream and client.
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    /// `None`: nothing was spooled yet.
+    file: Option<Box<dyn TempFile>>,
+    pages: Pages,
+    /// The head, then what comes out of the compressor.
+    out: Outgoing,
 }
 
 impl Buffered {
-    /// For an answer in pages of `size` bytes, whose head had `head` bytes and came with `rest`.
-    pub(super) fn new(
-        size: usize,
-        buffering: &Buffering,
-        framing: BodyFraming,
-        head: usize,
-        rest: &[u8],
-    ) -> Box<Self> {
-        let first = Page::behind_head(size, head, rest);
+    /// For an answer whose head is in `out`, with the first bytes of `body` in `pages`.
+    pub(super) fn new(body: Body, framing: BodyFraming, out: Outgoing, pages: Pages) -> Self {
         let when_short = match framing {
             BodyFraming::Chunked => WhenShort::GoesOn,
             _ => WhenShort::Waits,
         };
-        Box::new(Self {
-            pages: Pages::new(size, first, buffering.file_max),
-            file: None,
-            when_short,
-        })
+        Self { body, when_short, rest: Delivery { file: None, pages, out } }
     }
 
-    /// Whether nothing waits for the client.
-    pub(super) fn is_drained(&self) -> bool {
-        self.pages.is_drained()
+    pub(super) fn waits_for_client(&self) -> bool {
+        !(self.rest.out.bytes.is_empty() && self.rest.pages.is_drained())
+    }
+
+    /// All that the client has yet to take, once all was read.
+    pub(super) fn take_rest(&mut self) -> Box<Delivery> {
+        self.rest.pages.close_page();
+        Box::new(mem::take(&mut self.rest))
+    }
+
+    /// Moves the body until nothing more can be done or the policy ends the step; or until all is
+    /// read, and how the session ends when it is sent.
+    pub(super) fn run<E: Env>(
+        &mut self,
+        upstream: &mut Connection<E::Stream>,
+        cx: &mut Context<'_, E>,
+    ) -> ControlFlow<Stop, SessionEnd> {
+        if self.body.is_done() {
+            return Continue(SessionEnd::Completed);
+        }
+        let mut stop = cx.after_read;
+        loop {
+            self.rest.write_out(None, cx)?;
+            stop?;
+            match self.read_in(upstream, cx) {
+                Continue(Some(end)) => return Continue(end),
+                Continue(None) => {}
+                // What was read before it is written first.
+                Break(end_of_step) => stop = Break(end_of_step),
+            }
+        }
+    }
+
+    /// Reads until the step is at its end, the client is to take some of the full pages first, or
+    /// all is read, and how the session ends then.
+    fn read_in<E: Env>(
+        &mut self,
+        upstream: &mut Connection<E::Stream>,
+        cx: &mut Context<'_, E>,
+    ) -> ControlFlow<Stop, Option<SessionEnd>> {
+        let Self { body, when_short, rest } = self;
+        loop {
+            if cx.env.told_to_end() {
+                return Break(Stop::Close(SessionEnd::Shutdown));
+            }
+            if !upstream.ready().readable {
+                return Break(Stop::Blocked(StepEnd::UpstreamEmpty));
+            }
+            if !rest.pages.has_room() {
+                if cx.client.ready().writable {
+                    return Continue(None);
+                }
+                match rest.spool(|| cx.env.temp_file()) {
+                    Ok(true) => {}
+                    Ok(false) => return Break(Stop::Blocked(StepEnd::DownstreamFull)),
+                    Err(_) => return Break(Stop::Close(SessionEnd::LocalError)),
+                }
+            }
+            let (mut room, slices) = rest.pages.room();
+            let room = room.get_mut(..slices).unwrap_or_default();
+            let offered = room.iter().map(|slice| slice.len()).sum();
+            let got = match upstream.read_vectored(room) {
+                IoResult::Bytes(got) => got,
+                IoResult::Blocked => return Break(Stop::Blocked(StepEnd::UpstreamEmpty)),
+                IoResult::End if body.ends_at_close() => {
+                    return Continue(Some(SessionEnd::Completed));
+                }
+                IoResult::End | IoResult::Broken => {
+                    return Continue(Some(SessionEnd::UpstreamClosedEarly));
+                }
+            };
+            cx.moved = true;
+            cx.apply_read_policy(upstream, ReadDone { got, offered });
+            let keep = |bytes: &[u8]| body.advance(bytes).map(|of_body| of_body.take);
+            if rest.pages.took(got, keep).is_err() {
+                return Continue(Some(SessionEnd::UpstreamClosedEarly));
+            }
+            if body.is_done() {
+                return Continue(Some(SessionEnd::Completed));
+            }
+            if *when_short == WhenShort::GoesOn {
+                rest.pages.close_page();
+            }
+            cx.after_read?;
+        }
+    }
+}
+
+impl Delivery {
+    /// Writes the rest of an answer that is read; the session ends as `end` when it is sent.
+    pub(super) fn deliver<E: Env>(
+        &mut self,
+        end: SessionEnd,
+        cx: &mut Context<'_, E>,
+    ) -> Leave<E::Stream> {
+        match self.write_out(Some(end), cx) {
+            Break(stop) => Leave::Stop(stop),
+            Continue(()) if self.is_sent() => Leave::relayed(end),
+            Continue(()) => Leave::blocked(StepEnd::DownstreamFull),
+        }
+    }
+
+    fn is_sent(&self) -> bool {
+        let compressed = self.out.gzip.as_ref().is_none_or(|gzip| gzip.is_done());
+        self.pages.is_drained() && self.out.bytes.is_empty() && compressed
     }
 
     /// Writes the oldest pages to the file, which `make` makes if there is none yet; whether it had
@@ -123,165 +236,74 @@ impl Buffered {
             None => Err(io::ErrorKind::NotFound.into()),
         })
     }
-}
 
-impl<S: Stream> Session<S> {
-    /// Moves the body until nothing more can be done, the policy ends the step, or all is sent.
-    pub(super) fn relay_buffered(&mut self, at: &mut Buffered, env: &impl Env<Stream = S>) -> Flow {
-        if self.body.is_done() {
-            self.source_over(at, SessionEnd::Completed, env);
-        }
-        let mut stop = ReadStop::after(self.after_read);
-        loop {
-            if let Err(close) = self.write_out(at, env) {
-                return close;
-            }
-            match (self.over, stop) {
-                (Some(end), _) if self.all_is_sent(at) => return self.relayed(end),
-                (Some(_), _) => return Flow::Blocked(StepEnd::DownstreamFull),
-                (None, ReadStop::Step(flow)) => return flow,
-                (None, ReadStop::NotYet | ReadStop::Over) => stop = self.read_in(at, env),
-            }
-        }
-    }
-
-    fn all_is_sent(&self, at: &Buffered) -> bool {
-        let compressed = self.compressor.as_ref().is_none_or(|gzip| gzip.is_done());
-        at.is_drained() && self.out.is_empty() && compressed
-    }
-
-    /// Reads until nothing more is there or no page is free.
-    fn read_in(&mut self, at: &mut Buffered, env: &impl Env<Stream = S>) -> ReadStop {
-        const LOST: ReadStop = ReadStop::Step(Flow::Close(SessionEnd::LocalError));
-        loop {
-            if env.told_to_end() {
-                return ReadStop::Step(Flow::Close(SessionEnd::Shutdown));
-            }
-            let Some(upstream) = &mut self.upstream else { return LOST };
-            if !upstream.ready().readable {
-                return ReadStop::Step(Flow::Blocked(StepEnd::UpstreamEmpty));
-            }
-            if !at.pages.has_room() {
-                if self.client.ready().writable {
-                    return ReadStop::NotYet;
-                }
-                match at.spool(|| env.temp_file()) {
-                    Ok(true) => {}
-                    Ok(false) => return ReadStop::Step(Flow::Blocked(StepEnd::DownstreamFull)),
-                    Err(_) => return LOST,
-                }
-            }
-            let (mut room, slices) = at.pages.room();
-            let room = room.get_mut(..slices).unwrap_or_default();
-            let offered = room.iter().map(|slice| slice.len()).sum();
-            let got = match upstream.read_vectored(room) {
-                Moved::Bytes(got) => got,
-                Moved::Blocked => {
-                    return ReadStop::Step(Flow::Blocked(StepEnd::UpstreamEmpty));
-                }
-                Moved::End if self.body.ends_at_close() => {
-                    return self.source_over(at, SessionEnd::Completed, env);
-                }
-                Moved::End | Moved::Broken => {
-                    return self.source_over(at, SessionEnd::UpstreamClosedEarly, env);
-                }
-            };
-            let after = self.judge_read(ReadDone { got, offered }, env);
-            let body = &mut self.body;
-            let kept = at.pages.took(got, |bytes| body.advance(bytes).map(|of_body| of_body.take));
-            if kept.is_err() {
-                return self.source_over(at, SessionEnd::UpstreamClosedEarly, env);
-            }
-            if self.body.is_done() {
-                return self.source_over(at, SessionEnd::Completed, env);
-            }
-            if at.when_short == WhenShort::GoesOn {
-                at.pages.close_page();
-            }
-            if after != AfterRead::Continue {
-                return ReadStop::after(after);
-            }
-        }
-    }
-
-    /// The upstream is done, and let go, however long the client takes
-    /// (`ngx_http_upstream_process_request`).
-    fn source_over(
+    /// Writes what the client takes of what may be written: all of it, once all was read and how
+    /// the session will end is known.
+    fn write_out<E: Env>(
         &mut self,
-        at: &mut Buffered,
-        end: SessionEnd,
-        env: &impl Env<Stream = S>,
-    ) -> ReadStop {
-        if self.over.is_none() {
-            self.over = Some(end);
-            self.upstream = None;
-            self.log.upstream_over(env);
-            at.pages.close_page();
-        }
-        ReadStop::Over
-    }
-
-    /// Writes what the client takes of what may be written.
-    ///
-    /// # Errors
-    /// How the session ends, if it ends here.
-    fn write_out(&mut self, at: &mut Buffered, env: &impl Env<Stream = S>) -> Result<(), Flow> {
-        let how_much = if self.over.is_some() { HandOut::All } else { HandOut::Some };
-        while self.client.ready().writable {
-            if env.told_to_end() {
-                return Err(Flow::Close(SessionEnd::Shutdown));
+        over: Option<SessionEnd>,
+        cx: &mut Context<'_, E>,
+    ) -> ControlFlow<Stop> {
+        let how_much = if over.is_some() { HandOut::All } else { HandOut::Some };
+        while cx.client.ready().writable {
+            if cx.env.told_to_end() {
+                return Break(Stop::Close(SessionEnd::Shutdown));
             }
-            at.line_up(how_much).map_err(|_| Flow::Close(SessionEnd::LocalError))?;
-            let moved = match self.compressor {
-                Some(_) => self.compress_line(at, env)?,
-                None => self.write_line(at)?,
+            if self.line_up(how_much).is_err() {
+                return Break(Stop::Close(SessionEnd::LocalError));
+            }
+            let moved = match self.out.gzip {
+                Some(_) => self.compress_line(over, cx)?,
+                None => self.write_line(cx)?,
             };
             if !moved {
                 break;
             }
         }
-        Ok(())
+        Continue(())
     }
 
     /// Writes the head and the line in one call; whether there was anything.
-    fn write_line(&mut self, at: &mut Buffered) -> Result<bool, Flow> {
-        let (line, slices) = at.pages.outlet.line(self.out.waiting());
+    fn write_line<E: Env>(&mut self, cx: &mut Context<'_, E>) -> ControlFlow<Stop, bool> {
+        let (line, slices) = self.pages.outlet.line(self.out.bytes.held());
         if slices == 0 {
-            return Ok(false);
+            return Continue(false);
         }
-        match self.client.write_vectored(line.get(..slices).unwrap_or_default()) {
-            Moved::Bytes(sent) => {
-                self.moved = true;
-                self.log.sent(sent);
-                let of_head = sent.min(self.out.waiting().len());
-                self.out.sent(of_head);
-                at.pages.sent(sent - of_head);
+        match cx.client.write_vectored(line.get(..slices).unwrap_or_default()) {
+            IoResult::Bytes(sent) => {
+                cx.sent(sent);
+                let of_head = sent.min(self.out.bytes.held().len());
+                self.out.bytes.gone(of_head);
+                self.pages.sent(sent - of_head);
             }
-            Moved::Blocked => {}
-            Moved::End | Moved::Broken => return Err(Flow::Close(SessionEnd::ClientReset)),
+            IoResult::Blocked => {}
+            IoResult::End | IoResult::Broken => {
+                return Break(Stop::Close(SessionEnd::ClientReset));
+            }
         }
-        Ok(true)
+        Continue(true)
     }
 
-    /// Compresses one page's worth of the line and writes what comes out; whether there was anything.
-    fn compress_line(
+    /// Writes what comes out of the compressor, then puts one page's worth of the line in; whether
+    /// there was anything.
+    fn compress_line<E: Env>(
         &mut self,
-        at: &mut Buffered,
-        env: &impl Env<Stream = S>,
-    ) -> Result<bool, Flow> {
-        match self.hand_on(env) {
-            Some(close @ Flow::Close(_)) => return Err(close),
-            Some(_) => return Ok(true),
-            None => {}
+        over: Option<SessionEnd>,
+        cx: &mut Context<'_, E>,
+    ) -> ControlFlow<Stop, bool> {
+        match self.out.flush(cx) {
+            Break(Stop::Close(end)) => return Break(Stop::Close(end)),
+            Break(_) => return Continue(true),
+            Continue(()) => {}
         }
-        let Some(gzip) = &mut self.compressor else { return Ok(false) };
-        let bytes = gzip.take(at.pages.outlet.first());
-        at.pages.sent(bytes);
-        let ended = match self.over {
-            Some(end) if at.is_drained() => gzip.end(Ending::of(end)),
+        let Some(gzip) = &mut self.out.gzip else { return Continue(false) };
+        let bytes = gzip.take(self.pages.outlet.first());
+        self.pages.sent(bytes);
+        let ended = match over {
+            Some(end) if self.pages.is_drained() => gzip.end(Ending::of(end)),
             _ => false,
         };
-        Ok(bytes > 0 || ended)
+        Continue(bytes > 0 || ended)
     }
 }
 

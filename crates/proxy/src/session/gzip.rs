@@ -19,7 +19,7 @@ use http1::{
 };
 use records::SessionEnd;
 
-use super::outbox::Outbox;
+use super::buffer::Buffer;
 
 /// Compressed bytes in one chunk at most (`gzip_buffers`, of a page each).
 const OUTPUT: usize = 4096;
@@ -35,10 +35,6 @@ const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
 /// RFC 1952 2.3: CRC-32 and length of what was compressed.
 const TAIL: usize = 8;
-
-/// How hard to compress: 1 (fast) to 9 (small), `gzip_comp_level`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GzipLevel(pub(crate) u32);
 
 /// Whether the client asked for a compressed answer: by name, in HTTP/1.1 (`gzip_http_version`) and
 /// not through another proxy (`gzip_proxied off`).
@@ -64,7 +60,7 @@ pub(super) fn is_fit(answer: &ResponseHead) -> bool {
 #[derive(Debug)]
 pub(super) struct Gzip {
     /// Bytes of the answer that wait to be compressed.
-    pub(super) input: Outbox,
+    pub(super) input: Buffer,
     deflate: Compress,
     crc: Crc,
     stage: Stage,
@@ -102,21 +98,22 @@ impl Ending {
     }
 }
 
-/// What [`Gzip::squeeze`] came to.
+/// What [`Gzip::compress`] came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Squeezed {
+pub(super) enum Compressed {
     /// There are bytes to be sent.
     Bytes,
     /// All that has gone in is taken, and nothing more comes out before more goes in.
-    Hungry,
+    NeedsInput,
 }
 
 impl Gzip {
-    /// A stream whose first bytes are `input`.
-    pub(super) fn new(level: GzipLevel, input: Vec<u8>) -> Self {
+    /// A stream whose first bytes are `input`, at a level of 1 (fast) to 9 (small), as
+    /// `gzip_comp_level`.
+    pub(super) fn new(level: u32, input: Vec<u8>) -> Self {
         Self {
-            input: Outbox::holding(input),
-            deflate: Compress::new(Compression::new(level.0), false),
+            input: Buffer::holding(input),
+            deflate: Compress::new(Compression::new(level), false),
             crc: Crc::new(),
             stage: Stage::Head,
             ending: Ending::Open,
@@ -124,19 +121,19 @@ impl Gzip {
         }
     }
 
-    /// Nothing more goes in. Whether that is news.
+    /// Nothing more goes in. Whether that was not known yet.
     pub(super) fn end(&mut self, ending: Ending) -> bool {
-        let news = self.ending == Ending::Open;
-        if news {
+        let first = self.ending == Ending::Open;
+        if first {
             self.ending = ending;
         }
-        news
+        first
     }
 
     /// Takes in the first of `bytes`, where all that went in before is taken; how many.
     pub(super) fn take(&mut self, bytes: &[u8]) -> usize {
         let some = bytes.get(..INPUT).unwrap_or(bytes);
-        let took = put(some, self.input.room(INPUT));
+        let took = put(some, self.input.refill(INPUT));
         self.input.filled(took);
         took
     }
@@ -150,22 +147,18 @@ impl Gzip {
     ///
     /// # Errors
     /// The compressor is in a state that it cannot be in.
-    pub(super) fn squeeze(&mut self, out: &mut Outbox) -> io::Result<Squeezed> {
-        let room = out.room(CHUNK_HEAD + OUTPUT + CHUNK_TAIL + LAST_CHUNK.len());
+    pub(super) fn compress(&mut self, out: &mut Buffer) -> io::Result<Compressed> {
+        let room = out.refill(CHUNK_HEAD + OUTPUT + CHUNK_TAIL + LAST_CHUNK.len());
         let data = room.get_mut(CHUNK_HEAD..CHUNK_HEAD + OUTPUT).unwrap_or_default();
         let made = self.fill(data)?;
         let mut chunk = frame_chunk(room, made).unwrap_or(0..0);
         if self.stage == Stage::LastChunk {
-            let end = chunk.end + LAST_CHUNK.len();
-            if let Some(behind) = room.get_mut(chunk.end..end) {
-                behind.copy_from_slice(LAST_CHUNK);
-            }
-            chunk.end = end;
+            chunk.end += put(LAST_CHUNK, room.get_mut(chunk.end..).unwrap_or_default());
             self.stage = Stage::Done;
         }
-        let squeezed = if chunk.is_empty() { Squeezed::Hungry } else { Squeezed::Bytes };
-        out.filled_at(chunk);
-        Ok(squeezed)
+        out.skip(chunk.start);
+        out.filled(chunk.len());
+        Ok(if chunk.is_empty() { Compressed::NeedsInput } else { Compressed::Bytes })
     }
 
     /// Makes as many bytes as fit into `data`, or as there are to be made.
@@ -203,11 +196,11 @@ impl Gzip {
             Ending::Cut => FlushCompress::Sync,
         };
         let (took, made) = (self.deflate.total_in(), self.deflate.total_out());
-        let status = self.deflate.compress(self.input.waiting(), left, flush)?;
+        let status = self.deflate.compress(self.input.held(), left, flush)?;
         let took = usize::try_from(self.deflate.total_in() - took).unwrap_or(usize::MAX);
         let made = usize::try_from(self.deflate.total_out() - made).unwrap_or(usize::MAX);
-        self.crc.update(self.input.waiting().get(..took).unwrap_or_default());
-        self.input.sent(took);
+        self.crc.update(self.input.held().get(..took).unwrap_or_default());
+        self.input.gone(took);
         match (status, self.ending) {
             (Status::StreamEnd, _) => self.stage = Stage::Tail,
             (_, Ending::Cut) if self.input.is_empty() && made < left.len() => {

@@ -1,90 +1,119 @@
-//! What a session will be remembered by: true times for the records, cached times for the log.
+//! What a session will be remembered by: true times for the records, cached times for the log; its
+//! steps in sum, and the times it stalled between them.
+//!
+//! Not for: whose fault a stall was. Between two steps the worker may as well have been busy with
+//! others; what is known here is only what the first of the two had to wait for.
 
-use records::{Bytes, LogTimes, MonoNs, SessionEnd, StepEnd};
-
-use super::phase::Phase;
-use super::steps::Steps;
-use super::{Env, Stream};
+use records::{Bytes, LogTimes, Micros, MonoNs, SessionEnd, StepEnd};
 
 /// nginx's own status for a client that closed before an answer's head was sent.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Notes taken while a session lives.
+/// A gap of this length between two steps is a stall: 1 ms, in nanoseconds.
+const STALL_NS: u64 = 1_000_000;
+
+/// Notes taken while a session lives. `cached_ms` is the cached clock, all else the true one.
 #[derive(Debug)]
 pub(super) struct Log {
-    pub(super) request: String,
+    /// As much as is known; [`Self::record`] fills in the rest.
+    record: records::Session,
     /// Status of the answer; `None`: none was begun.
-    pub(super) status: Option<u16>,
-    pub(super) upstream_port: Option<u16>,
-    accepted_ns: MonoNs,
-    request_ns: Option<MonoNs>,
-    connected_ns: Option<MonoNs>,
-    head_ns: Option<MonoNs>,
+    status: Option<u16>,
     /// First byte of the request read (`r->start_msec`), cached clock.
     asked_ms: Option<u64>,
     /// Upstream connect begun (`u->start_time`), cached clock.
     dialed_ms: Option<u64>,
-    connect_ms: Option<u64>,
-    header_ms: Option<u64>,
-    /// From the connect's begin to the upstream's end, where the session outlives it.
-    response_ms: Option<u64>,
     /// Head bytes of the answer that are still to be sent.
     head_left: u64,
-    body_sent: u64,
-    steps: Steps,
+    /// Sums in nanoseconds: most steps take a few microseconds.
+    steps_ns: u64,
+    longest_ns: u64,
+    stalled_upstream_ns: u64,
+    stalled_client_ns: u64,
+    last_end: MonoNs,
+    last_ended_by: Option<StepEnd>,
 }
 
 impl Log {
-    pub(super) fn new(now: MonoNs) -> Self {
-        Self {
-            request: String::new(),
-            status: None,
+    /// Of a session that is accepted `now`.
+    pub(super) fn new(client_port: u16, now: MonoNs) -> Self {
+        let record = records::Session {
+            worker: 0,
+            session: 0,
+            client_port,
             upstream_port: None,
+            request: String::new(),
+            status: 0,
+            end: SessionEnd::Completed,
+            body_bytes: Bytes(0),
             accepted_ns: now,
             request_ns: None,
             connected_ns: None,
             head_ns: None,
+            closed_ns: now,
+            log: LogTimes::default(),
+            steps: 0,
+            longest_step_us: Micros(0),
+            steps_us: Micros(0),
+            stalled_upstream_us: Micros(0),
+            stalled_client_us: Micros(0),
+        };
+        Self {
+            record,
+            status: None,
             asked_ms: None,
             dialed_ms: None,
-            connect_ms: None,
-            header_ms: None,
-            response_ms: None,
             head_left: 0,
-            body_sent: 0,
-            steps: Steps::default(),
+            steps_ns: 0,
+            longest_ns: 0,
+            stalled_upstream_ns: 0,
+            stalled_client_ns: 0,
+            last_end: MonoNs(0),
+            last_ended_by: None,
         }
     }
 
-    /// The first byte of a request was read.
-    pub(super) fn asked<S: Stream>(&mut self, env: &impl Env<Stream = S>) {
-        self.asked_ms.get_or_insert(env.cached_ms());
+    /// Something of a request was read.
+    pub(super) fn asked(&mut self, cached_ms: u64) {
+        self.asked_ms.get_or_insert(cached_ms);
     }
 
     /// The request's head is complete.
-    pub(super) fn request_complete<S: Stream>(&mut self, env: &impl Env<Stream = S>) {
-        self.request_ns = Some(env.now());
+    pub(super) fn request_complete(&mut self, line: String, now: MonoNs) {
+        self.record.request = line;
+        self.record.request_ns = Some(now);
     }
 
-    /// The upstream connect has begun.
-    pub(super) fn dialed<S: Stream>(&mut self, env: &impl Env<Stream = S>) {
-        self.dialed_ms = Some(env.cached_ms());
+    /// What was read is no request; `line` stands for it.
+    pub(super) fn request_broken(&mut self, line: String) {
+        self.record.request = line;
+    }
+
+    /// The upstream connect begins.
+    pub(super) fn dialed(&mut self, cached_ms: u64) {
+        self.dialed_ms = Some(cached_ms);
+    }
+
+    /// The upstream connect has begun, from this port.
+    pub(super) fn upstream_port(&mut self, port: Option<u16>) {
+        self.record.upstream_port = port;
     }
 
     /// The upstream connection stands.
-    pub(super) fn connected<S: Stream>(&mut self, env: &impl Env<Stream = S>) {
-        self.connected_ns = Some(env.now());
-        self.connect_ms = self.dialed_ms.map(|since| env.cached_ms().saturating_sub(since));
+    pub(super) fn connected(&mut self, now: MonoNs, cached_ms: u64) {
+        self.record.connected_ns = Some(now);
+        self.record.log.uct_ms = since(self.dialed_ms, cached_ms);
     }
 
     /// The upstream's head is complete.
-    pub(super) fn head_complete<S: Stream>(&mut self, env: &impl Env<Stream = S>) {
-        self.head_ns = Some(env.now());
-        self.header_ms = self.dialed_ms.map(|since| env.cached_ms().saturating_sub(since));
+    pub(super) fn head_complete(&mut self, now: MonoNs, cached_ms: u64) {
+        self.record.head_ns = Some(now);
+        self.record.log.uht_ms = since(self.dialed_ms, cached_ms);
     }
 
     /// The upstream's part is over before the session is.
-    pub(super) fn upstream_over<S: Stream>(&mut self, env: &impl Env<Stream = S>) {
-        self.response_ms = self.dialed_ms.map(|since| env.cached_ms().saturating_sub(since));
+    pub(super) fn upstream_over(&mut self, cached_ms: u64) {
+        self.record.log.urt_ms = since(self.dialed_ms, cached_ms);
     }
 
     /// An answer begins whose head has `head` bytes.
@@ -97,63 +126,74 @@ impl Log {
     pub(super) fn sent(&mut self, bytes: usize) {
         let of_head = self.head_left.min(bytes as u64);
         self.head_left -= of_head;
-        self.body_sent += bytes as u64 - of_head;
+        self.record.body_bytes += Bytes(bytes as u64 - of_head);
     }
 
     /// A step was made from `start` to `end`.
     pub(super) fn count_step(&mut self, start: MonoNs, end: MonoNs, ended_by: StepEnd) {
-        self.steps.add(start, end, ended_by, self.head_ns);
+        let length = end.0.saturating_sub(start.0);
+        self.record.steps += 1;
+        self.steps_ns += length;
+        self.longest_ns = self.longest_ns.max(length);
+        let gap = start.0.saturating_sub(self.last_end.0);
+        // Gaps before the answer's head are no stalls.
+        if gap >= STALL_NS && self.record.head_ns.is_some_and(|head| head <= self.last_end) {
+            match self.last_ended_by {
+                // A short read has found the end of what was there, as EAGAIN does.
+                Some(StepEnd::UpstreamEmpty | StepEnd::ShortRead) => {
+                    self.stalled_upstream_ns += gap;
+                }
+                Some(StepEnd::DownstreamFull) => self.stalled_client_ns += gap,
+                _ => {}
+            }
+        }
+        self.last_end = end;
+        self.last_ended_by = Some(ended_by);
+    }
+
+    /// All that is told of a session that ends `now` as `end`, but for what only its worker knows.
+    pub(super) fn record(&self, end: SessionEnd, now: MonoNs, cached_ms: u64) -> records::Session {
+        let micros = |ns: u64| Micros(ns / 1_000);
+        let known = self.record.clone();
+        records::Session {
+            status: self.logged_status(end),
+            end,
+            closed_ns: now,
+            log: LogTimes {
+                rt_ms: since(self.asked_ms, cached_ms).unwrap_or(0),
+                urt_ms: known.log.urt_ms.or(since(self.dialed_ms, cached_ms)),
+                ..known.log
+            },
+            longest_step_us: micros(self.longest_ns),
+            steps_us: micros(self.steps_ns),
+            stalled_upstream_us: micros(self.stalled_upstream_ns),
+            stalled_client_us: micros(self.stalled_client_ns),
+            ..known
+        }
     }
 
     /// Status as nginx would log it: what was answered; else 499 when the client closed a request
     /// that was complete, 400 when it closed inside its head, 0 when it asked nothing.
-    fn logged_status(&self, phase: Phase, end: SessionEnd) -> u16 {
+    fn logged_status(&self, end: SessionEnd) -> u16 {
         match (self.status, end) {
-            (Some(status), _) if phase.is_answered() => status,
-            _ if self.request_ns.is_some() => match end {
-                SessionEnd::ClientClosed | SessionEnd::ClientReset => CLIENT_CLOSED_REQUEST,
-                SessionEnd::UpstreamTimeout => 504,
-                _ => 502,
-            },
-            _ if self.asked_ms.is_some() => 400,
-            _ => 0,
-        }
-    }
-
-    pub(super) fn record<S: Stream>(
-        &self,
-        client_port: u16,
-        phase: Phase,
-        end: SessionEnd,
-        env: &impl Env<Stream = S>,
-    ) -> records::Session {
-        let since = |start: Option<u64>| start.map(|ms| env.cached_ms().saturating_sub(ms));
-        records::Session {
-            worker: 0,
-            session: 0,
-            client_port,
-            upstream_port: self.upstream_port,
-            request: self.request.clone(),
-            status: self.logged_status(phase, end),
-            end,
-            body_bytes: Bytes(self.body_sent),
-            accepted_ns: self.accepted_ns,
-            request_ns: self.request_ns,
-            connected_ns: self.connected_ns,
-            head_ns: self.head_ns,
-            closed_ns: env.now(),
-            log: LogTimes {
-                at_unix_ms: 0,
-                rt_ms: since(self.asked_ms).unwrap_or(0),
-                uct_ms: self.connect_ms,
-                uht_ms: self.header_ms,
-                urt_ms: self.response_ms.or(since(self.dialed_ms)),
-            },
-            steps: self.steps.count(),
-            longest_step_us: self.steps.longest(),
-            steps_us: self.steps.sum(),
-            stalled_upstream_us: self.steps.stalled_by_upstream(),
-            stalled_client_us: self.steps.stalled_by_client(),
+            (Some(status), _) => status,
+            _ if self.record.request_ns.is_none() => {
+                if self.asked_ms.is_some() {
+                    400
+                } else {
+                    0
+                }
+            }
+            (_, SessionEnd::ClientClosed | SessionEnd::ClientReset) => CLIENT_CLOSED_REQUEST,
+            (_, SessionEnd::UpstreamTimeout) => 504,
+            _ => 502,
         }
     }
 }
+
+fn since(start: Option<u64>, cached_ms: u64) -> Option<u64> {
+    start.map(|start| cached_ms.saturating_sub(start))
+}
+
+#[cfg(test)]
+mod tests;

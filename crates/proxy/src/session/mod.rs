@@ -3,45 +3,47 @@
 //! A session does all it can in one [`Session::step`] and says what ended it. It touches the world
 //! through [`Stream`] and [`Env`] alone, so that a simulation can drive it.
 //!
+//! ```text
+//! ReadingRequest -> Proxying: Connecting -> Sending -> ReadingHead -> Relaying ------> Lingering
+//!        |                        |            |            |   '---> Buffering          ^
+//!        |                        |            |            |             '-> Delivering-'
+//!        '------------------------'------------'------------'-------> Answering ---------'
+//! ```
+//!
 //! Not for: waiting, waking, clocks or records of steps: that is the worker's.
 //!
 //! Invariants:
 //! - A step ends only by EAGAIN or a short write, by the read policy, or by the end of the session,
 //!   which is the proxy's end at the latest.
+//! - What belongs to a phase is made when it begins and freed when it ends.
 //! - Once an answer's head is on its way the logged status does not change.
 
-mod answer;
+mod buffer;
 mod buffered;
+mod client;
+mod connection;
 mod gzip;
-mod limits;
 mod log;
-mod outbox;
 mod phase;
 mod relay;
-mod request;
-mod side;
-mod steps;
 mod upstream;
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::ops::ControlFlow::Continue;
+use std::path::PathBuf;
 
-use http1::{Body, Method};
-use records::{Bytes, MonoNs, SessionEnd, StepEnd};
+use http1::Method;
+use records::{Bytes, MonoNs, SessionEnd};
 
 pub(crate) use self::buffered::TempFile;
-pub(crate) use self::gzip::GzipLevel;
-pub(crate) use self::limits::{Buffering, Limits};
-pub(crate) use self::side::{ConnectState, Event, Stream};
+pub(crate) use self::connection::{ConnectState, Event, Stream};
 
-use self::buffered::Buffered;
-use self::gzip::Gzip;
+use self::connection::Connection;
 use self::log::Log;
-use self::outbox::Outbox;
-use self::phase::{Happening, Phase};
-use self::side::Side;
-use crate::policy::{AfterRead, ReadLimit};
+use self::phase::{Context, Phase};
+use crate::options::ProxyToggles;
+use crate::policy::{ReadLimit, StepReads, Stop};
 
 /// What a session needs of its worker.
 pub(crate) trait Env {
@@ -57,8 +59,27 @@ pub(crate) trait Env {
     fn cached_ms(&self) -> u64;
     /// Whether the proxy was told to end: no step goes on then.
     fn told_to_end(&self) -> bool;
-    /// Sizes and times.
+    /// Toggles, and what follows from them.
     fn limits(&self) -> &Limits;
+}
+
+/// What a session may take, the same for all sessions of a proxy.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    pub(crate) toggles: ProxyToggles,
+    /// Value of the Host header sent upstream.
+    pub(crate) upstream_host: String,
+    /// `None`: answers pass unbuffered.
+    pub(crate) buffering: Option<Buffering>,
+}
+
+/// Where buffered sessions keep what their clients do not take, and how much of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffering {
+    /// Directory of the files (`proxy_temp_path`).
+    pub(crate) dir: PathBuf,
+    /// Bytes that one session writes to its file at most (`proxy_max_temp_file_size`); zero: none.
+    pub(crate) file_max: Bytes,
 }
 
 /// Which of the two connections an event is about.
@@ -72,102 +93,45 @@ pub(crate) enum Peer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// What ended it.
-    pub(crate) ended_by: StepEnd,
-    /// Bytes read from the upstream.
-    pub(crate) bytes: Bytes,
-    /// Reads from the upstream that returned data.
-    pub(crate) reads: u64,
-    /// What the worker should do next.
-    pub(crate) next: Next,
-}
-
-/// What the worker should do with a session after a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Run it when an event for it arrives.
-    Wait,
-    /// Run it after the next poll: it yielded.
-    Again,
-    /// Close it.
-    Close(SessionEnd),
-}
-
-/// How a phase goes on within a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
-    /// There may be more to do.
-    Continue,
-    /// Nothing more can be done until an event.
-    Blocked(StepEnd),
-    /// There is more to do, but not in this step.
-    Yield,
-    /// It is over.
-    Close(SessionEnd),
+    pub(crate) stop: Stop,
+    /// What it read from the upstream, and when it began.
+    pub(crate) read: StepReads,
+    /// When it ended, by the true clock.
+    pub(crate) end: MonoNs,
 }
 
 /// See the module's head.
 #[derive(Debug)]
 pub(crate) struct Session<S> {
-    /// `None`: the answer passes unbuffered. First of all, so that a temporary file is closed before
-    /// the client's connection is, as in nginx (`ngx_http_free_request`).
-    buffered: Option<Box<Buffered>>,
+    /// First of all, so that a temporary file and the upstream connection are closed before the
+    /// client's is, as in nginx.
+    phase: Phase<S>,
+    client: Connection<S>,
     client_addr: SocketAddr,
-    client: Side<S>,
-    upstream: Option<Side<S>>,
-    phase: Phase,
-    /// The head under way: the client's, then the upstream's.
-    head: Vec<u8>,
+    /// Of the request, once it is known.
     method: Method,
-    /// The level at which the answer may be compressed; `None`: it may not.
-    gzip: Option<GzipLevel>,
-    /// Bytes on their way upstream, then to the client.
-    out: Outbox,
-    body: Body,
-    /// `None`: the answer goes out as it came.
-    compressor: Option<Box<Gzip>>,
-    /// All of the answer was read, and how the session ends when it is sent.
-    over: Option<SessionEnd>,
-    read_limit: ReadLimit,
-    /// What the last read of this step meant: the step goes by it once what was read is handed on.
-    after_read: AfterRead,
-    /// How the session ends once its own answer is sent.
-    answer_end: SessionEnd,
+    limit: ReadLimit,
     log: Log,
     deadline: MonoNs,
-    /// When the client is lingered over no longer, whatever it says; `None`: it is not yet.
-    linger_until: Option<MonoNs>,
-    /// Whether this step moved a byte or a phase; an unmoved session keeps its deadline.
-    moved: bool,
-    step_bytes: u64,
-    step_reads: u64,
 }
 
 impl<S: Stream> Session<S> {
-    /// A session on an accepted connection, which has had no event yet.
-    pub(crate) fn new(client: S, client_addr: SocketAddr, env: &impl Env<Stream = S>) -> Self {
-        let limits = env.limits();
+    /// A session on a connection that was accepted `now`, and has had no event yet.
+    pub(crate) fn new(
+        client: S,
+        client_addr: SocketAddr,
+        toggles: &ProxyToggles,
+        now: MonoNs,
+    ) -> Self {
         Self {
-            buffered: None,
+            phase: Phase::ReadingRequest(Vec::new()),
+            client: Connection::new(client),
             client_addr,
-            client: Side::new(client),
-            upstream: None,
-            phase: Phase::ReadingRequest,
-            head: Vec::new(),
             method: Method::Get,
-            gzip: None,
-            out: Outbox::default(),
-            body: Body::new(http1::BodyFraming::Empty),
-            compressor: None,
-            over: None,
-            read_limit: ReadLimit::new(limits.read_policy),
-            after_read: AfterRead::Continue,
-            answer_end: SessionEnd::Completed,
-            log: Log::new(env.now()),
-            deadline: env.now() + limits.header_timeout,
-            linger_until: None,
-            moved: false,
-            step_bytes: 0,
-            step_reads: 0,
+            limit: ReadLimit::new(toggles.read_policy),
+            log: Log::new(client_addr.port(), now),
+            // `client_header_timeout`
+            deadline: now + toggles.header_timeout.as_duration(),
         }
     }
 
@@ -181,135 +145,59 @@ impl<S: Stream> Session<S> {
         self.deadline
     }
 
-    /// Takes in an event; the next step acts on it.
+    /// Remembers an event; the next step acts on it.
     pub(crate) fn on_event(&mut self, peer: Peer, event: Event) {
-        match (peer, &mut self.upstream) {
+        match (peer, &mut self.phase) {
             (Peer::Client, _) => self.client.on_event(event),
-            (Peer::Upstream, Some(upstream)) => {
-                upstream.on_event(event);
+            (Peer::Upstream, Phase::Proxying(exchange)) => {
+                exchange.on_event(event);
                 if event.readable || event.hung_up {
-                    self.read_limit.on_readable();
+                    self.limit.on_readable();
                 }
             }
             // It was closed while its event was on the way.
-            (Peer::Upstream, None) => {}
+            (Peer::Upstream, _) => {}
         }
     }
 
     /// Does all that can be done now.
     pub(crate) fn step(&mut self, env: &mut impl Env<Stream = S>) -> Step {
-        self.begin_step(env);
-        let flow = self.go_on(env);
-        self.end_step(flow, env)
-    }
-
-    fn go_on(&mut self, env: &mut impl Env<Stream = S>) -> Flow {
-        loop {
-            // An answered client that closes ends the relay as well; whether it is 499 is the log's
-            // matter (`ngx_http_upstream_finalize_request`).
-            if self.phase.is_upstream_exchange() && self.client.ready().hung_up {
-                return Flow::Close(SessionEnd::ClientClosed);
-            }
-            let flow = match self.phase {
-                Phase::ReadingRequest => self.read_request(env),
-                Phase::Connecting => self.finish_connect(env),
-                Phase::SendingRequest => self.send_request(),
-                Phase::ReadingHead => self.read_head(env),
-                Phase::Relaying => self.relay(env),
-                Phase::Answering => self.send_answer(env),
-                Phase::Lingering => self.linger(env),
-            };
-            if flow != Flow::Continue {
-                return flow;
-            }
-        }
+        self.step_by(env, Phase::go_on)
     }
 
     /// The deadline has passed: whoever was waited for was too slow.
     pub(crate) fn on_deadline(&mut self, env: &mut impl Env<Stream = S>) -> Step {
-        self.begin_step(env);
-        let flow = match self.phase {
-            Phase::ReadingRequest if self.head.is_empty() => Flow::Close(SessionEnd::ClientTimeout),
-            Phase::ReadingRequest => self.refuse(408, SessionEnd::ClientTimeout),
-            Phase::Connecting | Phase::SendingRequest | Phase::ReadingHead => {
-                self.refuse(504, SessionEnd::UpstreamTimeout)
-            }
-            Phase::Relaying if self.waits_for_client() => Flow::Close(SessionEnd::ClientTimeout),
-            Phase::Relaying => Flow::Close(SessionEnd::UpstreamTimeout),
-            Phase::Answering | Phase::Lingering => Flow::Close(self.answer_end),
-        };
-        let flow = if flow == Flow::Continue { self.go_on(env) } else { flow };
-        self.end_step(flow, env)
+        self.step_by(env, Phase::on_deadline)
     }
 
-    /// What is told of the session once it is closed.
-    pub(crate) fn record(&self, end: SessionEnd, env: &impl Env<Stream = S>) -> records::Session {
-        self.log.record(self.client_addr.port(), self.phase, end, env)
+    fn step_by<E: Env<Stream = S>>(
+        &mut self,
+        env: &mut E,
+        go: impl FnOnce(&mut Phase<S>, &mut Context<'_, E>) -> Stop,
+    ) -> Step {
+        let Self { phase, client, method, limit, log, .. } = self;
+        limit.begin_step(env.now());
+        let mut cx =
+            Context { env, client, method, limit, log, after_read: Continue(()), moved: false };
+        let stop = go(phase, &mut cx);
+        let (moved, end) = (cx.moved, cx.env.now());
+        if moved && let Some(deadline) = phase.deadline(end, &env.limits().toggles) {
+            self.deadline = deadline;
+        }
+        let read = limit.step();
+        log.count_step(read.start, end, stop.ended_by());
+        Step { stop, read, end }
     }
 
-    /// Counts a step, by the true clock.
-    pub(crate) fn count_step(&mut self, start: MonoNs, end: MonoNs, ended_by: StepEnd) {
-        self.log.count_step(start, end, ended_by);
+    /// What is told of the session once it is closed `now`, but for what only its worker knows;
+    /// `cached_ms` is the worker's cached clock.
+    pub(crate) fn record(&self, end: SessionEnd, now: MonoNs, cached_ms: u64) -> records::Session {
+        self.log.record(end, now, cached_ms)
     }
 
     #[cfg(test)]
     fn has_upstream(&self) -> bool {
-        self.upstream.is_some()
-    }
-
-    fn begin_step(&mut self, env: &impl Env<Stream = S>) {
-        self.moved = false;
-        self.step_bytes = 0;
-        self.step_reads = 0;
-        self.after_read = AfterRead::Continue;
-        self.read_limit.begin_step(env.now());
-    }
-
-    fn end_step(&mut self, flow: Flow, env: &impl Env<Stream = S>) -> Step {
-        let (ended_by, next) = match flow {
-            Flow::Continue | Flow::Yield => (StepEnd::Quota, Next::Again),
-            Flow::Blocked(by) => (by, Next::Wait),
-            Flow::Close(end) => (StepEnd::Closed, Next::Close(end)),
-        };
-        // The whole request head has one deadline, whatever drips in.
-        if self.moved && self.phase != Phase::ReadingRequest {
-            let (now, limits) = (env.now(), env.limits());
-            self.deadline = now + self.timeout(limits);
-            if self.phase == Phase::Lingering {
-                let until = *self.linger_until.get_or_insert(now + limits.linger_time);
-                self.deadline = self.deadline.min(until);
-            }
-        }
-        Step { ended_by, bytes: Bytes(self.step_bytes), reads: self.step_reads, next }
-    }
-
-    /// Whether something of the answer is to be sent.
-    fn waits_for_client(&self) -> bool {
-        let drained = self.buffered.as_ref().is_none_or(|buffered| buffered.is_drained());
-        !(self.out.is_empty() && drained)
-    }
-
-    fn timeout(&self, limits: &Limits) -> Duration {
-        match self.phase {
-            Phase::ReadingRequest => limits.header_timeout,
-            Phase::Connecting => limits.connect_timeout,
-            Phase::SendingRequest | Phase::ReadingHead => limits.upstream_timeout,
-            Phase::Relaying if !self.waits_for_client() => limits.upstream_timeout,
-            Phase::Relaying | Phase::Answering => limits.send_timeout,
-            Phase::Lingering => limits.linger_timeout,
-        }
-    }
-
-    /// Moves on; a happening that cannot be here ends the session rather than the worker.
-    fn advance(&mut self, happening: Happening) -> Flow {
-        match self.phase.after(happening) {
-            Some(phase) => {
-                self.phase = phase;
-                self.moved = true;
-                Flow::Continue
-            }
-            None => Flow::Close(SessionEnd::LocalError),
-        }
+        matches!(self.phase, Phase::Proxying(_))
     }
 }
 

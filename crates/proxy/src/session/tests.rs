@@ -1,52 +1,17 @@
-//! The session without a network: its table of phases, its answers, and a seeded simulation.
+//! The session without a network: its answers, what ends its steps, and a seeded simulation.
 
 mod simulation;
 mod stations;
 mod world;
 
-use std::fmt::Write as _;
 use std::io::Read as _;
 use std::time::Duration;
 
 use records::{ReadPolicy, SessionEnd, StepEnd};
 
-use super::phase::{Happening, Phase};
-use super::{Next, Peer};
+use super::Peer;
+use crate::policy::Stop;
 use world::{World, limits};
-
-#[test]
-fn the_table_of_phases() {
-    use Happening as H;
-    let happenings = [
-        H::RequestComplete,
-        H::Connected,
-        H::RequestSent,
-        H::HeadComplete,
-        H::Refused,
-        H::AnswerSent,
-    ];
-    let mut table = String::new();
-    for phase in Phase::ALL {
-        for happening in happenings {
-            if let Some(next) = phase.after(happening) {
-                writeln!(table, "{phase:?} + {happening:?} -> {next:?}").expect("a string");
-            }
-        }
-    }
-    assert_eq!(
-        table,
-        "ReadingRequest + RequestComplete -> Connecting\n\
-         ReadingRequest + Refused -> Answering\n\
-         Connecting + Connected -> SendingRequest\n\
-         Connecting + Refused -> Answering\n\
-         SendingRequest + RequestSent -> ReadingHead\n\
-         SendingRequest + Refused -> Answering\n\
-         ReadingHead + HeadComplete -> Relaying\n\
-         ReadingHead + Refused -> Answering\n\
-         Relaying + AnswerSent -> Lingering\n\
-         Answering + AnswerSent -> Lingering\n"
-    );
-}
 
 /// The data of as many chunks as there are, the last of them maybe cut.
 pub(super) fn unchunked(mut wire: &[u8]) -> Vec<u8> {
@@ -75,15 +40,31 @@ fn drained() -> World {
     World::new(limits(ReadPolicy::Drain))
 }
 
-#[test]
-fn a_request_goes_all_the_way() {
-    let mut world = drained();
+/// A session whose request has come and whose upstream connection stands.
+fn asked(policy: &str) -> World {
+    let mut world = World::new(limits(policy.parse().expect("a policy")));
     world.client_sends(GET);
     world.connect_succeeds();
+    world
+}
+
+/// A session that has refused a client's request, which goes on.
+fn refused(policy: &str) -> World {
+    let mut world = World::new(limits(policy.parse().expect("a policy")));
+    world.quietly(|world| {
+        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
+    });
+    world.run();
+    world
+}
+
+#[test]
+fn a_request_goes_all_the_way() {
+    let mut world = asked("drain");
     world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
     assert_eq!(world.end(), Some(SessionEnd::Completed));
-    assert!(world.client_got().ends_with(b"\r\n\r\nhello"), "{:?}", world.client_text());
-    let sent_up = String::from_utf8(world.origin_got()).expect("a request is text");
+    assert!(world.client().got.ends_with(b"\r\n\r\nhello"), "{:?}", world.client_text());
+    let sent_up = String::from_utf8(world.origin().got.clone()).expect("a request is text");
     assert!(sent_up.starts_with("GET /bytes/5 HTTP/1.0\r\n"), "{sent_up}");
     let record = world.record();
     assert_eq!((record.status, record.body_bytes.0), (200, 5));
@@ -103,18 +84,7 @@ fn a_client_that_had_closed_before_it_was_served_is_499_with_rt_zero() {
     assert_eq!(record.log.rt_ms, 0, "the worker's clock stood still");
     assert_eq!((record.log.uct_ms, record.log.uht_ms), (None, None));
     assert_eq!(record.log.urt_ms, Some(0), "the upstream connect had begun, as in nginx");
-    assert!(world.client_got().is_empty());
-}
-
-#[test]
-fn a_client_that_closes_later_keeps_the_status_it_was_given() {
-    let mut world = drained();
-    world.client_sends(GET);
-    world.connect_succeeds();
-    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
-    world.client_closes();
-    assert_eq!(world.end(), Some(SessionEnd::ClientClosed));
-    assert_eq!((world.record().status, world.record().body_bytes.0), (200, 2));
+    assert!(world.client().got.is_empty());
 }
 
 #[test]
@@ -136,7 +106,7 @@ fn what_is_no_request_is_refused() {
         assert_eq!(world.record().status, status, "{}", String::from_utf8_lossy(request));
         assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")));
         assert_eq!(world.end(), Some(SessionEnd::BadRequest));
-        assert!(world.origin_got().is_empty());
+        assert!(world.origin().got.is_empty());
     }
 }
 
@@ -211,24 +181,28 @@ fn upstreams_at_fault_are_502_and_504() {
 }
 
 #[test]
-fn an_upstream_that_closes_inside_its_body_cuts_the_answer() {
-    let mut world = drained();
-    world.client_sends(GET);
-    world.connect_succeeds();
-    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhe");
-    world.origin_closes();
-    assert_eq!(world.end(), Some(SessionEnd::UpstreamClosedEarly));
-    assert_eq!((world.record().status, world.record().body_bytes.0), (200, 2));
+fn an_answer_that_is_cut_keeps_its_status_and_says_who_cut_it() {
+    type Cut = fn(&mut World);
+    let cases: [(Cut, SessionEnd); 3] = [
+        (World::client_closes, SessionEnd::ClientClosed),
+        (World::origin_closes, SessionEnd::UpstreamClosedEarly),
+        (World::origin_resets, SessionEnd::UpstreamClosedEarly),
+    ];
+    for (cut, end) in cases {
+        let mut world = asked("drain");
+        world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
+        cut(&mut world);
+        let record = world.record();
+        assert_eq!((world.end(), record.status, record.body_bytes.0), (Some(end), 200, 2));
+    }
 }
 
 #[test]
 fn what_an_upstream_sends_too_much_is_dropped() {
-    let mut world = drained();
-    world.client_sends(GET);
-    world.connect_succeeds();
+    let mut world = asked("drain");
     world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and then some");
     assert_eq!(world.end(), Some(SessionEnd::Completed));
-    assert!(world.client_got().ends_with(b"\r\n\r\nhello"));
+    assert!(world.client().got.ends_with(b"\r\n\r\nhello"));
 }
 
 #[test]
@@ -260,11 +234,11 @@ fn an_answer_of_our_own_has_the_time_that_a_client_is_given() {
         late(&mut world);
         world.client_room(0);
         world.time_passes();
-        assert_eq!((world.end(), world.patience()), (None, MINUTE), "{status}");
+        assert_eq!((world.end(), world.time_left()), (None, MINUTE), "{status}");
         // A slow client has as much for each piece.
         world.clock_moves(Duration::from_secs(59));
         world.client_room(10);
-        assert_eq!((world.end(), world.patience()), (None, MINUTE), "{status}");
+        assert_eq!((world.end(), world.time_left()), (None, MINUTE), "{status}");
         world.client_room(1 << 40);
         assert!(world.end().is_some());
         assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")));
@@ -274,145 +248,128 @@ fn an_answer_of_our_own_has_the_time_that_a_client_is_given() {
 #[test]
 fn a_head_that_drips_in_puts_nothing_off_and_a_body_does() {
     const SECONDS: fn(u64) -> Duration = Duration::from_secs;
-    let mut world = drained();
-    world.client_sends(GET);
-    world.connect_succeeds();
-    let before = world.patience();
+    let mut world = asked("drain");
+    let before = world.time_left();
     world.clock_moves(SECONDS(20));
     world.origin_sends(b"HTTP/1.1 200 OK\r\n");
-    assert!(world.patience() < before - SECONDS(20), "one deadline for the head");
+    assert!(world.time_left() < before - SECONDS(20), "one deadline for the head");
     world.origin_sends(b"Content-Length: 10\r\n\r\n");
     world.clock_moves(SECONDS(20));
     world.origin_sends(b"hel");
-    assert_eq!(world.patience(), SECONDS(60));
+    assert_eq!(world.time_left(), SECONDS(60));
 }
 
 #[test]
 fn a_client_that_goes_on_talking_is_lingered_over_for_thirty_seconds() {
-    let mut world = drained();
-    world.quietly(|world| {
-        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
-    });
-    world.run();
+    let mut world = refused("drain");
     for _ in 0..7 {
-        assert_eq!((world.end(), world.patience()), (None, Duration::from_secs(5)));
+        assert_eq!((world.end(), world.time_left()), (None, Duration::from_secs(5)));
         world.clock_moves(Duration::from_secs(4));
         world.client_sends(b"more");
     }
-    assert!(world.patience() < Duration::from_secs(3), "28 of 30 are over");
+    assert!(world.time_left() < Duration::from_secs(3), "28 of 30 are over");
     world.time_passes();
     assert_eq!(world.end(), Some(SessionEnd::BadRequest));
 }
 
 #[test]
 fn what_a_client_floods_us_with_ends_by_the_policy_as_any_read() {
-    for (policy, ended_by, next) in [
-        ("drain", StepEnd::DownstreamEmpty, Next::Wait),
-        ("short-read", StepEnd::DownstreamEmpty, Next::Wait),
-        ("fionread", StepEnd::DownstreamEmpty, Next::Wait),
-        ("reads:16", StepEnd::Quota, Next::Again),
-    ] {
-        let mut world = World::new(limits(policy.parse().expect("a policy")));
-        world.quietly(|world| {
-            world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
-        });
-        world.run();
-        world.client_keeps_sending(1 << 20);
-        let step = world.one_step(Peer::Client);
-        assert_eq!((step.ended_by, step.next), (ended_by, next), "{policy}");
+    const EMPTY: Stop = Stop::Blocked(StepEnd::DownstreamEmpty);
+    for (policy, stop) in
+        [("drain", EMPTY), ("short-read", EMPTY), ("fionread", EMPTY), ("reads:16", Stop::Yield)]
+    {
+        let mut world = refused(policy);
+        world.client().more = 1 << 20;
+        assert_eq!(world.one_step(Peer::Client).stop, stop, "{policy}");
     }
 }
 
 #[test]
 fn a_drain_step_has_no_end_while_bytes_come_in() {
     const BODY: usize = 64 << 20;
-    let mut world = drained();
-    world.client_sends(GET);
-    world.connect_succeeds();
+    let mut world = asked("drain");
     world.quietly(|world| {
         world.origin_sends(format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n").as_bytes());
-        world.origin_keeps_sending(BODY as u64 - 4096);
+        world.origin().more = BODY as u64 - 4096;
     });
     let step = world.one_step(Peer::Upstream);
-    assert_eq!(step.ended_by, StepEnd::UpstreamEmpty);
-    assert!(step.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.bytes);
+    assert_eq!(step.stop, Stop::Blocked(StepEnd::UpstreamEmpty));
+    assert!(step.read.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.read.bytes);
 }
 
 #[test]
 fn a_step_without_an_end_ends_with_the_proxy_and_tells_what_it_did() {
     let mut world = answering("drain");
     world.quietly(|world| {
-        world.origin_keeps_sending(60 << 20);
+        world.origin().more = 60 << 20;
         world.ends_after(100);
     });
     let step = world.one_step(Peer::Upstream);
-    assert_eq!(step.next, Next::Close(SessionEnd::Shutdown));
-    assert_eq!((step.ended_by, step.reads, step.bytes.0), (StepEnd::Closed, 100, 100 * 4096));
+    assert_eq!(step.stop, Stop::Close(SessionEnd::Shutdown));
+    assert_eq!((step.read.reads, step.read.bytes.0), (100, 100 * 4096));
 }
 
 #[test]
 fn a_flood_ends_with_the_proxy_too() {
-    let mut world = drained();
-    world.quietly(|world| {
-        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
-    });
-    world.run();
-    world.client_keeps_sending(1 << 40);
+    let mut world = refused("drain");
+    world.client().more = 1 << 40;
     world.ends_after(100);
-    assert_eq!(world.one_step(Peer::Client).next, Next::Close(SessionEnd::Shutdown));
+    assert_eq!(world.one_step(Peer::Client).stop, Stop::Close(SessionEnd::Shutdown));
 }
 
 #[test]
 fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
-    let mut world = World::new(limits("bytes:64KiB".parse().expect("a policy")));
-    world.client_sends(GET);
-    world.connect_succeeds();
+    let mut world = asked("bytes:64KiB");
     world.quietly(|world| {
         world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
-        world.origin_keeps_sending(60 << 20);
+        world.origin().more = 60 << 20;
     });
     for _ in 0..10 {
         let step = world.one_step(Peer::Upstream);
-        assert_eq!((step.ended_by, step.next), (StepEnd::Quota, Next::Again));
-        assert!((64 << 10..72 << 10).contains(&step.bytes.0), "one step took {}", step.bytes);
+        assert_eq!(step.stop, Stop::Yield);
+        let bytes = step.read.bytes;
+        assert!((64 << 10..72 << 10).contains(&bytes.0), "one step took {bytes}");
     }
 }
 
 /// A session whose answer has begun.
 fn answering(policy: &str) -> World {
-    let mut world = World::new(limits(policy.parse().expect("a policy")));
-    world.client_sends(GET);
-    world.connect_succeeds();
+    let mut world = asked(policy);
     world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
     world
+}
+
+/// Calls of read on the origin's connection and of write on the client's, so far.
+fn calls(world: &World) -> (usize, usize) {
+    (world.origin().reads, world.client().writes)
 }
 
 #[test]
 fn a_short_write_is_the_last_call_of_its_step() {
     let mut world = answering("drain");
     world.client_room(6000);
-    let before = world.calls();
-    world.quietly(|world| world.origin_keeps_sending(1 << 20));
+    let before = calls(&world);
+    world.origin().more = 1 << 20;
     let step = world.one_step(Peer::Upstream);
-    assert_eq!((step.ended_by, step.bytes.0), (StepEnd::DownstreamFull, 8192));
-    let (reads, writes) = world.calls();
+    assert_eq!((step.stop, step.read.bytes.0), (Stop::Blocked(StepEnd::DownstreamFull), 8192));
+    let (reads, writes) = calls(&world);
     assert_eq!((reads - before.0, writes - before.1), (2, 2), "the second write was short");
-    let sent = world.client_got().len();
+    let sent = world.client().got.len();
     world.client_room(10_000);
-    assert_eq!(world.client_got().len() - sent, 10_000, "it goes on at the next event");
+    assert_eq!(world.client().got.len() - sent, 10_000, "it goes on at the next event");
 }
 
 #[test]
 fn an_exact_hit_of_fionread_ends_the_step_without_another_read() {
     let mut world = answering("fionread");
-    let before = world.calls();
+    let before = calls(&world);
     world.quietly(|world| world.origin_sends(&[b'a'; 2 * 4096]));
     let step = world.one_step(Peer::Upstream);
-    assert_eq!((step.ended_by, step.bytes.0), (StepEnd::UpstreamEmpty, 8192));
-    assert_eq!(world.calls().0 - before.0, 2);
+    assert_eq!((step.stop, step.read.bytes.0), (Stop::Blocked(StepEnd::UpstreamEmpty), 8192));
+    assert_eq!(calls(&world).0 - before.0, 2);
     // What comes later is read at its event, and a FIN is not forgotten.
     world.origin_sends(&[b'b'; 4096]);
-    assert_eq!(world.origin_unread(), 0);
+    assert_eq!(world.origin().to_session.len(), 0);
     world.quietly(|world| {
         world.origin_sends(&[b'c'; 4096]);
         world.origin_closes();
@@ -424,29 +381,23 @@ fn an_exact_hit_of_fionread_ends_the_step_without_another_read() {
 #[test]
 fn a_quota_that_is_used_up_by_the_head_ends_that_step() {
     for policy in ["reads:1", "bytes:1KiB"] {
-        let mut world = World::new(limits(policy.parse().expect("a policy")));
-        world.client_sends(GET);
-        world.connect_succeeds();
+        let mut world = asked(policy);
         world.quietly(|world| {
             world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
-            world.origin_keeps_sending(1 << 20);
+            world.origin().more = 1 << 20;
         });
         let step = world.one_step(Peer::Upstream);
-        assert_eq!((step.reads, step.ended_by, step.next), (1, StepEnd::Quota, Next::Again));
+        assert_eq!((step.read.reads, step.stop), (1, Stop::Yield));
         assert!(world.client_text().starts_with("HTTP/1.1 200 OK"), "what was read is handed on");
     }
 }
 
 #[test]
 fn unread_requests_are_lingered_over_so_that_the_answer_is_not_reset() {
-    let mut world = drained();
-    world.quietly(|world| {
-        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
-    });
-    world.run();
+    let mut world = refused("drain");
     assert_eq!(world.end(), None, "it lingers until the client closes");
     assert!(world.client_text().starts_with("HTTP/1.1 400 "));
-    assert!(world.client_saw_fin());
+    assert!(world.client().fin_sent);
     world.client_closes();
     assert_eq!(world.end(), Some(SessionEnd::BadRequest));
 }

@@ -1,159 +1,244 @@
-//! The upstream's half: handshake, request, head.
+//! The upstream's half: handshake, request, head; then the relay of the body.
 
-use std::io;
+use std::mem;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::time::Duration;
 
-use http1::{Body, HeadLimit, Parsed, ResponseHead};
+use http1::{Body, FramingError, HeadError, HeadLimit, Method, Parsed, RequestHead, ResponseHead};
 use records::{SessionEnd, StepEnd};
-use rustix::io::Errno;
 
-use super::buffered::Buffered;
-use super::gzip::Gzip;
-use super::outbox::Outbox;
-use super::phase::Happening;
-use super::side::{ConnectState, Moved};
-use super::{Env, Flow, Session, Stream, gzip};
-use crate::policy::{AfterRead, ReadDone};
+use super::buffer::Buffer;
+use super::buffered::{Buffered, Pages};
+use super::connection::{ConnectState, Connection, Event, IoResult};
+use super::gzip;
+use super::phase::{Context, Leave, Phase};
+use super::relay::{Outgoing, Relay};
+use super::{Env, Limits, Stream};
+use crate::options::ProxyToggles;
+use crate::policy::ReadDone;
 
-impl<S: Stream> Session<S> {
-    /// Looks whether the handshake is decided.
-    pub(super) fn finish_connect(&mut self, env: &impl Env<Stream = S>) -> Flow {
-        let Some(upstream) = &mut self.upstream else {
-            return Flow::Close(SessionEnd::LocalError);
-        };
-        if !upstream.ready().writable {
-            return Flow::Blocked(StepEnd::UpstreamFull);
-        }
-        match upstream.stream().connect_state() {
-            Ok(ConnectState::Done) => {
-                self.log.connected(env);
-                self.advance(Happening::Connected)
-            }
-            Ok(ConnectState::Pending) => {
-                upstream.take_for_full();
-                Flow::Blocked(StepEnd::UpstreamFull)
-            }
-            Err(error) => self.refuse_upstream(&error),
-        }
-    }
+/// What there is while there is an upstream connection.
+#[derive(Debug)]
+pub(super) struct Exchange<S> {
+    stage: Stage,
+    upstream: Connection<S>,
+    /// The level at which the answer may be compressed; `None`: it may not.
+    gzip: Option<u32>,
+}
 
-    /// Sends what is left of the request.
-    pub(super) fn send_request(&mut self) -> Flow {
-        let Some(upstream) = &mut self.upstream else {
-            return Flow::Close(SessionEnd::LocalError);
-        };
-        if self.out.is_empty() {
-            return self.advance(Happening::RequestSent);
-        }
-        match upstream.write(self.out.waiting()) {
-            Moved::Bytes(sent) => {
-                self.moved = true;
-                self.out.sent(sent);
-                Flow::Continue
-            }
-            Moved::Blocked => Flow::Blocked(StepEnd::UpstreamFull),
-            Moved::End | Moved::Broken => self.refuse(502, SessionEnd::UpstreamClosedEarly),
+/// How far an exchange is.
+#[derive(Debug)]
+enum Stage {
+    /// The handshake is under way; the request waits for it.
+    Connecting(Buffer),
+    /// The request is on its way.
+    Sending(Buffer),
+    /// The answer's head is not complete: as much of it as there is.
+    ReadingHead(Vec<u8>),
+    /// The answer's body moves to the client,
+    Relaying(Relay),
+    /// or into pages, and from there to the client or into a file.
+    Buffering(Box<Buffered>),
+}
+
+impl<S: Stream> Exchange<S> {
+    /// On a connection that was begun, for a request whose head is complete.
+    pub(super) fn new(stream: S, head: &RequestHead, limits: &Limits) -> Self {
+        let request = Buffer::holding(head.encode_for_upstream(&limits.upstream_host));
+        Self {
+            stage: Stage::Connecting(request),
+            upstream: Connection::new(stream),
+            gzip: limits.toggles.gzip.filter(|_| gzip::is_wanted(head)),
         }
     }
 
-    /// Reads until the upstream's head is complete, wrong, or nothing more is there.
-    pub(super) fn read_head(&mut self, env: &impl Env<Stream = S>) -> Flow {
-        let offered = env.limits().buffer.as_usize();
-        let had = self.head.len();
-        self.head.resize(had + offered, 0);
-        let moved = match &mut self.upstream {
-            Some(upstream) => upstream.read(self.head.get_mut(had..).unwrap_or_default()),
-            None => Moved::Broken,
-        };
-        self.head.truncate(had + if let Moved::Bytes(got) = moved { got } else { 0 });
-        match moved {
-            Moved::Bytes(got) => {
-                let after = self.judge_read(ReadDone { got, offered }, env);
-                let flow = self.parse_head(env);
-                // The policy speaks of reads, not of heads: what is read is handed on first.
-                if flow == Flow::Continue && !self.phase.is_answered() {
-                    return match after {
-                        AfterRead::Continue => Flow::Continue,
-                        AfterRead::TakeForEmpty(by) => Flow::Blocked(by),
-                        AfterRead::Yield => Flow::Yield,
-                    };
-                }
-                flow
+    pub(super) fn on_event(&mut self, event: Event) {
+        self.upstream.on_event(event);
+    }
+
+    /// Whoever is waited for was too slow.
+    pub(super) fn on_deadline(&self, cx: &mut Context<'_, impl Env<Stream = S>>) -> Leave<S> {
+        match &self.stage {
+            Stage::Connecting(_) | Stage::Sending(_) | Stage::ReadingHead(_) => {
+                cx.refuse(504, SessionEnd::UpstreamTimeout)
             }
-            Moved::Blocked => Flow::Blocked(StepEnd::UpstreamEmpty),
-            Moved::End | Moved::Broken => self.refuse(502, SessionEnd::UpstreamClosedEarly),
+            _ if self.waits_for_client() => Leave::close(SessionEnd::ClientTimeout),
+            _ => Leave::close(SessionEnd::UpstreamTimeout),
         }
     }
 
-    /// Counts a read from the upstream and asks the policy what it means.
-    pub(super) fn judge_read(&mut self, read: ReadDone, env: &impl Env<Stream = S>) -> AfterRead {
-        // The whole head has one deadline, each read of the body a new one
-        // (`ngx_http_upstream_process_header`, `..._process_non_buffered_request`).
-        self.moved |= self.phase.is_answered();
-        self.step_bytes += read.got as u64;
-        self.step_reads += 1;
-        let Some(upstream) = &mut self.upstream else { return AfterRead::Continue };
-        let after = self.read_limit.after_read(read, || upstream.stream().unread(), || env.now());
-        self.after_read = match after {
-            // After the peer's FIN no further event will come: read on to the end
-            // (`if (!rev->pending_eof)` in ngx_unix_recv).
-            AfterRead::TakeForEmpty(_) if upstream.ready().hung_up => AfterRead::Continue,
-            AfterRead::TakeForEmpty(_) => {
-                upstream.take_for_empty();
-                after
-            }
-            AfterRead::Continue | AfterRead::Yield => after,
+    /// How long may be waited now: for the handshake (`proxy_connect_timeout`), between two writes to
+    /// the client (`send_timeout`), or else between two writes of the request, then for the whole head
+    /// of the answer, then between two reads of its body (`proxy_send_timeout`,
+    /// `proxy_read_timeout`).
+    pub(super) fn timeout(&self, toggles: &ProxyToggles) -> Duration {
+        let timeout = match &self.stage {
+            Stage::Connecting(_) => toggles.connect_timeout,
+            _ if self.waits_for_client() => toggles.send_timeout,
+            _ => toggles.upstream_timeout,
         };
-        self.after_read
+        timeout.as_duration()
     }
 
-    fn parse_head(&mut self, env: &impl Env<Stream = S>) -> Flow {
-        loop {
-            match http1::parse_response(&self.head, HeadLimit::default(), &self.method) {
-                Ok(Parsed::Partial) => return Flow::Continue,
-                // An interim answer (RFC 9110 15.2): the final one follows.
-                Ok(Parsed::Complete { head, len }) if (100..200).contains(&head.status) => {
-                    self.head.drain(..len);
-                }
-                Ok(Parsed::Complete { head, len }) => return self.begin_relay(&head, len, env),
-                Err(_) => return self.refuse(502, SessionEnd::UpstreamBadHead),
+    /// Whether something of the answer is to be sent.
+    fn waits_for_client(&self) -> bool {
+        match &self.stage {
+            Stage::Connecting(_) | Stage::Sending(_) | Stage::ReadingHead(_) => false,
+            Stage::Relaying(relay) => relay.waits_for_client(),
+            Stage::Buffering(buffered) => buffered.waits_for_client(),
+        }
+    }
+
+    /// Does what is to be done in this stage, and goes on to the next.
+    pub(super) fn go_on(
+        &mut self,
+        cx: &mut Context<'_, impl Env<Stream = S>>,
+    ) -> ControlFlow<Leave<S>> {
+        let Self { stage, upstream, gzip } = self;
+        match stage {
+            Stage::Connecting(request) => {
+                finish_connect(upstream, cx)?;
+                *stage = Stage::Sending(mem::take(request));
+            }
+            Stage::Sending(request) => {
+                send_request(upstream, request, cx)?;
+                *stage = Stage::ReadingHead(Vec::new());
+            }
+            Stage::ReadingHead(head) => *stage = read_head(upstream, head, *gzip, cx)?,
+            Stage::Relaying(relay) => {
+                let end = relay.run(upstream, cx).map_break(Leave::Stop)?;
+                return Break(Leave::relayed(end));
+            }
+            Stage::Buffering(buffered) => {
+                let end = buffered.run(upstream, cx).map_break(Leave::Stop)?;
+                // The upstream is let go, however long the client takes
+                // (`ngx_http_upstream_process_request`).
+                cx.log.upstream_over(cx.env.cached_ms());
+                let rest = buffered.take_rest();
+                return Break(Leave::Enter(Phase::Delivering { rest, end }));
             }
         }
+        Continue(())
     }
+}
 
-    fn begin_relay(&mut self, head: &ResponseHead, len: usize, env: &impl Env<Stream = S>) -> Flow {
-        let mut body = Body::new(head.body);
-        let rest = self.head.get(len..).unwrap_or_default();
-        let Ok(of_body) = body.advance(rest) else {
-            return self.refuse(502, SessionEnd::UpstreamBadHead);
-        };
-        let rest = rest.get(..of_body.take).unwrap_or_default();
-        let level = self.gzip.filter(|_| gzip::is_fit(head));
-        let mut answer = match level {
-            Some(_) => head.encode_coded_for_client("gzip"),
-            None => head.encode_for_client(),
-        };
-        self.log.head_complete(env);
-        self.log.answer_begins(head.status, answer.len());
-        let page = env.limits().buffer.as_usize();
-        let buffering = env.limits().buffering.as_ref();
-        self.buffered = buffering.map(|how| Buffered::new(page, how, head.body, len, rest));
-        let unbuffered = if self.buffered.is_none() { rest } else { &[] };
-        self.compressor = level.map(|level| Box::new(Gzip::new(level, unbuffered.to_vec())));
-        if self.compressor.is_none() {
-            answer.extend_from_slice(unbuffered);
+/// Looks whether the handshake is decided.
+fn finish_connect<E: Env>(
+    upstream: &mut Connection<E::Stream>,
+    cx: &mut Context<'_, E>,
+) -> ControlFlow<Leave<E::Stream>> {
+    if !upstream.ready().writable {
+        return Break(Leave::blocked(StepEnd::UpstreamFull));
+    }
+    match upstream.stream().connect_state() {
+        Ok(ConnectState::Done) => {
+            cx.log.connected(cx.env.now(), cx.env.cached_ms());
+            cx.moved = true;
+            Continue(())
         }
-        self.body = body;
-        self.out = Outbox::holding(answer);
-        self.head = Vec::new();
-        self.advance(Happening::HeadComplete)
+        Ok(ConnectState::Pending) => {
+            upstream.clear_writable();
+            Break(Leave::blocked(StepEnd::UpstreamFull))
+        }
+        Err(error) => Break(cx.refuse_upstream(&error)),
     }
+}
 
-    /// No upstream connection could be had: whose fault it is stands in the end.
-    pub(super) fn refuse_upstream(&mut self, error: &io::Error) -> Flow {
-        let no_port = error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error());
-        let of_this_host = no_port || net::limit::is_shortage(error);
-        let end =
-            if of_this_host { SessionEnd::LocalError } else { SessionEnd::UpstreamUnreachable };
-        self.refuse(502, end)
+/// Sends what is left of the request.
+fn send_request<E: Env>(
+    upstream: &mut Connection<E::Stream>,
+    request: &mut Buffer,
+    cx: &mut Context<'_, E>,
+) -> ControlFlow<Leave<E::Stream>> {
+    while !request.is_empty() {
+        match upstream.write(request.held()) {
+            IoResult::Bytes(sent) => {
+                cx.moved = true;
+                request.gone(sent);
+            }
+            IoResult::Blocked => return Break(Leave::blocked(StepEnd::UpstreamFull)),
+            IoResult::End | IoResult::Broken => {
+                return Break(cx.refuse(502, SessionEnd::UpstreamClosedEarly));
+            }
+        }
     }
+    Continue(())
+}
+
+/// Reads until the head is complete or wrong, nothing more is there, or the policy ends the step.
+fn read_head<E: Env>(
+    upstream: &mut Connection<E::Stream>,
+    head: &mut Vec<u8>,
+    gzip: Option<u32>,
+    cx: &mut Context<'_, E>,
+) -> ControlFlow<Leave<E::Stream>, Stage> {
+    let offered = cx.env.limits().toggles.buffer.as_usize();
+    loop {
+        match upstream.read_onto(head, offered) {
+            IoResult::Bytes(got) => {
+                cx.apply_read_policy(upstream, ReadDone { got, offered });
+            }
+            IoResult::Blocked => return Break(Leave::blocked(StepEnd::UpstreamEmpty)),
+            IoResult::End | IoResult::Broken => {
+                return Break(cx.refuse(502, SessionEnd::UpstreamClosedEarly));
+            }
+        }
+        match final_head(head, cx.method) {
+            Ok(Parsed::Partial) => cx.after_read.map_break(Leave::Stop)?,
+            // The policy speaks of reads, not of heads: what is read is handed on first.
+            Ok(Parsed::Complete { head: answer, len }) => {
+                let rest = head.get(len..).unwrap_or_default();
+                let level = gzip.filter(|_| gzip::is_fit(&answer));
+                return match begin_relay(&answer, len, rest, level, cx) {
+                    Ok(relaying) => Continue(relaying),
+                    Err(_) => Break(cx.refuse(502, SessionEnd::UpstreamBadHead)),
+                };
+            }
+            Err(_) => return Break(cx.refuse(502, SessionEnd::UpstreamBadHead)),
+        }
+    }
+}
+
+/// The head in `read`, behind interim ones (RFC 9110 15.2), which are dropped.
+fn final_head(read: &mut Vec<u8>, method: &Method) -> Result<Parsed<ResponseHead>, HeadError> {
+    loop {
+        match http1::parse_response(read, HeadLimit::default(), method)? {
+            Parsed::Complete { head, len } if (100..200).contains(&head.status) => {
+                read.drain(..len);
+            }
+            found => return Ok(found),
+        }
+    }
+}
+
+/// The stage behind a head of `len` bytes, with which the first bytes of its body came.
+///
+/// # Errors
+/// The body is broken in these bytes.
+fn begin_relay<E: Env>(
+    answer: &ResponseHead,
+    len: usize,
+    rest: &[u8],
+    level: Option<u32>,
+    cx: &mut Context<'_, E>,
+) -> Result<Stage, FramingError> {
+    let mut body = Body::new(answer.body);
+    let rest = rest.get(..body.advance(rest)?.take).unwrap_or_default();
+    let head = match level {
+        Some(_) => answer.encode_coded_for_client("gzip"),
+        None => answer.encode_for_client(),
+    };
+    cx.log.head_complete(cx.env.now(), cx.env.cached_ms());
+    cx.log.answer_begins(answer.status, head.len());
+    cx.moved = true;
+    let limits = cx.env.limits();
+    Ok(match &limits.buffering {
+        None => Stage::Relaying(Relay::new(body, Outgoing::new(head, level, rest))),
+        Some(buffering) => {
+            let size = limits.toggles.buffer.as_usize();
+            let pages = Pages::new(size, Buffer::behind_head(size, len, rest), buffering.file_max);
+            let out = Outgoing::new(head, level, &[]);
+            Stage::Buffering(Box::new(Buffered::new(body, answer.body, out, pages)))
+        }
+    })
 }

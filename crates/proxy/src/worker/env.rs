@@ -1,36 +1,26 @@
-//! What a worker lends to a session for one step.
+//! What a worker lends to a session for one step: its sockets, its clocks, its limits.
 
 use std::io;
-use std::net::TcpStream as StdTcpStream;
+use std::net::{Shutdown, TcpStream as StdTcpStream};
 use std::sync::atomic::Ordering;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
 use net::tcp::Dial;
 use records::MonoNs;
+use rustix::io::{Errno, ioctl_fionread};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::WorkerSetup;
-use super::clock::CachedClock;
-use super::token::SessionKey;
-use crate::session::{Env, Limits, Peer, TempFile};
+use super::sessions::SessionKey;
+use crate::session::{ConnectState, Env, Limits, Peer, Stream, TempFile};
 
 /// The worker as one session sees it.
 pub(crate) struct WorkerEnv<'a> {
-    setup: &'a WorkerSetup,
-    registry: &'a Registry,
-    clock: CachedClock,
-    key: SessionKey,
-}
-
-impl<'a> WorkerEnv<'a> {
-    pub(crate) fn new(
-        setup: &'a WorkerSetup,
-        registry: &'a Registry,
-        clock: CachedClock,
-        key: SessionKey,
-    ) -> Self {
-        Self { setup, registry, clock, key }
-    }
+    pub(super) setup: &'a WorkerSetup,
+    pub(super) registry: &'a Registry,
+    pub(super) clock: CachedClock,
+    pub(super) key: SessionKey,
 }
 
 impl Env for WorkerEnv<'_> {
@@ -38,8 +28,8 @@ impl Env for WorkerEnv<'_> {
 
     fn dial(&mut self) -> io::Result<TcpStream> {
         // The receive buffer is set before the connect: the window scale is agreed in the SYN.
-        let dial =
-            Dial { addr: self.setup.upstream, from: None, buffers: self.setup.upstream_buffers };
+        let WorkerSetup { upstream: addr, upstream_buffers: buffers, .. } = *self.setup;
+        let dial = Dial { addr, from: None, buffers };
         let mut stream = TcpStream::from_std(StdTcpStream::from(dial.start()?));
         let token = self.key.token(Peer::Upstream);
         self.registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
@@ -65,5 +55,76 @@ impl Env for WorkerEnv<'_> {
 
     fn limits(&self) -> &Limits {
         &self.setup.limits
+    }
+}
+
+impl Stream for TcpStream {
+    /// The steps that mio documents for `TcpStream::connect`: SO_ERROR, then whether there is a
+    /// peer.
+    fn connect_state(&self) -> io::Result<ConnectState> {
+        if let Some(error) = self.take_error()? {
+            return Err(error);
+        }
+        match self.peer_addr() {
+            Ok(_) => Ok(ConnectState::Done),
+            Err(e) if e.kind() == io::ErrorKind::NotConnected => Ok(ConnectState::Pending),
+            Err(e) if e.raw_os_error() == Some(Errno::INPROGRESS.raw_os_error()) => {
+                Ok(ConnectState::Pending)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn unread(&self) -> io::Result<u64> {
+        Ok(ioctl_fionread(self)?)
+    }
+
+    fn finish(&self) -> io::Result<()> {
+        self.shutdown(Shutdown::Write)
+    }
+
+    fn local_port(&self) -> Option<u16> {
+        self.local_addr().ok().map(|addr| addr.port())
+    }
+}
+
+/// The clock that stands still within a loop turn, as nginx's does: time as of the last
+/// [`Self::refresh`].
+///
+/// nginx refreshes it right after `epoll_wait` (`ngx_time_update`) and logs from it, so a step of
+/// seconds leaves no trace in `$request_time`. The records use [`net::clock`] instead.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CachedClock {
+    mono: MonoNs,
+    unix_ms: u64,
+}
+
+impl CachedClock {
+    pub(crate) fn new() -> Self {
+        let mut clock = Self { mono: MonoNs(0), unix_ms: 0 };
+        clock.refresh();
+        clock
+    }
+
+    /// Reads both clocks; called once a loop turn.
+    pub(crate) fn refresh(&mut self) {
+        let wall = clock_gettime(ClockId::Realtime);
+        let secs = u64::try_from(wall.tv_sec).unwrap_or(0);
+        let nanos = u64::try_from(wall.tv_nsec).unwrap_or(0);
+        self.mono = net::clock::now();
+        self.unix_ms = secs * 1_000 + nanos / 1_000_000;
+    }
+
+    pub(crate) fn mono(&self) -> MonoNs {
+        self.mono
+    }
+
+    /// Whole milliseconds since boot: differences of these are what nginx logs.
+    pub(crate) fn ms(&self) -> u64 {
+        self.mono.0 / 1_000_000
+    }
+
+    pub(crate) fn unix_ms(&self) -> u64 {
+        self.unix_ms
     }
 }

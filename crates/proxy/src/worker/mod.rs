@@ -7,14 +7,10 @@
 //!   one step.
 //! - Sessions that yielded run after the next poll, never inside the same loop turn.
 
-mod clock;
+mod acceptor;
 mod env;
-mod gate;
 mod mutex;
-mod place;
-mod stream;
-mod timers;
-mod token;
+mod sessions;
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,19 +21,16 @@ use std::time::Duration;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Waker};
 use records::{Accepted, Hold, LoopTurn, MonoNs, SessionEnd};
-use slab::Slab;
 
-pub(crate) use self::gate::{AcceptBatch, Watch};
+pub(crate) use self::acceptor::Watch;
 
-use self::clock::CachedClock;
-use self::env::WorkerEnv;
-use self::gate::{Accept, Gate};
-use self::place::Place;
-use self::timers::{Look, Timers};
-use self::token::{GENERATIONS, LISTENER, SessionKey, WAKER};
+use self::acceptor::{Accept, Acceptor};
+use self::env::{CachedClock, WorkerEnv};
+use self::sessions::{LISTENER, Place, SessionKey, Sessions, Slot, WAKER};
 use crate::access_log::InlineLog;
+use crate::policy::Stop;
 use crate::recorder::Recorder;
-use crate::session::{Event, Limits, Next, Peer, Session};
+use crate::session::{Event, Limits, Peer, Session, Step};
 
 /// Events taken from one poll (`epoll_events`, 512).
 const EVENTS: usize = 512;
@@ -48,7 +41,6 @@ pub(crate) struct WorkerSetup {
     pub(crate) index: u32,
     pub(crate) listener: Arc<TcpListener>,
     pub(crate) watch: Watch,
-    pub(crate) accept: AcceptBatch,
     /// Sessions at a time (`worker_connections`).
     pub(crate) connections: usize,
     pub(crate) upstream: SocketAddr,
@@ -61,11 +53,10 @@ pub(crate) struct WorkerSetup {
 pub(crate) struct Worker {
     setup: WorkerSetup,
     poll: Poll,
-    gate: Gate,
-    sessions: Slab<Slot>,
+    acceptor: Acceptor,
+    sessions: Sessions,
     /// Sessions that yielded, in their order: the ready queue.
     yielded: Vec<SessionKey>,
-    timers: Timers,
     clock: CachedClock,
     recorder: Recorder,
     turn: LoopTurn,
@@ -74,29 +65,11 @@ pub(crate) struct Worker {
     next_session: u64,
 }
 
-struct Slot {
-    session: Session<TcpStream>,
-    generation: u32,
-    number: u64,
-    /// The look at its deadline that counts.
-    look_at: MonoNs,
-    place: Place,
-}
-
 /// What a batch of events asks for, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Accept,
     Step(SessionKey),
-}
-
-/// Why a session gets a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    /// An event, or it had yielded.
-    Work,
-    /// Its deadline has passed.
-    Deadline,
 }
 
 impl Worker {
@@ -108,30 +81,16 @@ impl Worker {
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let gate = Gate::open(
-            poll.registry(),
-            Arc::clone(&setup.listener),
-            setup.watch.clone(),
-            setup.index,
-        )?;
-        let now = net::clock::now();
-        let turn = LoopTurn {
-            worker: setup.index,
-            turn: 0,
-            start_ns: now,
-            end_ns: now,
-            events: 0,
-            steps: 0,
-            accepts: 0,
-        };
+        let acceptor = Acceptor::open(poll.registry(), &setup)?;
+        let clock = CachedClock::new();
+        let turn = turn(setup.index, 0, clock.mono(), 0);
         let worker = Self {
             setup,
             poll,
-            gate,
-            sessions: Slab::new(),
+            acceptor,
+            sessions: Sessions::default(),
             yielded: Vec::new(),
-            timers: Timers::default(),
-            clock: CachedClock::new(),
+            clock,
             recorder,
             turn,
             log,
@@ -147,24 +106,24 @@ impl Worker {
         self.turn.end_ns = net::clock::now();
         self.recorder.begin(self.turn.end_ns);
         while !self.setup.stop.load(Ordering::Relaxed) {
-            let patience = self.patience()?;
-            match self.poll.poll(&mut events, patience) {
+            let timeout = self.poll_timeout()?;
+            match self.poll.poll(&mut events, timeout) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => events.clear(),
                 other => other?,
             }
             self.begin_turn(&events);
-            self.take_in(&events, &mut work);
-            if self.gate.accepts_first() {
+            self.collect_events(&events, &mut work);
+            if self.acceptor.accepts_first() {
                 if let Some(at) = work.iter().position(|item| *item == Work::Accept) {
                     work.remove(at);
                     self.accept();
                 }
-                self.gate.unlock();
+                self.acceptor.unlock();
             }
             for item in work.drain(..) {
                 match item {
                     Work::Accept => self.accept(),
-                    Work::Step(key) => self.step(key, Cause::Work),
+                    Work::Step(key) => self.step(key, |session, env| session.step(env)),
                 }
             }
             self.expire();
@@ -175,12 +134,12 @@ impl Worker {
     }
 
     /// How long the poll may wait: not at all while a session has yielded.
-    fn patience(&mut self) -> io::Result<Option<Duration>> {
-        let most = self.gate.before_poll(self.poll.registry())?;
+    fn poll_timeout(&mut self) -> io::Result<Option<Duration>> {
+        let most = self.acceptor.before_poll(self.poll.registry())?;
         if !self.yielded.is_empty() {
             return Ok(Some(Duration::ZERO));
         }
-        let due = self.timers.first().into_iter().chain(self.gate.closed_until()).min();
+        let due = self.sessions.first_timer().into_iter().chain(self.acceptor.paused_until()).min();
         let due = due.map(|due| due.since(net::clock::now()));
         Ok(due.into_iter().chain(most).min())
     }
@@ -190,39 +149,29 @@ impl Worker {
         let called = self.turn.end_ns;
         self.clock.refresh();
         self.recorder.polled(called, self.clock.mono());
-        self.gate.reopen(self.poll.registry(), self.clock.mono());
-        self.turn = LoopTurn {
-            turn: self.turn.turn + 1,
-            start_ns: self.clock.mono(),
-            end_ns: self.clock.mono(),
-            events: u32::try_from(events.iter().count()).unwrap_or(u32::MAX),
-            steps: 0,
-            accepts: 0,
-            worker: self.setup.index,
-        };
+        self.acceptor.resume(self.poll.registry(), self.clock.mono());
+        let events = u32::try_from(events.iter().count()).unwrap_or(u32::MAX);
+        self.turn = turn(self.setup.index, self.turn.turn + 1, self.clock.mono(), events);
     }
 
     /// Remembers what the events say and lines up the work: events first, in their order, then the
     /// sessions that had yielded before this poll.
-    fn take_in(&mut self, events: &Events, work: &mut Vec<Work>) {
+    fn collect_events(&mut self, events: &Events, work: &mut Vec<Work>) {
         for event in events {
             match event.token() {
                 LISTENER => work.push(Work::Accept),
                 WAKER => {}
                 token => {
                     let (key, peer) = SessionKey::of(token);
-                    if let Some(slot) = self.slot(key) {
-                        slot.session.on_event(
-                            peer,
-                            Event {
-                                readable: event.is_readable(),
-                                writable: event.is_writable(),
-                                hung_up: event.is_read_closed() || event.is_error(),
-                            },
-                        );
-                        if slot.place.line_up() {
-                            work.push(Work::Step(key));
-                        }
+                    let Some(slot) = self.sessions.get(key) else { continue };
+                    let event = Event {
+                        readable: event.is_readable(),
+                        writable: event.is_writable(),
+                        hung_up: event.is_read_closed() || event.is_error(),
+                    };
+                    slot.session.on_event(peer, event);
+                    if slot.place.line_up() {
+                        work.push(Work::Step(key));
                     }
                 }
             }
@@ -230,7 +179,7 @@ impl Worker {
         let mut yielded = std::mem::take(&mut self.yielded);
         for key in yielded.drain(..) {
             // One that has been closed since is passed over.
-            if self.slot(key).is_some_and(|slot| slot.place.line_up()) {
+            if self.sessions.get(key).is_some_and(|slot| slot.place.line_up()) {
                 work.push(Work::Step(key));
             }
         }
@@ -242,7 +191,7 @@ impl Worker {
         let (before, all) = (self.turn.accepts, self.setup.connections);
         loop {
             let (now, used) = (self.clock.mono(), self.sessions.len());
-            match self.gate.accept(self.poll.registry(), now, used, all) {
+            match self.acceptor.accept(self.poll.registry(), now, used, all) {
                 Accept::Connection(stream, addr) => self.admit(stream, addr),
                 Accept::Nobody => {
                     // The end of a batch is no wakeup for nothing.
@@ -254,8 +203,8 @@ impl Worker {
                 Accept::Gone => return,
                 Accept::Paused => return self.recorder.accept_paused(),
             }
-            // A full worker turns the client away, and leaves the batch (`ngx_event_accept`).
-            if self.setup.accept == AcceptBatch::One || used >= all {
+            // A full worker turns the client away, and accepts no more (`ngx_event_accept`).
+            if !self.setup.limits.toggles.multi_accept || used >= all {
                 return;
             }
         }
@@ -275,10 +224,7 @@ impl Worker {
             client_port: addr.port(),
             at_ns,
         });
-        let key = SessionKey {
-            slot: u32::try_from(self.sessions.vacant_key()).unwrap_or(u32::MAX),
-            generation: u32::try_from(number % u64::from(GENERATIONS)).unwrap_or(0),
-        };
+        let key = self.sessions.next_key(number);
         let interest = Interest::READABLE | Interest::WRITABLE;
         // Small writes go out at once where answers are unbuffered, and wait for more where they are
         // buffered (`ngx_http_upstream_send_response`).
@@ -289,74 +235,61 @@ impl Worker {
         let watched = at_once.and_then(|()| {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
-        let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
-        let session = Session::new(stream, addr, &env);
-        let look_at = session.deadline();
-        let place = Place::default();
-        let slot = Slot { session, generation: key.generation, number, look_at, place };
+        let session = Session::new(stream, addr, &self.setup.limits.toggles, at_ns);
+        let timer = session.deadline();
+        let slot = Slot { session, key, number, place: Place::default(), timer };
         match watched {
             _ if full => {
                 self.recorder.accept_paused();
-                self.end(slot, key, SessionEnd::TurnedAway);
+                self.end(slot, SessionEnd::TurnedAway);
             }
             // A client that is gone already, or no memory to watch it.
-            Err(_) => self.end(slot, key, SessionEnd::LocalError),
-            Ok(()) => {
-                self.timers.set(Look { at: look_at, key });
-                self.sessions.insert(slot);
-            }
+            Err(_) => self.end(slot, SessionEnd::LocalError),
+            Ok(()) => self.sessions.insert(slot),
         }
     }
 
     /// Gives a session a step and does what it asks for.
-    fn step(&mut self, key: SessionKey, cause: Cause) {
-        let mut env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
-        let slot = self.sessions.get_mut(key.slot as usize);
-        let Some(slot) = slot.filter(|slot| slot.generation == key.generation) else { return };
+    fn step(
+        &mut self,
+        key: SessionKey,
+        run: impl FnOnce(&mut Session<TcpStream>, &mut WorkerEnv<'_>) -> Step,
+    ) {
+        let (setup, registry) = (&self.setup, self.poll.registry());
+        let mut env = WorkerEnv { setup, registry, clock: self.clock, key };
+        let Some(slot) = self.sessions.get(key) else { return };
         slot.place.begin_step();
-        let start_ns = net::clock::now();
-        let step = match cause {
-            Cause::Work => slot.session.step(&mut env),
-            Cause::Deadline => slot.session.on_deadline(&mut env),
-        };
+        let step = run(&mut slot.session, &mut env);
         let hold = Hold {
             worker: self.setup.index,
             turn: self.turn.turn,
             session: slot.number,
             client_port: slot.session.client_addr().port(),
-            start_ns,
-            end_ns: net::clock::now(),
-            bytes: step.bytes,
-            reads: step.reads,
-            ended_by: step.ended_by,
+            start_ns: step.read.start,
+            end_ns: step.end,
+            bytes: step.read.bytes,
+            reads: step.read.reads,
+            ended_by: step.stop.ended_by(),
         };
-        slot.session.count_step(hold.start_ns, hold.end_ns, hold.ended_by);
-        // Later deadlines wait for the look that is set; a nearer one needs a look of its own.
-        let deadline = slot.session.deadline();
-        if deadline < slot.look_at {
-            slot.look_at = deadline;
-            self.timers.set(Look { at: deadline, key });
-        }
         self.turn.steps += 1;
         self.recorder.step(hold);
-        match step.next {
-            Next::Wait => {}
-            Next::Again if slot.place.make_ready() => self.yielded.push(key),
-            Next::Again => {}
-            Next::Close(end) => self.close(key, end),
+        if step.stop == Stop::Yield && slot.place.make_ready() {
+            self.yielded.push(key);
         }
-    }
-
-    fn close(&mut self, key: SessionKey, end: SessionEnd) {
-        if let Some(slot) = self.sessions.try_remove(key.slot as usize) {
-            self.end(slot, key, end);
+        // A later deadline waits for the timer that is set; a nearer one does not.
+        if slot.session.deadline() < slot.timer {
+            self.sessions.set_timer(key);
+        }
+        if let Stop::Close(end) = step.stop
+            && let Some(slot) = self.sessions.remove(key)
+        {
+            self.end(slot, end);
         }
     }
 
     /// Tells of a session and closes it.
-    fn end(&mut self, slot: Slot, key: SessionKey, end: SessionEnd) {
-        let env = WorkerEnv::new(&self.setup, self.poll.registry(), self.clock, key);
-        let mut record = slot.session.record(end, &env);
+    fn end(&mut self, slot: Slot, end: SessionEnd) {
+        let mut record = slot.session.record(end, net::clock::now(), self.clock.ms());
         record.worker = self.setup.index;
         record.session = slot.number;
         record.log.at_unix_ms = self.clock.unix_ms();
@@ -376,17 +309,11 @@ impl Worker {
     /// Ends sessions whose peer was too slow.
     fn expire(&mut self) {
         let now = self.clock.mono();
-        while let Some(look) = self.timers.pop_due(now) {
-            let slot = self.slot(look.key).filter(|slot| slot.look_at == look.at);
-            let Some(due) = slot.map(|slot| slot.session.deadline()) else { continue };
-            if due <= now {
-                self.step(look.key, Cause::Deadline);
-            }
-            // What is left of it needs its next look.
-            if let Some(slot) = self.slot(look.key).filter(|slot| slot.look_at == look.at) {
-                slot.look_at = slot.session.deadline();
-                let next = Look { at: slot.look_at, key: look.key };
-                self.timers.set(next);
+        while let Some(entry) = self.sessions.pop_late(now) {
+            self.step(entry.key, |session, env| session.on_deadline(env));
+            // What is left of it is looked at again.
+            if self.sessions.get(entry.key).is_some_and(|slot| slot.timer == entry.at) {
+                self.sessions.set_timer(entry.key);
             }
         }
     }
@@ -397,23 +324,16 @@ impl Worker {
     }
 
     fn shut_down(&mut self) {
-        let keys: Vec<SessionKey> = self
-            .sessions
-            .iter()
-            .filter_map(|(slot, entry)| {
-                let slot = u32::try_from(slot).ok()?;
-                Some(SessionKey { slot, generation: entry.generation })
-            })
-            .collect();
-        for key in keys {
-            self.close(key, SessionEnd::Shutdown);
+        for slot in self.sessions.drain() {
+            self.end(slot, SessionEnd::Shutdown);
         }
         self.recorder.finish(net::clock::now());
     }
+}
 
-    fn slot(&mut self, key: SessionKey) -> Option<&mut Slot> {
-        self.sessions.get_mut(key.slot as usize).filter(|slot| slot.generation == key.generation)
-    }
+/// A loop turn that starts `now`.
+fn turn(worker: u32, turn: u64, now: MonoNs, events: u32) -> LoopTurn {
+    LoopTurn { worker, turn, start_ns: now, end_ns: now, events, steps: 0, accepts: 0 }
 }
 
 #[cfg(test)]

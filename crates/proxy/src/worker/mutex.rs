@@ -5,7 +5,7 @@
 //! stops watching and polls for at most [`RETRY_AFTER`]. A worker with more than 7/8 of its
 //! sessions in use sits out as many tries as it has too many.
 //!
-//! Not for: epoll itself; that is the gate's.
+//! Not for: epoll itself; that is the acceptor's.
 //!
 //! As in nginx, *watching* outlasts the lock: a worker that gave it up stops watching only when a
 //! later try fails, so that for a moment two may watch. One that sits out keeps watching if it did,
@@ -48,7 +48,7 @@ pub(crate) struct Mutex {
     me: u32,
     /// The last try was made and successful, whether or not the lock was given up since. Not
     /// `ngx_accept_mutex_held`, which a try that is sat out leaves alone: that one tells whether the
-    /// listener is watched, which the gate knows.
+    /// listener is watched, which the acceptor knows.
     held: bool,
     /// `ngx_accept_disabled`: tries to sit out.
     to_sit_out: usize,
@@ -94,6 +94,3 @@ impl Mutex {
         self.to_sit_out = 1;
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,11 +1,13 @@
-//! The worker's parts: tokens, a session's place, lazy timers.
+//! The worker's parts: tokens, a session's place, lazy timers, and the accept mutex over several
+//! hands, as nginx's processes would have it.
+
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use records::MonoNs;
 
-use super::place::Place;
-use super::timers::{Look, Timers};
-use super::token::{GENERATIONS, LISTENER, SessionKey, WAKER};
+use super::mutex::{AcceptLock, Mutex, Try};
+use super::sessions::{GENERATIONS, LISTENER, Place, SessionKey, TimerEntry, Timers, WAKER};
 use crate::session::Peer;
 
 /// A loop turn's work: who has an event, in their order, then who had yielded.
@@ -37,14 +39,14 @@ fn who_yielded_and_has_an_event_runs_once_and_stands_at_the_end_again() {
 
 #[test]
 fn timers_come_up_in_order_and_not_before_their_time() {
-    let look = |at, slot| Look { at: MonoNs(at), key: SessionKey { slot, generation: 0 } };
+    let entry = |at, slot| TimerEntry { at: MonoNs(at), key: SessionKey { slot, generation: 0 } };
     let mut timers = Timers::default();
-    timers.set(look(30, 1));
-    timers.set(look(10, 2));
+    timers.set(entry(30, 1));
+    timers.set(entry(10, 2));
     assert_eq!(timers.first(), Some(MonoNs(10)));
     assert_eq!(timers.pop_due(MonoNs(9)), None);
-    assert_eq!(timers.pop_due(MonoNs(30)), Some(look(10, 2)));
-    assert_eq!(timers.pop_due(MonoNs(30)), Some(look(30, 1)));
+    assert_eq!(timers.pop_due(MonoNs(30)), Some(entry(10, 2)));
+    assert_eq!(timers.pop_due(MonoNs(30)), Some(entry(30, 1)));
     assert_eq!(timers.pop_due(MonoNs(30)), None);
 }
 
@@ -60,5 +62,106 @@ proptest! {
         let token = key.token(peer);
         prop_assert!(token != LISTENER && token != WAKER);
         prop_assert_eq!(SessionKey::of(token), (key, peer));
+    }
+}
+
+fn hands(count: u32) -> Vec<Mutex> {
+    let lock = Arc::new(AcceptLock::default());
+    (0..count).map(|worker| Mutex::new(Arc::clone(&lock), worker)).collect()
+}
+
+#[test]
+fn one_watches_and_the_next_takes_over_when_the_lock_is_free() {
+    let mut hands = hands(2);
+    assert_eq!(hands[0].try_lock(), Try::Watch);
+    assert_eq!(hands[1].try_lock(), Try::Unwatch);
+    // Only its owner can give it up.
+    hands[1].unlock();
+    assert_eq!(hands[1].try_lock(), Try::Unwatch);
+    hands[0].unlock();
+    assert!(hands[0].is_held(), "it watches until a later try fails");
+    assert_eq!(hands[1].try_lock(), Try::Watch);
+    assert_eq!(hands[0].try_lock(), Try::Unwatch);
+    assert!(!hands[0].is_held());
+}
+
+#[test]
+fn a_worker_may_keep_the_lock_turn_after_turn() {
+    let mut hands = hands(2);
+    for _ in 0..5 {
+        assert_eq!(hands[0].try_lock(), Try::Watch);
+        hands[0].unlock();
+    }
+}
+
+#[test]
+fn a_worker_with_few_sessions_left_sits_out_as_many_tries_as_it_has_too_many() {
+    let mut hands = hands(1);
+    let hand = &mut hands[0];
+    for (used, sits_out) in [(0, 0), (13, 0), (14, 0), (15, 1), (16, 2)] {
+        hand.accepted(used, 16);
+        for _ in 0..sits_out {
+            assert_eq!(hand.try_lock(), Try::SatOut, "{used} of 16");
+        }
+        assert_eq!(hand.try_lock(), Try::Watch, "{used} of 16");
+        hand.unlock();
+    }
+}
+
+#[test]
+fn a_try_that_is_sat_out_gives_accepts_no_precedence() {
+    let mut hands = hands(1);
+    let hand = &mut hands[0];
+    assert_eq!(hand.try_lock(), Try::Watch);
+    hand.accepted(15, 16);
+    hand.unlock();
+    assert!(hand.is_held());
+    assert_eq!(hand.try_lock(), Try::SatOut);
+    assert!(!hand.is_held(), "nginx sets NGX_POST_EVENTS where it has tried, and got it");
+}
+
+#[test]
+fn one_that_can_accept_nothing_leaves_it_to_others() {
+    let mut hands = hands(2);
+    assert_eq!(hands[0].try_lock(), Try::Watch);
+    hands[0].yield_to_others();
+    assert!(!hands[0].is_held());
+    assert_eq!(hands[0].try_lock(), Try::SatOut);
+    assert_eq!(hands[1].try_lock(), Try::Watch);
+}
+
+proptest! {
+    /// Whatever workers do, in whatever order: two never have the lock, and it is never lost.
+    #[test]
+    fn the_lock_has_one_owner_and_comes_free(
+        ops in prop::collection::vec((0..4usize, 0..3u8), 0..200),
+    ) {
+        let mut hands = hands(4);
+        let mut owner = None;
+        for (worker, op) in ops {
+            match op {
+                0 => match hands[worker].try_lock() {
+                    Try::Watch => {
+                        prop_assert_eq!(owner, None);
+                        owner = Some(worker);
+                    }
+                    Try::Unwatch => prop_assert!(owner.is_some()),
+                    Try::SatOut => {}
+                },
+                1 => {
+                    hands[worker].unlock();
+                    owner = owner.filter(|owner| *owner != worker);
+                }
+                _ => {
+                    hands[worker].yield_to_others();
+                    owner = owner.filter(|owner| *owner != worker);
+                }
+            }
+        }
+        for hand in &hands {
+            hand.unlock();
+        }
+        prop_assert!(hands.iter_mut().any(|hand| hand.try_lock() == Try::Watch
+            || hand.try_lock() == Try::Watch));
     }
 }

@@ -13,8 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use records::SessionEnd;
 use testkit::{PATIENCE, body, is_root, origin};
 
-use crate::memory::resident_kib;
-use crate::support::{Proxy, bytes_origin, command, get, pattern, status};
+use crate::support::{Proxy, bytes_origin, command, get, pattern, resident_kib, status};
 
 /// More than the sockets on the way hold: with a receive buffer of 64 KiB at the client.
 const LARGE: usize = 64 << 20;

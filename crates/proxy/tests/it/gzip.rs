@@ -6,8 +6,7 @@ use flate2::read::GzDecoder;
 use records::SessionEnd;
 use testkit::{body, origin, pick};
 
-use crate::memory::resident_kib;
-use crate::support::{Proxy, bytes_origin, get, pattern, status};
+use crate::support::{Proxy, bytes_origin, get, pattern, resident_kib, status};
 
 fn get_gzip(size: usize) -> Vec<u8> {
     format!("GET /bytes/{size} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n").into_bytes()

@@ -5,7 +5,6 @@ mod buffering;
 mod faults;
 mod gzip;
 mod inline_log;
-mod memory;
 mod process;
 mod recording;
 mod relay;

@@ -1,11 +1,12 @@
-//! The process: what it says when it is ready, how it ends, what it refuses.
+//! The process: what it says when it is ready, how it ends, what it refuses, and what a session costs
+//! it in memory while nothing is asked of it.
 
 use std::io::{Read, Write};
 
 use records::{Bytes, Micros, Record, Role, SessionEnd};
 use testkit::{Said, listen, pick, say};
 
-use crate::support::{Proxy, bytes_origin, command, get};
+use crate::support::{Proxy, bytes_origin, command, get, resident_kib};
 
 #[test]
 fn ready_tells_listener_workers_and_buffers() {
@@ -158,4 +159,28 @@ fn a_directory_that_takes_no_temporary_files_is_named() {
 fn too_few_descriptors_are_told_before_any_session() {
     let message = said(&["--worker-connections", "1000000", "--workers", "256"]).refused(1);
     assert!(message.contains("ulimit -n"), "{message}");
+}
+
+/// Connections that are accepted and then say nothing.
+const IDLE: usize = 2_000;
+
+#[test]
+fn an_idle_session_costs_less_than_two_kib_of_our_memory() {
+    net::limit::raise_open_files();
+    let proxy = Proxy::start(bytes_origin(), &["--workers", "1"]);
+    let open = |count: usize| {
+        let open: Vec<_> = (0..count).map(|_| proxy.connect()).collect();
+        for _ in 0..count {
+            proxy.await_accept();
+        }
+        open
+    };
+    // What is made once (rings, the slab's first room) is made by now.
+    let first = open(100);
+    let before = resident_kib(proxy.id());
+    let idle = open(IDLE);
+    let cost = (resident_kib(proxy.id()).saturating_sub(before)) * 1024 / IDLE as u64;
+    println!("an idle session costs {cost} bytes of resident memory");
+    assert!(cost < 2048, "{cost} bytes a session");
+    drop((first, idle));
 }

@@ -91,6 +91,13 @@ pub(crate) fn bytes_origin() -> SocketAddr {
     })
 }
 
+/// Memory that a process has, resident.
+pub(crate) fn resident_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("ours");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a resident size");
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("KiB")
+}
+
 pub(crate) fn pattern(size: usize) -> Vec<u8> {
     (0..=250u8).cycle().take(size).collect()
 }

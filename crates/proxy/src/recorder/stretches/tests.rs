@@ -121,17 +121,17 @@ fn live(turns: &[Turn], busy: u64) -> Life {
     life
 }
 
+fn life() -> impl Strategy<Value = Life> {
+    (prop::collection::vec(turn(), 0..60), 0..=100u64).prop_map(|(turns, busy)| live(&turns, busy))
+}
+
 fn sum(life: &Life, of: impl Fn(&Stretch) -> u64) -> u64 {
     life.told.iter().map(of).sum()
 }
 
 proptest! {
     #[test]
-    fn a_life_is_told_without_a_gap(
-        turns in prop::collection::vec(turn(), 0..60),
-        busy in 0..=100u64,
-    ) {
-        let life = live(&turns, busy);
+    fn a_life_is_told_without_a_gap(life in life()) {
         let first = life.told.first().map(|stretch| stretch.start_ns);
         let last = life.told.last().map(|stretch| stretch.end_ns);
         prop_assert_eq!((first, last), (Some(life.start), Some(life.end)));
@@ -145,11 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_counted_twice_or_left_out(
-        turns in prop::collection::vec(turn(), 0..60),
-        busy in 0..=100u64,
-    ) {
-        let life = live(&turns, busy);
+    fn nothing_is_counted_twice_or_left_out(life in life()) {
         prop_assert_eq!(sum(&life, |s| s.turns.into()), life.turns);
         prop_assert_eq!(sum(&life, |s| s.steps.into()), life.steps);
         prop_assert_eq!(sum(&life, |s| s.accepts.into()), life.accepts);
@@ -161,11 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn holds_end_a_stretch_and_long_polls_are_one(
-        turns in prop::collection::vec(turn(), 0..60),
-        busy in 0..=100u64,
-    ) {
-        let life = live(&turns, busy);
+    fn holds_end_a_stretch_and_long_polls_are_one(life in life()) {
         for hold in &life.holds {
             prop_assert!(life.told.iter().any(|stretch| stretch.end_ns == *hold));
         }
@@ -181,11 +173,7 @@ proptest! {
     /// What makes a stretch end: it is long, or a hold ended it, or a long poll cut it short, or it
     /// is the last. So there are few, and few CPU times are read.
     #[test]
-    fn none_is_told_without_need(
-        turns in prop::collection::vec(turn(), 0..60),
-        busy in 0..=100u64,
-    ) {
-        let life = live(&turns, busy);
+    fn none_is_told_without_need(life in life()) {
         prop_assert!(life.cpu_reads <= life.told.len() as u64);
         for stretch in &life.told {
             let long = stretch.end_ns.0 - stretch.start_ns.0 >= LONG_NS;

@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 
-use super::pages::{PAGES, Page};
+use super::pages::PAGES;
+use crate::session::buffer::Buffer;
 
 /// Buffers for what is read back, and the size of each (`output_buffers`).
 const COPIES: usize = 2;
@@ -22,7 +23,7 @@ const LINE: usize = 1 + (PAGES + 1) + COPIES;
 /// Something to be sent that is not in the line yet.
 #[derive(Debug)]
 enum Piece {
-    Page(Page),
+    Page(Buffer),
     /// These bytes of the file.
     File(Range<u64>),
 }
@@ -35,19 +36,20 @@ enum Origin {
 }
 
 /// See the module's head.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outlet {
     waiting: VecDeque<Piece>,
     /// What the next write offers.
-    line: VecDeque<(Page, Origin)>,
-    copies: Vec<Page>,
+    line: VecDeque<(Buffer, Origin)>,
+    copies: Vec<Buffer>,
     copies_to_make: usize,
     /// Pages of the upstream, waiting or in the line.
     pages: usize,
 }
 
-impl Default for Outlet {
-    fn default() -> Self {
+impl Outlet {
+    /// An empty one.
+    pub(super) fn new() -> Self {
         Self {
             // Between two pages there is at most one stretch of the file.
             waiting: VecDeque::with_capacity(2 * (PAGES + 1) + 1),
@@ -57,10 +59,8 @@ impl Default for Outlet {
             pages: 0,
         }
     }
-}
 
-impl Outlet {
-    pub(super) fn push_page(&mut self, page: Page) {
+    pub(super) fn push_page(&mut self, page: Buffer) {
         self.pages += 1;
         self.waiting.push_back(Piece::Page(page));
     }
@@ -115,10 +115,10 @@ impl Outlet {
     }
 
     /// A buffer to read back into. A new one is only made where nothing else is new in the line.
-    fn copy(&mut self, something_new: bool) -> Option<Page> {
+    fn copy(&mut self, something_new: bool) -> Option<Buffer> {
         if self.copies.is_empty() && !something_new && self.copies_to_make > 0 {
             self.copies_to_make -= 1;
-            return Some(Page::new(COPY));
+            return Some(Buffer::of_size(COPY));
         }
         self.copies.pop()
     }
@@ -138,7 +138,7 @@ impl Outlet {
     }
 
     /// The first `bytes` of the line have left; pages of the upstream that are empty now go back.
-    pub(super) fn sent(&mut self, mut bytes: usize, mut back: impl FnMut(Page)) {
+    pub(super) fn sent(&mut self, mut bytes: usize, mut back: impl FnMut(Buffer)) {
         while let Some((page, _)) = self.line.front_mut() {
             let here = bytes.min(page.held().len());
             page.gone(here);

@@ -26,6 +26,7 @@ use std::ops::Range;
 use records::Bytes;
 
 use super::outlet::Outlet;
+use crate::session::buffer::Buffer;
 
 /// Pages that are made beside the head's, each when there is no free one (`proxy_buffers 8 4k`).
 pub(super) const PAGES: usize = 8;
@@ -38,62 +39,6 @@ const BUSY: usize = 2;
 const WRITE: usize = 2;
 const WRITE_SLICES: usize = WRITE + 1;
 
-/// A piece of memory, and the bytes in it.
-#[derive(Debug)]
-pub(super) struct Page {
-    data: Box<[u8]>,
-    held: Range<usize>,
-}
-
-impl Page {
-    /// An empty page of `size` bytes.
-    pub(super) fn new(size: usize) -> Self {
-        Self { data: vec![0; size].into_boxed_slice(), held: 0..0 }
-    }
-
-    /// The page that an answer's head came in, with what followed it. `head` and more bytes before
-    /// that are not to be used yet.
-    pub(super) fn behind_head(size: usize, head: usize, rest: &[u8]) -> Self {
-        let mut page = Self::new(size.max(rest.len()));
-        let start = if head < size { head.min(page.data.len() - rest.len()) } else { 0 };
-        page.held = start..start;
-        page.room().iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        page.held.end += rest.len();
-        page
-    }
-
-    pub(super) fn held(&self) -> &[u8] {
-        self.data.get(self.held.clone()).unwrap_or_default()
-    }
-
-    /// What can still be filled.
-    pub(super) fn room(&mut self) -> &mut [u8] {
-        self.data.get_mut(self.held.end..).unwrap_or_default()
-    }
-
-    /// The next `bytes` of the room are filled.
-    pub(super) fn filled(&mut self, bytes: usize) {
-        self.held.end = (self.held.end + bytes).min(self.data.len());
-    }
-
-    /// The first `bytes` of it are gone.
-    pub(super) fn gone(&mut self, bytes: usize) {
-        self.held.start = (self.held.start + bytes).min(self.held.end);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.held.is_empty()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.held = 0..0;
-    }
-
-    fn is_full(&self) -> bool {
-        self.held.end == self.data.len() && !self.is_empty()
-    }
-}
-
 /// How much of what was read may go to the outlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HandOut {
@@ -104,13 +49,13 @@ pub(super) enum HandOut {
 }
 
 /// See the module's head.
-#[derive(Debug)]
-pub(super) struct Pages {
+#[derive(Debug, Default)]
+pub(in crate::session) struct Pages {
     size: usize,
     /// Pages that may still be made.
     to_make: usize,
-    free: VecDeque<Page>,
-    full: VecDeque<Page>,
+    free: VecDeque<Buffer>,
+    full: VecDeque<Buffer>,
     /// Bytes of the file that are not in the outlet yet; they are older than `full`. Its end is
     /// what was ever written: the file is filled once (`cyclic_temp_file` off).
     filed: Range<u64>,
@@ -121,7 +66,7 @@ pub(super) struct Pages {
 impl Pages {
     /// Pages of `size` bytes, the first of them made already, and a file of at most `file_max`
     /// bytes.
-    pub(super) fn new(size: usize, first: Page, file_max: Bytes) -> Self {
+    pub(in crate::session) fn new(size: usize, first: Buffer, file_max: Bytes) -> Self {
         let mut pages = Self {
             size,
             to_make: PAGES,
@@ -129,7 +74,7 @@ impl Pages {
             full: VecDeque::with_capacity(PAGES + 1),
             filed: 0..0,
             file_max: file_max.0,
-            outlet: Outlet::default(),
+            outlet: Outlet::new(),
         };
         let of = if first.is_full() { &mut pages.full } else { &mut pages.free };
         of.push_back(first);
@@ -140,7 +85,7 @@ impl Pages {
     pub(super) fn has_room(&mut self) -> bool {
         if self.free.is_empty() && self.to_make > 0 {
             self.to_make -= 1;
-            self.free.push_back(Page::new(self.size));
+            self.free.push_back(Buffer::of_size(self.size));
         }
         !self.free.is_empty()
     }
@@ -149,7 +94,7 @@ impl Pages {
     pub(super) fn room(&mut self) -> ([IoSliceMut<'_>; PAGES + 1], usize) {
         let slices = self.free.len();
         let mut free = self.free.iter_mut();
-        let next = |_| IoSliceMut::new(free.next().map(Page::room).unwrap_or_default());
+        let next = |_| IoSliceMut::new(free.next().map(Buffer::room).unwrap_or_default());
         (std::array::from_fn(next), slices)
     }
 
@@ -199,7 +144,7 @@ impl Pages {
             slices += 1;
         }
         let mut full = self.full.iter();
-        let next = |_| IoSlice::new(full.next().map(Page::held).unwrap_or_default());
+        let next = |_| IoSlice::new(full.next().map(Buffer::held).unwrap_or_default());
         (std::array::from_fn(next), slices)
     }
 

@@ -1,11 +1,14 @@
-//! The pages without a session: whatever is read, stored and sent, in whatever order.
+//! The pages without a session: whatever is read, stored and sent, in whatever order; and errors of a
+//! real file.
 
 use std::cell::RefCell;
 
 use proptest::prelude::*;
 use records::Bytes;
 
-use super::pages::{HandOut, PAGES, Page, Pages};
+use super::pages::{HandOut, PAGES, Pages};
+use super::*;
+use crate::session::buffer::Buffer;
 
 /// Small, so that every limit is met.
 const SIZE: usize = 64;
@@ -46,7 +49,7 @@ struct Model {
 impl Model {
     fn new(file_max: u64, head: usize, rest: usize) -> Self {
         let rest: Vec<u8> = (0..rest).map(|at| u8::try_from(at % 251).expect("small")).collect();
-        let first = Page::behind_head(SIZE, head, &rest);
+        let first = Buffer::behind_head(SIZE, head, &rest);
         assert_eq!(first.held(), rest);
         let pages = Pages::new(SIZE, first, Bytes(file_max));
         Self { pages, file: Vec::new(), numbers: 0, went_in: rest, came_out: Vec::new() }
@@ -205,7 +208,7 @@ fn two_pages_are_spooled_at_a_time_and_never_a_part_of_one() {
     assert_eq!(model.pages.room().1, 2, "the next read has their room");
     let mut model = filled();
     model.pages = {
-        let mut small = Pages::new(SIZE, Page::new(SIZE), Bytes(SIZE as u64 + 10));
+        let mut small = Pages::new(SIZE, Buffer::of_size(SIZE), Bytes(SIZE as u64 + 10));
         while small.has_room() {
             let got = small.room().0.iter().map(|slice| slice.len()).sum();
             small.took(got, |piece| Ok::<_, ()>(piece.len())).expect("kept");
@@ -219,7 +222,7 @@ fn two_pages_are_spooled_at_a_time_and_never_a_part_of_one() {
 
 #[test]
 fn a_file_is_read_back_in_pieces_a_second_ahead_when_the_first_stays() {
-    let mut pages = Pages::new(4096, Page::new(4096), Bytes::gib(1));
+    let mut pages = Pages::new(4096, Buffer::of_size(4096), Bytes::gib(1));
     for _ in 0..60 {
         while pages.has_room() {
             let got = pages.room().0.iter().map(|slice| slice.len()).sum();
@@ -248,4 +251,31 @@ fn a_file_is_read_back_in_pieces_a_second_ahead_when_the_first_stays() {
     assert_eq!(line_up(&mut pages), [(64 << 10, 32 << 10)]);
     pages.sent(usize::MAX);
     assert_eq!(line_up(&mut pages), [(96 << 10, 32 << 10), (128 << 10, 32 << 10)]);
+}
+
+#[test]
+fn what_is_stored_is_fetched() {
+    let file = tempfile::tempfile().expect("a file");
+    file.store(&[IoSlice::new(b"one "), IoSlice::new(b"after ")], 0).expect("stored");
+    file.store(&[IoSlice::new(b"another")], 10).expect("stored");
+    let mut into = [0; 13];
+    file.fetch(&mut into, 4).expect("it is there");
+    assert_eq!(&into, b"after another");
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    // full(4): every write fails with ENOSPC.
+    let full = File::options().read(true).write(true).open("/dev/full").expect("full(4)");
+    let refused = full.store(&[IoSlice::new(b"a")], 0).expect_err("a full disk");
+    assert_eq!(refused.kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn a_file_that_was_cut_is_an_error_and_not_an_end() {
+    let file = tempfile::tempfile().expect("a file");
+    file.store(&[IoSlice::new(&[1; 64])], 0).expect("stored");
+    file.set_len(10).expect("cut");
+    let lost = file.fetch(&mut [0; 64], 0).expect_err("the bytes are gone");
+    assert_eq!(lost.kind(), io::ErrorKind::UnexpectedEof);
 }

@@ -10,19 +10,19 @@ use super::*;
 use crate::session::tests::unchunked;
 
 /// Feeds `parts`, one after the other, and takes all that comes out.
-fn squeezed(level: u32, parts: &[Vec<u8>], ending: Ending) -> Vec<u8> {
+fn compressed(level: u32, parts: &[Vec<u8>], ending: Ending) -> Vec<u8> {
     let (first, rest) = parts.split_first().expect("a part");
-    let mut gzip = Gzip::new(GzipLevel(level), first.clone());
-    let (mut out, mut sent) = (Outbox::default(), Vec::new());
+    let mut gzip = Gzip::new(level, first.clone());
+    let (mut out, mut sent) = (Buffer::default(), Vec::new());
     let mut drain = |gzip: &mut Gzip| {
-        while gzip.squeeze(&mut out).expect("it compresses") == Squeezed::Bytes {
-            assert!(out.waiting().len() <= CHUNK_HEAD + OUTPUT + CHUNK_TAIL + LAST_CHUNK.len());
-            sent.extend_from_slice(out.waiting());
+        while gzip.compress(&mut out).expect("it compresses") == Compressed::Bytes {
+            assert!(out.held().len() <= CHUNK_HEAD + OUTPUT + CHUNK_TAIL + LAST_CHUNK.len());
+            sent.extend_from_slice(out.held());
         }
     };
     drain(&mut gzip);
     for part in rest {
-        gzip.input = Outbox::holding(part.clone());
+        gzip.input = Buffer::holding(part.clone());
         drain(&mut gzip);
     }
     assert!(gzip.end(ending));
@@ -49,7 +49,7 @@ proptest! {
             1..5,
         ),
     ) {
-        let sent = squeezed(level, &parts, Ending::Whole);
+        let sent = compressed(level, &parts, Ending::Whole);
         let mut body = Body::new(BodyFraming::Chunked);
         let end = body.advance(&sent).expect("chunks");
         prop_assert_eq!((end.take, end.done), (sent.len(), true), "it ends, and nothing follows");
@@ -62,7 +62,7 @@ proptest! {
         level in 1..=9u32,
         parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40_000), 1..4),
     ) {
-        let sent = squeezed(level, &parts, Ending::Cut);
+        let sent = compressed(level, &parts, Ending::Cut);
         let mut body = Body::new(BodyFraming::Chunked);
         prop_assert!(!body.advance(&sent).expect("chunks").done);
         let mut bytes = Vec::new();

@@ -7,7 +7,7 @@ use records::{Bytes, ReadPolicy, SessionEnd};
 
 use super::world::{World, limits};
 use super::{gunzipped, unchunked};
-use crate::session::{Buffering, GzipLevel};
+use crate::session::Buffering;
 
 const LIVES: u64 = 6_000;
 
@@ -131,9 +131,9 @@ impl Life {
 
     fn live(&mut self) -> World {
         let mut limits = limits(self.policy);
-        limits.buffer = Bytes(self.page);
+        limits.toggles.buffer = Bytes(self.page);
         limits.buffering = self.spool.map(|max| Buffering { dir: "".into(), file_max: Bytes(max) });
-        limits.gzip = self.gzip.map(GzipLevel);
+        limits.toggles.gzip = self.gzip;
         let mut world = World::new(limits);
         match self.disk {
             Disk::Sound => {}
@@ -161,21 +161,13 @@ impl Life {
             }
             client_leaves = client_leaves.map(|left: u32| left.wrapping_sub(1));
             if self.survives_cut_reads() && self.rng.random_ratio(1, 4) {
-                world.next_origin_read_is_cut(self.rng.random_range(1..100));
+                world.origin().cut = Some(self.rng.random_range(1..100));
             }
             match self.rng.random_range(0..6) {
                 0 if !request.is_empty() => {
-                    let part = request.split_off(
-                        request.len() - self.rng.random_range(1..=request.len()).min(request.len()),
-                    );
-                    let first = std::mem::replace(&mut request, part);
-                    let (now, later) = if first.is_empty() {
-                        (std::mem::take(&mut request), Vec::new())
-                    } else {
-                        (first, std::mem::take(&mut request))
-                    };
-                    request = later;
-                    world.client_sends(&now);
+                    let cut = request.len() - self.rng.random_range(1..=request.len());
+                    let later = request.split_off(if cut == 0 { request.len() } else { cut });
+                    world.client_sends(&std::mem::replace(&mut request, later));
                 }
                 1 if world.is_dialed() => world.connect_succeeds(),
                 2 | 3 if world.is_dialed() && !answer.is_empty() => {
@@ -218,7 +210,7 @@ impl Life {
     /// The session waits for its deadline: with the client's window open nothing may lie unread.
     fn check_no_bytes_forgotten(&self, world: &World) {
         assert_eq!(
-            world.origin_unread(),
+            world.origin().to_session.len(),
             0,
             "seed {}: {} left the upstream's bytes lying ({:?}, {:?})",
             self.seed,
@@ -230,13 +222,16 @@ impl Life {
 
     fn check(&self, world: &World) {
         let (seed, end, record) = (self.seed, world.end(), world.record());
-        let got = world.client_got();
+        let got = world.client().got.clone();
         let blank = got.windows(4).position(|four| four == b"\r\n\r\n");
         let head = blank.map_or(got.len(), |at| at + 4);
         let (head, body) = got.split_at(head);
         assert_eq!(record.body_bytes.0, body.len() as u64, "seed {seed}: the record counts wrong");
-        assert!(world.spooled() as u64 <= self.spool.unwrap_or(0), "seed {seed}: spooled too much");
-        assert!(world.spool_files() <= 1, "seed {seed}: a session has one file");
+        assert!(
+            world.disk().bytes.len() as u64 <= self.spool.unwrap_or(0),
+            "seed {seed}: spooled too much"
+        );
+        assert!(world.disk().files <= 1, "seed {seed}: a session has one file");
         let body = if is_gzip(head) { gunzipped(&unchunked(body)) } else { body.to_vec() };
         if record.status == 200 && self.origin != Origin::Chunked {
             assert!(self.body.starts_with(&body), "seed {seed}: the client got other bytes");
@@ -274,9 +269,9 @@ fn a_session_survives_every_life() {
         let mut life = Life::new(seed);
         let world = life.live();
         life.check(&world);
-        let (spools, gzips) = (world.spooled() > 0, is_gzip(&world.client_got()));
+        let (spools, gzips) = (!world.disk().bytes.is_empty(), is_gzip(&world.client().got));
         spooled += u64::from(spools);
-        let next = world.spooled() as u64 + life.page;
+        let next = world.disk().bytes.len() as u64 + life.page;
         filled += u64::from(spools && life.spool.is_some_and(|max| next > max));
         compressed += u64::from(gzips);
         both += u64::from(spools && gzips);

@@ -6,7 +6,8 @@ use records::{Bytes, ReadPolicy, SessionEnd, StepEnd};
 
 use super::world::{World, limits};
 use super::{GET, gunzipped, unchunked};
-use crate::session::{Buffering, GzipLevel, Next, Peer};
+use crate::policy::Stop;
+use crate::session::{Buffering, Peer};
 
 /// Bytes of all pages of a session.
 const MEMORY: usize = 9 * 4096;
@@ -16,7 +17,11 @@ const WRITE: usize = 2 * 4096;
 const GZIP_GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n";
 
 fn spooling(file_max: u64) -> World {
-    let mut limits = limits(ReadPolicy::Drain);
+    spooling_by("drain", file_max)
+}
+
+fn spooling_by(policy: &str, file_max: u64) -> World {
+    let mut limits = limits(policy.parse().expect("a policy"));
     limits.buffering = Some(Buffering { dir: "".into(), file_max: Bytes(file_max) });
     World::new(limits)
 }
@@ -32,7 +37,7 @@ fn stuck(mut world: World, request: &[u8], length: usize) -> World {
 }
 
 fn body_of(world: &World) -> Vec<u8> {
-    let got = world.client_got();
+    let got = world.client().got.clone();
     let head = got.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
     got[head + 4..].to_vec()
 }
@@ -43,10 +48,11 @@ fn what_a_client_does_not_take_is_spooled_and_the_upstream_let_go() {
     let mut world = stuck(spooling(1 << 30), GET, body.len());
     world.quietly(|world| world.origin_sends(&body[..90_000]));
     let step = world.one_step(Peer::Upstream);
-    assert_eq!((step.ended_by, step.bytes), (StepEnd::UpstreamEmpty, Bytes(90_000)));
+    let stop = Stop::Blocked(StepEnd::UpstreamEmpty);
+    assert_eq!((step.stop, step.read.bytes), (stop, Bytes(90_000)));
     // Nine pages wait in memory, the head's among them; the rest is in the file.
-    assert!((90_000 - MEMORY..90_000 - MEMORY + 2 * WRITE).contains(&world.spooled()));
-    assert_eq!(world.spooled() % WRITE, 0);
+    assert!((90_000 - MEMORY..90_000 - MEMORY + 2 * WRITE).contains(&world.disk().bytes.len()));
+    assert_eq!(world.disk().bytes.len() % WRITE, 0);
     assert!(world.has_upstream());
     world.origin_sends(&body[90_000..]);
     assert!(!world.has_upstream(), "all was read");
@@ -65,13 +71,16 @@ fn a_full_spool_ends_the_step_at_the_client_and_is_not_begun_anew() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".len();
     world.quietly(|world| world.origin_sends(&[b'a'; 80_000]));
     let step = world.one_step(Peer::Upstream);
-    assert_eq!((step.ended_by, step.next), (StepEnd::DownstreamFull, Next::Wait));
+    assert_eq!(step.stop, Stop::Blocked(StepEnd::DownstreamFull));
     // Pages go into it whole: a third one does not fit.
-    assert_eq!((step.bytes, world.spooled()), (Bytes((MEMORY + WRITE - head) as u64), WRITE));
+    assert_eq!(
+        (step.read.bytes, world.disk().bytes.len()),
+        (Bytes((MEMORY + WRITE - head) as u64), WRITE)
+    );
     // All of the file is taken, and its place stays taken; what finds no page waits at the upstream.
     world.client_room(2 * WRITE - head);
-    assert_eq!(world.spooled(), WRITE);
-    assert_eq!(world.origin_unread(), 80_000 - MEMORY - 2 * WRITE + head);
+    assert_eq!(world.disk().bytes.len(), WRITE);
+    assert_eq!(world.origin().to_session.len(), 80_000 - MEMORY - 2 * WRITE + head);
     world.client_room(1 << 40);
     world.origin_sends(&[b'b'; 20_000]);
     assert_eq!(world.end(), Some(SessionEnd::Completed));
@@ -81,16 +90,14 @@ fn a_full_spool_ends_the_step_at_the_client_and_is_not_begun_anew() {
 #[test]
 fn a_full_client_makes_a_step_without_an_end() {
     const BODY: usize = 16 << 20;
-    let mut limits = limits(ReadPolicy::ShortRead);
-    limits.buffering = Some(Buffering { dir: "".into(), file_max: Bytes::gib(1) });
-    let mut world = stuck(World::new(limits), GET, BODY);
+    let mut world = stuck(spooling_by("short-read", 1 << 30), GET, BODY);
     // The client could take all of it from now on, but nobody looks at the poll.
-    world.quietly(|world| world.origin_keeps_sending(BODY as u64 - 4096));
+    world.quietly(|world| world.origin().more = BODY as u64 - 4096);
     let step = world.one_step(Peer::Upstream);
-    assert!(step.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.bytes);
+    assert!(step.read.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.read.bytes);
     // Two pages a read, since that is what each write into the file frees.
-    let reads = step.bytes.0 / WRITE as u64;
-    assert!((reads..reads + 20).contains(&step.reads), "{} reads", step.reads);
+    let reads = step.read.bytes.0 / WRITE as u64;
+    assert!((reads..reads + 20).contains(&step.read.reads), "{} reads", step.read.reads);
 }
 
 #[test]
@@ -116,21 +123,20 @@ fn a_client_that_takes_all_needs_no_file() {
     world.connect_succeeds();
     world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n");
     world.origin_sends(&[b'a'; 50_000]);
-    assert_eq!((world.end(), world.spool_files()), (Some(SessionEnd::Completed), 0));
+    assert_eq!((world.end(), world.disk().files), (Some(SessionEnd::Completed), 0));
 }
 
 #[test]
 fn a_quota_counts_what_is_spooled_and_asks_for_another_turn() {
-    let mut limits = limits("bytes:64KiB".parse().expect("a policy"));
-    limits.buffering = Some(Buffering { dir: "".into(), file_max: Bytes::gib(1) });
-    let mut world = stuck(World::new(limits), GET, 64 << 20);
-    world.quietly(|world| world.origin_keeps_sending(8 << 20));
+    let mut world = stuck(spooling_by("bytes:64KiB", 1 << 30), GET, 64 << 20);
+    world.quietly(|world| world.origin().more = 8 << 20);
     for _ in 0..10 {
         let step = world.one_step(Peer::Upstream);
-        assert_eq!((step.ended_by, step.next), (StepEnd::Quota, Next::Again));
-        assert!((64 << 10..72 << 10).contains(&step.bytes.0), "one step took {}", step.bytes);
+        assert_eq!(step.stop, Stop::Yield);
+        let bytes = step.read.bytes;
+        assert!((64 << 10..72 << 10).contains(&bytes.0), "one step took {bytes}");
     }
-    assert!(world.spooled() >= 10 * (64 << 10) - MEMORY);
+    assert!(world.disk().bytes.len() >= 10 * (64 << 10) - MEMORY);
 }
 
 #[test]
@@ -195,7 +201,7 @@ fn the_log_knows_when_the_upstream_was_done() {
 
 fn compressing() -> World {
     let mut limits = limits(ReadPolicy::Drain);
-    limits.gzip = Some(GzipLevel(1));
+    limits.toggles.gzip = Some(1);
     World::new(limits)
 }
 
@@ -231,11 +237,11 @@ fn a_step_has_no_end_while_what_comes_out_is_less_than_the_client_takes() {
     // Room for 2 MiB: 64 MiB of dots do not fill it.
     world.quietly(|world| {
         world.client_room(2 << 20);
-        world.origin_keeps_sending(BODY as u64 - 4096);
+        world.origin().more = BODY as u64 - 4096;
     });
     let step = world.one_step(Peer::Upstream);
-    assert_eq!(step.ended_by, StepEnd::UpstreamEmpty);
-    assert!(step.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.bytes);
+    assert_eq!(step.stop, Stop::Blocked(StepEnd::UpstreamEmpty));
+    assert!(step.read.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.read.bytes);
 }
 
 #[test]
@@ -257,7 +263,11 @@ fn what_is_compressed_waits_for_the_client_before_more_is_read() {
     let noise: Vec<u8> = (0..1 << 20).map(|_| rng.random()).collect();
     world.origin_sends(&noise);
     // What it holds before it has to give out some, and one read more.
-    assert!(world.origin_unread() > noise.len() - (256 << 10), "{}", world.origin_unread());
+    assert!(
+        world.origin().to_session.len() > noise.len() - (256 << 10),
+        "{}",
+        world.origin().to_session.len()
+    );
     world.client_room(1 << 40);
     assert_eq!(world.end(), Some(SessionEnd::Completed));
     assert!(gunzipped(&unchunked(&body_of(&world))) == noise);

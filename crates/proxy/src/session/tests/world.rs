@@ -3,34 +3,22 @@
 //! Each thing that happens raises the event that epoll would raise, then the session runs until it
 //! waits. Inside [`World::quietly`] things happen while the worker is away.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use records::{Bytes, MonoNs, ReadPolicy, SessionEnd};
+use records::{MonoNs, ReadPolicy, SessionEnd};
 
-use crate::session::{
-    ConnectState, Env, Event, Limits, Next, Peer, Session, Step, Stream, TempFile,
-};
+use crate::options::ProxyToggles;
+use crate::policy::Stop;
+use crate::session::{ConnectState, Env, Event, Limits, Peer, Session, Step, Stream, TempFile};
 
 pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
-    let minute = Duration::from_secs(60);
-    Limits {
-        read_policy,
-        buffer: Bytes::kib(4),
-        upstream_host: "origin".to_owned(),
-        header_timeout: minute,
-        connect_timeout: minute,
-        upstream_timeout: minute,
-        send_timeout: minute,
-        linger_timeout: Duration::from_secs(5),
-        linger_time: Duration::from_secs(30),
-        buffering: None,
-        gzip: None,
-    }
+    let toggles = ProxyToggles { read_policy, ..ProxyToggles::default() };
+    Limits { toggles, upstream_host: "origin".to_owned(), buffering: None }
 }
 
 /// How a peer ended its side.
@@ -43,20 +31,21 @@ enum Closed {
 /// The kernel's side of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
-    to_session: VecDeque<u8>,
+    pub(super) to_session: VecDeque<u8>,
     /// Bytes that come in whenever the buffer runs low: a peer faster than the session.
-    more: u64,
+    pub(super) more: u64,
     closed: Option<Closed>,
-    from_session: Vec<u8>,
+    /// What the session has written.
+    pub(super) got: Vec<u8>,
     /// How much the session may still write before EAGAIN.
     room: usize,
     connected: bool,
     refused: bool,
-    fin_sent: bool,
+    pub(super) fin_sent: bool,
     /// The next read returns at most this much (a signal cut it short).
-    cut: Option<usize>,
-    reads: usize,
-    writes: usize,
+    pub(super) cut: Option<usize>,
+    pub(super) reads: usize,
+    pub(super) writes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -124,7 +113,7 @@ impl Write for SimStream {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         pipe.room -= len;
-        pipe.from_session.extend_from_slice(&from[..len]);
+        pipe.got.extend_from_slice(&from[..len]);
         Ok(len)
     }
 
@@ -164,8 +153,10 @@ impl Stream for SimStream {
 /// Where temporary files of the world are, and what is wrong there.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    bytes: Vec<u8>,
-    files: usize,
+    /// All that was written to files.
+    pub(super) bytes: Vec<u8>,
+    /// Files that were made.
+    pub(super) files: usize,
     /// No file can be made.
     pub(super) refuses: bool,
     /// Writes that end behind this many bytes fail, the last of them half done.
@@ -259,7 +250,7 @@ impl World {
         let (now, questions) = (MonoNs(1_000_000_000), Cell::new(u64::MAX));
         let host = Host { origin, disk, dialed: false, now, limits, questions };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
-        let session = Session::new(client.clone(), addr, &host);
+        let session = Session::new(client.clone(), addr, &host.limits.toggles, now);
         let mut world = Self {
             host,
             client,
@@ -311,14 +302,10 @@ impl World {
 
     fn goes_on(&mut self, step: Step) -> bool {
         self.steps += 1;
-        match step.next {
-            Next::Wait => false,
-            Next::Again => true,
-            Next::Close(end) => {
-                self.end = Some(end);
-                false
-            }
+        if let Stop::Close(end) = step.stop {
+            self.end = Some(end);
         }
+        step.stop == Stop::Yield
     }
 
     fn happens(&mut self, peer: Peer, event: Event) {
@@ -330,19 +317,19 @@ impl World {
     }
 
     fn sends(&mut self, peer: Peer, bytes: &[u8]) {
-        self.pipe(peer).borrow_mut().to_session.extend(bytes);
+        self.pipe(peer).to_session.extend(bytes);
         self.happens(peer, Event { readable: true, ..Event::default() });
     }
 
     fn closes(&mut self, peer: Peer, how: Closed) {
-        self.pipe(peer).borrow_mut().closed.get_or_insert(how);
+        self.pipe(peer).closed.get_or_insert(how);
         self.happens(peer, Event { readable: true, writable: true, hung_up: true });
     }
 
-    fn pipe(&self, peer: Peer) -> Rc<RefCell<Pipe>> {
+    fn pipe(&self, peer: Peer) -> RefMut<'_, Pipe> {
         match peer {
-            Peer::Client => Rc::clone(&self.client.0),
-            Peer::Upstream => Rc::clone(&self.host.origin.0),
+            Peer::Client => self.client(),
+            Peer::Upstream => self.origin(),
         }
     }
 
@@ -370,36 +357,22 @@ impl World {
         self.closes(Peer::Upstream, Closed::Rst);
     }
 
-    /// The client says more whenever it is read, `more` bytes long.
-    pub(super) fn client_keeps_sending(&mut self, more: u64) {
-        self.client.0.borrow_mut().more = more;
-    }
-
-    /// The origin refills the receive buffer faster than it is read, `more` bytes long.
-    pub(super) fn origin_keeps_sending(&mut self, more: u64) {
-        self.host.origin.0.borrow_mut().more = more;
-    }
-
     pub(super) fn connect_succeeds(&mut self) {
-        self.host.origin.0.borrow_mut().connected = true;
+        self.origin().connected = true;
         self.happens(Peer::Upstream, Event { writable: true, ..Event::default() });
     }
 
     pub(super) fn connect_fails(&mut self) {
-        self.host.origin.0.borrow_mut().refused = true;
+        self.origin().refused = true;
         self.happens(Peer::Upstream, Event { readable: true, writable: true, hung_up: true });
     }
 
     /// The client's window: how much may be written before EAGAIN.
     pub(super) fn client_room(&mut self, room: usize) {
-        self.client.0.borrow_mut().room = room;
+        self.client().room = room;
         if room > 0 {
             self.happens(Peer::Client, Event { writable: true, ..Event::default() });
         }
-    }
-
-    pub(super) fn next_origin_read_is_cut(&mut self, at: usize) {
-        self.host.origin.0.borrow_mut().cut = Some(at);
     }
 
     /// Nothing happens for a while that ends before the session's deadline.
@@ -417,7 +390,7 @@ impl World {
     }
 
     /// How long the session would wait from now on.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn time_left(&self) -> Duration {
         self.session.deadline().since(self.host.now)
     }
 
@@ -429,45 +402,23 @@ impl World {
         self.host.dialed
     }
 
-    pub(super) fn client_got(&self) -> Vec<u8> {
-        self.client.0.borrow().from_session.clone()
-    }
-
     pub(super) fn client_text(&self) -> String {
-        String::from_utf8_lossy(&self.client_got()).into_owned()
+        String::from_utf8_lossy(&self.client().got).into_owned()
     }
 
-    pub(super) fn client_saw_fin(&self) -> bool {
-        self.client.0.borrow().fin_sent
+    /// The kernel's side of the client's connection.
+    pub(super) fn client(&self) -> RefMut<'_, Pipe> {
+        self.client.0.borrow_mut()
     }
 
-    pub(super) fn origin_got(&self) -> Vec<u8> {
-        self.host.origin.0.borrow().from_session.clone()
-    }
-
-    /// Bytes that wait on the way from the origin.
-    pub(super) fn origin_unread(&self) -> usize {
-        self.host.origin.0.borrow().to_session.len()
-    }
-
-    /// Calls of read on the origin's connection and of write on the client's, so far.
-    pub(super) fn calls(&self) -> (usize, usize) {
-        (self.host.origin.0.borrow().reads, self.client.0.borrow().writes)
+    /// The kernel's side of the upstream connection.
+    pub(super) fn origin(&self) -> RefMut<'_, Pipe> {
+        self.host.origin.0.borrow_mut()
     }
 
     /// What temporary files of this world are made on.
-    pub(super) fn disk(&self) -> std::cell::RefMut<'_, Disk> {
+    pub(super) fn disk(&self) -> RefMut<'_, Disk> {
         self.host.disk.borrow_mut()
-    }
-
-    /// Bytes written to temporary files.
-    pub(super) fn spooled(&self) -> usize {
-        self.host.disk.borrow().bytes.len()
-    }
-
-    /// Temporary files that were made.
-    pub(super) fn spool_files(&self) -> usize {
-        self.host.disk.borrow().files
     }
 
     /// Whether the session still has its upstream connection.
@@ -476,6 +427,7 @@ impl World {
     }
 
     pub(super) fn record(&self) -> records::Session {
-        self.session.record(self.end.unwrap_or(SessionEnd::Shutdown), &self.host)
+        let end = self.end.unwrap_or(SessionEnd::Shutdown);
+        self.session.record(end, self.host.now, self.host.cached_ms())
     }
 }

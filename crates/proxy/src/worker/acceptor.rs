@@ -1,5 +1,5 @@
-//! A worker's listener: level-triggered, one accept a loop turn, closed for a while when the host has
-//! no descriptor or memory left.
+//! A worker's listener: level-triggered, one accept a loop turn, left alone for a while when the host
+//! has no descriptor or memory left.
 //!
 //! As nginx: `EPOLLIN` without `EPOLLET`, `multi_accept off`, and for a listener that workers share
 //! one of three ways to say who is woken ([`Watch`]). mio knows none of them, but its registry
@@ -17,21 +17,12 @@ use records::MonoNs;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 
+use super::WorkerSetup;
 use super::mutex::{AcceptLock, Mutex, RETRY_AFTER, Try};
-use super::token::LISTENER;
+use super::sessions::LISTENER;
 
 /// How long accepting stops after the host ran out of something (`accept_mutex_delay`, 500 ms).
 const PAUSE: Duration = Duration::from_millis(500);
-
-/// How many connections a worker accepts in one loop turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum AcceptBatch {
-    /// One: `multi_accept off`, nginx's default.
-    #[default]
-    One,
-    /// All that wait: `multi_accept on`.
-    All,
-}
 
 /// How a worker watches its listener.
 #[derive(Clone, Debug)]
@@ -54,39 +45,37 @@ pub(crate) enum Accept {
     Nobody,
     /// The one who waited has gone.
     Gone,
-    /// No descriptor or no memory: the gate is closed for a while.
+    /// No descriptor or no memory: accepting stops for a while.
     Paused,
 }
 
 /// The listener and whether it is watched.
-pub(crate) struct Gate {
+pub(crate) struct Acceptor {
     listener: Arc<TcpListener>,
     flags: EventFlags,
     /// `None`: no lock has to be had.
     mutex: Option<Mutex>,
     watched: bool,
-    /// When the gate opens again; `None`: it is open.
-    closed_until: Option<MonoNs>,
+    /// When accepting starts again; `None`: it has not stopped.
+    paused_until: Option<MonoNs>,
 }
 
-impl Gate {
-    /// Starts to watch `listener`, or with a lock to try for it, on behalf of `worker`.
-    pub(crate) fn open(
-        registry: &Registry,
-        listener: Arc<TcpListener>,
-        watch: Watch,
-        worker: u32,
-    ) -> io::Result<Self> {
-        let (flags, mutex) = match watch {
+impl Acceptor {
+    /// Starts to watch the worker's listener, or with a lock to try for it.
+    pub(crate) fn open(registry: &Registry, setup: &WorkerSetup) -> io::Result<Self> {
+        let (flags, mutex) = match &setup.watch {
             Watch::Always => (EventFlags::IN, None),
             Watch::Exclusive => (EventFlags::IN | EventFlags::EXCLUSIVE, None),
-            Watch::WithLock(lock) => (EventFlags::IN, Some(Mutex::new(lock, worker))),
+            Watch::WithLock(lock) => {
+                (EventFlags::IN, Some(Mutex::new(Arc::clone(lock), setup.index)))
+            }
         };
-        let mut gate = Self { listener, flags, mutex, watched: false, closed_until: None };
-        if gate.mutex.is_none() {
-            gate.watch(registry)?;
+        let listener = Arc::clone(&setup.listener);
+        let mut acceptor = Self { listener, flags, mutex, watched: false, paused_until: None };
+        if acceptor.mutex.is_none() {
+            acceptor.watch(registry)?;
         }
-        Ok(gate)
+        Ok(acceptor)
     }
 
     /// Accepts one connection, with `used` of `all` sessions in use.
@@ -105,7 +94,7 @@ impl Gate {
                 Accept::Connection(stream, addr)
             }
             Err(error) if net::limit::is_shortage(&error) => {
-                self.close(registry, now);
+                self.pause(registry, now);
                 Accept::Paused
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Accept::Nobody,
@@ -114,25 +103,25 @@ impl Gate {
     }
 
     /// Stops watching: level-triggered, the listener would wake the worker without end.
-    pub(crate) fn close(&mut self, registry: &Registry, now: MonoNs) {
+    pub(crate) fn pause(&mut self, registry: &Registry, now: MonoNs) {
         self.unwatch(registry);
         if let Some(mutex) = &mut self.mutex {
             mutex.yield_to_others();
         }
-        self.closed_until = Some(now + PAUSE);
+        self.paused_until = Some(now + PAUSE);
     }
 
-    /// When the gate opens by itself.
-    pub(crate) fn closed_until(&self) -> Option<MonoNs> {
-        self.closed_until
+    /// When accepting starts again by itself.
+    pub(crate) fn paused_until(&self) -> Option<MonoNs> {
+        self.paused_until
     }
 
-    /// Opens again if it is time to.
-    pub(crate) fn reopen(&mut self, registry: &Registry, now: MonoNs) {
-        if self.closed_until.is_some_and(|until| until <= now) {
-            self.closed_until = None;
+    /// Starts again if it is time to.
+    pub(crate) fn resume(&mut self, registry: &Registry, now: MonoNs) {
+        if self.paused_until.is_some_and(|until| until <= now) {
+            self.paused_until = None;
             if self.mutex.is_none() && self.watch(registry).is_err() {
-                self.closed_until = Some(now + PAUSE);
+                self.paused_until = Some(now + PAUSE);
             }
         }
     }
@@ -144,7 +133,7 @@ impl Gate {
     /// The listener could not be watched.
     pub(crate) fn before_poll(&mut self, registry: &Registry) -> io::Result<Option<Duration>> {
         let Some(mutex) = &mut self.mutex else { return Ok(None) };
-        if self.closed_until.is_some() {
+        if self.paused_until.is_some() {
             return Ok(None);
         }
         match mutex.try_lock() {

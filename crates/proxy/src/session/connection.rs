@@ -32,17 +32,17 @@ pub(crate) struct Event {
     pub(crate) hung_up: bool,
 }
 
-/// A connection and its readiness, remembered from events and taken back by EAGAIN, and by a write
-/// that took less than it was given.
+/// A stream and its readiness, remembered from events and taken back by EAGAIN, and by a write that
+/// took less than it was given.
 #[derive(Debug)]
-pub(crate) struct Side<S> {
+pub(crate) struct Connection<S> {
     stream: S,
     ready: Event,
 }
 
 /// What reading or writing came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moved {
+pub(crate) enum IoResult {
     /// This many bytes, never zero.
     Bytes(usize),
     /// EAGAIN, or known to be so without a call.
@@ -53,7 +53,7 @@ pub(crate) enum Moved {
     Broken,
 }
 
-impl<S: Stream> Side<S> {
+impl<S: Stream> Connection<S> {
     pub(crate) fn new(stream: S) -> Self {
         Self { stream, ready: Event::default() }
     }
@@ -66,7 +66,7 @@ impl<S: Stream> Side<S> {
         self.ready
     }
 
-    /// Takes in an event.
+    /// Remembers what an event said.
     pub(crate) fn on_event(&mut self, event: Event) {
         self.ready.readable |= event.readable | event.hung_up;
         self.ready.writable |= event.writable | event.hung_up;
@@ -74,77 +74,82 @@ impl<S: Stream> Side<S> {
     }
 
     /// Takes the socket for empty until the next event says otherwise.
-    pub(crate) fn take_for_empty(&mut self) {
+    pub(crate) fn clear_readable(&mut self) {
         self.ready.readable = false;
     }
 
     /// Takes the socket for full until the next event says otherwise.
-    pub(crate) fn take_for_full(&mut self) {
+    pub(crate) fn clear_writable(&mut self) {
         self.ready.writable = false;
     }
 
     /// Reads once.
-    pub(crate) fn read(&mut self, into: &mut [u8]) -> Moved {
-        if !self.ready.readable {
-            return Moved::Blocked;
-        }
-        let moved = moved(|| self.stream.read(into));
-        if moved == Moved::Blocked {
-            self.ready.readable = false;
-        }
-        moved
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> IoResult {
+        self.receive(|stream| stream.read(into))
     }
 
     /// Reads once, into all of `room` (`readv(2)`).
-    pub(crate) fn read_vectored(&mut self, room: &mut [IoSliceMut<'_>]) -> Moved {
-        if !self.ready.readable {
-            return Moved::Blocked;
-        }
-        let moved = moved(|| self.stream.read_vectored(room));
-        if moved == Moved::Blocked {
-            self.ready.readable = false;
-        }
-        moved
+    pub(crate) fn read_vectored(&mut self, room: &mut [IoSliceMut<'_>]) -> IoResult {
+        self.receive(|stream| stream.read_vectored(room))
     }
 
-    /// Writes once, from all of `line` (`writev(2)`); else as [`Self::write`].
-    pub(crate) fn write_vectored(&mut self, line: &[IoSlice<'_>]) -> Moved {
-        if !self.ready.writable {
-            return Moved::Blocked;
-        }
-        let all: usize = line.iter().map(|slice| slice.len()).sum();
-        let moved = moved(|| self.stream.write_vectored(line));
-        let short = matches!(moved, Moved::Bytes(wrote) if wrote < all);
-        if short || moved == Moved::Blocked {
-            self.ready.writable = false;
-        }
-        moved
+    /// Reads once, at most `room` bytes, and puts them behind what is in `head`.
+    pub(crate) fn read_onto(&mut self, head: &mut Vec<u8>, room: usize) -> IoResult {
+        let had = head.len();
+        head.resize(had + room, 0);
+        let result = self.read(head.get_mut(had..).unwrap_or_default());
+        head.truncate(had + if let IoResult::Bytes(got) = result { got } else { 0 });
+        result
     }
 
     /// Writes once. A short write has filled the socket: its next event is awaited, not EAGAIN
     /// (`ngx_unix_send`, `ngx_writev_chain`).
-    pub(crate) fn write(&mut self, from: &[u8]) -> Moved {
+    pub(crate) fn write(&mut self, from: &[u8]) -> IoResult {
+        self.send(from.len(), |stream| stream.write(from))
+    }
+
+    /// As [`Self::write`], from all of `line` (`writev(2)`).
+    pub(crate) fn write_vectored(&mut self, line: &[IoSlice<'_>]) -> IoResult {
+        let all = line.iter().map(|slice| slice.len()).sum();
+        self.send(all, |stream| stream.write_vectored(line))
+    }
+
+    fn receive(&mut self, mut call: impl FnMut(&mut S) -> io::Result<usize>) -> IoResult {
+        if !self.ready.readable {
+            return IoResult::Blocked;
+        }
+        let result = retried(|| call(&mut self.stream));
+        self.ready.readable = result != IoResult::Blocked;
+        result
+    }
+
+    fn send(
+        &mut self,
+        offered: usize,
+        mut call: impl FnMut(&mut S) -> io::Result<usize>,
+    ) -> IoResult {
         if !self.ready.writable {
-            return Moved::Blocked;
+            return IoResult::Blocked;
         }
-        let moved = moved(|| self.stream.write(from));
-        match moved {
-            Moved::Bytes(sent) => self.ready.writable = sent >= from.len(),
-            Moved::Blocked => self.ready.writable = false,
-            Moved::End | Moved::Broken => {}
-        }
-        moved
+        let result = retried(|| call(&mut self.stream));
+        self.ready.writable = match result {
+            IoResult::Bytes(sent) => sent >= offered,
+            IoResult::Blocked => false,
+            IoResult::End | IoResult::Broken => true,
+        };
+        result
     }
 }
 
-fn moved(mut call: impl FnMut() -> io::Result<usize>) -> Moved {
+/// What a call came to that no signal cut short.
+fn retried(mut call: impl FnMut() -> io::Result<usize>) -> IoResult {
     loop {
         return match call() {
-            Ok(0) => Moved::End,
-            Ok(bytes) => Moved::Bytes(bytes),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Moved::Blocked,
+            Ok(0) => IoResult::End,
+            Ok(bytes) => IoResult::Bytes(bytes),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => IoResult::Blocked,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => Moved::Broken,
+            Err(_) => IoResult::Broken,
         };
     }
 }

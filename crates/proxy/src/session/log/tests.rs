@@ -1,25 +1,31 @@
-//! Which gaps are stalls, and whose.
+//! Steps in sum; which gaps are stalls, and whose.
 
 use super::*;
 
-/// Steps as (start, end, ended by), in microseconds, after a head that was complete at `head`.
-fn steps(head: Option<u64>, given: &[(u64, u64, StepEnd)]) -> Steps {
+/// The record of steps (start, end, ended by), in microseconds, after a head that was complete at
+/// `head`.
+fn steps(head: Option<u64>, given: &[(u64, u64, StepEnd)]) -> records::Session {
     let at = |us: u64| MonoNs(us * 1_000);
-    let mut steps = Steps::default();
+    let mut log = Log::new(1, MonoNs(0));
+    log.record.head_ns = head.map(at);
     for &(start, end, by) in given {
-        steps.add(at(start), at(end), by, head.map(at));
+        log.count_step(at(start), at(end), by);
     }
-    steps
+    log.record(SessionEnd::Completed, MonoNs(0), 0)
 }
 
 #[test]
 fn steps_are_summed_below_the_microsecond() {
-    let mut steps = Steps::default();
+    let mut log = Log::new(1, MonoNs(0));
     for start in 0..1_000 {
         let start = MonoNs(start * 2_000);
-        steps.add(start, MonoNs(start.0 + 1_700), StepEnd::UpstreamEmpty, None);
+        log.count_step(start, MonoNs(start.0 + 1_700), StepEnd::UpstreamEmpty);
     }
-    assert_eq!((steps.count(), steps.sum(), steps.longest()), (1_000, Micros(1_700), Micros(1)));
+    let told = log.record(SessionEnd::Completed, MonoNs(0), 0);
+    assert_eq!(
+        (told.steps, told.steps_us, told.longest_step_us),
+        (1_000, Micros(1_700), Micros(1))
+    );
 }
 
 #[test]
@@ -34,7 +40,7 @@ fn a_stall_is_told_by_what_its_first_step_lacked() {
     ] {
         let steps = steps(Some(5), &[(0, 10, by), (1_010, 1_020, E::Closed)]);
         assert_eq!(
-            (steps.stalled_by_upstream(), steps.stalled_by_client()),
+            (steps.stalled_upstream_us, steps.stalled_client_us),
             (Micros(upstream), Micros(client)),
             "{by:?}"
         );
@@ -45,7 +51,7 @@ fn a_stall_is_told_by_what_its_first_step_lacked() {
 fn short_gaps_and_gaps_before_the_head_are_no_stalls() {
     use StepEnd as E;
     let short = steps(Some(5), &[(0, 10, E::UpstreamEmpty), (1_009, 1_020, E::Closed)]);
-    assert_eq!(short.stalled_by_upstream(), Micros(0));
+    assert_eq!(short.stalled_upstream_us, Micros(0));
     // The head came in the second step, or never: what was before it was waiting for the head.
     for head in [Some(2_015), None] {
         let waiting = steps(
@@ -56,8 +62,8 @@ fn short_gaps_and_gaps_before_the_head_are_no_stalls() {
                 (2_100, 2_110, E::DownstreamFull),
             ],
         );
-        assert_eq!(waiting.stalled_by_upstream(), Micros(0), "{head:?}");
-        assert_eq!(waiting.stalled_by_client(), Micros(0), "{head:?}");
+        assert_eq!(waiting.stalled_upstream_us, Micros(0), "{head:?}");
+        assert_eq!(waiting.stalled_client_us, Micros(0), "{head:?}");
     }
 }
 
@@ -73,7 +79,7 @@ fn stalls_add_up() {
             (9_030, 9_040, E::Closed),
         ],
     );
-    assert_eq!(steps.stalled_by_upstream(), Micros(7_000));
-    assert_eq!(steps.stalled_by_client(), Micros(2_000));
-    assert_eq!(steps.sum(), Micros(40));
+    assert_eq!(steps.stalled_upstream_us, Micros(7_000));
+    assert_eq!(steps.stalled_client_us, Micros(2_000));
+    assert_eq!(steps.steps_us, Micros(40));
 }

@@ -1,0 +1,199 @@
+//! A worker's sessions: which one an event is about, in which queue each stands, and when each is
+//! looked at.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use mio::Token;
+use mio::net::TcpStream;
+use records::MonoNs;
+use slab::Slab;
+
+use crate::session::{Peer, Session};
+
+/// The listener of this worker.
+pub(super) const LISTENER: Token = Token(usize::MAX);
+/// Somebody wants the worker to look at its stop flag.
+pub(super) const WAKER: Token = Token(usize::MAX - 1);
+
+/// A slot of the slab and which session in it. A slot is reused at once; the generation tells an
+/// event for its former session from one for its present one (nginx keeps one `instance` bit for
+/// this).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct SessionKey {
+    pub(super) slot: u32,
+    pub(super) generation: u32,
+}
+
+/// Generations go round below this, so that no token collides with the two above.
+pub(super) const GENERATIONS: u32 = 1 << 30;
+
+impl SessionKey {
+    /// The token of one connection of this session: the 64 bits that epoll keeps for us.
+    pub(super) fn token(self, peer: Peer) -> Token {
+        let side = match peer {
+            Peer::Client => 0,
+            Peer::Upstream => 1,
+        };
+        Token(((self.generation as usize) << 33) | ((self.slot as usize) << 1) | side)
+    }
+
+    /// Which connection of which session `token` means.
+    pub(super) fn of(token: Token) -> (Self, Peer) {
+        let Token(bits) = token;
+        let peer = if bits & 1 == 0 { Peer::Client } else { Peer::Upstream };
+        let slot = u32::try_from((bits >> 1) & 0xffff_ffff).unwrap_or(u32::MAX);
+        let generation = u32::try_from(bits >> 33).unwrap_or(u32::MAX);
+        (Self { slot, generation }, peer)
+    }
+}
+
+/// Where a session stands that is to be run: in one place at most, and there once. One that stood
+/// twice would get twice its share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nowhere: it waits for an event.
+    #[default]
+    Nowhere,
+    /// In the work of this loop turn.
+    Work,
+    /// In the ready queue, for the work of the next.
+    Ready,
+}
+
+impl Place {
+    /// It is to run in this loop turn. Whether it has to be put into the work: it is not in yet.
+    pub(super) fn line_up(&mut self) -> bool {
+        std::mem::replace(self, Self::Work) != Self::Work
+    }
+
+    /// It has yielded. Whether it has to be put into the ready queue: it is not in yet.
+    pub(super) fn make_ready(&mut self) -> bool {
+        std::mem::replace(self, Self::Ready) != Self::Ready
+    }
+
+    /// Its turn has come. One that yielded, and has a step for its deadline, keeps its place.
+    pub(super) fn begin_step(&mut self) {
+        if *self == Self::Work {
+            *self = Self::Nowhere;
+        }
+    }
+}
+
+/// A session, and what its worker knows of it.
+pub(super) struct Slot {
+    pub(super) session: Session<TcpStream>,
+    pub(super) key: SessionKey,
+    /// Counts up from 0 within the worker.
+    pub(super) number: u64,
+    pub(super) place: Place,
+    /// The timer entry of the session that counts.
+    pub(super) timer: MonoNs,
+}
+
+/// The sessions of one worker.
+#[derive(Default)]
+pub(super) struct Sessions {
+    slab: Slab<Slot>,
+    timers: Timers,
+}
+
+impl Sessions {
+    pub(super) fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// What the session `number` will be known by, if it is the next to be put in.
+    pub(super) fn next_key(&self, number: u64) -> SessionKey {
+        SessionKey {
+            slot: u32::try_from(self.slab.vacant_key()).unwrap_or(u32::MAX),
+            generation: u32::try_from(number % u64::from(GENERATIONS)).unwrap_or(0),
+        }
+    }
+
+    pub(super) fn insert(&mut self, slot: Slot) {
+        self.timers.set(TimerEntry { at: slot.timer, key: slot.key });
+        self.slab.insert(slot);
+    }
+
+    /// `None`: it has been closed.
+    pub(super) fn get(&mut self, key: SessionKey) -> Option<&mut Slot> {
+        self.slab.get_mut(key.slot as usize).filter(|slot| slot.key == key)
+    }
+
+    pub(super) fn remove(&mut self, key: SessionKey) -> Option<Slot> {
+        self.get(key)?;
+        self.slab.try_remove(key.slot as usize)
+    }
+
+    /// Takes all of them, in the order of their slots.
+    pub(super) fn drain(&mut self) -> Vec<Slot> {
+        self.slab.drain().collect()
+    }
+
+    /// When one of them has to be looked at.
+    pub(super) fn first_timer(&self) -> Option<MonoNs> {
+        self.timers.first()
+    }
+
+    /// Gives a session a timer entry for its deadline, in place of the one it had.
+    pub(super) fn set_timer(&mut self, key: SessionKey) {
+        let Self { slab, timers } = self;
+        let slot = slab.get_mut(key.slot as usize).filter(|slot| slot.key == key);
+        if let Some(slot) = slot {
+            slot.timer = slot.session.deadline();
+            timers.set(TimerEntry { at: slot.timer, key });
+        }
+    }
+
+    /// The timer entry of a session whose deadline has passed by `now`. Entries of sessions that have
+    /// put theirs off are set anew.
+    pub(super) fn pop_late(&mut self, now: MonoNs) -> Option<TimerEntry> {
+        while let Some(entry) = self.timers.pop_due(now) {
+            let slot = self.get(entry.key).filter(|slot| slot.timer == entry.at);
+            match slot.map(|slot| slot.session.deadline()) {
+                Some(deadline) if deadline <= now => return Some(entry),
+                Some(_) => self.set_timer(entry.key),
+                None => {}
+            }
+        }
+        None
+    }
+}
+
+/// Deadlines of sessions, earliest first.
+///
+/// A session that moves puts its deadline off at every step; the heap hears of that only when the
+/// old deadline comes up, so moving costs nothing here. A deadline that comes nearer gets an entry
+/// at once; the entry it replaces is passed over when it comes up.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    heap: BinaryHeap<Reverse<TimerEntry>>,
+}
+
+/// When to look at a session. Of several entries of one session only the one it keeps counts
+/// ([`Slot::timer`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct TimerEntry {
+    pub(super) at: MonoNs,
+    pub(super) key: SessionKey,
+}
+
+impl Timers {
+    pub(super) fn set(&mut self, entry: TimerEntry) {
+        self.heap.push(Reverse(entry));
+    }
+
+    /// When the first entry is due.
+    pub(super) fn first(&self) -> Option<MonoNs> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    /// Takes an entry that is due by `now`.
+    pub(super) fn pop_due(&mut self, now: MonoNs) -> Option<TimerEntry> {
+        if self.first()? > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry)
+    }
+}
