@@ -8,12 +8,9 @@
 //! - [`progress`]: what a trial shows of itself while it runs
 //! - [`demo`]: two trials, one after the other, shown live on a stage
 //! - [`doctor`]: what this machine can and cannot show
-//! - [`run_dir`]: the files of a run, and how they are read back
-//! - [`summarise`]: from records to the figures of `summary.json`
-//! - [`explain`]: what held the late fetches
+//! - [`run_dir`]: the files of a run, as a trial writes them
 //! - [`guard`]: arms compared over rounds
-//! - [`judge`]: the verdict, its reasons and its caveats
-//! - [`render`]: the summary as people and programs read it
+//! - [`render`]: an analysis as people and programs read it
 //!
 //! Not for: load, relaying or measuring; those are the roles, each in a process of its own.
 
@@ -22,15 +19,9 @@ pub mod cases;
 pub mod cli;
 pub mod demo;
 pub mod doctor;
-pub mod explain;
 pub mod guard;
-pub mod judge;
 pub mod progress;
 pub mod render;
 pub mod roles;
 pub mod run_dir;
-pub mod summarise;
 pub mod trial;
-
-#[cfg(test)]
-mod fixture;

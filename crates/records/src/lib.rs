@@ -4,8 +4,8 @@
 //! standard output; the harness files those lines in a run directory and makes
 //! [`Summary`] from them. Both sides know each other by this crate alone.
 //!
-//! Not for: input and output, command lines, or any arithmetic on records
-//! beyond units. Nothing here reads a clock, a file or a socket.
+//! Not for: command lines, or any arithmetic on records beyond units. Nothing here reads a clock or a
+//! socket, and no file but those of a run directory ([`RunRecords::load`]).
 //!
 //! Invariants:
 //! - Times are integers on `CLOCK_MONOTONIC` of the host that wrote the record, with the unit in the
@@ -28,6 +28,8 @@ mod peer;
 mod policy;
 mod rcvbuf;
 mod ready;
+pub mod run_dir;
+mod run_records;
 mod sample;
 mod seen;
 mod session;
@@ -58,6 +60,7 @@ pub use peer::{Program, ProxyKind, Sight, TraceMode, UnreadLines};
 pub use policy::{ParsePolicyError, ReadPolicy};
 pub use rcvbuf::Rcvbuf;
 pub use ready::{Effective, Ready, Role, SocketSetting};
+pub use run_records::{LoadError, RunRecords};
 pub use sample::{
     CounterSpan, CpuSample, ListenerSample, SchedSample, SocketEnd, SocketSample, Watched,
 };

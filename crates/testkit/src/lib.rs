@@ -1,5 +1,6 @@
 //! What the tests of several crates share: processes that end with their test, waiting that ends and
-//! says what it waited for, looks at other processes, sockets on free ports, reasons for a skip.
+//! says what it waited for, looks at other processes, sockets on free ports, reasons for a skip, records
+//! of runs that never were ([`fixture`]).
 //!
 //! Not for: anything that is shipped or measured, which has no use for a crate that panics; what one
 //! crate alone needs, such as its command line or its particular origin: that stays in the `support`
@@ -12,6 +13,7 @@
 //! - What hangs fails after [`PATIENCE`], and is named.
 
 mod command;
+pub mod fixture;
 mod lines;
 mod proc;
 mod process;

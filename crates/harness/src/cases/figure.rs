@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use records::{DownloadEnd, Fetch, LogTimes, Micros, Outcome, Phase, Session, Summary};
+use analysis::Analysis;
+use records::{DownloadEnd, Fetch, LogTimes, Micros, Outcome, RunRecords, Session, Summary};
 use serde::Deserialize;
-
-use crate::run_dir::RunRecords;
-use crate::summarise::join::Join;
 
 /// A figure that a case may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -67,15 +65,16 @@ impl Figure {
     }
 
     /// The figure of one trial; `None`: its records do not tell.
-    pub fn of(self, records: &RunRecords, summary: &Summary) -> Option<String> {
+    pub fn of(self, analysis: &Analysis<'_>) -> Option<String> {
+        let Analysis { records, summary, .. } = analysis;
         match self {
-            Self::FetchTimes => fetch_times(records),
+            Self::FetchTimes => fetch_times(analysis),
             Self::Outcomes => Some(outcomes(summary)),
             Self::Latency => Some(latency(summary)),
-            Self::Spread => spread(records),
-            Self::Log => log(records),
-            Self::LogTimes => log_times(records),
-            Self::DownloadLog => download_log(records),
+            Self::Spread => spread(analysis),
+            Self::Log => log(analysis),
+            Self::LogTimes => log_times(analysis),
+            Self::DownloadLog => download_log(analysis),
             Self::SlowTime => slow_time(summary),
             Self::Scheduler => scheduler(summary),
             Self::Steps => steps(summary),
@@ -93,14 +92,14 @@ impl Figure {
 /// How many of a list are shown.
 const SHOWN: usize = 10;
 
-fn measured(records: &RunRecords) -> impl Iterator<Item = (usize, &Fetch)> {
-    records.fetches.iter().enumerate().filter(|(_, fetch)| fetch.phase == Phase::Measure)
+fn measured<'a>(analysis: &Analysis<'a>) -> impl Iterator<Item = &'a Fetch> {
+    analysis.join().measured().map(|(_, fetch, _)| fetch)
 }
 
-fn fetch_times(records: &RunRecords) -> Option<String> {
-    let times: Vec<String> = measured(records)
+fn fetch_times(analysis: &Analysis<'_>) -> Option<String> {
+    let times: Vec<String> = measured(analysis)
         .take(SHOWN)
-        .map(|(_, fetch)| format!("{:.0}", fetch.total_us.0 as f64 / 1e3))
+        .map(|fetch| format!("{:.0}", fetch.total_us.0 as f64 / 1e3))
         .collect();
     (!times.is_empty()).then(|| format!("{} ms", times.join(", ")))
 }
@@ -122,9 +121,8 @@ fn latency(summary: &Summary) -> String {
     )
 }
 
-fn spread(records: &RunRecords) -> Option<String> {
-    let mut times: Vec<f64> =
-        measured(records).map(|(_, fetch)| fetch.response_us.0 as f64).collect();
+fn spread(analysis: &Analysis<'_>) -> Option<String> {
+    let mut times: Vec<f64> = measured(analysis).map(|fetch| fetch.response_us.0 as f64).collect();
     times.sort_by(f64::total_cmp);
     let count = times.len() as f64;
     let mean = times.iter().sum::<f64>() / count;
@@ -143,16 +141,14 @@ fn spread(records: &RunRecords) -> Option<String> {
 }
 
 /// The sessions of fetches under load that were logged.
-fn logged<'a>(records: &'a RunRecords, join: &Join<'a>) -> Vec<&'a Session> {
-    let sessions = measured(records).filter_map(|(index, _)| join.fetch(index)?.session);
-    sessions.filter(|session| session.status != 0).collect()
+fn logged<'a>(analysis: &Analysis<'a>) -> impl Iterator<Item = &'a Session> + Clone {
+    analysis.join().measured().filter_map(|(_, _, connection)| connection?.logged())
 }
 
-fn log(records: &RunRecords) -> Option<String> {
-    let join = Join::of(records);
-    let size = records.manifest.arm.fetch_size;
+fn log(analysis: &Analysis<'_>) -> Option<String> {
+    let size = analysis.records.manifest.arm.fetch_size;
     let mut lines: BTreeMap<(u16, bool), u64> = BTreeMap::new();
-    for session in logged(records, &join) {
+    for session in logged(analysis) {
         let cut = session.status == 200 && session.body_bytes < size;
         *lines.entry((session.status, cut)).or_default() += 1;
     }
@@ -163,11 +159,9 @@ fn log(records: &RunRecords) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-fn log_times(records: &RunRecords) -> Option<String> {
-    let join = Join::of(records);
-    let sessions = logged(records, &join);
+fn log_times(analysis: &Analysis<'_>) -> Option<String> {
     let range = |name: &str, time: fn(&LogTimes) -> Option<u64>| {
-        let times = sessions.iter().filter_map(|session| time(&session.log));
+        let times = logged(analysis).filter_map(|session| time(&session.log));
         let (least, most) = (times.clone().min()?, times.max()?);
         Some(format!("{name} {:.3}-{:.3}", least as f64 / 1e3, most as f64 / 1e3))
     };
@@ -184,17 +178,16 @@ fn log_times(records: &RunRecords) -> Option<String> {
 }
 
 /// Downloads that ended by themselves or were cut by the end of the trial: logged time, true time.
-fn download_log(records: &RunRecords) -> Option<String> {
-    let join = Join::of(records);
+fn download_log(analysis: &Analysis<'_>) -> Option<String> {
+    let join = analysis.join();
     let told = join.transfers.iter().enumerate().filter_map(|(index, transfer)| {
         let (ended, end) = transfer.ended?;
         if end == DownloadEnd::Replaced {
             return None;
         }
-        let session = join.transfer(index)?.session?;
+        let session = join.transfer(index)?.logged()?;
         let truth = Micros::from(ended.since(transfer.dialed_ns));
-        (session.status != 0)
-            .then(|| format!("{:.3} s for {truth}", session.log.rt_ms as f64 / 1e3))
+        Some(format!("{:.3} s for {truth}", session.log.rt_ms as f64 / 1e3))
     });
     let told: Vec<String> = told.take(SHOWN).collect();
     (!told.is_empty()).then(|| told.join(", "))

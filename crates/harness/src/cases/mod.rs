@@ -12,11 +12,11 @@ pub mod figure;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use records::{Summary, Verdict};
+use analysis::Analysis;
+use records::{RunRecords, Summary, Verdict};
 use serde::Deserialize;
 
 use crate::campaign::{Campaign, Done};
-use crate::run_dir::RunRecords;
 
 pub use figure::Figure;
 
@@ -133,9 +133,9 @@ pub fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
         let published = published.map(|arm| arm.published.clone()).unwrap_or_default();
         let Some((summary, done)) = trials.get(trials.len() / 2) else { continue };
         let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
-        let here = |figure: &Figure| {
-            (*figure, figure.of(&records, summary), published.get(figure).cloned())
-        };
+        let analysis = Analysis::of(&records);
+        let here =
+            |figure: &Figure| (*figure, figure.of(&analysis), published.get(figure).cloned());
         all.push(Shown {
             arm: arm.name.clone(),
             verdict: summary.verdict,

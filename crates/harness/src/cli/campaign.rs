@@ -8,8 +8,8 @@ use records::SCHEMA_VERSION;
 
 use super::output;
 use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, MAX_ROUNDS, Seed, Slot};
-use crate::judge::count;
 use crate::trial::signals;
+use analysis::count;
 
 /// How a campaign is run.
 #[derive(Clone, Debug, clap::Args)]

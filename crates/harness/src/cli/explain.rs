@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use analysis::Analysis;
+use analysis::report::{Explanation, FetchReport, NoSuchFetch};
 use anyhow::Context;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
@@ -11,10 +13,8 @@ use records::Phase;
 use super::Cli;
 use super::last_run::chosen;
 use super::output::{self, Color};
-use crate::explain::story::{FetchStory, NoSuchFetch, Story};
+use super::report;
 use crate::render;
-use crate::run_dir::RunRecords;
-use crate::summarise::summarise;
 
 /// What to explain, and how to tell it.
 #[derive(Clone, Debug, clap::Args)]
@@ -75,15 +75,16 @@ impl From<FetchPhase> for Phase {
 /// A fetch that is not there ends the process with exit code 2.
 pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
     let dir = chosen(options.dir.as_deref(), &options.runs_dir)?;
-    let records = RunRecords::load(&dir).context("failed to read the run")?;
+    let records = report::load(&dir)?;
+    let analysis = Analysis::of(&records);
     let style = options.color.style();
     let text = match options.fetch {
         None => {
-            let story = Story::of(&records, &summarise(&records));
+            let story = Explanation::of(&analysis);
             if options.json { render::json(&story) } else { render::story(&story, &dir, style) }
         }
         Some(number) => {
-            let story = FetchStory::of(&records, options.phase.into(), number)
+            let story = FetchReport::of(&analysis, options.phase.into(), number)
                 .unwrap_or_else(|error| usage(&error));
             if options.json { render::json(&story) } else { render::timeline(&story, &dir, style) }
         }

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use analysis::Analysis;
 use anyhow::Context;
 use page::Figure;
-use records::{Manifest, Summary};
+use records::RunRecords;
 
 use super::campaign_report::CampaignReport;
 use super::last_run::chosen;
@@ -15,8 +16,6 @@ use super::show;
 use crate::campaign::Campaign;
 use crate::campaign::journal::CAMPAIGN;
 use crate::render;
-use crate::run_dir::RunRecords;
-use crate::summarise::summarise;
 
 /// What to report on, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -60,30 +59,25 @@ pub struct ReportOptions {
     pub color: Color,
 }
 
-/// A report to be printed.
-pub(super) struct Report {
-    pub(super) manifest: Manifest,
-    pub(super) summary: Summary,
-    pub(super) records: RunRecords,
+/// What `dir` has recorded.
+pub(super) fn load(dir: &Path) -> anyhow::Result<RunRecords> {
+    RunRecords::load(dir).context("failed to read the run")
 }
 
-impl Report {
-    /// Reads the records of `dir` and makes everything else from them.
-    pub(super) fn of(dir: &Path) -> anyhow::Result<Self> {
-        let records = RunRecords::load(dir).context("failed to read the run")?;
-        let summary = summarise(&records);
-        Ok(Self { manifest: records.manifest.clone(), summary, records })
-    }
-
-    /// Prints it: text in the style of `color`, or the document.
-    pub(super) fn print(&self, dir: &Path, json: bool, color: Color) -> anyhow::Result<()> {
-        let text = if json {
-            render::json(&self.summary)
-        } else {
-            render::text(&self.manifest, &self.summary, dir, color.style())
-        };
-        output::print(text.as_bytes()).context("failed to print the report")
-    }
+/// Prints the report of the run in `dir`: text in the style of `color`, or the document.
+pub(super) fn print(
+    analysis: &Analysis<'_>,
+    dir: &Path,
+    json: bool,
+    color: Color,
+) -> anyhow::Result<()> {
+    let Analysis { records, summary, .. } = analysis;
+    let text = if json {
+        render::json(summary)
+    } else {
+        render::text(&records.manifest, summary, dir, color.style())
+    };
+    output::print(text.as_bytes()).context("failed to print the report")
 }
 
 /// Makes and prints the report of a run or a campaign. But for the page, its directory stays as it is.
@@ -111,11 +105,12 @@ enum Wanted {
 }
 
 fn of_run(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
-    let report = Report::of(dir)?;
+    let records = load(dir)?;
+    let analysis = Analysis::of(&records);
     match wanted {
-        Wanted::Text => report.print(dir, options.json, options.color),
-        Wanted::Page => made(options, &show::page(dir, &report.records, &report.summary)?),
-        Wanted::Figure(figure) => drawn(&show::svg(&report.records, &report.summary, figure)?),
+        Wanted::Text => print(&analysis, dir, options.json, options.color),
+        Wanted::Page => made(options, &show::page(dir, &analysis)?),
+        Wanted::Figure(figure) => drawn(&show::svg(&analysis, figure)?),
     }
 }
 

@@ -2,17 +2,17 @@
 
 use std::process::ExitCode;
 
+use analysis::Analysis;
 use anyhow::Context;
 use net::role;
 use rustix::process::Signal;
 
 use super::output;
-use super::report::Report;
-use super::show;
 use super::trial_options::TrialOptions;
+use super::{report, show};
+use crate::render;
 use crate::run_dir::write;
 use crate::trial::{self, Finished, signals};
-use crate::{render, summarise};
 
 /// Runs one trial and reports on it.
 pub(super) fn run(options: TrialOptions) -> anyhow::Result<ExitCode> {
@@ -24,11 +24,12 @@ pub(super) fn run(options: TrialOptions) -> anyhow::Result<ExitCode> {
     let plan = options.plan(command).unwrap_or_else(|error| super::usage(&error));
     let finished = trial::run(&plan)?;
     let Finished { dir, faults, interrupted } = &finished;
-    let report = Report::of(dir)?;
-    write::summary(dir, &render::json(&report.summary))?;
-    summarise::write_histograms(&report.records, dir).context("failed to write the histograms")?;
-    show::page(dir, &report.records, &report.summary)?;
-    report.print(dir, json, color)?;
+    let records = report::load(dir)?;
+    let analysis = Analysis::of(&records);
+    write::summary(dir, &render::json(&analysis.summary))?;
+    write::histograms(dir, &records).context("failed to write the histograms")?;
+    show::page(dir, &analysis)?;
+    report::print(&analysis, dir, json, color)?;
     for fault in faults {
         output::say(&format!("turnstile: {}", fault.message));
     }

@@ -5,36 +5,35 @@ mod campaign;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use analysis::{Analysis, FetchSplit};
 use anyhow::Context;
 use page::{Figure, Held, PageData, RunInput};
-use records::Summary;
+use records::{Cause, Holder};
 
 pub(super) use campaign::{Extra, campaign};
 
-use crate::explain::{self, Fate};
-use crate::run_dir::{REPORT, RunRecords};
+use crate::run_dir::REPORT;
 
 /// Writes the page into the run directory; returns its path.
-pub(super) fn page(dir: &Path, records: &RunRecords, summary: &Summary) -> anyhow::Result<PathBuf> {
-    let text = page::html(&data(records, summary)).context("failed to make the page")?;
+pub(super) fn page(dir: &Path, analysis: &Analysis<'_>) -> anyhow::Result<PathBuf> {
+    let text = page::html(&data(analysis)).context("failed to make the page")?;
     let path = dir.join(REPORT);
     fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
     Ok(path)
 }
 
 /// One figure of the run.
-pub(super) fn svg(
-    records: &RunRecords,
-    summary: &Summary,
-    figure: Figure,
-) -> anyhow::Result<String> {
-    page::svg(&data(records, summary), figure).context("failed to draw the figure")
+pub(super) fn svg(analysis: &Analysis<'_>, figure: Figure) -> anyhow::Result<String> {
+    page::svg(&data(analysis), figure).context("failed to draw the figure")
 }
 
-fn data(records: &RunRecords, summary: &Summary) -> PageData {
-    let (fates, holders) = explain::fates(records);
-    let fates: Vec<page::Fate> = fates.into_iter().map(fate).collect();
+fn data(analysis: &Analysis<'_>) -> PageData {
+    let Analysis { records, summary, .. } = analysis;
+    let fates: Vec<page::Fate> = analysis.splits().iter().map(fate).collect();
+    let holders: Vec<Option<Holder>> =
+        (0..records.holds.len()).map(|hold| analysis.holder(hold)).collect();
     PageData::of(RunInput {
         manifest: &records.manifest,
         summary,
@@ -54,13 +53,17 @@ fn data(records: &RunRecords, summary: &Summary) -> PageData {
     })
 }
 
-fn fate(fate: Fate) -> page::Fate {
-    let held = |(hold, waited)| Held { hold, waited };
+fn fate(split: &FetchSplit) -> page::Fate {
+    let held = |(&hold, &waited): (&usize, &Duration)| Held { hold, waited: waited.into() };
+    let cause = |cause: Cause| {
+        let part = split.shares.of(cause);
+        (!part.is_zero()).then(|| (cause, part.into()))
+    };
     page::Fate {
-        fetch: fate.fetch,
-        worker: fate.worker,
-        held: fate.held.into_iter().map(held).collect(),
-        causes: fate.causes,
+        fetch: split.index,
+        worker: split.worker,
+        held: split.held.iter().map(held).collect(),
+        causes: Cause::ALL.into_iter().filter_map(cause).collect(),
     }
 }
 

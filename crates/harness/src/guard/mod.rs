@@ -8,7 +8,7 @@
 //! - [`gate`]: what a gate says, and its exit code
 //! - [`compare`]: pairs of arms of a campaign
 //!
-//! Not for: statistics (the crate `stats`), or the verdict of one trial ([`crate::judge`]).
+//! Not for: statistics (the crate `stats`), or the verdict of one trial (the crate `analysis`).
 //!
 //! Invariant: what is not known is never a pass.
 

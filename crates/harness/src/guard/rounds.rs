@@ -12,7 +12,7 @@ use records::{Fetch, Manifest, Phase, Side, Summary, Verdict};
 use serde::Serialize;
 
 use super::threshold::{Held, Outcome, Threshold};
-use crate::summarise::fetch_summary;
+use analysis::fetch_summary;
 
 /// One trial of a check, as far as a gate looks at it.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use records::{Bytes, FetchSummary, LatencyUs, Manifest, Micros, Outcome, Summary
 
 use super::layout::{MaxLines, heading, labelled};
 use super::style::Style;
-use crate::judge::measured_when;
-use crate::summarise::response_differs;
+use analysis::measured_when;
+use analysis::response_differs;
 
 /// Width of the first column of both tables.
 const NAME: usize = 18;

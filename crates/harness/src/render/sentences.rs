@@ -3,8 +3,8 @@
 use records::{Cause, Holder, HoldingStep, LogTruth, Micros, Phase, WorstFetch};
 
 use super::layout::{figure, short_bytes};
-use crate::explain::LATE_FACTOR;
-use crate::explain::story::{HiddenCauses, LawStory, Median};
+use analysis::LATE_FACTOR;
+use analysis::report::{HiddenCauses, Median, ModelReport};
 
 /// Which fetches are late: `: failed, or over 15.0 ms (3 x idle p99)`, to follow their number.
 pub(crate) fn which_are_late(phase: Phase, limit: Option<Micros>) -> String {
@@ -58,7 +58,6 @@ fn waited_for(cause: Cause, worker: Option<u32>) -> String {
         worker.map_or_else(|| "the worker".to_owned(), |worker| format!("worker {worker}"));
     match cause {
         Cause::HeldByStep => format!("inside steps of others on {worker}"),
-        Cause::Convoy => format!("inside many short steps of others on {worker}"),
         Cause::AcceptQueue => format!("in the listener's queue while {worker} turned"),
         Cause::BacklogOverflow => {
             "for its handshake, dropped because the listener's queue was full".to_owned()
@@ -69,11 +68,12 @@ fn waited_for(cause: Cause, worker: Option<u32>) -> String {
         Cause::OwnTransfer => "for its own bytes to move".to_owned(),
         Cause::Client => "for its own client".to_owned(),
         Cause::Unexplained => "that nothing recorded explains".to_owned(),
+        _ => format!("{} on {worker}", cause.words()),
     }
 }
 
 /// `37.4 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.0 ms measured`.
-pub(crate) fn law(story: &LawStory) -> String {
+pub(crate) fn law(story: &ModelReport) -> String {
     let law = &story.law;
     let (turns, downloads) = (figure(law.turns), figure(law.downloads_per_worker));
     let (step, rate) = (short_bytes(law.bytes_per_step), law.drain_rate);

@@ -11,8 +11,8 @@ use super::layout::{
 };
 use super::style::{Style, Tint};
 use super::{explain_command, sentences, verdict};
-use crate::explain::story::{
-    CauseStory, HolderStory, LateFetch, LogRow, Longest, Story, hidden_by_reason,
+use analysis::report::{
+    CauseReport, Explanation, HolderReport, LateFetch, LogRow, Longest, hidden_by_reason,
 };
 
 /// Where what a cause means begins.
@@ -26,7 +26,7 @@ const ALL: MaxLines = MaxLines(20);
 ///
 /// Sections in order: the run; the causes; the worst fetches; whose steps held them; the access log
 /// beside the truth; the law; causes that are not in the table; caveats; how to go on.
-pub fn story(story: &Story, run_dir: &Path, style: Style) -> String {
+pub fn story(story: &Explanation, run_dir: &Path, style: Style) -> String {
     let sections = [
         head(story, run_dir, style),
         causes(story, style),
@@ -51,7 +51,7 @@ fn paragraph(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn head(story: &Story, run_dir: &Path, style: Style) -> Vec<String> {
+fn head(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "run"));
     let mut lines = vec![format!("{label}{}", run_dir.display())];
     let why = story.verdict_reasons.first().map_or("", String::as_str);
@@ -60,7 +60,7 @@ fn head(story: &Story, run_dir: &Path, style: Style) -> Vec<String> {
     lines
 }
 
-fn late(story: &Story) -> String {
+fn late(story: &Explanation) -> String {
     let late = &story.late;
     let which = sentences::which_are_late(late.phase, story.late_limit_us());
     if late.fetches == 0 {
@@ -76,7 +76,7 @@ fn late(story: &Story) -> String {
     format!("{} fetches{which}; {} in all{unexplained}", late.fetches, late.time_us)
 }
 
-fn causes(story: &Story, style: Style) -> Vec<String> {
+fn causes(story: &Explanation, style: Style) -> Vec<String> {
     if story.causes.is_empty() {
         return Vec::new();
     }
@@ -84,7 +84,7 @@ fn causes(story: &Story, style: Style) -> Vec<String> {
         format!("{:>8}{:>11}{:>7}  what it means, and what shows it", "share", "time", "led");
     let mut lines = vec![heading(style, "causes", 18, &columns)];
     for cause in &story.causes {
-        let CauseStory { share, meaning, most, .. } = cause;
+        let CauseReport { share, meaning, most, .. } = cause;
         let left = format!(
             "  {:<16}{:>8}{:>11}{:>7}",
             share.cause.name(),
@@ -106,7 +106,7 @@ fn causes(story: &Story, style: Style) -> Vec<String> {
     lines
 }
 
-fn worst(story: &Story, style: Style) -> Vec<String> {
+fn worst(story: &Explanation, style: Style) -> Vec<String> {
     if story.worst.is_empty() {
         return Vec::new();
     }
@@ -145,7 +145,7 @@ fn worst_cells([fetch, worker, response, outcome, cause, part]: [&str; 6], step:
     row.chars().take(WIDTH).collect()
 }
 
-fn holders(story: &Story, style: Style) -> Vec<String> {
+fn holders(story: &Explanation, style: Style) -> Vec<String> {
     let mut holders = story.holders.iter();
     let mut lines = Vec::new();
     for held in holders.by_ref().take(HOLDERS) {
@@ -160,7 +160,7 @@ fn holders(story: &Story, style: Style) -> Vec<String> {
 }
 
 /// `download 3 held 14 fetches for 9.200 s in 6 steps, the longest 2.400 s (1.2 GiB)`.
-fn held_words(held: &HolderStory) -> String {
+fn held_words(held: &HolderReport) -> String {
     let fetches = if held.fetches == 1 { "fetch" } else { "fetches" };
     let (holder, length) = (sentences::holder(held.holder), held.longest_step_us);
     let bytes = short_bytes(held.longest_step_bytes);
@@ -171,7 +171,7 @@ fn held_words(held: &HolderStory) -> String {
     format!("{holder} held {} {fetches} for {} in {steps}", held.fetches, held.fetch_time_us)
 }
 
-fn log(story: &Story, style: Style) -> Vec<String> {
+fn log(story: &Explanation, style: Style) -> Vec<String> {
     if story.attempts == 0 {
         return Vec::new();
     }
@@ -203,7 +203,7 @@ fn log_row(row: &LogRow) -> String {
     format!("  {status:<10}{:<16}{:>9}{worst}", row.outcome.name(), row.fetches)
 }
 
-fn not_in_the_table(story: &Story, style: Style) -> Vec<String> {
+fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     if story.late.fetches == 0 {
         return lines;
@@ -222,7 +222,7 @@ fn not_in_the_table(story: &Story, style: Style) -> Vec<String> {
 }
 
 /// How to see the worst fetch in full, ready to be pasted.
-fn go_on(story: &Story, run_dir: &Path, style: Style) -> Vec<String> {
+fn go_on(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let Some(worst) = story.worst.first() else { return Vec::new() };
     let command = explain_command(&story.command, run_dir, Some(worst.fetch));
     let mut lines = labelled(style, "next", "the worst fetch from start to end", ALL);

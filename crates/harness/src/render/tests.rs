@@ -12,9 +12,9 @@ use records::{
 };
 
 use super::{MAX_LINES, Style, json, layout, story, text, timeline};
-use crate::explain::story::{FetchStory, Story};
-use crate::fixture::Run;
-use crate::summarise::summarise;
+use analysis::report::{Explanation, FetchReport};
+use analysis::{Analysis, summarise};
+use testkit::fixture::Run;
 
 const RUN_DIR: &str = "runs/20260921T100000Z-reuseport";
 
@@ -24,12 +24,12 @@ fn report(run: &Run) -> String {
 }
 
 fn explained(run: &Run) -> String {
-    let told = Story::of(&run.records, &summarise(&run.records));
+    let told = Explanation::of(&Analysis::of(&run.records));
     story(&told, Path::new(RUN_DIR), Style::Plain)
 }
 
 fn told(run: &Run, phase: Phase, fetch: u64) -> String {
-    let told = FetchStory::of(&run.records, phase, fetch).expect("the fetch");
+    let told = FetchReport::of(&Analysis::of(&run.records), phase, fetch).expect("the fetch");
     timeline(&told, Path::new(RUN_DIR), Style::Plain)
 }
 

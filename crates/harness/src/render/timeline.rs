@@ -9,9 +9,7 @@ use super::layout::{
 };
 use super::sentences;
 use super::style::{Style, Tint};
-use crate::explain::story::{
-    CausePart, Entry, Event, FetchStory, Folded, Hands, Happening, HoldGroup,
-};
+use analysis::report::{CausePart, Entry, Event, FetchReport, Folded, Hands, Happening, HoldGroup};
 
 /// Where what happened begins; left of it stand the time, the side or the length.
 const WHAT_AT: usize = 24;
@@ -27,7 +25,7 @@ const ALL: MaxLines = MaxLines(20);
 /// Its clock starts when the fetch was wanted. A line has a point in time and what happened, with
 /// the side that knows of it; or where time went, with its length, what the worker did and the
 /// cause.
-pub fn timeline(story: &FetchStory, run_dir: &Path, style: Style) -> String {
+pub fn timeline(story: &FetchReport, run_dir: &Path, style: Style) -> String {
     let run = style.paint(Tint::Label, &format!("{:<INDENT$}", "run"));
     let mut lines = vec![format!("{run}{}", run_dir.display())];
     lines.extend(labelled(style, "fetch", &head(story), ALL));
@@ -47,13 +45,13 @@ pub fn timeline(story: &FetchStory, run_dir: &Path, style: Style) -> String {
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn head(story: &FetchStory) -> String {
-    let FetchStory { fetch, phase, outcome, response_us, .. } = story;
+fn head(story: &FetchReport) -> String {
+    let FetchReport { fetch, phase, outcome, response_us, .. } = story;
     let port = story.client_port.map_or_else(String::new, |port| format!(", from port {port}"));
     format!("{fetch} of the {} phase{port}: {outcome} after {response_us}", phase.name())
 }
 
-fn server(story: &FetchStory) -> String {
+fn server(story: &FetchReport) -> String {
     let worker = story.worker.map_or_else(
         || "no worker accepted it".to_owned(),
         |worker| format!("accepted by worker {worker}"),
@@ -74,7 +72,7 @@ fn server(story: &FetchStory) -> String {
     format!("{worker}; {logged}")
 }
 
-fn event_lines(story: &FetchStory, event: &Event) -> Vec<String> {
+fn event_lines(story: &FetchReport, event: &Event) -> Vec<String> {
     let (side, text) = happened(story, event.what);
     let left = format!("{}  {side:<10}", clock(event.at_us()));
     beside(&[left], WHAT_AT, &wrap(&text, WIDTH - WHAT_AT, ALL))
@@ -85,7 +83,7 @@ fn clock(at: Micros) -> String {
     format!("{:>10.3}", at.as_secs() * 1e3)
 }
 
-fn happened(story: &FetchStory, what: Happening) -> (&'static str, String) {
+fn happened(story: &FetchReport, what: Happening) -> (&'static str, String) {
     let worker = story.worker.map_or_else(String::new, |worker| format!(" by worker {worker}"));
     match what {
         Happening::Wanted => ("client", "wanted".to_owned()),
@@ -102,7 +100,7 @@ fn happened(story: &FetchStory, what: Happening) -> (&'static str, String) {
     }
 }
 
-fn ended(story: &FetchStory) -> String {
+fn ended(story: &FetchReport) -> String {
     let bytes = short_bytes(story.bytes);
     match story.outcome {
         Outcome::Ok => format!("last byte, of {bytes}"),
@@ -137,7 +135,7 @@ const fn closed(end: SessionEnd) -> &'static str {
     }
 }
 
-fn time_lines(story: &FetchStory, time: &Folded) -> Vec<String> {
+fn time_lines(story: &FetchReport, time: &Folded) -> Vec<String> {
     let left = format!("{}  {:<10}", clock(time.start_us), time.length_us.to_string());
     let width = CAUSES_AT - WHAT_AT - 2;
     let what = beside(&[left], WHAT_AT, &wrap(&went(story, time), width, ALL));
@@ -157,7 +155,7 @@ fn part(part: &CausePart) -> String {
 }
 
 /// What the worker did in a time.
-fn went(story: &FetchStory, time: &Folded) -> String {
+fn went(story: &FetchReport, time: &Folded) -> String {
     let mut parts: Vec<String> = match time.holds.as_slice() {
         [one] => vec![hold(story, one)],
         many => many.iter().map(|group| hold_briefly(story, group)).collect(),
@@ -187,7 +185,7 @@ fn went(story: &FetchStory, time: &Folded) -> String {
 }
 
 /// One step, or several of the same session.
-fn hold(story: &FetchStory, group: &HoldGroup) -> String {
+fn hold(story: &FetchReport, group: &HoldGroup) -> String {
     let (what, bytes) = (steps(story, group), short_bytes(group.bytes));
     let ended = match group.ended_by {
         Some(end) => format!("ended by {}", end.words()),
@@ -200,12 +198,12 @@ fn hold(story: &FetchStory, group: &HoldGroup) -> String {
 }
 
 /// One of many in a line.
-fn hold_briefly(story: &FetchStory, group: &HoldGroup) -> String {
+fn hold_briefly(story: &FetchReport, group: &HoldGroup) -> String {
     format!("{} ({})", steps(story, group), group.waited_us)
 }
 
 /// `hold of download 3`, `2 holds of download 3`.
-fn steps(story: &FetchStory, group: &HoldGroup) -> String {
+fn steps(story: &FetchReport, group: &HoldGroup) -> String {
     let whose = match group.holder {
         Holder::Fetch(fetch) if fetch == story.fetch => "its own".to_owned(),
         holder => sentences::holder(holder),
@@ -231,7 +229,7 @@ const fn silent(hands: Hands, worker: Option<u32>) -> &'static str {
     }
 }
 
-fn causes(story: &FetchStory, style: Style) -> Vec<String> {
+fn causes(story: &FetchReport, style: Style) -> Vec<String> {
     let columns = format!("{:>12}{:>10}", "time", "share");
     let mut lines = vec![heading(style, "causes", 18, &columns)];
     lines.extend(story.causes.iter().map(|part| {

@@ -6,9 +6,9 @@ use super::Limits;
 use super::layout::{MaxLines, NARROW, heading, labelled_within, percent, wrap};
 use super::sentences;
 use super::style::Style;
-use crate::explain::LATE_FACTOR;
-use crate::explain::story::Why;
-use crate::judge::measured_when;
+use analysis::LATE_FACTOR;
+use analysis::measured_when;
+use analysis::report::Why;
 
 /// Width of the first column, as in the tables of fetches.
 const NAME: usize = 18;

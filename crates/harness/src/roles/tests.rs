@@ -154,3 +154,11 @@ fn a_host_with_buffers_of_its_own_leaves_the_mirrors_to_the_kernel() {
     let RoleCommand::Proxy(options) = parse(Role::Proxy, args) else { panic!("another role") };
     assert_eq!(options.toggles.rcvbuf, Rcvbuf::Auto);
 }
+
+/// What stands in the runs of fixtures is what is run by default.
+#[test]
+fn fixtures_have_the_default_arm() {
+    let arm = Toggles::default().arm(Placement::Spread, Pin::Auto);
+    let mut run = testkit::fixture::Run::new();
+    assert_eq!(*run.arm(), Arm { reuseport: true, slow: 0, ..arm });
+}

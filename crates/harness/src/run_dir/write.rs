@@ -7,18 +7,18 @@
 //! - `manifest.json` and `summary.json` are replaced by rename, so a reader sees an old or a new
 //!   document, never half of one.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use records::{LineError, Manifest, Record, Role};
-use serde::Serialize;
-
-use super::{
-    DOWNLOADS, FETCHES, MANIFEST, ORIGIN, ROLES_LOG, SESSIONS, SOCKETS, STEPS, SUMMARY, TRACED,
-    WORKERS,
+use records::run_dir::{
+    HISTOGRAM_LOG, MANIFEST, PERCENTILES, RECORD_FILES, ROLES_LOG, SUMMARY, TRACED,
 };
+use records::{LineError, Manifest, Record, Role, RunRecords};
+use serde::Serialize;
 
 #[cfg(test)]
 mod tests;
@@ -27,17 +27,8 @@ mod tests;
 #[derive(Debug)]
 pub struct RunWriter {
     dir: PathBuf,
-    fetches: Lines,
-    downloads: Lines,
-    sessions: Lines,
-    steps: Lines,
-    workers: Lines,
-    sockets: Lines,
-    origin: Lines,
-    /// Made when the first line comes.
-    roles_log: Option<Lines>,
-    /// Likewise.
-    traced: Option<Lines>,
+    /// By name: [`RECORD_FILES`] from the start, others from their first line on.
+    files: BTreeMap<&'static str, Lines>,
 }
 
 impl RunWriter {
@@ -49,38 +40,15 @@ impl RunWriter {
     pub fn create(runs_dir: &Path, started: Timestamp, label: &str) -> Result<Self, WriteError> {
         fs::create_dir_all(runs_dir).map_err(|source| WriteError::new(runs_dir, source))?;
         let name = format!("{}-{label}", started.strftime("%Y%m%dT%H%M%SZ"));
-        let dir = make_new(runs_dir, &name)?;
-        let open = |name: &str| Lines::create(dir.join(name));
-        let files = (|| {
-            Ok((
-                open(FETCHES)?,
-                open(DOWNLOADS)?,
-                open(SESSIONS)?,
-                open(STEPS)?,
-                open(WORKERS)?,
-                open(SOCKETS)?,
-                open(ORIGIN)?,
-            ))
-        })();
-        match files {
-            Ok((fetches, downloads, sessions, steps, workers, sockets, origin)) => Ok(Self {
-                dir,
-                fetches,
-                downloads,
-                sessions,
-                steps,
-                workers,
-                sockets,
-                origin,
-                roles_log: None,
-                traced: None,
-            }),
-            Err(error) => {
+        let mut run = Self { dir: make_new(runs_dir, &name)?, files: BTreeMap::new() };
+        for name in RECORD_FILES {
+            if let Err(error) = run.lines(name) {
                 // Nothing was recorded yet: leave no empty shell behind.
-                let _ = fs::remove_dir_all(&dir);
-                Err(error)
+                let _ = fs::remove_dir_all(&run.dir);
+                return Err(error);
             }
         }
+        Ok(run)
     }
 
     /// Where the records go.
@@ -93,29 +61,7 @@ impl RunWriter {
     /// # Errors
     /// As `write(2)`; what was filed before stays whole.
     pub fn file(&mut self, record: &Record) -> Result<(), WriteError> {
-        let lines = match record {
-            // The manifest tells of it.
-            Record::Ready(_) | Record::UnreadLines(_) | Record::AnswersLost(_) => return Ok(()),
-            Record::Fetch(_) => &mut self.fetches,
-            Record::Dialed(_) | Record::DownloadInterval(_) | Record::Download(_) => {
-                &mut self.downloads
-            }
-            Record::Accepted(_) | Record::Session(_) => &mut self.sessions,
-            Record::Answered(_) => &mut self.origin,
-            Record::Hold(_)
-            | Record::LoopTurn(_)
-            | Record::WorkerTotals(_)
-            | Record::Stretch(_)
-            | Record::Blocked(_)
-            | Record::CallTotals(_)
-            | Record::Absence(_) => &mut self.steps,
-            Record::WorkerSample(_) | Record::SchedSample(_) | Record::CpuSample(_) => {
-                &mut self.workers
-            }
-            Record::ListenerSample(_) | Record::SocketSample(_) => &mut self.sockets,
-        };
-        let line = record.to_line().map_err(|error| lines.unwritable(&error))?;
-        lines.push(&line)
+        record.file().map_or(Ok(()), |name| self.record(name, record))
     }
 
     /// Files a record that a tracer made of workers which tell of themselves.
@@ -123,12 +69,7 @@ impl RunWriter {
     /// # Errors
     /// As `write(2)`.
     pub fn file_traced(&mut self, record: &Record) -> Result<(), WriteError> {
-        let lines = match &mut self.traced {
-            Some(lines) => lines,
-            none => none.insert(Lines::create(self.dir.join(TRACED))?),
-        };
-        let line = record.to_line().map_err(|error| lines.unwritable(&error))?;
-        lines.push(&line)
+        self.record(TRACED, record)
     }
 
     /// Files a line that a role said on its standard error.
@@ -136,11 +77,7 @@ impl RunWriter {
     /// # Errors
     /// As `write(2)`.
     pub fn note(&mut self, role: Role, line: &str) -> Result<(), WriteError> {
-        let lines = match &mut self.roles_log {
-            Some(lines) => lines,
-            none => none.insert(Lines::create(self.dir.join(ROLES_LOG))?),
-        };
-        lines.push(&format!("{role}: {line}\n"))
+        self.lines(ROLES_LOG)?.push(&format!("{role}: {line}\n"))
     }
 
     /// Writes everything filed so far.
@@ -148,18 +85,21 @@ impl RunWriter {
     /// # Errors
     /// As `write(2)`; what was written before stays whole.
     pub fn flush(&mut self) -> Result<(), WriteError> {
-        let files = [
-            &mut self.fetches,
-            &mut self.downloads,
-            &mut self.sessions,
-            &mut self.steps,
-            &mut self.workers,
-            &mut self.sockets,
-            &mut self.origin,
-        ];
-        let made = [&mut self.roles_log, &mut self.traced];
-        let made = made.into_iter().flatten();
-        files.into_iter().chain(made).try_for_each(Lines::flush)
+        self.files.values_mut().try_for_each(Lines::flush)
+    }
+
+    fn record(&mut self, name: &'static str, record: &Record) -> Result<(), WriteError> {
+        let lines = self.lines(name)?;
+        let line = record.to_line().map_err(|error| lines.unwritable(&error))?;
+        lines.push(&line)
+    }
+
+    /// The file of that name; it is made when it is first asked for.
+    fn lines(&mut self, name: &'static str) -> Result<&mut Lines, WriteError> {
+        match self.files.entry(name) {
+            Entry::Occupied(open) => Ok(open.into_mut()),
+            Entry::Vacant(free) => Ok(free.insert(Lines::create(self.dir.join(name))?)),
+        }
     }
 
     /// Writes or replaces another document.
@@ -185,6 +125,20 @@ impl RunWriter {
 /// As `write(2)` and `rename(2)`; an earlier summary stays as it was.
 pub fn summary(dir: &Path, text: &str) -> Result<(), WriteError> {
     write_atomic(&dir.join(SUMMARY), text.as_bytes())
+}
+
+/// Writes or replaces the latencies of a run in `dir`, in both forms that HdrHistogram's tools read.
+///
+/// # Errors
+/// As `write(2)` and `rename(2)`.
+pub fn histograms(dir: &Path, records: &RunRecords) -> Result<(), WriteError> {
+    let put = |name: &str, made: io::Result<Vec<u8>>| {
+        let path = dir.join(name);
+        made.and_then(|bytes| replace(&path, &bytes))
+            .map_err(|source| WriteError::new(&path, source))
+    };
+    put(HISTOGRAM_LOG, analysis::interval_log(records))?;
+    put(PERCENTILES, analysis::percentiles(records))
 }
 
 /// Writes or replaces a document.

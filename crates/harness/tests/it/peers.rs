@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use harness::run_dir::RunRecords;
+use analysis::Analysis;
+use records::RunRecords;
 use records::{
     Cause, CaveatCode, Holder, Manifest, Outcome, Phase, Record, Role, Side, Sight, Summary,
     Verdict,
@@ -322,9 +323,8 @@ fn a_server_that_never_polls_again_is_held_by_its_download() {
     let [worker] = summary.proxy.workers.as_slice() else { panic!("{:?}", summary.proxy) };
     assert_eq!(worker.longest_step_us, hold.length_us().0);
     assert!(hold.length_us() >= records.manifest.measure_us, "{hold:?}");
-    let (_, holders) = harness::explain::fates(&records);
     let longest = records.holds.iter().position(|other| other == hold).expect("it is one");
-    assert_eq!(holders[longest], Some(Holder::Download(0)));
+    assert_eq!(Analysis::of(&records).holder(longest), Some(Holder::Download(0)));
 }
 
 /// A log that nobody reads is told at once, and not as a proxy that was not ready in time.

@@ -1,8 +1,8 @@
 use records::{Micros, Outcome, Summary, Verdict};
 
 use super::{arm_row, median};
-use crate::fixture::Run;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 fn run(failed: u64, us: u64) -> Summary {
     let fetches = [(80 - failed, Outcome::Ok, us), (failed, Outcome::TimeoutNoByte, 1_000_000)];

@@ -1,11 +1,11 @@
 use records::{Micros, Outcome};
 
 use super::Figure;
-use crate::fixture::Run;
-use crate::summarise::summarise;
+use analysis::Analysis;
+use testkit::fixture::Run;
 
 fn figure(run: &Run, figure: Figure) -> Option<String> {
-    figure.of(&run.records, &summarise(&run.records))
+    figure.of(&Analysis::of(&run.records))
 }
 
 #[test]
@@ -42,9 +42,9 @@ fn what_no_record_tells_is_not_made_up() {
 fn a_whole_download_tells_its_time() {
     let mut run = Run::good();
     run.download(0, 0, 1_000_000);
-    let mut summary = summarise(&run.records);
-    summary.slow.completed_us = vec![Micros(46_000_000)];
-    summary.slow.completed = 1;
-    let told = Figure::SlowTime.of(&run.records, &summary).unwrap();
+    let mut analysis = Analysis::of(&run.records);
+    analysis.summary.slow.completed_us = vec![Micros(46_000_000)];
+    analysis.summary.slow.completed = 1;
+    let told = Figure::SlowTime.of(&analysis).unwrap();
     assert!(told.starts_with("46.000 s for "), "{told}");
 }

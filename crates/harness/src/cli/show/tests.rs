@@ -5,8 +5,9 @@ use records::{
 };
 
 use super::data;
-use crate::fixture::Run;
-use crate::summarise::summarise;
+use crate::render;
+use analysis::Analysis;
+use testkit::fixture::Run;
 
 const MOST: u64 = u64::MAX;
 
@@ -71,10 +72,14 @@ fn boundless() -> Run {
 #[test]
 fn a_run_of_numbers_without_bounds_has_a_summary_and_a_page() {
     let run = boundless();
-    let summary = summarise(&run.records);
+    let analysis = Analysis::of(&run.records);
+    let summary = &analysis.summary;
     let readv = &summary.proxy.calls["readv"];
     assert_eq!((readv.count, readv.asleep_us, readv.bytes), (MOST, Micros(MOST), Bytes(MOST)));
     assert_eq!(summary.slow.bytes, Bytes(MOST));
-    let html = page::html(&data(&run.records, &summary)).expect("a page");
+    let report =
+        render::text(&run.records.manifest, summary, "runs/x".as_ref(), render::Style::Plain);
+    assert!(report.lines().count() <= render::MAX_LINES, "{report}");
+    let html = page::html(&data(&analysis)).expect("a page");
     assert!(html.contains("readv"), "what was told is shown");
 }

@@ -6,8 +6,8 @@ use net::clock;
 use records::{Fetch, Micros, MonoNs, Outcome, Phase};
 
 use super::*;
-use crate::fixture::Run;
 use crate::run_dir::write::RunWriter;
+use testkit::fixture::Run;
 
 fn show() -> Show {
     let plan = || ArmPlan {

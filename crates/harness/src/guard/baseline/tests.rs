@@ -7,10 +7,10 @@ use stats::{Change, Trial};
 
 use super::{Accepted, Against, Baseline, BaselineError, Origin, Today};
 use crate::cli::TrialOptions;
-use crate::fixture::Run;
 use crate::guard::figures;
 use crate::guard::threshold::Outcome;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 #[derive(Parser)]
 #[command(no_binary_name = true)]

@@ -2,10 +2,10 @@ use records::{Outcome as FetchOutcome, Phase, Side};
 
 use super::{Asked, Check, Save};
 use crate::campaign::ArmSpec;
-use crate::fixture::Run;
 use crate::guard::rounds::{FailOn, Ran, proxy_fault};
 use crate::guard::{Gate, Threshold};
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 fn ran(run: &Run) -> Ran {
     Ran {

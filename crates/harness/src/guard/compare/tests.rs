@@ -2,9 +2,9 @@ use records::Outcome;
 use stats::{Change, Ending, Settings};
 
 use super::{Comparison, Told, observations};
-use crate::fixture::Run;
 use crate::guard::Gate;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 /// An arm of `count` trials of which a share fails, a little different each.
 fn arm(name: &str, count: u32, failed: u64, us: u64) -> (String, Vec<Told>) {

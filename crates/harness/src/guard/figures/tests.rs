@@ -1,8 +1,8 @@
 use records::{Outcome, Verdict};
 
 use super::{FIGURES, Figure, Known, trial};
-use crate::fixture::Run;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 fn value(run: &Run, name: &str) -> Option<Known> {
     Figure::find(name).expect("a figure").of(&summarise(&run.records))
@@ -106,4 +106,14 @@ fn an_inconclusive_run_says_why() {
     let summary = summarise(&run.records);
     assert_eq!(summary.verdict, Verdict::Inconclusive);
     assert!(trial(&summary).inconclusive.unwrap().contains("ended unasked"));
+}
+
+/// A fetch that failed was not done within the cap, however soon it failed: the verdict says so too.
+#[test]
+fn verdict_and_gate_use_the_same_percentiles() {
+    let run = Run::loaded(&[(30, Outcome::Ok, 6_000), (50, Outcome::Refused, 90)]);
+    let summary = summarise(&run.records);
+    assert!(summary.verdict_reasons[1].starts_with("p50 under load is over the 1.000 s cap"));
+    let p50 = Figure::find("p50").and_then(|figure| figure.of(&summary));
+    assert_eq!(p50, Some(Known::AtLeast(1e6)));
 }

@@ -1,9 +1,9 @@
 use records::Outcome as FetchOutcome;
 
 use super::{OverRounds, Ran};
-use crate::fixture::Run;
 use crate::guard::threshold::{Outcome, Threshold};
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 fn trial(failed: u64, us: u64) -> Ran {
     let outcomes =

@@ -2,8 +2,8 @@ use proptest::prelude::{any, proptest};
 use records::Outcome as FetchOutcome;
 
 use super::{Outcome, Threshold, ThresholdError};
-use crate::fixture::Run;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 fn held(run: &Run, threshold: &str) -> (Outcome, String) {
     let threshold: Threshold = threshold.parse().expect("a threshold");

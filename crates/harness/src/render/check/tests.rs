@@ -4,13 +4,13 @@ use records::{Outcome as FetchOutcome, Side, Sight};
 
 use super::{annotations, check, check_markdown, junit, open_metrics};
 use crate::campaign::ArmSpec;
-use crate::fixture::Run;
 use crate::guard::baseline::{Accepted, Baseline, BaselineHost, Origin, Today};
 use crate::guard::check::{Asked, Check, Save};
 use crate::guard::figures;
 use crate::guard::rounds::{Ran, proxy_fault};
 use crate::render::Style;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 fn trial(failed: u64) -> Ran {
     let outcomes =

@@ -5,11 +5,11 @@ use stats::Settings;
 
 use super::{comparison, comparison_markdown, digits};
 use crate::campaign::arm_row;
-use crate::fixture::Run;
 use crate::guard::Comparison;
 use crate::guard::compare::{Told, observations};
 use crate::render::Style;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 fn arm(name: &str, failed: u64, us: u64) -> (String, Vec<Told>) {
     let told = |round: u32| {

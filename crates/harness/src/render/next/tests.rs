@@ -3,8 +3,8 @@
 use records::{Bytes, Rcvbuf, ReadPolicy, Summary, Verdict};
 
 use super::{next, quoted};
-use crate::fixture::Run;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 /// What follows `words` when the run had that arm and verdict.
 fn after(words: &str, verdict: Verdict, arm: impl FnOnce(&mut Summary)) -> String {

@@ -46,7 +46,7 @@ fn the_law_stands_beside_what_was_measured() {
         predicted_us: Micros(33_470),
         measured_us: Micros(29_120),
     };
-    let mut story = LawStory { law, median: Median::Measured };
+    let mut story = ModelReport { law, median: Median::Measured };
     assert_eq!(
         super::law(&story),
         "33.5 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.1 ms measured"

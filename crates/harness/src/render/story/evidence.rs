@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use records::{BlockedSummary, LogMode};
 
-use crate::explain::story::{Evidence, Longest, Reserve};
 use crate::render::sentences;
+use analysis::report::{Evidence, Longest, Reserve};
 
 /// What shows a cause, in a sentence.
 pub(super) fn evidence(evidence: &Evidence) -> String {

@@ -1,9 +1,9 @@
 use records::{AbsenceSummary, BlockedSummary, Micros, Program, ProxyKind, Sight};
 
 use super::lines;
-use crate::fixture::Run;
 use crate::render::Style;
-use crate::summarise::summarise;
+use analysis::summarise;
+use testkit::fixture::Run;
 
 #[test]
 fn nothing_is_said_of_the_mirror() {

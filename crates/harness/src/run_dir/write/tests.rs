@@ -3,6 +3,8 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 
 use records::{Bytes, Dialed, DownloadInterval, MonoNs, WorkerTotals};
 
+use records::run_dir::{DOWNLOADS, FETCHES, SESSIONS, STEPS, WORKERS};
+
 use super::*;
 
 fn started() -> Timestamp {
@@ -128,4 +130,20 @@ fn names_that_differ_in_their_end_have_parts_of_their_own() {
     fs::write(&other, "another's").expect("write");
     replace(&dir.path().join("base.json"), b"new").expect("write");
     assert_eq!(fs::read_to_string(&other).expect("read"), "another's");
+}
+
+#[test]
+fn both_files_are_written_whole_or_the_error_names_the_one() {
+    let run = testkit::fixture::Run::starved();
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    histograms(dir.path(), &run.records).expect("a writable directory");
+    let mut names: Vec<String> = std::fs::read_dir(dir.path())
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name"))
+        .collect();
+    names.sort();
+    assert_eq!(names, [PERCENTILES, HISTOGRAM_LOG]);
+    let gone = dir.path().join("gone");
+    let error = histograms(&gone, &run.records).expect_err("no directory").to_string();
+    assert!(error.contains("cannot write") && error.contains(HISTOGRAM_LOG), "{error}");
 }

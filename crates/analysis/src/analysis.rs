@@ -1,0 +1,123 @@
+//! A run, analysed.
+
+use std::time::Duration;
+
+use records::{
+    FetchSummary, Holder, Micros, Outcome, Phase, RunRecords, SCHEMA_VERSION, Sight, Summary,
+    Verdict,
+};
+
+use crate::baseline::Baseline;
+use crate::explain::{Context, Explained, FetchSplit, explain, late, latency_model, split};
+use crate::figures::{fetch_summary, log, seen, slow, workers};
+use crate::join::Join;
+use crate::judge::{Facts, Judgement, caveats, judge};
+use crate::thresholds::Thresholds;
+use crate::window::Window;
+
+/// All that the records of one run show.
+pub struct Analysis<'a> {
+    /// What it is made from.
+    pub records: &'a RunRecords,
+    /// Its figures, causes and verdict: `summary.json`.
+    pub summary: Summary,
+    pub(crate) context: Context<'a>,
+    splits: Vec<FetchSplit>,
+}
+
+impl<'a> Analysis<'a> {
+    /// Analyses a run, and judges it by the default [`Thresholds`].
+    pub fn of(records: &'a RunRecords) -> Self {
+        let thresholds = Thresholds::default();
+        let context = Context::of(records);
+        let splits = split::all(&context);
+        let Context { join, windows, .. } = &context;
+        let untraced = seen::untraced(records, join, windows, thresholds.unjoined_share);
+        let idle = fetch_summary(&records.fetches, Phase::Idle);
+        let cap = records.manifest.arm.cap_us;
+        let baseline = Baseline::of(&records.fetches, &idle, cap, &thresholds);
+        let explained = explain(&context, &splits, &idle, &baseline);
+        let figures = figures(&context, idle, explained);
+        let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
+        let facts = Facts::of(&context, &summary, baseline, untraced);
+        let caveats = caveats(&facts, &thresholds);
+        let Judgement { verdict, reasons } = judge(&facts, &thresholds);
+        (summary.verdict, summary.verdict_reasons, summary.caveats) = (verdict, reasons, caveats);
+        Self { records, summary, context, splits }
+    }
+
+    /// Where the time of each fetch went, in the order of the records.
+    pub fn splits(&self) -> &[FetchSplit] {
+        &self.splits
+    }
+
+    /// The same of the late ones alone ([`records::LateSummary`]).
+    pub fn late(&self) -> Vec<&FetchSplit> {
+        late::late_of(&self.context, &self.splits, &self.summary.late)
+    }
+
+    /// Whose step the `hold`-th hold was; `None`: there is no such hold.
+    pub fn holder(&self, hold: usize) -> Option<Holder> {
+        self.context.holder(hold)
+    }
+
+    /// Who was served by which connection of the proxy.
+    pub fn join(&self) -> &Join<'a> {
+        &self.context.join
+    }
+}
+
+/// The summary of a run alone.
+pub fn summarise(records: &RunRecords) -> Summary {
+    Analysis::of(records).summary
+}
+
+/// All figures; the verdict is left open.
+fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> Summary {
+    let Context { records, join, windows, .. } = context;
+    let manifest = &records.manifest;
+    let holders = slow::holders(join, windows);
+    let measure = fetch_summary(&records.fetches, Phase::Measure);
+    let slow = slow::summary(records, windows, &holders, join);
+    let mut proxy = log::statuses(join);
+    proxy.workers = workers::summaries(records, join, windows, &holders);
+    proxy.calls = seen::calls(records);
+    let cpu = manifest.proxy_cpu_ms;
+    proxy.cpu_us = cpu.map(|span| Micros(span.moved().saturating_mul(1_000)));
+    let fetched = measure.outcomes.count(Outcome::Ok).saturating_mul(manifest.arm.fetch_size.0);
+    let moved_gb = (slow.bytes.0.saturating_add(fetched)) as f64 / 1e9;
+    proxy.cpu_us_per_gb = proxy.cpu_us.and_then(|cpu| {
+        Duration::try_from_secs_f64(cpu.as_secs() / moved_gb).ok().map(Micros::from)
+    });
+    if let Some(loaded) = windows.loaded {
+        proxy.blocked = seen::blocked(records, loaded);
+        proxy.absences = seen::absences(records, loaded);
+    }
+    Summary {
+        schema_version: SCHEMA_VERSION,
+        verdict: Verdict::Inconclusive,
+        verdict_reasons: Vec::new(),
+        caveats: Vec::new(),
+        interrupted: manifest.interrupted.clone(),
+        arm: manifest.arm.clone(),
+        program: manifest.program.clone(),
+        sight: manifest.sight,
+        measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
+        idle,
+        law: latency_model(records, join, windows, Micros(measure.latency_us.p50)),
+        measure,
+        slow,
+        causes: explained.causes,
+        late: explained.late,
+        log_truth: log::log_truth(join),
+        log_gap: log::log_gap(join),
+        proxy,
+    }
+}
+
+/// Of a trace that missed who served the load, nothing is told of steps.
+fn without_steps(mut summary: Summary) -> Summary {
+    workers::forget_steps(&mut summary.proxy.workers);
+    summary.slow.bytes_per_step = None;
+    Summary { law: None, sight: Sight::ClientsOnly, ..summary }
+}

@@ -1,0 +1,190 @@
+//! The late fetches of a run: which they are, what held them, which was the worst.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use records::{
+    Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Phase,
+    Recording, Sight, Watched, WorstFetch,
+};
+
+use super::context::{Context, Overflow};
+use super::split::FetchSplit;
+use crate::baseline::{Baseline, Standing};
+
+/// A fetch is late from so many times the idle p99 on: an idle machine's own moods stay below.
+pub const LATE_FACTOR: u64 = 3;
+
+/// What the late fetches of a run waited for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Explained {
+    /// How many, how long, and the worst of them.
+    pub(crate) late: LateSummary,
+    /// The causes, the largest first.
+    pub(crate) causes: Vec<CauseShare>,
+}
+
+/// Explains every late fetch: those under load, or those without any where these are no baseline.
+pub(crate) fn explain(
+    context: &Context<'_>,
+    splits: &[FetchSplit],
+    idle: &FetchSummary,
+    baseline: &Baseline,
+) -> Explained {
+    let (phase, limit_us) = match baseline.standing {
+        Standing::Sound => (Phase::Measure, limit(idle)),
+        Standing::Stalls => (Phase::Idle, baseline.limit_us),
+    };
+    let rule = LateSummary { phase, limit_us, ..LateSummary::default() };
+    let splits = late_of(context, splits, &rule);
+    let time: Duration = splits.iter().map(|split| split.shares.total()).sum();
+    Explained {
+        late: LateSummary {
+            fetches: splits.len() as u64,
+            time_us: time.into(),
+            worst: worst(context, &splits),
+            hidden: hidden(context),
+            ..rule
+        },
+        causes: causes(&splits, time),
+    }
+}
+
+/// From which response time on a fetch is late; the largest there is when nothing idle was seen.
+fn limit(idle: &FetchSummary) -> Micros {
+    match idle.attempts {
+        0 => Micros(u64::MAX),
+        _ => Micros(idle.latency_us.p99.saturating_mul(LATE_FACTOR)),
+    }
+}
+
+/// Of all fetches the late ones, by the phase and the limit of `rule`.
+pub(crate) fn late_of<'a>(
+    context: &Context<'_>,
+    splits: &'a [FetchSplit],
+    rule: &LateSummary,
+) -> Vec<&'a FetchSplit> {
+    let fetches = context.records.fetches.iter().zip(splits);
+    fetches.filter(|(fetch, _)| is_late(fetch, rule)).map(|(_, split)| split).collect()
+}
+
+/// Whether a fetch is late by the phase and the limit of `rule`.
+fn is_late(fetch: &Fetch, rule: &LateSummary) -> bool {
+    let slow = fetch.outcome.is_failed() || fetch.response_us > rule.limit_us;
+    fetch.phase == rule.phase && slow
+}
+
+fn causes(splits: &[&FetchSplit], time: Duration) -> Vec<CauseShare> {
+    let mut leading: BTreeMap<Cause, u64> = BTreeMap::new();
+    for cause in splits.iter().filter_map(|split| split.shares.largest()) {
+        *leading.entry(cause).or_default() += 1;
+    }
+    let mut causes: Vec<CauseShare> = Cause::ALL
+        .into_iter()
+        .map(|cause| (cause, splits.iter().map(|split| split.shares.of(cause)).sum::<Duration>()))
+        .filter(|(_, part)| !part.is_zero())
+        .map(|(cause, part)| CauseShare {
+            cause,
+            share_of_late_time: part.as_secs_f64() / time.as_secs_f64(),
+            time_us: part.into(),
+            fetches: leading.get(&cause).copied().unwrap_or(0),
+        })
+        .collect();
+    causes.sort_by_key(|share| (std::cmp::Reverse(share.time_us), share.cause));
+    causes
+}
+
+fn worst(context: &Context<'_>, splits: &[&FetchSplit]) -> Option<WorstFetch> {
+    let (split, fetch) = splits
+        .iter()
+        .filter_map(|split| Some((split, context.records.fetches.get(split.index)?)))
+        .max_by_key(|(_, fetch)| (fetch.response_us, std::cmp::Reverse(fetch.fetch)))?;
+    let cause = split.shares.largest()?;
+    Some(WorstFetch {
+        fetch: fetch.fetch,
+        response_us: fetch.response_us,
+        outcome: fetch.outcome,
+        worker: split.worker,
+        cause,
+        cause_us: split.shares.of(cause).into(),
+        step: (cause == Cause::HeldByStep).then(|| longest_hold(context, split)).flatten(),
+    })
+}
+
+/// The step of another session in which a fetch waited longest.
+pub(crate) fn longest_hold(context: &Context<'_>, split: &FetchSplit) -> Option<HoldingStep> {
+    let (&at, &waited) = split.held.iter().max_by_key(|(_, waited)| **waited)?;
+    holding_step(context, at, waited)
+}
+
+/// The `at`-th hold as what held a fetch for `waited`.
+pub(crate) fn holding_step(
+    context: &Context<'_>,
+    at: usize,
+    waited: Duration,
+) -> Option<HoldingStep> {
+    let hold = context.records.holds.get(at)?;
+    Some(HoldingStep {
+        holder: context.holder(at)?,
+        worker: hold.worker,
+        length_us: hold.length_us(),
+        waited_us: waited.into(),
+        bytes: hold.bytes,
+        ended_by: hold.ended_by,
+    })
+}
+
+/// Causes that the records of this run could not have shown.
+fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
+    let records = context.records;
+    let mut hidden = Vec::new();
+    let mut hide = |causes: &[Cause], reason: &str| {
+        let reasons = causes.iter().map(|&cause| HiddenCause { cause, reason: reason.to_owned() });
+        hidden.extend(reasons);
+    };
+    let minimal = (records.manifest.recording == Recording::Minimal)
+        .then_some("--recording minimal leaves it out");
+    let untold = minimal.unwrap_or(untold(records.manifest.sight));
+    if records.stretches.is_empty() {
+        let told_by_workers = [
+            Cause::HeldByStep,
+            Cause::Convoy,
+            Cause::AcceptQueue,
+            Cause::Upstream,
+            Cause::OwnTransfer,
+        ];
+        hide(&told_by_workers, untold);
+    }
+    let off_cpu = [Cause::OffCpuRunnable, Cause::OffCpuBlocked];
+    if !context.shows_waits() {
+        let unseen = matches!(records.manifest.sight, Sight::LogOnly | Sight::ClientsOnly);
+        let asked = records.sched.iter().any(|sample| matches!(sample.who, Watched::Worker(_)));
+        // Of workers that nobody could name, the kernel was not asked.
+        let no_schedstat = minimal.unwrap_or("the kernel shows no schedstat of the workers");
+        let reason = if unseen && !asked { untold } else { no_schedstat };
+        hide(&off_cpu, reason);
+    } else if records.stretches.is_empty() {
+        hide(&off_cpu, untold);
+    }
+    if context.overflow == Overflow::Hidden {
+        let no_counters = minimal.unwrap_or("the kernel shows no netstat counters");
+        hide(&[Cause::BacklogOverflow], no_counters);
+    }
+    hidden
+}
+
+/// Why nothing is known of what workers did.
+const fn untold(sight: Sight) -> &'static str {
+    match sight {
+        Sight::Own | Sight::Traced => "the workers told nothing of their time",
+        Sight::Sampled => {
+            "the workers were looked at, not traced: which step they were in is not known (a trace \
+             needs root and bpftrace)"
+        }
+        Sight::LogOnly => "of this proxy only its access log tells",
+        Sight::ClientsOnly => "of this proxy only its clients tell",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! What held each fetch, with the evidence, and how much remains unexplained.
+//!
+//! A fetch is laid on the life of the worker that owned it, joined by its client's port; both are on
+//! one clock. `docs/model.md` says how each cause is told from the others.
+//!
+//! - [`context`]: what the fetches of a run are laid upon
+//! - [`timeline`]: one worker's life
+//! - [`life`]: one fetch's life
+//! - [`split`]: a life laid on a timeline, and divided among causes
+//! - [`late`]: the late fetches, and causes that no record could show
+//! - [`latency_model`]: how long a fetch should have taken
+//!
+//! Not for: what the run proves ([`crate::judge`]) or what is told of it ([`crate::report`]).
+//!
+//! Invariants:
+//! - The parts of a fetch sum to its time.
+//! - A cause that the records cannot show is named in [`records::LateSummary::hidden`]; its time is
+//!   `unexplained`, never another cause's.
+
+mod answers;
+pub(crate) mod context;
+pub(crate) mod cumulative;
+#[cfg(test)]
+mod fixture;
+pub(crate) mod late;
+mod latency_model;
+mod life;
+mod queues;
+mod shares;
+pub(crate) mod split;
+pub(crate) mod timeline;
+
+pub(crate) use context::Context;
+pub use late::LATE_FACTOR;
+pub(crate) use late::{Explained, explain};
+pub(crate) use latency_model::latency_model;
+pub use life::Hands;
+pub use shares::Shares;
+pub use split::FetchSplit;
+pub(crate) use split::Piece;

@@ -1,0 +1,164 @@
+//! The downloads in figures: what moved in the measure phase, and who held them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use records::{Bytes, DownloadEnd, Micros, MonoNs, RunRecords, SlowSummary};
+
+use crate::join::Join;
+use crate::window::{Window, Windows};
+
+/// The downloads over the measure phase; ends over the whole run.
+pub(crate) fn summary(
+    records: &RunRecords,
+    windows: &Windows,
+    holders: &BTreeMap<u32, BTreeSet<u32>>,
+    join: &Join<'_>,
+) -> SlowSummary {
+    let slots = slot_bytes(records, windows);
+    let length = windows.measure.map(Window::length).unwrap_or_default();
+    let bytes: Bytes = slots.iter().copied().sum();
+    let rates: Vec<_> = slots.iter().map(|bytes| bytes.per(length)).collect();
+    let mut completed_us: Vec<Micros> = records
+        .downloads
+        .iter()
+        .filter(|download| download.end == DownloadEnd::Completed)
+        .map(|download| download.total_us)
+        .collect();
+    completed_us.sort_unstable();
+    let wanted_until = windows.loaded.map_or(windows.run.end, |loaded| loaded.end);
+    SlowSummary {
+        downloads: u64::from(records.manifest.arm.slow),
+        bytes,
+        bytes_per_sec: bytes.per(length),
+        completed: completed_us.len() as u64,
+        broken: broken(records, wanted_until),
+        slowest_slot: rates.iter().copied().min().unwrap_or_default(),
+        fastest_slot: rates.iter().copied().max().unwrap_or_default(),
+        slot_bytes_per_sec: rates,
+        completed_us,
+        workers_holding: holders.len() as u64,
+        bytes_per_step: bytes_per_step(join),
+    }
+}
+
+/// What one step of a download moved, over whole sessions; `None` where no steps are seen, or the
+/// downloads never moved.
+pub(crate) fn bytes_per_step(join: &Join<'_>) -> Option<Bytes> {
+    let sessions = (0..join.transfers.len()).filter_map(|index| join.transfer(index)?.session);
+    let (bytes, steps) = sessions.fold((Bytes(0), 0_u64), |(bytes, steps), session| {
+        (bytes + session.body_bytes, steps.saturating_add(session.steps))
+    });
+    bytes.0.checked_div(steps).filter(|mean| *mean > 0).map(Bytes)
+}
+
+/// Bytes of each slot in the measure phase; intervals at its edges count in part.
+fn slot_bytes(records: &RunRecords, windows: &Windows) -> Vec<Bytes> {
+    let told = records.intervals.iter().map(|interval| interval.bytes.len()).max().unwrap_or(0);
+    let wanted = usize::try_from(records.manifest.arm.slow).unwrap_or(usize::MAX);
+    // A slot that the client never told of has moved nothing; a bound keeps a wrong manifest small.
+    let mut slots = vec![Bytes(0); told.max(wanted.min(1 << 20))];
+    let Some(measure) = windows.measure else { return slots };
+    for interval in &records.intervals {
+        let span = Window::new(interval.start_ns, interval.end_ns);
+        for (slot, bytes) in slots.iter_mut().zip(&interval.bytes) {
+            *slot += measure.share_of(*bytes, span);
+        }
+    }
+    slots
+}
+
+fn broken(records: &RunRecords, wanted_until: MonoNs) -> u64 {
+    let broken = records.downloads.iter().filter(|download| {
+        let wanted = download.start_ns + download.total_us.as_duration() <= wanted_until;
+        wanted && is_broken(download.end)
+    });
+    broken.count() as u64
+}
+
+/// Whether a download that ended so was not what the trial wanted.
+const fn is_broken(end: DownloadEnd) -> bool {
+    match end {
+        DownloadEnd::Completed | DownloadEnd::Stopped | DownloadEnd::Replaced => false,
+        DownloadEnd::Refused
+        | DownloadEnd::Reset
+        | DownloadEnd::ClosedEarly
+        | DownloadEnd::BadStatus
+        | DownloadEnd::LocalError => true,
+    }
+}
+
+/// Whether downloads flowed while fetches were measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flow {
+    /// Times without a byte for any of them.
+    pub(crate) still: Vec<Micros>,
+    /// Those that ended otherwise than whole.
+    pub(crate) broken: u64,
+}
+
+/// How the downloads flowed in the measure phase.
+pub(crate) fn flow(records: &RunRecords, windows: &Windows) -> Flow {
+    let Some(measure) = windows.measure else { return Flow::default() };
+    let mut moved: Vec<Window> = records
+        .intervals
+        .iter()
+        .filter(|interval| interval.bytes.iter().any(|bytes| bytes.0 > 0))
+        .map(|interval| Window::new(interval.start_ns, interval.end_ns).clip(measure))
+        .collect();
+    moved.sort_unstable_by_key(|span| (span.start, span.end));
+    let mut still = Vec::new();
+    let mut until = measure.start;
+    for span in moved.into_iter().chain([Window::new(measure.end, measure.end)]) {
+        if span.start > until {
+            still.push(span.start.micros_since(until));
+        }
+        until = until.max(span.end);
+    }
+    let broken = records.downloads.iter().filter(|download| {
+        let ended = download.start_ns + download.total_us.as_duration();
+        is_broken(download.end) && measure.contains(ended)
+    });
+    Flow { still, broken: broken.count() as u64 }
+}
+
+/// Whether the download in `slot` received anything in a part of `window`.
+pub(crate) fn moved_in(records: &RunRecords, slot: u32, window: Window) -> bool {
+    let slot = usize::try_from(slot).unwrap_or(usize::MAX);
+    records.intervals.iter().any(|interval| {
+        interval.bytes.get(slot).is_some_and(|bytes| bytes.0 > 0)
+            && window.overlaps(Window::new(interval.start_ns, interval.end_ns))
+    })
+}
+
+/// Downloads that this host had nothing left to dial with.
+pub(crate) fn undialled(records: &RunRecords) -> u64 {
+    let ends = records.downloads.iter().map(|download| download.end);
+    ends.filter(|end| *end == DownloadEnd::LocalError).count() as u64
+}
+
+/// Which slots each worker held while fetches were measured; workers that held none are absent.
+pub(crate) fn holders(join: &Join<'_>, windows: &Windows) -> BTreeMap<u32, BTreeSet<u32>> {
+    let mut holders: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let Some(measure) = windows.measure else { return holders };
+    for (index, transfer) in join.transfers.iter().enumerate() {
+        if let Some(connection) = join.transfer(index).filter(|_| transfer.open_in(measure)) {
+            holders.entry(connection.worker).or_default().insert(transfer.slot);
+        }
+    }
+    holders
+}
+
+/// Slots that were wanted but never received a byte.
+///
+/// Not over the measure phase alone: there, a slot may get nothing because another download holds
+/// its worker, which is what is being measured.
+pub(crate) fn never_moved(records: &RunRecords) -> Vec<u32> {
+    let mut moved = BTreeSet::new();
+    for interval in &records.intervals {
+        let slots = (0_u32..).zip(&interval.bytes);
+        moved.extend(slots.filter(|(_, bytes)| bytes.0 > 0).map(|(slot, _)| slot));
+    }
+    let with_bytes = records.downloads.iter().filter(|download| download.bytes.0 > 0);
+    moved.extend(with_bytes.map(|download| download.slot));
+    (0..records.manifest.arm.slow.min(1 << 20)).filter(|slot| !moved.contains(slot)).collect()
+}

@@ -1,0 +1,368 @@
+//! Figures from records, whatever the records say.
+
+use proptest::prelude::*;
+use records::{
+    Accepted, Bytes, Dialed, Download, DownloadEnd, DownloadInterval, Fetch, Hold, LogTimes,
+    LoopTurn, Micros, MonoNs, Outcome, Phase, RunRecords, Session, SessionEnd, StepEnd, Summary,
+    Verdict, WorkerSample, WorkerTotals,
+};
+
+use super::response_differs;
+use crate::summarise;
+use testkit::fixture::{Run, at_ms};
+
+fn summary(run: &Run) -> Summary {
+    summarise(&run.records)
+}
+
+#[test]
+fn times_of_all_outcomes_count_at_their_true_age() {
+    let summary = summary(&Run::starved());
+    let measure = &summary.measure;
+    assert_eq!((measure.attempts, measure.outcomes.failed(), measure.censored), (80, 62, 60));
+    assert_eq!((measure.latency_us.min, measure.latency_us.max), (31_000, 1_004_000));
+    assert_eq!(
+        measure.latency_us.mean,
+        (18 * 31_000 + 44 * 1_004_000 + 16 * 1_003_000 + 2 * 912_000) / 80
+    );
+    assert_eq!(summary.idle.latency_us.p99, 5_000, "exact: never above the largest");
+}
+
+#[test]
+fn no_fetch_has_no_latency_and_no_share() {
+    let summary = summary(&Run::new());
+    assert_eq!(summary.measure.attempts, 0);
+    assert_eq!(summary.measure.latency_us, records::LatencyUs::default());
+    assert!(summary.measure.failed_share.abs() < f64::EPSILON);
+}
+
+#[test]
+fn response_times_matter_from_one_percent_on() {
+    let mut fetches = summary(&Run::starved()).measure;
+    assert!(!response_differs(&fetches));
+    fetches.response_us.p90 += fetches.response_us.p90 / 100;
+    assert!(!response_differs(&fetches));
+    fetches.response_us.p90 += 1;
+    assert!(response_differs(&fetches));
+}
+
+#[test]
+fn bytes_of_intervals_at_the_edges_count_in_part() {
+    let mut run = Run::good();
+    run.arm().slow = 1;
+    let interval = |start, end, bytes| DownloadInterval {
+        start_ns: at_ms(start),
+        end_ns: at_ms(end),
+        bytes: vec![Bytes(bytes)],
+    };
+    run.records.intervals = vec![
+        interval(4_000, 4_900, 7_000), // before
+        interval(4_900, 5_300, 4_000), // three quarters inside
+        interval(5_300, 12_900, 50_000),
+        interval(12_900, 13_900, 1_000), // a tenth inside
+        interval(13_900, 14_000, 9_000), // after
+    ];
+    let slow = summary(&run).slow;
+    assert_eq!(slow.bytes, Bytes(53_100));
+    assert_eq!(slow.bytes_per_sec.0, 53_100 / 8);
+    assert_eq!(slow.slot_bytes_per_sec.len(), 1);
+}
+
+#[test]
+fn a_slot_that_nobody_told_of_is_there_with_nothing() {
+    let mut run = Run::good();
+    run.download(0, 0, 1_000);
+    run.arm().slow = 3;
+    let slow = summary(&run).slow;
+    assert_eq!(slow.slot_bytes_per_sec.len(), 3);
+    assert_eq!((slow.slowest_slot.0, slow.fastest_slot.0), (0, 1_000));
+}
+
+#[test]
+fn downloads_end_whole_or_broken_or_as_we_wished() {
+    let mut run = Run::good();
+    run.download(0, 0, 1_000);
+    let whole = run.records.downloads[0].clone();
+    for (end, start, total) in [
+        (DownloadEnd::Completed, 4_100, 5_000_000),
+        (DownloadEnd::Completed, 9_200, 3_000_000),
+        (DownloadEnd::Replaced, 4_050, 10),
+        (DownloadEnd::Reset, 6_000, 1_000_000),
+        (DownloadEnd::ClosedEarly, 6_000, 9_000_000), // ended after the load
+    ] {
+        let (start_ns, total_us) = (at_ms(start), Micros(total));
+        run.records.downloads.push(Download { end, start_ns, total_us, ..whole.clone() });
+    }
+    let slow = summary(&run).slow;
+    assert_eq!((slow.completed, slow.broken), (2, 1));
+    assert_eq!(slow.completed_us, [Micros(3_000_000), Micros(5_000_000)]);
+}
+
+#[test]
+fn statuses_stand_beside_what_their_clients_saw() {
+    let mut run = Run::starved();
+    // One was never accepted, one asked nothing and is not logged.
+    let last = run.records.fetches.len() - 1;
+    run.records.fetches[last].client_port = None;
+    let unasked = run.records.fetches[60].client_port;
+    let session = run.records.sessions.iter_mut().find(|s| Some(s.client_port) == unasked);
+    session.expect("a session").status = 0;
+    let proxy = summary(&run).proxy;
+    assert_eq!(proxy.status_counts.into_iter().collect::<Vec<_>>(), [(200, 35), (499, 43)]);
+    assert_eq!(proxy.early_closes, 43);
+    assert_eq!(proxy.status_outcomes[&499].count(Outcome::TimeoutNoByte), 43);
+    assert_eq!(proxy.status_outcomes[&200].count(Outcome::TimeoutPartial), 16);
+    assert_eq!(proxy.unlogged.attempts(), 2);
+    assert_eq!(proxy.session_ends[&SessionEnd::ClientClosed], 44 + 16 + 1);
+}
+
+#[test]
+fn the_log_gap_is_the_largest_difference_either_way() {
+    let mut run = Run::starved();
+    let gap = summary(&run).log_gap.expect("a gap");
+    assert_eq!((gap.status, gap.logged_us, gap.true_us), (499, Micros(0), Micros(1_004_000)));
+    assert_eq!(gap.outcome, Outcome::TimeoutNoByte);
+    // A log that tells of more than the client waited for.
+    let port = run.records.fetches[70].client_port;
+    let session = run.records.sessions.iter_mut().find(|s| Some(s.client_port) == port);
+    session.expect("a session").log.rt_ms = 7_000;
+    let gap = summary(&run).log_gap.expect("a gap");
+    assert_eq!((gap.fetch, gap.logged_us), (70, Micros(7_000_000)));
+    assert_eq!(summary(&Run::good()).log_gap, None, "nothing was measured");
+}
+
+#[test]
+fn a_measure_phase_without_end_lasts_until_the_last_record() {
+    let mut run = Run::starved();
+    run.records.manifest.phases.truncate(4);
+    run.records.manifest.phases[3].end_ns = None;
+    run.records.intervals.retain(|interval| interval.end_ns <= at_ms(9_000));
+    run.records.samples.retain(|sample| sample.at_ns <= at_ms(9_000));
+    run.records.fetches.truncate(60);
+    assert_eq!(summary(&run).measured_us, Micros(4_000_000));
+}
+
+#[test]
+fn a_summary_can_be_made_again() {
+    let run = Run::starved();
+    assert_eq!(summary(&run), summary(&run));
+    assert_eq!(summary(&run).verdict, Verdict::Starved);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn outcomes_add_up_and_nothing_panics(records in records()) {
+        let summary = summarise(&records);
+        for (phase, fetches) in [(Phase::Idle, &summary.idle), (Phase::Measure, &summary.measure)] {
+            let made = records.fetches.iter().filter(|fetch| fetch.phase == phase).count();
+            prop_assert_eq!(fetches.attempts, made as u64);
+            let sum: u64 = Outcome::ALL.into_iter().map(|o| fetches.outcomes.count(o)).sum();
+            prop_assert_eq!(sum, fetches.attempts);
+            let l = fetches.latency_us;
+            prop_assert!(l.min <= l.p50 && l.p50 <= l.p90 && l.p90 <= l.p99 && l.p99 <= l.max);
+            prop_assert!((0.0..=1.0).contains(&fetches.failed_share));
+        }
+        let logged: u64 = summary.proxy.status_counts.values().sum();
+        prop_assert_eq!(logged + summary.proxy.unlogged.attempts(), summary.measure.attempts);
+        for (status, count) in &summary.proxy.status_counts {
+            prop_assert_eq!(summary.proxy.status_outcomes[status].attempts(), *count);
+        }
+        prop_assert!(summary.slow.workers_holding <= summary.proxy.workers.len() as u64);
+        prop_assert!(!summary.verdict_reasons.is_empty());
+    }
+}
+
+/// Times within and around the phases, and the ends of the clock.
+fn at() -> impl Strategy<Value = MonoNs> {
+    prop_oneof![
+        20 => (0..16_000_u64).prop_map(at_ms),
+        1 => Just(MonoNs(0)),
+        1 => Just(MonoNs(u64::MAX)),
+    ]
+}
+
+fn us() -> impl Strategy<Value = Micros> {
+    prop_oneof![20 => (0..2_000_000_u64).prop_map(Micros), 1 => Just(Micros(u64::MAX))]
+}
+
+/// Few ports, so that they are used again.
+fn port() -> impl Strategy<Value = u16> {
+    40_000..40_020_u16
+}
+
+fn fetch() -> impl Strategy<Value = Fetch> {
+    let phase = prop_oneof![Just(Phase::Idle), Just(Phase::Measure)];
+    let number = prop_oneof![20 => 0..200_u64, 1 => Just(u64::MAX)];
+    (number, phase, at(), prop::option::of(port()), us(), us(), 0..9_usize).prop_map(
+        |(fetch, phase, start_ns, client_port, total_us, response_us, outcome)| Fetch {
+            fetch,
+            phase,
+            intended_ns: start_ns,
+            start_ns,
+            client_port,
+            connect_us: None,
+            first_byte_us: None,
+            total_us,
+            response_us,
+            bytes: Bytes(0),
+            status: Some(200),
+            outcome: Outcome::ALL[outcome],
+        },
+    )
+}
+
+fn session() -> impl Strategy<Value = Session> {
+    let end = prop_oneof![Just(SessionEnd::Completed), Just(SessionEnd::ClientReset)];
+    let status = prop_oneof![Just(0_u16), Just(200), Just(499), 100..600_u16];
+    (0..3_u32, 0..40_u64, port(), at(), status, end, any::<u64>()).prop_map(
+        |(worker, session, client_port, accepted_ns, status, end, rt_ms)| Session {
+            worker,
+            session,
+            client_port,
+            upstream_port: None,
+            request: String::new(),
+            status,
+            end,
+            body_bytes: Bytes(0),
+            accepted_ns,
+            request_ns: None,
+            connected_ns: None,
+            head_ns: None,
+            closed_ns: accepted_ns,
+            log: LogTimes { rt_ms, ..LogTimes::default() },
+            steps: 0,
+            longest_step_us: Micros(0),
+            steps_us: Micros(0),
+            stalled_upstream_us: Micros(0),
+            stalled_client_us: Micros(0),
+        },
+    )
+}
+
+fn download() -> impl Strategy<Value = Download> {
+    let end = prop_oneof![
+        Just(DownloadEnd::Completed),
+        Just(DownloadEnd::Stopped),
+        Just(DownloadEnd::Replaced),
+        Just(DownloadEnd::Reset),
+    ];
+    (0..4_u32, prop::option::of(port()), at(), us(), any::<u64>(), end).prop_map(
+        |(slot, client_port, start_ns, total_us, bytes, end)| Download {
+            slot,
+            ordinal: 0,
+            client_port,
+            start_ns,
+            first_byte_us: None,
+            total_us,
+            bytes: Bytes(bytes),
+            end,
+        },
+    )
+}
+
+fn proxy_records()
+-> impl Strategy<Value = (Vec<Hold>, Vec<LoopTurn>, Vec<WorkerTotals>, Vec<WorkerSample>)> {
+    let hold =
+        (0..3_u32, at(), at(), any::<u64>()).prop_map(|(worker, start_ns, end_ns, bytes)| Hold {
+            worker,
+            turn: 1,
+            session: 1,
+            client_port: 1,
+            start_ns,
+            end_ns,
+            bytes: Bytes(bytes),
+            reads: 1,
+            ended_by: StepEnd::Quota,
+        });
+    let turn = (0..3_u32, at(), at()).prop_map(|(worker, start_ns, end_ns)| LoopTurn {
+        worker,
+        turn: 1,
+        start_ns,
+        end_ns,
+        events: 1,
+        steps: 1,
+        accepts: 0,
+    });
+    let totals = (0..3_u32, at(), any::<u64>(), us(), 0..3_u64).prop_map(
+        |(worker, at_ns, steps, longest_step_us, records_lost)| WorkerTotals {
+            worker,
+            at_ns,
+            steps,
+            longest_step_us,
+            longest_turn_us: longest_step_us,
+            accept_pauses: steps,
+            records_lost,
+            ..WorkerTotals::default()
+        },
+    );
+    let sample = (0..3_u32, at(), any::<u64>(), prop::option::of(any::<u64>())).prop_map(
+        |(worker, at_ns, count, ns)| WorkerSample {
+            worker,
+            at_ns,
+            user_ms: count,
+            system_ms: count,
+            run_ns: ns,
+            run_wait_ns: ns,
+            voluntary_switches: count,
+            involuntary_switches: count,
+        },
+    );
+    (
+        prop::collection::vec(hold, 0..8),
+        prop::collection::vec(turn, 0..8),
+        prop::collection::vec(totals, 0..6),
+        prop::collection::vec(sample, 0..12),
+    )
+}
+
+/// Records that no run would write, but that a file may hold.
+fn records() -> impl Strategy<Value = RunRecords> {
+    let dialed = (0..4_u32, port(), at()).prop_map(|(slot, client_port, at_ns)| Dialed {
+        slot,
+        client_port,
+        at_ns,
+    });
+    let interval = (at(), at(), prop::collection::vec(any::<u64>().prop_map(Bytes), 0..5))
+        .prop_map(|(start_ns, end_ns, bytes)| DownloadInterval { start_ns, end_ns, bytes });
+    let accepted =
+        (0..3_u32, 0..40_u64, port(), at()).prop_map(|(worker, session, client_port, at_ns)| {
+            Accepted { worker, session, client_port, at_ns }
+        });
+    let clients = (
+        prop::collection::vec(fetch(), 0..120),
+        prop::collection::vec(dialed, 0..8),
+        prop::collection::vec(interval, 0..8),
+        prop::collection::vec(download(), 0..8),
+    );
+    let sessions =
+        (prop::collection::vec(accepted, 0..40), prop::collection::vec(session(), 0..40));
+    let shape = (0..6_usize, any::<bool>(), 0..3_u32, any::<u64>());
+    (clients, sessions, proxy_records(), shape).prop_map(
+        |((fetches, dialed, intervals, downloads), (accepted, sessions), proxy, shape)| {
+            let (phases, ended, slow, stolen_ms) = shape;
+            let mut run = Run::new();
+            run.arm().slow = slow;
+            run.records.manifest.host.stolen_ms = stolen_ms;
+            run.records.manifest.phases.truncate(phases);
+            if let Some(last) = run.records.manifest.phases.last_mut().filter(|_| !ended) {
+                last.end_ns = None;
+            }
+            let (holds, turns, totals, samples) = proxy;
+            RunRecords {
+                fetches,
+                dialed,
+                intervals,
+                downloads,
+                accepted,
+                sessions,
+                holds,
+                turns,
+                totals,
+                samples,
+                ..run.records
+            }
+        },
+    )
+}

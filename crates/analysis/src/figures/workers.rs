@@ -1,0 +1,195 @@
+//! A row for each worker: what it did from the load's start to its end, and what the scheduler gave
+//! it in the measure phase.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use records::{
+    Hold, LoopTurn, Micros, MonoNs, Recording, RunRecords, SchedulerFigures, WorkerSample,
+    WorkerSummary, WorkerTotals,
+};
+
+use crate::join::Join;
+use crate::window::{Window, Windows};
+
+/// Every worker that any record tells of, in order.
+pub(crate) fn summaries(
+    records: &RunRecords,
+    join: &Join<'_>,
+    windows: &Windows,
+    holders: &BTreeMap<u32, BTreeSet<u32>>,
+) -> Vec<WorkerSummary> {
+    let told = join.connections.iter().map(|connection| connection.worker);
+    let mut workers: BTreeMap<u32, WorkerSummary> = told
+        .chain(records.totals.iter().map(|totals| totals.worker))
+        .chain(records.samples.iter().map(|sample| sample.worker))
+        .chain(records.holds.iter().map(|hold| hold.worker))
+        .map(|worker| (worker, empty(worker)))
+        .collect();
+    for (worker, summary) in &mut workers {
+        summary.downloads = holders.get(worker).map_or(0, |slots| slots.len() as u64);
+        if let Some(loaded) = windows.loaded {
+            count_sessions(summary, join, loaded);
+            count_steps(summary, records, loaded);
+        }
+        if let Some(measure) = windows.measure {
+            count_scheduler(summary, &records.samples, measure);
+        }
+    }
+    workers.into_values().collect()
+}
+
+fn empty(worker: u32) -> WorkerSummary {
+    WorkerSummary { worker, scheduler: SchedulerFigures::None, ..WorkerSummary::default() }
+}
+
+fn count_sessions(summary: &mut WorkerSummary, join: &Join<'_>, loaded: Window) {
+    let accepted = join.connections.iter().filter(|connection| {
+        connection.worker == summary.worker && loaded.contains(connection.accepted_ns)
+    });
+    summary.sessions = accepted.count() as u64;
+}
+
+/// Holds and long turns count with their whole length when any part of them is in the window: a
+/// step that outlasts the load is the longest there is.
+fn count_steps(summary: &mut WorkerSummary, records: &RunRecords, loaded: Window) {
+    let worker = summary.worker;
+    let all_holds = records.holds.iter().filter(|hold| hold.worker == worker);
+    let longest_ever = all_holds.clone().map(Hold::length_us).max();
+    let holds = all_holds.filter(|hold| loaded.overlaps(Window::new(hold.start_ns, hold.end_ns)));
+    summary.holds = holds.clone().count() as u64;
+    let turn_us = |turn: &LoopTurn| turn.end_ns.micros_since(turn.start_ns);
+    let all_turns = records.turns.iter().filter(|turn| turn.worker == worker);
+    let longest_turn_ever = all_turns.clone().map(turn_us).max();
+    let turns = all_turns.filter(|turn| loaded.overlaps(Window::new(turn.start_ns, turn.end_ns)));
+    let longest_turn = turns.map(turn_us).max();
+
+    let mut totals: Vec<&WorkerTotals> =
+        records.totals.iter().filter(|totals| totals.worker == worker).collect();
+    totals.sort_by_key(|totals| totals.at_ns);
+    let last = totals.last().copied();
+    summary.steps = steps_within(&totals, loaded);
+    // Without a long one in the window, the longest since the worker began stands for it, as long
+    // as it is a short one too: a longer one was elsewhere, unless its record was lost or never came.
+    let hold_us = records.manifest.hold_us;
+    let full = records.manifest.recording == Recording::Full;
+    let lost = last.is_some_and(|totals| totals.records_lost > 0);
+    let known = |length: Micros, told: Option<Micros>| {
+        let untold = full && told.is_none_or(|told| told < length);
+        length < hold_us || lost || untold
+    };
+    if let Some(hold) = holds.max_by_key(|hold| hold.length_us()) {
+        summary.longest_step_us = hold.length_us().0;
+        summary.longest_step_bytes = hold.bytes.0;
+        summary.longest_step_ended_by = Some(hold.ended_by);
+    } else if let Some(totals) = last.filter(|totals| known(totals.longest_step_us, longest_ever)) {
+        summary.longest_step_us = totals.longest_step_us.0;
+        summary.longest_step_bytes = totals.longest_step_bytes.0;
+    }
+    let shorter = last
+        .map(|totals| totals.longest_turn_us)
+        .filter(|&length| known(length, longest_turn_ever));
+    summary.longest_loop_turn_us = longest_turn.or(shorter).unwrap_or_default().0;
+}
+
+/// Steps between the totals taken just before the window and just after it. Totals that were taken
+/// only at the end count from the worker's start.
+fn steps_within(totals: &[&WorkerTotals], window: Window) -> u64 {
+    let before = totals.iter().rfind(|totals| totals.at_ns <= window.start);
+    let after = totals.iter().find(|totals| totals.at_ns >= window.end).or(totals.last());
+    let steps = |totals: Option<&&WorkerTotals>| totals.map_or(0, |totals| totals.steps);
+    steps(after).saturating_sub(steps(before))
+}
+
+/// Takes what is told of steps and loop turns out of the rows: they tell of a part of the work.
+pub(crate) fn forget_steps(workers: &mut [WorkerSummary]) {
+    for worker in workers {
+        *worker = WorkerSummary {
+            steps: 0,
+            holds: 0,
+            longest_step_us: 0,
+            longest_step_bytes: 0,
+            longest_step_ended_by: None,
+            longest_loop_turn_us: 0,
+            ..worker.clone()
+        };
+    }
+}
+
+/// Records that workers could not hand on, over all of them.
+pub(crate) fn records_lost(records: &RunRecords) -> u64 {
+    let lost = last_totals(records).into_values().map(|totals| totals.records_lost);
+    lost.fold(0, u64::saturating_add)
+}
+
+/// Workers that turned clients away or stopped accepting, and how often.
+pub(crate) fn accept_pauses(records: &RunRecords) -> Vec<(u32, u64)> {
+    let pauses =
+        last_totals(records).into_iter().map(|(worker, totals)| (worker, totals.accept_pauses));
+    pauses.filter(|(_, pauses)| *pauses > 0).collect()
+}
+
+fn last_totals(records: &RunRecords) -> BTreeMap<u32, &WorkerTotals> {
+    let mut in_time: Vec<&WorkerTotals> = records.totals.iter().collect();
+    in_time.sort_by_key(|totals| totals.at_ns);
+    in_time.into_iter().map(|totals| (totals.worker, totals)).collect()
+}
+
+/// Differences between the first and the last sample inside the measure phase.
+fn count_scheduler(summary: &mut WorkerSummary, samples: &[WorkerSample], measure: Window) {
+    let inside = samples
+        .iter()
+        .filter(|sample| sample.worker == summary.worker && measure.contains(sample.at_ns));
+    let first = inside.clone().min_by_key(|sample| sample.at_ns);
+    let last = inside.max_by_key(|sample| sample.at_ns);
+    let (Some(first), Some(last)) = (first, last) else { return };
+    let elapsed = Elapsed::between(first.at_ns, last.at_ns);
+    let Some(elapsed) = elapsed else { return };
+    let grown = |counter: fn(&WorkerSample) -> u64| counter(last).saturating_sub(counter(first));
+    let grown_ns = |counter: fn(&WorkerSample) -> Option<u64>| {
+        Some(counter(last)?.saturating_sub(counter(first)?))
+    };
+    let (user_ms, system_ms) = (grown(|s| s.user_ms), grown(|s| s.system_ms));
+    let (run_ns, wait_ns) = (grown_ns(|s| s.run_ns), grown_ns(|s| s.run_wait_ns));
+    summary.scheduler = match (run_ns, wait_ns) {
+        (Some(_), Some(_)) => SchedulerFigures::All,
+        _ => SchedulerFigures::NoWait,
+    };
+    summary.user_share = elapsed.share_of_ms(user_ms);
+    summary.system_share = elapsed.share_of_ms(system_ms);
+    summary.cpu_share = run_ns.map_or_else(
+        || elapsed.share_of_ms(user_ms.saturating_add(system_ms)),
+        |ns| elapsed.share_of_ns(ns),
+    );
+    summary.wait_share = wait_ns.map_or(0.0, |ns| elapsed.share_of_ns(ns));
+    summary.run_wait_us = wait_ns.unwrap_or(0) / 1_000;
+    summary.voluntary_switches = grown(|s| s.voluntary_switches);
+    summary.involuntary_switches = grown(|s| s.involuntary_switches);
+    summary.voluntary_per_sec = elapsed.per_sec(summary.voluntary_switches);
+    summary.involuntary_per_sec = elapsed.per_sec(summary.involuntary_switches);
+}
+
+/// A time above zero that counters grew in.
+#[derive(Clone, Copy)]
+struct Elapsed(f64);
+
+impl Elapsed {
+    fn between(first: MonoNs, last: MonoNs) -> Option<Self> {
+        let seconds = last.since(first).as_secs_f64();
+        (seconds > 0.0).then_some(Self(seconds))
+    }
+
+    fn share_of_ms(self, ms: u64) -> f64 {
+        ms as f64 / 1e3 / self.0
+    }
+
+    fn share_of_ns(self, ns: u64) -> f64 {
+        ns as f64 / 1e9 / self.0
+    }
+
+    fn per_sec(self, count: u64) -> f64 {
+        count as f64 / self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Latencies in the two formats that HdrHistogram's own tools read.
+//!
+//! `fast.hlog` is an interval log: one line a second and phase, tagged `idle` or `measure`, for the
+//! course of a run. `fast.hgrm` is percentile text: the measure phase as one distribution, for
+//! plotting runs over one another. Times are those from start to end, all outcomes; do not correct
+//! them for coordinated omission, they were recorded without it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
+};
+use records::{Fetch, Phase, RunRecords};
+
+use crate::figures::histogram;
+use crate::window::Windows;
+
+/// Length of an interval of the log.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// us in the unit of both formats, ms.
+const US_PER_MS: f64 = 1_000.0;
+
+/// Percentile steps in each half of the distance to 100 %: what HdrHistogram prints by default.
+const TICKS_PER_HALF_DISTANCE: u32 = 5;
+
+/// The interval log: values in us, `Interval_Max` in ms.
+///
+/// A fetch counts in the second in which it was meant to start. `StartTime` and `BaseTime` are the
+/// start of the run, so that intervals stand as seconds into the run.
+///
+/// # Errors
+/// A histogram cannot be put into its form; none of ours cannot.
+pub fn interval_log(records: &RunRecords) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder.add_comment("[Histogram log format version 1.3]");
+    builder.add_comment("[Latencies of fetches, us, by intended start]");
+    builder.with_max_value_divisor(US_PER_MS);
+    if let Some(started) = started_at(records) {
+        builder.with_start_time(started).with_base_time(started);
+    }
+    let mut log = builder.begin_log_with(&mut out, &mut serializer)?;
+    for ((second, phase), fetches) in by_second(records) {
+        let histogram = histogram(fetches.iter().map(|fetch| fetch.total_us));
+        let start = INTERVAL.saturating_mul(second);
+        log.write_histogram(&histogram, start, INTERVAL, Tag::new(phase.name())).map_err(
+            |error| match error {
+                IntervalLogWriterError::IoError(source) => source,
+                IntervalLogWriterError::SerializeError(source) => io::Error::other(source),
+            },
+        )?;
+    }
+    Ok(out)
+}
+
+/// Fetches by the second of the run in which they were meant to start, and their phase.
+fn by_second(records: &RunRecords) -> BTreeMap<(u32, Phase), Vec<&Fetch>> {
+    let start = Windows::of(records).run.start;
+    let mut intervals: BTreeMap<(u32, Phase), Vec<&Fetch>> = BTreeMap::new();
+    for fetch in &records.fetches {
+        let second = fetch.intended_ns.since(start).as_secs();
+        let second = u32::try_from(second).unwrap_or(u32::MAX);
+        intervals.entry((second, fetch.phase)).or_default().push(fetch);
+    }
+    intervals
+}
+
+fn started_at(records: &RunRecords) -> Option<SystemTime> {
+    let started: jiff::Timestamp = records.manifest.started_at.parse().ok()?;
+    Some(SystemTime::from(started)).filter(|&time| time >= SystemTime::UNIX_EPOCH)
+}
+
+/// Percentile text of the fetches under load, in ms, in the columns and with the footer of
+/// HdrHistogram's `outputPercentileDistribution` (2.1, Java).
+///
+/// # Errors
+/// None arises: it is written into memory.
+pub fn percentiles(records: &RunRecords) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let measured = records.fetches.iter().filter(|fetch| fetch.phase == Phase::Measure);
+    let histogram = histogram(measured.map(|fetch| fetch.total_us));
+    writeln!(
+        out,
+        "{:>12} {:>14} {:>10} {:>14}\n",
+        "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
+    )?;
+    let mut total = 0;
+    for step in histogram.iter_quantiles(TICKS_PER_HALF_DISTANCE) {
+        total += step.count_since_last_iteration();
+        let value = step.value_iterated_to() as f64 / US_PER_MS;
+        let quantile = step.quantile_iterated_to();
+        write!(out, "{value:>12.3} {quantile:>2.12} {total:>10}")?;
+        // The last step has no such ratio, and no column for it.
+        if quantile < 1.0 {
+            write!(out, " {:>14.2}", 1.0 / (1.0 - quantile))?;
+        }
+        writeln!(out)?;
+    }
+    footer(&histogram, &mut out)?;
+    Ok(out)
+}
+
+fn footer(histogram: &Histogram<u64>, out: &mut impl Write) -> io::Result<()> {
+    let mean = histogram.mean() / US_PER_MS;
+    let deviation = histogram.stdev() / US_PER_MS;
+    let max = histogram.max() as f64 / US_PER_MS;
+    writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {deviation:>12.3}]")?;
+    writeln!(out, "#[Max     = {max:>12.3}, Total count    = {:>12}]", histogram.len())?;
+    let (buckets, per_bucket) = (histogram.buckets(), SUB_BUCKETS);
+    writeln!(out, "#[Buckets = {buckets:>12}, SubBuckets     = {per_bucket:>12}]")
+}
+
+/// Sub-buckets of a histogram of three digits: the next power of two from 2 x 10^3
+/// (HdrHistogram keeps single-unit resolution up to there).
+const SUB_BUCKETS: u32 = 2_048;
+
+#[cfg(test)]
+mod tests;

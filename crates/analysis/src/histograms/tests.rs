@@ -1,0 +1,119 @@
+//! What HdrHistogram's tools will read, against what they would have written.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use records::{Micros, Outcome, Phase};
+
+use testkit::fixture::Run;
+
+use super::{interval_log, percentiles};
+
+fn percentile_text(run: &Run) -> String {
+    String::from_utf8(percentiles(&run.records).expect("memory takes all")).expect("text")
+}
+
+/// Ten fetches of 1 to 10 ms, in the form of HdrHistogram's `outputPercentileDistribution(out, 5,
+/// 1000.0)`.
+#[test]
+fn percentile_text_is_that_of_hdrhistogram() {
+    let mut run = Run::new();
+    run.fetches(Phase::Idle, 3, Outcome::Ok, 77_000);
+    for ms in 1..=10 {
+        run.fetches(Phase::Measure, 1, Outcome::Ok, ms * 1_000);
+    }
+    insta::assert_snapshot!(percentile_text(&run));
+}
+
+#[test]
+fn no_fetch_is_an_empty_distribution() {
+    insta::assert_snapshot!(percentile_text(&Run::new()));
+}
+
+#[test]
+fn columns_stand_where_plotters_look_for_them() {
+    let text = percentile_text(&Run::starved());
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("       Value     Percentile TotalCount 1/(1-Percentile)"));
+    assert_eq!(lines.next(), Some(""));
+    let rows: Vec<&str> = lines.clone().take_while(|line| !line.starts_with('#')).collect();
+    for row in &rows {
+        let cells: Vec<f64> =
+            row.split_whitespace().map(|cell| cell.parse().expect("a number")).collect();
+        assert!(cells.len() == 4 || cells.len() == 3 && row == rows.last().expect("rows"), "{row}");
+    }
+    assert!(text.contains("Total count    =           80]"), "{text}");
+    assert!(text.ends_with("SubBuckets     =         2048]\n"), "{text}");
+}
+
+#[test]
+fn the_interval_log_reads_back_fetch_by_fetch() {
+    let run = Run::starved();
+    let log = interval_log(&run.records).expect("memory takes all");
+    let text = String::from_utf8(log.clone()).expect("text");
+    assert!(text.starts_with("#[Histogram log format version 1.3]\n"), "{text}");
+    assert!(text.contains("#[StartTime: 1789984800.000 (seconds since epoch)]"), "{text}");
+
+    let mut counts = [0, 0];
+    let mut last_start = Duration::ZERO;
+    let mut whole: Histogram<u64> = Histogram::new(3).expect("three digits");
+    for entry in IntervalLogIterator::new(&log) {
+        let LogEntry::Interval(interval) = entry.expect("our own log") else { continue };
+        assert_eq!(interval.duration(), Duration::from_secs(1));
+        assert!(interval.start_timestamp() >= last_start, "in order");
+        last_start = interval.start_timestamp();
+        let bytes = base64(interval.encoded_histogram());
+        let histogram: Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes.as_slice()).expect("our own histogram");
+        match interval.tag().map(|tag| tag.as_str()) {
+            Some("idle") => counts[0] += histogram.len(),
+            Some("measure") => {
+                counts[1] += histogram.len();
+                whole.add(&histogram).expect("the same shape");
+            }
+            other => panic!("a foreign tag: {other:?}"),
+        }
+    }
+    assert_eq!(counts, [40, 80]);
+    assert!(whole.equivalent(whole.max(), 1_004_000), "{}", whole.max());
+    assert_eq!(last_start, Duration::from_secs(12));
+}
+
+/// Standard base64, as the log has it; the crate keeps its own decoder to itself.
+fn base64(text: &str) -> Vec<u8> {
+    let digit = |letter: u8| -> u32 {
+        let at = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+            .iter()
+            .position(|&known| known == letter)
+            .expect("a base64 letter");
+        u32::try_from(at).expect("under 64")
+    };
+    let letters: Vec<u8> = text.bytes().filter(|&letter| letter != b'=').collect();
+    letters
+        .chunks(4)
+        .flat_map(|group| {
+            let bits = group.iter().fold(0, |bits, &letter| bits << 6 | digit(letter));
+            let bits = bits << (6 * (4 - group.len()));
+            bits.to_be_bytes()[1..group.len()].to_vec()
+        })
+        .collect()
+}
+
+#[test]
+fn a_start_that_is_no_time_is_left_out() {
+    let mut run = Run::starved();
+    run.records.manifest.started_at = "yesterday".to_owned();
+    let log = interval_log(&run.records).expect("memory takes all");
+    let text = String::from_utf8(log).expect("text");
+    assert!(!text.contains("StartTime"), "{text}");
+}
+
+#[test]
+fn a_time_beyond_a_day_is_counted_as_a_day() {
+    let mut run = Run::new();
+    run.fetches(Phase::Measure, 1, Outcome::Ok, u64::MAX);
+    run.records.fetches[0].total_us = Micros(u64::MAX);
+    assert!(percentile_text(&run).contains("Total count    =            1]"));
+}

@@ -1,0 +1,213 @@
+//! Which session of the proxy served which fetch or download: joined by the client's port.
+//!
+//! A port may be used again within a run. So each connection that a worker accepted belongs to the
+//! client that had taken the port last when it was accepted, and each client gets the first of its
+//! connections. A worker that is held accepts late, even after its client has given up: the end of
+//! a fetch says nothing about its session.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use records::{DownloadEnd, Fetch, MonoNs, Phase, RunRecords, Session, Sight};
+
+use crate::window::Window;
+
+/// How much earlier than told a download's connection may have been accepted: its client tells of
+/// the handshake when it gets the CPU. Matters only where a port is used again within that time.
+const DIAL_SLACK: Duration = Duration::from_secs(1);
+
+/// One accepted connection of the proxy.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection<'a> {
+    /// The worker that owns it.
+    pub worker: u32,
+    /// The client's port.
+    pub client_port: u16,
+    /// When `accept` returned.
+    pub accepted_ns: MonoNs,
+    /// Its session, once that had ended.
+    pub session: Option<&'a Session>,
+}
+
+impl<'a> Connection<'a> {
+    /// Its session, where the access log has a line of it: status 0 means that nothing was asked, and
+    /// nothing logged.
+    pub fn logged(&self) -> Option<&'a Session> {
+        self.session.filter(|session| session.status != 0)
+    }
+}
+
+/// One connection of the slow client.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// Which of the parallel downloads.
+    pub slot: u32,
+    /// The client's port.
+    pub client_port: u16,
+    /// When the connection stood.
+    pub dialed_ns: MonoNs,
+    /// When and how it ended; absent: it was open at the end of the run.
+    pub ended: Option<(MonoNs, DownloadEnd)>,
+}
+
+impl Transfer {
+    /// Whether it was there, and wanted, during `window`.
+    pub(crate) fn open_in(&self, window: Window) -> bool {
+        let end = match self.ended {
+            Some((_, DownloadEnd::Replaced)) => return false,
+            Some((at, _)) => at,
+            None => window.end,
+        };
+        window.overlaps(Window::new(self.dialed_ns, end))
+    }
+}
+
+/// Fetches, downloads and connections, joined.
+#[derive(Debug)]
+pub struct Join<'a> {
+    /// Every connection that a worker accepted, in the order of worker and session.
+    pub connections: Vec<Connection<'a>>,
+    /// Every connection of the slow client.
+    pub transfers: Vec<Transfer>,
+    fetches: &'a [Fetch],
+    by_client: HashMap<Client, usize>,
+}
+
+/// Somebody who took a port, by position in its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Client {
+    Fetch(usize),
+    Transfer(usize),
+}
+
+impl<'a> Join<'a> {
+    /// Joins the records of a run.
+    pub(crate) fn of(records: &'a RunRecords) -> Self {
+        let connections = connections(records);
+        let transfers = transfers(records);
+        let mut clients: HashMap<u16, Vec<(MonoNs, Client)>> = HashMap::new();
+        for (index, fetch) in records.fetches.iter().enumerate() {
+            if let Some(port) = fetch.client_port {
+                clients.entry(port).or_default().push((fetch.start_ns, Client::Fetch(index)));
+            }
+        }
+        for (index, transfer) in transfers.iter().enumerate() {
+            let begin = transfer.dialed_ns - DIAL_SLACK;
+            clients.entry(transfer.client_port).or_default().push((begin, Client::Transfer(index)));
+        }
+        clients.values_mut().for_each(|takers| takers.sort_unstable());
+
+        let mut in_time: Vec<usize> = (0..connections.len()).collect();
+        in_time.sort_by_key(|&index| connections[index].accepted_ns);
+        let mut by_client = HashMap::new();
+        for index in in_time {
+            let connection = &connections[index];
+            let seen_ns = known_from(records.manifest.sight, connection);
+            let Some(takers) = clients.get(&connection.client_port) else { continue };
+            let before = takers.partition_point(|(begin, _)| *begin <= seen_ns);
+            if let Some((_, client)) = before.checked_sub(1).and_then(|last| takers.get(last)) {
+                by_client.entry(*client).or_insert(index);
+            }
+        }
+        Self { connections, transfers, fetches: &records.fetches, by_client }
+    }
+
+    /// The connection of the `index`-th fetch; absent: no worker accepted it.
+    pub fn fetch(&self, index: usize) -> Option<&Connection<'a>> {
+        self.by_client.get(&Client::Fetch(index)).map(|&at| &self.connections[at])
+    }
+
+    /// The fetches of the measure phase: position among the records', record, connection.
+    pub fn measured(
+        &self,
+    ) -> impl Iterator<Item = (usize, &'a Fetch, Option<&Connection<'a>>)> + Clone {
+        let fetches = self.fetches.iter().enumerate();
+        let measured = fetches.filter(|(_, fetch)| fetch.phase == Phase::Measure);
+        measured.map(|(index, fetch)| (index, fetch, self.fetch(index)))
+    }
+
+    /// The connection of the `index`-th transfer.
+    pub fn transfer(&self, index: usize) -> Option<&Connection<'a>> {
+        self.by_client.get(&Client::Transfer(index)).map(|&at| &self.connections[at])
+    }
+}
+
+/// When a connection was there for certain. A log tells only when it ended, to the millisecond; when
+/// it was accepted is reckoned back from that, and may seem earlier than its client began.
+fn known_from(sight: Sight, connection: &Connection<'_>) -> MonoNs {
+    match (sight, connection.session) {
+        (Sight::Sampled | Sight::LogOnly, Some(session)) => {
+            session.closed_ns + Duration::from_millis(1)
+        }
+        _ => connection.accepted_ns,
+    }
+}
+
+/// Accepts and sessions tell of the same connections: the first is there for those still open, the
+/// second where an accept's record was lost.
+fn connections(records: &RunRecords) -> Vec<Connection<'_>> {
+    let mut connections = BTreeMap::new();
+    for accepted in &records.accepted {
+        let connection = Connection {
+            worker: accepted.worker,
+            client_port: accepted.client_port,
+            accepted_ns: accepted.at_ns,
+            session: None,
+        };
+        connections.insert((accepted.worker, accepted.session), connection);
+    }
+    for session in &records.sessions {
+        let connection = Connection {
+            worker: session.worker,
+            client_port: session.client_port,
+            accepted_ns: session.accepted_ns,
+            session: Some(session),
+        };
+        connections.insert((session.worker, session.session), connection);
+    }
+    connections.into_values().collect()
+}
+
+/// Dials and ends tell of the same transfers: each end belongs to the latest dial of its slot and
+/// port; an end without a dial stands for itself.
+fn transfers(records: &RunRecords) -> Vec<Transfer> {
+    let mut transfers: Vec<Transfer> = records
+        .dialed
+        .iter()
+        .map(|dialed| Transfer {
+            slot: dialed.slot,
+            client_port: dialed.client_port,
+            dialed_ns: dialed.at_ns,
+            ended: None,
+        })
+        .collect();
+    let mut dials: HashMap<(u32, u16), Vec<usize>> = HashMap::new();
+    for (index, transfer) in transfers.iter().enumerate() {
+        dials.entry((transfer.slot, transfer.client_port)).or_default().push(index);
+    }
+    for download in &records.downloads {
+        let Some(client_port) = download.client_port else { continue };
+        let end_ns = download.start_ns + download.total_us.as_duration();
+        let ended = Some((end_ns, download.end));
+        let dial = dials
+            .get(&(download.slot, client_port))
+            .into_iter()
+            .flatten()
+            .copied()
+            .filter(|&at| transfers[at].dialed_ns <= end_ns)
+            .max_by_key(|&at| transfers[at].dialed_ns);
+        match dial {
+            Some(at) => transfers[at].ended = ended,
+            None => transfers.push(Transfer {
+                slot: download.slot,
+                client_port,
+                dialed_ns: download.start_ns,
+                ended,
+            }),
+        }
+    }
+    transfers
+}
+
+#[cfg(test)]
+mod tests;

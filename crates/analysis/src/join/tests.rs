@@ -1,0 +1,184 @@
+//! Ports that are used again, accepts that come late, and downloads that move.
+
+use records::{
+    Dialed, Download, DownloadEnd, Micros, Outcome, Phase, RunRecords, Session, SessionEnd,
+};
+
+use super::Join;
+use crate::figures::slow;
+use crate::window::Windows;
+use testkit::fixture::{Run, at_ms};
+
+/// A session on `port` that `worker` accepted at `ms`.
+fn accept(run: &mut Run, worker: u32, port: u16, ms: u64) {
+    let length = Micros(1_000);
+    run.session(worker, port, at_ms(ms), length, 200, SessionEnd::Completed, 0);
+}
+
+/// Fetches from `port` that started at these times, without sessions.
+fn fetches_at(port: u16, starts_ms: &[u64]) -> Run {
+    let mut run = Run::new();
+    run.fetches(Phase::Measure, starts_ms.len() as u64, Outcome::Ok, 5_000);
+    run.records.accepted.clear();
+    run.records.sessions.clear();
+    for (fetch, ms) in run.records.fetches.iter_mut().zip(starts_ms) {
+        (fetch.client_port, fetch.start_ns) = (Some(port), at_ms(*ms));
+    }
+    run
+}
+
+/// When the session of each fetch was accepted.
+fn accepted_at(records: &RunRecords) -> Vec<Option<u64>> {
+    let join = Join::of(records);
+    (0..records.fetches.len())
+        .map(|index| {
+            let connection = join.fetch(index)?;
+            Some(connection.accepted_ns.micros_since(at_ms(0)).0 / 1_000)
+        })
+        .collect()
+}
+
+#[test]
+fn a_port_that_is_used_again_leads_to_the_session_after_each_start() {
+    let mut run = fetches_at(50_000, &[6_000, 8_000, 10_000]);
+    for ms in [10_001, 6_001, 8_001] {
+        accept(&mut run, 0, 50_000, ms);
+    }
+    accept(&mut run, 1, 50_001, 6_001);
+    assert_eq!(accepted_at(&run.records), [Some(6_001), Some(8_001), Some(10_001)]);
+}
+
+#[test]
+fn a_worker_that_is_held_accepts_after_its_client_gave_up() {
+    let mut run = fetches_at(50_000, &[6_000, 12_000]);
+    accept(&mut run, 0, 50_000, 9_500);
+    assert_eq!(accepted_at(&run.records), [Some(9_500), None]);
+}
+
+/// The fetch at 6 s was never accepted: the session of the next one is not its.
+#[test]
+fn a_later_fetch_keeps_its_session() {
+    let mut run = fetches_at(50_000, &[6_000, 8_000]);
+    accept(&mut run, 0, 50_000, 8_100);
+    assert_eq!(accepted_at(&run.records), [None, Some(8_100)]);
+}
+
+/// The second is of somebody who is not in the records.
+#[test]
+fn a_fetch_has_the_first_of_two_sessions() {
+    let mut run = fetches_at(50_000, &[6_000]);
+    accept(&mut run, 0, 50_000, 7_000);
+    accept(&mut run, 1, 50_000, 6_001);
+    assert_eq!(accepted_at(&run.records), [Some(6_001)]);
+}
+
+#[test]
+fn a_session_from_before_belongs_to_nobody() {
+    let mut run = fetches_at(50_000, &[6_000]);
+    accept(&mut run, 0, 50_000, 5_999);
+    assert_eq!(accepted_at(&run.records), [None]);
+}
+
+#[test]
+fn an_open_session_joins_by_its_accept_and_a_lost_accept_by_its_session() {
+    let mut run = fetches_at(50_000, &[6_000, 8_000]);
+    accept(&mut run, 0, 50_000, 6_001);
+    accept(&mut run, 1, 50_000, 8_001);
+    let open: Session = run.records.sessions.remove(0);
+    run.records.accepted.remove(1);
+    let join = Join::of(&run.records);
+    let first = join.fetch(0).expect("accepted");
+    assert_eq!((first.worker, first.session), (0, None));
+    assert_eq!(first.accepted_ns, open.accepted_ns);
+    let second = join.fetch(1).expect("ended");
+    assert_eq!((second.worker, second.session.map(|session| session.worker)), (1, Some(1)));
+}
+
+/// The worker may be quicker to accept than the client is to notice.
+#[test]
+fn a_download_joins_although_it_was_accepted_before_its_client_told() {
+    let mut run = Run::new();
+    accept(&mut run, 1, 50_000, 3_900);
+    run.records.dialed.push(Dialed { slot: 0, client_port: 50_000, at_ns: at_ms(4_000) });
+    let join = Join::of(&run.records);
+    assert_eq!(join.transfer(0).map(|connection| connection.worker), Some(1));
+}
+
+#[test]
+fn a_port_may_go_from_a_fetch_to_a_download() {
+    let mut run = fetches_at(50_000, &[1_000]);
+    accept(&mut run, 0, 50_000, 1_001);
+    accept(&mut run, 1, 50_000, 4_000);
+    run.records.dialed.push(Dialed { slot: 0, client_port: 50_000, at_ns: at_ms(4_010) });
+    let join = Join::of(&run.records);
+    assert_eq!(join.fetch(0).map(|connection| connection.worker), Some(0));
+    assert_eq!(join.transfer(0).map(|connection| connection.worker), Some(1));
+}
+
+/// A dial of `slot` on `port` that `worker` accepted, and how it ended.
+fn dial(
+    run: &mut Run,
+    slot: u32,
+    worker: u32,
+    port: u16,
+    ms: u64,
+    end: Option<(u64, DownloadEnd)>,
+) {
+    accept(run, worker, port, ms);
+    run.records.dialed.push(Dialed { slot, client_port: port, at_ns: at_ms(ms) });
+    let Some((end_ms, end)) = end else { return };
+    run.records.downloads.push(Download {
+        slot,
+        ordinal: 0,
+        client_port: Some(port),
+        start_ns: at_ms(ms),
+        first_byte_us: None,
+        total_us: at_ms(end_ms).micros_since(at_ms(ms)),
+        bytes: records::Bytes(1),
+        end,
+    });
+}
+
+#[test]
+fn a_worker_holds_what_was_open_while_fetches_were_measured() {
+    let mut run = Run::new();
+    // Hung up to find another worker: never a load on worker 0.
+    dial(&mut run, 0, 0, 50_000, 4_000, Some((4_100, DownloadEnd::Replaced)));
+    dial(&mut run, 0, 1, 50_001, 4_200, None);
+    // Over before the measure phase, and begun after it.
+    dial(&mut run, 1, 0, 50_002, 4_000, Some((4_900, DownloadEnd::Completed)));
+    dial(&mut run, 1, 1, 50_003, 13_500, None);
+    // Two in turn in one slot, on two workers.
+    dial(&mut run, 2, 2, 50_004, 4_000, Some((9_000, DownloadEnd::Completed)));
+    dial(&mut run, 2, 1, 50_005, 9_001, Some((13_200, DownloadEnd::Stopped)));
+    let join = Join::of(&run.records);
+    let holders = slow::holders(&join, &Windows::of(&run.records));
+    let held: Vec<(u32, Vec<u32>)> =
+        holders.into_iter().map(|(worker, slots)| (worker, slots.into_iter().collect())).collect();
+    assert_eq!(held, [(1, vec![0, 2]), (2, vec![2])]);
+}
+
+/// The same slot and port twice: each end goes to the dial before it.
+#[test]
+fn a_slot_may_use_its_port_again() {
+    let mut run = Run::new();
+    dial(&mut run, 0, 0, 50_000, 4_000, Some((4_500, DownloadEnd::Completed)));
+    dial(&mut run, 0, 1, 50_000, 7_000, Some((12_000, DownloadEnd::Reset)));
+    let join = Join::of(&run.records);
+    let ends: Vec<_> = join.transfers.iter().map(|transfer| transfer.ended).collect();
+    assert_eq!(
+        ends,
+        [Some((at_ms(4_500), DownloadEnd::Completed)), Some((at_ms(12_000), DownloadEnd::Reset))]
+    );
+    assert_eq!(join.transfer(1).map(|connection| connection.worker), Some(1));
+}
+
+#[test]
+fn an_end_belongs_to_the_latest_dial_before_it() {
+    let mut run = Run::new();
+    dial(&mut run, 0, 0, 50_000, 4_000, None);
+    dial(&mut run, 0, 1, 50_000, 7_000, Some((12_000, DownloadEnd::Stopped)));
+    let join = Join::of(&run.records);
+    let ends: Vec<_> = join.transfers.iter().map(|transfer| transfer.ended).collect();
+    assert_eq!(ends, [None, Some((at_ms(12_000), DownloadEnd::Stopped))]);
+}

@@ -1,0 +1,364 @@
+//! Reasons to trust a number less, each said in terms of this run.
+
+use records::{
+    Bytes, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording, RoleProcess,
+    SchedulerFigures, Sight, SocketSetting, TraceMode, percent, percent_beside,
+};
+
+use super::facts::{Facts, Measured};
+use super::stuck::Stuck;
+use super::wording::{SHORTAGE, count, list, measured_when};
+use crate::figures::seen::Untraced;
+use crate::thresholds::{Thresholds, part};
+
+/// The caveats of a run, the weightiest first.
+pub(crate) fn caveats(facts: &Facts<'_>, thresholds: &Thresholds) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mut say = |code, message: Option<String>| {
+        caveats.extend(message.map(|message| Caveat { code, message }));
+    };
+    say(CaveatCode::Interrupted, interrupted(facts));
+    say(CaveatCode::UnevenPlacement, uneven_placement(facts));
+    say(CaveatCode::DownloadsHeld, downloads_held(facts, thresholds));
+    for message in buffers_not_as_asked(facts) {
+        say(CaveatCode::BufferNotAsAsked, Some(message));
+    }
+    say(CaveatCode::RecordsLost, records_lost(facts));
+    say(CaveatCode::FetchesUntried, fetches_untried(facts));
+    say(CaveatCode::AcceptPaused, accept_paused(facts));
+    say(CaveatCode::ClientLate, client_late(facts, thresholds));
+    say(CaveatCode::StolenCpu, stolen_cpu(facts, thresholds));
+    say(CaveatCode::BusyHost, busy_host(facts, thresholds));
+    say(CaveatCode::SharedCpu, shared_cpu(facts));
+    say(CaveatCode::NotPinned, not_pinned(facts));
+    say(CaveatCode::FigureMissing, figure_missing(facts));
+    say(CaveatCode::FewFetches, few_fetches(facts, thresholds));
+    caveats
+}
+
+fn downloads_held(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+    match Stuck::of(facts, thresholds) {
+        Stuck::HeldToo(finding) => Some(finding),
+        Stuck::None | Stuck::NoLoad(_) => None,
+    }
+}
+
+fn interrupted(facts: &Facts<'_>) -> Option<String> {
+    let signal = facts.manifest.interrupted.as_ref()?;
+    let (measured, wanted) = (facts.summary.measured_us, facts.manifest.measure_us);
+    Some(match facts.measured {
+        Measured::Began => {
+            format!("{signal} cut the run short: {measured} of {wanted} were measured")
+        }
+        Measured::Never => format!("{signal} cut the run short before anything was measured"),
+    })
+}
+
+/// With a listener each, the kernel's hash sends a fetch to a held worker whether or not another
+/// is free; with a shared listener a free worker takes it.
+fn uneven_placement(facts: &Facts<'_>) -> Option<String> {
+    let workers = facts.summary.proxy.workers.len() as u64;
+    let holding = facts.summary.slow.workers_holding;
+    let wanted = facts.manifest.arm.slow > 0 && facts.measured == Measured::Began;
+    if !wanted || workers == 0 || holding >= workers {
+        return None;
+    }
+    let held = match holding {
+        0 => return Some(format!("none of {workers} workers held a download while fetches ran")),
+        1 => format!("1 of {workers} workers holds a download"),
+        _ => format!("{holding} of {workers} workers hold a download"),
+    };
+    Some(if facts.manifest.arm.reuseport {
+        let bound = percent(holding as f64 / workers as f64);
+        format!("{held}: at most about {bound} of the fetches can meet it")
+    } else {
+        format!("{held}: the others are free to accept every fetch")
+    })
+}
+
+fn buffers_not_as_asked(facts: &Facts<'_>) -> Vec<String> {
+    let mut messages: Vec<String> = Vec::new();
+    for process in &facts.manifest.processes {
+        for setting in &process.effective.sockets {
+            if let Some(message) = buffer_not_as_asked(facts, process, setting)
+                && !messages.contains(&message)
+            {
+                messages.push(message);
+            }
+        }
+    }
+    messages
+}
+
+/// The kernel keeps twice what it grants (socket(7)); only that is as asked.
+fn buffer_not_as_asked(
+    facts: &Facts<'_>,
+    process: &RoleProcess,
+    setting: &SocketSetting,
+) -> Option<String> {
+    let asked = setting.requested?;
+    let (role, name) = (process.role, &setting.name);
+    // A low-water mark is no buffer: it is kept as it is asked for, or capped (tcp_set_rcvlowat).
+    let kept = if name.contains("LOWAT") { asked.0 } else { asked.0.saturating_mul(2) };
+    if setting.effective.0 == kept {
+        return None;
+    }
+    let granted = Bytes(setting.effective.0 / 2);
+    let finding = format!("{role}, {name}: asked for {asked}, the kernel grants {granted}");
+    if granted > asked {
+        return Some(format!("{finding}, the least it allows"));
+    }
+    let limit = if name.contains("SNDBUF") { "net.core.wmem_max" } else { "net.core.rmem_max" };
+    let value = facts.manifest.host.sysctls.get(limit);
+    let value = value.map(|value| format!(" = {value}")).unwrap_or_default();
+    Some(format!("{finding} ({limit}{value}); raise that limit or ask for less"))
+}
+
+fn records_lost(facts: &Facts<'_>) -> Option<String> {
+    let fetches = (facts.fetches_missing > 0).then(|| {
+        let missing = count(facts.fetches_missing, "fetch", "fetches");
+        format!("{missing} left no record")
+    });
+    let proxy = (facts.records_lost > 0).then(|| {
+        let lost = count(facts.records_lost, "record", "records");
+        format!("the proxy lost {lost}: rows of workers and statuses may lack some")
+    });
+    let answers = facts.manifest.answers_lost;
+    let origin = (answers > 0).then(|| {
+        let requests = count(answers, "request", "requests");
+        format!(
+            "the origin has no record of {requests}: where it kept those waiting, another cause may \
+             stand for `upstream`"
+        )
+    });
+    let unread = facts.manifest.log_lines_unread;
+    let lines = (unread > 0).then(|| {
+        let lines = count(unread, "line", "lines");
+        format!(
+            "{lines} of the access log could not be read (`roles.log` quotes the first): what they \
+             tell of counts as not logged"
+        )
+    });
+    let lost: Vec<String> = fetches.into_iter().chain(proxy).chain(origin).chain(lines).collect();
+    (!lost.is_empty()).then(|| lost.join("; "))
+}
+
+fn fetches_untried(facts: &Facts<'_>) -> Option<String> {
+    let untried = facts.summary.measure.outcomes.untried();
+    (untried > 0).then(|| {
+        format!(
+            "{} could not be tried: {SHORTAGE}; they are no failures, and no fetches, of the proxy",
+            count(untried, "fetch", "fetches")
+        )
+    })
+}
+
+fn accept_paused(facts: &Facts<'_>) -> Option<String> {
+    let workers: Vec<u32> = facts.accept_pauses.iter().map(|(worker, _)| *worker).collect();
+    let times =
+        facts.accept_pauses.iter().fold(0_u64, |sum, (_, times)| sum.saturating_add(*times));
+    let word = if workers.len() == 1 { "worker" } else { "workers" };
+    (!workers.is_empty()).then(|| {
+        format!(
+            "{word} {} turned clients away or stopped accepting {} for want of connections or \
+             descriptors: fetches may have failed or waited for that; raise the limit of open files",
+            list(&workers),
+            count(times, "time", "times")
+        )
+    })
+}
+
+fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+    let (lag, cap) = (facts.summary.measure.lag_us, facts.manifest.arm.cap_us);
+    let most = Micros(lag.max);
+    let limit = part(cap, thresholds.lag_of_cap);
+    (most > limit).then(|| {
+        format!(
+            "the fast client started a fetch up to {} late (p90 {}): times from the intended \
+             start count that, times from the real start do not",
+            most.beside(limit),
+            Micros(lag.p90)
+        )
+    })
+}
+
+fn stolen_cpu(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+    let stolen = Micros(facts.manifest.host.stolen_ms.saturating_mul(1_000));
+    let share = stolen_share(facts)?;
+    (share > thresholds.steal_caveat).then(|| {
+        format!(
+            "the hypervisor took {stolen} of CPU time in {} ({}; a caveat above {}): some waiting is \
+             its doing",
+            facts.elapsed_us,
+            percent_beside(share, thresholds.steal_caveat),
+            percent(thresholds.steal_caveat)
+        )
+    })
+}
+
+/// CPU time the hypervisor withheld, over all CPUs, as a share of the run's time; it may exceed 1.
+pub(crate) fn stolen_share(facts: &Facts<'_>) -> Option<f64> {
+    let stolen = Micros(facts.manifest.host.stolen_ms.saturating_mul(1_000));
+    let elapsed = facts.elapsed_us;
+    (elapsed.0 > 0).then(|| stolen.as_secs() / elapsed.as_secs())
+}
+
+/// While a worker waits, its CPU runs another worker or somebody else. So what it waited beyond all
+/// that the other workers of its CPU ran was taken by others: the CPU where that is most, and the
+/// share.
+pub(crate) fn taken_by_others(facts: &Facts<'_>) -> Option<(usize, f64)> {
+    let cpus = &facts.manifest.host.worker_cpus;
+    let workers = &facts.summary.proxy.workers;
+    // Workers are put on their CPUs in turn.
+    let cpu_of = |worker: u32| {
+        let turn = usize::try_from(worker).ok()?.checked_rem(cpus.len())?;
+        cpus.get(turn).copied()
+    };
+    let taken = workers.iter().filter_map(|worker| {
+        let cpu = cpu_of(worker.worker)?;
+        let others = workers
+            .iter()
+            .filter(|other| other.worker != worker.worker && cpu_of(other.worker) == Some(cpu));
+        let ran: f64 = others.map(|other| other.cpu_share).sum();
+        Some((cpu, (worker.wait_share - ran).min(1.0)))
+    });
+    taken.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn busy_host(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+    let (cpu, share) = taken_by_others(facts)?;
+    (share > thresholds.contention_caveat).then(|| {
+        format!(
+            "others than the workers took at least {} of CPU {cpu} (a caveat above {}): some \
+             waiting is their doing",
+            percent_beside(share, thresholds.contention_caveat),
+            percent(thresholds.contention_caveat)
+        )
+    })
+}
+
+fn shared_cpu(facts: &Facts<'_>) -> Option<String> {
+    let (host, own) = (&facts.manifest.host, &facts.manifest.arm.cpus);
+    // Who has CPUs of its own choice is not where the rest of the load is.
+    let load = ("load", &host.load_cpus);
+    let roles = own.iter().map(|(role, cpus)| (role.name(), cpus));
+    let with_workers = |&(_, cpus): &(&str, &Vec<usize>)| shares_any(cpus, &host.worker_cpus);
+    let (mut who, cpus): (Vec<&str>, Vec<&Vec<usize>>) =
+        std::iter::once(load).chain(roles).filter(with_workers).unzip();
+    who.insert(0, "workers");
+    let mut shared: Vec<usize> = host.worker_cpus.clone();
+    shared.retain(|cpu| cpus.iter().any(|cpus| cpus.contains(cpu)));
+    shared.sort_unstable();
+    shared.dedup();
+    let word = if shared.len() == 1 { "CPU" } else { "CPUs" };
+    (!shared.is_empty()).then(|| {
+        format!(
+            "{} share {word} {}: a worker that waits for its CPU looks like one that \
+             is held",
+            list(&who),
+            list(&shared)
+        )
+    })
+}
+
+fn shares_any(some: &[usize], others: &[usize]) -> bool {
+    some.iter().any(|cpu| others.contains(cpu))
+}
+
+fn not_pinned(facts: &Facts<'_>) -> Option<String> {
+    let host = &facts.manifest.host;
+    let free = match (host.worker_cpus.is_empty(), host.load_cpus.is_empty()) {
+        (false, false) => return None,
+        (true, true) => "workers and load are",
+        (true, false) => "the workers are",
+        (false, true) => "the load is",
+    };
+    Some(format!("{free} not pinned: runs differ with where the scheduler puts them"))
+}
+
+fn figure_missing(facts: &Facts<'_>) -> Option<String> {
+    if facts.measured == Measured::Never {
+        return None;
+    }
+    if facts.manifest.recording == Recording::Minimal {
+        return Some(
+            "--recording minimal leaves out steps and CPU figures: nothing is known of what held \
+             the workers, nor is it checked whether others took their CPU"
+                .to_owned(),
+        );
+    }
+    let workers = &facts.summary.proxy.workers;
+    if let Some(Untraced { answers, of_answers, downloads, of_downloads }) = facts.untraced {
+        return Some(format!(
+            "{answers} of {of_answers} answered fetches and {downloads} of {of_downloads} downloads \
+             were served by threads that were not traced: steps are unknown, and so is what held \
+             them"
+        ));
+    }
+    match facts.manifest.sight {
+        Sight::Own | Sight::Traced => {}
+        Sight::Sampled => {
+            return Some(
+                "the workers were looked at a thousand times a second, not traced: steps are \
+                 unknown, and a poll that does not sleep is not seen (a trace needs root and \
+                 bpftrace)"
+                    .to_owned(),
+            );
+        }
+        Sight::LogOnly => {
+            return Some("of the proxy only its access log tells: steps are unknown".to_owned());
+        }
+        Sight::ClientsOnly if handed_on(facts.manifest) => {
+            return Some(
+                "the threads of the command hand work to each other: none of them serves what its \
+                 own poll returned, so steps are unknown"
+                    .to_owned(),
+            );
+        }
+        Sight::ClientsOnly => {
+            return Some(
+                "only the clients' side is known: nothing is said of the proxy's workers"
+                    .to_owned(),
+            );
+        }
+    }
+    if workers.is_empty() {
+        return Some("nothing is known of the proxy's workers: only the clients told".to_owned());
+    }
+    let lacking = |figures: SchedulerFigures| -> Vec<u32> {
+        let lacking = workers.iter().filter(|worker| worker.scheduler == figures);
+        lacking.map(|worker| worker.worker).collect()
+    };
+    let (none, no_wait) = (lacking(SchedulerFigures::None), lacking(SchedulerFigures::NoWait));
+    if !none.is_empty() {
+        return Some(format!(
+            "no CPU figures of worker {}: too few samples in the measure phase",
+            list(&none)
+        ));
+    }
+    (!no_wait.is_empty()).then(|| {
+        "the kernel hides schedstat (CONFIG_SCHED_INFO): %wait is unknown, %CPU counts in ticks of \
+         10 ms"
+            .to_owned()
+    })
+}
+
+/// A command's threads are always looked at, unless nobody wants it or it makes no sense.
+fn handed_on(manifest: &Manifest) -> bool {
+    matches!(manifest.arm.proxy, ProxyKind::Exec(_)) && manifest.arm.trace != TraceMode::Off
+}
+
+fn few_fetches(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+    let attempts = facts.summary.measure.attempts;
+    (attempts > 0 && attempts < thresholds.coarse_fetches).then(|| {
+        format!(
+            "{} {}: p99 is their maximum (from {} on it is not)",
+            count(attempts, "fetch", "fetches"),
+            measured_when(&facts.manifest.arm),
+            thresholds.coarse_fetches
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! What the judge sees.
+
+use records::{Manifest, Micros, Summary};
+
+use crate::baseline::Baseline;
+use crate::explain::Context;
+use crate::figures::seen::{self, Untraced};
+use crate::figures::slow::{self, Flow};
+use crate::figures::{missing, workers};
+
+/// A run's figures and the facts beside them. The verdict, its reasons and the caveats in
+/// `summary` are not looked at.
+pub(crate) struct Facts<'a> {
+    /// What the run was.
+    pub(crate) manifest: &'a Manifest,
+    /// Its figures.
+    pub(crate) summary: &'a Summary,
+    /// Length of the whole run.
+    pub(crate) elapsed_us: Micros,
+    /// Whether there was a measure phase.
+    pub(crate) measured: Measured,
+    /// What the idle phase is worth.
+    pub(crate) baseline: Baseline,
+    /// Slots of downloads that never received a byte.
+    pub(crate) never_moved: Vec<u32>,
+    /// Downloads that this host had nothing left to dial with.
+    pub(crate) undialled: u64,
+    /// How the downloads flowed while fetches were measured.
+    pub(crate) flow: Flow,
+    /// Fetches that were started but of which no record is there.
+    pub(crate) fetches_missing: u64,
+    /// Records that the proxy's workers could not hand on.
+    pub(crate) records_lost: u64,
+    /// Fetches under load that were answered, but of which the proxy has no session.
+    pub(crate) answers_unjoined: u64,
+    /// What workers that were not traced served in a traced run, where that is so much that steps
+    /// are unknown.
+    pub(crate) untraced: Option<Untraced>,
+    /// Workers that turned clients away or stopped accepting, and how often.
+    pub(crate) accept_pauses: Vec<(u32, u64)>,
+}
+
+/// Whether a run came to its measure phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measured {
+    /// It did, though it may have been cut short.
+    Began,
+    /// It ended before.
+    Never,
+}
+
+impl<'a> Facts<'a> {
+    /// The facts of a run with these figures.
+    pub(crate) fn of(
+        context: &Context<'a>,
+        summary: &'a Summary,
+        baseline: Baseline,
+        untraced: Option<Untraced>,
+    ) -> Self {
+        let Context { records, join, windows, .. } = context;
+        let began = windows.measure.is_some();
+        Self {
+            manifest: &records.manifest,
+            summary,
+            elapsed_us: windows.run.length().into(),
+            measured: if began { Measured::Began } else { Measured::Never },
+            baseline,
+            never_moved: slow::never_moved(records),
+            undialled: slow::undialled(records),
+            flow: slow::flow(records, windows),
+            fetches_missing: missing(&records.fetches),
+            records_lost: workers::records_lost(records),
+            answers_unjoined: seen::answers_unjoined(join),
+            untraced,
+            accept_pauses: workers::accept_pauses(records),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! From the records of a run to what it shows: one [`Analysis`], made once, that text, page, gate and
+//! cases read.
+//!
+//! - [`window`]: stretches of a run
+//! - [`join`]: which connection of the proxy served which fetch or download
+//! - [`figures`]: the figures of `summary.json`
+//! - [`baseline`]: whether the idle phase is one
+//! - [`explain`]: what held each fetch
+//! - [`judge`]: the verdict, its reasons and its caveats, by [`Thresholds`]
+//! - [`analysis`]: all of it, once
+//! - [`report`]: what `turnstile explain` tells, as documents
+//! - [`histograms`]: the latencies in HdrHistogram's formats
+//!
+//! Not for: reading files ([`RunRecords::load`](records::RunRecords::load)), statistics over several
+//! runs, or wording for a terminal or a page, which do no arithmetic: what they show is computed here.
+//!
+//! Invariants:
+//! - Pure: from records alone, so that it can be made again at any time.
+//! - Each module uses those above it in this list, and never one below.
+
+mod analysis;
+mod baseline;
+mod explain;
+mod figures;
+mod histograms;
+mod join;
+mod judge;
+pub mod report;
+mod thresholds;
+mod window;
+
+pub use analysis::{Analysis, summarise};
+pub use explain::{FetchSplit, Hands, LATE_FACTOR, Shares};
+pub use figures::{fetch_summary, response_differs};
+pub use histograms::{interval_log, percentiles};
+pub use join::{Connection, Join, Transfer};
+pub use judge::{count, measured_when};
+pub use thresholds::Thresholds;

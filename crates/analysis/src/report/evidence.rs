@@ -1,0 +1,296 @@
+//! What the records show of each cause, over the phase of the late fetches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use records::{BlockedSummary, Cause, HoldingStep, LogMode, Micros, MonoNs, Watched};
+use serde::Serialize;
+
+use super::Longest;
+use super::reserve::{self, Reserve};
+use crate::explain::context::OVERFLOWS;
+use crate::explain::cumulative::Cumulative;
+use crate::explain::late::holding_step;
+use crate::explain::{Context, FetchSplit};
+use crate::figures::{seen, workers};
+use crate::window::Window;
+
+/// What was recorded that shows a cause, or how it could be overlooked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Evidence {
+    /// Steps of other sessions in which late fetches waited.
+    Steps {
+        /// How many.
+        steps: u64,
+        /// The one in which a fetch waited longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<HoldingStep>,
+        /// What waited in the upstream's receive buffer meanwhile; absent: nobody looked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reserve: Option<Reserve>,
+    },
+    /// Loop turns as long as a hold in which no single step was.
+    Turns {
+        /// How many.
+        long_turns: u64,
+        /// The longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<LongTurn>,
+    },
+    /// Accept queues of the proxy's listeners, as sampled.
+    Queues {
+        /// How many samples there are.
+        samples: u64,
+        /// The one with the longest queue.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        deepest: Option<QueueDepth>,
+    },
+    /// Counters of the kernel for dropped handshakes: by how much they moved.
+    Counters {
+        /// By name, as `TcpExt.ListenOverflows`.
+        moved: BTreeMap<&'static str, u64>,
+    },
+    /// Time in which workers were ready and had no CPU.
+    Ready {
+        /// As the scheduler counted it, all workers together.
+        run_wait_us: Micros,
+        /// CPU time that the hypervisor withheld from the workers' CPUs.
+        stolen_us: Micros,
+    },
+    /// Time in which workers neither polled nor were on a CPU nor ready for one.
+    Asleep {
+        /// Time outside of polls, all workers together.
+        busy_us: Micros,
+        /// Time on a CPU.
+        cpu_us: Micros,
+        /// Time ready, without a CPU.
+        run_wait_us: Micros,
+        /// Who writes the access log.
+        log_mode: LogMode,
+        /// Sleeps of 5 ms or more by system call; empty: none, or not traced.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        slept: BTreeMap<String, BlockedSummary>,
+    },
+    /// Waits for the origin: from a whole request to the answer's head, by the origin's own account
+    /// where there is one.
+    Origin {
+        /// The longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<Longest>,
+    },
+    /// Bodies: from the answer's head to the session's end.
+    Bodies {
+        /// The longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<Longest>,
+    },
+    /// The client's own lag: real start after intended start.
+    Lag {
+        /// The longest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<Longest>,
+    },
+    /// What is not there.
+    Silence {
+        /// Late fetches that no worker accepted.
+        never_accepted: u64,
+        /// Late fetches whose session has no record.
+        without_session: u64,
+        /// Records that did not fit into a worker's ring, over the whole run.
+        records_lost: u64,
+    },
+}
+
+/// A long loop turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LongTurn {
+    /// Which worker made it.
+    pub worker: u32,
+    /// Its length.
+    pub length_us: Micros,
+    /// Steps in it.
+    pub steps: u32,
+}
+
+/// A listener's queue at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct QueueDepth {
+    /// Connections that waited to be accepted.
+    pub queue: u32,
+    /// How many may wait.
+    pub limit: u32,
+}
+
+/// What shows `cause` in the late fetches `splits`, which are those of `window`.
+pub(crate) fn of(
+    context: &Context<'_>,
+    splits: &[&FetchSplit],
+    cause: Cause,
+    window: Window,
+) -> Evidence {
+    match cause {
+        Cause::HeldByStep => steps(context, splits),
+        Cause::Convoy => turns(context, window),
+        Cause::AcceptQueue => queues(context, window),
+        Cause::BacklogOverflow => counters(context),
+        Cause::OffCpuRunnable => Evidence::Ready {
+            run_wait_us: run_wait(context, window).into(),
+            stolen_us: stolen(context, window).into(),
+        },
+        Cause::OffCpuBlocked => asleep(context, window),
+        Cause::Upstream => Evidence::Origin {
+            longest: longest(context, splits, |context, index| {
+                let session = context.join.fetch(index)?.session?;
+                let until = session.head_ns.unwrap_or(session.closed_ns);
+                Some(match context.answer(session) {
+                    Some(told) => {
+                        told.head_ns.unwrap_or(until).min(until).micros_since(told.request_ns)
+                    }
+                    None => until.micros_since(session.request_ns?),
+                })
+            }),
+        },
+        Cause::OwnTransfer => Evidence::Bodies {
+            longest: longest(context, splits, |context, index| {
+                let session = context.join.fetch(index)?.session?;
+                Some(session.closed_ns.micros_since(session.head_ns?))
+            }),
+        },
+        Cause::Client => Evidence::Lag {
+            longest: longest(context, splits, |context, index| {
+                context.records.fetches.get(index).map(|fetch| fetch.lag_us())
+            }),
+        },
+        Cause::Unexplained => silence(context, splits),
+    }
+}
+
+fn steps(context: &Context<'_>, splits: &[&FetchSplit]) -> Evidence {
+    let holds: BTreeSet<usize> =
+        splits.iter().flat_map(|split| split.held.keys()).copied().collect();
+    let waits = splits.iter().flat_map(|split| &split.held);
+    let longest = waits.max_by_key(|(_, waited)| **waited);
+    Evidence::Steps {
+        steps: holds.len() as u64,
+        longest: longest.and_then(|(&at, &waited)| holding_step(context, at, waited)),
+        reserve: reserve::of(context, holds),
+    }
+}
+
+fn turns(context: &Context<'_>, window: Window) -> Evidence {
+    let with_hold: BTreeSet<(u32, u64)> =
+        context.records.holds.iter().map(|hold| (hold.worker, hold.turn)).collect();
+    let long: Vec<LongTurn> = context
+        .records
+        .turns
+        .iter()
+        .filter(|turn| window.overlaps(Window::new(turn.start_ns, turn.end_ns)))
+        .filter(|turn| !with_hold.contains(&(turn.worker, turn.turn)))
+        .map(|turn| LongTurn {
+            worker: turn.worker,
+            length_us: turn.end_ns.micros_since(turn.start_ns),
+            steps: turn.steps,
+        })
+        .collect();
+    Evidence::Turns {
+        long_turns: long.len() as u64,
+        longest: long.into_iter().max_by_key(|turn| turn.length_us),
+    }
+}
+
+fn queues(context: &Context<'_>, window: Window) -> Evidence {
+    let samples: Vec<QueueDepth> = context
+        .records
+        .listeners
+        .iter()
+        .filter(|sample| window.contains(sample.at_ns))
+        .map(|sample| QueueDepth { queue: sample.queue, limit: sample.limit })
+        .collect();
+    Evidence::Queues {
+        samples: samples.len() as u64,
+        deepest: samples.into_iter().max_by_key(|depth| depth.queue),
+    }
+}
+
+fn counters(context: &Context<'_>) -> Evidence {
+    let counters = &context.records.manifest.kernel_counters;
+    let moved = OVERFLOWS
+        .into_iter()
+        .filter_map(|name| Some((name, counters.get(name)?.moved())))
+        .filter(|(_, moved)| *moved > 0);
+    Evidence::Counters { moved: moved.collect() }
+}
+
+/// Time ready without a CPU, of all workers in `window`.
+fn run_wait(context: &Context<'_>, window: Window) -> Duration {
+    let mut by_worker: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+    for sample in &context.records.sched {
+        if let Watched::Worker(worker) = sample.who {
+            by_worker.entry(worker).or_default().push((sample.at_ns, sample.run_wait_ns));
+        }
+    }
+    grown(by_worker.into_values(), window)
+}
+
+/// CPU time withheld from the workers' CPUs in `window`; of all CPUs where workers are not pinned.
+fn stolen(context: &Context<'_>, window: Window) -> Duration {
+    let cpus = &context.records.manifest.host.worker_cpus;
+    let mut by_cpu: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+    for sample in &context.records.stolen {
+        if cpus.is_empty() || cpus.contains(&(sample.cpu as usize)) {
+            let ns = sample.stolen_ms.saturating_mul(1_000_000);
+            by_cpu.entry(sample.cpu).or_default().push((sample.at_ns, ns));
+        }
+    }
+    grown(by_cpu.into_values(), window)
+}
+
+fn grown(counters: impl Iterator<Item = Vec<(MonoNs, u64)>>, window: Window) -> Duration {
+    let grown =
+        counters.map(|readings| Cumulative::new(readings).between(window.start, window.end));
+    Duration::from_nanos(grown.fold(0, u64::saturating_add))
+}
+
+fn asleep(context: &Context<'_>, window: Window) -> Evidence {
+    let (mut busy_us, mut cpu_us) = (0_u64, 0_u64);
+    for stretch in &context.records.stretches {
+        if window.overlaps(Window::new(stretch.start_ns, stretch.end_ns)) {
+            let busy = stretch.length_us().0.saturating_sub(stretch.poll_us.0);
+            busy_us = busy_us.saturating_add(busy);
+            cpu_us = cpu_us.saturating_add(stretch.cpu_us.0);
+        }
+    }
+    Evidence::Asleep {
+        busy_us: Micros(busy_us),
+        cpu_us: Micros(cpu_us),
+        run_wait_us: run_wait(context, window).into(),
+        log_mode: context.records.manifest.arm.log_mode,
+        slept: seen::blocked(context.records, window),
+    }
+}
+
+fn longest(
+    context: &Context<'_>,
+    splits: &[&FetchSplit],
+    time: fn(&Context<'_>, usize) -> Option<Micros>,
+) -> Option<Longest> {
+    let times = splits.iter().filter_map(|split| {
+        let time_us = time(context, split.index)?;
+        Some(Longest { time_us, fetch: context.records.fetches.get(split.index)?.fetch })
+    });
+    times.max().filter(|longest| longest.time_us.0 > 0)
+}
+
+fn silence(context: &Context<'_>, splits: &[&FetchSplit]) -> Evidence {
+    let count = |missing: fn(&Context<'_>, &FetchSplit) -> bool| {
+        splits.iter().filter(|split| missing(context, split)).count() as u64
+    };
+    Evidence::Silence {
+        never_accepted: count(|_, split| split.worker.is_none()),
+        without_session: count(|context, split| {
+            context.join.fetch(split.index).is_some_and(|connection| connection.session.is_none())
+        }),
+        records_lost: workers::records_lost(context.records),
+    }
+}

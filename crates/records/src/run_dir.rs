@@ -1,0 +1,69 @@
+//! The run directory: one place for everything a trial leaves behind.
+//!
+//! The names below are the contract between who writes a run and who reads it, and with other
+//! programs; they never change within one schema version. Every `.ndjson` file holds one [`Record`] a
+//! line, named by its `record` field; [`Record::file`] says which record stands in which file.
+
+use crate::Record;
+
+/// What the run was: command, host, processes, phases, faults.
+pub const MANIFEST: &str = "manifest.json";
+/// The proxy's access log, in nginx's text format.
+pub const ACCESS_LOG: &str = "access.log";
+/// `accepted` and `session` records.
+pub const SESSIONS: &str = "sessions.ndjson";
+/// `hold`, `loop_turn`, `worker_totals` and `stretch` records; of foreign workers also `blocked`,
+/// `call_totals` and `absence`.
+pub const STEPS: &str = "steps.ndjson";
+/// `fetch` records.
+pub const FETCHES: &str = "fetches.ndjson";
+/// `dialed`, `download_interval` and `download` records.
+pub const DOWNLOADS: &str = "downloads.ndjson";
+/// `worker_sample`, `sched_sample` and `cpu_sample` records.
+pub const WORKERS: &str = "workers.ndjson";
+/// `listener_sample` and `socket_sample` records; absent where an earlier build made the run.
+pub const SOCKETS: &str = "sockets.ndjson";
+/// `answered` records; absent where an earlier build made the run.
+pub const ORIGIN: &str = "origin.ndjson";
+/// The run as a page: one file, for a browser.
+pub const REPORT: &str = "report.html";
+/// What a tracer saw of workers that tell of themselves: the same records as [`STEPS`] and
+/// [`SESSIONS`], to be laid beside them. Absent unless it was asked for.
+pub const TRACED: &str = "traced.ndjson";
+/// The hosts of the run and their links; absent: all was on loopback.
+pub const NETWORK: &str = "network.json";
+/// Configuration and files of a foreign proxy.
+pub const PROXY_DIR: &str = "proxy";
+/// What the run showed, made from all of the above.
+pub const SUMMARY: &str = "summary.json";
+/// Latencies of the fetches under load, as an HDR histogram log.
+pub const HISTOGRAM_LOG: &str = "fast.hlog";
+/// The same as percentiles, for plotting.
+pub const PERCENTILES: &str = "fast.hgrm";
+/// What the roles said on their standard error, if anything.
+pub const ROLES_LOG: &str = "roles.log";
+
+/// The record files that a run has from its start.
+pub const RECORD_FILES: [&str; 7] = [FETCHES, DOWNLOADS, SESSIONS, STEPS, WORKERS, SOCKETS, ORIGIN];
+
+impl Record {
+    /// The file in which it stands; `None`: in none, since the manifest tells of it.
+    pub const fn file(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Ready(_) | Self::UnreadLines(_) | Self::AnswersLost(_) => return None,
+            Self::Fetch(_) => FETCHES,
+            Self::Dialed(_) | Self::DownloadInterval(_) | Self::Download(_) => DOWNLOADS,
+            Self::Accepted(_) | Self::Session(_) => SESSIONS,
+            Self::Answered(_) => ORIGIN,
+            Self::Hold(_)
+            | Self::LoopTurn(_)
+            | Self::WorkerTotals(_)
+            | Self::Stretch(_)
+            | Self::Blocked(_)
+            | Self::CallTotals(_)
+            | Self::Absence(_) => STEPS,
+            Self::WorkerSample(_) | Self::SchedSample(_) | Self::CpuSample(_) => WORKERS,
+            Self::ListenerSample(_) | Self::SocketSample(_) => SOCKETS,
+        })
+    }
+}

@@ -1,0 +1,3 @@
+//! Run directories, read back.
+
+mod run_records;
