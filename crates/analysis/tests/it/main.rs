@@ -1,0 +1,3 @@
+//! What the analysis makes of whole run directories.
+
+mod kept;
