@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use records::{DownloadEnd, Fetch, MonoNs, Phase, RunRecords, Session, Sight};
 
+use crate::grouped::grouped;
 use crate::window::Window;
 
 /// How much earlier than told a download's connection may have been accepted: its client tells of
@@ -85,16 +86,14 @@ impl<'a> Join<'a> {
     pub(crate) fn of(records: &'a RunRecords) -> Self {
         let connections = connections(records);
         let transfers = transfers(records);
-        let mut clients: HashMap<u16, Vec<(MonoNs, Client)>> = HashMap::new();
-        for (index, fetch) in records.fetches.iter().enumerate() {
-            if let Some(port) = fetch.client_port {
-                clients.entry(port).or_default().push((fetch.start_ns, Client::Fetch(index)));
-            }
-        }
-        for (index, transfer) in transfers.iter().enumerate() {
+        let of_fetches = records.fetches.iter().enumerate().filter_map(|(index, fetch)| {
+            Some((fetch.client_port?, (fetch.start_ns, Client::Fetch(index))))
+        });
+        let of_transfers = transfers.iter().enumerate().map(|(index, transfer)| {
             let begin = transfer.dialed_ns - DIAL_SLACK;
-            clients.entry(transfer.client_port).or_default().push((begin, Client::Transfer(index)));
-        }
+            (transfer.client_port, (begin, Client::Transfer(index)))
+        });
+        let mut clients = grouped(of_fetches.chain(of_transfers));
         clients.values_mut().for_each(|takers| takers.sort_unstable());
 
         let mut in_time: Vec<usize> = (0..connections.len()).collect();
@@ -181,10 +180,8 @@ fn transfers(records: &RunRecords) -> Vec<Transfer> {
             ended: None,
         })
         .collect();
-    let mut dials: HashMap<(u32, u16), Vec<usize>> = HashMap::new();
-    for (index, transfer) in transfers.iter().enumerate() {
-        dials.entry((transfer.slot, transfer.client_port)).or_default().push(index);
-    }
+    let places = transfers.iter().enumerate();
+    let dials = grouped(places.map(|(index, dial)| ((dial.slot, dial.client_port), index)));
     for download in &records.downloads {
         let Some(client_port) = download.client_port else { continue };
         let end_ns = download.start_ns + download.total_us.as_duration();

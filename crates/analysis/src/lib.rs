@@ -22,6 +22,9 @@ mod analysis;
 mod baseline;
 mod explain;
 mod figures;
+#[cfg(test)]
+mod fixture;
+mod grouped;
 mod histograms;
 mod join;
 mod judge;

@@ -2,24 +2,23 @@
 //!
 //! Not for: whose time that was; [`super::life`] cuts a fetch's life by it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use records::{Answered, Session};
+
+use crate::grouped::grouped;
 
 /// See the module's head.
 #[derive(Debug, Default)]
 pub(crate) struct Answers<'a> {
     /// In order of their requests.
-    by_port: HashMap<u16, Vec<&'a Answered>>,
+    by_port: BTreeMap<u16, Vec<&'a Answered>>,
 }
 
 impl<'a> Answers<'a> {
     /// What was told, in any order.
     pub(crate) fn of(told: &'a [Answered]) -> Self {
-        let mut by_port: HashMap<u16, Vec<&Answered>> = HashMap::new();
-        for answered in told {
-            by_port.entry(answered.upstream_port).or_default().push(answered);
-        }
+        let mut by_port = grouped(told.iter().map(|answered| (answered.upstream_port, answered)));
         by_port.values_mut().for_each(|told| told.sort_by_key(|answered| answered.request_ns));
         Self { by_port }
     }

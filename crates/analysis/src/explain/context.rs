@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use records::{Answered, Holder, MonoNs, RunRecords, SchedSample, Session, Stretch, Watched};
+use records::{Answered, Holder, MonoNs, RunRecords, Session, Stretch};
 
 use super::answers::Answers;
+use super::counters::Counters;
 use super::cumulative::Cumulative;
 use super::queues::Queues;
-use super::timeline::{Doing, Kernel, Timeline};
+use super::timeline::{Doing, Timeline};
+use crate::grouped::grouped;
 use crate::join::Join;
 use crate::window::{Window, Windows};
 
@@ -20,6 +22,7 @@ pub(crate) struct Context<'a> {
     pub(crate) windows: Windows,
     /// Whether a listener's queue overflowed.
     pub(crate) overflow: Overflow,
+    pub(crate) counters: Counters,
     timelines: BTreeMap<u32, Timeline>,
     queues: Queues,
     answers: Answers<'a>,
@@ -51,18 +54,24 @@ impl<'a> Context<'a> {
     /// The context of a run.
     pub(crate) fn of(records: &'a RunRecords) -> Self {
         let join = Join::of(records);
-        let mut turns: BTreeMap<u32, Vec<Window>> = BTreeMap::new();
-        for turn in &records.turns {
-            let window = Window::new(turn.start_ns, turn.end_ns);
-            turns.entry(turn.worker).or_default().push(window);
-        }
+        let turns = records.turns.iter();
+        let mut turns =
+            grouped(turns.map(|turn| (turn.worker, Window::new(turn.start_ns, turn.end_ns))));
         let mut in_holds: BTreeMap<(u32, u64), Duration> = BTreeMap::new();
         for hold in &records.holds {
             let length = hold.length_us().as_duration();
             *in_holds.entry((hold.worker, hold.session)).or_default() += length;
         }
         turns.values_mut().for_each(|turns| turns.sort_by_key(|turn| turn.start));
-        let timelines = timelines(records);
+        let stretches = grouped(records.stretches.iter().map(|told| (told.worker, told)));
+        let counters = Counters::of(records, &stretches);
+        let holds =
+            grouped(records.holds.iter().enumerate().map(|(at, hold)| (hold.worker, (at, hold))));
+        let timeline = |(worker, told): (u32, Vec<&Stretch>)| {
+            let holds = holds.get(&worker).map(Vec::as_slice).unwrap_or_default();
+            (worker, Timeline::new(&told, holds, &counters.kernel(records, worker)))
+        };
+        let timelines: BTreeMap<u32, Timeline> = stretches.into_iter().map(timeline).collect();
         Self {
             records,
             windows: Windows::of(records),
@@ -70,6 +79,7 @@ impl<'a> Context<'a> {
             queues: Queues::of(records, &join, &timelines),
             answers: Answers::of(&records.answered),
             timelines,
+            counters,
             turns,
             holders: holders(records, &join),
             join,
@@ -91,10 +101,9 @@ impl<'a> Context<'a> {
     /// Whether the kernel tells how long each worker had no CPU.
     pub(crate) fn shows_waits(&self) -> bool {
         let workers = self.records.manifest.worker_count();
-        (0..workers).chain(self.timelines.keys().copied()).all(|worker| {
-            let of_worker = |sample: &&SchedSample| sample.who == Watched::Worker(worker);
-            self.records.sched.iter().filter(of_worker).nth(1).is_some()
-        })
+        (0..workers)
+            .chain(self.timelines.keys().copied())
+            .all(|worker| self.counters.run_wait.get(&worker).is_some_and(Cumulative::is_known))
     }
 
     /// The end of the long loop turn that `worker` was in at `at`.
@@ -155,73 +164,8 @@ fn overflow(records: &RunRecords) -> Overflow {
     }
 }
 
-fn timelines(records: &RunRecords) -> BTreeMap<u32, Timeline> {
-    let mut stretches: BTreeMap<u32, Vec<&Stretch>> = BTreeMap::new();
-    for stretch in &records.stretches {
-        stretches.entry(stretch.worker).or_default().push(stretch);
-    }
-    let cpu_time: BTreeMap<u32, Cumulative> =
-        stretches.iter().map(|(worker, told)| (*worker, cpu_time(told))).collect();
-    let timeline = |(worker, told): (&u32, &Vec<&Stretch>)| {
-        let holds: Vec<_> =
-            records.holds.iter().enumerate().filter(|(_, hold)| hold.worker == *worker).collect();
-        let kernel = kernel(records, *worker, &cpu_time);
-        (*worker, Timeline::new(told, &holds, &kernel))
-    };
-    stretches.iter().map(timeline).collect()
-}
-
-/// CPU time of a worker over its life, as it told it.
-fn cpu_time(stretches: &[&Stretch]) -> Cumulative {
-    let mut in_time = stretches.to_vec();
-    in_time.sort_by_key(|stretch| stretch.start_ns);
-    let mut used = 0_u64;
-    let points = in_time.into_iter().flat_map(|stretch| {
-        let before = (stretch.start_ns, used);
-        used = used.saturating_add(stretch.cpu_us.0.saturating_mul(1_000));
-        [before, (stretch.end_ns, used)]
-    });
-    Cumulative::new(points.collect::<Vec<_>>())
-}
-
-fn kernel(records: &RunRecords, worker: u32, cpu_time: &BTreeMap<u32, Cumulative>) -> Kernel {
-    let cpus = &records.manifest.host.worker_cpus;
-    // Workers are put on these CPUs in turn; unpinned ones may meet on any.
-    let cpu_of = |worker: u32| cpus.get(worker as usize % cpus.len().max(1)).copied();
-    let run_wait = records
-        .sched
-        .iter()
-        .filter(|sample| sample.who == Watched::Worker(worker))
-        .map(|sample| (sample.at_ns, sample.run_wait_ns));
-    let own_cpu = cpu_of(worker);
-    let mut stolen: BTreeMap<u32, Vec<(MonoNs, u64)>> = BTreeMap::new();
-    for sample in &records.stolen {
-        if own_cpu.is_none_or(|cpu| cpu == sample.cpu as usize) {
-            let reading = (sample.at_ns, sample.stolen_ms.saturating_mul(1_000_000));
-            stolen.entry(sample.cpu).or_default().push(reading);
-        }
-    }
-    let of_cpu =
-        cpu_time.iter().filter(|(other, _)| own_cpu.is_some() && cpu_of(**other) == own_cpu);
-    let others = of_cpu.clone().filter(|(other, _)| **other != worker);
-    // What the CPU ran and no worker did. Ticks are coarse: the sum may seem to fall, and is lifted.
-    let strangers = records.stolen.iter().filter_map(|sample| {
-        let busy = sample.busy_ms.filter(|_| own_cpu == Some(sample.cpu as usize))?;
-        let used = |(_, used): (&u32, &Cumulative)| used.between(MonoNs(0), sample.at_ns);
-        let workers = of_cpu.clone().map(used).fold(0, u64::saturating_add);
-        Some((sample.at_ns, busy.saturating_mul(1_000_000).saturating_sub(workers)))
-    });
-    Kernel {
-        run_wait: Cumulative::new(run_wait),
-        stolen: stolen.into_values().map(Cumulative::new).collect(),
-        siblings: others.map(|(_, used)| used.clone()).collect(),
-        strangers: Cumulative::new(strangers),
-    }
-}
-
 /// Who used a client port at a worker, and from when.
 fn holders(records: &RunRecords, join: &Join<'_>) -> BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>> {
-    let mut holders: BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>> = BTreeMap::new();
     let fetches = records
         .fetches
         .iter()
@@ -230,10 +174,9 @@ fn holders(records: &RunRecords, join: &Join<'_>) -> BTreeMap<(u32, u16), Vec<(M
     let transfers = join.transfers.iter().enumerate().filter_map(|(index, transfer)| {
         Some((join.transfer(index)?, Holder::Download(transfer.slot)))
     });
-    for (connection, holder) in fetches.chain(transfers) {
-        let key = (connection.worker, connection.client_port);
-        holders.entry(key).or_default().push((connection.accepted_ns, holder));
-    }
+    let mut holders = grouped(fetches.chain(transfers).map(|(connection, holder)| {
+        ((connection.worker, connection.client_port), (connection.accepted_ns, holder))
+    }));
     holders.values_mut().for_each(|users| users.sort_unstable());
     holders
 }

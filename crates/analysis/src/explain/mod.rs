@@ -4,6 +4,7 @@
 //! one clock. `docs/model.md` says how each cause is told from the others.
 //!
 //! - [`context`]: what the fetches of a run are laid upon
+//! - [`counters`]: CPU time, as the kernel and the workers counted it
 //! - [`timeline`]: one worker's life
 //! - [`life`]: one fetch's life
 //! - [`split`]: a life laid on a timeline, and divided among causes
@@ -19,9 +20,8 @@
 
 mod answers;
 pub(crate) mod context;
+mod counters;
 pub(crate) mod cumulative;
-#[cfg(test)]
-mod fixture;
 pub(crate) mod late;
 mod latency_model;
 mod life;

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use records::{
-    Accepted, Bytes, Dialed, Download, DownloadEnd, DownloadInterval, Fetch, Hold, LogTimes,
-    LoopTurn, Micros, MonoNs, Outcome, Phase, RunRecords, Session, SessionEnd, StepEnd, Summary,
-    Verdict, WorkerSample, WorkerTotals,
+    Bytes, Download, DownloadEnd, DownloadInterval, Micros, Outcome, Phase, SessionEnd, Summary,
+    Verdict,
 };
 
 use super::response_differs;
+use crate::fixture::garbage::garbage;
 use crate::summarise;
 use testkit::fixture::{Run, at_ms};
 
@@ -153,7 +153,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn outcomes_add_up_and_nothing_panics(records in records()) {
+    fn outcomes_add_up_and_nothing_panics(records in garbage()) {
         let summary = summarise(&records);
         for (phase, fetches) in [(Phase::Idle, &summary.idle), (Phase::Measure, &summary.measure)] {
             let made = records.fetches.iter().filter(|fetch| fetch.phase == phase).count();
@@ -172,197 +172,4 @@ proptest! {
         prop_assert!(summary.slow.workers_holding <= summary.proxy.workers.len() as u64);
         prop_assert!(!summary.verdict_reasons.is_empty());
     }
-}
-
-/// Times within and around the phases, and the ends of the clock.
-fn at() -> impl Strategy<Value = MonoNs> {
-    prop_oneof![
-        20 => (0..16_000_u64).prop_map(at_ms),
-        1 => Just(MonoNs(0)),
-        1 => Just(MonoNs(u64::MAX)),
-    ]
-}
-
-fn us() -> impl Strategy<Value = Micros> {
-    prop_oneof![20 => (0..2_000_000_u64).prop_map(Micros), 1 => Just(Micros(u64::MAX))]
-}
-
-/// Few ports, so that they are used again.
-fn port() -> impl Strategy<Value = u16> {
-    40_000..40_020_u16
-}
-
-fn fetch() -> impl Strategy<Value = Fetch> {
-    let phase = prop_oneof![Just(Phase::Idle), Just(Phase::Measure)];
-    let number = prop_oneof![20 => 0..200_u64, 1 => Just(u64::MAX)];
-    (number, phase, at(), prop::option::of(port()), us(), us(), 0..9_usize).prop_map(
-        |(fetch, phase, start_ns, client_port, total_us, response_us, outcome)| Fetch {
-            fetch,
-            phase,
-            intended_ns: start_ns,
-            start_ns,
-            client_port,
-            connect_us: None,
-            first_byte_us: None,
-            total_us,
-            response_us,
-            bytes: Bytes(0),
-            status: Some(200),
-            outcome: Outcome::ALL[outcome],
-        },
-    )
-}
-
-fn session() -> impl Strategy<Value = Session> {
-    let end = prop_oneof![Just(SessionEnd::Completed), Just(SessionEnd::ClientReset)];
-    let status = prop_oneof![Just(0_u16), Just(200), Just(499), 100..600_u16];
-    (0..3_u32, 0..40_u64, port(), at(), status, end, any::<u64>()).prop_map(
-        |(worker, session, client_port, accepted_ns, status, end, rt_ms)| Session {
-            worker,
-            session,
-            client_port,
-            upstream_port: None,
-            request: String::new(),
-            status,
-            end,
-            body_bytes: Bytes(0),
-            accepted_ns,
-            request_ns: None,
-            connected_ns: None,
-            head_ns: None,
-            closed_ns: accepted_ns,
-            log: LogTimes { rt_ms, ..LogTimes::default() },
-            steps: 0,
-            longest_step_us: Micros(0),
-            steps_us: Micros(0),
-            stalled_upstream_us: Micros(0),
-            stalled_client_us: Micros(0),
-        },
-    )
-}
-
-fn download() -> impl Strategy<Value = Download> {
-    let end = prop_oneof![
-        Just(DownloadEnd::Completed),
-        Just(DownloadEnd::Stopped),
-        Just(DownloadEnd::Replaced),
-        Just(DownloadEnd::Reset),
-    ];
-    (0..4_u32, prop::option::of(port()), at(), us(), any::<u64>(), end).prop_map(
-        |(slot, client_port, start_ns, total_us, bytes, end)| Download {
-            slot,
-            ordinal: 0,
-            client_port,
-            start_ns,
-            first_byte_us: None,
-            total_us,
-            bytes: Bytes(bytes),
-            end,
-        },
-    )
-}
-
-fn proxy_records()
--> impl Strategy<Value = (Vec<Hold>, Vec<LoopTurn>, Vec<WorkerTotals>, Vec<WorkerSample>)> {
-    let hold =
-        (0..3_u32, at(), at(), any::<u64>()).prop_map(|(worker, start_ns, end_ns, bytes)| Hold {
-            worker,
-            turn: 1,
-            session: 1,
-            client_port: 1,
-            start_ns,
-            end_ns,
-            bytes: Bytes(bytes),
-            reads: 1,
-            ended_by: StepEnd::Quota,
-        });
-    let turn = (0..3_u32, at(), at()).prop_map(|(worker, start_ns, end_ns)| LoopTurn {
-        worker,
-        turn: 1,
-        start_ns,
-        end_ns,
-        events: 1,
-        steps: 1,
-        accepts: 0,
-    });
-    let totals = (0..3_u32, at(), any::<u64>(), us(), 0..3_u64).prop_map(
-        |(worker, at_ns, steps, longest_step_us, records_lost)| WorkerTotals {
-            worker,
-            at_ns,
-            steps,
-            longest_step_us,
-            longest_turn_us: longest_step_us,
-            accept_pauses: steps,
-            records_lost,
-            ..WorkerTotals::default()
-        },
-    );
-    let sample = (0..3_u32, at(), any::<u64>(), prop::option::of(any::<u64>())).prop_map(
-        |(worker, at_ns, count, ns)| WorkerSample {
-            worker,
-            at_ns,
-            user_ms: count,
-            system_ms: count,
-            run_ns: ns,
-            run_wait_ns: ns,
-            voluntary_switches: count,
-            involuntary_switches: count,
-        },
-    );
-    (
-        prop::collection::vec(hold, 0..8),
-        prop::collection::vec(turn, 0..8),
-        prop::collection::vec(totals, 0..6),
-        prop::collection::vec(sample, 0..12),
-    )
-}
-
-/// Records that no run would write, but that a file may hold.
-fn records() -> impl Strategy<Value = RunRecords> {
-    let dialed = (0..4_u32, port(), at()).prop_map(|(slot, client_port, at_ns)| Dialed {
-        slot,
-        client_port,
-        at_ns,
-    });
-    let interval = (at(), at(), prop::collection::vec(any::<u64>().prop_map(Bytes), 0..5))
-        .prop_map(|(start_ns, end_ns, bytes)| DownloadInterval { start_ns, end_ns, bytes });
-    let accepted =
-        (0..3_u32, 0..40_u64, port(), at()).prop_map(|(worker, session, client_port, at_ns)| {
-            Accepted { worker, session, client_port, at_ns }
-        });
-    let clients = (
-        prop::collection::vec(fetch(), 0..120),
-        prop::collection::vec(dialed, 0..8),
-        prop::collection::vec(interval, 0..8),
-        prop::collection::vec(download(), 0..8),
-    );
-    let sessions =
-        (prop::collection::vec(accepted, 0..40), prop::collection::vec(session(), 0..40));
-    let shape = (0..6_usize, any::<bool>(), 0..3_u32, any::<u64>());
-    (clients, sessions, proxy_records(), shape).prop_map(
-        |((fetches, dialed, intervals, downloads), (accepted, sessions), proxy, shape)| {
-            let (phases, ended, slow, stolen_ms) = shape;
-            let mut run = Run::new();
-            run.arm().slow = slow;
-            run.records.manifest.host.stolen_ms = stolen_ms;
-            run.records.manifest.phases.truncate(phases);
-            if let Some(last) = run.records.manifest.phases.last_mut().filter(|_| !ended) {
-                last.end_ns = None;
-            }
-            let (holds, turns, totals, samples) = proxy;
-            RunRecords {
-                fetches,
-                dialed,
-                intervals,
-                downloads,
-                accepted,
-                sessions,
-                holds,
-                turns,
-                totals,
-                samples,
-                ..run.records
-            }
-        },
-    )
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use records::{BlockedSummary, Cause, HoldingStep, LogMode, Micros, MonoNs, Watched};
+use records::{BlockedSummary, Cause, HoldingStep, LogMode, Micros};
 use serde::Serialize;
 
 use super::Longest;
@@ -135,8 +135,8 @@ pub(crate) fn of(
         Cause::AcceptQueue => queues(context, window),
         Cause::BacklogOverflow => counters(context),
         Cause::OffCpuRunnable => Evidence::Ready {
-            run_wait_us: run_wait(context, window).into(),
-            stolen_us: stolen(context, window).into(),
+            run_wait_us: run_wait(context, window),
+            stolen_us: stolen(context, window),
         },
         Cause::OffCpuBlocked => asleep(context, window),
         Cause::Upstream => Evidence::Origin {
@@ -223,33 +223,21 @@ fn counters(context: &Context<'_>) -> Evidence {
 }
 
 /// Time ready without a CPU, of all workers in `window`.
-fn run_wait(context: &Context<'_>, window: Window) -> Duration {
-    let mut by_worker: BTreeMap<u32, Vec<_>> = BTreeMap::new();
-    for sample in &context.records.sched {
-        if let Watched::Worker(worker) = sample.who {
-            by_worker.entry(worker).or_default().push((sample.at_ns, sample.run_wait_ns));
-        }
-    }
-    grown(by_worker.into_values(), window)
+fn run_wait(context: &Context<'_>, window: Window) -> Micros {
+    grown(context.counters.run_wait.values(), window)
 }
 
 /// CPU time withheld from the workers' CPUs in `window`; of all CPUs where workers are not pinned.
-fn stolen(context: &Context<'_>, window: Window) -> Duration {
+fn stolen(context: &Context<'_>, window: Window) -> Micros {
     let cpus = &context.records.manifest.host.worker_cpus;
-    let mut by_cpu: BTreeMap<u32, Vec<_>> = BTreeMap::new();
-    for sample in &context.records.stolen {
-        if cpus.is_empty() || cpus.contains(&(sample.cpu as usize)) {
-            let ns = sample.stolen_ms.saturating_mul(1_000_000);
-            by_cpu.entry(sample.cpu).or_default().push((sample.at_ns, ns));
-        }
-    }
-    grown(by_cpu.into_values(), window)
+    let of_workers = |cpu: u32| cpus.is_empty() || cpus.contains(&(cpu as usize));
+    let stolen = context.counters.stolen.iter().filter(|(cpu, _)| of_workers(**cpu));
+    grown(stolen.map(|(_, withheld)| withheld), window)
 }
 
-fn grown(counters: impl Iterator<Item = Vec<(MonoNs, u64)>>, window: Window) -> Duration {
-    let grown =
-        counters.map(|readings| Cumulative::new(readings).between(window.start, window.end));
-    Duration::from_nanos(grown.fold(0, u64::saturating_add))
+fn grown<'a>(counters: impl Iterator<Item = &'a Cumulative>, window: Window) -> Micros {
+    let grown = counters.map(|counter| counter.between(window.start, window.end));
+    Duration::from_nanos(grown.fold(0, u64::saturating_add)).into()
 }
 
 fn asleep(context: &Context<'_>, window: Window) -> Evidence {
@@ -264,7 +252,7 @@ fn asleep(context: &Context<'_>, window: Window) -> Evidence {
     Evidence::Asleep {
         busy_us: Micros(busy_us),
         cpu_us: Micros(cpu_us),
-        run_wait_us: run_wait(context, window).into(),
+        run_wait_us: run_wait(context, window),
         log_mode: context.records.manifest.arm.log_mode,
         slept: seen::blocked(context.records, window),
     }

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use records::{Bytes, SocketEnd, SocketSample};
+use records::{Bytes, SocketEnd};
 use serde::Serialize;
 
 use crate::explain::Context;
+use crate::grouped::grouped;
 
 /// Receive queues of the upstream connections of sessions, looked at inside their holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -30,10 +31,8 @@ pub(crate) fn of(context: &Context<'_>, holds: impl IntoIterator<Item = usize>) 
         .iter()
         .filter_map(|session| Some(((session.worker, session.session), session.upstream_port?)))
         .collect();
-    let mut looks: BTreeMap<u16, Vec<&SocketSample>> = BTreeMap::new();
-    for sample in context.records.sockets.iter().filter(|look| look.end == SocketEnd::Upstream) {
-        looks.entry(sample.port).or_default().push(sample);
-    }
+    let looks = context.records.sockets.iter().filter(|look| look.end == SocketEnd::Upstream);
+    let looks = grouped(looks.map(|look| (look.port, look)));
     let mut depths: Vec<Bytes> = Vec::new();
     for hold in holds.into_iter().filter_map(|at| context.records.holds.get(at)) {
         let port = upstream_ports.get(&(hold.worker, hold.session));

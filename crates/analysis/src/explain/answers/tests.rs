@@ -1,6 +1,6 @@
 use records::MonoNs;
 
-use crate::explain::fixture::{Scene, Times, at};
+use crate::fixture::{Scene, Times, at};
 
 use super::*;
 

@@ -1,6 +1,6 @@
-use records::{Cause, CounterSpan, Micros};
+use records::{Cause, CounterSpan, Micros, Watched};
 
-use crate::explain::fixture::{BUSY, Client, HALF_IDLE, Scene, Times, at};
+use crate::fixture::{BUSY, Client, HALF_IDLE, Scene, Times, at};
 
 use super::*;
 

@@ -1,12 +1,12 @@
 use proptest::prelude::*;
 use records::{Holder, Outcome, RunRecords};
 
-use crate::explain::fixture::garbage::garbage;
-use crate::explain::fixture::random::{Cpu, runs};
-use crate::explain::fixture::{BUSY, Scene, Times};
 use crate::explain::latency_model;
 use crate::explain::split::all;
 use crate::figures::log::log_truth;
+use crate::fixture::garbage::garbage;
+use crate::fixture::random::{Cpu, runs};
+use crate::fixture::{BUSY, Scene, Times};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 use records::Answered;
 
-use crate::explain::fixture::{Scene, Times, at};
+use crate::fixture::{Scene, Times, at};
 use crate::join::Join;
 
 use super::*;

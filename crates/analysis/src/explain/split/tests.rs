@@ -9,7 +9,7 @@ mod reckoning;
 use records::{Cause, Holder, Micros, Outcome, StepEnd};
 
 use super::Hands;
-use crate::explain::fixture::{BUSY, Client, HALF_IDLE, Scene, Times, Turns};
+use crate::fixture::{BUSY, Client, HALF_IDLE, Scene, Times, Turns};
 
 /// Worker 0 is inside one step of download 3 for a second, of which `off` percent without a CPU.
 fn held(workers: u32, off: u64) -> (Scene, Client) {

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 use records::{Bytes, Micros, StepEnd};
 
-use crate::explain::fixture::at;
-use crate::explain::fixture::random::{Cpu, runs};
+use crate::fixture::at;
+use crate::fixture::random::{Cpu, runs};
 
 use super::*;
 

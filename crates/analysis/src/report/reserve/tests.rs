@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use records::{Micros, Phase};
+use records::{Micros, Phase, SocketSample};
 
 use super::*;
 use testkit::fixture::{Run, at_ms};

@@ -3,7 +3,7 @@
 use records::Cause;
 
 use super::{held, sleeping, turning};
-use crate::explain::fixture::{BUSY, Scene, Times, Turns};
+use crate::fixture::{BUSY, Scene, Times, Turns};
 
 #[test]
 fn a_foreign_process_takes_the_cpu() {

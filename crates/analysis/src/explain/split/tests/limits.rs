@@ -2,7 +2,7 @@
 
 use records::Cause;
 
-use crate::explain::fixture::{BUSY, HALF_IDLE, Scene, Times, Turns};
+use crate::fixture::{BUSY, HALF_IDLE, Scene, Times, Turns};
 
 /// Workers 0 and 1 share a CPU with somebody else. Worker 1 runs while worker 0 is in its poll, and
 /// the other while worker 0 is ready: 250 ms of `off_cpu_runnable`. But within a stretch nobody tells

@@ -3,7 +3,7 @@
 use records::{Cause, Micros};
 
 use super::{held, turning};
-use crate::explain::fixture::{BUSY, Times, Turns, at};
+use crate::fixture::{BUSY, Times, Turns, at};
 
 #[test]
 fn an_origin_that_thinks_while_the_worker_turns_is_the_upstream() {

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use records::{Cause, RunRecords};
 
 use crate::explain::context::Context;
-use crate::explain::fixture::garbage::garbage;
-use crate::explain::fixture::random::{Cpu, runs};
 use crate::explain::life::Life;
 use crate::explain::shares::Shares;
 use crate::explain::split::all;
+use crate::fixture::garbage::garbage;
+use crate::fixture::random::{Cpu, runs};
 
 proptest! {
     #[test]

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use records::{Accepted, Answered, Cause, Fetch, MonoNs, Outcome, RunRecords, Session};
 
 use crate::explain::context::Context;
-use crate::explain::fixture::random::{Cpu, WORKERS, runs};
 use crate::explain::split::all;
+use crate::fixture::random::{Cpu, WORKERS, runs};
 
 const STEP: Duration = Duration::from_micros(10);
 

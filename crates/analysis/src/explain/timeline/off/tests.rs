@@ -2,7 +2,7 @@
 
 use records::Cause;
 
-use crate::explain::fixture::{BUSY, HALF_IDLE, LOOKS, Scene, Times, Turns};
+use crate::fixture::{BUSY, HALF_IDLE, LOOKS, Scene, Times, Turns};
 
 /// Short steps of which `off` percent without a CPU.
 fn off(off: u64) -> Turns {

@@ -13,10 +13,9 @@ use records::{
     MonoNs, Outcome, Phase, SchedSample, Session, SessionEnd, StepEnd, Stretch, Watched,
 };
 
-use super::context::Context;
-use super::late::{Explained, explain};
-use super::split::{FetchSplit, all};
 use crate::baseline::Baseline;
+use crate::explain::split::all;
+use crate::explain::{Context, Explained, FetchSplit, explain};
 use crate::figures::fetch_summary;
 use crate::thresholds::Thresholds;
 use testkit::fixture::{Run, at_ms};
