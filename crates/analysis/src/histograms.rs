@@ -6,7 +6,7 @@
 //! them for coordinated omission, they were recorded without it.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
@@ -78,42 +78,36 @@ fn started_at(records: &RunRecords) -> Option<SystemTime> {
 
 /// Percentile text of the fetches under load, in ms, in the columns and with the footer of
 /// HdrHistogram's `outputPercentileDistribution` (2.1, Java).
-///
-/// # Errors
-/// None arises: it is written into memory.
-pub fn percentiles(records: &RunRecords) -> io::Result<Vec<u8>> {
-    let mut out = Vec::new();
+pub fn percentiles(records: &RunRecords) -> String {
     let measured = records.fetches.iter().filter(|fetch| fetch.phase == Phase::Measure);
     let histogram = histogram(measured.map(|fetch| fetch.total_us));
-    writeln!(
-        out,
-        "{:>12} {:>14} {:>10} {:>14}\n",
+    let mut text = format!(
+        "{:>12} {:>14} {:>10} {:>14}\n\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
-    )?;
+    );
     let mut total = 0;
     for step in histogram.iter_quantiles(TICKS_PER_HALF_DISTANCE) {
         total += step.count_since_last_iteration();
         let value = step.value_iterated_to() as f64 / US_PER_MS;
         let quantile = step.quantile_iterated_to();
-        write!(out, "{value:>12.3} {quantile:>2.12} {total:>10}")?;
         // The last step has no such ratio, and no column for it.
-        if quantile < 1.0 {
-            write!(out, " {:>14.2}", 1.0 / (1.0 - quantile))?;
-        }
-        writeln!(out)?;
+        let ratio = (quantile < 1.0).then(|| format!(" {:>14.2}", 1.0 / (1.0 - quantile)));
+        let ratio = ratio.unwrap_or_default();
+        text += &format!("{value:>12.3} {quantile:>2.12} {total:>10}{ratio}\n");
     }
-    footer(&histogram, &mut out)?;
-    Ok(out)
+    text + &footer(&histogram)
 }
 
-fn footer(histogram: &Histogram<u64>, out: &mut impl Write) -> io::Result<()> {
+fn footer(histogram: &Histogram<u64>) -> String {
     let mean = histogram.mean() / US_PER_MS;
     let deviation = histogram.stdev() / US_PER_MS;
     let max = histogram.max() as f64 / US_PER_MS;
-    writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {deviation:>12.3}]")?;
-    writeln!(out, "#[Max     = {max:>12.3}, Total count    = {:>12}]", histogram.len())?;
-    let (buckets, per_bucket) = (histogram.buckets(), SUB_BUCKETS);
-    writeln!(out, "#[Buckets = {buckets:>12}, SubBuckets     = {per_bucket:>12}]")
+    let (count, buckets, per_bucket) = (histogram.len(), histogram.buckets(), SUB_BUCKETS);
+    format!(
+        "#[Mean    = {mean:>12.3}, StdDeviation   = {deviation:>12.3}]\n\
+         #[Max     = {max:>12.3}, Total count    = {count:>12}]\n\
+         #[Buckets = {buckets:>12}, SubBuckets     = {per_bucket:>12}]\n"
+    )
 }
 
 /// Sub-buckets of a histogram of three digits: the next power of two from 2 x 10^3

@@ -1,15 +1,15 @@
 //! From the records of a run to what it shows: one [`Analysis`], made once, that text, page, gate and
 //! cases read.
 //!
-//! - [`window`]: stretches of a run
-//! - [`join`]: which connection of the proxy served which fetch or download
-//! - [`figures`]: the figures of `summary.json`
-//! - [`baseline`]: whether the idle phase is one
-//! - [`explain`]: what held each fetch
-//! - [`judge`]: the verdict, its reasons and its caveats, by [`Thresholds`]
-//! - [`analysis`]: all of it, once
+//! - `window`: stretches of a run
+//! - `join`: which connection of the proxy served which fetch or download
+//! - `figures`: the figures of `summary.json`
+//! - `baseline`: whether the idle phase is one
+//! - `explain`: what held each fetch
+//! - `judge`: the verdict, its reasons and its caveats, by [`Thresholds`]
+//! - `analysis`: all of it, once
 //! - [`report`]: what `turnstile explain` tells, as documents
-//! - [`histograms`]: the latencies in HdrHistogram's formats
+//! - `histograms`: the latencies in HdrHistogram's formats
 //!
 //! Not for: reading files ([`RunRecords::load`](records::RunRecords::load)), statistics over several
 //! runs, or wording for a terminal or a page, which do no arithmetic: what they show is computed here.

@@ -1,6 +1,6 @@
 //! What `turnstile explain` tells, as documents: the late fetches of a run, or one fetch.
 //!
-//! Not for: wording, or deciding what held a fetch ([`crate::explain`]).
+//! Not for: wording, or deciding what held a fetch (`explain`).
 //!
 //! Invariant: every figure that a text shows stands here or in the summary, with its unit in its
 //! name; fields are only ever added within one [`SCHEMA_VERSION`].

@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// A figure that a case may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Figure {
+pub enum CaseFigure {
     /// The times of the first fetches under load.
     FetchTimes,
     /// How fetches under load ended.
@@ -42,7 +42,7 @@ pub enum Figure {
     Wakeups,
 }
 
-impl Figure {
+impl CaseFigure {
     /// How a table calls it.
     pub const fn label(self) -> &'static str {
         match self {

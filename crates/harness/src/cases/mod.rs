@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use crate::campaign::{Campaign, Done};
 
-pub use figure::Figure;
+pub use figure::CaseFigure;
 
 /// A case, as it stands in its file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Case {
     /// What to look at in the figures.
     pub look: String,
     /// The figures to be shown of every arm.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<CaseFigure>,
     /// Its arms. One that names a proxy is run once with each build of it that is given by hand.
     pub arms: Vec<CaseArm>,
 }
@@ -52,7 +52,7 @@ pub struct CaseArm {
     pub netns: Option<String>,
     /// What was published, by figure.
     #[serde(default)]
-    pub published: BTreeMap<Figure, String>,
+    pub published: BTreeMap<CaseFigure, String>,
 }
 
 impl CaseArm {
@@ -111,7 +111,7 @@ pub struct Shown {
     /// Its run directory, within the campaign's.
     pub dir: PathBuf,
     /// Each figure as measured here and as published.
-    pub figures: Vec<(Figure, Option<String>, Option<String>)>,
+    pub figures: Vec<(CaseFigure, Option<String>, Option<String>)>,
 }
 
 /// Every arm's figures, of its typical trial, beside what was published.
@@ -135,7 +135,7 @@ pub fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
         let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
         let analysis = Analysis::of(&records);
         let here =
-            |figure: &Figure| (*figure, figure.of(&analysis), published.get(figure).cloned());
+            |figure: &CaseFigure| (*figure, figure.of(&analysis), published.get(figure).cloned());
         all.push(Shown {
             arm: arm.name.clone(),
             verdict: summary.verdict,

@@ -138,7 +138,7 @@ pub fn histograms(dir: &Path, records: &RunRecords) -> Result<(), WriteError> {
             .map_err(|source| WriteError::new(&path, source))
     };
     put(HISTOGRAM_LOG, analysis::interval_log(records))?;
-    put(PERCENTILES, analysis::percentiles(records))
+    put(PERCENTILES, Ok(analysis::percentiles(records).into_bytes()))
 }
 
 /// Writes or replaces a document.

@@ -1,20 +1,20 @@
 use records::{Micros, Outcome};
 
-use super::Figure;
+use super::CaseFigure;
 use analysis::Analysis;
 use testkit::fixture::Run;
 
-fn figure(run: &Run, figure: Figure) -> Option<String> {
+fn figure(run: &Run, figure: CaseFigure) -> Option<String> {
     figure.of(&Analysis::of(&run.records))
 }
 
 #[test]
 fn fetches_are_told_as_they_were() {
     let run = Run::loaded(&[(30, Outcome::Ok, 20_000), (10, Outcome::TimeoutNoByte, 1_004_000)]);
-    let times = figure(&run, Figure::FetchTimes).unwrap();
+    let times = figure(&run, CaseFigure::FetchTimes).unwrap();
     assert!(times.starts_with("20, 20, 20"), "{times}");
-    assert_eq!(figure(&run, Figure::Outcomes).unwrap(), "30 ok, 10 timeout_no_byte of 40");
-    let spread = figure(&run, Figure::Spread).unwrap();
+    assert_eq!(figure(&run, CaseFigure::Outcomes).unwrap(), "30 ok, 10 timeout_no_byte of 40");
+    let spread = figure(&run, CaseFigure::Spread).unwrap();
     // (30 * 20 + 10 * 1004) / 40
     assert!(spread.contains("min 20.0, mean 266.0") && spread.contains("max 1004.0"), "{spread}");
 }
@@ -22,18 +22,20 @@ fn fetches_are_told_as_they_were() {
 #[test]
 fn a_starved_run_has_its_steps_and_causes() {
     let run = Run::starved();
-    let steps = figure(&run, Figure::Steps).unwrap();
+    let steps = figure(&run, CaseFigure::Steps).unwrap();
     assert!(steps.starts_with("longest ") && steps.contains("longest turn"), "{steps}");
-    let log = figure(&run, Figure::Log).unwrap();
+    let log = figure(&run, CaseFigure::Log).unwrap();
     assert!(log.contains("499"), "{log}");
-    assert!(figure(&run, Figure::LogTimes).unwrap().starts_with("rt 0.000-"));
-    assert!(figure(&run, Figure::Scheduler).unwrap().contains("%CPU"));
+    assert!(figure(&run, CaseFigure::LogTimes).unwrap().starts_with("rt 0.000-"));
+    assert!(figure(&run, CaseFigure::Scheduler).unwrap().contains("%CPU"));
 }
 
 #[test]
 fn what_no_record_tells_is_not_made_up() {
     let run = Run::good();
-    for figure in [Figure::DownloadLog, Figure::Calls, Figure::FetchTimes, Figure::SlowTime] {
+    for figure in
+        [CaseFigure::DownloadLog, CaseFigure::Calls, CaseFigure::FetchTimes, CaseFigure::SlowTime]
+    {
         assert_eq!(super::tests::figure(&run, figure), None, "{figure:?}");
     }
 }
@@ -45,6 +47,6 @@ fn a_whole_download_tells_its_time() {
     let mut analysis = Analysis::of(&run.records);
     analysis.summary.slow.completed_us = vec![Micros(46_000_000)];
     analysis.summary.slow.completed = 1;
-    let told = Figure::SlowTime.of(&analysis).unwrap();
+    let told = CaseFigure::SlowTime.of(&analysis).unwrap();
     assert!(told.starts_with("46.000 s for "), "{told}");
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 use records::Verdict;
 
 use super::{Shown, case, case_list};
-use crate::cases::{self, Figure};
+use crate::cases::{self, CaseFigure};
 use crate::render::Style;
 
 #[test]
@@ -11,8 +11,8 @@ fn every_case_is_told_within_the_width() {
     for name in cases::names() {
         let told = cases::find(name).expect("a case");
         let figures = |arm: &cases::CaseArm| {
-            let figure = |figure: &Figure| {
-                let here = (*figure != Figure::Calls).then(|| "12.4 ms ".repeat(20));
+            let figure = |figure: &CaseFigure| {
+                let here = (*figure != CaseFigure::Calls).then(|| "12.4 ms ".repeat(20));
                 (*figure, here, arm.published.get(figure).cloned())
             };
             told.figures.iter().map(figure).collect()
