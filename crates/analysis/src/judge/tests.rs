@@ -496,7 +496,7 @@ proptest! {
 }
 
 #[test]
-fn a_robbed_run_proves_nothing() {
+fn a_run_whose_cpu_was_stolen_proves_nothing() {
     let mut run = Run::starved();
     run.records.manifest.host.stolen_ms = 4_800; // of 14 s: 34 %
     assert_eq!(verdict(&run), Verdict::Starved);
