@@ -96,6 +96,14 @@ pub struct Host {
     pub stolen_ms: u64,
 }
 
+impl Host {
+    /// The CPU that `worker` was put on: workers take them in turn. Absent: not pinned.
+    pub fn cpu_of(&self, worker: u32) -> Option<usize> {
+        let turn = usize::try_from(worker).ok()?.checked_rem(self.worker_cpus.len())?;
+        self.worker_cpus.get(turn).copied()
+    }
+}
+
 /// One process of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleProcess {

@@ -41,9 +41,8 @@ impl Counters {
 
     /// What the kernel says of the thread and the CPU of `worker`.
     pub(crate) fn kernel(&self, records: &RunRecords, worker: u32) -> Kernel {
-        let cpus = &records.manifest.host.worker_cpus;
-        // Workers are put on these CPUs in turn; unpinned ones may meet on any.
-        let cpu_of = |worker: u32| cpus.get(worker as usize % cpus.len().max(1)).copied();
+        // Unpinned workers may meet on any.
+        let cpu_of = |worker: u32| records.manifest.host.cpu_of(worker);
         let own_cpu = cpu_of(worker);
         let of_own_cpu = |cpu: u32| own_cpu.is_none_or(|own| own == cpu as usize);
         let stolen = self.stolen.iter().filter(|(cpu, _)| of_own_cpu(**cpu));

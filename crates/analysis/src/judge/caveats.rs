@@ -184,7 +184,7 @@ fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
 
 fn stolen_cpu(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
     let stolen = Micros(facts.manifest.host.stolen_ms.saturating_mul(1_000));
-    let share = stolen_share(facts)?;
+    let share = facts.stolen_share()?;
     (share > thresholds.steal_caveat).then(|| {
         format!(
             "the hypervisor took {stolen} of CPU time in {} ({}; a caveat above {}): some waiting is \
@@ -196,37 +196,8 @@ fn stolen_cpu(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
     })
 }
 
-/// CPU time the hypervisor withheld, over all CPUs, as a share of the run's time; it may exceed 1.
-pub(crate) fn stolen_share(facts: &Facts<'_>) -> Option<f64> {
-    let stolen = Micros(facts.manifest.host.stolen_ms.saturating_mul(1_000));
-    let elapsed = facts.elapsed_us;
-    (elapsed.0 > 0).then(|| stolen.as_secs() / elapsed.as_secs())
-}
-
-/// While a worker waits, its CPU runs another worker or somebody else. So what it waited beyond all
-/// that the other workers of its CPU ran was taken by others: the CPU where that is most, and the
-/// share.
-pub(crate) fn taken_by_others(facts: &Facts<'_>) -> Option<(usize, f64)> {
-    let cpus = &facts.manifest.host.worker_cpus;
-    let workers = &facts.summary.proxy.workers;
-    // Workers are put on their CPUs in turn.
-    let cpu_of = |worker: u32| {
-        let turn = usize::try_from(worker).ok()?.checked_rem(cpus.len())?;
-        cpus.get(turn).copied()
-    };
-    let taken = workers.iter().filter_map(|worker| {
-        let cpu = cpu_of(worker.worker)?;
-        let others = workers
-            .iter()
-            .filter(|other| other.worker != worker.worker && cpu_of(other.worker) == Some(cpu));
-        let ran: f64 = others.map(|other| other.cpu_share).sum();
-        Some((cpu, (worker.wait_share - ran).min(1.0)))
-    });
-    taken.max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
 fn busy_host(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let (cpu, share) = taken_by_others(facts)?;
+    let (cpu, share) = facts.taken_by_others()?;
     (share > thresholds.contention_caveat).then(|| {
         format!(
             "others than the workers took at least {} of CPU {cpu} (a caveat above {}): some \

@@ -75,4 +75,27 @@ impl<'a> Facts<'a> {
             accept_pauses: workers::accept_pauses(records),
         }
     }
+
+    /// CPU time the hypervisor withheld, over all CPUs, as a share of the run's time; it may exceed 1.
+    pub(crate) fn stolen_share(&self) -> Option<f64> {
+        let stolen = Micros(self.manifest.host.stolen_ms.saturating_mul(1_000));
+        let elapsed = self.elapsed_us;
+        (elapsed.0 > 0).then(|| stolen.as_secs() / elapsed.as_secs())
+    }
+
+    /// While a worker waits, its CPU runs another worker or somebody else. So what it waited beyond
+    /// all that the other workers of its CPU ran was taken by others: the CPU where that is most, and
+    /// the share.
+    pub(crate) fn taken_by_others(&self) -> Option<(usize, f64)> {
+        let (host, workers) = (&self.manifest.host, &self.summary.proxy.workers);
+        let taken = workers.iter().filter_map(|worker| {
+            let cpu = host.cpu_of(worker.worker)?;
+            let others = workers.iter().filter(|other| {
+                other.worker != worker.worker && host.cpu_of(other.worker) == Some(cpu)
+            });
+            let ran: f64 = others.map(|other| other.cpu_share).sum();
+            Some((cpu, (worker.wait_share - ran).min(1.0)))
+        });
+        taken.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
 }

@@ -2,7 +2,6 @@
 
 use records::{FetchSummary, Micros, OutcomeCounts, Verdict, percent, percent_beside};
 
-use super::caveats::{stolen_share, taken_by_others};
 use super::facts::Facts;
 use super::load;
 use super::rules::Rules;
@@ -122,7 +121,7 @@ fn no_baseline(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
 
 /// A host whose CPUs were away makes fetches late under any proxy.
 fn steal(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let share = stolen_share(facts)?;
+    let share = facts.stolen_share()?;
     (share >= thresholds.steal_limit).then(|| {
         format!(
             "the hypervisor took CPU time worth {} of the run (from {} on nothing is proven): run it \
@@ -135,7 +134,7 @@ fn steal(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
 
 /// A worker that others keep from its CPU makes fetches late under any read policy.
 fn contention(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let (cpu, share) = taken_by_others(facts)?;
+    let (cpu, share) = facts.taken_by_others()?;
     (share >= thresholds.contention_limit).then(|| {
         format!(
             "others than the workers took at least {} of CPU {cpu} (from {} on nothing is proven): \
