@@ -1,0 +1,55 @@
+//! Foreign servers in the place of the mirror.
+//!
+//! nginx, HAProxy, Caddy, Apache, H2O, a server of the user's own or any command, started in the foreground
+//! with a configuration made from the same toggles that the mirror has, under the same load. What is known of
+//! a server stands in its data file ([`server`]); this crate is the one driver for all of them. It tells in
+//! the mirror's own records what a server's access log and a look from outside show of it.
+//!
+//! Not for: how workers are watched (that is `tracer`), or any decision about the load.
+//!
+//! Invariants:
+//! - A toggle is honoured or refused before the run ([`check`]), never ignored. A toggle at the
+//!   mirror's default is not asked for: the program's own default stays.
+//! - Every file made for the program lies in one directory, so that a reader can run it by hand.
+//! - The program and its workers end with us, however we end; nothing else of the host is touched.
+//! - One connection is told once, however many of the trace and the access log know of it.
+
+// From the bottom up: a module uses only what stands above it.
+mod limits;
+mod processes;
+mod orphans;
+mod subreaper;
+mod build;
+mod log;
+mod toggles;
+mod refusal;
+mod server;
+mod given;
+mod options;
+mod check;
+mod configuration;
+mod workers;
+mod discover;
+mod port;
+mod content;
+mod access_log;
+mod join;
+mod program;
+mod error;
+mod role;
+mod ready;
+mod start;
+mod run;
+#[cfg(test)]
+mod fixture;
+
+pub use check::{build_title, check};
+pub use configuration::plain_path;
+pub use error::ServerError;
+pub use limits::{READY_WITHIN, STOPPED_WITHIN};
+pub use given::Given;
+pub use options::ServerOptions;
+pub use refusal::Refusal;
+pub use run::run;
+pub use server::{names, proxy_kind};
+pub use subreaper::{SUBREAPER, SubreaperError, SubreaperOptions, subreaper};
