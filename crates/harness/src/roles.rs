@@ -34,7 +34,9 @@ pub use server::ServerToggles;
 pub use fast_client::{FastOptions, FetchToggles};
 pub use origin::OriginOptions;
 pub use proxy::{ProxyOptions, ProxyToggles, ToggleError};
-pub use servers::{Given, Refusal, ServerOptions, build_title, names as server_names, plain_path, proxy_kind};
+pub use servers::{
+    Given, Refusal, ServerOptions, build_title, names as server_names, plain_path, proxy_kind,
+};
 pub use slow_client::{SlowOptions, SlowToggles};
 pub use tracer::TracerOptions;
 

@@ -7,8 +7,8 @@ use net::cpu::CpuList;
 use net::role::RoleOptions;
 use net::tcp::Buffers;
 use records::{
-    AcceptMode, Arm, BufferingMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ProxyKind, Rcvbuf,
-    ReadPolicy, Recording, Spool,
+    AcceptMode, Arm, BufferingMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ProxyKind,
+    Rcvbuf, ReadPolicy, Recording, Spool,
 };
 
 /// The toggles: what makes one proxy differ from another.

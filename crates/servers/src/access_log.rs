@@ -91,11 +91,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// The log cannot be read.
-pub(crate) fn follow(
-    file: File,
-    done: &AtomicBool,
-    mut take: impl FnMut(&str),
-) -> io::Result<()> {
+pub(crate) fn follow(file: File, done: &AtomicBool, mut take: impl FnMut(&str)) -> io::Result<()> {
     let mut file = BufReader::new(file);
     let mut line = Vec::new();
     loop {

@@ -50,8 +50,7 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(arm: &Arm, given: &Given) -> Result<Prepared, Refusal> {
     let (server, build) = found(&arm.proxy, given)?;
     refuse_toggles(arm, &server, &build)?;
-    let means =
-        if server.workers.are.can_be_traced() { tracer::means(arm.trace)? } else { None };
+    let means = if server.workers.are.can_be_traced() { tracer::means(arm.trace)? } else { None };
     if arm.place == Placement::OneWorker && means != Some(Means::Bpftrace) {
         let why = "which worker accepted a connection is known only from a trace of its workers";
         let instead = "run as root with bpftrace installed, or take --place hash";
@@ -76,8 +75,8 @@ pub(crate) fn refuse_toggles(arm: &Arm, server: &Server, build: &Build) -> Resul
     let is = |typed: &str| all.iter().any(|toggle| is_asked(toggle) && toggle.typed() == typed);
     for toggle in all.iter().filter(|toggle| is_asked(toggle)) {
         let leave_out_one = |why: &str| Some(Reason::new(why, "leave one of the two out"));
-        let spools = ["--spool", "--spool-max"].contains(&toggle.flag)
-            && toggle.typed() != "--spool off";
+        let spools =
+            ["--spool", "--spool-max"].contains(&toggle.flag) && toggle.typed() != "--spool off";
         let reason = match toggle.flag {
             "--read-policy" => Some(Reason::new(
                 "what ends a step is built into the program",

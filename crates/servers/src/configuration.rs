@@ -59,7 +59,10 @@ impl Setting<'_> {
     /// Its arguments: one that comes out empty is left out.
     pub(crate) fn args(&self) -> Vec<String> {
         let filled = self.server.args.iter().map(|arg| (arg.is_empty(), self.fill(arg)));
-        filled.filter(|(was_empty, arg)| *was_empty || !arg.is_empty()).map(|(_, arg)| arg).collect()
+        filled
+            .filter(|(was_empty, arg)| *was_empty || !arg.is_empty())
+            .map(|(_, arg)| arg)
+            .collect()
     }
 
     pub(crate) fn env(&self) -> Vec<(String, String)> {
@@ -125,7 +128,8 @@ impl Setting<'_> {
         }
         if name.contains('*') {
             let product = name.split('*').try_fold(1, |product: u64, factor| {
-                let factor = factor.parse().ok().or_else(|| self.value(factor, depth)?.parse().ok())?;
+                let factor =
+                    factor.parse().ok().or_else(|| self.value(factor, depth)?.parse().ok())?;
                 product.checked_mul(factor)
             });
             return product.map(|product| product.to_string());
@@ -181,7 +185,8 @@ impl Setting<'_> {
     /// The lines of `--directive` that belong to that place.
     fn directives(&self, place: impl Fn(bool) -> bool) -> String {
         let begins = &self.server.global_directives;
-        let is_global = |line: &str| begins.iter().any(|begin| line.trim_start().starts_with(begin));
+        let is_global =
+            |line: &str| begins.iter().any(|begin| line.trim_start().starts_with(begin));
         let lines = self.arm.directives.iter().filter(|line| place(is_global(line)));
         lines.map(String::as_str).collect::<Vec<_>>().join("\n")
     }

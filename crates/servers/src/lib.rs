@@ -15,39 +15,39 @@
 //! - One connection is told once, however many of the trace and the access log know of it.
 
 // From the bottom up: a module uses only what stands above it.
-mod limits;
-mod processes;
-mod orphans;
-mod subreaper;
+mod access_log;
 mod build;
-mod log;
-mod toggles;
-mod refusal;
-mod server;
-mod given;
-mod options;
 mod check;
 mod configuration;
-mod workers;
-mod discover;
-mod port;
 mod content;
-mod access_log;
-mod join;
-mod program;
+mod discover;
 mod error;
-mod role;
-mod ready;
-mod start;
-mod run;
 #[cfg(test)]
 mod fixture;
+mod given;
+mod join;
+mod limits;
+mod log;
+mod options;
+mod orphans;
+mod port;
+mod processes;
+mod program;
+mod ready;
+mod refusal;
+mod role;
+mod run;
+mod server;
+mod start;
+mod subreaper;
+mod toggles;
+mod workers;
 
 pub use check::{build_title, check};
 pub use configuration::plain_path;
 pub use error::ServerError;
-pub use limits::{READY_WITHIN, STOPPED_WITHIN};
 pub use given::Given;
+pub use limits::{READY_WITHIN, STOPPED_WITHIN};
 pub use options::ServerOptions;
 pub use refusal::Refusal;
 pub use run::run;

@@ -107,7 +107,8 @@ impl LogFormat {
             Format::Published => published(line),
             Format::Words => {
                 let (words, request) = line.split_once(" request=")?;
-                let words = Words(words.split(' ').filter_map(|word| word.split_once('=')).collect());
+                let words =
+                    Words(words.split(' ').filter_map(|word| word.split_once('=')).collect());
                 self.entry(&words, unescape(request), read_unix_ms)
             }
             Format::Json => {
@@ -169,8 +170,7 @@ impl LogFormat {
             let begins = self.ends.iter().filter(|(begin, _)| word.starts_with(begin.as_str()));
             begins.max_by_key(|(begin, _)| begin.len()).map(|(_, end)| *end)
         });
-        let never_connected =
-            words.has("connect") && words.ms("connect").is_none();
+        let never_connected = words.has("connect") && words.ms("connect").is_none();
         match (answered, told) {
             (Some(status), None) => (status, ended(status, Completion::of(request, sent))),
             (Some(status), Some(SessionEnd::Completed)) => {

@@ -94,10 +94,7 @@ pub(crate) fn descends(mut pid: i32, ancestor: Pid) -> bool {
 }
 
 /// Waits until all of them have ended, for that long at most.
-pub(crate) fn await_end<'a>(
-    processes: impl IntoIterator<Item = &'a OwnedFd>,
-    at_most: Duration,
-) {
+pub(crate) fn await_end<'a>(processes: impl IntoIterator<Item = &'a OwnedFd>, at_most: Duration) {
     let deadline = Instant::now() + at_most;
     for process in processes {
         // pidfd_open(2): it is readable when the process has ended.

@@ -35,7 +35,8 @@ pub(crate) fn stat(pid: i32) -> Option<Stat> {
 pub(crate) fn threads(pid: i32) -> Vec<Task> {
     let tasks = Process::new(pid).and_then(|process| process.tasks());
     let mut tasks: Vec<Task> = tasks.into_iter().flatten().flatten().collect();
-    tasks.sort_by_cached_key(|task| (task.stat().map_or(u64::MAX, |stat| stat.starttime), task.tid));
+    tasks
+        .sort_by_cached_key(|task| (task.stat().map_or(u64::MAX, |stat| stat.starttime), task.tid));
     tasks
 }
 
@@ -92,7 +93,9 @@ impl Wait {
     fn of(call: Syscall) -> Self {
         match call {
             Syscall::Running => Self::Running,
-            Syscall::Blocked { syscall_number: number, argument_registers: [first, ..], .. } => {
+            Syscall::Blocked {
+                syscall_number: number, argument_registers: [first, ..], ..
+            } => {
                 let fd = i32::try_from(first).ok().filter(|_| calls::EPOLL.contains(&number));
                 match fd {
                     Some(fd) => Self::Epoll(fd),

@@ -54,7 +54,9 @@ pub enum Refusal {
     #[error("--proxy-bin has no meaning with --proxy {0}: leave it out")]
     NeedlessBinary(String),
     /// Nobody has described that server.
-    #[error("failed to find a server of the name {0}: describe it in a file, and name that with --server-file")]
+    #[error(
+        "failed to find a server of the name {0}: describe it in a file, and name that with --server-file"
+    )]
     NoServer(String),
     /// The file that describes a server cannot be read.
     #[error("failed to read what describes the server, {path}: {source}")]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -15,6 +16,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tracer::{Means, Target, Tracer};
 
 use crate::access_log::{self, LogReader, Publisher, WallClock};
+use crate::check::{self, Prepared};
 use crate::configuration::{Setting, User, plain_path};
 use crate::content::LocalFiles;
 use crate::discover::Serving;
@@ -25,7 +27,6 @@ use crate::port::Reservation;
 use crate::processes;
 use crate::program::{self, Program, Stdout, Told};
 use crate::ready::Proven;
-use crate::check::{self, Prepared};
 use crate::role::{Event, Follower, Log, Run};
 use crate::server::PinnedBy;
 use crate::subreaper::SubreaperOptions;
@@ -100,13 +101,19 @@ impl<'a> Run<'a> {
             .map(|www| LocalFiles::write(&www, arm))
             .transpose()
             .map_err(ServerError::host("write local content"))?;
-        let up = self.bring_up(&mut program, log, &setting, port);
-        let Some((tracer, workers, log, join)) = up.map_err(|error| error.quoting(&mut program))?
-        else {
-            return Ok(None);
+        let mut up = Up {
+            program,
+            tracer: None,
+            follower,
+            workers: Workers::default(),
+            log,
+            join: Join::new(Witnesses::Log),
+            clock: WallClock::read(),
+            _content: content,
         };
-        let clock = WallClock::read();
-        Ok(Some(Up { program, tracer, follower, workers, log, join, clock, _content: content }))
+        let brought = self.bring_up(&mut up, &setting, port);
+        let brought = brought.map_err(|error| error.quoting(&mut up.program))?;
+        Ok(brought.is_continue().then_some(up))
     }
 
     /// Its log, and who reads it.
@@ -156,22 +163,22 @@ impl<'a> Run<'a> {
         self.server.workers.pinned_by == PinnedBy::Us
     }
 
-    /// Has the program start, proves that it does its work, and has its workers watched.
+    /// Has the program start, proves that it does its work, and has its workers watched. A break: we were
+    /// told to stop.
     fn bring_up(
         &self,
-        program: &mut Program,
-        mut log: Log,
+        up: &mut Up,
         setting: &Setting<'_>,
         port: Reservation,
-    ) -> Result<Option<(Option<Tracer>, Workers, Log, Join)>, ServerError> {
+    ) -> Result<ControlFlow<()>, ServerError> {
         let process = || ServerError::host("set up the process");
-        let root = program.go().map_err(ServerError::host(format!("start {}", self.name())))?;
+        let root = up.program.go().map_err(ServerError::host(format!("start {}", self.name())))?;
         let end = pidfd_open(root, PidfdFlags::empty());
         let end = end.map_err(io::Error::from).map_err(process())?;
         self.tell_end(vec![end], "it ended unasked").map_err(process())?;
         let listen = setting.listen;
-        let Some(proven) = self.await_ready(program, root, listen, &mut log)? else {
-            return Ok(None);
+        let Some(proven) = self.await_ready(&up.program, root, listen, &mut up.log)? else {
+            return Ok(ControlFlow::Break(()));
         };
         let Proven { workers, serving, sockets } = proven;
         let means = self.fitting(serving)?;
@@ -183,7 +190,7 @@ impl<'a> Run<'a> {
             workers.pin(cpus).map_err(process())?;
         }
         drop(port);
-        let tracer = self.attach(&workers, means)?;
+        up.tracer = self.attach(&workers, means)?;
         let ready = self.ready(root, &workers, means, (listen, setting.open_files), sockets);
         role::print(&Record::Ready(ready)).map_err(ServerError::Records)?;
         let witnesses = match (means, &self.server.log) {
@@ -191,7 +198,8 @@ impl<'a> Run<'a> {
             (Some(Means::Bpftrace), _) => Witnesses::Both,
             (Some(Means::Sample) | None, _) => Witnesses::Log,
         };
-        Ok(Some((tracer, workers, log, Join::new(witnesses))))
+        (up.workers, up.join) = (workers, Join::new(witnesses));
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Has us told when one of these processes ends, and what to call that.
@@ -260,7 +268,6 @@ impl<'a> Run<'a> {
             congestion: congestion.or_else(check::system_congestion),
             sockets,
             max_open_files,
-            ..Effective::default()
         };
         Ready {
             listen: Some(listen),

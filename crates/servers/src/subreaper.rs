@@ -157,11 +157,8 @@ fn keep(options: &SubreaperOptions) -> io::Result<()> {
 
 /// Starts the program, bound to us, in a process group of its own.
 fn start(options: &SubreaperOptions) -> io::Result<u32> {
-    let below = SubreaperOptions {
-        below: Some(getpid().as_raw_pid()),
-        remove: None,
-        ..options.clone()
-    };
+    let below =
+        SubreaperOptions { below: Some(getpid().as_raw_pid()), remove: None, ..options.clone() };
     let mut command = below.command();
     // Dropped without being waited for: it stays a zombie until the end, and its number its own.
     Ok(command.stdin(Stdio::null()).process_group(0).spawn()?.id())

@@ -154,8 +154,11 @@ fn the_kernels_own_congestion_control_is_what_they_use() {
 
 #[test]
 fn a_missing_program_is_told_with_its_package() {
-    let missing =
-        Refusal::Missing { name: "h2o".to_owned(), package: "h2o".to_owned(), kind: "h2o".to_owned() };
+    let missing = Refusal::Missing {
+        name: "h2o".to_owned(),
+        package: "h2o".to_owned(),
+        kind: "h2o".to_owned(),
+    };
     insta::assert_snapshot!(missing, @"failed to find h2o: install it with `apt-get install h2o` or `scripts/install-servers.sh h2o`, or name another build with --proxy-bin");
     let nowhere = check(&arm("caddy"), &bin("/nowhere/caddy"), Recording::Full);
     assert!(matches!(nowhere, Err(Refusal::NoProgram { .. })), "{nowhere:?}");
@@ -173,7 +176,8 @@ fn a_proxy_of_ours_or_of_others_takes_no_build() {
     assert!(check(&url, &Given::default(), Recording::Full).is_ok());
     assert!(check(&url, &bin("/bin/true"), Recording::Full).is_err());
     url.reuseport = true;
-    let refused = check(&url, &Given::default(), Recording::Full).expect_err("it runs already").to_string();
+    let refused =
+        check(&url, &Given::default(), Recording::Full).expect_err("it runs already").to_string();
     assert!(refused.contains("--reuseport") && refused.contains("runs already"), "{refused}");
 }
 
@@ -183,8 +187,9 @@ fn a_proxy_on_another_host_is_refused_before_the_run() {
         assert!(check(&arm(here), &Given::default(), Recording::Full).is_ok(), "{here}");
     }
     for there in ["url:192.0.2.1:80", "url:[2001:db8::1]:80", "url:0.0.0.0:80"] {
-        let refused =
-            check(&arm(there), &Given::default(), Recording::Full).expect_err("another host").to_string();
+        let refused = check(&arm(there), &Given::default(), Recording::Full)
+            .expect_err("another host")
+            .to_string();
         assert!(refused.starts_with(there), "{refused}");
         // Of what it advises, all is there: a trial takes no consent.
         assert!(refused.contains("loopback") && !refused.contains("--allow"), "{refused}");
@@ -200,7 +205,8 @@ fn who_records_nothing_for_us_cannot_record_less() {
         ("exec:/bin/p {listen}", "--trace off"),
         ("url:127.0.0.1:80", "leave it"),
     ] {
-        let refused = check(&arm(kind), &Given::default(), Recording::Minimal).expect_err("a refusal");
+        let refused =
+            check(&arm(kind), &Given::default(), Recording::Minimal).expect_err("a refusal");
         let text = refused.to_string();
         for part in [kind, "--recording minimal", instead] {
             assert!(text.contains(part), "{kind}: no {part:?} in {text}");

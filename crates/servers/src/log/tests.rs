@@ -110,8 +110,10 @@ fn lines_of_haproxy() {
     let vast = whole
         .replace("begin_s=1795244023 begin_ms=214", &format!("begin_s={most} begin_ms={most}"))
         .replace("head_bytes=98", &format!("head_bytes={most}"))
-        .replace("connect_ms=2 response_ms=3 data_ms=4",
-            "connect_ms=9223372036854775807 response_ms=9223372036854775807 data_ms=5");
+        .replace(
+            "connect_ms=2 response_ms=3 data_ms=4",
+            "connect_ms=9223372036854775807 response_ms=9223372036854775807 data_ms=5",
+        );
     let entry = of("haproxy", &vast).expect("a line");
     assert_eq!((entry.times.at_unix_ms, entry.body_bytes), (u64::MAX, Bytes(0)));
     assert_eq!(entry.times.urt_ms, Some(u64::MAX));

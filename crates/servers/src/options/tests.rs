@@ -12,7 +12,8 @@ struct Cli {
 }
 
 fn read(args: &[&str]) -> Result<ServerOptions, String> {
-    let all = ["server", "--upstream", "127.0.0.1:1", "--dir", "d"].into_iter().chain(args.to_vec());
+    let all =
+        ["server", "--upstream", "127.0.0.1:1", "--dir", "d"].into_iter().chain(args.to_vec());
     Cli::try_parse_from(all).map(|cli| cli.options).map_err(|error| error.to_string())
 }
 
@@ -33,7 +34,8 @@ fn what_is_given_of_the_program_reads_back() {
         proxy_bin: Some("/opt/envoy".into()),
     };
     let args = given.to_args();
-    let args: Vec<&str> = ["--arm", &arm].into_iter().chain(args.iter().map(String::as_str)).collect();
+    let args: Vec<&str> =
+        ["--arm", &arm].into_iter().chain(args.iter().map(String::as_str)).collect();
     assert_eq!(read(&args).expect("they are valid").given, given);
     assert_eq!(given.kind(), Some(ProxyKind::Server("envoy".to_owned())));
     assert_eq!(Given::default().kind(), None);

@@ -61,6 +61,16 @@ fn a_file_of_ones_own_is_read_and_its_slips_are_named() {
     assert!(refused.contains("--server-file"), "{refused}");
 }
 
+/// What the documentation shows of a file can be read.
+#[test]
+fn the_file_of_the_documentation_is_valid() {
+    let page = fs::read_to_string(PAGE).expect("the page");
+    let (_, rest) = page.split_once("```toml\n").expect("an example");
+    let (text, _) = rest.split_once("```").expect("its end");
+    let server = Server::read("tiny", text).expect("it is valid");
+    assert_eq!(server.workers.are, Are::Threads);
+}
+
 #[test]
 fn names_are_those_of_what_is_built_in() {
     for name in names() {
@@ -128,9 +138,8 @@ fn table() -> String {
         };
         table += &row(&format!("`{key}`"), servers.iter().map(rule));
     }
-    let traced = |server: &Server| {
-        if server.workers.are.can_be_traced() { "yes" } else { "no" }.to_owned()
-    };
+    let traced =
+        |server: &Server| if server.workers.are.can_be_traced() { "yes" } else { "no" }.to_owned();
     table + &row("workers traced", servers.iter().map(traced))
 }
 

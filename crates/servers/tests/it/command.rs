@@ -101,7 +101,8 @@ fn what_a_command_put_into_the_background_ends_with_its_role() {
             server.display()
         );
         let mut server = Server::start(&arm(&template, json!({})), &[]);
-        let beside = until("what is beside it", || server.file("beside").trim().parse::<u32>().ok());
+        let beside =
+            until("what is beside it", || server.file("beside").trim().parse::<u32>().ok());
         let family = server.family();
         let serving = pid_in(server.dir.path());
         assert!([beside, serving].iter().all(|pid| family.contains(pid)), "{family:?}");

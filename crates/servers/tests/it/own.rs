@@ -87,7 +87,8 @@ fn a_server_is_run_and_told_of_as_its_file_says() {
         return;
     }
     // One worker is what it has: the default of two is nobody's wish, and it says so itself.
-    let (_dir, file) = tiny(&FILE.replace("--workers = { refused = 'it is one thread', ", "--workers = { "));
+    let (_dir, file) =
+        tiny(&FILE.replace("--workers = { refused = 'it is one thread', ", "--workers = { "));
     let arm = arm("tiny", json!({"workers": 1, "backlog": 77}));
     let mut server = Server::start(&arm, &args(&file));
     let program = server.ready.program.clone().expect("it is named");
