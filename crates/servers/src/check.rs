@@ -6,7 +6,7 @@ use records::{Arm, Placement, ProxyKind, Recording};
 use tracer::Means;
 
 use crate::build::Build;
-use crate::given::Given;
+use crate::options::Given;
 use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::toggles::{Reason, State, Toggle};

@@ -13,8 +13,10 @@
 //! - Every file made for the program lies in one directory, so that a reader can run it by hand.
 //! - The program and its workers end with us, however we end; nothing else of the host is touched.
 //! - One connection is told once, however many of the trace and the access log know of it.
+//! - A module uses only those before it: limits, processes, refusal, log, content; access_log, build, join,
+//!   orphans; subreaper, toggles; program, server; configuration, error, options, port, workers; check,
+//!   discover, role; ready; start; run.
 
-// From the bottom up: a module uses only what stands above it.
 mod access_log;
 mod build;
 mod check;
@@ -24,7 +26,6 @@ mod discover;
 mod error;
 #[cfg(test)]
 mod fixture;
-mod given;
 mod join;
 mod limits;
 mod log;
@@ -46,9 +47,8 @@ mod workers;
 pub use check::{build_title, check};
 pub use configuration::plain_path;
 pub use error::ServerError;
-pub use given::Given;
 pub use limits::{READY_WITHIN, STOPPED_WITHIN};
-pub use options::ServerOptions;
+pub use options::{Given, ServerOptions};
 pub use refusal::Refusal;
 pub use run::run;
 pub use server::{names, proxy_kind};

@@ -95,7 +95,7 @@ impl<'a> Run<'a> {
         // Opened before the program writes to it: from here on every line is ours.
         let (log, follower) = self.open_log(&setting)?;
         let www = (arm.content == Content::File).then(|| setting.www());
-        let mut program = self.prepare_program(&setting)?;
+        let program = self.prepare_program(&setting)?;
         // With its subreaper at hand, which removes them if we cannot.
         let content = www
             .map(|www| LocalFiles::write(&www, arm))

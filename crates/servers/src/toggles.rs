@@ -35,53 +35,52 @@ pub(crate) enum State {
 impl Toggle {
     /// Every toggle of `arm`.
     pub(crate) fn all(arm: &Arm) -> Vec<Self> {
-        let toggle = |flag, asked, word: String, value: String| Self {
-            flag,
-            word,
-            value,
-            state: if asked { State::Asked } else { State::Default },
-        };
-        let text = |flag, asked, word: String| toggle(flag, asked, word.clone(), word);
-        let size = |flag, size: Option<Bytes>| {
-            let word = size.map_or_else(String::new, Bytes::exact);
-            toggle(flag, size.is_some(), word, size.unwrap_or_default().0.to_string())
-        };
+        let buffer = (arm.buffer != Arm::BUFFER).then_some(arm.buffer);
         let is_traced = matches!(arm.trace, TraceMode::Bpftrace | TraceMode::Sample);
         vec![
-            text(
-                "--read-policy",
-                arm.read_policy != ReadPolicy::default(),
-                arm.read_policy.to_string(),
-            ),
-            text(
-                "--congestion",
-                arm.congestion != Congestion::default(),
-                arm.congestion.to_string(),
-            ),
-            text("--workers", arm.workers != Arm::WORKERS, arm.workers.to_string()),
-            text("--reuseport", arm.reuseport, String::new()),
-            size("--rcvbuf", arm.rcvbuf),
-            size("--sndbuf", arm.sndbuf),
-            size("--listen-rcvbuf", arm.listen_rcvbuf),
-            size("--listen-sndbuf", arm.listen_sndbuf),
-            size("--buffer", (arm.buffer != Arm::BUFFER).then_some(arm.buffer)),
-            text("--backlog", arm.backlog != Arm::BACKLOG, arm.backlog.to_string()),
-            text("--multi-accept", arm.multi_accept, String::new()),
-            text("--accept", arm.accept != AcceptMode::default(), arm.accept.to_string()),
-            text("--log-mode", arm.log_mode != LogMode::default(), arm.log_mode.to_string()),
-            text("--content", arm.content != Content::default(), arm.content.to_string()),
-            text(
-                "--buffering",
-                arm.buffering != BufferingMode::default(),
-                arm.buffering.to_string(),
-            ),
-            text("--spool", arm.spool != Spool::default(), arm.spool.to_string()),
-            size("--spool-max", arm.spool_max),
-            text("--gzip", arm.gzip.is_some(), arm.gzip.unwrap_or_default().to_string()),
-            text("--directive", !arm.directives.is_empty(), String::new()),
-            text("--trace", is_traced, arm.trace.to_string()),
-            text("--place", arm.place == Placement::OneWorker, arm.place.to_string()),
+            Self::of("--read-policy", &arm.read_policy, &ReadPolicy::default()),
+            Self::of("--congestion", &arm.congestion, &Congestion::default()),
+            Self::of("--workers", &arm.workers, &Arm::WORKERS),
+            Self::switch("--reuseport", arm.reuseport),
+            Self::size("--rcvbuf", arm.rcvbuf),
+            Self::size("--sndbuf", arm.sndbuf),
+            Self::size("--listen-rcvbuf", arm.listen_rcvbuf),
+            Self::size("--listen-sndbuf", arm.listen_sndbuf),
+            Self::size("--buffer", buffer),
+            Self::of("--backlog", &arm.backlog, &Arm::BACKLOG),
+            Self::switch("--multi-accept", arm.multi_accept),
+            Self::of("--accept", &arm.accept, &AcceptMode::default()),
+            Self::of("--log-mode", &arm.log_mode, &LogMode::default()),
+            Self::of("--content", &arm.content, &Content::default()),
+            Self::of("--buffering", &arm.buffering, &BufferingMode::default()),
+            Self::of("--spool", &arm.spool, &Spool::default()),
+            Self::size("--spool-max", arm.spool_max),
+            Self::of("--gzip", &arm.gzip.unwrap_or_default(), &0),
+            Self::switch("--directive", !arm.directives.is_empty()),
+            Self { word: arm.trace.to_string(), ..Self::switch("--trace", is_traced) },
+            Self {
+                word: arm.place.to_string(),
+                ..Self::switch("--place", arm.place == Placement::OneWorker)
+            },
         ]
+    }
+
+    /// One that is asked for where it differs from `default`.
+    fn of<T: PartialEq + ToString>(flag: &'static str, value: &T, default: &T) -> Self {
+        let value_text = value.to_string();
+        Self { word: value_text.clone(), value: value_text, ..Self::switch(flag, value != default) }
+    }
+
+    /// One without a value.
+    fn switch(flag: &'static str, is_on: bool) -> Self {
+        let state = if is_on { State::Asked } else { State::Default };
+        Self { flag, word: String::new(), value: String::new(), state }
+    }
+
+    fn size(flag: &'static str, size: Option<Bytes>) -> Self {
+        let word = size.map_or_else(String::new, Bytes::exact);
+        let value = size.unwrap_or_default().0.to_string();
+        Self { word, value, ..Self::switch(flag, size.is_some()) }
     }
 
     /// As it is typed.
@@ -105,34 +104,21 @@ impl Toggle {
     }
 }
 
+/// The toggles that a server's file can have rules for; others are not a program's own affair.
+const FLAGS: &str = "--workers --reuseport --rcvbuf --sndbuf --listen-rcvbuf --listen-sndbuf --buffer \
+                     --backlog --multi-accept --accept --log-mode --content --buffering --spool \
+                     --spool-max --gzip --directive";
+
 /// Refuses names of toggles that there are none of.
 pub(crate) fn check_keys(rules: &BTreeMap<String, Rule>) -> io::Result<()> {
-    let is_known = |key: &&String| key.split(' ').next().is_some_and(|flag| FLAGS.contains(&flag));
-    rules.keys().find(|key| !is_known(key)).map_or(Ok(()), |key| {
-        Err(io::Error::other(format!("{key} is no toggle: there are {}", FLAGS.join(", "))))
-    })
+    let is_known = |key: &&String| {
+        key.split(' ').next().is_some_and(|flag| FLAGS.split(' ').any(|known| known == flag))
+    };
+    match rules.keys().find(|key| !is_known(key)) {
+        Some(key) => Err(io::Error::other(format!("{key} is no toggle: there are {FLAGS}"))),
+        None => Ok(()),
+    }
 }
-
-/// The toggles that a server's file can have rules for; others are not a program's own affair.
-const FLAGS: [&str; 17] = [
-    "--workers",
-    "--reuseport",
-    "--rcvbuf",
-    "--sndbuf",
-    "--listen-rcvbuf",
-    "--listen-sndbuf",
-    "--buffer",
-    "--backlog",
-    "--multi-accept",
-    "--accept",
-    "--log-mode",
-    "--content",
-    "--buffering",
-    "--spool",
-    "--spool-max",
-    "--gzip",
-    "--directive",
-];
 
 /// What becomes of a toggle, or of a part of a configuration: a text, and when it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

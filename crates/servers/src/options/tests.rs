@@ -1,7 +1,5 @@
 use clap::Parser;
 
-use records::ProxyKind;
-
 use super::*;
 use crate::fixture;
 

@@ -49,7 +49,7 @@ fn a_file_of_ones_own_is_read_and_its_slips_are_named() {
         ("commands = 'own'", "invalid type"),
         ("comands = ['own']", "unknown field `comands`"),
         ("[toggles]\n--buffer = { txt = 'x' }", "unknown field `txt`"),
-        ("[toggles]\n'--bufer 4' = {}", "--bufer 4 is no toggle: there are --workers, "),
+        ("[toggles]\n'--bufer 4' = {}", "--bufer 4 is no toggle: there are --workers "),
         ("[workers]\nare = 'fibres'", "unknown variant `fibres`"),
     ] {
         let refused = read(text).expect_err("a slip");
