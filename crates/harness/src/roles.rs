@@ -22,24 +22,26 @@ mod faults;
 mod hops;
 mod network;
 mod patience;
-mod peers;
+mod server;
 
 pub use faults::FaultToggles;
 pub use hops::HopCommand;
 pub(crate) use network::host_of;
 pub use network::{LOOPBACK, NetworkToggles};
 pub use patience::{Patience, patience};
-pub use peers::PeerToggles;
+pub use server::ServerToggles;
 
 pub use fast_client::{FastOptions, FetchToggles};
 pub use origin::OriginOptions;
-pub use peer::{PeerOptions, Refusal, build_title, plain_path};
 pub use proxy::{ProxyOptions, ProxyToggles, ToggleError};
+pub use servers::{
+    Given, Refusal, ServerOptions, build_title, names as server_names, plain_path, proxy_kind,
+};
 pub use slow_client::{SlowOptions, SlowToggles};
 pub use tracer::TracerOptions;
 
-/// The subcommand of a foreign proxy.
-pub const PEER: &str = "peer";
+/// The subcommand of a foreign server.
+pub const SERVER: &str = "server";
 
 #[cfg(test)]
 mod tests;
@@ -61,7 +63,7 @@ pub struct Toggles {
     pub faults: FaultToggles,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub peer: PeerToggles,
+    pub server: ServerToggles,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub network: NetworkToggles,
@@ -89,10 +91,11 @@ pub struct ProxySetup<'a> {
 impl Toggles {
     /// The arm that these toggles and the harness' own make; no role has CPUs of its own choice.
     pub fn arm(&self, place: Placement, pin: Pin) -> Arm {
-        let Self { proxy, slow, fetch, faults, peer, network } = self;
+        let Self { proxy, slow, fetch, faults, server, network } = self;
+        let kind = server.kind();
         Arm {
             reuseport: proxy.reuseport,
-            rcvbuf: self.rcvbuf().asked(&peer.proxy),
+            rcvbuf: self.rcvbuf().asked(&kind),
             sndbuf: proxy.sndbuf,
             listen_rcvbuf: proxy.listen_rcvbuf,
             listen_sndbuf: proxy.listen_sndbuf,
@@ -116,10 +119,10 @@ impl Toggles {
             think_us: faults.think,
             origin_workers: faults.origin_workers,
             burst: faults.burst,
-            proxy: peer.proxy.clone(),
-            trace: peer.trace,
+            proxy: kind,
+            trace: server.trace,
             accept: proxy.accept,
-            content: peer.content,
+            content: server.content,
             buffering: proxy.buffering,
             spool: proxy.spool.clone(),
             spool_max: proxy.spool_max,
@@ -127,7 +130,7 @@ impl Toggles {
             slow_coding: slow.slow_coding,
             fetch_coding: fetch.fetch_coding,
             netns: network.namespaces(),
-            directives: peer.directives.clone(),
+            directives: server.directives.clone(),
         }
     }
 
@@ -146,7 +149,7 @@ impl Toggles {
 
     /// The origin's arguments: its answers leave under the same congestion control as the proxy's.
     pub fn origin_args(&self, listen: IpAddr, idle: Duration) -> Vec<String> {
-        let listen = self.peer.origin_listen.unwrap_or(SocketAddr::new(listen, 0));
+        let listen = self.server.origin_listen.unwrap_or(SocketAddr::new(listen, 0));
         let mut all = args([
             ("--listen", listen.to_string()),
             ("--congestion", self.proxy.congestion.to_string()),
@@ -161,11 +164,11 @@ impl Toggles {
     /// # Errors
     /// What cannot be done, and what to do instead.
     pub fn check_proxy(&self, arm: &Arm, recording: Recording) -> Result<(), Refusal> {
-        peer::check(arm, self.peer.proxy_bin.as_deref(), recording)
+        servers::check(arm, &self.server.given, recording)
     }
 
-    /// The arguments of a foreign proxy.
-    pub fn peer_args(&self, setup: ProxySetup<'_>, arm: &Arm) -> serde_json::Result<Vec<String>> {
+    /// The arguments of a foreign server.
+    pub fn server_args(&self, setup: ProxySetup<'_>, arm: &Arm) -> serde_json::Result<Vec<String>> {
         let mut all = args([
             ("--arm", serde_json::to_string(arm)?),
             ("--listen", SocketAddr::new(setup.listen, 0).to_string()),
@@ -174,9 +177,7 @@ impl Toggles {
             ("--access-log", setup.access_log.display().to_string()),
             ("--hold", time(setup.hold)),
         ]);
-        if let Some(bin) = &self.peer.proxy_bin {
-            all.extend(args([("--proxy-bin", bin.display().to_string())]));
-        }
+        all.extend(self.server.given.to_args());
         if let Some(cpus) = setup.workers {
             all.extend(args([("--pin", cpus.to_string())]));
         }
@@ -185,7 +186,7 @@ impl Toggles {
 
     /// The arguments of the tracer of these workers, threads of our own proxy.
     pub fn trace_args(&self, workers: &[i32], hold: Micros) -> Vec<String> {
-        let mut all = args([("--trace", self.peer.trace.to_string()), ("--hold", time(hold))]);
+        let mut all = args([("--trace", self.server.trace.to_string()), ("--hold", time(hold))]);
         all.extend(workers.iter().flat_map(|tid| ["--worker".to_owned(), tid.to_string()]));
         all
     }
@@ -288,9 +289,9 @@ Examples:
     /// Watch the workers of a proxy that runs: their holds, sleeps and system calls
     #[command(after_help = tracer::EXAMPLES)]
     Trace(Box<TracerOptions>),
-    /// Run a foreign proxy in the mirror's place
+    /// Run a foreign server in the mirror's place
     #[command(hide = true)]
-    Peer(Box<PeerOptions>),
+    Server(Box<ServerOptions>),
 }
 
 impl RoleCommand {
@@ -298,7 +299,7 @@ impl RoleCommand {
     pub const fn role(&self) -> Role {
         match self {
             Self::Origin(_) => Role::Origin,
-            Self::Proxy(_) | Self::Peer(_) => Role::Proxy,
+            Self::Proxy(_) | Self::Server(_) => Role::Proxy,
             Self::Slow(_) => Role::Slow,
             Self::Fast(_) => Role::Fast,
             Self::Trace(_) => Role::Trace,
@@ -322,7 +323,9 @@ impl RoleCommand {
             Self::Trace(options) => {
                 role::finish(name, tracer::run(options), tracer::TracerError::failure)
             }
-            Self::Peer(options) => role::finish(name, peer::run(options), peer::PeerError::failure),
+            Self::Server(options) => {
+                role::finish(name, servers::run(options), servers::ServerError::failure)
+            }
         }
     }
 }

@@ -7,8 +7,8 @@ use net::cpu::CpuList;
 use net::role::RoleOptions;
 use net::tcp::Buffers;
 use records::{
-    AcceptMode, BufferingMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ProxyKind, Rcvbuf,
-    ReadPolicy, Recording, Spool,
+    AcceptMode, Arm, BufferingMode, Bytes, Congestion, ListenerMode, LogMode, Micros, ProxyKind,
+    Rcvbuf, ReadPolicy, Recording, Spool,
 };
 
 /// The toggles: what makes one proxy differ from another.
@@ -16,7 +16,7 @@ use records::{
 #[command(next_help_heading = "Proxy")]
 pub struct ProxyToggles {
     /// Event loops, each a thread of its own
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = Arm::WORKERS, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub workers: u32,
 
     /// Give every worker a listener of its own (SO_REUSEPORT) instead of one for all
@@ -45,7 +45,7 @@ pub struct ProxyToggles {
     pub congestion: Congestion,
 
     /// Length of a listener's queue of connections to be accepted
-    #[arg(long, value_name = "N", default_value_t = 511, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    #[arg(long, value_name = "N", default_value_t = Arm::BACKLOG, value_parser = clap::value_parser!(u32).range(1..=65535))]
     pub backlog: u32,
 
     /// Relay buffer: bytes offered to one read; with --buffering on, bytes of each of nine pages
@@ -62,7 +62,7 @@ pub struct ProxyToggles {
     pub multi_accept: bool,
 
     /// Sessions that one worker holds at a time
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = Arm::WORKER_CONNECTIONS, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub worker_connections: u32,
 
     /// Time for a client's whole request head; then 408
@@ -190,18 +190,18 @@ impl Default for ProxyToggles {
     fn default() -> Self {
         let minute = Micros(60_000_000);
         Self {
-            workers: 2,
+            workers: Arm::WORKERS,
             reuseport: false,
             rcvbuf: Rcvbuf::Default,
             sndbuf: None,
             listen_rcvbuf: None,
             listen_sndbuf: None,
             congestion: Congestion::default(),
-            backlog: 511,
-            buffer: Bytes::kib(4),
+            backlog: Arm::BACKLOG,
+            buffer: Arm::BUFFER,
             read_policy: ReadPolicy::Drain,
             multi_accept: false,
-            worker_connections: 4096,
+            worker_connections: Arm::WORKER_CONNECTIONS,
             header_timeout: minute,
             connect_timeout: minute,
             upstream_timeout: minute,

@@ -423,6 +423,17 @@ pub struct Arm {
     pub directives: Vec<String>,
 }
 
+impl Arm {
+    /// Event loops of a proxy that is not told how many.
+    pub const WORKERS: u32 = 2;
+    /// Relay buffer of a session that is not told another: nginx's `proxy_buffer_size`.
+    pub const BUFFER: Bytes = Bytes::kib(4);
+    /// Backlog of a listener that is not told another: nginx's.
+    pub const BACKLOG: u32 = 511;
+    /// Sessions that a worker holds at most.
+    pub const WORKER_CONNECTIONS: u32 = 4096;
+}
+
 const fn one() -> u32 {
     1
 }

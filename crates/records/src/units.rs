@@ -269,7 +269,8 @@ pub struct ParseUnitError {
 }
 
 impl ParseUnitError {
-    pub(crate) fn new(text: &str, expected: &'static str, examples: &'static str) -> Self {
+    /// A text that is not what was `expected`; `examples`: how that is written.
+    pub fn new(text: &str, expected: &'static str, examples: &'static str) -> Self {
         Self { text: text.to_owned(), expected, examples }
     }
 }

@@ -36,7 +36,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
         env::split_paths(&path).chain(SBIN.map(PathBuf::from)).map(|dir| dir.join(name));
     let found = files.find(|file| file.is_file());
     if found.is_none() {
-        let why = format!("{name} is not installed (for proxies: scripts/install-peers.sh)");
+        let why = format!("{name} is not installed (for proxies: scripts/install-servers.sh)");
         let in_ci = env::var_os("CI").is_some_and(|ci| ci == "true");
         assert!(!in_ci || NOT_IN_CI.contains(&name), "{why}, and in CI it must be");
         skip(why);

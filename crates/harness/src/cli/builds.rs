@@ -1,12 +1,12 @@
 //! Builds of a proxy that are not in PATH, on the way to being arms of a campaign: which they are.
 //!
-//! Not for: finding a program or judging what it can do; that is the peer's.
+//! Not for: finding a program or judging what it can do; that is the business of `servers`.
 
 use std::path::{Path, PathBuf};
 
 use records::ProxyKind;
 
-use crate::roles::build_title;
+use crate::roles::{Given, build_title};
 
 /// A build that told its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,8 @@ impl Build {
     /// The build that was given by its `path`, after `others`. Where there is no such program the process
     /// ends as for any wrong option.
     pub(super) fn given(proxy: &ProxyKind, path: &Path, others: &[Self]) -> Self {
-        let said = build_title(proxy, Some(path))
+        let given = Given { proxy_bin: Some(path.to_owned()), ..Given::default() };
+        let said = build_title(proxy, &given)
             .unwrap_or_else(|refusal| super::usage_text(&refusal.to_string()));
         let taken = |title: &String| others.iter().any(|other| other.title == *title);
         let numbered = (2..).map(|number| format!("{said} ({number})"));

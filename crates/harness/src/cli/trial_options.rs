@@ -122,7 +122,7 @@ impl TrialOptions {
     /// Whether the proxy can reach, and be told, the places that were named.
     fn check_places(&self, arm: &Arm) -> Result<(), UsageError> {
         let elsewhere = matches!(arm.proxy, ProxyKind::Url(_));
-        if arm.netns.is_some() && (elsewhere || self.toggles.peer.origin_listen.is_some()) {
+        if arm.netns.is_some() && (elsewhere || self.toggles.server.origin_listen.is_some()) {
             return Err(UsageError::OtherNetwork);
         }
         if elsewhere || arm.proxy == ProxyKind::Mirror {

@@ -13,12 +13,13 @@ use super::output::{self, Color};
 use super::places::{self, Way, Written};
 use crate::campaign::ArmSpec;
 use crate::render;
+use crate::roles::{proxy_kind, server_names};
 
 /// Which proxies, how often, and what to do with the table.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ZooOptions {
     /// Only these, as nginx,haproxy [default: all that are installed]
-    #[arg(long, value_name = "PROXIES", value_delimiter = ',')]
+    #[arg(long, value_name = "PROXIES", value_delimiter = ',', value_parser = proxy_kind)]
     pub only: Vec<ProxyKind>,
 
     /// Another build to be tried beside them, as nginx=target/nginx/1.17.4/nginx; may be repeated
@@ -91,17 +92,15 @@ fn arms(options: &ZooOptions) -> (Vec<ArmSpec>, Vec<String>) {
     let wanted = |kind: &ProxyKind| options.only.is_empty() || options.only.contains(kind);
     let mut candidates: Vec<(String, Vec<String>)> = Vec::new();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    for kind in ProxyKind::NAMED.iter().filter(|kind| wanted(kind)) {
-        if *kind == ProxyKind::Mirror {
-            let mirror =
-                |(name, policy): (&str, &str)| (name.to_owned(), words(&["--read-policy", policy]));
-            candidates.extend(MIRRORS.map(mirror));
-        } else {
-            candidates.push((kind.name().to_owned(), words(&["--proxy", kind.name()])));
-        }
+    if wanted(&ProxyKind::Mirror) {
+        let mirror =
+            |(name, policy): (&str, &str)| (name.to_owned(), words(&["--read-policy", policy]));
+        candidates.extend(MIRRORS.map(mirror));
     }
-    let named = |kind: &&ProxyKind| !ProxyKind::NAMED.contains(kind);
-    for kind in options.only.iter().filter(named) {
+    let named = server_names().map(|name| ProxyKind::Server(name.to_owned()));
+    let is_other = |kind: &&ProxyKind| matches!(kind, ProxyKind::Exec(_) | ProxyKind::Url(_));
+    let given = options.only.iter().filter(is_other).cloned();
+    for kind in named.filter(wanted).chain(given) {
         candidates.push((kind.name().to_owned(), words(&["--proxy", &kind.to_string()])));
     }
     let mut builds = Vec::new();
@@ -125,8 +124,8 @@ fn arms(options: &ZooOptions) -> (Vec<ArmSpec>, Vec<String>) {
 fn build(text: &str) -> Result<OtherBuild, String> {
     let wrong = || format!("{text:?} is no build: write it as nginx=/opt/nginx/sbin/nginx");
     let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
-    let kind: ProxyKind = kind.parse().map_err(|_| wrong())?;
-    if kind == ProxyKind::Mirror || !ProxyKind::NAMED.contains(&kind) || path.is_empty() {
+    let kind = proxy_kind(kind).map_err(|_| wrong())?;
+    if !matches!(kind, ProxyKind::Server(_)) || path.is_empty() {
         return Err(wrong());
     }
     Ok(OtherBuild { kind, path: path.into() })

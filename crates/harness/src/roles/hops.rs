@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use net::role::{self, Failure};
 use netlab::{EnterOptions, Program};
-use peer::{HOP, HopOptions};
+use servers::{SUBREAPER, SubreaperOptions};
 
 /// A process to be set up.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -13,17 +13,19 @@ pub enum HopCommand {
     /// Become another program, in a network namespace
     #[command(hide = true, name = Program::ENTER)]
     Enter(EnterOptions),
-    /// Become another program, which ends with its parent
-    #[command(hide = true, name = HOP)]
-    Hop(HopOptions),
+    /// Keep another program, and end all that comes of it
+    #[command(hide = true, name = SUBREAPER)]
+    Subreaper(SubreaperOptions),
 }
 
 impl HopCommand {
-    /// Does it; returns only if that fails.
+    /// Does it; where it becomes another program, returns only if that fails.
     pub fn run(&self) -> ExitCode {
         match self {
             Self::Enter(options) => netlab::enter(options),
-            Self::Hop(options) => role::finish(HOP, peer::hop(options), |_| Failure::Trouble),
+            Self::Subreaper(options) => {
+                role::finish(SUBREAPER, servers::subreaper(options), |_| Failure::Trouble)
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Patience {
 pub fn patience(role: Role, proxy: &ProxyKind) -> Patience {
     match role {
         Role::Proxy if *proxy != ProxyKind::Mirror => {
-            beyond(peer::READY_WITHIN, peer::STOPPED_WITHIN)
+            beyond(servers::READY_WITHIN, servers::STOPPED_WITHIN)
         }
         Role::Proxy => beyond(OWN.ready, proxy::STOPPED_WITHIN),
         Role::Trace => beyond(tracer::READY_WITHIN, tracer::STOPPED_WITHIN),

@@ -81,9 +81,9 @@ impl Stage<'_> {
         }
         let args = plan
             .toggles
-            .peer_args(setup, &plan.arm)
+            .server_args(setup, &plan.arm)
             .map_err(|error| Stop::Broken(TrialError::Host(std::io::Error::other(error))))?;
-        self.start(Role::Proxy, roles::PEER, args, Orders::None)
+        self.start(Role::Proxy, roles::SERVER, args, Orders::None)
     }
 
     /// A second pair of eyes for workers that tell of themselves, if it is asked for.

@@ -18,7 +18,7 @@ fn what_is_written_reads_back() {
 
 #[test]
 fn only_the_mirror_asks_unasked() {
-    let nginx = ProxyKind::Nginx;
+    let nginx = ProxyKind::Server("nginx".to_owned());
     assert_eq!(Rcvbuf::Default.asked(&ProxyKind::Mirror), Some(Rcvbuf::ROOMY));
     assert_eq!(Rcvbuf::Default.asked(&nginx), None);
     assert_eq!(Rcvbuf::Auto.asked(&ProxyKind::Mirror), None);

@@ -1,0 +1,235 @@
+use records::{AcceptMode, BufferingMode, Bytes, Content, LogMode, ReadPolicy, Spool, TraceMode};
+
+use super::*;
+use crate::build::Version;
+use crate::fixture::{arm, build, server};
+
+fn refused(arm: &Arm, version: Version) -> Option<String> {
+    let server = server(&arm.proxy.to_string());
+    let build = build(&server.name, version, "");
+    refuse_toggles(arm, &server, &build).err().map(|refusal| refusal.to_string())
+}
+
+/// Another build than the one in PATH.
+fn bin(path: &str) -> Given {
+    Given { proxy_bin: Some(path.into()), ..Given::default() }
+}
+
+/// The kinds with a version of theirs.
+fn kinds() -> [(&'static str, Version); 6] {
+    [
+        ("nginx", Version(1, 22, 1)),
+        ("haproxy", Version(2, 6, 12)),
+        ("caddy", Version(2, 6, 2)),
+        ("apache", Version(2, 4, 57)),
+        ("h2o", Version(2, 2, 5)),
+        ("exec:/bin/p {listen}", Version::default()),
+    ]
+}
+
+#[test]
+fn nobody_refuses_what_was_not_asked_for() {
+    for (kind, version) in kinds() {
+        assert_eq!(refused(&arm(kind), version), None, "{kind}");
+    }
+}
+
+type Change = fn(&mut Arm);
+
+/// Each toggle alone.
+fn changes() -> Vec<(&'static str, Change)> {
+    vec![
+        ("--read-policy", |arm| arm.read_policy = ReadPolicy::Fionread),
+        ("--congestion", |arm| arm.congestion = "no-such".parse().expect("a name")),
+        ("--workers", |arm| arm.workers = 4),
+        ("--reuseport", |arm| arm.reuseport = true),
+        ("--rcvbuf", |arm| arm.rcvbuf = Some(Bytes(40_960))),
+        ("--sndbuf", |arm| arm.sndbuf = Some(Bytes(40_960))),
+        ("--listen-rcvbuf", |arm| arm.listen_rcvbuf = Some(Bytes(40_960))),
+        ("--listen-sndbuf", |arm| arm.listen_sndbuf = Some(Bytes(40_960))),
+        ("--buffer", |arm| arm.buffer = Bytes::kib(16)),
+        ("--backlog", |arm| arm.backlog = 7),
+        ("--multi-accept", |arm| arm.multi_accept = true),
+        ("--accept herd", |arm| arm.accept = AcceptMode::Herd),
+        ("--accept mutex", |arm| arm.accept = AcceptMode::Mutex),
+        ("--log-mode inline", |arm| arm.log_mode = LogMode::Inline),
+        ("--content file", |arm| arm.content = Content::File),
+        ("--buffering off", |arm| arm.buffering = BufferingMode::Off),
+        ("--spool off", |arm| arm.spool = Spool::Off),
+        ("--spool /spool", |arm| arm.spool = Spool::Dir("/spool".into())),
+        ("--spool-max", |arm| arm.spool_max = Some(Bytes::mib(1))),
+        ("--gzip", |arm| arm.gzip = Some(6)),
+        ("--directive", |arm| arm.directives = vec!["x".to_owned()]),
+        ("--trace sample", |arm| arm.trace = TraceMode::Sample),
+    ]
+}
+
+/// Who refuses what: the table that the documentation tells.
+#[test]
+fn the_table_of_refusals() {
+    let mut table = String::new();
+    for (name, change) in changes() {
+        table += &format!("{name:18}");
+        for (kind, version) in kinds() {
+            let mut arm = arm(kind);
+            change(&mut arm);
+            let word = if refused(&arm, version).is_some() { "refused" } else { "yes" };
+            table += &format!(" {:14}", format!("{} {word}", arm.proxy.name()));
+        }
+        table = table.trim_end().to_owned() + "\n";
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn every_refusal_says_who_what_why_and_what_instead() {
+    let mut all = String::new();
+    for (name, change) in changes() {
+        for (kind, version) in kinds() {
+            let mut arm = arm(kind);
+            change(&mut arm);
+            if let Some(text) = refused(&arm, version) {
+                assert!(text.starts_with(arm.proxy.name()), "{text}");
+                assert!(text.contains(name) && text.contains("; "), "{text}");
+                // What the kernel gives to all differs from host to host.
+                if !text.contains("--congestion") {
+                    all += &text;
+                    all.push('\n');
+                }
+            }
+        }
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn nginx_is_judged_by_its_version() {
+    let asks = |change: Change| {
+        let mut arm = arm("nginx");
+        change(&mut arm);
+        arm
+    };
+    let rcvbuf = asks(|arm| arm.rcvbuf = Some(Bytes(40_960)));
+    assert!(refused(&rcvbuf, Version(1, 31, 2)).is_some_and(|why| why.contains("--netns")));
+    assert_eq!(refused(&rcvbuf, Version(1, 31, 3)), None);
+    let herd = asks(|arm| arm.accept = AcceptMode::Herd);
+    assert!(refused(&herd, Version(1, 11, 3)).is_some());
+    assert_eq!(refused(&herd, Version(1, 11, 2)), None);
+    let reuseport = asks(|arm| arm.reuseport = true);
+    assert!(refused(&reuseport, Version(1, 8, 0)).is_some());
+    let both = asks(|arm| {
+        arm.reuseport = true;
+        arm.accept = AcceptMode::Mutex;
+    });
+    assert!(refused(&both, Version(1, 22, 1)).is_some());
+}
+
+#[test]
+fn toggles_that_contradict_each_other_are_refused() {
+    let mut files = arm("nginx");
+    files.content = Content::File;
+    files.buffer = Bytes::kib(16);
+    assert!(refused(&files, Version(1, 22, 1)).is_some_and(|why| why.contains("--content file")));
+    let mut spool = arm("nginx");
+    spool.spool = Spool::Off;
+    spool.spool_max = Some(Bytes(1));
+    assert!(refused(&spool, Version(1, 22, 1)).is_some_and(|why| why.contains("--spool off")));
+    let mut off = arm("nginx");
+    off.buffering = BufferingMode::Off;
+    off.spool = Spool::Dir("/spool".into());
+    let why = refused(&off, Version(1, 22, 1));
+    assert!(why.is_some_and(|why| why.contains("--buffering off")));
+}
+
+#[test]
+fn the_kernels_own_congestion_control_is_what_they_use() {
+    let mut arm = arm("nginx");
+    arm.congestion = "system".parse().expect("a name");
+    assert_eq!(refused(&arm, Version(1, 22, 1)), None);
+    if let Some(system) = system_congestion() {
+        arm.congestion = system.parse().expect("a name");
+        assert_eq!(refused(&arm, Version(1, 22, 1)), None);
+    }
+}
+
+#[test]
+fn a_missing_program_is_told_with_its_package() {
+    let missing = Refusal::Missing {
+        name: "h2o".to_owned(),
+        package: "h2o".to_owned(),
+        kind: "h2o".to_owned(),
+    };
+    insta::assert_snapshot!(missing, @"failed to find h2o: install it with `apt-get install h2o` or `scripts/install-servers.sh h2o`, or name another build with --proxy-bin");
+    let nowhere = check(&arm("caddy"), &bin("/nowhere/caddy"), Recording::Full);
+    assert!(matches!(nowhere, Err(Refusal::NoProgram { .. })), "{nowhere:?}");
+    // Something that says no version is not it.
+    let wrong = check(&arm("caddy"), &bin("/bin/true"), Recording::Full);
+    assert!(matches!(wrong, Err(Refusal::Version { .. })), "{wrong:?}");
+}
+
+#[test]
+fn a_proxy_of_ours_or_of_others_takes_no_build() {
+    assert!(check(&arm("mirror"), &Given::default(), Recording::Full).is_ok());
+    assert!(check(&arm("mirror"), &bin("/bin/true"), Recording::Full).is_err());
+    let mut url = arm("url:127.0.0.1:80");
+    // Off is how it is seen anyway.
+    assert!(check(&url, &Given::default(), Recording::Full).is_ok());
+    assert!(check(&url, &bin("/bin/true"), Recording::Full).is_err());
+    url.reuseport = true;
+    let refused =
+        check(&url, &Given::default(), Recording::Full).expect_err("it runs already").to_string();
+    assert!(refused.contains("--reuseport") && refused.contains("runs already"), "{refused}");
+}
+
+#[test]
+fn a_proxy_on_another_host_is_refused_before_the_run() {
+    for here in ["url:127.0.0.1:80", "url:127.9.8.7:80", "url:[::1]:80"] {
+        assert!(check(&arm(here), &Given::default(), Recording::Full).is_ok(), "{here}");
+    }
+    for there in ["url:192.0.2.1:80", "url:[2001:db8::1]:80", "url:0.0.0.0:80"] {
+        let refused = check(&arm(there), &Given::default(), Recording::Full)
+            .expect_err("another host")
+            .to_string();
+        assert!(refused.starts_with(there), "{refused}");
+        // Of what it advises, all is there: a trial takes no consent.
+        assert!(refused.contains("loopback") && !refused.contains("--allow"), "{refused}");
+    }
+}
+
+#[test]
+fn who_records_nothing_for_us_cannot_record_less() {
+    assert!(check(&arm("mirror"), &Given::default(), Recording::Minimal).is_ok());
+    // Whether or not the program is there.
+    for (kind, instead) in [
+        ("nginx", "--trace off"),
+        ("exec:/bin/p {listen}", "--trace off"),
+        ("url:127.0.0.1:80", "leave it"),
+    ] {
+        let refused =
+            check(&arm(kind), &Given::default(), Recording::Minimal).expect_err("a refusal");
+        let text = refused.to_string();
+        for part in [kind, "--recording minimal", instead] {
+            assert!(text.contains(part), "{kind}: no {part:?} in {text}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_module_of_nginx_is_named() {
+    let mut arm = arm("nginx");
+    arm.gzip = Some(1);
+    let build = build("nginx", Version(1, 22, 1), "--without-http_gzip_module");
+    let refused = refuse_toggles(&arm, &server("nginx"), &build).expect_err("a refusal");
+    assert!(refused.to_string().contains("without its gzip module"), "{refused}");
+}
+
+#[test]
+fn apache_is_judged_by_the_size_of_the_buffer() {
+    let with = |size| {
+        let mut arm = arm("apache");
+        arm.buffer = size;
+        refused(&arm, Version(2, 4, 57))
+    };
+    assert!(with(Bytes(8191)).is_some_and(|why| why.contains("8 KiB at least")));
+    assert_eq!(with(Bytes::kib(8)), None);
+}

@@ -1,0 +1,118 @@
+use records::{AcceptMode, BufferingMode, Bytes, Content, Spool};
+
+use super::*;
+use crate::build::{Build, Version};
+use crate::fixture::{arm, build, server, with_setting};
+
+/// Configuration, command line and environment, as text.
+fn made(arm: &Arm, build: &Build, pin: Option<&str>) -> String {
+    let server = server(&arm.proxy.to_string());
+    with_setting(&server, arm, build, pin, |setting| {
+        let mut text = String::new();
+        for (name, file) in setting.files() {
+            text += &format!("== {name}\n{file}");
+        }
+        let env: Vec<_> =
+            setting.env().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        text + &format!("== {}\n", [env.join(" "), setting.args().join(" ")].join(" ").trim())
+    })
+}
+
+/// All that can be asked of a proxy about its sockets and buffers.
+fn asking(proxy: &str) -> Arm {
+    Arm {
+        reuseport: true,
+        workers: 3,
+        listen_rcvbuf: Some(Bytes(40_960)),
+        listen_sndbuf: Some(Bytes(50_000)),
+        backlog: 1024,
+        multi_accept: true,
+        buffer: Bytes::kib(16),
+        ..arm(proxy)
+    }
+}
+
+fn nginx(version: Version) -> Build {
+    build("nginx", version, "--without-http_scgi_module")
+}
+
+#[test]
+fn nginx_by_default() {
+    insta::assert_snapshot!(made(&arm("nginx"), &nginx(Version(1, 22, 1)), None));
+}
+
+#[test]
+fn nginx_with_toggles() {
+    let arm = Arm {
+        rcvbuf: Some(Bytes(40_960)),
+        sndbuf: Some(Bytes(60_000)),
+        buffering: BufferingMode::On,
+        spool: Spool::Dir("/spool".into()),
+        spool_max: Some(Bytes::mib(8)),
+        directives: vec!["proxy_cache off;".to_owned()],
+        ..asking("nginx")
+    };
+    insta::assert_snapshot!(made(&arm, &nginx(Version(1, 31, 3)), Some("0,2")));
+}
+
+#[test]
+fn nginx_with_files_and_gzip() {
+    let arm =
+        Arm { content: Content::File, gzip: Some(6), accept: AcceptMode::Mutex, ..arm("nginx") };
+    insta::assert_snapshot!(made(&arm, &nginx(Version(1, 10, 3)), None));
+}
+
+#[test]
+fn haproxy_by_default() {
+    insta::assert_snapshot!(made(&arm("haproxy"), &build("haproxy", Version(2, 6, 12), ""), None));
+}
+
+#[test]
+fn haproxy_with_toggles() {
+    let lines = ["tune.maxpollevents 8", "option splice-response", "no option http-keep-alive"];
+    let arm = Arm {
+        rcvbuf: Some(Bytes(40_960)),
+        directives: lines.map(str::to_owned).into(),
+        ..asking("haproxy")
+    };
+    insta::assert_snapshot!(made(&arm, &build("haproxy", Version(2, 6, 12), ""), Some("1")));
+}
+
+#[test]
+fn caddy() {
+    let arm = Arm { gzip: Some(5), content: Content::File, ..arm("caddy") };
+    insta::assert_snapshot!(made(&arm, &build("caddy", Version(2, 6, 2), ""), Some("0")));
+}
+
+#[test]
+fn apache() {
+    let arm =
+        Arm { rcvbuf: Some(Bytes(40_960)), gzip: Some(1), reuseport: false, ..asking("apache") };
+    let made = made(&arm, &build("apache", Version(2, 4, 71), ""), None);
+    // Where this host has its modules.
+    insta::with_settings!({filters => vec![(r"/\S*/mod_", "MODULES/mod_")]}, {
+        insta::assert_snapshot!(made);
+    });
+}
+
+#[test]
+fn h2o() {
+    insta::assert_snapshot!(made(&arm("h2o"), &build("h2o", Version(2, 2, 5), ""), None));
+}
+
+#[test]
+fn a_command_keeps_what_is_none_of_our_places() {
+    let template = "exec:/bin/p -l{listen} '{origin} x' \"{workers}\" '' {other}";
+    let made = made(&arm(template), &build("exec", Version::default(), ""), None);
+    assert_eq!(made, "== -l127.0.0.1:8000 127.0.0.1:9000 x 2  {other}\n");
+}
+
+#[test]
+fn a_part_inside_itself_has_an_end() {
+    let text = "parts.a.text = \"{a}\"\nfiles.f = \"{a}\"";
+    let server = Server::read("own", text).expect("it can be read");
+    let arm = arm("h2o");
+    with_setting(&server, &arm, &build("own", Version::default(), ""), None, |setting| {
+        assert_eq!(setting.fill("{a}|{workers*8}|{workers*dir}"), "{a}|16|{workers*dir}");
+    });
+}

@@ -1,0 +1,59 @@
+//! What tests of several modules start from.
+
+use std::path::{Path, PathBuf};
+
+use net::cpu::CpuList;
+use records::Arm;
+use serde_json::json;
+
+use crate::build::{Build, Version};
+use crate::configuration::{Setting, User};
+use crate::server::Server;
+
+/// An arm that asks for nothing but not to be traced. From JSON: fields with a default need no word.
+pub(crate) fn arm(proxy: &str) -> Arm {
+    let arm = json!({
+        "reuseport": false, "rcvbuf": null, "sndbuf": null, "listen_rcvbuf": null,
+        "listen_sndbuf": null, "workers": 2, "read_policy": "drain", "buffer": 4096,
+        "backlog": 511, "multi_accept": false, "slow": 4, "slow_size": 2_147_483_648_u64,
+        "sink": "trunc", "read_rate": null, "place": "spread", "arrivals": "10/s",
+        "fetch_size": 3_145_728, "cap_us": 1_000_000, "pin": "auto", "proxy": proxy,
+        "trace": "off",
+    });
+    serde_json::from_value(arm).expect("an arm")
+}
+
+/// The server that is `proxy`.
+pub(crate) fn server(proxy: &str) -> Server {
+    let kind = proxy.parse().expect("a proxy");
+    Server::of(&kind, None).expect("it can be read").expect("a server")
+}
+
+/// A build of that version, which said `about` of itself.
+pub(crate) fn build(name: &str, version: Version, about: &str) -> Build {
+    let path = PathBuf::from(format!("/opt/turnstile-test/bin/{name}"));
+    Build { name: name.to_owned(), path, version, about: about.to_owned() }
+}
+
+/// Hands `arm` as a whole setting for `server` to `use_it`.
+pub(crate) fn with_setting<T>(
+    server: &Server,
+    arm: &Arm,
+    build: &Build,
+    pin: Option<&str>,
+    use_it: impl FnOnce(&Setting<'_>) -> T,
+) -> T {
+    let pin: Option<CpuList> = pin.map(|cpus| cpus.parse().expect("CPUs"));
+    use_it(&Setting {
+        server,
+        arm,
+        build,
+        listen: "127.0.0.1:8000".parse().expect("an address"),
+        origin: "127.0.0.1:9000".parse().expect("an address"),
+        dir: Path::new("/runs/a/proxy"),
+        access_log: Path::new("/runs/a/access.log"),
+        pin: pin.as_ref(),
+        user: User::Root,
+        open_files: 20_000,
+    })
+}

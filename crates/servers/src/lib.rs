@@ -1,0 +1,55 @@
+//! Foreign servers in the place of the mirror.
+//!
+//! nginx, HAProxy, Caddy, Apache, H2O, a server of the user's own or any command, started in the foreground
+//! with a configuration made from the same toggles that the mirror has, under the same load. What is known of
+//! a server stands in its data file ([`server`]); this crate is the one driver for all of them. It tells in
+//! the mirror's own records what a server's access log and a look from outside show of it.
+//!
+//! Not for: how workers are watched (that is `tracer`), or any decision about the load.
+//!
+//! Invariants:
+//! - A toggle is honoured or refused before the run ([`check`]), never ignored. A toggle at the
+//!   mirror's default is not asked for: the program's own default stays.
+//! - Every file made for the program lies in one directory, so that a reader can run it by hand.
+//! - The program and its workers end with us, however we end; nothing else of the host is touched.
+//! - One connection is told once, however many of the trace and the access log know of it.
+//! - A module uses only those before it: limits, processes, refusal, log, content; access_log, build, join,
+//!   orphans; subreaper, toggles; program, server; configuration, error, options, port, workers; check,
+//!   discover, role; ready; start; run.
+
+mod access_log;
+mod build;
+mod check;
+mod configuration;
+mod content;
+mod discover;
+mod error;
+#[cfg(test)]
+mod fixture;
+mod join;
+mod limits;
+mod log;
+mod options;
+mod orphans;
+mod port;
+mod processes;
+mod program;
+mod ready;
+mod refusal;
+mod role;
+mod run;
+mod server;
+mod start;
+mod subreaper;
+mod toggles;
+mod workers;
+
+pub use check::{build_title, check};
+pub use configuration::plain_path;
+pub use error::ServerError;
+pub use limits::{READY_WITHIN, STOPPED_WITHIN};
+pub use options::{Given, ServerOptions};
+pub use refusal::Refusal;
+pub use run::run;
+pub use server::{names, proxy_kind};
+pub use subreaper::{SUBREAPER, SubreaperError, SubreaperOptions, subreaper};

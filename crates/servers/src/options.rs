@@ -1,0 +1,109 @@
+//! The command line of the role.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use net::cpu::CpuList;
+use net::role::RoleOptions;
+use net::target::socket_addr;
+use records::{Arm, Micros, ProxyKind};
+
+use crate::server::names;
+
+/// Everything the role needs.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ServerOptions {
+    /// The setting of all toggles, as the manifest of a run has it, in JSON
+    #[arg(long, value_name = "JSON", value_parser = arm)]
+    pub arm: Arm,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub given: Given,
+
+    /// Address and port of the origin
+    #[arg(long, value_name = "ADDR", value_parser = socket_addr)]
+    pub upstream: SocketAddr,
+
+    /// Address and port the program accepts on; port 0: a free one, told in the first line
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = socket_addr)]
+    pub listen: SocketAddr,
+
+    /// Write the program's configuration, temporary files and content there
+    #[arg(long, value_name = "DIR")]
+    pub dir: PathBuf,
+
+    /// Write the access log there [default: access.log in --dir]
+    #[arg(long, value_name = "FILE")]
+    pub access_log: Option<PathBuf>,
+
+    /// Tell steps and loop turns of at least this length one by one, where they can be seen
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = length)]
+    pub hold: Micros,
+
+    /// Put worker i on the i-th of these CPUs, going round [default: wherever the process may run]
+    #[arg(long, value_name = "CPUS")]
+    pub pin: Option<CpuList>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub role: RoleOptions,
+}
+
+/// What is given of the program under test beside its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct Given {
+    /// Put a server of your own in the mirror's place, which this file describes: the proxy is named as
+    /// the file is (docs/proxies.md)
+    #[arg(long, value_name = "FILE", value_parser = server_file)]
+    pub server_file: Option<PathBuf>,
+
+    /// Another build of that program than the one in PATH
+    #[arg(long, value_name = "PATH")]
+    pub proxy_bin: Option<PathBuf>,
+}
+
+impl Given {
+    /// The proxy that a file of one's own describes.
+    pub fn kind(&self) -> Option<ProxyKind> {
+        self.server_file.as_deref().and_then(|path| named(path).ok())
+    }
+
+    /// The same as arguments of a command line.
+    pub fn to_args(&self) -> Vec<String> {
+        let all = [("--server-file", &self.server_file), ("--proxy-bin", &self.proxy_bin)];
+        let given = all.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
+        given.flat_map(|(name, path)| [name.to_owned(), path.display().to_string()]).collect()
+    }
+}
+
+fn server_file(text: &str) -> Result<PathBuf, String> {
+    named(Path::new(text)).map(|_| text.into())
+}
+
+/// The proxy that the file at `path` describes, by its name.
+fn named(path: &Path) -> Result<ProxyKind, String> {
+    let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    match name.parse() {
+        Ok(ProxyKind::Server(name)) if names().any(|known| known == name) => {
+            Err(format!("{name} is built in: give the file another name"))
+        }
+        Ok(kind @ ProxyKind::Server(_)) => Ok(kind),
+        _ => Err(format!(
+            "{name:?} is no name of a server: name the file with small letters, digits and ._-, as \
+             envoy.toml"
+        )),
+    }
+}
+
+fn arm(text: &str) -> Result<Arm, String> {
+    serde_json::from_str(text).map_err(|e| format!("it is not an arm: {e}"))
+}
+
+fn length(text: &str) -> Result<Micros, String> {
+    let length: Micros = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
+    if length > Micros(0) { Ok(length) } else { Err("it must be longer than nothing".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests;

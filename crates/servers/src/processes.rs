@@ -1,0 +1,208 @@
+//! Looking into processes that are not ours to ask: proc(5).
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use net::sock_diag::SockDiag;
+use procfs::process::{FDTarget, Process, Stat, Syscall, Task, all_processes};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use socket2::Socket;
+
+/// `root` and all that descend from it, oldest first.
+pub(crate) fn family(root: i32) -> Vec<Stat> {
+    let all: Vec<Stat> = all_processes()
+        .into_iter()
+        .flatten()
+        .filter_map(|process| process.ok()?.stat().ok())
+        .collect();
+    let mut family: Vec<Stat> = all.iter().filter(|stat| stat.pid == root).cloned().collect();
+    let mut next = 0;
+    while let Some(parent) = family.get(next).map(|stat| stat.pid) {
+        let mut children: Vec<&Stat> = all.iter().filter(|stat| stat.ppid == parent).collect();
+        children.sort_unstable_by_key(|stat| (stat.starttime, stat.pid));
+        family.extend(children.into_iter().cloned());
+        next += 1;
+    }
+    family
+}
+
+/// A process' stat, as long as it is there.
+pub(crate) fn stat(pid: i32) -> Option<Stat> {
+    Process::new(pid).ok()?.stat().ok()
+}
+
+/// Threads of a process, oldest first but for numbers that came round.
+pub(crate) fn threads(pid: i32) -> Vec<Task> {
+    let tasks = Process::new(pid).and_then(|process| process.tasks());
+    let mut tasks: Vec<Task> = tasks.into_iter().flatten().flatten().collect();
+    tasks
+        .sort_by_cached_key(|task| (task.stat().map_or(u64::MAX, |stat| stat.starttime), task.tid));
+    tasks
+}
+
+/// A process' command line, its words divided by blanks.
+pub(crate) fn command_line(pid: i32) -> String {
+    let words = Process::new(pid).and_then(|process| process.cmdline());
+    words.map(|words| words.join(" ").trim().to_owned()).unwrap_or_default()
+}
+
+/// What a process is called, for people: its command line, or the kernel's name of one that has none
+/// just now, as while it becomes another program.
+pub(crate) fn title(pid: i32) -> String {
+    let line = command_line(pid);
+    if line.is_empty() { stat(pid).map(|stat| stat.comm).unwrap_or_default() } else { line }
+}
+
+/// What a thread is waiting in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// `epoll_wait` and its like, on that descriptor.
+    Epoll(i32),
+    /// `poll` or `select`.
+    Poll,
+    /// `futex`: another thread will wake it.
+    Futex,
+    /// Nothing: it runs, or is about to.
+    Running,
+    /// Something else, or what we may not know.
+    Other,
+}
+
+/// Numbers of system calls that wait for events, unistd.h: they differ by architecture.
+mod calls {
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const EPOLL: [i64; 3] = [232, 281, 441];
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const POLL: [i64; 4] = [7, 23, 270, 271];
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const FUTEX: i64 = 202;
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) const EPOLL: [i64; 2] = [22, 441];
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) const POLL: [i64; 2] = [72, 73];
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) const FUTEX: i64 = 98;
+}
+
+/// What a thread waits in, which needs the right to trace it: root, or its parent.
+pub(crate) fn wait(thread: &Task) -> Wait {
+    thread.syscall().map_or(Wait::Other, Wait::of)
+}
+
+impl Wait {
+    fn of(call: Syscall) -> Self {
+        match call {
+            Syscall::Running => Self::Running,
+            Syscall::Blocked {
+                syscall_number: number, argument_registers: [first, ..], ..
+            } => {
+                let fd = i32::try_from(first).ok().filter(|_| calls::EPOLL.contains(&number));
+                match fd {
+                    Some(fd) => Self::Epoll(fd),
+                    None if calls::POLL.contains(&number) => Self::Poll,
+                    None if number == calls::FUTEX => Self::Futex,
+                    None => Self::Other,
+                }
+            }
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A thread's name, and how often it has left its CPU or come to it.
+pub(crate) fn switches(thread: &Task) -> Option<(String, u64)> {
+    let status = thread.status().ok()?;
+    let all = status.voluntary_ctxt_switches?.saturating_add(status.nonvoluntary_ctxt_switches?);
+    Some((status.name, all))
+}
+
+/// Inodes of what an epoll descriptor of a process watches (`tfd:` lines of its fdinfo).
+pub(crate) fn watched(pid: i32, epoll: i32) -> Vec<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{epoll}")).unwrap_or_default();
+    parse_watched(&text)
+}
+
+fn parse_watched(text: &str) -> Vec<u64> {
+    let inode = |line: &str| {
+        let rest = line.strip_prefix("tfd:")?;
+        let hex = rest.split_whitespace().find_map(|word| word.strip_prefix("ino:"))?;
+        u64::from_str_radix(hex, 16).ok()
+    };
+    text.lines().filter_map(inode).collect()
+}
+
+/// Open descriptors of a process, and what they are of.
+fn descriptors(pid: i32) -> impl Iterator<Item = (i32, FDTarget)> {
+    let fds = Process::new(pid).and_then(|process| process.fd());
+    fds.into_iter().flatten().flatten().map(|fd| (fd.fd, fd.target))
+}
+
+/// Epoll descriptors of a process.
+pub(crate) fn epolls(pid: i32) -> Vec<i32> {
+    let is_epoll = |of: &FDTarget| matches!(of, FDTarget::AnonInode(kind) if kind == "[eventpoll]");
+    descriptors(pid).filter(|(_, of)| is_epoll(of)).map(|(fd, _)| fd).collect()
+}
+
+/// The program's listening sockets.
+#[derive(Debug, Default)]
+pub(crate) struct Listening {
+    /// Their inodes.
+    pub(crate) inodes: Vec<u64>,
+    /// One of them, to be asked for its options. Absent where we may not have it.
+    pub(crate) socket: Option<Socket>,
+}
+
+/// What of the program listens on `addr`, by the kernel's tables.
+///
+/// # Errors
+/// The kernel does not tell.
+pub(crate) fn listening(root: Pid, addr: SocketAddr) -> io::Result<Listening> {
+    let queues = SockDiag::open()?.listeners(addr)?;
+    let inodes: Vec<u64> = queues.into_iter().map(|queue| queue.inode).collect();
+    let socket = borrow(root, |inode, _| inodes.contains(&inode));
+    Ok(Listening { inodes, socket })
+}
+
+/// Processes that have a socket open that listens on `addr`, or on all addresses with its port;
+/// those that we may look into.
+///
+/// # Errors
+/// The kernel does not tell.
+pub(crate) fn holders(addr: SocketAddr) -> io::Result<Vec<i32>> {
+    let port = addr.port();
+    let any = [(Ipv4Addr::UNSPECIFIED, port).into(), (Ipv6Addr::UNSPECIFIED, port).into()];
+    let mut diag = SockDiag::open()?;
+    let mut inodes = Vec::new();
+    for addr in std::iter::once(addr).chain(any) {
+        inodes.extend(diag.listeners(addr)?.into_iter().map(|queue| queue.inode));
+    }
+    let is_one = |of: FDTarget| matches!(of, FDTarget::Socket(inode) if inodes.contains(&inode));
+    let pids = all_processes().map_err(io::Error::other)?.flatten().map(|process| process.pid);
+    Ok(pids.filter(|&pid| descriptors(pid).any(|(_, of)| is_one(of))).collect())
+}
+
+/// A socket of the program that is connected to `addr`.
+pub(crate) fn connected(root: Pid, addr: SocketAddr) -> Option<Socket> {
+    borrow(root, |_, socket| {
+        socket.peer_addr().ok().and_then(|other| other.as_socket()) == Some(addr)
+    })
+}
+
+/// A second descriptor of the first socket of the program that is `wanted`, by its inode and itself;
+/// pidfd_getfd(2) needs the right to trace.
+///
+/// To be dropped soon: as long as it is there, a close by the program does not take the socket out of
+/// its epoll (epoll(7)).
+fn borrow(root: Pid, wanted: impl Fn(u64, &Socket) -> bool) -> Option<Socket> {
+    family(root.as_raw_pid()).into_iter().find_map(|stat| {
+        let process = pidfd_open(Pid::from_raw(stat.pid)?, PidfdFlags::empty()).ok()?;
+        descriptors(stat.pid).find_map(|(fd, of)| {
+            let FDTarget::Socket(inode) = of else { return None };
+            let socket = Socket::from(pidfd_getfd(&process, fd, PidfdGetfdFlags::empty()).ok()?);
+            wanted(inode, &socket).then_some(socket)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! Whether the program does its work: it accepts, it answers, its workers are there.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use net::tcp::Buffers;
+use records::SocketSetting;
+use rustix::process::Pid;
+
+use crate::discover::{Discovery, Serving};
+use crate::error::ServerError;
+use crate::limits::{ANSWER, DISCOVERED, PROVEN};
+use crate::processes;
+use crate::program::Program;
+use crate::role::{Event, Log, Run};
+use crate::server::Are;
+use crate::workers::{self, Workers};
+
+/// How often it is tried: nothing tells when a foreign program begins to listen.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Rounds of requests in which the workers of an unknown program are discovered, requests of one round, and
+/// the time that its threads have to come to rest.
+const ROUNDS: u32 = 8;
+const AT_ONCE: usize = 4;
+const REST: Duration = Duration::from_millis(10);
+
+/// A program that is ready.
+pub(crate) struct Proven {
+    pub(crate) workers: Workers,
+    /// How its workers serve.
+    pub(crate) serving: Serving,
+    /// What the kernel made of the buffers that were asked for.
+    pub(crate) sockets: Vec<SocketSetting>,
+}
+
+impl Run<'_> {
+    /// Waits until `/bytes/1` is answered and the workers are found. `None`: we were told to stop.
+    pub(crate) fn await_ready(
+        &self,
+        program: &Program,
+        root: Pid,
+        listen: SocketAddr,
+        log: &mut Log,
+    ) -> Result<Option<Proven>, ServerError> {
+        let expected = self.options.arm.workers as usize;
+        let deadline = Instant::now() + PROVEN;
+        let mut has_answered = false;
+        loop {
+            let asked = if has_answered { Ok(200) } else { ask(listen, &mut log.probes) };
+            has_answered = matches!(asked, Ok(200));
+            let missing = match asked {
+                Ok(200) => match workers::find(&self.server.workers, root, expected) {
+                    Some(found) => return self.prove(program, root, listen, log, found).map(Some),
+                    None => format!("its {expected} workers are not to be found"),
+                },
+                Ok(status) => format!(
+                    "it answered {status} to GET /bytes/1: is the origin at {} up?",
+                    self.options.upstream
+                ),
+                Err(error) => format!("it does not answer on {listen}: {error}"),
+            };
+            match self.inbox.recv_timeout(AGAIN) {
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Ok(Event::Ended(what)) => {
+                    return Err(match program.background().first() {
+                        Some(&pid) => self.in_the_background(pid),
+                        None => self.ended(what),
+                    });
+                }
+                // Of our own requests: there are no others yet.
+                Ok(Event::Logged(line)) => log.line(&line).map(drop)?,
+                Ok(Event::Traced(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            if Instant::now() >= deadline {
+                let (name, patience) = (self.name(), PROVEN.as_secs());
+                let what = format!("have {name} ready within {patience} s: {missing}");
+                return Err(ServerError::Program { what, words: String::new() });
+            }
+        }
+    }
+
+    /// Looks at a program that answers, and whose workers, as far as they are known, were found.
+    fn prove(
+        &self,
+        program: &Program,
+        root: Pid,
+        listen: SocketAddr,
+        log: &mut Log,
+        found: Workers,
+    ) -> Result<Proven, ServerError> {
+        self.must_listen_itself(program, listen)?;
+        let (workers, serving) = match self.server.workers.are {
+            Are::Discovered => discover(root, listen, &mut log.probes),
+            _ => (found, Serving::Own),
+        };
+        let sockets = self.look_at_sockets(root, listen, &mut log.probes);
+        Ok(Proven { workers, serving, sockets })
+    }
+
+    /// Refuses one that has others accept for it. Who accepts cannot always be told: a program of
+    /// another user is taken at its word.
+    fn must_listen_itself(&self, program: &Program, listen: SocketAddr) -> Result<(), ServerError> {
+        let holders = processes::holders(listen).unwrap_or_default();
+        let Some(&pid) =
+            holders.first().filter(|_| !holders.iter().any(|&pid| program.is_its(pid)))
+        else {
+            return Ok(());
+        };
+        Err(match program.background().into_iter().find(|pid| holders.contains(pid)) {
+            Some(pid) => self.in_the_background(pid),
+            None => ServerError::Unfit(format!(
+                "find {} where it should listen: on {listen} accepts process {pid} ({}), which is \
+                 none of its: it has to listen itself; take --proxy url: for one that runs already",
+                self.name(),
+                processes::title(pid)
+            )),
+        })
+    }
+
+    /// That it does not stay a child of ours, but goes on as that process.
+    fn in_the_background(&self, pid: i32) -> ServerError {
+        self.ended(&format!(
+            "it went into the background as process {pid} ({}), where nobody would see it end: give \
+             the option that keeps it in the foreground",
+            processes::title(pid)
+        ))
+    }
+
+    /// Reads back the options of the program's own sockets, on a connection that stays open while we
+    /// look. What cannot be seen is left out: upstream connections that are closed after each
+    /// request, and all of it where we may not look.
+    fn look_at_sockets(
+        &self,
+        root: Pid,
+        listen: SocketAddr,
+        probes: &mut Vec<u16>,
+    ) -> Vec<SocketSetting> {
+        let arm = &self.options.arm;
+        let ours = Buffers { rcvbuf: arm.listen_rcvbuf, sndbuf: arm.listen_sndbuf };
+        let theirs = Buffers { rcvbuf: arm.rcvbuf, sndbuf: arm.sndbuf };
+        let Ok(mut stream) = dial(listen, Connection::KeepAlive, probes) else { return Vec::new() };
+        // As soon as a part of the answer is here, all sockets are there.
+        if stream.read(&mut [0; 1024]).is_err() {
+            return Vec::new();
+        }
+        let client = stream.local_addr().ok();
+        let accepted = client.and_then(|addr| processes::connected(root, addr));
+        let upstream = processes::connected(root, self.options.upstream);
+        [(ours, accepted, "accepted"), (theirs, upstream, "upstream")]
+            .into_iter()
+            .filter_map(|(buffers, socket, name)| buffers.read_back(&socket?, name).ok())
+            .flatten()
+            .collect()
+    }
+}
+
+/// The workers of a program of which nobody knows how it works, and how they serve: by looks at its
+/// threads at rest, between rounds of requests that come together.
+fn discover(root: Pid, listen: SocketAddr, probes: &mut Vec<u16>) -> (Workers, Serving) {
+    let deadline = Instant::now() + DISCOVERED;
+    let mut known = Discovery::default();
+    known.look(root.as_raw_pid());
+    for _ in 0..ROUNDS {
+        if Instant::now() >= deadline || ask_together(listen, probes).is_err() {
+            break;
+        }
+        // Nothing tells when a foreign program has nothing left to do.
+        thread::sleep(REST);
+        known.look(root.as_raw_pid());
+    }
+    (Workers::some_of(known.workers(), root), known.serving())
+}
+
+/// Asks for one byte several times at once, and reads the answers to their ends.
+///
+/// # Errors
+/// It takes no connection any more.
+fn ask_together(listen: SocketAddr, probes: &mut Vec<u16>) -> io::Result<()> {
+    let mut streams = Vec::new();
+    for _ in 0..AT_ONCE {
+        streams.push(dial(listen, Connection::Close, probes)?);
+    }
+    for stream in streams {
+        // One that breaks was served as well.
+        let _ = stream.take(64 * 1024).read_to_end(&mut Vec::new());
+    }
+    Ok(())
+}
+
+/// What is asked to become of the connection after the answer.
+#[derive(Clone, Copy)]
+enum Connection {
+    Close,
+    KeepAlive,
+}
+
+/// Asks for one byte; notes the port from which it was asked.
+fn dial(
+    listen: SocketAddr,
+    connection: Connection,
+    probes: &mut Vec<u16>,
+) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect_timeout(&listen, ANSWER)?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    probes.push(stream.local_addr()?.port());
+    let close = match connection {
+        Connection::Close => "Connection: close\r\n",
+        Connection::KeepAlive => "",
+    };
+    let request = format!("GET /bytes/1 HTTP/1.1\r\nHost: {listen}\r\nAccept: */*\r\n{close}\r\n");
+    // As one: a program of a few lines may take what comes first for all of it.
+    stream.write_all(request.as_bytes())?;
+    Ok(stream)
+}
+
+/// Asks for one byte and returns the answer's status.
+fn ask(listen: SocketAddr, probes: &mut Vec<u16>) -> io::Result<u16> {
+    let stream = dial(listen, Connection::Close, probes)?;
+    let mut answer = Vec::new();
+    stream.take(64 * 1024).read_to_end(&mut answer)?;
+    status(&answer).ok_or_else(|| io::Error::other("what it sent is no HTTP answer"))
+}
+
+fn status(answer: &[u8]) -> Option<u16> {
+    let line = answer.split(|&byte| byte == b'\r').next()?;
+    std::str::from_utf8(line).ok()?.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()
+}

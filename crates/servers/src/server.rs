@@ -1,0 +1,227 @@
+//! What is known of a server: a data file for each, `servers/*.toml`, or one of the user's own.
+//!
+//! A file says how the program is found, asked for its version and started, what its configuration is
+//! made of ([`crate::configuration`]), what becomes of each toggle ([`crate::toggles`]), what its log
+//! looks like ([`crate::log`]) and where its event loops are. Nothing else here knows any program by
+//! name. `docs/proxies.md` tells users how to write one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use records::{ParseUnitError, ProxyKind};
+use serde::Deserialize;
+
+use crate::build;
+use crate::log::LogFormat;
+use crate::refusal::Refusal;
+use crate::subreaper::LastSignal;
+use crate::toggles::Rule;
+
+/// The servers that are built in, in the order in which they are shown.
+const BUILT_IN: [(&str, &str); 5] = [
+    ("nginx", include_str!("../servers/nginx.toml")),
+    ("haproxy", include_str!("../servers/haproxy.toml")),
+    ("caddy", include_str!("../servers/caddy.toml")),
+    ("apache", include_str!("../servers/apache.toml")),
+    ("h2o", include_str!("../servers/h2o.toml")),
+];
+const EXEC: &str = include_str!("../servers/exec.toml");
+
+/// The names of the servers that are built in.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.into_iter().map(|(name, _)| name)
+}
+
+/// Reads the proxy that `--proxy` names: one that is built in.
+///
+/// # Errors
+/// There is no such proxy.
+pub fn proxy_kind(text: &str) -> Result<ProxyKind, ParseUnitError> {
+    let forms = "mirror, nginx, haproxy, caddy, apache, h2o, exec:COMMAND or url:IP:PORT";
+    let wrong = || ParseUnitError::new(text, "a proxy", forms);
+    let kind = text.parse().map_err(|_| wrong())?;
+    match &kind {
+        ProxyKind::Server(name) if !names().any(|known| known == name) => Err(wrong()),
+        _ => Ok(kind),
+    }
+}
+
+/// One server, as its file describes it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct Server {
+    /// The name of the file: [`ProxyKind::name`].
+    #[serde(skip)]
+    pub(crate) name: String,
+    /// Commands it goes by, the likeliest first.
+    commands: Vec<String>,
+    /// The Debian package that has it.
+    package: Option<String>,
+    /// How it is asked for its version; empty: not at all.
+    pub(crate) version: Vec<String>,
+    /// What its answer has in it when it is itself; empty: anything.
+    pub(crate) mark: String,
+    /// Its arguments, which keep it in the foreground.
+    pub(crate) args: Vec<String>,
+    pub(crate) env: BTreeMap<String, String>,
+    /// The files it reads, by their names within the directory of the run.
+    pub(crate) files: BTreeMap<String, String>,
+    /// Text that stands in them only where its rule holds.
+    pub(crate) parts: BTreeMap<String, Rule>,
+    /// What becomes of each toggle, by its words: `--spool off`, or `--spool` for any other.
+    pub(crate) toggles: BTreeMap<String, Rule>,
+    /// What becomes of a toggle that is not among them.
+    pub(crate) otherwise: Rule,
+    /// Beginnings of lines of `--directive` that belong to another place than the rest.
+    pub(crate) global_directives: Vec<String>,
+    pub(crate) modules: Option<Modules>,
+    pub(crate) workers: Workers,
+    /// `None`: it has no access log.
+    pub(crate) log: Option<LogFormat>,
+    pub(crate) port: PortCare,
+    /// The signal that ends it, with all its processes, when its subreaper is gone without a word.
+    pub(crate) last_signal: LastSignal,
+}
+
+/// Where modules of the program lie: the first of some directories that has one of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Modules {
+    pub(crate) dirs: Vec<String>,
+    pub(crate) has: String,
+    pub(crate) otherwise: String,
+}
+
+/// Where its event loops are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct Workers {
+    pub(crate) are: Are,
+    /// Of processes: how their command lines begin.
+    pub(crate) title: String,
+    pub(crate) pinned_by: PinnedBy,
+}
+
+/// What an event loop is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Are {
+    /// A child process.
+    Processes,
+    /// Child processes that are no event loops, but that the log tells by their ids.
+    Pools,
+    /// A thread of the one process that waits in a poll.
+    Threads,
+    /// As many as there happen to be, in any process of its: they are found out under requests.
+    #[default]
+    Discovered,
+    /// None that could be named.
+    None,
+}
+
+impl Are {
+    /// Whether a worker polls, and serves what the poll returned, so that a trace of it can be told as
+    /// steps.
+    pub(crate) const fn can_be_traced(self) -> bool {
+        matches!(self, Self::Processes | Self::Threads | Self::Discovered)
+    }
+}
+
+/// Who puts workers on CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PinnedBy {
+    /// We: the whole program before it starts, and each worker once it is found.
+    #[default]
+    Us,
+    /// Its configuration.
+    Configuration,
+}
+
+/// What is done lest others take the port before the program does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PortCare {
+    /// A socket that is bound and does not listen holds it: the program must set SO_REUSEADDR
+    /// (socket(7)).
+    #[default]
+    Held,
+    /// Nothing: the program may not be able to bind beside it.
+    Left,
+}
+
+impl Server {
+    /// The server of `kind`, described by `file` if it is one of the user's; `None`: it is not started by us.
+    pub(crate) fn of(kind: &ProxyKind, file: Option<&Path>) -> Result<Option<Self>, Refusal> {
+        match (kind, file) {
+            (ProxyKind::Mirror | ProxyKind::Url(_), _) => Ok(None),
+            (ProxyKind::Exec(command), _) => Self::exec(command).map(Some),
+            (ProxyKind::Server(name), Some(path)) => {
+                let refused = |source| Refusal::ServerFile { path: path.to_owned(), source };
+                let text = fs::read_to_string(path).map_err(refused)?;
+                Self::read(name, &text).map(Some).map_err(refused)
+            }
+            (ProxyKind::Server(name), None) => match BUILT_IN.iter().find(|(n, _)| n == name) {
+                Some((_, text)) => Self::built_in(name, text).map(Some),
+                None => Err(Refusal::NoServer(name.clone())),
+            },
+        }
+    }
+
+    fn built_in(name: &str, text: &str) -> Result<Self, Refusal> {
+        let path = PathBuf::from(format!("{name}.toml"));
+        Self::read(name, text).map_err(|source| Refusal::ServerFile { path, source })
+    }
+
+    /// The server that `text` describes.
+    pub(crate) fn read(name: &str, text: &str) -> io::Result<Self> {
+        let mut server: Self = toml::from_str(text).map_err(io::Error::other)?;
+        name.clone_into(&mut server.name);
+        crate::toggles::check_keys(&server.toggles)?;
+        Ok(server)
+    }
+
+    /// The server that a command is. No shell sees it: it is split into words, and its places are
+    /// filled in.
+    fn exec(command: &str) -> Result<Self, Refusal> {
+        let refused = |why: &str| Refusal::Command(why.to_owned());
+        let words = shlex::split(command).ok_or_else(|| refused("its quotes do not close"))?;
+        let mut words = words.into_iter();
+        let program = words.next().ok_or_else(|| refused("it is empty: write exec:COMMAND"))?;
+        let args: Vec<String> = words.collect();
+        if !args.iter().any(|word| word.contains("{listen}")) {
+            return Err(refused(
+                "it does not say where {listen} goes: the program must accept on the address that is \
+                 put there, as in exec:myproxy --listen {listen} --origin {origin}",
+            ));
+        }
+        Ok(Self { commands: vec![program], args, ..Self::built_in("exec", EXEC)? })
+    }
+
+    /// The file that runs: another build, or what its commands mean on this host.
+    pub(crate) fn find(&self, bin: Option<&Path>) -> Result<PathBuf, Refusal> {
+        let is_exec = self.name == "exec";
+        if let Some(bin) = bin {
+            if is_exec {
+                return Err(Refusal::NeedlessBinary("exec".to_owned()));
+            }
+            return build::look_up(bin).ok_or_else(|| Refusal::NoProgram { path: bin.into() });
+        }
+        let mut commands = self.commands.iter().map(Path::new);
+        let found = commands.find_map(build::look_up);
+        let first = || self.commands.first().cloned().unwrap_or_default();
+        found.ok_or_else(|| match &self.package {
+            Some(package) => Refusal::Missing {
+                name: first(),
+                package: package.clone(),
+                kind: self.name.clone(),
+            },
+            None => Refusal::NoProgram { path: first().into() },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

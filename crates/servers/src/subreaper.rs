@@ -1,0 +1,209 @@
+//! The subreaper: a process of ours between the role and its program, which outlives the role by as long
+//! as it takes to end all that came of the program.
+//!
+//! It is what orphans come to (PR_SET_CHILD_SUBREAPER, prctl(2)): a program that put itself into the
+//! background, or a worker whose master was killed, is still a descendant of it. It waits for the end
+//! of a line whose other side only the role has, so it notices every end of the role, SIGKILL
+//! included. Then it ends every descendant, and removes what was written for the program alone.
+//!
+//! When it is killed itself, the program's first process gets its last signal, and the role, which is
+//! a subreaper too, ends the others. Only who kills both at once leaves what went into the background.
+//!
+//! What must be set in the program's own process before it starts cannot be set from outside of it without
+//! unsafe code. So the subreaper starts this program once more, which sets it and becomes the other.
+//!
+//! Invariants:
+//! - It reaps nobody while the role lives, so that numbers told to the role stay what they are.
+//! - It has no signal set for its parent's death, and none but SIGKILL ends it before its work is
+//!   done.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use net::cpu::{self, CpuList};
+use net::role;
+use rustix::process::{Pid, Signal, getpid};
+use serde::Deserialize;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::limits;
+use crate::orphans;
+
+/// The subcommand by which this program has to be able to start itself, with [`SubreaperOptions`].
+pub const SUBREAPER: &str = "subreaper";
+
+/// What is kept, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SubreaperOptions {
+    /// Become the program, which ends with the process of this id, its subreaper
+    #[arg(long, value_name = "PID")]
+    pub below: Option<i32>,
+
+    /// The signal to end by: TERM or KILL
+    #[arg(long, value_name = "SIGNAL", default_value = "KILL")]
+    pub last_signal: LastSignal,
+
+    /// Run the program only on these CPUs
+    #[arg(long, value_name = "CPUS")]
+    pub cpus: Option<CpuList>,
+
+    /// Remove this directory when all of it has ended
+    #[arg(long, value_name = "PATH")]
+    pub remove: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// How a program ends whose subreaper has gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LastSignal {
+    /// It ends its children, then itself.
+    #[value(name = "TERM")]
+    Term,
+    /// It is ended at once.
+    #[default]
+    #[value(name = "KILL")]
+    Kill,
+}
+
+/// Why the program did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SubreaperError {
+    /// Its parent or its CPUs are not there, or some of what it kept does not end.
+    #[error("failed to set up the process: {0}")]
+    Process(#[from] io::Error),
+    /// It is not a program, or may not be run.
+    #[error("failed to run {program}: {source}")]
+    Run {
+        /// As it was named.
+        program: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Keeps a program to its end; or becomes it, and returns only if that fails.
+///
+/// # Errors
+/// See [`SubreaperError`].
+pub fn subreaper(options: &SubreaperOptions) -> Result<(), SubreaperError> {
+    if let Some(subreaper) = options.below {
+        return Err(become_program(options, subreaper));
+    }
+    let kept = keep(options);
+    let left = orphans::end_all(getpid(), Instant::now() + limits::ORPHANS);
+    if let Some(dir) = &options.remove {
+        // The role has done it already, or there never was one.
+        let _ = fs::remove_dir_all(dir);
+    }
+    Ok(kept.and(left)?)
+}
+
+/// Why it did not become the program.
+fn become_program(options: &SubreaperOptions, subreaper: i32) -> SubreaperError {
+    let signal = match options.last_signal {
+        LastSignal::Term => Signal::TERM,
+        LastSignal::Kill => Signal::KILL,
+    };
+    let cpus = || options.cpus.as_ref().map_or(Ok(()), |c| cpu::pin_current_thread(c.as_slice()));
+    if let Err(error) = role::end_with(subreaper, signal).and_then(|()| cpus()) {
+        return error.into();
+    }
+    let Some((program, args)) = options.command.split_first() else {
+        return io::Error::from(io::ErrorKind::InvalidInput).into();
+    };
+    let source = Command::new(program).args(args).exec();
+    SubreaperError::Run { program: program.into(), source }
+}
+
+/// Keeps the program until the line on standard input ends.
+fn keep(options: &SubreaperOptions) -> io::Result<()> {
+    let ignored = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&ignored))?;
+    }
+    orphans::adopt()?;
+    // Room for lines that wait for the role: a program may drop what does not fit. As large as it is
+    // otherwise, nothing is lost until the role is late.
+    let _ = rustix::pipe::fcntl_setpipe_size(rustix::stdio::stdout(), 1024 * 1024);
+    let mut line = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned()?);
+    // From here on the role alone keeps the other side of it open.
+    match line.read_exact(&mut [0]) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+        read => read?,
+    }
+    let program = start(options)?;
+    // What it says ends with it, and not with us.
+    let nothing = File::options().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&nothing)?;
+    rustix::stdio::dup2_stderr(&nothing)?;
+    // A role that has gone meanwhile is seen to have gone by what follows.
+    let _ = writeln!(line, "{program}");
+    // A line that is cut off has ended as well.
+    let _ = io::copy(&mut line, &mut io::sink());
+    Ok(())
+}
+
+/// Starts the program, bound to us, in a process group of its own.
+fn start(options: &SubreaperOptions) -> io::Result<u32> {
+    let below =
+        SubreaperOptions { below: Some(getpid().as_raw_pid()), remove: None, ..options.clone() };
+    let mut command = below.command();
+    // Dropped without being waited for: it stays a zombie until the end, and its number its own.
+    Ok(command.stdin(Stdio::null()).process_group(0).spawn()?.id())
+}
+
+impl SubreaperOptions {
+    /// This program, started with these options.
+    fn command(&self) -> Command {
+        let mut command = Command::new("/proc/self/exe");
+        command.args([SUBREAPER, "--last-signal"]);
+        command.arg(if self.last_signal == LastSignal::Term { "TERM" } else { "KILL" });
+        if let Some(pid) = self.below {
+            command.args(["--below", &pid.to_string()]);
+        }
+        if let Some(cpus) = &self.cpus {
+            command.args(["--cpus", &cpus.to_string()]);
+        }
+        if let Some(dir) = &self.remove {
+            command.arg("--remove").arg(dir);
+        }
+        command.arg("--").args(&self.command);
+        command
+    }
+
+    /// A subreaper that waits for [`Line::go`], and the role's side of its line.
+    pub(crate) fn command_with_line(&self) -> io::Result<(Command, Line)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut command = self.command();
+        command.stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
+        Ok((command, Line(ours)))
+    }
+}
+
+/// The role's side of the line. The subreaper ends what it keeps when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Line(UnixStream);
+
+impl Line {
+    /// Has the program started; its first process.
+    pub(crate) fn go(&mut self) -> io::Result<Pid> {
+        self.0.write_all(b"\n")?;
+        let mut told = String::new();
+        // One line is all that comes.
+        BufReader::new(&self.0).read_line(&mut told)?;
+        let pid = told.trim().parse().ok().and_then(Pid::from_raw);
+        pid.ok_or_else(|| io::Error::other("the process that should keep it has ended"))
+    }
+}

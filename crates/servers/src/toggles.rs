@@ -1,0 +1,217 @@
+//! What an arm asks of its proxy beyond the defaults, and what becomes of that.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use records::{
+    AcceptMode, Arm, BufferingMode, Bytes, Congestion, Content, LogMode, Placement, ReadPolicy,
+    Spool, TraceMode,
+};
+use serde::Deserialize;
+
+use crate::build::{Build, Version};
+
+/// A toggle as an arm has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Toggle {
+    /// Its option: `--spool`.
+    pub(crate) flag: &'static str,
+    /// What follows it on a command line; empty: nothing does.
+    word: String,
+    /// The same in numbers, without units.
+    pub(crate) value: String,
+    pub(crate) state: State,
+}
+
+/// Whether a toggle was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Set to something else than the mirror's default.
+    Asked,
+    /// At that default: the program's own stays.
+    Default,
+}
+
+impl Toggle {
+    /// Every toggle of `arm`.
+    pub(crate) fn all(arm: &Arm) -> Vec<Self> {
+        let buffer = (arm.buffer != Arm::BUFFER).then_some(arm.buffer);
+        let is_traced = matches!(arm.trace, TraceMode::Bpftrace | TraceMode::Sample);
+        vec![
+            Self::of("--read-policy", &arm.read_policy, &ReadPolicy::default()),
+            Self::of("--congestion", &arm.congestion, &Congestion::default()),
+            Self::of("--workers", &arm.workers, &Arm::WORKERS),
+            Self::switch("--reuseport", arm.reuseport),
+            Self::size("--rcvbuf", arm.rcvbuf),
+            Self::size("--sndbuf", arm.sndbuf),
+            Self::size("--listen-rcvbuf", arm.listen_rcvbuf),
+            Self::size("--listen-sndbuf", arm.listen_sndbuf),
+            Self::size("--buffer", buffer),
+            Self::of("--backlog", &arm.backlog, &Arm::BACKLOG),
+            Self::switch("--multi-accept", arm.multi_accept),
+            Self::of("--accept", &arm.accept, &AcceptMode::default()),
+            Self::of("--log-mode", &arm.log_mode, &LogMode::default()),
+            Self::of("--content", &arm.content, &Content::default()),
+            Self::of("--buffering", &arm.buffering, &BufferingMode::default()),
+            Self::of("--spool", &arm.spool, &Spool::default()),
+            Self::size("--spool-max", arm.spool_max),
+            Self::of("--gzip", &arm.gzip.unwrap_or_default(), &0),
+            Self::switch("--directive", !arm.directives.is_empty()),
+            Self { word: arm.trace.to_string(), ..Self::switch("--trace", is_traced) },
+            Self {
+                word: arm.place.to_string(),
+                ..Self::switch("--place", arm.place == Placement::OneWorker)
+            },
+        ]
+    }
+
+    /// One that is asked for where it differs from `default`.
+    fn of<T: PartialEq + ToString>(flag: &'static str, value: &T, default: &T) -> Self {
+        let value_text = value.to_string();
+        Self { word: value_text.clone(), value: value_text, ..Self::switch(flag, value != default) }
+    }
+
+    /// One without a value.
+    fn switch(flag: &'static str, is_on: bool) -> Self {
+        let state = if is_on { State::Asked } else { State::Default };
+        Self { flag, word: String::new(), value: String::new(), state }
+    }
+
+    fn size(flag: &'static str, size: Option<Bytes>) -> Self {
+        let word = size.map_or_else(String::new, Bytes::exact);
+        let value = size.unwrap_or_default().0.to_string();
+        Self { word, value, ..Self::switch(flag, size.is_some()) }
+    }
+
+    /// As it is typed.
+    pub(crate) fn typed(&self) -> String {
+        format!("{} {}", self.flag, self.word).trim_end().to_owned()
+    }
+
+    /// Whether it says how bytes from the origin are handled: without meaning for local files.
+    pub(crate) fn is_about_relaying(&self) -> bool {
+        let all = ["--rcvbuf", "--sndbuf", "--buffer", "--buffering", "--spool", "--spool-max"];
+        all.contains(&self.flag)
+    }
+
+    /// What `rules` have for it, if anything.
+    pub(crate) fn rule<'a>(&self, rules: &'a BTreeMap<String, Rule>) -> Option<&'a Rule> {
+        match self.state {
+            State::Asked => rules.get(&self.typed()).or_else(|| rules.get(self.flag)),
+            State::Default if self.word.is_empty() => None,
+            State::Default => rules.get(&self.typed()),
+        }
+    }
+}
+
+/// The toggles that a server's file can have rules for; others are not a program's own affair.
+const FLAGS: &str = "--workers --reuseport --rcvbuf --sndbuf --listen-rcvbuf --listen-sndbuf --buffer \
+                     --backlog --multi-accept --accept --log-mode --content --buffering --spool \
+                     --spool-max --gzip --directive";
+
+/// Refuses names of toggles that there are none of.
+pub(crate) fn check_keys(rules: &BTreeMap<String, Rule>) -> io::Result<()> {
+    let is_known = |key: &&String| {
+        key.split(' ').next().is_some_and(|flag| FLAGS.split(' ').any(|known| known == flag))
+    };
+    match rules.keys().find(|key| !is_known(key)) {
+        Some(key) => Err(io::Error::other(format!("{key} is no toggle: there are {FLAGS}"))),
+        None => Ok(()),
+    }
+}
+
+/// What becomes of a toggle, or of a part of a configuration: a text, and when it holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct Rule {
+    /// What stands in its place. `{value}`: the toggle's.
+    pub(crate) text: String,
+    /// What the documentation says of it; empty: that it is honoured.
+    pub(crate) note: String,
+    /// Why it is never honoured.
+    pub(crate) refused: Option<String>,
+    /// Why not where one of the following does not hold.
+    why: String,
+    /// What to do instead; empty: take the mirror.
+    instead: String,
+    /// From this version on.
+    pub(crate) since: Option<Version>,
+    /// Before this version.
+    pub(crate) until: Option<Version>,
+    /// The program does not have this in what it says of its build.
+    lacks: Option<String>,
+    /// The toggle's value is at least this.
+    least: Option<u64>,
+    /// This option is not asked for.
+    not_with: Option<String>,
+    /// One of the arguments has this place in it.
+    places: Option<String>,
+    pub(crate) when: Option<When>,
+}
+
+/// What a part of a configuration can depend on, beside the build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum When {
+    /// We run as root: the program would change its user unless told not to.
+    Root,
+    /// Its workers are put on CPUs.
+    Pinned,
+}
+
+/// Why a toggle is refused, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reason {
+    pub(crate) why: String,
+    pub(crate) instead: String,
+}
+
+impl Reason {
+    pub(crate) fn new(why: impl Into<String>, instead: impl Into<String>) -> Self {
+        Self { why: why.into(), instead: instead.into() }
+    }
+}
+
+impl Rule {
+    /// Whether this build of the program can do it.
+    pub(crate) fn holds_for(&self, build: &Build) -> bool {
+        self.since.is_none_or(|since| build.version >= since)
+            && self.until.is_none_or(|until| build.version < until)
+            && !self.lacks.as_ref().is_some_and(|text| build.about.contains(text))
+    }
+
+    /// Why the program cannot honour `toggle`, of which this is the rule; `None`: it can. `all` is what else
+    /// is set, `args` its arguments.
+    pub(crate) fn refusal(
+        &self,
+        toggle: &Toggle,
+        build: &Build,
+        all: &[Toggle],
+        args: &[String],
+    ) -> Option<Reason> {
+        let asked = |flag: &String| {
+            all.iter().any(|other| other.flag == *flag && other.state == State::Asked)
+        };
+        let has = |place: &String| args.iter().any(|arg| arg.contains(place.as_str()));
+        let number: Option<u64> = toggle.value.parse().ok();
+        let holds = self.refused.is_none()
+            && self.holds_for(build)
+            && self.least.is_none_or(|least| number.is_some_and(|number| number >= least))
+            && !self.not_with.as_ref().is_some_and(asked)
+            && self.places.as_ref().is_none_or(has);
+        (!holds).then(|| self.reason())
+    }
+
+    /// Why it is refused.
+    pub(crate) fn reason(&self) -> Reason {
+        let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
+        let why = self.refused.as_deref().unwrap_or(&self.why);
+        Reason {
+            why: or(why, "it has no setting for that"),
+            instead: or(&self.instead, "leave it out, or take --proxy mirror"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Finding a program's workers: which processes or threads are its event loops.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use net::cpu::CpuList;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::processes::{self, Wait};
+use crate::server::{self, Are};
+
+/// One event loop; of a process that is one, both numbers are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Worker {
+    pub(crate) pid: i32,
+    pub(crate) tid: i32,
+}
+
+/// The workers found.
+#[derive(Debug, Default)]
+pub(crate) struct Workers(pub(crate) Vec<Worker>);
+
+/// Looks for the workers of the program whose first process is `root`; `expected` of them, where
+/// their number can be told. `None`: not all of them are there yet.
+pub(crate) fn find(kind: &server::Workers, root: Pid, expected: usize) -> Option<Workers> {
+    let root = root.as_raw_pid();
+    let children = || processes::family(root).into_iter().skip(1).map(|stat| stat.pid);
+    let process = |pid: i32| Worker { pid, tid: pid };
+    let workers: Vec<Worker> = match kind.are {
+        // Those of a program that nobody knows are found out by `discover`.
+        Are::None | Are::Discovered => return Some(Workers::default()),
+        Are::Processes => {
+            let titled = |pid: &i32| processes::command_line(*pid).starts_with(&kind.title);
+            children().filter(titled).map(process).collect()
+        }
+        Are::Pools => children().map(process).collect(),
+        Are::Threads => polling(root),
+    };
+    (workers.len() == expected).then_some(Workers(workers))
+}
+
+/// More workers than that no host here has.
+const MOST: usize = 256;
+
+/// Threads of a process that wait in a poll.
+fn polling(pid: i32) -> Vec<Worker> {
+    let threads = processes::threads(pid).into_iter();
+    threads
+        .filter(|thread| matches!(processes::wait(thread), Wait::Epoll(_) | Wait::Poll))
+        .map(|thread| Worker { pid, tid: thread.tid })
+        .collect()
+}
+
+/// How long all workers together may take to be back in their polls.
+const BACK_WITHIN: Duration = Duration::from_millis(500);
+
+impl Worker {
+    fn waits_in(&self) -> Wait {
+        let threads = processes::threads(self.pid);
+        let own = threads.iter().find(|thread| thread.tid == self.tid);
+        own.map_or(Wait::Other, processes::wait)
+    }
+
+    /// The epoll that it waits in. It may have an event at hand just now, so it is looked at until it is
+    /// back.
+    fn epoll(&self, until: Instant) -> Option<i32> {
+        loop {
+            match self.waits_in() {
+                Wait::Epoll(fd) => return Some(fd),
+                Wait::Poll => return None,
+                _ if Instant::now() >= until => return None,
+                _ => thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+}
+
+impl Workers {
+    /// `workers`, or, where there is none, the first process itself.
+    pub(crate) fn some_of(mut workers: Vec<Worker>, root: Pid) -> Self {
+        let root = root.as_raw_pid();
+        workers.truncate(MOST);
+        if workers.is_empty() {
+            workers.push(Worker { pid: root, tid: root });
+        }
+        Self(workers)
+    }
+
+    /// Handles of those that are processes of their own.
+    pub(crate) fn processes(&self, root: Pid) -> Vec<OwnedFd> {
+        let mut pids: Vec<i32> = self.0.iter().map(|worker| worker.pid).collect();
+        pids.dedup();
+        pids.retain(|&pid| pid != root.as_raw_pid());
+        let open = |pid| pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok();
+        pids.into_iter().filter_map(open).collect()
+    }
+
+    /// The number of the worker that is process `pid`.
+    pub(crate) fn of_process(&self, pid: u32) -> Option<u32> {
+        let found = self.0.iter().position(|worker| u32::try_from(worker.pid) == Ok(pid))?;
+        u32::try_from(found).ok()
+    }
+
+    /// Puts each worker on its CPU.
+    ///
+    /// # Errors
+    /// As `sched_setaffinity(2)`.
+    pub(crate) fn pin(&self, cpus: &CpuList) -> io::Result<()> {
+        for (index, worker) in self.0.iter().enumerate() {
+            let mut set = CpuSet::new();
+            set.set(cpus.in_turn(index));
+            sched_setaffinity(Pid::from_raw(worker.tid), &set)?;
+        }
+        Ok(())
+    }
+
+    /// CPUs that workers may run on; without workers, those of `root`.
+    pub(crate) fn cpus(&self, root: Pid) -> Vec<usize> {
+        let tids = self.0.iter().map(|worker| Pid::from_raw(worker.tid));
+        let tids: Vec<_> = if self.0.is_empty() { vec![Some(root)] } else { tids.collect() };
+        let sets: Vec<CpuSet> =
+            tids.into_iter().filter_map(|tid| sched_getaffinity(tid).ok()).collect();
+        (0..CpuSet::MAX_CPU).filter(|&cpu| sets.iter().any(|set| set.is_set(cpu))).collect()
+    }
+
+    /// Which of `inodes`, sockets that listen, each worker watches. A single one is shared by all.
+    /// Empty: it cannot be told.
+    pub(crate) fn listeners(&self, inodes: &[u64]) -> Vec<u64> {
+        if inodes.len() <= 1 {
+            return inodes.to_vec();
+        }
+        let until = Instant::now() + BACK_WITHIN;
+        let of = |worker: &Worker| {
+            let epolls = match worker.epoll(until) {
+                Some(fd) => vec![fd],
+                None => processes::epolls(worker.pid),
+            };
+            let siblings = self.0.iter().filter(|other| other.pid == worker.pid).count();
+            // Of several, one is a sibling's.
+            if epolls.len() > 1 && siblings > 1 {
+                return None;
+            }
+            let mut watched = epolls.into_iter().flat_map(|fd| processes::watched(worker.pid, fd));
+            watched.find(|inode| inodes.contains(inode))
+        };
+        self.0.iter().map(of).collect::<Option<Vec<_>>>().unwrap_or_default()
+    }
+}

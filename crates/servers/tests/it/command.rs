@@ -1,0 +1,151 @@
+//! Any command as a proxy: a tiny server in Python, in the foreground and elsewhere.
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::json;
+use testkit::{Running, Signal, await_gone, installed, kill, read_head, say, script, serve, until};
+
+use crate::support::{Server, arm, command, origin};
+
+/// Answers one byte to any request. Says which process it is in the file `pid`.
+const SERVER: &str = "\
+#!/usr/bin/python3
+import http.server, os, sys
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header('Content-Length', '1')
+        self.end_headers()
+        self.wfile.write(b'x')
+address = sys.argv[1]
+if sys.argv[2:] == ['daemon']:
+    # As daemon(3) does it, and once more.
+    for _ in range(2):
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+open('pid', 'w').write(str(os.getpid()))
+host, port = address.rsplit(':', 1)
+http.server.ThreadingHTTPServer((host, int(port)), H).serve_forever()
+";
+
+/// The number in the file `pid`, once it is there.
+fn pid_in(dir: &Path) -> u32 {
+    until("a process id", || fs::read_to_string(dir.join("pid")).ok()?.parse().ok())
+}
+
+#[test]
+fn a_command_is_run_with_its_places_filled_in() {
+    if !installed("python3") {
+        return;
+    }
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let told = "open('argv', 'w').write(repr(sys.argv[2:4]))\naddress = sys.argv[1]";
+    let text = SERVER.replace("address = sys.argv[1]", told);
+    let server = script(dir.path(), "server.py", &text);
+    let template =
+        format!("exec:{} {{listen}} 'two words' {{workers}} {{origin}}", server.display());
+    let mut server = Server::start(&arm(&template, json!({"workers": 3})), &[]);
+    assert_eq!(server.file("argv"), "['two words', '3']");
+    assert_eq!(server.ready.sight, records::Sight::ClientsOnly);
+    assert_eq!(server.ready.worker_tids.len(), 1, "its one thread that polls");
+    let family = server.family();
+    server.stop();
+    await_gone(family);
+}
+
+/// Runs `template`, with `SERVER` for the server's file, and expects that it is refused.
+fn is_refused(template: &str, says: &[&str]) {
+    if !installed("python3") || !installed("setsid") {
+        return;
+    }
+    let (dir, elsewhere) =
+        (tempfile::TempDir::new().expect("a directory"), tempfile::TempDir::new().expect("one"));
+    let server = script(elsewhere.path(), "server.py", SERVER);
+    let template = template.replace("SERVER", &server.display().to_string());
+    let mut command = command(&arm(&template, json!({})), dir.path(), origin(), &[]);
+    let said = say(&mut command).refused(1);
+    for part in says {
+        assert!(said.contains(part), "{template}: no {part:?} in {said}");
+    }
+    // It was told to end, and where it had got by then is all the same.
+    if let Ok(pid) = fs::read_to_string(dir.path().join("pid")) {
+        await_gone([pid.parse().expect("a number")]);
+    }
+}
+
+#[test]
+fn a_command_that_goes_into_the_background_is_refused() {
+    let says = ["into the background as process", "keeps it in the foreground"];
+    is_refused("exec:setsid -f SERVER {listen}", &says);
+    is_refused("exec:SERVER {listen} daemon", &says);
+    // The one that stays does not accept: it is known who does.
+    let says = [says[0], "server.py", says[1]];
+    is_refused("exec:sh -c 'setsid -f SERVER \"$0\"; exec sleep 600' {listen}", &says);
+}
+
+#[test]
+fn what_a_command_put_into_the_background_ends_with_its_role() {
+    if !installed("python3") || !installed("setsid") {
+        return;
+    }
+    for with in [Signal::TERM, Signal::INT, Signal::KILL] {
+        let elsewhere = tempfile::TempDir::new().expect("a directory");
+        let server = script(elsewhere.path(), "server.py", SERVER);
+        let template = format!(
+            "exec:sh -c 'setsid -f sh -c \"echo \\$\\$ > beside; exec sleep 600\"; exec {} \"$0\"' \
+             {{listen}}",
+            server.display()
+        );
+        let mut server = Server::start(&arm(&template, json!({})), &[]);
+        let beside =
+            until("what is beside it", || server.file("beside").trim().parse::<u32>().ok());
+        let family = server.family();
+        let serving = pid_in(server.dir.path());
+        assert!([beside, serving].iter().all(|pid| family.contains(pid)), "{family:?}");
+        server.end(with);
+        await_gone(family);
+    }
+}
+
+#[test]
+fn what_went_into_the_background_ends_with_a_killed_subreaper() {
+    if !installed("python3") || !installed("setsid") {
+        return;
+    }
+    let elsewhere = tempfile::TempDir::new().expect("a directory");
+    let server = script(elsewhere.path(), "server.py", SERVER);
+    let template =
+        format!("exec:sh -c 'setsid -f sleep 600; exec {} \"$0\"' {{listen}}", server.display());
+    let mut server = Server::start(&arm(&template, json!({})), &[]);
+    let family = server.family();
+    assert!(family.len() >= 3, "a subreaper, a server, what is beside it: {family:?}");
+    kill(family[0], Signal::KILL);
+    assert_eq!(server.finish().code(), Some(1));
+    await_gone(family);
+}
+
+#[test]
+fn who_accepts_in_its_place_is_named_and_left_alone() {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let template = "exec:sh -c 'echo \"$0\" > address; exec sleep 600' {listen}";
+    let mut command = command(&arm(template, json!({})), dir.path(), origin(), &[]);
+    let mut server = Running::start(&mut command);
+    let address = until("its address", || {
+        let address = fs::read_to_string(dir.path().join("address")).ok()?;
+        address.strip_suffix('\n').map(str::to_owned)
+    });
+    // This very process, which is none of the command's.
+    let listener = TcpListener::bind(address).expect("nobody else has it");
+    serve(listener, |_, mut stream| {
+        read_head(&stream);
+        // Whoever asked may have gone.
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+    });
+    let said = server.finish().refused(1);
+    let own = format!("process {} ", std::process::id());
+    assert!(said.contains(&own) && said.contains("none of its"), "{said}");
+}

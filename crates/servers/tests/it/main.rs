@@ -1,0 +1,10 @@
+//! The real programs behind the role's binary, on free ports; what is not installed is skipped and
+//! says so.
+
+mod command;
+mod ends;
+mod own;
+mod proxies;
+mod refusals;
+mod support;
+mod threads;

@@ -1,0 +1,144 @@
+//! A server of the user's own: a small program in Python, and the file that describes it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use records::{Bytes, SessionEnd, Sight};
+use serde_json::json;
+use tempfile::TempDir;
+use testkit::{await_gone, installed, say, script};
+
+use crate::support::{Server, arm, command, origin};
+
+/// Answers `/bytes/N` with N bytes, as one thread with an epoll. Writes its log in words, to the file that
+/// its configuration names.
+const PROGRAM: &str = "\
+#!/usr/bin/python3
+import json, selectors, socket, sys, time
+if sys.argv[1:] == ['--version']:
+    sys.exit('tiny/1.2.0 (a server)')
+conf = json.load(open(sys.argv[1]))
+log = open(conf['log'], 'a')
+listener = socket.create_server((conf['host'], conf['port']), backlog=conf.get('backlog', 5))
+poll = selectors.EpollSelector()
+poll.register(listener, selectors.EVENT_READ)
+while True:
+    poll.select()
+    stream, (host, port) = listener.accept()
+    begin = time.time()
+    with stream:
+        request = stream.recv(65536).decode().split('\\r\\n')[0]
+        size = int(request.split(' ')[1].rsplit('/', 1)[1])
+        head = f'HTTP/1.1 200 OK\\r\\nContent-Length: {size}\\r\\nConnection: close\\r\\n\\r\\n'
+        stream.sendall(head.encode() + b'x' * size)
+    took = time.time() - begin
+    log.write(f'client={host} port={port} status=200 body_bytes={size} begin_s={begin} '
+              f'took_s={took} end=all request={request}\\n')
+    log.flush()
+";
+
+/// What is to be known of it.
+const FILE: &str = "\
+commands = ['PROGRAM']
+version = ['--version']
+mark = 'tiny/'
+args = ['{dir}/tiny.json']
+
+[workers]
+are = 'threads'
+
+[log]
+file = '{dir}/tiny.log'
+format = 'words'
+ends = { all = 'completed', '' = 'client_closed' }
+
+[files]
+'tiny.json' = '''
+{
+    {--backlog}
+    \"host\": \"{host}\",
+    \"port\": {port},
+    \"log\": \"{dir}/tiny.log\"
+}
+'''
+
+[toggles]
+--workers = { refused = 'it is one thread', instead = 'take --workers 1' }
+--backlog = { text = '\"backlog\": {value},' }
+--buffer = { since = '2.0', why = 'its buffer came with 2.0', instead = 'build it anew' }
+";
+
+/// The program, and the file of that name.
+fn tiny(text: &str) -> (TempDir, PathBuf) {
+    let dir = TempDir::new().expect("a directory");
+    let program = script(dir.path(), "tiny.py", PROGRAM);
+    let file = dir.path().join("tiny.toml");
+    fs::write(&file, text.replace("PROGRAM", &program.display().to_string())).expect("written");
+    (dir, file)
+}
+
+fn args(file: &Path) -> [&str; 2] {
+    ["--server-file", file.to_str().expect("a plain path")]
+}
+
+#[test]
+fn a_server_is_run_and_told_of_as_its_file_says() {
+    if !installed("python3") {
+        return;
+    }
+    // One worker is what it has: the default of two is nobody's wish, and it says so itself.
+    let (_dir, file) =
+        tiny(&FILE.replace("--workers = { refused = 'it is one thread', ", "--workers = { "));
+    let arm = arm("tiny", json!({"workers": 1, "backlog": 77}));
+    let mut server = Server::start(&arm, &args(&file));
+    let program = server.ready.program.clone().expect("it is named");
+    assert_eq!((program.name.as_str(), program.version.as_str()), ("tiny", "tiny 1.2.0"));
+    assert_eq!(server.ready.sight, Sight::LogOnly);
+    assert_eq!(server.ready.worker_tids.len(), 1, "its one thread that polls");
+    let queue = net::sock_diag::SockDiag::open().expect("the kernel").listeners(server.addr());
+    assert!(queue.expect("it tells").iter().all(|queue| queue.limit == 77), "its configuration");
+
+    let (port, body) = server.fetch("70000");
+    assert_eq!(body, 70_000);
+    let session = server.await_session(port);
+    assert_eq!(session.request, "GET /bytes/70000 HTTP/1.1");
+    assert_eq!((session.status, session.end), (200, SessionEnd::Completed));
+    assert_eq!(session.body_bytes, Bytes(70_000));
+    assert!(server.file("access.log").contains(" status=200 body_bytes_sent=70000 "));
+    assert!(server.file("server.toml").contains("mark = 'tiny/'"), "the run says what it was");
+    let family = server.family();
+    server.stop().ended_well();
+    await_gone(family);
+}
+
+#[test]
+fn what_it_cannot_do_is_refused_in_the_words_of_its_file() {
+    if !installed("python3") {
+        return;
+    }
+    let (_dir, file) = tiny(FILE);
+    let says: [(_, &[&str]); 4] = [
+        (json!({"workers": 3}), &["tiny 1.2.0 cannot honour --workers 3: it is one thread; take"]),
+        (json!({"buffer": 8192}), &["--buffer 8KiB: its buffer came with 2.0; build it anew"]),
+        (json!({"gzip": 3}), &["--gzip 3: it has no setting for that; leave it out, or take"]),
+        (json!({"trace": "off", "content": "file"}), &["--content file: it has no setting"]),
+    ];
+    for (asked, parts) in says {
+        let dir = TempDir::new().expect("a directory");
+        let said = say(&mut command(&arm("tiny", asked), dir.path(), origin(), &args(&file)));
+        let said = said.refused(2);
+        for part in parts {
+            assert!(said.contains(part), "no {part:?} in {said}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_none_is_refused_with_the_place_of_the_slip() {
+    let (dir, file) = tiny("commands = ['x']\n[log]\nfile = 'stdout'\nformat = 'prose'\n");
+    let said = say(&mut command(&arm("tiny", json!({})), dir.path(), origin(), &args(&file)));
+    let said = said.refused(2);
+    for part in ["tiny.toml", "line 4", "prose"] {
+        assert!(said.contains(part), "no {part:?} in {said}");
+    }
+}

@@ -1,0 +1,142 @@
+//! A server role, and an origin whose connections stay.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::process::Command;
+
+use records::{Record, Session};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::{Process, body, listen, read_head};
+
+/// An arm of the defaults, with `changes`.
+pub(crate) fn arm(proxy: &str, changes: Value) -> String {
+    let mut arm = json!({
+        "reuseport": false, "rcvbuf": null, "sndbuf": null, "listen_rcvbuf": null,
+        "listen_sndbuf": null, "workers": 2, "read_policy": "drain", "buffer": 4096,
+        "backlog": 511, "multi_accept": false, "slow": 4, "slow_size": 1 << 20, "sink": "trunc",
+        "read_rate": null, "place": "spread", "arrivals": "10/s", "fetch_size": 1 << 16,
+        "cap_us": 1_000_000, "pin": "auto", "proxy": proxy, "trace": "off",
+    });
+    if let (Some(arm), Value::Object(changes)) = (arm.as_object_mut(), changes) {
+        arm.extend(changes);
+    }
+    arm.to_string()
+}
+
+/// A role that is up, and the directory it works in.
+pub(crate) struct Server {
+    process: Process,
+    pub(crate) dir: TempDir,
+}
+
+impl Server {
+    /// A server before an origin of ours.
+    pub(crate) fn start(arm: &str, args: &[&str]) -> Self {
+        let dir = TempDir::new().expect("a directory");
+        let process = Process::start(&mut command(arm, dir.path(), origin(), args));
+        Self { process, dir }
+    }
+
+    /// Asks for `size` bytes; returns our port and the body's length.
+    pub(crate) fn fetch(&self, size: &str) -> (u16, usize) {
+        let mut stream = self.connect();
+        let port = stream.local_addr().expect("connected").port();
+        request(&mut stream, size);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+        (port, body(&answer).len())
+    }
+
+    /// The session of the client at `port`.
+    pub(crate) fn await_session(&self, port: u16) -> Session {
+        self.await_record(&format!("the session of port {port}"), |record| match record {
+            Record::Session(session) if session.client_port == port => Some(session),
+            _ => None,
+        })
+    }
+
+    /// Every process of the program: the role's descendants.
+    pub(crate) fn family(&self) -> Vec<u32> {
+        testkit::family(self.id())
+    }
+
+    /// The workers' own processes, or their threads.
+    pub(crate) fn workers(&self) -> impl Iterator<Item = u32> {
+        self.ready.worker_tids.iter().map(|tid| u32::try_from(*tid).expect("an id"))
+    }
+
+    pub(crate) fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
+    }
+}
+
+impl Deref for Server {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.process
+    }
+}
+
+impl DerefMut for Server {
+    fn deref_mut(&mut self) -> &mut Process {
+        &mut self.process
+    }
+}
+
+pub(crate) fn command(arm: &str, dir: &Path, upstream: SocketAddr, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_servers"));
+    command.args(["--arm", arm, "--upstream", &upstream.to_string(), "--dir"]).arg(dir).args(args);
+    command
+}
+
+pub(crate) fn request(stream: &mut TcpStream, size: &str) {
+    let text =
+        format!("GET /bytes/{size} HTTP/1.1\r\nHost: turnstile\r\nConnection: close\r\n\r\n");
+    stream.write_all(text.as_bytes()).expect("the proxy reads");
+}
+
+/// An origin that answers `GET /bytes/<n>` with n bytes; unlike ours it lives in this process.
+pub(crate) fn origin() -> SocketAddr {
+    let (listener, addr) = listen();
+    testkit::serve(listener, |_, stream| serve(stream));
+    addr
+}
+
+fn serve(mut stream: TcpStream) {
+    let part = vec![b'x'; 64 * 1024];
+    loop {
+        let head = read_head(&stream);
+        if head.is_empty() {
+            return;
+        }
+        if head.contains("/bytes/never") {
+            // Until the proxy gives up.
+            let _ = stream.read(&mut [0]);
+            return;
+        }
+        let size = head.split(['/', ' ']).nth(3).and_then(|n| n.parse().ok()).unwrap_or(0);
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: a/b\r\ncontent-length: {size}\r\ndate: x\r\n\r\n"
+        );
+        if stream.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+        let mut left: usize = size;
+        while left > 0 {
+            let some = left.min(part.len());
+            if stream.write_all(&part[..some]).is_err() {
+                return;
+            }
+            left -= some;
+        }
+        if head.contains("HTTP/1.0") || head.to_lowercase().contains("connection: close") {
+            return;
+        }
+    }
+}
