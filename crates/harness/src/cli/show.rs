@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use page::{Figure, Held, PageData, RunInput};
+use page::{Figure, PageData, RunInput};
 use records::Summary;
 
 pub(super) use campaign::{Extra, campaign};
@@ -17,7 +17,7 @@ use crate::run_dir::{REPORT, RunRecords};
 
 /// Writes the page into the run directory; returns its path.
 pub(super) fn page(dir: &Path, records: &RunRecords, summary: &Summary) -> anyhow::Result<PathBuf> {
-    let text = page::html(&data(records, summary)).context("failed to make the page")?;
+    let text = page::html(&data(records, summary));
     let path = dir.join(REPORT);
     fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
     Ok(path)
@@ -55,13 +55,8 @@ fn data(records: &RunRecords, summary: &Summary) -> PageData {
 }
 
 fn fate(fate: Fate) -> page::Fate {
-    let held = |(hold, waited)| Held { hold, waited };
-    page::Fate {
-        fetch: fate.fetch,
-        worker: fate.worker,
-        held: fate.held.into_iter().map(held).collect(),
-        causes: fate.causes,
-    }
+    let Fate { fetch, worker, held, causes } = fate;
+    page::Fate { fetch, worker, held, causes }
 }
 
 #[cfg(test)]

@@ -5,21 +5,17 @@ mod tables;
 
 use super::CampaignData;
 use crate::escape;
-use crate::html::{PageError, THEME, fill, framed, parts::figures};
+use crate::html::{THEME, fill, framed, parts::figures};
 use crate::svg::Figure;
 
 const TEMPLATE: &str = include_str!("../../assets/campaign.html");
 
 /// The campaign as one HTML file: style, script and data inside, nothing to load. Links lead to the
 /// pages of its trials, as paths relative to its own.
-///
-/// # Errors
-/// [`PageError::Data`]; never for data from [`CampaignData::of`].
-pub fn campaign_html(campaign: &CampaignData) -> Result<String, PageError> {
-    let json = serde_json::to_string(campaign).map_err(PageError::Data)?;
+pub fn campaign_html(campaign: &CampaignData) -> String {
+    let json = serde_json::json!(campaign).to_string();
     let body = fill(TEMPLATE, |name| part(name, campaign));
-    let script = format!("{THEME}\nstartTheme(() => {{}}, () => {{}});");
-    Ok(framed(&campaign.title, &body, &json, &script))
+    framed(&campaign.title, &body, &json, THEME)
 }
 
 fn part(name: &str, campaign: &CampaignData) -> String {

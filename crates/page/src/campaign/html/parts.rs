@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use crate::campaign::{CampaignData, Standing};
 use crate::escape::html;
+use crate::html::table::{self, environment, list};
 use crate::svg::{Figure, inline_campaign};
+use crate::words::count;
 
 /// The words at the top, in their colours.
 pub(super) fn chips(campaign: &CampaignData) -> String {
@@ -19,54 +21,26 @@ pub(super) fn chips(campaign: &CampaignData) -> String {
 }
 
 pub(super) fn figure(campaign: &CampaignData, which: Figure, title: &str, told: &str) -> String {
-    let drawn = inline_campaign(campaign, which).map_or_else(
-        || "<p class=\"nothing\">These trials have nothing to show here.</p>".to_owned(),
-        // Tall and dense: on a narrow screen it is moved, not shrunk.
-        |svg| format!("<div class=\"scroll\"><div class=\"drawn dense\">{svg}</div></div>"),
-    );
-    format!(
-        "<figure id=\"figure-{which}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{drawn}\
-         </figure>",
-        html(title),
-        html(told)
-    )
+    // Tall and dense: on a narrow screen it is moved, not shrunk.
+    let drawn = inline_campaign(campaign, which)
+        .map(|svg| format!("<div class=\"scroll\"><div class=\"drawn dense\">{svg}</div></div>"));
+    table::figure(which, title, told, drawn)
 }
 
 pub(super) fn about(campaign: &CampaignData) -> String {
-    let mut out = String::new();
-    if !campaign.caveats.is_empty() {
-        out.push_str("<h3>Caveats of the trials</h3><ul>");
-        for (message, trials) in &campaign.caveats {
-            let _ = write!(out, "<li>{}: {}</li>", count(*trials, "trial"), html(message));
-        }
-        out.push_str("</ul>");
-    }
+    let trials = |many: usize| count(many as u64, "trial", "trials");
+    let caveats = campaign.caveats.iter();
+    let caveats = caveats.map(|(message, many)| format!("{}: {message}", trials(*many)));
+    let mut out = list("Caveats of the trials", caveats);
     let _ = write!(
         out,
         "<h3>How to reproduce</h3><pre><code>{}</code></pre><p>{} of {} wanted; seed {}. Rounds \
          hold one trial of every arm, in an order drawn from the seed. Each trial is the command \
          that stands on its own page.</p>",
         html(&campaign.command),
-        count(campaign.done, "trial"),
+        trials(campaign.done),
         campaign.planned,
         campaign.seed
     );
-    if campaign.environment.is_empty() {
-        return out;
-    }
-    out.push_str(
-        "<details open><summary>Environment</summary><div class=\"scroll\"><table \
-         class=\"environment\"><tbody>",
-    );
-    for (name, value) in &campaign.environment {
-        let (name, value) = (html(name), html(value));
-        let _ = write!(out, "<tr><th scope=\"row\">{name}</th><td>{value}</td></tr>");
-    }
-    out.push_str("</tbody></table></div></details>");
-    out
-}
-
-/// `1 trial`, `3 trials`.
-fn count(number: usize, of: &str) -> String {
-    if number == 1 { format!("1 {of}") } else { format!("{number} {of}s") }
+    out + &environment(&campaign.environment)
 }

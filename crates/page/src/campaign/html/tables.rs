@@ -4,41 +4,39 @@ use std::fmt::Write as _;
 
 use records::{BytesPerSec, Micros, Verdict};
 
-use crate::campaign::{ArmData, CampaignData, PairInput, Standing, TrialData, words};
+use crate::campaign::{
+    ArmData, CampaignData, CaseFigure, MetricInput, PairInput, Standing, TrialData, words,
+};
 use crate::escape::{self, html};
+use crate::html::table::{Table, key, list};
 
 const UNKNOWN: &str = "\u{2013}";
+/// Of many columns.
+const WIDE: &str = " class=\"wide\"";
 
 /// A row an arm: what its trials say together.
 pub(super) fn arms(campaign: &CampaignData) -> String {
-    let mut out = String::from(
-        "<div class=\"scroll\"><table class=\"wide\"><thead><tr><th scope=\"col\">arm</th>\
-         <th scope=\"col\">verdicts</th><th scope=\"col\">failed</th><th scope=\"col\">idle \
-         p50</th><th scope=\"col\">p50</th><th scope=\"col\">p90</th><th scope=\"col\">p99</th>\
-         <th scope=\"col\">slowest</th><th scope=\"col\">downloads</th><th scope=\"col\">longest \
-         step</th><th scope=\"col\">CPU/GB</th></tr></thead><tbody>",
-    );
+    let heads = [
+        "arm",
+        "verdicts",
+        "failed",
+        "idle p50",
+        "p50",
+        "p90",
+        "p99",
+        "slowest",
+        "downloads",
+        "longest step",
+        "CPU/GB",
+    ];
+    let mut table = Table::new(WIDE, "", &heads);
     for (place, arm) in campaign.arms.iter().enumerate() {
-        let _ = write!(
-            out,
-            "<tr id=\"arm-{place}\"><th scope=\"row\">{}{}<br><small><code>{}</code></small></th>\
-             {}</tr>",
-            key(arm),
-            html(&arm.name),
-            html(&options(arm)),
-            cells(arm)
-        );
+        let (name, options) = (html(&arm.name), html(&options(arm)));
+        let head = format!("{}{name}<br><small><code>{options}</code></small>", key(arm.ink));
+        table.row(&format!("arm-{place}"), head, cells(arm));
     }
-    out.push_str(
-        "</tbody></table></div><p class=\"nothing\">Percentiles are medians of the \
-                  rounds' percentiles.</p>",
-    );
-    out
-}
-
-fn key(arm: &ArmData) -> String {
-    let hatched = if arm.hatched { " hatched" } else { "" };
-    format!("<i class=\"key{hatched}\" style=\"--key:{}\"></i>", arm.color)
+    let told = "Percentiles are medians of the rounds' percentiles.";
+    format!("{}<p class=\"nothing\">{told}</p>", table.end())
 }
 
 fn options(arm: &ArmData) -> String {
@@ -49,21 +47,23 @@ fn options(arm: &ArmData) -> String {
     }
 }
 
-fn cells(arm: &ArmData) -> String {
+fn cells(arm: &ArmData) -> [String; 10] {
     let row = &arm.row;
-    let verdicts: Vec<String> = arm
-        .verdicts
-        .iter()
-        .map(|(verdict, trials)| format!("{trials} {}", word(*verdict)))
-        .collect();
-    let time = |time: Micros| if row.attempts == 0 { UNKNOWN.into() } else { time.to_string() };
+    let verdicts = arm.verdicts.iter();
+    let verdicts = verdicts.map(|(verdict, trials)| format!("{trials} {}", word(*verdict)));
+    let verdicts = match verdicts.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "no trial yet".to_owned(),
+        verdicts => verdicts,
+    };
     let known = |time: Option<Micros>| time.map_or_else(|| UNKNOWN.into(), |time| time.to_string());
+    let time = |time: Micros| known((row.attempts > 0).then_some(time));
     let failed = match row.tried {
         0 => UNKNOWN.to_owned(),
         tried => format!("{} of {tried}", row.failed),
     };
     let rate = row.slow_rate;
-    let cells: [String; 9] = [
+    [
+        verdicts,
         failed,
         time(row.idle_p50),
         time(row.p50),
@@ -73,11 +73,7 @@ fn cells(arm: &ArmData) -> String {
         if rate == BytesPerSec(0) { UNKNOWN.into() } else { rate.to_string() },
         known(row.longest_step),
         known(row.cpu_per_gb),
-    ];
-    let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
-    let verdicts =
-        if verdicts.is_empty() { "no trial yet".to_owned() } else { verdicts.join(", ") };
-    format!("<td>{verdicts}</td>{cells}")
+    ]
 }
 
 /// A verdict in its colour.
@@ -95,59 +91,32 @@ pub(super) fn pair(pair: &PairInput) -> String {
         Standing::Change(*change).class(),
         html(&reasons.join("; "))
     );
-    if !left_out.is_empty() {
-        let items: String =
-            left_out.iter().map(|item| format!("<li>{}</li>", html(item))).collect();
-        let _ = write!(out, "<ul>{items}</ul>");
-    }
-    let _ = write!(
-        out,
-        "<div class=\"scroll\"><table class=\"wide\"><thead><tr><th scope=\"col\">metric</th>\
-         <th scope=\"col\">{}</th><th scope=\"col\">{}</th><th scope=\"col\">change</th>\
-         <th scope=\"col\">95 % interval</th><th scope=\"col\">rounds up/down/still</th>\
-         <th scope=\"col\">p</th><th scope=\"col\">so</th></tr></thead><tbody>",
-        html(a),
-        html(b)
-    );
+    out += &list("", left_out);
+    let (a, b) = (html(a), html(b));
+    let heads = ["metric", &a, &b, "change", "95 % interval", "rounds up/down/still", "p", "so"];
+    let mut table = Table::new(WIDE, "", &heads);
     for metric in metrics {
-        let cells = [
-            &metric.a,
-            &metric.b,
-            &metric.change,
-            &metric.interval,
-            &metric.votes,
-            &metric.p,
-            &metric.said,
-        ];
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", html(cell))).collect();
-        let name = html(&words::metric(&metric.name));
-        let _ = write!(out, "<tr><th scope=\"row\">{name}</th>{cells}</tr>");
+        let MetricInput { a, b, change, interval, votes, p, said, .. } = metric;
+        let cells = [a, b, change, interval, votes, p, said].map(|cell| html(cell));
+        table.row("", html(&words::metric(&metric.name)), cells);
     }
-    out + "</tbody></table></div>"
+    out + &table.end()
 }
 
 /// A row a round, a column an arm; every cell leads to the trial's own page.
 pub(super) fn trials(campaign: &CampaignData) -> String {
-    let mut out = String::from(
-        "<div class=\"scroll\"><table class=\"wide\"><thead><tr><th scope=\"col\">round</th>",
-    );
-    for arm in &campaign.arms {
-        let _ = write!(out, "<th scope=\"col\">{}{}</th>", key(arm), html(&arm.name));
-    }
-    out.push_str("</tr></thead><tbody>");
+    let arms = campaign.arms.iter().map(|arm| key(arm.ink) + &html(&arm.name));
+    let heads: Vec<String> = std::iter::once("round".to_owned()).chain(arms).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new(WIDE, "", &heads);
     for round in 1..=campaign.rounds {
-        let _ = write!(out, "<tr><th scope=\"row\">{round}</th>");
-        for arm in &campaign.arms {
-            let of_round = |trial: &&TrialData| trial.round == round;
-            out += &arm.trials.iter().find(of_round).map_or_else(
-                || "<td class=\"nothing\">not run</td>".to_owned(),
-                |trial| format!("<td>{}</td>", self::trial(trial)),
-            );
-        }
-        out.push_str("</tr>");
+        let cell = |arm: &ArmData| {
+            let trial = arm.trials.iter().find(|trial| trial.round == round);
+            trial.map_or_else(|| "<span class=\"nothing\">not run</span>".to_owned(), self::trial)
+        };
+        table.row("", round, campaign.arms.iter().map(cell));
     }
-    out.push_str("</tbody></table></div>");
-    out
+    table.end()
 }
 
 fn trial(trial: &TrialData) -> String {
@@ -176,27 +145,14 @@ pub(super) fn case(campaign: &CampaignData) -> String {
     let (source, look) = (html(&case.source), html(&case.look));
     let _ = write!(out, "<p><b>Source:</b> {source}</p><p><b>Look at:</b> {look}</p>");
     for arm in &case.arms {
-        let _ = write!(
-            out,
-            "<h3>{}: <a href=\"{}\">{}</a></h3><div class=\"scroll\"><table><thead><tr>\
-             <th scope=\"col\">figure</th><th scope=\"col\">here</th><th \
-             scope=\"col\">published</th></tr></thead><tbody>",
-            html(&arm.name),
-            html(&escape::path(&arm.page)),
-            word(arm.verdict)
-        );
-        for figure in &arm.figures {
-            let told =
-                |told: &Option<String>| told.as_ref().map_or(UNKNOWN.into(), |text| html(text));
-            let _ = write!(
-                out,
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>",
-                html(&figure.label),
-                told(&figure.here),
-                told(&figure.published)
-            );
+        let (name, page) = (html(&arm.name), html(&escape::path(&arm.page)));
+        let _ = write!(out, "<h3>{name}: <a href=\"{page}\">{}</a></h3>", word(arm.verdict));
+        let mut table = Table::new("", "", &["figure", "here", "published"]);
+        for CaseFigure { label, here, published } in &arm.figures {
+            let told = |told: &Option<String>| told.as_ref().map_or(UNKNOWN.into(), |s| html(s));
+            table.row("", html(label), [told(here), told(published)]);
         }
-        out.push_str("</tbody></table></div>");
+        out += &table.end();
     }
     out + "</section>"
 }

@@ -1,13 +1,11 @@
 //! Figures with what is to be read in them, and the tables beside them.
 
-use std::fmt::Write as _;
-
 use records::{Micros, Outcome, Phase, STARVED_SHARE, percent_beside};
 
-use super::outcome_words;
 use crate::data::PageData;
-use crate::escape::html;
+use crate::html::table::{self, Table, list};
 use crate::svg::{Figure, inline};
+use crate::words;
 
 pub(in crate::html) fn latency(data: &PageData) -> String {
     let (idle, load) = (&data.summary.idle, &data.summary.measure);
@@ -25,31 +23,21 @@ pub(in crate::html) fn latency(data: &PageData) -> String {
         "Not yet done",
         "Of all fetches, the share that still waits at an age. Timeouts count as not done.",
     );
-    out.push_str(
-        "</div><div class=\"scroll\"><table><caption>Fetches</caption><thead><tr><td>\
-     </td>\
-         <th scope=\"col\">attempts</th><th scope=\"col\">failed</th><th scope=\"col\">p50</th>\
-         <th scope=\"col\">p90</th><th scope=\"col\">p99</th><th scope=\"col\">slowest</th>\
-          </tr></thead><tbody>",
-    );
+    let heads = ["", "attempts", "failed", "p50", "p90", "p99", "slowest"];
+    let mut table = Table::new("", "Fetches", &heads);
     for (name, key, phase) in [("idle", "idle", idle), ("under load", "measure", load)] {
         let l = &phase.latency_us;
-        let cells = if phase.attempts == 0 {
-            "<td colspan=\"4\">no fetch</td>".to_owned()
-        } else {
-            [l.p50, l.p90, l.p99, l.max].map(|us| format!("<td>{}</td>", Micros(us))).concat()
+        let share = percent_beside(phase.failed_share, STARVED_SHARE);
+        let failed = format!("{} ({share})", phase.outcomes.failed());
+        let time = |us| match phase.attempts {
+            0 => "\u{2013}".to_owned(),
+            _ => Micros(us).to_string(),
         };
-        let _ = write!(
-            out,
-            "<tr id=\"row-{key}\"><th scope=\"row\">{name}</th><td>{}</td><td>{} \
-             ({})</td>{cells}</tr>",
-            phase.attempts,
-            phase.outcomes.failed(),
-            percent_beside(phase.failed_share, STARVED_SHARE)
-        );
+        let mut cells = vec![phase.attempts.to_string(), failed];
+        cells.extend([l.p50, l.p90, l.p99, l.max].map(time));
+        table.row(&format!("row-{key}"), name, cells);
     }
-    out.push_str("</tbody></table></div>");
-    out
+    out + "</div>" + &table.end()
 }
 
 pub(in crate::html) fn why(data: &PageData) -> String {
@@ -66,14 +54,9 @@ pub(in crate::html) fn why(data: &PageData) -> String {
     );
     out += &log_truth(data);
     out.push_str("</div>");
-    if !data.summary.late.hidden.is_empty() {
-        out.push_str("<h3>What this run could not have shown</h3><ul>");
-        for hidden in &data.summary.late.hidden {
-            let _ = write!(out, "<li>{}: {}</li>", hidden.cause, html(&hidden.reason));
-        }
-        out.push_str("</ul>");
-    }
-    out
+    let hidden = data.summary.late.hidden.iter();
+    let hidden = hidden.map(|hidden| format!("{}: {}", hidden.cause, hidden.reason));
+    out + &list("What this run could not have shown", hidden)
 }
 
 fn log_truth(data: &PageData) -> String {
@@ -86,23 +69,13 @@ fn log_truth(data: &PageData) -> String {
         return out
             + "<p class=\"nothing\">No log line of a fetch under load is known.</p></figure>";
     }
-    out.push_str(
-        "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">the log says</th>\
-     <th scope=\"col\">fetches</th><th scope=\"col\">what their clients saw</th></tr></thead>\
-      <tbody>",
-    );
+    let heads = ["the log says", "fetches", "what their clients saw"];
+    let mut table = Table::new("", "", &heads);
     let mut row = |status: &str, counts: &records::OutcomeCounts| {
-        let saw: Vec<String> = Outcome::ALL
-            .into_iter()
-            .filter(|outcome| counts.count(*outcome) > 0)
-            .map(|outcome| format!("{} {}", counts.count(outcome), outcome_words(outcome)))
-            .collect();
-        let _ = write!(
-            out,
-            "<tr><th scope=\"row\">{status}</th><td>{}</td><td>{}</td></tr>",
-            counts.attempts(),
-            html(&saw.join(", "))
-        );
+        let saw = Outcome::ALL.into_iter().filter(|outcome| counts.count(*outcome) > 0);
+        let saw = saw.map(|of| format!("{} {}", counts.count(of), words::outcome(of).short));
+        let saw = saw.collect::<Vec<_>>().join(", ");
+        table.row("", status, [counts.attempts().to_string(), saw]);
     };
     for (status, counts) in &proxy.status_outcomes {
         row(&status.to_string(), counts);
@@ -110,30 +83,27 @@ fn log_truth(data: &PageData) -> String {
     if proxy.unlogged.attempts() > 0 {
         row("nothing", &proxy.unlogged);
     }
-    out.push_str("</tbody></table></div><ul>");
-    let mut item = |text: String| {
-        let _ = write!(out, "<li>{}</li>", html(&text));
-    };
+    out += &table.end();
+    let mut items: Vec<String> = Vec::new();
     if truth.failed > 0 {
-        item(format!(
+        items.push(format!(
             "{} failed for their client; the log calls {} of them 200 and has no line for {}.",
             truth.failed, truth.called_ok, truth.unlogged
         ));
     }
     if truth.understated > 0 {
-        item(format!(
+        items.push(format!(
             "For {} fetches the logged time is under half of the true one.",
             truth.understated
         ));
     }
     if let Some(gap) = &data.summary.log_gap {
-        item(format!(
+        items.push(format!(
             "Fetch {} on worker {}: the log says {} after {}, its client waited {}.",
             gap.fetch, gap.worker, gap.status, gap.logged_us, gap.true_us
         ));
     }
-    out.push_str("</ul></figure>");
-    out
+    out + &list("", items) + "</figure>"
 }
 
 pub(in crate::html) fn over_time(data: &PageData) -> String {
@@ -159,14 +129,6 @@ pub(in crate::html) fn over_time(data: &PageData) -> String {
 }
 
 fn figure(data: &PageData, which: Figure, title: &str, told: &str) -> String {
-    let drawn = inline(data, which).map_or_else(
-        || "<p class=\"nothing\">This run has nothing to show here.</p>".to_owned(),
-        |svg| format!("<div class=\"drawn\">{svg}</div>"),
-    );
-    format!(
-        "<figure id=\"figure-{which}\"><figcaption><h3>{}</h3><p>{}</p>\
-         </figcaption>{drawn}</figure>",
-        html(title),
-        html(told)
-    )
+    let drawn = inline(data, which).map(|svg| format!("<div class=\"drawn\">{svg}</div>"));
+    table::figure(which, title, told, drawn)
 }

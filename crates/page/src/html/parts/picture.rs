@@ -1,32 +1,13 @@
-//! What stands around the picture: its height, its legend, whom it shows to have held whom.
+//! What stands around the picture: its legend, whom it shows to have held whom.
 
 use std::fmt::Write as _;
 
-use records::{Bytes, Micros, Outcome, Sight};
+use records::{Holder, Micros, Sight};
 
-use super::outcome_words;
-use crate::data::{Blame, PageData};
-use crate::escape::html;
-use crate::palette;
-use crate::words::holder;
-
-/// Height of the picture, px: known before the script runs, so that nothing jumps.
-pub(in crate::html) fn height(data: &PageData) -> usize {
-    /// What stands above and below the lanes.
-    const FRAME: usize = 52;
-    const LEAST: usize = 200;
-    /// For fetches without a known worker, beside lanes of workers.
-    const UNOWNED: usize = 80;
-    let workers = data.workers.len();
-    let each = match workers {
-        0..=2 => 140,
-        3..=4 => 96,
-        5..=8 => 64,
-        _ => 44,
-    };
-    let unowned = if data.has_unowned() { UNOWNED } else { 0 };
-    (FRAME + workers * each + unowned).max(LEAST)
-}
+use crate::data::{Blame, HoldData, PageData};
+use crate::html::table::{Table, key};
+use crate::svg::marks;
+use crate::{palette, words};
 
 /// What the picture cannot show of this run.
 pub(in crate::html) fn unseen(data: &PageData) -> String {
@@ -36,7 +17,7 @@ pub(in crate::html) fn unseen(data: &PageData) -> String {
             "The workers of this proxy were not seen: nothing here tells what held its fetches.",
         ),
         Sight::Own | Sight::Traced | Sight::Sampled => {
-            if data.holds.is_empty() && data.spans.is_empty() {
+            if data.holds.is_empty() && data.absences.is_empty() {
                 notes.push("No step long enough to hold others was seen.");
             }
         }
@@ -56,93 +37,56 @@ pub(in crate::html) fn legend(data: &PageData) -> String {
     const MOST: usize = 12;
     let mut out = String::new();
     let shown = if data.holds.is_empty() { &[][..] } else { &data.downloads };
-    for download in shown.iter().take(MOST) {
-        let hatched = if download.hatched { " hatched" } else { "" };
-        let _ = write!(
-            out,
-            "<li><i class=\"key{hatched}\" style=\"--key:{}\"></i>download {}</li>",
-            download.color, download.slot
-        );
+    for slot in shown.iter().take(MOST) {
+        let _ = write!(out, "<li>{}download {slot}</li>", key(palette::download(*slot)));
     }
     if shown.len() > MOST {
         let _ =
             write!(out, "<li>and {} more, in the same colours</li>", data.downloads.len() - MOST);
     }
-    if data.holds.holder.iter().any(|&holder| holder < 0) {
-        let key = palette::OTHER;
-        let _ = write!(
-            out,
-            "<li><i class=\"key hatched\" style=\"--key:{key}\"></i>a fetch's step</li>"
-        );
+    if data.holds.iter().any(|hold| palette::holder(hold.holder) == palette::OTHER) {
+        let _ = write!(out, "<li>{}a fetch's step</li>", key(palette::OTHER));
     }
-    if !data.stretches.start_us.is_empty() {
+    if !data.stretches.is_empty() {
         out.push_str("<li><i class=\"key short\"></i>short steps</li>");
     }
-    if !data.spans.is_empty() {
+    if !data.absences.is_empty() {
         out.push_str("<li><i class=\"key away\"></i>away from its poll, seen from outside</li>");
     }
-    let used = |outcome: &Outcome| {
-        let (idle, load) = (&data.summary.idle.outcomes, &data.summary.measure.outcomes);
-        *outcome == Outcome::Ok || idle.count(*outcome) + load.count(*outcome) > 0
-    };
-    for outcome in Outcome::ALL.iter().filter(|outcome| used(outcome)) {
-        let _ = write!(out, "<li>{}{}</li>", mark(*outcome), html(outcome_words(*outcome)));
+    for outcome in marks::used(&data.summary) {
+        let (mark, words) = (marks::reference(outcome, "0", 0.0), words::outcome(outcome).short);
+        let _ = write!(
+            out,
+            "<li><svg class=\"figure mark\" viewBox=\"-5 -5 10 10\" aria-hidden=\"true\">{mark}</svg>\
+             {words}</li>"
+        );
     }
     out
-}
-
-/// The mark of an outcome, as the script draws it: the shape tells as much as the colour.
-fn mark(outcome: Outcome) -> String {
-    let shape = match outcome {
-        Outcome::Ok => "<circle cx=\"8\" cy=\"8\" r=\"4\"/>",
-        Outcome::TimeoutNoByte => "<path d=\"M3 3l10 10m0-10l-10 10\"/>",
-        Outcome::TimeoutPartial => "<path d=\"M8 2v12M2 8h12\"/>",
-        Outcome::TimeoutConnect => "<path d=\"M8 2l6 11h-12z\"/>",
-        Outcome::Refused | Outcome::Reset => "<path d=\"M3 3h10v10h-10z\"/>",
-        Outcome::ClosedEarly => "<path d=\"M8 2l6 6l-6 6l-6-6z\"/>",
-        Outcome::BadStatus => "<path d=\"M3 4h10M3 8h10M3 12h10\"/>",
-        Outcome::LocalError => "<path d=\"M3 13L13 3\"/>",
-    };
-    let class = if outcome == Outcome::Ok { "ok" } else { "failed" };
-    format!(
-        "<svg class=\"mark {class}\" viewBox=\"0 0 16 16\" \
-     aria-hidden=\"true\">{shape}</svg>"
-    )
-}
-
-fn hatched(holder: i64) -> bool {
-    u32::try_from(holder).map_or(true, |slot| palette::download(slot).1)
 }
 
 /// Who held whom.
 pub(in crate::html) fn blame(data: &PageData) -> String {
-    let holders: Vec<&Blame> = data.blame.iter().filter(|blame| blame.waited_us > 0).collect();
+    let holders: Vec<&Blame> = data.blame.iter().filter(|blame| blame.waited > Micros(0)).collect();
     if holders.is_empty() {
         return String::new();
     }
-    let mut out = String::from(
-        "<div class=\"scroll\"><table><caption>Whose steps held the fetches under \
-         load</caption><thead><tr>\
-         <th scope=\"col\">who</th><th scope=\"col\">failed fetches it held longest</th>\
-         <th scope=\"col\">fetches that waited in its steps</th>\
-         <th scope=\"col\">their waits together</th>\
-         <th scope=\"col\">its longest such step</th></tr></thead><tbody>",
-    );
+    let heads = [
+        "who",
+        "failed fetches it held longest",
+        "fetches that waited in its steps",
+        "their waits together",
+        "its longest such step",
+    ];
+    let mut table = Table::new("", "Whose steps held the fetches under load", &heads);
     for blame in holders {
-        let _ = write!(
-            out,
-            "<tr><th scope=\"row\"><i class=\"key{}\" style=\"--key:{}\"></i>{}</th><td>{}</td>\
-             <td>{}</td><td>{}</td><td>{}, {}</td></tr>",
-            if hatched(blame.holder) { " hatched" } else { "" },
-            palette::holder(blame.holder),
-            html(&holder(blame.holder)),
-            blame.led_failed,
-            blame.fetches,
-            Micros(blame.waited_us),
-            Micros(blame.longest_us),
-            Bytes(blame.longest_bytes)
-        );
+        let (ink, who) = match blame.slot.map(|slot| (palette::download(slot), slot)) {
+            Some((ink, slot)) => (ink, words::holder(Holder::Download(slot))),
+            None => (palette::OTHER, "others".to_owned()),
+        };
+        let longest = data.holds.get(blame.longest).map(HoldData::told).unwrap_or_default();
+        let (led, fetches) = (blame.led_failed.to_string(), blame.fetches.to_string());
+        let cells = [led, fetches, blame.waited.to_string(), longest];
+        table.row("", key(ink) + &who, cells);
     }
-    out.push_str("</tbody></table></div>");
-    out
+    table.end()
 }
