@@ -1,5 +1,6 @@
 //! Figures as the judge's sentences have them.
 
+pub(crate) use page::words::count;
 use records::{Arm, Micros};
 
 /// Why a fetch could not be tried.
@@ -17,11 +18,6 @@ pub(crate) const fn measured_when(arm: &Arm) -> &'static str {
 /// A share of a length of time.
 pub(super) fn part(whole: Micros, share: f64) -> Micros {
     whole.as_duration().mul_f64(share).into()
-}
-
-/// `1 fetch`, `2 fetches`, `0 fetches`.
-pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
 /// Items as `0`, `0 and 1`, `0, 1 and 2`; beyond five: `0, 1, 2, 3, 4 and 7 more`.
