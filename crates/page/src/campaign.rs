@@ -14,6 +14,7 @@
 mod gather;
 mod html;
 mod input;
+mod tables;
 pub(crate) mod words;
 
 use records::{ArmRow, Verdict};
