@@ -37,5 +37,5 @@ pub use explain::{FetchSplit, Hands, LATE_FACTOR, Shares};
 pub use figures::{fetch_summary, response_differs};
 pub use histograms::{interval_log, percentiles};
 pub use join::{Connection, Join, Transfer};
-pub use judge::{count, measured_when};
+pub use judge::measured_when;
 pub use thresholds::Thresholds;

@@ -225,9 +225,7 @@ impl ArmView {
     /// The time by which half of the fetches of `phase` had ended, failed ones at their true age.
     pub fn median(&self, phase: Phase) -> Option<Micros> {
         let of_phase = self.fetches.iter().filter(|fetch| fetch.phase == phase);
-        let mut times: Vec<Micros> = of_phase.map(|fetch| fetch.total).collect();
-        times.sort_unstable();
-        times.get(times.len().checked_sub(1)? / 2).copied()
+        stats::median_whole(of_phase.map(|fetch| fetch.total.0)).map(Micros)
     }
 
     /// Connections in each listener's queue when last seen by `now`; empty where nobody could look.

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a figure in a line comes from a record or a summary; where none does, none is claimed.
 
+use page::words::{failed, lead};
+use records::count;
 use records::{Arm, Holder, Micros, Phase, Summary, Verdict};
 
 use crate::act::{Act, Side};
@@ -28,7 +30,7 @@ pub(crate) fn line(act: Act, [left, right]: &[ArmView; 2]) -> String {
 fn opening(arm: &Arm) -> String {
     format!(
         "A proxy with {}, and small fetches: each has {}, then is given up.",
-        plural(u64::from(arm.workers), "worker"),
+        count(arm.workers.into(), "worker", "workers"),
         short(arm.cap_us)
     )
 }
@@ -51,7 +53,7 @@ fn load(arm: &ArmView, begin: &str) -> String {
     let counts = arm.load();
     let Arm { slow, slow_size, .. } = arm.plan().arm;
     if counts.attempts() == 0 {
-        let downloads = plural(u64::from(slow), "download");
+        let downloads = count(slow.into(), "download", "downloads");
         return format!("{begin} {downloads} of {}. {}", slow_size.exact(), arm.plan().says);
     }
     let failed = format!("{} of {} fetches failed", counts.failed, counts.attempts());
@@ -67,7 +69,7 @@ fn load(arm: &ArmView, begin: &str) -> String {
 /// Whom a step served.
 pub(crate) fn holder(holder: Holder) -> String {
     match holder {
-        Holder::Download(slot) => format!("download {slot}"),
+        Holder::Download(_) => page::words::holder(holder),
         Holder::Fetch(_) | Holder::Session(_) => "another connection".to_owned(),
     }
 }
@@ -91,11 +93,10 @@ fn result(arm: &ArmView, hoped: Hoped) -> String {
 fn judged(summary: &Summary, hoped: Hoped) -> String {
     let lead = match (summary.verdict, hoped) {
         (Verdict::Inconclusive, _) => "This run proves nothing",
-        (Verdict::Starved, Hoped::Starved) => "Starved",
         (Verdict::Starved, Hoped::Cured) => "Not cured here, still starved",
-        (_, Hoped::Starved) => "Not starved here",
-        (Verdict::Degraded, Hoped::Cured) => "Degraded",
+        (Verdict::Degraded | Verdict::Healthy, Hoped::Starved) => "Not starved here",
         (Verdict::Healthy, Hoped::Cured) => "Cured",
+        (Verdict::Starved | Verdict::Degraded, _) => lead(summary.verdict),
     };
     format!("{lead}: {}.", summary.verdict_reasons.join("; "))
 }
@@ -107,19 +108,13 @@ fn change(right: &ArmView) -> String {
 fn closing(left: &ArmView, right: &ArmView) -> String {
     let told = |arm: &ArmView| match arm.summary() {
         Some(summary) if summary.verdict == Verdict::Inconclusive => "proves nothing".to_owned(),
-        Some(Summary { measure, .. }) => {
-            format!("{} of {} failed", measure.outcomes.failed(), measure.outcomes.tried())
-        }
+        Some(Summary { measure, .. }) => format!("{} failed", failed(&measure.outcomes)),
         None => "did not run".to_owned(),
     };
     let rate = |arm: &ArmView| arm.summary().map(|summary| summary.slow.bytes_per_sec);
     let rates = rate(left).zip(rate(right));
     let rates = rates.map_or_else(String::new, |(l, r)| format!(" Downloads: {l}, {r}."));
     format!("Left {}, right {}.{rates}", told(left), told(right))
-}
-
-fn plural(count: u64, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// With two digits or so: `1.0 s` for 1.004 s. It is for the back of a room.

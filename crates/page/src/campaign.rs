@@ -14,6 +14,7 @@
 mod gather;
 mod html;
 mod input;
+mod tables;
 pub(crate) mod words;
 
 use records::{ArmRow, Verdict};
@@ -27,6 +28,7 @@ pub use self::input::{
 };
 use crate::curve::SurvivalPoint;
 use crate::data::FigureLine;
+use crate::palette::Ink;
 
 /// A campaign, ready to be drawn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,10 +102,8 @@ pub struct ArmData {
     pub name: String,
     /// Its options, as a shell takes them.
     pub options: String,
-    /// Its colour: `#rrggbb`.
-    pub color: &'static str,
-    /// Whether it is drawn hollow or dashed, since another has the same colour.
-    pub hatched: bool,
+    /// What it is drawn with.
+    pub ink: Ink,
     /// How its trials were judged, the most frequent first.
     pub verdicts: Vec<(Verdict, usize)>,
     /// What it came to.

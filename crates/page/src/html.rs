@@ -1,6 +1,8 @@
 //! The page of a run: a template, its style and script, the parts that are text, and the data.
 
 pub(crate) mod parts;
+mod script;
+pub(crate) mod table;
 
 use crate::data::PageData;
 use crate::{escape, svg};
@@ -12,35 +14,21 @@ const STYLE: &str = include_str!("../assets/page.css");
 /// Light and dark, on every page.
 pub(crate) const THEME: &str = include_str!("../assets/js/theme.js");
 /// In this order; they share one scope.
-const SCRIPTS: [&str; 9] = [
-    include_str!("../assets/js/units.js"),
+const SCRIPTS: [&str; 6] = [
     include_str!("../assets/js/run.js"),
     THEME,
     include_str!("../assets/js/view.js"),
-    include_str!("../assets/js/lanes.js"),
-    include_str!("../assets/js/marks.js"),
     include_str!("../assets/js/told.js"),
     include_str!("../assets/js/replay.js"),
     include_str!("../assets/js/controls.js"),
 ];
 
-/// A page that could not be written.
-#[derive(Debug, thiserror::Error)]
-pub enum PageError {
-    /// The data cannot be written as JSON: a figure is not finite.
-    #[error("failed to write the page's data as JSON")]
-    Data(#[source] serde_json::Error),
-}
-
 /// The run as one HTML file: style, script and data inside, nothing to load.
-///
-/// # Errors
-/// [`PageError::Data`]; never for data from [`PageData::of`].
-pub fn html(data: &PageData) -> Result<String, PageError> {
-    let json = serde_json::to_string(data).map_err(PageError::Data)?;
+pub fn html(data: &PageData) -> String {
+    let json = script::data(data).to_string();
     let title = format!("{}: {}", data.summary.verdict, data.title);
     let body = fill(TEMPLATE, |name| part(name, data));
-    Ok(framed(&title, &body, &json, &SCRIPTS.join("\n")))
+    framed(&title, &body, &json, &SCRIPTS.join("\n"))
 }
 
 /// A whole page: its title, what is seen, its data as JSON, and its script.
@@ -84,7 +72,7 @@ fn part(name: &str, data: &PageData) -> String {
         "why" => parts::why(data),
         "time" => parts::over_time(data),
         "about" => parts::about(data),
-        "height" => parts::height(data).to_string(),
+        "stage" => svg::stage(data),
         _ => String::new(),
     }
 }

@@ -48,17 +48,9 @@ pub struct Fate {
     pub fetch: usize,
     /// The worker that owned it, as far as known.
     pub worker: Option<u32>,
-    /// The steps of others in which it waited, in any order.
-    pub held: Vec<Held>,
+    /// The steps of others in which it waited, by their position in [`RunInput::holds`], and how
+    /// long; in any order.
+    pub held: Vec<(usize, Micros)>,
     /// Its time by cause; the largest part leads it. May be empty.
     pub causes: Vec<(Cause, Micros)>,
-}
-
-/// A wait inside one step of another session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// The step: its position in [`RunInput::holds`].
-    pub hold: usize,
-    /// How long the fetch waited in it.
-    pub waited: Micros,
 }

@@ -5,7 +5,7 @@
 //! [`campaign_html`] and [`campaign_svg`] do the same for arms over rounds.
 //!
 //! Not for: reading files, explaining fetches, comparing arms, or judging. What held a fetch comes from the
-//! explanation ([`Fate`]); [`overlaps`] is a stand-in where there is none.
+//! explanation ([`Fate`]).
 //!
 //! Invariants:
 //! - Nothing reads a clock, a file or a socket: the same data make the same bytes.
@@ -18,13 +18,12 @@ mod curve;
 mod data;
 mod escape;
 mod gather;
+mod head;
 mod html;
 mod input;
-mod layout;
-mod overlap;
 mod palette;
 mod svg;
-mod words;
+pub mod words;
 
 pub use campaign::{
     ArmData, ArmInput, CampaignData, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts,
@@ -32,11 +31,10 @@ pub use campaign::{
 };
 pub use curve::{LatencyCurve, LatencyPoint, SurvivalPoint};
 pub use data::{
-    Blame, DownloadData, FetchColumns, HoldColumns, OtherSpan, PageData, PhaseData, QueueSeries,
-    SpanKind, StretchColumns, Throughput,
+    AbsenceData, Blame, FetchData, FigureLine, HoldData, PageData, Series, Span, StretchData,
 };
 pub use escape::html as escaped;
-pub use html::{PageError, html};
-pub use input::{Fate, Held, RunInput};
-pub use overlap::overlaps;
+pub use html::html;
+pub use input::{Fate, RunInput};
+pub use palette::Ink;
 pub use svg::{Figure, SvgError, campaign_svg, svg};

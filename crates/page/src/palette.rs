@@ -3,27 +3,42 @@
 //! Okabe and Ito (2008), "Color Universal Design". Vermillion is left out: it is the colour of a
 //! fetch that failed. Black and grey are left out: they are ink and what is no download.
 
+use records::Holder;
+use serde::Serialize;
+
 /// Colours of downloads, in the order of their slots.
-pub(crate) const DOWNLOADS: [&str; 6] =
-    ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442"];
+const DOWNLOADS: [&str; 6] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442"];
 
 /// A fetch that failed, as the styles have it in the light.
 #[cfg(test)]
-pub(crate) const FAILED: &str = "#d55e00";
+const FAILED: &str = "#d55e00";
 
-/// Steps that served no download.
-pub(crate) const OTHER: &str = "#8a8f98";
-
-/// The colour of the `slot`-th download, and whether it is hatched: every other round is.
-pub(crate) fn download(slot: u32) -> (&'static str, bool) {
-    let rounds = DOWNLOADS.len();
-    let slot = usize::try_from(slot).unwrap_or(0);
-    (DOWNLOADS.get(slot % rounds).copied().unwrap_or(OTHER), (slot / rounds) % 2 == 1)
+/// What something is drawn with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Ink {
+    /// `#rrggbb`.
+    pub color: &'static str,
+    /// Whether it is hatched, hollow or dashed, since another has the same colour.
+    pub hatched: bool,
 }
 
-/// The colour of a step's holder: see [`crate::HoldColumns::holder`].
-pub(crate) fn holder(holder: i64) -> &'static str {
-    u32::try_from(holder).map_or(OTHER, |slot| download(slot).0)
+/// Steps that served no download.
+pub(crate) const OTHER: Ink = Ink { color: "#8a8f98", hatched: true };
+
+/// The ink of the `slot`-th download or arm: every other round of colours is hatched.
+pub(crate) fn download(slot: u32) -> Ink {
+    let slot = usize::try_from(slot).unwrap_or(0);
+    let (round, place) = (slot / DOWNLOADS.len(), slot % DOWNLOADS.len());
+    let color = DOWNLOADS.get(place).copied().unwrap_or(OTHER.color);
+    Ink { color, hatched: round % 2 == 1 }
+}
+
+/// The ink of whose step it was.
+pub(crate) fn holder(holder: Holder) -> Ink {
+    match holder {
+        Holder::Download(slot) => download(slot),
+        Holder::Fetch(_) | Holder::Session(_) => OTHER,
+    }
 }
 
 #[cfg(test)]

@@ -4,17 +4,19 @@ mod arms;
 mod causes;
 mod forest;
 mod latency;
+pub(crate) mod marks;
 mod over_time;
 mod picture;
 mod plot;
 mod survival;
-mod survivors;
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::campaign::CampaignData;
 use crate::data::PageData;
+
+pub(crate) use self::picture::stage;
 
 /// Rules that a figure needs wherever it stands.
 pub(crate) const RULES: &str = include_str!("../assets/figure.css");
@@ -58,50 +60,50 @@ impl Figure {
         Self::Differences,
     ];
 
+    /// Its word, who can have it, and what is missing where it cannot be drawn.
+    const fn row(self) -> (&'static str, Of, &'static str) {
+        let no_fetch = "there was no fetch";
+        match self {
+            Self::Picture => ("picture", Of::Run, "no worker and no fetch is known"),
+            Self::Latency => ("latency", Of::Both, no_fetch),
+            Self::Survival => ("survival", Of::Both, no_fetch),
+            Self::Causes => {
+                ("causes", Of::Run, "no fetch was late, or nothing is known of those that were")
+            }
+            Self::Throughput => ("throughput", Of::Both, "no download moved"),
+            Self::AcceptQueue => ("accept-queue", Of::Run, "no accept queue was sampled"),
+            Self::ReceiveQueue => ("receive-queue", Of::Run, "no socket of a download was sampled"),
+            Self::Failures => ("failures", Of::Campaign, no_fetch),
+            Self::Differences => ("differences", Of::Campaign, "no arms were compared"),
+        }
+    }
+
     /// Whether a run can have it.
     pub const fn is_of_a_run(self) -> bool {
-        !matches!(self, Self::Failures | Self::Differences)
+        !matches!(self.row().1, Of::Campaign)
     }
 
     /// Whether a campaign can have it.
     pub const fn is_of_a_campaign(self) -> bool {
-        match self {
-            Self::Latency
-            | Self::Survival
-            | Self::Throughput
-            | Self::Failures
-            | Self::Differences => true,
-            Self::Picture | Self::Causes | Self::AcceptQueue | Self::ReceiveQueue => false,
-        }
+        !matches!(self.row().1, Of::Run)
     }
 
     /// The word used in flags and file names.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Picture => "picture",
-            Self::Latency => "latency",
-            Self::Survival => "survival",
-            Self::Causes => "causes",
-            Self::Throughput => "throughput",
-            Self::AcceptQueue => "accept-queue",
-            Self::ReceiveQueue => "receive-queue",
-            Self::Failures => "failures",
-            Self::Differences => "differences",
-        }
+        self.row().0
     }
 
-    /// What is missing where it cannot be drawn.
     const fn needs(self) -> &'static str {
-        match self {
-            Self::Picture => "no worker and no fetch is known",
-            Self::Latency | Self::Survival | Self::Failures => "there was no fetch",
-            Self::Causes => "no fetch was late, or nothing is known of those that were",
-            Self::Throughput => "no download moved",
-            Self::AcceptQueue => "no accept queue was sampled",
-            Self::ReceiveQueue => "no socket of a download was sampled",
-            Self::Differences => "no arms were compared",
-        }
+        self.row().2
     }
+}
+
+/// Who can have a figure.
+#[derive(Clone, Copy)]
+enum Of {
+    Run,
+    Campaign,
+    Both,
 }
 
 impl fmt::Display for Figure {
@@ -212,7 +214,7 @@ fn draw_campaign(campaign: &CampaignData, figure: Figure, points: Points) -> Opt
         Figure::Latency => arms::latency(campaign, points),
         Figure::Failures => arms::failures(campaign, points),
         Figure::Throughput => arms::throughput(campaign, points),
-        Figure::Survival => survivors::draw(campaign),
+        Figure::Survival => survival::of_arms(campaign),
         Figure::Differences => forest::draw(campaign),
         Figure::Picture | Figure::Causes | Figure::AcceptQueue | Figure::ReceiveQueue => None,
     }

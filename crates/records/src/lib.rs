@@ -72,7 +72,9 @@ pub use summary::{
     AbsenceSummary, BlockedSummary, CompletionUs, FetchSummary, LatencyUs, LogGap, ProxySummary,
     SchedulerFigures, SlowSummary, Summary, WorkerSummary,
 };
-pub use units::{Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError, percent, percent_beside};
+pub use units::{
+    Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError, count, percent, percent_beside,
+};
 pub use verdict::{Caveat, CaveatCode, STARVED_SHARE, Verdict};
 pub use worker::WorkerSample;
 

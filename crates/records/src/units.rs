@@ -180,6 +180,11 @@ impl fmt::Display for Micros {
     }
 }
 
+/// `1 fetch`, `2 fetches`, `0 fetches`.
+pub fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 /// A share as a percentage: `78 %`, `2.5 %`, `5 %`. Never `0 %` for what is not zero, nor `100 %`
 /// for what is not all.
 pub fn percent(share: f64) -> String {

@@ -37,7 +37,7 @@ pub use judge::{Blind, Judgement, LeftOut, Reason, Trials, judge};
 pub use metric::{Direction, Metric, Scale, Weight};
 pub use reading::{NotAReading, Reading};
 pub use round::{Arm, Round, Trial};
-pub use sample::{Pair, Sample, Votes};
+pub use sample::{Pair, Sample, Votes, median_whole};
 pub use settings::{Confidence, Settings};
 pub use share::{Count, CountError, ShareInterval, share_over_rounds, wilson};
 pub use survival::{Curve, Ending, Observation, Quantile, Step};

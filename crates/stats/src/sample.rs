@@ -282,7 +282,20 @@ fn sum(parts: impl Iterator<Item = f64>) -> f64 {
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let upper = sorted.get(sorted.len() / 2)?;
-    let lower = sorted.get((sorted.len() - 1) / 2)?;
-    Some(f64::midpoint(*lower, *upper))
+    let (lower, upper) = middle(&sorted)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+/// The same of whole numbers; of an even count the middle of the two in the middle, rounded down.
+pub fn median_whole(values: impl IntoIterator<Item = u64>) -> Option<u64> {
+    let mut sorted: Vec<u64> = values.into_iter().collect();
+    sorted.sort_unstable();
+    let (lower, upper) = middle(&sorted)?;
+    Some(u64::midpoint(lower, upper))
+}
+
+/// The two in the middle; of an odd count the same one twice.
+fn middle<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
+    let lower = sorted.get(sorted.len().checked_sub(1)? / 2)?;
+    Some((*lower, *sorted.get(sorted.len() / 2)?))
 }

@@ -20,7 +20,7 @@ use rules::Rules;
 
 pub(crate) use caveats::caveats;
 pub(crate) use facts::Facts;
-pub use wording::{count, measured_when};
+pub use wording::measured_when;
 
 /// A verdict and why.
 pub(crate) struct Judgement {

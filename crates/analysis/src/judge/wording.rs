@@ -1,5 +1,7 @@
 //! Figures as the judge's sentences have them.
 
+pub(crate) use records::count;
+
 use records::Arm;
 
 /// Why a fetch could not be tried.
@@ -12,11 +14,6 @@ pub(crate) const MORE: &str =
 /// When the fetches of the measure phase ran.
 pub const fn measured_when(arm: &Arm) -> &'static str {
     if arm.slow == 0 { "with no load" } else { "under load" }
-}
-
-/// `1 fetch`, `2 fetches`, `0 fetches`.
-pub fn count(number: u64, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
 /// Items as `0`, `0 and 1`, `0, 1 and 2`; beyond five: `0, 1, 2, 3, 4 and 7 more`.

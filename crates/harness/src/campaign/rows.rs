@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Add;
 
 use records::{ArmRow, Bytes, BytesPerSec, Micros, Summary, WorkerSummary};
+use stats::median_whole as median;
 
 /// The row of the arm `name` with these trials.
 pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
@@ -53,13 +54,6 @@ pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
             .iter()
             .find_map(|s| s.program.as_ref().map(|program| program.version.clone())),
     }
-}
-
-/// The middle one; of an even number the upper of the two in the middle.
-fn median(figures: impl IntoIterator<Item = u64>) -> Option<u64> {
-    let mut sorted: Vec<u64> = figures.into_iter().collect();
-    sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied()
 }
 
 #[cfg(test)]

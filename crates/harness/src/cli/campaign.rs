@@ -9,7 +9,7 @@ use records::SCHEMA_VERSION;
 use super::output;
 use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, MAX_ROUNDS, Seed, Slot};
 use crate::trial::signals;
-use analysis::count;
+use records::count;
 
 /// How a campaign is run.
 #[derive(Clone, Debug, clap::Args)]

@@ -95,7 +95,7 @@ impl CampaignReport {
 
     /// Writes the page into the campaign's directory; returns its path.
     pub(super) fn write_page(&self) -> anyhow::Result<PathBuf> {
-        let text = page::campaign_html(&self.data()).context("failed to make the page")?;
+        let text = page::campaign_html(&self.data());
         let path = self.campaign.dir.join(REPORT);
         fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
         Ok(path)

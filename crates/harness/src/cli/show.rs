@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use analysis::{Analysis, FetchSplit};
 use anyhow::Context;
-use page::{Figure, Held, PageData, RunInput};
+use page::{Figure, PageData, RunInput};
 use records::{Cause, Holder};
 
 pub(super) use campaign::{Extra, campaign};
@@ -18,7 +18,7 @@ use crate::run_dir::REPORT;
 
 /// Writes the page into the run directory; returns its path.
 pub(super) fn page(dir: &Path, analysis: &Analysis<'_>) -> anyhow::Result<PathBuf> {
-    let text = page::html(&data(analysis)).context("failed to make the page")?;
+    let text = page::html(&data(analysis));
     let path = dir.join(REPORT);
     fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
     Ok(path)
@@ -54,7 +54,7 @@ fn data(analysis: &Analysis<'_>) -> PageData {
 }
 
 fn fate(split: &FetchSplit) -> page::Fate {
-    let held = |(&hold, &waited): (&usize, &Duration)| Held { hold, waited: waited.into() };
+    let held = |(&hold, &waited): (&usize, &Duration)| (hold, waited.into());
     let cause = |cause: Cause| {
         let part = split.shares.of(cause);
         (!part.is_zero()).then(|| (cause, part.into()))

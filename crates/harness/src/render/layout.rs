@@ -139,19 +139,6 @@ pub(crate) fn short_count(count: f64, digits: i32) -> String {
     }
 }
 
-/// A share as a percentage in at most 7 columns: `97.1 %`. Never `0.0 %` for what is not zero, nor
-/// `100.0 %` for what is not all.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if share > 0.0 && percent < 0.1 {
-        "<0.1 %".to_owned()
-    } else if share < 1.0 && percent > 99.9 {
-        ">99.9 %".to_owned()
-    } else {
-        format!("{percent:.1} %")
-    }
-}
-
 /// A figure that need not be whole: `4`, `2.5`, `12k`.
 pub(crate) fn figure(figure: f64) -> String {
     if figure >= 100.0 {

@@ -4,11 +4,9 @@ mod evidence;
 
 use std::path::Path;
 
-use records::{Cause, CauseShare, LogGap, Micros};
+use records::{Cause, CauseShare, LogGap, Micros, percent};
 
-use super::layout::{
-    INDENT, MaxLines, WIDTH, beside, heading, labelled, percent, short_bytes, wrap,
-};
+use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, labelled, short_bytes, wrap};
 use super::style::{Style, Tint};
 use super::{explain_command, sentences, verdict};
 use analysis::report::{

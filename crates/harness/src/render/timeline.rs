@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use records::{Holder, Micros, Outcome, SessionEnd};
+use records::{Holder, Micros, Outcome, SessionEnd, percent};
 
-use super::layout::{
-    INDENT, MaxLines, WIDTH, beside, heading, labelled, percent, short_bytes, wrap,
-};
+use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, labelled, short_bytes, wrap};
 use super::sentences;
 use super::style::{Style, Tint};
 use analysis::report::{CausePart, Entry, Event, FetchReport, Folded, Hands, Happening, HoldGroup};

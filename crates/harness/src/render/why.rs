@@ -1,9 +1,9 @@
 //! Why fetches were late, in a few lines of 80 columns: made to be quoted.
 
-use records::{CauseShare, Summary};
+use records::{CauseShare, Summary, percent};
 
 use super::Limits;
-use super::layout::{MaxLines, NARROW, heading, labelled_within, percent, wrap};
+use super::layout::{MaxLines, NARROW, heading, labelled_within, wrap};
 use super::sentences;
 use super::style::Style;
 use analysis::LATE_FACTOR;

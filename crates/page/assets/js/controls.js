@@ -1,7 +1,7 @@
 // Pointer, wheel, keys and buttons.
 
 const ZOOM = 1.5;
-const button = (id, act) => document.getElementById(id).addEventListener("click", act);
+const button = (id, act) => byId(id).addEventListener("click", act);
 
 button("play", toggle);
 button("zoom-in", () => zoom(1 / ZOOM));
@@ -28,7 +28,7 @@ const keys = {
   " ": toggle,
   Escape: () => { choose(null); stop(); },
 };
-canvas.addEventListener("keydown", (event) => {
+box.addEventListener("keydown", (event) => {
   const act = keys[event.key];
   if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
@@ -38,24 +38,24 @@ canvas.addEventListener("keydown", (event) => {
 // The wheel zooms; but one that just scrolled the page goes on doing so.
 let scrolledAt = -Infinity;
 addEventListener("scroll", () => { scrolledAt = performance.now(); }, { passive: true });
-canvas.addEventListener("wheel", (event) => {
+box.addEventListener("wheel", (event) => {
   const whole = view.from <= 0 && view.to >= run.end_us;
   const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
   if (performance.now() - scrolledAt < 300 || (whole && (sideways || event.deltaY > 0))) return;
   event.preventDefault();
-  if (sideways) pan(event.deltaX / (view.width - view.gutter));
+  if (sideways) pan(event.deltaX / box.clientWidth);
   else zoom(1.0022 ** Math.max(-200, Math.min(200, event.deltaY)), event.offsetX);
 }, { passive: false });
 
 // One pointer drags, two pinch; one that hardly moved has clicked.
 const pointers = new Map();
 let moved = 0;
-canvas.addEventListener("pointerdown", (event) => {
+box.addEventListener("pointerdown", (event) => {
   pointers.set(event.pointerId, event.offsetX);
-  canvas.setPointerCapture(event.pointerId);
+  box.setPointerCapture(event.pointerId);
   moved = 0;
 });
-canvas.addEventListener("pointermove", (event) => {
+box.addEventListener("pointermove", (event) => {
   const before = pointers.get(event.pointerId);
   if (before === undefined) return hover(event);
   const by = event.offsetX - before;
@@ -65,37 +65,26 @@ canvas.addEventListener("pointermove", (event) => {
     const [was, is] = [Math.abs(before - other), Math.abs(event.offsetX - other)];
     if (was > 10 && is > 10) zoom(was / is, (event.offsetX + other) / 2);
   } else if (moved > 3) {
-    pan(-by / (view.width - view.gutter));
+    pan(-by / box.clientWidth);
     showTip(null);
   }
   pointers.set(event.pointerId, event.offsetX);
 });
-const lift = (event) => pointers.delete(event.pointerId);
-canvas.addEventListener("pointercancel", lift);
-canvas.addEventListener("pointerup", (event) => {
-  lift(event);
+const release = (event) => pointers.delete(event.pointerId);
+box.addEventListener("pointercancel", release);
+box.addEventListener("pointerup", (event) => {
+  release(event);
   if (moved > 3) return;
   const what = at(event.offsetX, event.offsetY);
   choose(what && (what.fetch !== undefined || what.hold !== undefined) ? what : null);
 });
-canvas.addEventListener("pointerleave", () => showTip(null));
+box.addEventListener("pointerleave", () => showTip(null));
 
 function hover(event) {
   const what = at(event.offsetX, event.offsetY);
-  canvas.style.cursor = what ? "pointer" : "";
+  box.style.cursor = what ? "pointer" : "";
   showTip(what, event.offsetX, event.offsetY);
 }
 
-// Paper has finer dots than a screen.
-startTheme(redraw, (paper) => {
-  measure(paper ? 3 : undefined);
-  paint();
-});
-measure();
-paint();
-new ResizeObserver(() => {
-  if (canvas.clientWidth === view.width && canvas.clientHeight === view.height) return;
-  measure();
-  paint();
-}).observe(canvas);
-matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => { measure(); paint(); });
+new ResizeObserver(redraw).observe(box);
+place();

@@ -1,8 +1,8 @@
 // Replay: a cursor runs over the picture, and nothing is shown before it happened.
 
-const play = document.getElementById("play");
-const speed = document.getElementById("speed");
-const counts = document.getElementById("counts");
+const play = byId("play");
+const speed = byId("speed");
+const counts = byId("counts");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const CALM_STEP = 250; // ms between pictures for those who want no motion
 
@@ -40,7 +40,7 @@ function tick(now) {
     view.now += Math.min(passed, 500) * 1e3 * Number(speed.value);
     follow();
     count();
-    paint();
+    place();
   }
   if (view.now >= run.end_us) return stop();
   requestAnimationFrame(tick);

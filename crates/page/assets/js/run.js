@@ -1,76 +1,15 @@
-// The run: the page's data as columns of numbers, and by lane.
+// The run: the page's data as columns of numbers, and what of it stands where in the picture.
 
-const run = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+const run = JSON.parse(byId("data").textContent);
 
-/** Differences back to instants. */
-function instants(differences) {
-  const out = new Float64Array(differences.length);
+/** Start and end of every row of a table; starts are written as differences. */
+for (const table of [run.holds, run.fetches, run.stretches, run.absences]) {
   let at = 0;
-  for (let i = 0; i < out.length; i += 1) {
-    at += differences[i];
-    out[i] = at;
-  }
-  return out;
+  table.start = table.start_us.map((difference) => (at += difference));
+  table.end = table.length_us.map((us, i) => table.start[i] + us);
 }
-
-/** Start and end of every row of a table with `start_us` and `length_us`. */
-function withEnds(table, length) {
-  table.start = instants(table.start_us);
-  table.end = Float64Array.from(length, (us, i) => table.start[i] + us);
-  return table;
-}
-
-const holds = withEnds(run.holds, run.holds.length_us);
-const stretches = withEnds(run.stretches, run.stretches.length_us);
-const fetches = withEnds(run.fetches, run.fetches.total_us);
-
-/** Positions of rows by worker; rows are by start already. */
-function byWorker(workers) {
-  const lanes = new Map();
-  workers.forEach((worker, i) => {
-    if (!lanes.has(worker)) lanes.set(worker, []);
-    lanes.get(worker).push(i);
-  });
-  return lanes;
-}
-
-const holdsOf = byWorker(holds.worker);
-const stretchesOf = byWorker(stretches.worker);
-const fetchesOf = byWorker(fetches.worker);
-const spansOf = byWorker(run.spans.map((span) => span.worker));
-
-/** Lanes from top to bottom; the last may be of fetches that no known worker accepted. */
-const lanes = [...run.workers, ...(fetchesOf.has(-1) ? [-1] : [])].map((worker) => {
-  const own = fetchesOf.get(worker) ?? [];
-  return {
-    worker,
-    name: worker < 0 ? "unknown" : `worker ${worker}`,
-    holds: holdsOf.get(worker) ?? [],
-    stretches: stretchesOf.get(worker) ?? [],
-    spans: spansOf.get(worker) ?? [],
-    fetches: own,
-    rows: own.reduce((most, i) => Math.max(most, fetches.row[i] + 1), 1),
-    longestHold: longest(holdsOf.get(worker), holds),
-    longestFetch: longest(own, fetches),
-  };
-});
-
-/** The greatest length among rows: how far before a view one that reaches into it may start. */
-function longest(rows, table) {
-  return (rows ?? []).reduce((most, i) => Math.max(most, table.end[i] - table.start[i]), 0);
-}
-
-/** The first place in `rows` whose start is `from` or later. */
-function firstFrom(rows, start, from) {
-  let low = 0;
-  let high = rows.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (start[rows[middle]] < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const { holds, fetches, stretches, absences } = run;
 
 const failed = (i) => fetches.outcome[i] !== 0;
 const failedFetches = [...fetches.start.keys()].filter(failed);
@@ -78,20 +17,54 @@ const failedFetches = [...fetches.start.keys()].filter(failed);
 /** Which fetches waited in a hold. */
 const waitedIn = new Map();
 fetches.held.forEach((held, i) => {
-  for (const [hold] of held) {
+  for (const hold of held) {
     if (!waitedIn.has(hold)) waitedIn.set(hold, []);
     waitedIn.get(hold).push(i);
   }
 });
 
-const colors = new Map(run.downloads.map((download) => [download.slot, download]));
+/** Lanes from top to bottom, px: `worker`, `top`, `blocks`, `rows`, `row`. */
+const lanes = [...document.querySelectorAll(".lane")].map((lane) =>
+  Object.fromEntries(Object.entries(lane.dataset).map(([name, value]) => [name, Number(value)])));
+const laneOf = new Map(lanes.map((lane) => [lane.worker, lane]));
 
-/** What ended a step, in words. */
-const endOf = (hold) => holds.ends[holds.ended_by[hold]];
+/** Rows of each table by worker, as they start. */
+const byWorker = new Map([holds, fetches, stretches, absences].map((table) =>
+  [table, Map.groupBy(table.start.keys(), (i) => table.worker[i])]));
+const rowsOf = (table, worker) => byWorker.get(table).get(worker) ?? [];
 
-/** Whose step it was, in words. */
-function holderName(hold) {
-  const holder = holds.holder[hold];
-  if (holder >= 0) return `download ${holder}`;
-  return holder === -1 ? `fetch ${holds.number[hold]}` : `session ${holds.number[hold]}`;
+/** The last row of a worker that started by `us + slack`, if it lasts until `us - slack`. */
+function rowAt(table, worker, us, slack = 0) {
+  const rows = rowsOf(table, worker);
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (table.start[rows[middle]] <= us + slack) low = middle + 1;
+    else high = middle;
+  }
+  const row = rows[low - 1];
+  return row !== undefined && table.end[row] >= us - slack ? row : undefined;
+}
+
+/** The height at which a fetch is drawn. */
+const heightOf = (lane, fetch) => lane.top + lane.blocks + 9 + (fetches.row[fetch] % lane.rows) * lane.row;
+
+/** What stands in the picture at a time and a height; a pixel is so many us wide. */
+function find(us, y, pixel) {
+  const lane = lanes.findLast((one) => y >= one.top - 4);
+  if (!lane) return null;
+  const { worker, top, blocks, row } = lane;
+  if (y < top + blocks + 4) {
+    const hold = rowAt(holds, worker, us, 2 * pixel);
+    if (hold !== undefined) return { hold };
+    const absence = rowAt(absences, worker, us);
+    if (absence !== undefined) return { told: absences.told[absence] };
+    const stretch = rowAt(stretches, worker, us);
+    return stretch === undefined ? null : { told: stretchTold(stretch) };
+  }
+  const far = (i) => Math.abs(heightOf(lane, i) - y);
+  const isNear = (i) => fetches.start[i] <= us + 6 * pixel && fetches.end[i] >= us - 6 * pixel && far(i) <= Math.max(row, 7);
+  const [fetch] = rowsOf(fetches, worker).filter(isNear).sort((a, b) => far(a) - far(b));
+  return fetch === undefined ? null : { fetch };
 }

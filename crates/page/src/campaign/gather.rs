@@ -7,7 +7,7 @@ use stats::{Count, Settings, ShareInterval, share_over_rounds, wilson};
 
 use super::input::{ArmInput, CampaignInput, TrialInput};
 use super::{ArmData, CampaignData, LatencyData, ShareData, TrialData, words};
-use crate::{curve, gather, palette};
+use crate::{curve, gather, head, palette};
 
 /// Layout of [`CampaignData`].
 const PAGE_VERSION: u32 = 1;
@@ -32,7 +32,7 @@ impl CampaignData {
             chips: words::chips(&campaign),
             cut_short,
             figures: words::figures(&campaign),
-            command: crate::words::command(campaign.command),
+            command: head::command(campaign.command),
             rounds: campaign.rounds,
             planned,
             done,
@@ -48,13 +48,11 @@ impl CampaignData {
 }
 
 fn of_arm(place: u32, arm: &ArmInput<'_>) -> ArmData {
-    let (color, hatched) = palette::download(place);
     let counts: Vec<Count> = arm.trials.iter().filter_map(|trial| count(trial.summary)).collect();
     ArmData {
         name: arm.name.to_owned(),
-        options: crate::words::command(arm.args),
-        color,
-        hatched,
+        options: head::command(arm.args),
+        ink: palette::download(place),
         verdicts: verdicts(&arm.trials),
         row: arm.row.clone(),
         failed: share_over_rounds(&counts, Settings::default().confidence).map(share),

@@ -7,6 +7,7 @@ use super::gather::verdicts;
 use super::input::{ArmInput, CampaignInput, Counts, MetricInput, PairInput};
 use super::{ArmData, Standing};
 use crate::data::FigureLine;
+use crate::words::lead;
 
 /// So many pairs or arms fit above the fold.
 const MOST: usize = 3;
@@ -94,11 +95,7 @@ fn by_verdict(arms: &[ArmInput<'_>]) -> String {
         });
         let names: Vec<String> = names.collect();
         if !names.is_empty() {
-            let mut word = verdict.name().to_owned();
-            if let Some(first) = word.get_mut(..1) {
-                first.make_ascii_uppercase();
-            }
-            said.push(format!("{word}: {}.", names.join(", ")));
+            said.push(format!("{}: {}.", lead(verdict), names.join(", ")));
         }
     }
     said.join(" ")

@@ -7,25 +7,22 @@ use crate::input::RunInput;
 /// What all trials of a campaign share.
 pub(crate) fn machine(manifest: &Manifest) -> Vec<(String, String)> {
     let Manifest { host, version, started_at, .. } = manifest;
-    let mut rows: Vec<(String, String)> = Vec::new();
-    let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
-    row("turnstile", version.clone());
-    row("first trial started (UTC)", started_at.clone());
-    row("kernel", host.kernel.clone());
-    row("CPU", format!("{} x {}", host.cpus, host.cpu_model));
-    row("memory", records::Bytes::kib(host.memory_kib).to_string());
-    for (name, value) in &host.sysctls {
-        row(name, value.clone());
-    }
-    rows
+    let rows = [
+        ("turnstile", version.clone()),
+        ("started (UTC)", started_at.clone()),
+        ("kernel", host.kernel.clone()),
+        ("CPU", format!("{} x {}", host.cpus, host.cpu_model)),
+        ("memory", records::Bytes::kib(host.memory_kib).to_string()),
+    ];
+    let rows = rows.into_iter().map(|(name, value)| (name.to_owned(), value));
+    let sysctls = host.sysctls.iter().map(|(name, value)| (name.clone(), value.clone()));
+    rows.chain(sysctls).collect()
 }
 
 pub(super) fn rows(run: &RunInput<'_>) -> Vec<(String, String)> {
     let Manifest { host, arm, program, .. } = run.manifest;
-    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut rows = machine(run.manifest);
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
-    row("turnstile", run.manifest.version.clone());
-    row("started (UTC)", run.manifest.started_at.clone());
     let proxy = match program {
         Some(program) if program.version.is_empty() => program.name.clone(),
         Some(program) => format!("{}: {}", program.name, program.version),
@@ -36,15 +33,9 @@ pub(super) fn rows(run: &RunInput<'_>) -> Vec<(String, String)> {
     if run.manifest.recording == Recording::Minimal {
         row("recording", "minimal: no step, stretch or sample".to_owned());
     }
-    row("kernel", host.kernel.clone());
-    row("CPU", format!("{} x {}", host.cpus, host.cpu_model));
     row("CPUs of the workers", cpus(&host.worker_cpus));
     row("CPUs of the load", cpus(&host.load_cpus));
-    row("memory", records::Bytes::kib(host.memory_kib).to_string());
     row("withheld by the hypervisor", format!("{} ms", host.stolen_ms));
-    for (name, value) in &host.sysctls {
-        row(name, value.clone());
-    }
     rows.extend(buffers(run.manifest));
     for (name, span) in &run.manifest.kernel_counters {
         if span.moved() > 0 {

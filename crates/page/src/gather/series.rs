@@ -2,28 +2,34 @@
 
 use std::collections::BTreeMap;
 
-use records::{ListenerSample, SocketEnd};
+use records::{DownloadInterval, ListenerSample, SocketEnd};
 
 use super::Clock;
-use crate::data::{QueueSeries, Throughput};
+use crate::data::Series;
 use crate::input::RunInput;
 
-pub(super) fn throughput(run: &RunInput<'_>, clock: &Clock) -> Throughput {
+/// By download: what it got, as a rate that stands from the start to the end of each interval.
+pub(super) fn throughput(run: &RunInput<'_>, clock: &Clock) -> Vec<Series> {
     let slots = run.intervals.iter().map(|interval| interval.bytes.len()).max().unwrap_or(0);
-    let mut series = Throughput { bytes_per_sec: vec![Vec::new(); slots], ..Throughput::default() };
-    for interval in run.intervals {
-        series.start_us.push(clock.us(interval.start_ns));
-        series.end_us.push(clock.us(interval.end_ns));
-        let length = interval.end_ns.since(interval.start_ns);
-        for (slot, rates) in series.bytes_per_sec.iter_mut().enumerate() {
-            rates.push(interval.bytes.get(slot).map_or(0, |bytes| bytes.per(length).0));
+    let of = |slot: usize| {
+        let rate = |interval: &DownloadInterval| {
+            let length = interval.end_ns.since(interval.start_ns);
+            interval.bytes.get(slot).map_or(0, |bytes| bytes.per(length).0)
+        };
+        let ends =
+            |one: &DownloadInterval| [one.start_ns, one.end_ns].map(|at| (clock.us(at), rate(one)));
+        Series {
+            name: format!("download {slot}"),
+            slot: u32::try_from(slot).ok(),
+            points: run.intervals.iter().flat_map(ends).collect(),
+            limit: None,
         }
-    }
-    series
+    };
+    (0..slots).map(of).collect()
 }
 
 /// By listener, in the order of workers.
-pub(super) fn accept_queues(run: &RunInput<'_>, clock: &Clock) -> Vec<QueueSeries> {
+pub(super) fn accept_queues(run: &RunInput<'_>, clock: &Clock) -> Vec<Series> {
     let mut by_inode: BTreeMap<u64, Vec<&ListenerSample>> = BTreeMap::new();
     for sample in run.listeners {
         by_inode.entry(sample.inode).or_default().push(sample);
@@ -41,11 +47,10 @@ pub(super) fn accept_queues(run: &RunInput<'_>, clock: &Clock) -> Vec<QueueSerie
             Some(worker) => format!("worker {worker}"),
             None => format!("listener {inode}"),
         };
-        QueueSeries {
+        Series {
             name,
             slot: None,
-            at_us: samples.iter().map(|sample| clock.us(sample.at_ns)).collect(),
-            depth: samples.iter().map(|sample| u64::from(sample.queue)).collect(),
+            points: samples.iter().map(|one| (clock.us(one.at_ns), u64::from(one.queue))).collect(),
             limit: samples.last().map(|sample| u64::from(sample.limit)),
         }
     };
@@ -53,7 +58,7 @@ pub(super) fn accept_queues(run: &RunInput<'_>, clock: &Clock) -> Vec<QueueSerie
 }
 
 /// By download: what lay in the proxy's socket towards the origin, to be read.
-pub(super) fn receive_queues(run: &RunInput<'_>, clock: &Clock) -> Vec<QueueSeries> {
+pub(super) fn receive_queues(run: &RunInput<'_>, clock: &Clock) -> Vec<Series> {
     let slots: BTreeMap<u16, u32> =
         run.dialed.iter().map(|dialed| (dialed.client_port, dialed.slot)).collect();
     let upstream: BTreeMap<u16, u32> = run
@@ -61,17 +66,16 @@ pub(super) fn receive_queues(run: &RunInput<'_>, clock: &Clock) -> Vec<QueueSeri
         .iter()
         .filter_map(|session| Some((session.upstream_port?, *slots.get(&session.client_port)?)))
         .collect();
-    let mut by_slot: BTreeMap<u32, QueueSeries> = BTreeMap::new();
+    let mut by_slot: BTreeMap<u32, Series> = BTreeMap::new();
     let samples = run.sockets.iter().filter(|sample| sample.end == SocketEnd::Upstream);
     for sample in samples {
         let Some(&slot) = upstream.get(&sample.port) else { continue };
-        let series = by_slot.entry(slot).or_insert_with(|| QueueSeries {
+        let series = by_slot.entry(slot).or_insert_with(|| Series {
             name: format!("download {slot}"),
             slot: Some(slot),
-            ..QueueSeries::default()
+            ..Series::default()
         });
-        series.at_us.push(clock.us(sample.at_ns));
-        series.depth.push(sample.receive_queue.0);
+        series.points.push((clock.us(sample.at_ns), sample.receive_queue.0));
     }
     by_slot.into_values().collect()
 }

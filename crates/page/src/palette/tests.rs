@@ -38,7 +38,9 @@ fn downloads_differ_for_every_eye() {
 #[test]
 fn no_download_has_the_colour_of_a_failure() {
     assert!(!DOWNLOADS.contains(&FAILED));
-    assert!(include_str!("../../assets/page.css").contains(&format!("--failed: {FAILED}")));
+    assert!(
+        include_str!("../../assets/page.css").contains(&format!("--failed: light-dark({FAILED}"))
+    );
     assert!(
         include_str!("../../assets/figure-colors.css").contains(&format!("--failed: {FAILED}"))
     );
@@ -47,7 +49,7 @@ fn no_download_has_the_colour_of_a_failure() {
 #[test]
 fn the_second_round_of_colours_is_hatched() {
     let round = u32::try_from(DOWNLOADS.len()).expect("few colours");
-    assert_eq!(download(0).0, download(round).0);
-    assert!(!download(0).1 && download(round).1);
-    assert_eq!(holder(-1), OTHER);
+    assert_eq!(download(0).color, download(round).color);
+    assert!(!download(0).hatched && download(round).hatched);
+    assert_eq!(holder(Holder::Fetch(1)), OTHER);
 }

@@ -1,10 +1,9 @@
 //! Late time by cause, as bars.
 
-use records::Cause;
+use records::{Cause, percent};
 
 use super::plot::{Drawing, Rect};
 use crate::data::PageData;
-use crate::words::percent;
 
 const ROW: f64 = 46.0;
 const TOP: f64 = 30.0;
@@ -36,8 +35,7 @@ pub(super) fn draw(data: &PageData) -> Option<Drawing> {
         drawing.rect(bar(width.max(1.5)), &format!("class=\"{class}\""), &words);
         let led = match share.fetches {
             0 => String::new(),
-            1 => ", led 1 fetch".to_owned(),
-            led => format!(", led {led} fetches"),
+            led => format!(", led {}", records::count(led, "fetch", "fetches")),
         };
         let figure = format!("{}{led}", percent(share.share_of_late_time));
         drawing.text(full + 18.0, y + 33.0, "tick strong", &figure);

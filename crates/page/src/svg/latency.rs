@@ -7,11 +7,12 @@ use crate::curve::{LatencyCurve, LatencyPoint};
 use crate::data::PageData;
 
 pub(super) fn draw(data: &PageData) -> Option<Drawing> {
-    let curves = [(&data.idle_latency, "idle"), (&data.load_latency, "load")];
+    let [idle, load] = &data.latency;
+    let curves = [(idle, "idle"), (load, "load")];
     let fetches = curves.iter().map(|(curve, _)| curve.fetches).max().filter(|most| *most > 0)?;
     let all = || curves.iter().flat_map(|(curve, _)| &curve.points);
     let low = all().map(|point| point.us).min().unwrap_or(1).max(1) as f64;
-    let high = all().map(|point| point.us).max().unwrap_or(1).max(data.cap_us) as f64;
+    let high = all().map(|point| point.us).max().unwrap_or(1).max(data.cap_us.0) as f64;
     let low = 10_f64.powf((low * 0.9).log10().floor());
     let nines = (fetches as f64).log10().max(1.0) + 0.15;
     let axes = Axes {
@@ -52,9 +53,9 @@ fn tail(share: f64) -> f64 {
 }
 
 fn cap(drawing: &mut Drawing, axes: &Axes, data: &PageData) {
-    let y = axes.y(data.cap_us as f64);
+    let y = axes.y(data.cap_us.0 as f64);
     drawing.line((axes.left, y), (axes.right(), y), "cap");
-    let text = format!("cap {}: given up", data.cap());
+    let text = format!("cap {}: given up", data.cap_us);
     drawing.text(axes.right(), y - 8.0, "cap-label end", &text);
 }
 

@@ -1,10 +1,10 @@
 //! Series over the time of the run: throughput and queues.
 
-use records::{Bytes, BytesPerSec};
+use records::{Bytes, BytesPerSec, Phase};
 
 use super::plot::{Axes, Drawing, Rect, Scale, even_ticks, time_label};
-use crate::data::{PageData, QueueSeries};
-use crate::palette;
+use crate::data::{PageData, Series};
+use crate::palette::{self, Ink};
 
 /// So many lines can be told apart; of more, their sum is drawn.
 const MOST_LINES: usize = 8;
@@ -24,19 +24,7 @@ struct Line {
 }
 
 pub(super) fn throughput(data: &PageData) -> Option<Drawing> {
-    let series = &data.throughput;
-    let lines: Vec<Line> = series
-        .bytes_per_sec
-        .iter()
-        .zip(0_u32..)
-        .map(|(rates, slot)| {
-            let (color, dashes) = download(slot);
-            let edges = series.start_us.iter().zip(&series.end_us).zip(rates);
-            let points =
-                edges.flat_map(|((from, to), rate)| [(*from, *rate), (*to, *rate)]).map(point);
-            Line { name: format!("download {slot}"), color, dashes, points: points.collect() }
-        })
-        .collect();
+    let lines = data.throughput.iter().map(of_download).collect();
     let label = |value: f64| BytesPerSec(whole(value)).to_string();
     plot(data, "throughput", "downloads, bytes per second", lines, None, &label)
 }
@@ -51,28 +39,20 @@ pub(super) fn accept_queues(data: &PageData) -> Option<Drawing> {
 }
 
 pub(super) fn receive_queues(data: &PageData) -> Option<Drawing> {
-    let lines = data.receive_queues.iter().map(|series| {
-        let (color, dashes) = download(series.slot.unwrap_or(0));
-        line(series, color, dashes)
-    });
-    let lines = lines.collect();
+    let lines = data.receive_queues.iter().map(of_download).collect();
     let label = |value: f64| Bytes(whole(value)).to_string();
     plot(data, "receive-queue", "bytes that wait in the worker's socket", lines, None, &label)
 }
 
-/// A download's colour, and dashes where it is hatched elsewhere.
-fn download(slot: u32) -> (&'static str, &'static str) {
-    let (color, hatched) = palette::download(slot);
-    (color, if hatched { "7 4" } else { "" })
+/// In the download's colour, with dashes where it is hatched elsewhere.
+fn of_download(series: &Series) -> Line {
+    let Ink { color, hatched } = palette::download(series.slot.unwrap_or(0));
+    line(series, color, if hatched { "7 4" } else { "" })
 }
 
-fn line(series: &QueueSeries, color: &'static str, dashes: &'static str) -> Line {
-    let points = series.at_us.iter().zip(&series.depth).map(|(at, depth)| point((*at, *depth)));
-    Line { name: series.name.clone(), color, dashes, points: points.collect() }
-}
-
-fn point((at, value): (u64, u64)) -> (f64, f64) {
-    (at as f64, value as f64)
+fn line(series: &Series, color: &'static str, dashes: &'static str) -> Line {
+    let points = series.points.iter().map(|(at, value)| (*at as f64, *value as f64)).collect();
+    Line { name: series.name.clone(), color, dashes, points }
 }
 
 /// A value of an axis back as a whole number; axes begin at zero.
@@ -113,8 +93,8 @@ fn plot(
     let rows = if lines.len() > MOST_LINES { 1 } else { lines.len().div_ceil(4) };
     let height = 272.0 + 22.0 * rows as f64;
     let mut drawing = Drawing::new(name, &format!("{what}: {}", data.title), 640.0, height);
-    if let Some((from, to)) = data.phase("measure") {
-        let (x, to) = (axes.x(from as f64), axes.x(to as f64));
+    if let Some(span) = data.phase(Phase::Measure) {
+        let (x, to) = (axes.x(span.start_us as f64), axes.x(span.end_us() as f64));
         let band = Rect { x, y: axes.top, width: to - x, height: axes.height };
         drawing.rect(band, "class=\"measured\"", "");
         drawing.text(x + 4.0, axes.top - 8.0, "tick", "fetches under load");

@@ -1,232 +1,300 @@
-//! The picture without a script: lanes, holds and fetches over the whole run.
+//! The picture: lanes of workers over time, with their steps and their fetches.
+//!
+//! It is drawn here and nowhere else, for a document of its own and for the page. There a script
+//! makes it wider, moves it, shows and hides its parts, and says what is pointed at; it draws nothing.
 
-use std::collections::BTreeMap;
+mod across;
+mod fetches;
+mod steps;
 
-use records::{Bytes, Micros};
+use std::fmt::Write as _;
 
-use super::plot::{Axes, Drawing, Rect, Scale, even_ticks, time_label};
-use crate::data::{HoldColumns, PageData};
-use crate::{palette, words};
+use records::Phase;
 
-const WIDTH: f64 = 1200.0;
-const LEFT: f64 = 92.0;
-const BLOCKS: f64 = 44.0;
-const MOST_ROWS: u32 = 18;
-/// Width of a bold letter of a label, about.
-const LETTER: f64 = 8.8;
+use self::across::{Across, Level, Medium};
+use super::marks;
+use super::plot::{Drawing, even_ticks};
+use crate::data::{PageData, Span};
+use crate::{escape, palette, words};
 
+/// What stands above the lanes: names of phases.
+const TOP: f64 = 34.0;
+/// What stands below them: the time axis.
+const BOTTOM: f64 = 30.0;
+
+/// The picture as a document of its own, with a legend; `None` where there is nothing to show.
 pub(super) fn draw(data: &PageData) -> Option<Drawing> {
-    let mut lanes: Vec<i64> = data.workers.iter().copied().map(i64::from).collect();
-    if data.has_unowned() {
-        lanes.push(-1);
-    }
-    if lanes.is_empty() || (data.fetches.is_empty() && data.holds.is_empty()) {
-        return None;
-    }
-    let places: Vec<Lane> = layout(data, &lanes);
-    let bottom = places.last().map_or(40.0, |lane| lane.top + lane.height());
+    let lanes = Lane::all(data)?;
+    let bottom = bottom(&lanes);
+    let width = Across::LEFT + Across::WIDTH + 12.0;
     let title = format!("workers, steps and fetches over time: {}", data.title);
-    let mut drawing = Drawing::new("picture", &title, WIDTH, bottom + 78.0);
-    let axes = Axes {
-        left: LEFT,
-        top: 34.0,
-        width: WIDTH - LEFT - 12.0,
-        height: bottom - 34.0,
-        x: Scale::Linear { low: 0.0, high: data.end_us as f64 },
-        y: Scale::Linear { low: 0.0, high: 1.0 },
-    };
-    phases(&mut drawing, &axes, data);
-    let ticks = even_ticks(data.end_us as f64, 12).into_iter().map(|at| (at, time_label(at)));
-    axes.x_ticks(&mut drawing, &ticks.collect::<Vec<_>>());
-    for lane in &places {
-        draw_lane(&mut drawing, &axes, data, lane);
-    }
+    let mut drawing = Drawing::new("picture", &title, width, bottom + 78.0);
+    drawing.raw(&names(&lanes));
+    let (plot, labels) = plot(data, &lanes, Medium::Sheet);
+    drawing.raw(&(plot + &labels));
     legend(&mut drawing, data, bottom + 50.0);
     Some(drawing)
 }
 
+/// The same for inside the page: names that stay, beside the plot `#plot` in a box `#view` that shows
+/// a part of it. Over the plot lie what a script sets: a veil with holes where something is chosen,
+/// what a replay has not come to, its cursor; and labels, which must not be cut.
+pub(crate) fn stage(data: &PageData) -> String {
+    let lanes = Lane::all(data).unwrap_or_default();
+    let (bottom, end) = (bottom(&lanes), data.end_us);
+    let height = bottom + BOTTOM;
+    let size = format!("class=\"figure\" width=\"100%\" height=\"{height}\"");
+    let (mut plot, labels) = plot(data, &lanes, Medium::Screen);
+    if lanes.is_empty() {
+        let nothing = "No worker and no fetch is known of this run.";
+        let _ = write!(plot, "<text x=\"8\" y=\"{}\" class=\"tick\">{nothing}</text>", TOP + 24.0);
+    }
+    format!(
+        "<svg id=\"names\" class=\"figure\" height=\"{height}\" aria-hidden=\"true\">{}</svg>\
+         <div id=\"view\" tabindex=\"0\" role=\"application\" aria-label=\"Workers over time. Arrow \
+         keys move, plus and minus zoom, 0 shows the whole run, n and p go to the next and previous \
+         failed fetch, space plays, Escape clears.\" aria-describedby=\"told\"><div id=\"plot\" \
+         aria-hidden=\"true\"><svg {size}><defs>{}</defs>{plot}</svg>\
+         <svg id=\"chosen\" {size} viewBox=\"0 0 {end} {height}\" preserveAspectRatio=\"none\" \
+         data-top=\"{TOP}\" data-bottom=\"{bottom}\"><path id=\"veil\"/><path id=\"lit\"/>\
+         <path id=\"first\"/></svg>\
+         <div id=\"future\" style=\"top:{TOP}px;height:{}px\" hidden></div>\
+         <svg id=\"labels\" {size}>{labels}</svg></div></div>",
+        names(&lanes),
+        marks::symbols(),
+        bottom - TOP - 1.0
+    )
+}
+
+/// A worker's place; or that of the fetches that no known worker accepted.
 struct Lane {
-    worker: i64,
+    worker: Option<u32>,
     top: f64,
+    /// Height of the blocks.
     blocks: f64,
     rows: u32,
+    row_height: f64,
 }
 
 impl Lane {
-    const fn row_height(&self) -> f64 {
-        if self.rows > 10 { 6.0 } else { 9.0 }
+    /// From above to below; `None`: there is nothing to show.
+    fn all(data: &PageData) -> Option<Vec<Self>> {
+        let mut workers: Vec<Option<u32>> = data.workers.iter().copied().map(Some).collect();
+        if data.has_unowned() {
+            workers.push(None);
+        }
+        if workers.is_empty() || (data.fetches.is_empty() && data.holds.is_empty()) {
+            return None;
+        }
+        // Many workers have less room each.
+        let (high, most) = if workers.len() > 5 { (28.0, 8) } else { (44.0, 18) };
+        let mut top = TOP + 6.0;
+        let of = |worker: Option<u32>| {
+            let own = data.fetches.iter().filter(|fetch| fetch.worker == worker);
+            let rows = own.map(|fetch| fetch.row + 1).max().unwrap_or(1).min(most);
+            let row_height = if rows > 10 { 6.0 } else { 9.0 };
+            let blocks = if worker.is_some() { high } else { 6.0 };
+            let lane = Self { worker, top, blocks, rows, row_height };
+            top = lane.bottom();
+            lane
+        };
+        Some(workers.into_iter().map(of).collect())
     }
 
-    fn height(&self) -> f64 {
-        self.blocks + f64::from(self.rows) * self.row_height() + 18.0
+    /// The middle of the blocks.
+    fn middle(&self) -> f64 {
+        self.top + self.blocks / 2.0
+    }
+
+    /// Where the fetches begin.
+    fn base(&self) -> f64 {
+        self.top + self.blocks
+    }
+
+    fn bottom(&self) -> f64 {
+        self.base() + f64::from(self.rows) * self.row_height + 18.0
+    }
+
+    /// The middle of a fetch's row.
+    fn row(&self, row: u32) -> f64 {
+        self.base() + 9.0 + f64::from(row % self.rows) * self.row_height
     }
 }
 
-fn layout(data: &PageData, lanes: &[i64]) -> Vec<Lane> {
-    let mut top = 40.0;
-    let of = |&worker: &i64| {
-        let rows = data.fetches.worker.iter().zip(&data.fetches.row);
-        let rows = rows.filter(|(owner, _)| **owner == worker).map(|(_, row)| row + 1).max();
-        let blocks = if worker < 0 { 6.0 } else { BLOCKS };
-        let lane = Lane { worker, top, blocks, rows: rows.unwrap_or(1).min(MOST_ROWS) };
-        top += lane.height();
-        lane
+fn bottom(lanes: &[Lane]) -> f64 {
+    lanes.last().map_or(TOP + 40.0, Lane::bottom)
+}
+
+fn names(lanes: &[Lane]) -> String {
+    let name = |lane: &Lane| {
+        let (long, short) = match lane.worker {
+            None => ("unknown".to_owned(), "?".to_owned()),
+            Some(worker) => (format!("worker {worker}"), format!("w{worker}")),
+        };
+        let at = format!("x=\"8\" y=\"{}\"", lane.middle() + 5.0);
+        format!(
+            "<text {at} class=\"label long\">{long}</text><text {at} class=\"label short\">{short}\
+             </text>\n"
+        )
     };
-    lanes.iter().map(of).collect()
+    lanes.iter().map(name).collect()
 }
 
-fn phases(drawing: &mut Drawing, axes: &Axes, data: &PageData) {
-    for phase in &data.phases {
-        let (x, end) = (axes.x(phase.start_us as f64), axes.x(phase.end_us as f64));
-        if phase.name == "measure" {
-            let band = Rect { x, y: axes.top, width: end - x, height: axes.height };
-            drawing.rect(band, "class=\"measured\"", "");
-        }
-        drawing.line((x, axes.top - 14.0), (x, axes.bottom()), "phase");
-        if end - x > 46.0 {
-            drawing.text(x + 4.0, axes.top - 6.0, "tick", phase.name);
-        }
-    }
-}
+/// Texts at the start of a time, each where that has room for it; on a screen the script says anew
+/// whether it has, and keeps the text in sight.
+#[derive(Default)]
+struct Labels(String);
 
-fn draw_lane(drawing: &mut Drawing, axes: &Axes, data: &PageData, lane: &Lane) {
-    let name =
-        if lane.worker < 0 { "unknown".to_owned() } else { format!("worker {}", lane.worker) };
-    drawing.text(8.0, lane.top + lane.blocks / 2.0 + 5.0, "label", &name);
-    let base = lane.top + lane.blocks;
-    drawing.line((axes.left, base), (axes.right(), base), "grid");
-    let blocks = holds(axes, data, lane);
-    for hold in &blocks {
-        let at = Rect { x: hold.x, y: lane.top, width: hold.width, height: lane.blocks };
-        drawing.rect(
-            at,
-            &format!("fill=\"{}\" class=\"block\"", palette::holder(hold.holder)),
-            &hold.told,
+impl Labels {
+    fn add(&mut self, across: &Across, span: Span, y: f64, class: &str, text: &str) {
+        /// Width of a letter of a label, about.
+        const LETTER: f64 = 8.8;
+        let room = text.chars().count() as f64 * LETTER + 12.0;
+        let fits = span.length_us as f64 / across.pixel() > room;
+        let more = match across.medium {
+            Medium::Sheet if !fits => return,
+            Medium::Sheet => String::new(),
+            Medium::Screen => {
+                let hidden = if fits { "" } else { " display=\"none\"" };
+                let (from, to) = (span.start_us, span.end_us());
+                format!(" data-from=\"{from}\" data-to=\"{to}\" data-room=\"{room:.0}\"{hidden}")
+            }
+        };
+        let (x, text) = (across.x(span.start_us), escape::html(text));
+        let _ = writeln!(
+            self.0,
+            "<text x=\"{x}\" dx=\"6\" y=\"{y}\" class=\"{class}\"{more}>{text}</text>"
         );
     }
-    // Over all blocks: the next one must not cut a label.
-    for hold in &blocks {
-        let fits = |text: &str| text.len() as f64 * LETTER + 12.0 < hold.width;
-        let name = words::holder(hold.holder);
-        if fits(&name) {
-            drawing.text(hold.x + 6.0, lane.top + 18.0, "on-block", &name);
-        }
-        if fits(&name) && fits(&hold.figures) {
-            drawing.text(hold.x + 6.0, lane.top + 36.0, "on-block", &hold.figures);
-        }
+}
+
+/// All but labels, and the labels.
+fn plot(data: &PageData, lanes: &[Lane], medium: Medium) -> (String, String) {
+    let bottom = bottom(lanes);
+    let across = Across { medium, end_us: data.end_us, height: bottom + BOTTOM };
+    let mut labels = Labels::default();
+    let mut out = steps::patterns(data) + &phases(&across, data, bottom, &mut labels);
+    out += &ticks(&across, bottom);
+    let labelled = labelled(data);
+    for lane in lanes {
+        let Lane { worker, top, blocks, rows, row_height } = lane;
+        let worker = worker.map_or(-1, i64::from);
+        let (x1, x2, base) = (across.x(0), across.x(data.end_us), lane.base());
+        let _ = writeln!(
+            out,
+            "<g class=\"lane\" data-worker=\"{worker}\" data-top=\"{top}\" data-blocks=\"{blocks}\" \
+             data-rows=\"{rows}\" data-row=\"{row_height}\"><line x1=\"{x1}\" x2=\"{x2}\" \
+             y1=\"{base}\" y2=\"{base}\" class=\"grid\"/>"
+        );
+        out += &steps::draw(&across, data, lane, &mut labels, labelled);
+        out += &fetches::draw(&across, data, lane);
+        out += "</g>\n";
     }
-    fetches(drawing, axes, data, lane, base);
+    (out, labels.0)
 }
 
-/// Holds as drawn: neighbours of one holder that cannot be told apart are one block.
-struct Block {
-    x: f64,
-    width: f64,
-    holder: i64,
-    told: String,
-    figures: String,
+/// From which length on steps have a label, us: the longest ones.
+fn labelled(data: &PageData) -> u64 {
+    const MOST: usize = 300;
+    let mut lengths: Vec<u64> = data.holds.iter().map(|hold| hold.span.length_us).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    lengths.get(MOST).map_or(0, |longest| longest.saturating_add(1))
 }
 
-fn holds(axes: &Axes, data: &PageData, lane: &Lane) -> Vec<Block> {
-    let holds: &HoldColumns = &data.holds;
-    let mut columns: BTreeMap<i64, (i64, u64)> = BTreeMap::new();
-    let mut blocks = Vec::new();
-    let rows = holds.worker.iter().zip(&holds.start_us).zip(&holds.length_us);
-    for (((&worker, &start), &length), (&holder, &bytes)) in
-        rows.zip(holds.holder.iter().zip(&holds.bytes))
-    {
-        if i64::from(worker) != lane.worker {
-            continue;
+fn phases(across: &Across, data: &PageData, bottom: f64, labels: &mut Labels) -> String {
+    let mut out = String::new();
+    for &(phase, span) in &data.phases {
+        let x = across.x(span.start_us);
+        if phase == Phase::Measure {
+            let (wide, high) = (across.wide(span.length_us), bottom - TOP);
+            let _ = writeln!(
+                out,
+                "<rect x=\"{x}\" y=\"{TOP}\" width=\"{wide}\" height=\"{high}\" class=\"measured\"/>"
+            );
         }
-        let x = axes.x(start as f64);
-        let width = axes.x((start + length) as f64) - x;
-        if width >= 1.5 {
-            let figures = format!("{}, {}", Micros(length), Bytes(bytes));
-            let told = format!("{}: {figures}", words::holder(holder));
-            blocks.push(Block { x, width: (width - 0.5).max(1.0), holder, told, figures });
-        } else {
-            // Of those within one pixel, the longest is shown.
-            #[expect(clippy::cast_possible_truncation, reason = "places on paper are small")]
-            let column = columns.entry(x as i64).or_insert((holder, 0));
-            if length > column.1 {
-                *column = (holder, length);
+        let above = TOP - 14.0;
+        let _ = writeln!(
+            out,
+            "<line x1=\"{x}\" x2=\"{x}\" y1=\"{above}\" y2=\"{bottom}\" class=\"phase\"/>"
+        );
+        labels.add(across, span, TOP - 6.0, "tick", phase.name());
+    }
+    out
+}
+
+/// The time axis. On a screen it has finer and finer ticks, of which the script shows as many levels
+/// as have room; each divides the one before.
+fn ticks(across: &Across, bottom: f64) -> String {
+    /// As many as an axis has at once.
+    const AT_ONCE: u32 = 12;
+    /// Of the finest level.
+    const MOST: f64 = 1000.0;
+    /// Room that a tick needs, px.
+    const ROOM: f64 = 80.0;
+    let whole = Span::new(0, across.end_us);
+    let (end, x1, x2) = (across.end_us as f64, across.x(0), across.x(across.end_us));
+    let mut out =
+        format!("<line x1=\"{x1}\" x2=\"{x2}\" y1=\"{bottom}\" y2=\"{bottom}\" class=\"axis\"/>\n");
+    let least = if across.medium == Medium::Sheet { AT_ONCE } else { 3 };
+    let mut every = even_ticks(end, least).get(1).copied().unwrap_or(end).max(1.0).round();
+    let mut coarser = None;
+    while coarser.is_none() || (across.medium == Medium::Screen && end / every <= MOST) {
+        let level = if coarser.is_none() { Level::Always } else { Level::Fine(every / ROOM) };
+        let _ = write!(out, "<g {}>", across.seen(whole, level));
+        let digits = (6.0 - every.log10()).ceil().clamp(0.0, 6.0);
+        let mut at = 0.0;
+        while at <= end {
+            if coarser.is_none_or(|coarser| at % coarser != 0.0) {
+                out += &tick(across, at, digits, bottom);
             }
+            at += every;
+        }
+        out += "</g>\n";
+        coarser = Some(every);
+        let first = format!("{every}").starts_with('5');
+        every = (every / if first { 5.0 } else { 2.0 }).floor();
+        if every < 1.0 {
+            break;
         }
     }
-    let thin = columns.into_iter().map(|(x, (holder, _))| {
-        let (told, figures) = Default::default();
-        Block { x: x as f64, width: 1.0, holder, told, figures }
-    });
-    blocks.extend(thin);
-    blocks
+    out
 }
 
-fn fetches(drawing: &mut Drawing, axes: &Axes, data: &PageData, lane: &Lane, base: f64) {
-    let fetches = &data.fetches;
-    let times = fetches.start_us.iter().zip(&fetches.total_us);
-    let of_lane = fetches.worker.iter().zip(&fetches.row).zip(times);
-    let told = fetches.outcome.iter().zip(&fetches.held);
-    for (((&worker, &row), (&start, &total)), (&outcome, held)) in of_lane.zip(told) {
-        if worker != lane.worker {
-            continue;
-        }
-        let y = base + 9.0 + f64::from(row % lane.rows) * lane.row_height();
-        let (from, to) = (axes.x(start as f64), axes.x((start + total) as f64));
-        let class = if outcome == 0 { "ok" } else { "failed" };
-        drawing.line((from, y), (to.max(from + 1.0), y), &format!("tail {class}"));
-        // Above the line: one that shone through would make it another's colour.
-        behind(drawing, axes, data, held, (start, start + total), y);
-        drawing.line((from, y - 3.0), (from, y + 3.0), &format!("tail {class}"));
-        let mark = if outcome == 0 {
-            format!("<circle cx=\"{to:.1}\" cy=\"{y:.1}\" r=\"2.6\" class=\"mark ok\"/>")
-        } else {
-            let (x, y) = (to - 3.0, y - 3.0);
-            format!("<path d=\"M{x:.1} {y:.1}l6 6m0 -6l-6 6\" class=\"mark failed\"/>")
-        };
-        drawing.raw(&mark);
-    }
-}
-
-/// The parts of a tail in which the fetch waited behind others, in the colours of those.
-fn behind(
-    drawing: &mut Drawing,
-    axes: &Axes,
-    data: &PageData,
-    held: &[(usize, u64)],
-    (start, end): (u64, u64),
-    y: f64,
-) {
-    let holds = &data.holds;
-    for &(hold, _) in held {
-        let span = holds.start_us.get(hold).zip(holds.length_us.get(hold));
-        let Some(((&from, &length), &holder)) = span.zip(holds.holder.get(hold)) else { continue };
-        let (from, to) = (axes.x(from.max(start) as f64), axes.x((from + length).min(end) as f64));
-        if to - from >= 0.5 {
-            let at = Rect { x: from, y: y - 2.5, width: to - from, height: 5.0 };
-            drawing.rect(at, &format!("fill=\"{}\"", palette::holder(holder)), "");
-        }
-    }
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float to an integer saturates, and ticks are never negative"
+)]
+fn tick(across: &Across, at: f64, digits: f64, bottom: f64) -> String {
+    let x = across.x(at as u64);
+    // The first is half out of sight where the names stand apart.
+    let class = if at > 0.0 || across.medium == Medium::Sheet { "tick middle" } else { "tick" };
+    format!(
+        "<line x1=\"{x}\" x2=\"{x}\" y1=\"{bottom}\" y2=\"{}\" class=\"axis\"/><text x=\"{x}\" \
+         y=\"{}\" class=\"{class}\">{:.*} s</text>\n",
+        bottom + 5.0,
+        bottom + 22.0,
+        digits as usize,
+        at / 1e6
+    )
 }
 
 fn legend(drawing: &mut Drawing, data: &PageData, y: f64) {
-    let mut x = LEFT;
-    for download in data.downloads.iter().take(6) {
-        let at = Rect { x, y: y - 12.0, width: 16.0, height: 14.0 };
-        drawing.rect(at, &format!("fill=\"{}\"", download.color), "");
-        drawing.text(x + 22.0, y, "tick", &format!("download {}", download.slot));
+    let mut x = Across::LEFT;
+    for slot in data.downloads.iter().take(6) {
+        let (fill, top) = (steps::fill(palette::download(*slot)), y - 12.0);
+        drawing.raw(&format!(
+            "<rect x=\"{x}\" y=\"{top}\" width=\"16\" height=\"14\" fill=\"{fill}\"/>"
+        ));
+        drawing.text(x + 22.0, y, "tick", &format!("download {slot}"));
         x += 128.0;
     }
-    drawing
-        .raw(&format!("<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"3\" class=\"mark ok\"/>", y - 5.0));
-    drawing.text(x + 10.0, y, "tick", "served");
-    x += 86.0;
-    let cross = format!("<path d=\"M{x:.1} {:.1}l8 8m0 -8l-8 8\" class=\"mark failed\"/>", y - 9.0);
-    drawing.raw(&cross);
-    drawing.text(x + 14.0, y, "tick", "failed");
-    drawing.text(
-        LEFT,
-        y + 22.0,
-        "tick",
-        "a block: one step, in which its worker served nobody else",
-    );
+    for outcome in marks::used(&data.summary) {
+        drawing.raw(&marks::mark(outcome, &format!("{x:.1}"), y - 5.0));
+        let words = words::outcome(outcome).short;
+        drawing.text(x + 10.0, y, "tick", words);
+        x += words.len() as f64 * 7.0 + 40.0;
+    }
+    let what = "a block: one step, in which its worker served nobody else";
+    drawing.text(Across::LEFT, y + 22.0, "tick", what);
 }

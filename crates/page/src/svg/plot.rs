@@ -40,7 +40,7 @@ impl Drawing {
         )
     }
 
-    fn body(&self) -> &str {
+    pub(super) fn body(&self) -> &str {
         &self.body
     }
 

@@ -208,18 +208,49 @@ impl Browser {
         sheets
     }
 
-    /// What the canvas shows, as a number that differs when the picture does.
-    pub(crate) fn canvas(&mut self) -> Value {
-        self.eval(
+    /// What the picture shows, without the tip and the ring of the focus: a PNG in base64.
+    pub(crate) fn picture(&mut self) -> String {
+        let rect = self.eval(
             "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
-                const text = document.getElementById('canvas').toDataURL();
-                let sum = 7;
-                for (let i = 0; i < text.length; i += 1) {
-                    sum = (sum * 31 + text.charCodeAt(i)) % 2147483647;
-                }
-                done(sum);
+                const e = document.getElementById('view');
+                e.scrollIntoView({block: 'nearest', behavior: 'instant'});
+                const style = document.createElement('style');
+                style.id = 'bare';
+                style.textContent = '#tip { visibility: hidden } #view { outline: none !important }';
+                document.head.append(style);
+                const r = e.getBoundingClientRect();
+                done([r.x + scrollX, r.y + scrollY, r.width, r.height]);
             })))",
-        )
+        );
+        let [x, y, width, height] = [0, 1, 2, 3].map(|at| rect[at].clone());
+        let clip = json!({"x": x, "y": y, "width": width, "height": height, "scale": 1});
+        let answer = self.call("Page.captureScreenshot", json!({"format": "png", "clip": clip}));
+        self.eval("document.getElementById('bare').remove()");
+        answer["data"].as_str().expect("a picture").to_owned()
+    }
+
+    /// Whether two pictures are of the same: but for softer edges, where a browser places anew what
+    /// it had moved.
+    pub(crate) fn are_alike(&mut self, one: &str, other: &str) -> bool {
+        let differ = self.eval(&format!(
+            "(async () => {{
+                const dots = async png => {{
+                    const image = new Image();
+                    image.src = 'data:image/png;base64,' + png;
+                    await image.decode();
+                    const sheet = document.createElement('canvas');
+                    [sheet.width, sheet.height] = [image.width, image.height];
+                    const copy = sheet.getContext('2d');
+                    copy.drawImage(image, 0, 0);
+                    return copy.getImageData(0, 0, sheet.width, sheet.height).data;
+                }};
+                const [a, b] = [await dots('{one}'), await dots('{other}')];
+                let far = a.length === b.length ? 0 : 1;
+                for (let i = 0; i < a.length; i += 1) far += Math.abs(a[i] - b[i]) > 96;
+                return far / a.length;
+            }})()"
+        ));
+        differ.as_f64() < Some(0.0005)
     }
 
     /// Keeps a picture of what is seen, or of the whole page.

@@ -49,8 +49,8 @@ fn its_figures_stand_where_their_values_are_and_lead_to_their_trials() {
     browser.open(&file, STAGE);
     // Each point of the failures, by its x: in the order of the shares, and on one scale.
     let places = browser.eval(
-        "[...document.querySelectorAll('#figure-failures a circle')]
-             .map(c => [Number(c.getAttribute('cx')), c.closest('a').getAttribute('href')])",
+        "[...document.querySelectorAll('#figure-failures a path')]
+             .map(c => [Number(c.getAttribute('transform').slice(10).split(' ')[0]), c.closest('a').getAttribute('href')])",
     );
     let places = places.as_array().expect("points");
     let trials: Vec<_> = data.arms.iter().flat_map(|arm| &arm.trials).collect();

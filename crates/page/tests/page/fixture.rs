@@ -100,7 +100,7 @@ impl Run {
                 run.listeners.push(ListenerSample { at_ns: at(from), inode, queue, limit: 511 });
             }
         }
-        run.fates = page::overlaps(&run.input());
+        run.fates = run.overlaps();
         run.summary = run.summarised("starved");
         run
     }
@@ -233,6 +233,25 @@ impl Run {
         self.accept(worker, client_port, start + 1);
     }
 
+    /// What held each fetch, as the steps of others that overlap it on its worker.
+    fn overlaps(&self) -> Vec<Fate> {
+        let fate = |(place, fetch): (usize, &Fetch)| {
+            let accepted =
+                self.accepted.iter().filter(|a| Some(a.client_port) == fetch.client_port);
+            let worker = accepted.map(|accepted| accepted.worker).next()?;
+            let (start, end) = (fetch.start_ns, fetch.start_ns + fetch.total_us.as_duration());
+            let common = |hold: &Hold| hold.end_ns.min(end).micros_since(hold.start_ns.max(start));
+            let holds = self.holds.iter().enumerate();
+            let held = holds
+                .filter(|(_, hold)| hold.worker == worker && hold.start_ns < end)
+                .filter(|(_, hold)| hold.end_ns > start)
+                .map(|(at, hold)| (at, common(hold)))
+                .collect();
+            Some(Fate { fetch: place, worker: Some(worker), held, causes: Vec::new() })
+        };
+        self.fetches.iter().enumerate().filter_map(fate).collect()
+    }
+
     /// A summary of the fetches as they are, with this verdict.
     pub(crate) fn summarised(&self, verdict: &str) -> Summary {
         let mut value = serde_json::to_value(&self.summary).expect("a summary");
@@ -295,7 +314,7 @@ impl Run {
                 fetch.total_us = Micros(fetch.total_us.0.min(9_000));
             }
         }
-        self.fates = page::overlaps(&self.input());
+        self.fates = self.overlaps();
         self.summary.causes.clear();
         self.summary = self.summarised(verdict);
         self

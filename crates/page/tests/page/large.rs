@@ -27,7 +27,7 @@ fn a_large_run_opens_at_once_and_moves_without_a_stutter() {
     let at = format!("clientX: {}, clientY: {}", x + width / 2.0, y + height / 3.0);
     let frames = browser.eval(&format!(
         "(async () => {{
-            const c = document.getElementById('canvas');
+            const c = document.getElementById('view');
             const frame = () => new Promise(requestAnimationFrame);
             const took = [];
             const drew = [];
@@ -77,7 +77,7 @@ fn a_hand_that_drags_a_large_run_sees_it_move() {
     let (middle, lane) = (x + width / 2.0, y + height / 3.0);
     browser.wheel(middle, lane, -400.0);
     browser.wheel(middle, lane, -400.0);
-    browser.canvas();
+    browser.picture();
     // Frames of a page at rest, for what this host and its browser have to give.
     browser.eval(NOTE);
     browser.eval("new Promise(done => setTimeout(done, 1000))");

@@ -1,10 +1,11 @@
 //! Replay: the cursor runs as fast as it says, and what is counted beside it is what is seen.
 
+use records::Outcome;
 use serde_json::Value;
 
 use crate::browser::Browser;
 use crate::fixture::{Run, Shape};
-use crate::stage::{GUTTER, STAGE, stage, written};
+use crate::stage::{STAGE, stage, written};
 
 #[test]
 fn a_replay_shows_nothing_before_it_happened_and_comes_to_its_end() {
@@ -12,16 +13,18 @@ fn a_replay_shows_nothing_before_it_happened_and_comes_to_its_end() {
     let file = written("replay", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
-    let whole = browser.canvas();
-    browser.eval("document.getElementById('canvas').focus()");
+    let whole = browser.picture();
+    browser.eval("document.getElementById('view').focus()");
     browser.key(" ");
     let counted = "document.getElementById('counts').textContent";
     while browser.eval(counted) == "" {}
-    assert_ne!(browser.canvas(), whole);
+    let playing = browser.picture();
+    assert!(!browser.are_alike(&playing, &whole), "what is to come is shown");
     assert_eq!(browser.eval("document.getElementById('play').ariaPressed"), "true");
     browser.key(" ");
     let paused = browser.eval(counted);
-    assert_eq!(browser.canvas(), browser.canvas(), "a pause stands still");
+    let (one, other) = (browser.picture(), browser.picture());
+    assert!(browser.are_alike(&one, &other), "a pause stands still");
     assert_eq!(browser.eval(counted), paused);
     // Near the end, so that the test need not wait for all of it.
     browser.key("+");
@@ -39,24 +42,11 @@ fn a_replay_shows_nothing_before_it_happened_and_comes_to_its_end() {
 }
 
 /// Moves the cursor for some time; answers how far it went, px, and how long that took, ms.
-///
-/// The cursor is found where nothing else is drawn: in the picture's uppermost line.
 const RUN: &str = "(wall => (async () => {
-    const c = document.getElementById('canvas');
-    const sheet = document.createElement('canvas');
-    [sheet.width, sheet.height] = [c.width, 1];
-    const copy = sheet.getContext('2d', {willReadFrequently: true});
-    const line = () => {
-        copy.drawImage(c, 0, 2, c.width, 1, 0, 0, c.width, 1);
-        return copy.getImageData(0, 0, c.width, 1).data;
-    };
+    const c = document.getElementById('view');
     const head = () => {
-        const row = line();
-        let sum = 0, count = 0;
-        for (let x = 0; x < c.width; x += 1) {
-            if (row[4 * x] < 128) { sum += x; count += 1; }
-        }
-        return count ? sum / count : null;
+        const future = document.getElementById('future');
+        return future.hidden ? null : future.getBoundingClientRect().x;
     };
     const frame = () => new Promise(requestAnimationFrame);
     c.focus();
@@ -83,16 +73,16 @@ fn the_cursor_runs_at_the_speed_that_is_chosen() {
             "const s = document.getElementById('speed'); s.value = '{speed}';
              s.dispatchEvent(new Event('change')); null"
         ));
-        browser.eval("document.getElementById('canvas').focus()");
+        browser.eval("document.getElementById('view').focus()");
         for _ in 0..zooms {
             browser.key("+");
         }
         // The zoom is drawn with the next frame.
-        browser.canvas();
+        browser.picture();
         let ran = browser.eval(&format!("{RUN}({wall})"));
         let [pixels, ms] = [0, 1].map(|at| ran[at].as_f64().expect("a number"));
         let seen_us = data.end_us as f64 / 1.5_f64.powi(zooms);
-        let moved_us = pixels * seen_us / (width - GUTTER);
+        let moved_us = pixels * seen_us / width;
         let rate = moved_us / (ms * 1000.0);
         println!("replay at {speed}x: {rate:.3} s of the run a second");
         assert!(rate > speed * 0.6 && rate < speed * 1.5, "at {speed}x it ran at {rate:.3}x");
@@ -108,7 +98,7 @@ fn what_is_counted_at_the_cursor_is_what_the_records_say() {
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
     stage(&mut browser);
-    browser.eval("document.getElementById('canvas').focus()");
+    browser.eval("document.getElementById('view').focus()");
     for key in ["+", "+", "+", "End", " "] {
         browser.key(key);
     }
@@ -120,13 +110,11 @@ fn what_is_counted_at_the_cursor_is_what_the_records_say() {
     let words: Vec<&str> = text.split([' ', ':', ',']).filter(|word| !word.is_empty()).collect();
     let figure = |place: usize| words[place].parse::<f64>().expect("a number");
     let (at, said) = (figure(0) * 1e6, [figure(2), figure(4), figure(6)]);
-    let fetches = &data.fetches;
     let count = |at: f64| {
         let mut counts = [0.0; 3];
-        for i in 0..fetches.len() {
-            let start = fetches.start_us[i] as f64;
-            let end = start + fetches.total_us[i] as f64;
-            let kind = if end > at { 2 } else { usize::from(fetches.outcome[i] != 0) };
+        for fetch in &data.fetches {
+            let (start, end) = (fetch.span.start_us as f64, fetch.span.end_us() as f64);
+            let kind = if end > at { 2 } else { usize::from(fetch.outcome != Outcome::Ok) };
             counts[kind] += if start <= at { 1.0 } else { 0.0 };
         }
         counts

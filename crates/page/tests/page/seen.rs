@@ -73,9 +73,9 @@ fn it_says_what_the_summary_says() {
     // Whose steps held whom: as the data have it, in the order of their waits.
     let data: PageData = run.data();
     let blame = texts(&mut browser, "#picture tbody tr");
-    let named = data.blame.iter().filter(|blame| blame.waited_us > 0);
+    let named = data.blame.iter().filter(|blame| blame.waited > Micros(0));
     for (row, blame) in blame.iter().zip(named) {
-        let waited = Micros(blame.waited_us).to_string();
+        let waited = blame.waited.to_string();
         assert!(row.contains(&waited) && row.contains(&blame.fetches.to_string()), "{row}");
     }
     assert_eq!(browser.complaints, Vec::<String>::new());

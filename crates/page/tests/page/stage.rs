@@ -22,17 +22,15 @@ pub(crate) const SCREENS: [(&str, Screen); 4] = [
     ("phone-light", PHONE),
     ("phone-dark", PHONE_DARK),
 ];
-/// Where the picture's time begins, px.
-pub(crate) const GUTTER: f64 = 92.0;
 
 /// The page of a run, on the disk.
 pub(crate) fn written(name: &str, run: &Run) -> PathBuf {
-    kept(name, &html(&run.data()).expect("a page"))
+    kept(name, &html(&run.data()))
 }
 
 /// The page of a campaign, on the disk.
 pub(crate) fn written_campaign(name: &str, campaign: &CampaignData) -> PathBuf {
-    kept(name, &campaign_html(campaign).expect("a page"))
+    kept(name, &campaign_html(campaign))
 }
 
 fn kept(name: &str, page: &str) -> PathBuf {
@@ -41,10 +39,10 @@ fn kept(name: &str, page: &str) -> PathBuf {
     path
 }
 
-/// The canvas' box on the screen: x, y, width, height.
+/// The box of the picture's time on the screen: x, y, width, height.
 pub(crate) fn stage(browser: &mut Browser) -> [f64; 4] {
     let rect = browser.eval(
-        "(() => { const c = document.getElementById('canvas');
+        "(() => { const c = document.getElementById('view');
           c.scrollIntoView({block: 'center', behavior: 'instant'});
           const r = c.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()",
     );

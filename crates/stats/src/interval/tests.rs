@@ -1,7 +1,7 @@
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use crate::sample::{Numbers, median};
+use crate::sample::{Numbers, median, median_whole};
 
 /// Extra hours of sleep by two drugs, of ten patients each, and of the same (Student 1908, as R's
 /// `sleep`).
@@ -110,4 +110,7 @@ fn medians() {
     assert_eq!(median(&[]), None);
     assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
     assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    assert_eq!(median_whole([]), None);
+    assert_eq!(median_whole([3, 1, 2]), Some(2));
+    assert_eq!(median_whole([40, 10, 20, 31]), Some(25));
 }

@@ -37,10 +37,3 @@ fn an_arm_without_trials_has_a_row_of_nothing() {
     let row = arm_row("none", &[]);
     assert_eq!((row.trials, row.p50, row.longest_step), (0, Micros(0), None));
 }
-
-#[test]
-fn the_middle_is_one_that_was_measured() {
-    assert_eq!(median([3, 1, 2]), Some(2));
-    assert_eq!(median([4, 1, 3, 2]), Some(3));
-    assert_eq!(median([]), None);
-}

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use records::Bytes;
 
-use super::{MaxLines, beside, columns, percent, short_bytes, short_count, wrap};
+use super::{MaxLines, beside, columns, short_bytes, short_count, wrap};
 
 #[test]
 fn a_figure_stays_with_its_unit() {
@@ -15,21 +15,6 @@ fn a_figure_stays_with_its_unit() {
     );
     let narrow = wrap("a 412 MiB", 8, MaxLines(10));
     assert_eq!(narrow, ["a", "412 MiB"]);
-}
-
-#[test]
-fn shares_are_never_rounded_to_nothing_or_to_all() {
-    for (share, says) in [
-        (0.0, "0.0 %"),
-        (0.000_4, "<0.1 %"),
-        (0.001, "0.1 %"),
-        (0.971_2, "97.1 %"),
-        (0.999, "99.9 %"),
-        (0.999_6, ">99.9 %"),
-        (1.0, "100.0 %"),
-    ] {
-        assert_eq!(percent(share), says);
-    }
 }
 
 #[test]

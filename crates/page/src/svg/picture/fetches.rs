@@ -1,0 +1,91 @@
+//! Fetches: a short bar where one starts, a line while it waits, a mark of its outcome at its end.
+//!
+//! Where there are too many to be told apart, a mark is a dot.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::Lane;
+use super::across::{Across, Level, Medium, Part};
+use super::steps::pale;
+use crate::data::{FetchData, PageData, Span};
+use crate::palette::{self, Ink};
+use crate::svg::marks;
+
+/// So many fetches make a part.
+const TOGETHER: usize = 100;
+/// So many marks can be in sight at once.
+const IN_SIGHT: usize = 300;
+
+pub(super) fn draw(across: &Across, data: &PageData, lane: &Lane) -> String {
+    let own: Vec<&FetchData> = data.fetches.iter().filter(|f| f.worker == lane.worker).collect();
+    let limit = match across.medium {
+        Medium::Sheet => None,
+        Medium::Screen => across.limit(data.fetches.len(), IN_SIGHT),
+    };
+    let mut out = String::new();
+    for some in own.chunks(TOGETHER) {
+        let span = Span::around(some.iter().map(|fetch| fetch.span));
+        out += &lines(across, data, lane, some, span);
+        if let Some(limit) = limit {
+            out += &dots(across, lane, some, span, Level::Coarse(limit));
+        }
+        let mark = |fetch: &&FetchData| {
+            let (x, y) = (across.x(fetch.span.end_us()), lane.row(fetch.row));
+            match across.medium {
+                Medium::Sheet => marks::mark(fetch.outcome, &x, y),
+                Medium::Screen => marks::reference(fetch.outcome, &x, y),
+            }
+        };
+        let marks: String = some.iter().map(mark).collect();
+        let level = limit.map_or(Level::Always, Level::Fine);
+        let _ = writeln!(out, "<g {}>{marks}</g>", across.seen(span, level));
+    }
+    out
+}
+
+/// Lines with their starts, and over them the parts in which a fetch waited behind others.
+fn lines(
+    across: &Across,
+    data: &PageData,
+    lane: &Lane,
+    fetches: &[&FetchData],
+    span: Span,
+) -> String {
+    let mut part = Part::new(across, span, Level::Always);
+    let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut behind: BTreeMap<Ink, Vec<String>> = BTreeMap::new();
+    for fetch in fetches {
+        let (x, y) = (part.x(fetch.span.start_us), lane.row(fetch.row));
+        let line = format!("M{x} {}v6m0-3h{}", y - 3.0, part.wide(fetch.span.length_us));
+        lines.entry(marks::class(fetch.outcome)).or_default().push(line);
+        for hold in fetch.held.iter().filter_map(|(hold, _)| data.holds.get(*hold)) {
+            let bar = part.bar(hold.span.common(fetch.span), y);
+            behind.entry(palette::holder(hold.holder)).or_default().push(bar);
+        }
+    }
+    for (class, lines) in lines {
+        part.paths(&lines, &format!("class=\"tail {class}\""));
+    }
+    let high = (lane.row_height * 0.62).min(5.0);
+    for (ink, bars) in behind {
+        let (color, pale) = (ink.color, pale(ink));
+        let class = format!("class=\"bars behind{pale}\"");
+        part.paths(&bars, &format!("{class} stroke=\"{color}\" stroke-width=\"{high:.1}\""));
+    }
+    part.end()
+}
+
+/// Failures lie over what was served.
+fn dots(across: &Across, lane: &Lane, fetches: &[&FetchData], span: Span, level: Level) -> String {
+    let mut part = Part::new(across, span, level);
+    for class in ["ok", "failed"] {
+        let own = fetches.iter().filter(|fetch| marks::class(fetch.outcome) == class);
+        let dot = |fetch: &&FetchData| {
+            format!("M{} {}h0", part.x(fetch.span.end_us()), lane.row(fetch.row))
+        };
+        let dots: Vec<String> = own.map(dot).collect();
+        part.paths(&dots, &format!("class=\"dots {class}\""));
+    }
+    part.end()
+}

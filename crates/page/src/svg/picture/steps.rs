@@ -1,0 +1,195 @@
+//! Blocks of steps, and behind them short steps and other times away.
+//!
+//! A step that is a pixel wide or more when the whole run is shown is a block of its own. Of many
+//! shorter ones the whole run shows how they shared each pixel's time; the steps themselves are drawn
+//! for where it is zoomed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::across::{Across, Level, Medium, Part};
+use super::{Labels, Lane};
+use crate::data::{HoldData, PageData, Span, StretchData};
+use crate::palette::{self, Ink};
+use crate::{escape, words};
+
+/// Parts of the run whose time is shown as shared: about as many as a large screen has pixels across.
+const CELLS: u64 = 1024;
+/// So many short steps of a lane can be in sight at once, one by one.
+const IN_SIGHT: usize = 1500;
+/// So many steps make a part.
+const TOGETHER: usize = 500;
+/// So many cells do.
+const CELLS_TOGETHER: usize = 64;
+/// The same of blocks, each of which is an element.
+const BLOCKS_TOGETHER: usize = 50;
+
+/// What a block is filled with.
+pub(super) fn fill(ink: Ink) -> String {
+    let color = ink.color.trim_start_matches('#');
+    if ink.hatched { format!("url(#hatch-{color})") } else { ink.color.to_owned() }
+}
+
+/// A hatch is too coarse for what is drawn small: it is paler instead.
+pub(super) const fn pale(ink: Ink) -> &'static str {
+    if ink.hatched { " pale" } else { "" }
+}
+
+/// The hatches that [`fill`] names.
+pub(super) fn patterns(data: &PageData) -> String {
+    let inks = data.holds.iter().map(|hold| palette::holder(hold.holder));
+    let inks = inks.chain(data.downloads.iter().map(|slot| palette::download(*slot)));
+    let hatched: BTreeSet<Ink> = inks.filter(|ink| ink.hatched).collect();
+    let pattern = |Ink { color, .. }: Ink| {
+        format!(
+            "<pattern id=\"hatch-{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" \
+             patternTransform=\"rotate(45)\"><rect width=\"4\" height=\"6\" fill=\"{color}\"/>\
+             </pattern>\n",
+            color.trim_start_matches('#')
+        )
+    };
+    hatched.into_iter().map(pattern).collect()
+}
+
+/// The lane's steps, and the labels of those that `labelled` has, which are written over all blocks.
+pub(super) fn draw(
+    across: &Across,
+    data: &PageData,
+    lane: &Lane,
+    labels: &mut Labels,
+    labelled: u64,
+) -> String {
+    let own = data.holds.iter().filter(|hold| Some(hold.worker) == lane.worker);
+    let cell = across.end_us.div_ceil(CELLS).max(1);
+    let (long, short): (Vec<&HoldData>, Vec<&HoldData>) =
+        own.partition(|hold| hold.span.length_us >= cell);
+    let mut out = short_steps(across, data, lane) + &away(across, data, lane);
+    let limit = across.limit(short.len(), IN_SIGHT);
+    if let Some(limit) = limit {
+        out += &shares(across, lane, &short, cell, Level::Coarse(limit));
+    }
+    if limit.is_none() || across.medium == Medium::Screen {
+        let level = limit.map_or(Level::Always, Level::Fine);
+        out.extend(short.chunks(TOGETHER).map(|some| together(across, lane, some, level)));
+    }
+    for some in long.chunks(BLOCKS_TOGETHER) {
+        let blocks: String = some.iter().map(|hold| block(across, lane, hold)).collect();
+        let _ = write!(out, "<g {}>{blocks}</g>", across.seen(around(some), Level::Always));
+    }
+    for hold in long.into_iter().filter(|hold| hold.span.length_us >= labelled) {
+        labels.add(across, hold.span, lane.top + 18.0, "on-block", &words::holder(hold.holder));
+        if lane.blocks >= 40.0 {
+            labels.add(across, hold.span, lane.top + 36.0, "on-block", &hold.told());
+        }
+    }
+    out
+}
+
+fn around(holds: &[&HoldData]) -> Span {
+    Span::around(holds.iter().map(|hold| hold.span))
+}
+
+fn block(across: &Across, lane: &Lane, hold: &HoldData) -> String {
+    let (x, wide) = (across.x(hold.span.start_us), across.wide(hold.span.length_us));
+    let at = format!("x=\"{x}\" y=\"{}\" height=\"{}\"", lane.top, lane.blocks);
+    let fill = fill(palette::holder(hold.holder));
+    // Steps that follow each other are told apart by a hair of ground; none is too short to be seen.
+    match across.medium {
+        Medium::Sheet => {
+            let told = format!("{}: {}", words::holder(hold.holder), hold.told());
+            let wide = (hold.span.length_us as f64 / across.pixel() - 0.5).max(1.0);
+            format!(
+                "<rect {at} width=\"{wide:.1}\" class=\"block\" fill=\"{fill}\"><title>{}</title>\
+                 </rect>\n",
+                escape::html(&told)
+            )
+        }
+        Medium::Screen => format!(
+            "<rect {at} class=\"block\" fill=\"{fill}\" style=\"width:max(1px,{wide} - 1px)\"/>\n"
+        ),
+    }
+}
+
+/// Steps as they are, a path for each ink.
+fn together(across: &Across, lane: &Lane, holds: &[&HoldData], level: Level) -> String {
+    let mut part = Part::new(across, around(holds), level);
+    let mut bars: BTreeMap<Ink, Vec<String>> = BTreeMap::new();
+    for hold in holds {
+        let bar = part.bar(hold.span, lane.middle());
+        bars.entry(palette::holder(hold.holder)).or_default().push(bar);
+    }
+    for (ink, bars) in bars {
+        let (color, pale, high) = (ink.color, pale(ink), lane.blocks);
+        part.paths(
+            &bars,
+            &format!("class=\"bars hold{pale}\" stroke=\"{color}\" stroke-width=\"{high}\""),
+        );
+    }
+    part.end()
+}
+
+/// How the time of every cell of the run was shared among the steps of each ink, stacked from below.
+fn shares(across: &Across, lane: &Lane, holds: &[&HoldData], cell: u64, level: Level) -> String {
+    let mut taken: BTreeMap<u64, BTreeMap<Ink, u64>> = BTreeMap::new();
+    for hold in holds {
+        let (mut at, end) = (hold.span.start_us, hold.span.end_us().min(across.end_us));
+        while at < end {
+            let next = (at / cell).saturating_add(1).saturating_mul(cell).min(end);
+            let inks = taken.entry(at / cell).or_default();
+            *inks.entry(palette::holder(hold.holder)).or_default() += next - at;
+            at = next;
+        }
+    }
+    let cells: Vec<(u64, BTreeMap<Ink, u64>)> = taken.into_iter().collect();
+    let of = |some: &[(u64, BTreeMap<Ink, u64>)]| {
+        let start = some.first().map_or(0, |(place, _)| place * cell);
+        let end =
+            some.last().map_or(0, |(place, _)| place.saturating_mul(cell)).saturating_add(cell);
+        let mut part = Part::new(across, Span::new(start, end), level);
+        let mut shapes: BTreeMap<Ink, Vec<String>> = BTreeMap::new();
+        for (place, inks) in some {
+            let (x, wide, mut y) = (part.x(place * cell), part.wide(cell), lane.base());
+            for (ink, us) in inks {
+                let high = *us as f64 / cell as f64 * lane.blocks;
+                let shape = format!("M{x} {y:.1}h{wide}v-{high:.1}h-{wide}z");
+                shapes.entry(*ink).or_default().push(shape);
+                y -= high;
+            }
+        }
+        for (ink, shapes) in shapes {
+            let class = format!("class=\"shares{}\"", pale(ink));
+            part.paths(&shapes, &format!("{class} fill=\"{}\"", ink.color));
+        }
+        part.end()
+    };
+    cells.chunks(CELLS_TOGETHER).map(of).collect()
+}
+
+/// Short steps, faint: the busier, the darker, in five shades.
+fn short_steps(across: &Across, data: &PageData, lane: &Lane) -> String {
+    let own = data.stretches.iter().filter(|stretch| Some(stretch.worker) == lane.worker);
+    let of = |some: &[&StretchData]| {
+        let span = Span::around(some.iter().map(|stretch| stretch.span));
+        let mut part = Part::new(across, span, Level::Always);
+        let mut shades: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for stretch in some {
+            let bar = part.bar(stretch.span, lane.top + lane.blocks * 0.7);
+            shades.entry(stretch.shade()).or_default().push(bar);
+        }
+        for (shade, bars) in shades {
+            let (opacity, high) = (0.06 + 0.07 * shade as f64, lane.blocks * 0.6);
+            let stroke = format!("stroke-opacity=\"{opacity:.2}\" stroke-width=\"{high:.1}\"");
+            part.paths(&bars, &format!("class=\"bars steps\" {stroke}"));
+        }
+        part.end()
+    };
+    own.collect::<Vec<&StretchData>>().chunks(TOGETHER).map(of).collect()
+}
+
+fn away(across: &Across, data: &PageData, lane: &Lane) -> String {
+    let own = data.absences.iter().filter(|absence| Some(absence.worker) == lane.worker);
+    let mut part = Part::new(across, Span::new(0, across.end_us), Level::Always);
+    let bars: Vec<String> = own.map(|absence| part.bar(absence.span, lane.middle())).collect();
+    part.paths(&bars, &format!("class=\"bars away\" stroke-width=\"{}\"", lane.blocks));
+    part.end()
+}
