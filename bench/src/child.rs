@@ -1,21 +1,20 @@
 //! A role in a process of its own: this binary again, with [`crate::roles::PLAY`] and the role's
-//! name as first arguments.
+//! options in JSON as arguments.
 //!
 //! Invariants: a child is ready when [`Child::start`] returns, and dead and reaped when it is dropped. It
 //! also dies with the thread that started it.
 
 use std::net::SocketAddr;
-use std::process::{self, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use net::child::{self, Dropped};
 use net::cpu::{self, CpuList};
-use net::role::RoleOptions;
 use records::{Record, Role, SlowOrder};
 
-use crate::roles;
+use crate::roles::{PLAY, RoleCommand};
 
 /// How long a role may take until it says that it is ready. It takes milliseconds; this is for a
 /// host that is very busy.
@@ -47,22 +46,20 @@ pub(crate) enum Event {
 }
 
 impl Child {
-    /// Starts `role` with `args` on `cpus`, waits for its ready line, and has what it says later
-    /// sent to `told`. Its records are read on its own CPUs: reading them takes no time from the
+    /// Starts a role, waits for its ready line, and has what it says later
+    /// sent to `told`. Its records are read on its own `cpus`: reading them takes no time from the
     /// workers, which are never among those.
     ///
     /// # Errors
     /// It could not be started, or ended or was silent where it should have been ready.
     pub(crate) fn start(
-        role: Role,
-        args: Vec<String>,
+        role: &RoleCommand,
         cpus: Option<&CpuList>,
         told: &Sender<Told>,
     ) -> anyhow::Result<Self> {
-        let shared =
-            RoleOptions { cpus: cpus.cloned(), parent_pid: i32::try_from(process::id()).ok() };
+        let (options, role) = (serde_json::to_string(role)?, role.role());
         let mut command = Command::new("/proc/self/exe");
-        command.args([roles::PLAY, role.name()]).args(args).args(shared.to_args());
+        command.args([PLAY, &options]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let (sender, ready) = mpsc::channel();
         let (told, mut cpus) = (told.clone(), cpus.cloned());

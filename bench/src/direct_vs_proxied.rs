@@ -5,7 +5,7 @@
 //! its load: its sockets run empty and end steps that no setting of its own would end.
 
 use criterion::{BenchmarkId, Criterion};
-use proxy::ProxyToggles;
+use records::ProxyToggles;
 
 use crate::load::{self, Path, Setup};
 

@@ -7,14 +7,15 @@ use anyhow::{bail, ensure};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, SamplingMode, Throughput};
 use net::clock;
-use proxy::ProxyToggles;
-use records::{Bytes, DownloadEnd, DownloadInterval, Micros, Record, Role};
-use slow_client::SlowToggles;
+use net::role::RoleOptions;
+use records::{Bytes, DownloadEnd, DownloadInterval, Micros, ProxyToggles, Record, SlowToggles};
+use slow_client::SlowOptions;
 
 use crate::child::{Child, Event, Told};
 use crate::cpu_plan::CpuPlan;
 use crate::meter::Meter;
 use crate::or_panic;
+use crate::roles::RoleCommand;
 use crate::servers::Servers;
 
 /// What one iteration moves: some 50 ms of a draining proxy on one core.
@@ -89,12 +90,17 @@ impl Load {
             Path::Proxied(toggles) => Some(toggles.as_ref()),
         };
         let servers = Servers::start(toggles, &plan, &sender)?;
-        let toggles =
-            SlowToggles { slow: setup.downloads, slow_size: ENDLESS, ..SlowToggles::default() };
-        let mut args = vec![servers.target().to_string()];
-        args.extend(toggles.to_args());
-        args.extend(["--interval".to_owned(), format!("{}us", INTERVAL.0)]);
-        let slow = Child::start(Role::Slow, args, plan.load(), &sender)?;
+        let slow = SlowOptions {
+            toggles: SlowToggles {
+                slow: setup.downloads,
+                slow_size: ENDLESS,
+                ..SlowToggles::default()
+            },
+            interval: INTERVAL,
+            role: RoleOptions::of_child(plan.load()),
+            ..SlowOptions::to(servers.target())
+        };
+        let slow = Child::start(&RoleCommand::Slow(Box::new(slow)), plan.load(), &sender)?;
         Ok(Self { told, _slow: slow, _servers: servers })
     }
 

@@ -2,8 +2,7 @@
 //! policy is paid for the turns it gives to others.
 
 use criterion::{BenchmarkId, Criterion};
-use proxy::ProxyToggles;
-use records::{Bytes, ReadPolicy};
+use records::{Bytes, ProxyToggles, ReadPolicy};
 
 use crate::load::{self, Path, Setup};
 

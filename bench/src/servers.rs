@@ -3,12 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::mpsc::Sender;
 
+use net::role::RoleOptions;
 use origin::OriginOptions;
-use proxy::ProxyToggles;
-use records::Role;
+use proxy::ProxyOptions;
+use records::ProxyToggles;
 
 use crate::child::{Child, Told};
 use crate::cpu_plan::CpuPlan;
+use crate::roles::RoleCommand;
 
 /// They end when it is dropped, the proxy first.
 #[derive(Debug)]
@@ -28,16 +30,18 @@ impl Servers {
         plan: &CpuPlan,
         told: &Sender<Told>,
     ) -> anyhow::Result<Self> {
-        let args = OriginOptions::default().to_args();
-        let origin = Child::start(Role::Origin, args, plan.load(), told)?;
+        let role = RoleOptions::of_child(plan.load());
+        let origin = OriginOptions { role: role.clone(), ..OriginOptions::default() };
+        let origin = Child::start(&RoleCommand::Origin(Box::new(origin)), plan.load(), told)?;
         let mut servers = Self { proxy: None, target: origin.listen()?, _origin: origin };
         if let Some(toggles) = toggles {
-            let mut args = vec!["--upstream".to_owned(), servers.target.to_string()];
-            args.extend(toggles.to_args());
-            if let Some(cpus) = plan.workers() {
-                args.extend(["--pin".to_owned(), cpus.to_string()]);
-            }
-            let proxy = Child::start(Role::Proxy, args, plan.load(), told)?;
+            let proxy = ProxyOptions {
+                toggles: toggles.clone(),
+                pin: plan.workers().cloned(),
+                role,
+                ..ProxyOptions::to(servers.target)
+            };
+            let proxy = Child::start(&RoleCommand::Proxy(Box::new(proxy)), plan.load(), told)?;
             servers.target = proxy.listen()?;
             servers.proxy = Some(proxy);
         }

@@ -1,7 +1,6 @@
 //! The settings that are compared. Pure.
 
-use proxy::ProxyToggles;
-use records::{Bytes, ListenerMode, Rcvbuf, ReadPolicy};
+use records::{Bytes, ListenerMode, ProxyToggles, Rcvbuf, ReadPolicy};
 
 #[cfg(test)]
 mod tests;

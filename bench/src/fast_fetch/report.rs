@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use fast_client::FetchToggles;
-use records::{Arrivals, Bytes, BytesPerSec, LatencyUs, Micros, Outcome, OutcomeCounts};
+use records::{
+    Arrivals, Bytes, BytesPerSec, FetchToggles, LatencyUs, Micros, Outcome, OutcomeCounts,
+};
 use serde::Serialize;
 
 use super::arm::Arm;

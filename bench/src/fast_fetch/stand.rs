@@ -1,16 +1,19 @@
 //! The processes of one arm at work: servers, downloads on their way and spread over the workers,
 //! then fetches.
 
+use std::net::SocketAddr;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use fast_client::FetchToggles;
+use fast_client::FastOptions;
 use net::clock;
+use net::role::RoleOptions;
 use records::{
-    Dialed, DownloadEnd, DownloadInterval, ListenerMode, Phase, Record, Role, SlowOrder,
+    Dialed, DownloadEnd, DownloadInterval, FetchToggles, ListenerMode, Micros, Phase, Record, Role,
+    SlowOrder, SlowToggles,
 };
-use slow_client::SlowToggles;
+use slow_client::SlowOptions;
 
 use super::arm::{Arm, Load, PER_WORKER, WORKERS};
 use super::report::{ArmReport, LoadReport};
@@ -20,6 +23,7 @@ use super::tally::{InOrder, Tally};
 use crate::child::{Child, Event, Told};
 use crate::cpu_plan::CpuPlan;
 use crate::load::{ENDLESS, INTERVAL, STALLED_AFTER, reason};
+use crate::roles::RoleCommand;
 use crate::servers::Servers;
 
 /// How long downloads may be dialled again until every worker holds its share. It takes some tens
@@ -35,7 +39,7 @@ const MOTION: Duration = Duration::from_secs(20);
 const LAST_SESSIONS: Duration = Duration::from_secs(5);
 
 /// How long fetches are started at most; criterion is long done by then.
-const FETCHING: &str = "1h";
+const FETCHING: Micros = Micros(3_600_000_000);
 
 /// An arm at work. Its processes end when it is dropped, clients first.
 #[derive(Debug)]
@@ -71,7 +75,7 @@ impl Stand {
         let plan = CpuPlan::of_this_host()?;
         let (sender, told) = mpsc::channel();
         let servers = Servers::start(Some(arm.toggles()), &plan, &sender)?;
-        let target = servers.target().to_string();
+        let (target, role) = (servers.target(), RoleOptions::of_child(plan.load()));
         let mut stand = Self {
             told,
             clients: Clients::default(),
@@ -82,12 +86,12 @@ impl Stand {
         };
         if arm.load() == Load::Downloads {
             let listeners = arm.toggles().listener_mode();
-            let args = slow_args(&target, listeners);
-            stand.clients.slow = Some(Child::start(Role::Slow, args, plan.load(), &sender)?);
+            let slow = slow(target, listeners, role.clone());
+            stand.clients.slow = Some(Child::start(&slow, plan.load(), &sender)?);
             let spread = stand.spread(listeners)?;
             stand.await_motion(spread)?;
         }
-        let fast = Child::start(Role::Fast, fast_args(target, arm), plan.load(), &sender)?;
+        let fast = Child::start(&fast(target, arm, role), plan.load(), &sender)?;
         stand.clients.fast = Some(fast);
         if let Some(Downloads { spread, standing }) = &mut stand.downloads {
             *standing = Standing::new(clock::now(), spread.holders());
@@ -272,25 +276,27 @@ impl Stand {
 ///
 /// With a shared listener they must not wait: an idle worker would accept them all, while one that
 /// relays leaves the next connection to the other.
-fn slow_args(target: &str, listeners: ListenerMode) -> Vec<String> {
+fn slow(target: SocketAddr, listeners: ListenerMode, role: RoleOptions) -> RoleCommand {
     let slow = WORKERS * PER_WORKER;
-    let toggles = SlowToggles { slow, slow_size: ENDLESS, ..SlowToggles::default() };
-    let mut args = vec![target.to_owned(), "--orders".to_owned()];
-    args.extend(toggles.to_args());
-    args.extend(["--interval".to_owned(), format!("{}us", INTERVAL.0)]);
-    if listeners == ListenerMode::Reuseport {
-        args.push("--hold".to_owned());
-    }
-    args
+    RoleCommand::Slow(Box::new(SlowOptions {
+        toggles: SlowToggles { slow, slow_size: ENDLESS, ..SlowToggles::default() },
+        interval: INTERVAL,
+        orders: true,
+        hold: listeners == ListenerMode::Reuseport,
+        role,
+        ..SlowOptions::to(target)
+    }))
 }
 
-fn fast_args(target: String, arm: &Arm) -> Vec<String> {
+fn fast(target: SocketAddr, arm: &Arm, role: RoleOptions) -> RoleCommand {
     let phase = match arm.load() {
         Load::Idle => Phase::Idle,
         Load::Downloads => Phase::Measure,
     };
-    let mut args = vec![target];
-    args.extend(FetchToggles::default().to_args());
-    args.extend(["--duration", FETCHING, "--phase", phase.name()].map(str::to_owned));
-    args
+    RoleCommand::Fast(Box::new(FastOptions {
+        duration: FETCHING,
+        phase,
+        role,
+        ..FastOptions::to(target)
+    }))
 }

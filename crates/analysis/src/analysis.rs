@@ -34,7 +34,7 @@ impl<'a> Analysis<'a> {
         let Context { join, windows, .. } = &context;
         let untraced = seen::untraced(records, join, windows, thresholds.unjoined_share);
         let idle = fetch_summary(&records.fetches, Phase::Idle);
-        let cap = records.manifest.arm.cap_us;
+        let cap = records.manifest.arm.fetch.cap;
         let baseline = Baseline::of(&records.fetches, &idle, cap, &thresholds);
         let explained = explain(&context, &splits, &idle, &baseline);
         let figures = figures(&context, idle, explained);
@@ -84,7 +84,8 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
     proxy.calls = seen::calls(records);
     let cpu = manifest.proxy_cpu_ms;
     proxy.cpu_us = cpu.map(|span| Micros(span.moved().saturating_mul(1_000)));
-    let fetched = measure.outcomes.count(Outcome::Ok).saturating_mul(manifest.arm.fetch_size.0);
+    let fetched =
+        measure.outcomes.count(Outcome::Ok).saturating_mul(manifest.arm.fetch.fetch_size.0);
     let moved_gb = (slow.bytes.0.saturating_add(fetched)) as f64 / 1e9;
     proxy.cpu_us_per_gb = proxy.cpu_us.and_then(|cpu| {
         Duration::try_from_secs_f64(cpu.as_secs() / moved_gb).ok().map(Micros::from)

@@ -130,7 +130,7 @@ impl Scene {
     /// A run of workers that share one CPU.
     pub(crate) fn new(workers: u32) -> Self {
         let mut run = Run::new();
-        run.arm().workers = workers;
+        run.arm().proxy.workers = workers;
         let unmoved = CounterSpan { before: 7, after: 7 };
         let counters = &mut run.records.manifest.kernel_counters;
         counters.insert("TcpExt.ListenOverflows".to_owned(), unmoved);
@@ -316,7 +316,7 @@ impl Scene {
     /// Writes down what the harness has seen from outside. Once.
     pub(crate) fn look(&mut self) {
         let [first, last] = LOOKS;
-        let workers = self.run.records.manifest.arm.workers;
+        let workers = self.run.records.manifest.arm.proxy.workers;
         for ms in (first..=last).step_by(usize::try_from(LOOK_AT_THREADS).expect("small")) {
             self.run.records.sched.extend((0..workers).map(|worker| SchedSample {
                 who: Watched::Worker(worker),
@@ -351,7 +351,7 @@ impl Scene {
     pub(crate) fn explain(&self) -> Explained {
         let records = &self.run.records;
         let idle = fetch_summary(&records.fetches, Phase::Idle);
-        let cap = records.manifest.arm.cap_us;
+        let cap = records.manifest.arm.fetch.cap;
         let baseline = Baseline::of(&records.fetches, &idle, cap, &Thresholds::default());
         let context = Context::of(records);
         explain(&context, &all(&context), &idle, &baseline)

@@ -118,8 +118,8 @@ const MOST_WORKERS: usize = 256;
 impl ArmView {
     /// An arm of which nothing is known but its plan.
     pub fn new(plan: ArmPlan) -> Self {
-        let workers = usize::try_from(plan.arm.workers).unwrap_or(0).min(MOST_WORKERS);
-        let listeners = if plan.arm.reuseport { workers } else { workers.min(1) };
+        let workers = usize::try_from(plan.arm.proxy.workers).unwrap_or(0).min(MOST_WORKERS);
+        let listeners = if plan.arm.proxy.reuseport { workers } else { workers.min(1) };
         Self {
             plan,
             stage: Stage::Waiting,

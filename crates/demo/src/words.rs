@@ -4,7 +4,7 @@
 
 use page::words::{failed, lead};
 use records::count;
-use records::{Arm, Holder, Micros, Phase, Summary, Verdict};
+use records::{Arm, Holder, Micros, Phase, SlowToggles, Summary, Verdict};
 
 use crate::act::{Act, Side};
 use crate::arm::{ArmView, Counts, Ending, Longest, Stage};
@@ -30,8 +30,8 @@ pub(crate) fn line(act: Act, [left, right]: &[ArmView; 2]) -> String {
 fn opening(arm: &Arm) -> String {
     format!(
         "A proxy with {}, and small fetches: each has {}, then is given up.",
-        count(arm.workers.into(), "worker", "workers"),
-        short(arm.cap_us)
+        count(arm.proxy.workers.into(), "worker", "workers"),
+        short(arm.fetch.cap)
     )
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn idle_fetches(arm: &ArmView) -> Option<String> {
 
 fn load(arm: &ArmView, begin: &str) -> String {
     let counts = arm.load();
-    let Arm { slow, slow_size, .. } = arm.plan().arm;
+    let SlowToggles { slow, slow_size, .. } = arm.plan().arm.load;
     if counts.attempts() == 0 {
         let downloads = count(slow.into(), "download", "downloads");
         return format!("{begin} {downloads} of {}. {}", slow_size.exact(), arm.plan().says);

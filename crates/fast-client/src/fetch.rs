@@ -15,10 +15,9 @@ use hyper::{Request, Response, StatusCode, http};
 use hyper_util::rt::TokioIo;
 use net::clock;
 use net::tcp::{Buffers, Dial};
-use records::{Bytes, Coding, Fetch, Micros, MonoNs, Outcome, Phase};
+use records::{Bytes, Coding, Fetch, FetchToggles, Micros, MonoNs, Outcome, Phase};
 use tokio::net::TcpStream;
 
-use crate::options::FetchToggles;
 use crate::outcome::{Failure, Reached};
 use crate::watched::{FirstByte, Watched};
 
@@ -60,7 +59,7 @@ impl Plan {
         let (request, size) = match fetch_coding {
             Coding::Identity => (request, Some(size)),
             // Nobody knows how long it will be; the framing tells whether it is whole.
-            Coding::Gzip => (request.header(ACCEPT_ENCODING, fetch_coding.name()), None),
+            Coding::Gzip => (request.header(ACCEPT_ENCODING, "gzip"), None),
         };
         let request = request.body(Empty::new())?;
         Ok(Self { target, size, cap: cap.as_duration(), phase, request })

@@ -20,5 +20,5 @@ mod run;
 mod schedule;
 mod watched;
 
-pub use options::{FastOptions, FetchToggles};
+pub use options::FastOptions;
 pub use run::{FastError, run};

@@ -5,6 +5,7 @@
 //! - [`cases`]: published situations as campaigns
 //! - [`trial`]: one run, from the start of its processes to their end
 //! - [`roles`]: the only module that names the programs of a trial
+//! - [`output`]: what goes to the terminal
 //! - [`progress`]: what a trial shows of itself while it runs
 //! - [`demo`]: two trials, one after the other, shown live on a stage
 //! - [`doctor`]: what this machine can and cannot show
@@ -20,6 +21,7 @@ pub mod cli;
 pub mod demo;
 pub mod doctor;
 pub mod guard;
+pub mod output;
 pub mod progress;
 pub mod render;
 pub mod roles;

@@ -1,266 +1,45 @@
-//! The four roles: the only module that names their crates.
+//! The roles of a trial: the only module that names their crates.
 //!
-//! It gathers their toggles for the command line, writes the command lines of children, and turns
-//! `turnstile origin|proxy|slow|fast` into a call of that crate. Everything else in the harness
-//! knows the roles by their records.
+//! A role is a subcommand for people. A child of a trial is handed the same options as one JSON document
+//! instead ([`RoleCommand::words`]): nothing is spelt out as flags that the child would have to parse back.
+//! The document is an argument, so that the command in a manifest is whole and can be repeated, and the
+//! standard input stays free for orders.
+//!
+//! Everything else in the harness knows the roles by their records.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use fast_client::FastOptions;
 use net::cpu::CpuList;
 use net::role::{self, Failure, RoleOptions};
-use records::{
-    Arm, BufferingMode, ListenerMode, Micros, Phase, Pin, Placement, Rcvbuf, Recording, Role, Spool,
-};
+use net::target::TargetOptions;
+use netlab::{EnterOptions, Program};
+use origin::OriginOptions;
+use proxy::ProxyOptions;
+use records::{Arm, BufferingMode, Micros, Phase, ProxyKind, Recording, Requests, Role, Spool};
+use serde::{Deserialize, Serialize};
+use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
+use slow_client::SlowOptions;
+use tracer::TracerOptions;
 
-use crate::trial::placement::Requests;
-
-mod faults;
-mod hops;
 mod network;
-mod patience;
 mod server;
+mod timeouts;
 
-pub use faults::FaultToggles;
-pub use hops::HopCommand;
-pub(crate) use network::host_of;
-pub use network::{LOOPBACK, NetworkToggles};
-pub use patience::{Patience, patience};
-pub use server::ServerToggles;
-
-pub use fast_client::{FastOptions, FetchToggles};
-pub use origin::OriginOptions;
-pub use proxy::{ProxyOptions, ProxyToggles, ToggleError};
-pub use servers::{
-    Given, Refusal, ServerOptions, build_title, names as server_names, plain_path, proxy_kind,
-};
-pub use slow_client::{SlowOptions, SlowToggles};
-pub use tracer::TracerOptions;
-
-/// The subcommand of a foreign server.
-pub const SERVER: &str = "server";
+pub use network::{LOOPBACK, NetworkOptions, host_of};
+pub use server::UnderTest;
+pub use servers::{Given, Refusal, build_title, names as server_names, plain_path, proxy_kind};
+pub use timeouts::{Timeouts, timeouts};
 
 #[cfg(test)]
 mod tests;
 
-/// Every toggle of every role.
-#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
-pub struct Toggles {
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub proxy: ProxyToggles,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub slow: SlowToggles,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub fetch: FetchToggles,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub faults: FaultToggles,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub server: ServerToggles,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub network: NetworkToggles,
-}
-
-/// What a trial tells its proxy beyond the toggles.
-#[derive(Clone, Copy, Debug)]
-pub struct ProxySetup<'a> {
-    /// Where it listens, on a free port.
-    pub listen: IpAddr,
-    /// Where the origin listens.
-    pub upstream: SocketAddr,
-    /// Where the access log goes.
-    pub access_log: &'a Path,
-    /// Where a foreign program has its configuration and its files.
-    pub dir: &'a Path,
-    /// Steps and loop turns from this length on are told one by one.
-    pub hold: Micros,
-    /// How much the mirror tells.
-    pub recording: Recording,
-    /// The CPUs of its workers, in turn; absent: the scheduler decides.
-    pub workers: Option<&'a CpuList>,
-}
-
-impl Toggles {
-    /// The arm that these toggles and the harness' own make; no role has CPUs of its own choice.
-    pub fn arm(&self, place: Placement, pin: Pin) -> Arm {
-        let Self { proxy, slow, fetch, faults, server, network } = self;
-        let kind = server.kind();
-        Arm {
-            reuseport: proxy.reuseport,
-            rcvbuf: self.rcvbuf().asked(&kind),
-            sndbuf: proxy.sndbuf,
-            listen_rcvbuf: proxy.listen_rcvbuf,
-            listen_sndbuf: proxy.listen_sndbuf,
-            congestion: proxy.congestion.clone(),
-            workers: proxy.workers,
-            read_policy: proxy.read_policy,
-            buffer: proxy.buffer,
-            backlog: proxy.backlog,
-            multi_accept: proxy.multi_accept,
-            slow: slow.slow,
-            slow_size: slow.slow_size,
-            sink: slow.sink,
-            read_rate: slow.read_rate,
-            place,
-            arrivals: fetch.arrivals,
-            fetch_size: fetch.fetch_size,
-            cap_us: fetch.cap,
-            pin,
-            cpus: BTreeMap::new(),
-            log_mode: proxy.log_mode,
-            think_us: faults.think,
-            origin_workers: faults.origin_workers,
-            burst: faults.burst,
-            proxy: kind,
-            trace: server.trace,
-            accept: proxy.accept,
-            content: server.content,
-            buffering: proxy.buffering,
-            spool: proxy.spool.clone(),
-            spool_max: proxy.spool_max,
-            gzip: proxy.gzip,
-            slow_coding: slow.slow_coding,
-            fetch_coding: fetch.fetch_coding,
-            netns: network.namespaces(),
-            directives: server.directives.clone(),
-        }
-    }
-
-    /// A host whose buffers were set by `--tcp-rmem` tunes its sockets by that, unless told otherwise.
-    fn rcvbuf(&self) -> Rcvbuf {
-        match self.proxy.rcvbuf {
-            Rcvbuf::Default if self.network.tcp_rmem.is_some() => Rcvbuf::Auto,
-            chosen => chosen,
-        }
-    }
-
-    /// How the proxy's workers share their port.
-    pub fn listener_mode(&self) -> ListenerMode {
-        self.proxy.listener_mode()
-    }
-
-    /// The origin's arguments: its answers leave under the same congestion control as the proxy's.
-    pub fn origin_args(&self, listen: IpAddr, idle: Duration) -> Vec<String> {
-        let listen = self.server.origin_listen.unwrap_or(SocketAddr::new(listen, 0));
-        let mut all = args([
-            ("--listen", listen.to_string()),
-            ("--congestion", self.proxy.congestion.to_string()),
-        ]);
-        all.extend(self.faults.origin_args(idle));
-        all
-    }
-
-    /// Whether `arm` can be run with the proxy it names, and recorded so: a foreign program must be
-    /// there, and be able to do what is asked of it.
-    ///
-    /// # Errors
-    /// What cannot be done, and what to do instead.
-    pub fn check_proxy(&self, arm: &Arm, recording: Recording) -> Result<(), Refusal> {
-        servers::check(arm, &self.server.given, recording)
-    }
-
-    /// The arguments of a foreign server.
-    pub fn server_args(&self, setup: ProxySetup<'_>, arm: &Arm) -> serde_json::Result<Vec<String>> {
-        let mut all = args([
-            ("--arm", serde_json::to_string(arm)?),
-            ("--listen", SocketAddr::new(setup.listen, 0).to_string()),
-            ("--upstream", setup.upstream.to_string()),
-            ("--dir", setup.dir.display().to_string()),
-            ("--access-log", setup.access_log.display().to_string()),
-            ("--hold", time(setup.hold)),
-        ]);
-        all.extend(self.server.given.to_args());
-        if let Some(cpus) = setup.workers {
-            all.extend(args([("--pin", cpus.to_string())]));
-        }
-        Ok(all)
-    }
-
-    /// The arguments of the tracer of these workers, threads of our own proxy.
-    pub fn trace_args(&self, workers: &[i32], hold: Micros) -> Vec<String> {
-        let mut all = args([("--trace", self.server.trace.to_string()), ("--hold", time(hold))]);
-        all.extend(workers.iter().flat_map(|tid| ["--worker".to_owned(), tid.to_string()]));
-        all
-    }
-
-    /// The mirror's arguments.
-    pub fn proxy_args(&self, setup: ProxySetup<'_>) -> Vec<String> {
-        let mut all = args([
-            ("--listen", SocketAddr::new(setup.listen, 0).to_string()),
-            ("--upstream", setup.upstream.to_string()),
-            ("--access-log", setup.access_log.display().to_string()),
-            ("--hold", time(setup.hold)),
-        ]);
-        if setup.recording != Recording::default() {
-            all.extend(args([("--recording", setup.recording.to_string())]));
-        }
-        if let Some(cpus) = setup.workers {
-            all.extend(args([("--pin", cpus.to_string())]));
-        }
-        let mut toggles = ProxyToggles { rcvbuf: self.rcvbuf(), ..self.proxy.clone() };
-        // Temporary files are beside the log, on the disk that a foreign proxy's are on.
-        if (toggles.buffering, &toggles.spool) == (BufferingMode::On, &Spool::Default)
-            && let Some(dir) = setup.access_log.parent()
-        {
-            toggles.spool = Spool::Dir(dir.to_owned());
-        }
-        all.extend(toggles.to_args());
-        all
-    }
-
-    /// The slow client's arguments.
-    pub fn slow_args(&self, target: SocketAddr, requests: Requests) -> Vec<String> {
-        let mut all = vec![target.to_string(), "--orders".to_owned()];
-        all.extend(self.own_network());
-        if requests == Requests::Held {
-            all.push("--hold".to_owned());
-        }
-        all.extend(self.slow.to_args());
-        all
-    }
-
-    /// The consent to load a host of the run's own network.
-    fn own_network(&self) -> Option<String> {
-        self.network.netns.then(|| "--own-network".to_owned())
-    }
-
-    /// The fast client's arguments. Bursts are a part of the load: the baseline has none.
-    pub fn fast_args(&self, target: SocketAddr, phase: Phase, length: Duration) -> Vec<String> {
-        let mut all = vec![target.to_string()];
-        all.extend(self.own_network());
-        all.extend(args([
-            ("--phase", phase.name().to_owned()),
-            ("--duration", time(length.into())),
-        ]));
-        if phase == Phase::Measure {
-            all.extend(args([("--burst", self.faults.burst.to_string())]));
-        }
-        all.extend(self.fetch.to_args());
-        all
-    }
-}
-
-/// The command line of a child after the program's name: its subcommand, `args`, and what every
-/// child of a trial gets.
-pub fn role_args(word: &str, args: Vec<String>, cpus: Option<&CpuList>) -> Vec<String> {
-    let shared =
-        RoleOptions { cpus: cpus.cloned(), parent_pid: i32::try_from(std::process::id()).ok() };
-    let mut all = vec![word.to_owned()];
-    all.extend(args);
-    all.extend(shared.to_args());
-    all
-}
-
-/// A role as a subcommand.
-#[derive(Clone, Debug, clap::Subcommand)]
+/// A role and its options.
+#[derive(Clone, Debug, clap::Subcommand, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RoleCommand {
     /// Serve bodies of any size: the upstream
     #[command(after_help = "\
@@ -294,6 +73,124 @@ Examples:
     Server(Box<ServerOptions>),
 }
 
+/// What a trial tells its proxy beyond the arm.
+#[derive(Clone, Copy, Debug)]
+pub struct ProxySetup<'a> {
+    /// Where it listens, on a free port.
+    pub listen: IpAddr,
+    /// Where the origin listens.
+    pub upstream: SocketAddr,
+    /// Where the access log goes.
+    pub access_log: &'a Path,
+    /// Where a foreign program has its configuration and its files.
+    pub dir: &'a Path,
+    /// Steps and loop turns from this length on are told one by one.
+    pub hold: Micros,
+    /// How much the mirror tells.
+    pub recording: Recording,
+    /// What is given of a foreign program beside its name.
+    pub given: &'a Given,
+    /// The CPUs of its workers, in turn; absent: the scheduler decides.
+    pub workers: Option<&'a CpuList>,
+}
+
+/// The roles of a trial of `arm`, each with the options that every child has.
+impl RoleCommand {
+    /// The origin: its answers leave under the same congestion control as the proxy's. Its first request is
+    /// the first of `idle`, and its delays begin after that: a fault that was there from the start would be
+    /// part of the baseline.
+    pub fn origin(arm: &Arm, listen: SocketAddr, idle: Duration, role: RoleOptions) -> Self {
+        let delay = arm.faults.delay;
+        Self::Origin(Box::new(OriginOptions {
+            listen,
+            congestion: arm.proxy.congestion.clone(),
+            delay,
+            delay_after: if delay > Micros(0) { idle.into() } else { Micros(0) },
+            workers: arm.faults.origin_workers,
+            role,
+            ..OriginOptions::default()
+        }))
+    }
+
+    /// The proxy under test: the mirror, or a foreign one in the hands of the role that knows it.
+    pub fn proxy(arm: &Arm, setup: ProxySetup<'_>, role: RoleOptions) -> Self {
+        let listen = SocketAddr::new(setup.listen, 0);
+        let access_log = Some(setup.access_log.to_owned());
+        let ProxySetup { upstream, hold, recording, .. } = setup;
+        let pin = setup.workers.cloned();
+        if arm.server.kind != ProxyKind::Mirror {
+            return Self::Server(Box::new(ServerOptions {
+                arm: arm.clone(),
+                given: setup.given.clone(),
+                upstream,
+                listen,
+                dir: setup.dir.to_owned(),
+                access_log,
+                hold,
+                pin,
+                role,
+            }));
+        }
+        let mut toggles = arm.proxy.clone();
+        // Temporary files are beside the log, on the disk that a foreign proxy's are on.
+        if (toggles.buffering, &toggles.spool) == (BufferingMode::On, &Spool::Default)
+            && let Some(dir) = setup.access_log.parent()
+        {
+            toggles.spool = Spool::Dir(dir.to_owned());
+        }
+        let options =
+            ProxyOptions { listen, upstream, toggles, pin, access_log, hold, recording, role };
+        Self::Proxy(Box::new(options))
+    }
+
+    /// The tracer of these workers, threads of our own proxy.
+    pub fn trace(arm: &Arm, workers: &[i32], hold: Micros, role: RoleOptions) -> Self {
+        Self::Trace(Box::new(TracerOptions {
+            pid: Vec::new(),
+            threads: false,
+            worker: workers.iter().filter_map(|tid| u32::try_from(*tid).ok()).collect(),
+            trace: arm.server.trace,
+            hold,
+            duration: None,
+            role,
+        }))
+    }
+
+    /// The downloads.
+    pub fn slow(arm: &Arm, target: SocketAddr, requests: Requests, role: RoleOptions) -> Self {
+        Self::Slow(Box::new(SlowOptions {
+            target: target_of(arm, target),
+            toggles: arm.load.clone(),
+            hold: requests == Requests::Held,
+            orders: true,
+            role,
+            ..SlowOptions::to(target)
+        }))
+    }
+
+    /// The fetches of a phase. Bursts are a part of the load: the baseline has none.
+    pub fn fast(
+        arm: &Arm,
+        target: SocketAddr,
+        (phase, length): (Phase, Duration),
+        role: RoleOptions,
+    ) -> Self {
+        Self::Fast(Box::new(FastOptions {
+            target: target_of(arm, target),
+            toggles: arm.fetch,
+            burst: if phase == Phase::Measure { arm.faults.burst } else { 1 },
+            duration: length.into(),
+            phase,
+            role,
+        }))
+    }
+}
+
+/// A target, and the consent to load a host of the run's own network.
+fn target_of(arm: &Arm, target: SocketAddr) -> TargetOptions {
+    TargetOptions { target, allow_remote: false, own_network: arm.netns.is_some() }
+}
+
 impl RoleCommand {
     /// Which role it is.
     pub const fn role(&self) -> Role {
@@ -304,6 +201,18 @@ impl RoleCommand {
             Self::Fast(_) => Role::Fast,
             Self::Trace(_) => Role::Trace,
         }
+    }
+
+    /// The words of a command line, after the program's name, that make a child play it.
+    ///
+    /// # Errors
+    /// A path that is not UTF-8 has no place in JSON.
+    pub fn words(&self) -> serde_json::Result<[String; 2]> {
+        Ok([PLAY.to_owned(), serde_json::to_string(self)?])
+    }
+
+    fn from_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
     }
 
     /// Plays the role in this process, until it has ended or is stopped, and says why it failed.
@@ -330,10 +239,45 @@ impl RoleCommand {
     }
 }
 
-fn args<const N: usize>(options: [(&str, String); N]) -> Vec<String> {
-    options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+/// Whether `arm` can be run with the proxy it names, and recorded so: a foreign program must be
+/// there, and be able to do what is asked of it.
+///
+/// # Errors
+/// What cannot be done, and what to do instead.
+pub fn check_proxy(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refusal> {
+    servers::check(arm, given, recording)
 }
 
-fn time(length: Micros) -> String {
-    format!("{}us", length.0)
+/// The subcommand of a child that is handed its role.
+const PLAY: &str = "play";
+
+/// Subcommands by which this program starts itself. Nobody types them.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum HopCommand {
+    /// Play a role whose options are stated as JSON
+    #[command(hide = true, name = PLAY)]
+    Play {
+        /// As [`RoleCommand::words`] puts it
+        #[arg(value_name = "JSON", value_parser = RoleCommand::from_json)]
+        role: RoleCommand,
+    },
+    /// Become another program, in a network namespace
+    #[command(hide = true, name = Program::ENTER)]
+    Enter(EnterOptions),
+    /// Keep another program, and end all that comes of it
+    #[command(hide = true, name = SUBREAPER)]
+    Subreaper(SubreaperOptions),
+}
+
+impl HopCommand {
+    /// Does it; where it becomes another program, returns only if that fails.
+    pub fn run(&self) -> ExitCode {
+        match self {
+            Self::Play { role } => role.run(),
+            Self::Enter(options) => netlab::enter(options),
+            Self::Subreaper(options) => {
+                role::finish(SUBREAPER, servers::subreaper(options), |_| Failure::Trouble)
+            }
+        }
+    }
 }

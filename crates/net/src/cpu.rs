@@ -5,9 +5,11 @@ use std::io;
 use std::str::FromStr;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::{Deserialize, Serialize};
 
 /// CPU numbers, written `0`, `0,2` or `0-3`. Never empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Vec<usize>", try_from = "Vec<usize>")]
 pub struct CpuList(Vec<usize>);
 
 impl CpuList {
@@ -24,6 +26,19 @@ impl CpuList {
     /// The CPU numbers.
     pub fn as_slice(&self) -> &[usize] {
         &self.0
+    }
+}
+
+impl From<CpuList> for Vec<usize> {
+    fn from(list: CpuList) -> Self {
+        list.0
+    }
+}
+
+impl TryFrom<Vec<usize>> for CpuList {
+    type Error = ParseCpuListError;
+    fn try_from(cpus: Vec<usize>) -> Result<Self, Self::Error> {
+        Self::new(cpus).ok_or_else(|| ParseCpuListError(String::new()))
     }
 }
 

@@ -7,13 +7,14 @@ use std::process::ExitCode;
 
 use records::{Record, Role};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use serde::{Deserialize, Serialize};
 
 use crate::cpu::{self, CpuList};
 use crate::limit;
 use crate::terminal::printable;
 
 /// Options that every role shares.
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args, Serialize, Deserialize)]
 pub struct RoleOptions {
     /// Run only on these CPUs, as 0, 0,2 or 0-3
     #[arg(long, value_name = "CPUS", help_heading = "Process")]
@@ -25,6 +26,11 @@ pub struct RoleOptions {
 }
 
 impl RoleOptions {
+    /// Those of a child of this process, which runs on `cpus`.
+    pub fn of_child(cpus: Option<&CpuList>) -> Self {
+        Self { cpus: cpus.cloned(), parent_pid: i32::try_from(std::process::id()).ok() }
+    }
+
     /// Applies them to the whole process: call it before any thread is started.
     /// Returns the soft limit of open descriptors, raised as far as allowed.
     ///
@@ -38,18 +44,6 @@ impl RoleOptions {
             cpu::pin_current_thread(cpus.as_slice())?;
         }
         Ok(limit::raise_open_files())
-    }
-
-    /// The same options as arguments of a command line.
-    pub fn to_args(&self) -> Vec<String> {
-        let mut args = Vec::new();
-        if let Some(cpus) = &self.cpus {
-            args.extend(["--cpus".to_owned(), cpus.to_string()]);
-        }
-        if let Some(pid) = self.parent_pid {
-            args.extend(["--parent-pid".to_owned(), pid.to_string()]);
-        }
-        args
     }
 }
 

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use records::socket_addr;
 use rustix::process::getppid;
+use serde::{Deserialize, Serialize};
 
 /// The address under load, and the consent that any other host than this one needs.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
 pub struct TargetOptions {
     /// Address and port of the proxy, as 127.0.0.1:8000
     #[arg(value_name = "TARGET", value_parser = socket_addr)]
@@ -44,16 +46,6 @@ fn apart() -> bool {
     let parent = getppid().map(|parent| parent.as_raw_pid().to_string());
     let theirs = parent.and_then(|parent| network(&parent));
     theirs.zip(network("self")).is_some_and(|(theirs, own)| theirs != own)
-}
-
-/// Reads an address with its port, as `127.0.0.1:8000` or `[::1]:8000`. Names are not looked up: what
-/// is under load must not depend on a resolver.
-///
-/// # Errors
-/// Another text; the message says how to write it.
-pub fn socket_addr(text: &str) -> Result<SocketAddr, String> {
-    let form = "is not an address with a port: write it as 127.0.0.1:8000 or [::1]:8000";
-    text.parse().map_err(|_| format!("{text:?} {form}"))
 }
 
 /// How far a target is.

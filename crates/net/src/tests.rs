@@ -2,10 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use records::{Bytes, Congestion, ListenerMode};
+use records::{Bytes, Congestion, ListenerMode, socket_addr};
 
 use crate::cpu::{self, CpuList};
-use crate::target::socket_addr;
 use crate::tcp::{self, Buffers, Dial, Listen};
 use crate::terminal::printable;
 use crate::{clock, limit, low_water};

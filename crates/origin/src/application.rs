@@ -1,6 +1,6 @@
-//! The application behind the answers: how long it thinks, and about how many requests at a time.
+//! The application behind the answers: how long it delays each, and how many it works on at a time.
 //!
-//! The default thinks about nothing and has no limit: it costs nothing.
+//! The default has neither delay nor limit: it costs nothing.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// An application server: its workers, and what each of them does before an answer's head.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Application {
-    think: Duration,
+    delay: Duration,
     sets_in: SetsIn,
     /// Absent: as many workers as there are requests.
     workers: Option<Arc<Semaphore>>,
 }
 
-/// When the application begins to think.
+/// When the delays begin.
 #[derive(Clone, Debug, Default)]
 struct SetsIn {
     /// So long after its first request.
@@ -33,24 +33,24 @@ pub(crate) struct Worker {
 }
 
 impl Application {
-    /// `workers` workers that think for `think`, in whole milliseconds, rounded up, from `after`
-    /// their first request on.
-    pub(crate) fn new(think: Duration, after: Duration, workers: Option<u32>) -> Self {
+    /// `workers` workers that wait for `delay` before each answer, in whole milliseconds, rounded up,
+    /// from `after` their first request on.
+    pub(crate) fn new(delay: Duration, after: Duration, workers: Option<u32>) -> Self {
         // On the 16-bit machine where this saturates there is no such crowd.
         let count = |workers| usize::try_from(workers).unwrap_or(Semaphore::MAX_PERMITS);
         let workers = workers.map(|workers| Arc::new(Semaphore::new(count(workers))));
-        Self { think, sets_in: SetsIn { after, first: Arc::default() }, workers }
+        Self { delay, sets_in: SetsIn { after, first: Arc::default() }, workers }
     }
 
-    /// Waits until a worker is free, first come first served, and lets it think.
+    /// Waits until a worker is free, first come first served, and lets it delay its answer.
     pub(crate) async fn work(&self) -> Worker {
         let permit = match &self.workers {
             // An error tells of a closed semaphore, and nobody closes this one.
             Some(workers) => Arc::clone(workers).acquire_owned().await.ok(),
             None => None,
         };
-        if !self.think.is_zero() && self.sets_in.is_due() {
-            tokio::time::sleep(self.think).await;
+        if !self.delay.is_zero() && self.sets_in.is_due() {
+            tokio::time::sleep(self.delay).await;
         }
         Worker { _permit: permit }
     }

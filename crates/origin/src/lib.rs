@@ -8,7 +8,7 @@
 //! It tells of every request when it had been read and when its answer's head was there, since an
 //! answer that is late can be the proxy's doing as well.
 //!
-//! Not for: files, ranges or TLS. It is slow only where it is told to think, or to have few workers,
+//! Not for: files, ranges or TLS. It is slow only where it is told to delay answers, or to have few workers,
 //! as an application server is.
 //!
 //! Invariants:

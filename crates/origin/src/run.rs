@@ -73,8 +73,8 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
     };
     let runtime = runtime().map_err(OriginError::Process)?;
     let application = Application::new(
-        options.think.as_duration(),
-        options.think_after.as_duration(),
+        options.delay.as_duration(),
+        options.delay_after.as_duration(),
         options.workers,
     );
     let (book, printer) = Book::open().map_err(OriginError::Process)?;

@@ -26,7 +26,8 @@ impl PageData {
         let blame = fetches::blame(&fetches, &holds);
         let of_phase = |phase: Phase| run.fetches.iter().filter(move |f| f.phase == phase);
         let phases = phases(&run, &clock);
-        let slots = (0..run.manifest.arm.slow).chain(run.dialed.iter().map(|dialed| dialed.slot));
+        let slots =
+            (0..run.manifest.arm.load.slow).chain(run.dialed.iter().map(|dialed| dialed.slot));
         Self {
             title: head::title(run.summary),
             sentence: head::sentence(run.summary, blame.first().and_then(|first| first.slot)),
@@ -38,7 +39,7 @@ impl PageData {
                 .iter()
                 .map(|(_, span)| span.end_us())
                 .fold(clock.end_us.max(1), u64::max),
-            cap_us: run.manifest.arm.cap_us,
+            cap_us: run.manifest.arm.fetch.cap,
             hold_us: run.manifest.hold_us,
             phases,
             workers: workers::lanes(&run),

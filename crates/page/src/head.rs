@@ -12,17 +12,19 @@ use crate::words::{failed, holder, lead};
 /// What a run is called: the settings that tell it from others.
 pub(crate) fn title(summary: &Summary) -> String {
     let arm = &summary.arm;
-    let buffer = arm.rcvbuf.map(|size| format!(", receive buffer {}", size.exact()));
+    let buffer = arm.rcvbuf().map(|size| format!(", receive buffer {}", size.exact()));
     let buffer = buffer.unwrap_or_default();
-    if arm.proxy != ProxyKind::Mirror {
+    if arm.server.kind != ProxyKind::Mirror {
         // What the mirror would have done says nothing of others.
         let version = summary.program.as_ref().map(|program| program.version.as_str());
         let version = version.filter(|version| !version.is_empty());
-        let name = version.map_or_else(|| arm.proxy.to_string(), |v| format!("{}: {v}", arm.proxy));
+        let name = version
+            .map_or_else(|| arm.server.kind.to_string(), |v| format!("{}: {v}", arm.server.kind));
         return format!("{name}{buffer}");
     }
-    let listener = if arm.reuseport { "a listener per worker" } else { "one listener for all" };
-    format!("{}, {listener}{buffer}, {}", arm.proxy, arm.read_policy)
+    let listener =
+        if arm.proxy.reuseport { "a listener per worker" } else { "one listener for all" };
+    format!("{}, {listener}{buffer}, {}", arm.server.kind, arm.proxy.read_policy)
 }
 
 /// The command as a shell takes it. What no shell can take is shown as it is.
@@ -111,7 +113,7 @@ pub(crate) fn figures(summary: &Summary) -> Vec<FigureLine> {
     };
     let censored = Outcome::ALL.into_iter().filter(|outcome| outcome.is_censored());
     let given_up = censored.map(|outcome| load.outcomes.count(outcome)).sum::<u64>() > 0;
-    let capped = Micros(under_load) >= summary.arm.cap_us && given_up;
+    let capped = Micros(under_load) >= summary.arm.fetch.cap && given_up;
     let times = match without {
         0 => String::new(),
         _ if under_load <= without.saturating_mul(2) => String::new(),

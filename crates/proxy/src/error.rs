@@ -3,8 +3,8 @@
 use std::io;
 
 use net::role::Failure;
+use records::ToggleError;
 
-use crate::options::ToggleError;
 use crate::run::STOPPED_WITHIN;
 
 /// Why the proxy could not start or go on.

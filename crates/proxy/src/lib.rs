@@ -32,5 +32,5 @@ mod worker;
 mod writer;
 
 pub use error::ProxyError;
-pub use options::{ProxyOptions, ProxyToggles, ToggleError};
+pub use options::ProxyOptions;
 pub use run::{STOPPED_WITHIN, run};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use mio::net::TcpListener;
 use net::tcp::{Buffers, Dial, Listen};
-use records::{AcceptMode, Bytes, ListenerMode, SocketSetting};
+use records::{AcceptMode, Bytes, ListenerMode, ProxyToggles, SocketSetting};
 use rustix::fs::fstat;
 use socket2::SockRef;
 
-use crate::options::{ProxyOptions, ProxyToggles};
+use crate::options::ProxyOptions;
 use crate::worker::Watch;
 
 /// See the module's head.
@@ -28,7 +28,7 @@ impl Listeners {
         let toggles = &options.toggles;
         let mode = toggles.listener_mode();
         let open = |addr: SocketAddr| {
-            let (backlog, buffers) = (toggles.backlog, toggles.client_buffers());
+            let (backlog, buffers) = (toggles.backlog, options.client_buffers());
             let socket = Listen { addr, mode, backlog, buffers }.open()?;
             net::tcp::set_congestion(&socket, &toggles.congestion)?;
             io::Result::Ok(Arc::new(TcpListener::from_std(StdTcpListener::from(socket))))
@@ -73,9 +73,9 @@ impl Listeners {
     /// The buffers as the kernel keeps them, on a listener and on an upstream socket that is made
     /// for the question and connects to nothing.
     pub(crate) fn read_back(&self, options: &ProxyOptions) -> Vec<SocketSetting> {
-        let buffers = options.toggles.client_buffers();
+        let buffers = options.client_buffers();
         let accepted = buffers.read_back(&SockRef::from(&*self.first), "accepted");
-        let buffers = options.toggles.upstream_buffers();
+        let buffers = options.upstream_buffers();
         let unused = Dial { addr: options.upstream, from: None, buffers }.make();
         let upstream = unused.and_then(|socket| buffers.read_back(&socket, "upstream"));
         let told = [accepted, upstream].into_iter().flat_map(Result::unwrap_or_default);

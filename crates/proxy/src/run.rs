@@ -13,13 +13,13 @@ use net::cpu;
 use net::log_file;
 use net::role;
 use net::stop::{self, Next};
-use records::{BufferingMode, Bytes, Effective, LogMode, Ready, Record, Role, Spool};
+use records::{BufferingMode, Bytes, Effective, LogMode, ProxyToggles, Ready, Record, Role, Spool};
 use rustix::thread::gettid;
 
 use crate::access_log::{InlineLog, LostLines};
 use crate::error::ProxyError;
 use crate::listeners::{self, Listeners};
-use crate::options::{ProxyOptions, ProxyToggles};
+use crate::options::ProxyOptions;
 use crate::recorder::{Recorder, RingReader};
 use crate::session::{Buffering, Limits};
 use crate::worker::{Worker, WorkerSetup};
@@ -57,7 +57,7 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
         watch: watch.clone(),
         connections,
         upstream: options.upstream,
-        upstream_buffers: options.toggles.upstream_buffers(),
+        upstream_buffers: options.upstream_buffers(),
         limits: Arc::new(limits(options)),
         stop: Arc::clone(&stop),
     };

@@ -1,10 +1,11 @@
-//! Units and every record that crosses a process boundary.
+//! Units, and all that crosses a process boundary or is kept: records, and the options that roles are
+//! handed.
 //!
 //! A role (origin, proxy, slow, fast) prints one [`Record`] a line on its
 //! standard output; the harness files those lines in a run directory and makes
 //! [`Summary`] from them. Both sides know each other by this crate alone.
 //!
-//! Not for: command lines, or any arithmetic on records beyond units. Nothing here reads a clock or a
+//! Not for: any arithmetic on records beyond units. Nothing here reads a clock or a
 //! socket, and no file but those of a run directory ([`RunRecords::load`]).
 //!
 //! Invariants:
@@ -12,7 +13,6 @@
 //!   field's name.
 //! - Fields are only ever added within one [`SCHEMA_VERSION`].
 
-mod accept;
 mod answered;
 mod arm;
 mod arm_row;
@@ -22,10 +22,9 @@ mod fetch;
 mod line;
 mod log_text;
 mod manifest;
+mod options;
 mod order;
 mod outcome;
-mod policy;
-mod rcvbuf;
 mod ready;
 pub mod run_dir;
 mod run_records;
@@ -40,11 +39,8 @@ mod units;
 mod verdict;
 mod worker;
 
-pub use accept::{AcceptMode, BufferingMode, Coding, Content, Spool};
 pub use answered::{Answered, AnswersLost};
-pub use arm::{
-    Arm, Arrivals, Congestion, ListenerMode, LogMode, Namespaces, Pin, Placement, Recording, Sink,
-};
+pub use arm::{Arm, Namespaces, Pin, Placement, Recording};
 pub use arm_row::ArmRow;
 pub use cause::{
     Cause, CauseShare, HiddenCause, Holder, HoldingStep, LateSummary, Law, LogTruth, WorstFetch,
@@ -54,17 +50,21 @@ pub use fetch::{Fetch, Phase};
 pub use line::{LineError, Record, SCHEMA_VERSION};
 pub use log_text::{LogEscaped, LogSeconds};
 pub use manifest::{Fault, Host, Manifest, PhaseSpan, RoleProcess, Side};
-pub use order::SlowOrder;
+pub use options::{
+    AcceptMode, Arrivals, BufferingMode, Coding, Congestion, Content, FaultToggles, FetchToggles,
+    ListenerMode, LogMode, ParsePolicyError, ProxyKind, ProxyToggles, Rcvbuf, ReadPolicy,
+    ServerToggles, Sink, SlowToggles, Spool, ToggleError, TraceMode, from_words, socket_addr,
+    some_time, within,
+};
+pub use order::{Requests, SlowOrder};
 pub use outcome::{Outcome, OutcomeCounts};
-pub use policy::{ParsePolicyError, ReadPolicy};
-pub use rcvbuf::Rcvbuf;
 pub use ready::{Effective, Ready, Role, SocketSetting};
 pub use run_records::{LoadError, RunRecords};
 pub use sample::{
     CounterSpan, CpuSample, ListenerSample, SchedSample, SocketEnd, SocketSample, Watched,
 };
 pub use seen::{Absence, Blocked, CallTotal, CallTotals};
-pub use server::{Program, ProxyKind, Sight, TraceMode, UnreadLines};
+pub use server::{Program, Sight, UnreadLines};
 pub use session::{Accepted, LogTimes, Session, SessionEnd};
 pub use step::{Hold, LoopTurn, StepEnd, StepHistogram, WorkerTotals};
 pub use stretch::Stretch;

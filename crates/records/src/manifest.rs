@@ -71,7 +71,7 @@ pub struct Manifest {
 impl Manifest {
     /// Workers of the proxy: as many as it said it has, else as were asked for.
     pub fn worker_count(&self) -> u32 {
-        self.workers.unwrap_or(self.arm.workers)
+        self.workers.unwrap_or(self.arm.proxy.workers)
     }
 }
 

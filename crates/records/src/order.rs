@@ -2,6 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+/// When a download sends its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requests {
+    /// On [`SlowOrder::Go`]: until then its worker is idle and accepts what comes.
+    Held,
+    /// As soon as it is connected.
+    AtOnce,
+}
+
 /// An order to the slow client: how downloads get to the workers that should hold them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]

@@ -17,10 +17,10 @@ use crate::toggles::{Reason, State, Toggle};
 /// # Errors
 /// The first [`Refusal`]: of a toggle, or of a program that is not there.
 pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refusal> {
-    if arm.proxy != ProxyKind::Mirror && recording == Recording::Minimal {
+    if arm.server.kind != ProxyKind::Mirror && recording == Recording::Minimal {
         return Err(nothing_to_leave_out(arm));
     }
-    match &arm.proxy {
+    match &arm.server.kind {
         ProxyKind::Mirror => no_binary(arm, given).and_then(|()| meant_for_others(arm)),
         ProxyKind::Url(addr) => no_binary(arm, given)
             .and_then(|()| on_loopback(*addr))
@@ -48,9 +48,10 @@ pub(crate) struct Prepared {
 
 /// As [`check`], and what was found on the way.
 pub(crate) fn prepare(arm: &Arm, given: &Given) -> Result<Prepared, Refusal> {
-    let (server, build) = found(&arm.proxy, given)?;
+    let (server, build) = found(&arm.server.kind, given)?;
     refuse_toggles(arm, &server, &build)?;
-    let means = if server.workers.are.can_be_traced() { tracer::means(arm.trace)? } else { None };
+    let means =
+        if server.workers.are.can_be_traced() { tracer::means(arm.server.trace)? } else { None };
     if arm.place == Placement::OneWorker && means != Some(Means::Bpftrace) {
         let why = "which worker accepted a connection is known only from a trace of its workers";
         let instead = "run as root with bpftrace installed, or take --place hash";
@@ -123,7 +124,7 @@ fn refusal(program: impl Into<String>, toggle: impl Into<String>, reason: Reason
 /// A foreign proxy's sockets have the congestion control that the kernel gives to all.
 fn other_congestion(arm: &Arm) -> Option<Reason> {
     let system = system_congestion().unwrap_or_default();
-    (arm.congestion.name()? != system).then(|| {
+    (arm.proxy.congestion.name()? != system).then(|| {
         Reason::new(
             format!("its senders use what the kernel gives to all ({system})"),
             "take --congestion system, or set net.ipv4.tcp_congestion_control",
@@ -140,18 +141,18 @@ pub(crate) fn system_congestion() -> Option<String> {
 fn no_binary(arm: &Arm, given: &Given) -> Result<(), Refusal> {
     match given.proxy_bin {
         None => Ok(()),
-        Some(_) => Err(Refusal::NeedlessBinary(arm.proxy.name().to_owned())),
+        Some(_) => Err(Refusal::NeedlessBinary(arm.server.kind.name().to_owned())),
     }
 }
 
 /// A program that does not know us records nothing for us.
 fn nothing_to_leave_out(arm: &Arm) -> Refusal {
-    let instead = match arm.proxy {
+    let instead = match arm.server.kind {
         ProxyKind::Url(_) => "leave it out: of one that runs already only its clients tell",
         _ => "take --trace off, so that nobody looks at its workers, or --proxy mirror",
     };
     let reason = Reason::new("it records nothing that could be left out", instead);
-    refusal(arm.proxy.to_string(), format!("--recording {}", Recording::Minimal), reason)
+    refusal(arm.server.kind.to_string(), format!("--recording {}", Recording::Minimal), reason)
 }
 
 /// What only a foreign program has.
@@ -180,7 +181,7 @@ fn running_already(arm: &Arm) -> Result<(), Refusal> {
             "it runs already, and we have no hand in it",
             "set it there, or let us start the program with --proxy nginx or the like",
         );
-        Err(refusal(arm.proxy.to_string(), toggle.typed(), reason))
+        Err(refusal(arm.server.kind.to_string(), toggle.typed(), reason))
     })
 }
 

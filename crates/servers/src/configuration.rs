@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use net::cpu::CpuList;
-use records::Arm;
+use records::{Arm, ProxyToggles};
 
 use crate::build::Build;
 use crate::server::Server;
@@ -140,8 +140,8 @@ impl Setting<'_> {
             "host" => self.listen.ip().to_string(),
             "port" => self.listen.port().to_string(),
             "origin" => self.origin.to_string(),
-            "workers" => self.arm.workers.to_string(),
-            "backlog" => self.arm.backlog.to_string(),
+            "workers" => self.arm.proxy.workers.to_string(),
+            "backlog" => self.arm.proxy.backlog.to_string(),
             "sessions" => self.sessions().to_string(),
             "dir" => path(self.dir),
             "access-log" => path(self.access_log),
@@ -170,16 +170,16 @@ impl Setting<'_> {
     /// each.
     fn sessions(&self) -> u64 {
         const OF_THE_PROCESS: u64 = 256;
-        let workers = u64::from(self.arm.workers).max(1);
+        let workers = u64::from(self.arm.proxy.workers).max(1);
         let fitting = self.open_files.saturating_sub(OF_THE_PROCESS) / 2 / workers;
-        fitting.clamp(16, Arm::WORKER_CONNECTIONS.into())
+        fitting.clamp(16, ProxyToggles::default().worker_connections.into())
     }
 
     /// The CPU of each worker as a bit mask, CPU 0 last.
     fn cpu_masks(&self) -> String {
         let Some(cpus) = self.pin else { return String::new() };
         let mask = |worker| format!("1{}", "0".repeat(cpus.in_turn(worker)));
-        (0..self.arm.workers as usize).map(mask).collect::<Vec<_>>().join(" ")
+        (0..self.arm.proxy.workers as usize).map(mask).collect::<Vec<_>>().join(" ")
     }
 
     /// The lines of `--directive` that belong to that place.
@@ -187,7 +187,7 @@ impl Setting<'_> {
         let begins = &self.server.global_directives;
         let is_global =
             |line: &str| begins.iter().any(|begin| line.trim_start().starts_with(begin));
-        let lines = self.arm.directives.iter().filter(|line| place(is_global(line)));
+        let lines = self.arm.server.directives.iter().filter(|line| place(is_global(line)));
         lines.map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 

@@ -26,7 +26,7 @@ impl LocalFiles {
     /// # Errors
     /// They are too large for a run or for the disk, or cannot be written.
     pub(crate) fn write(www: &Path, arm: &Arm) -> io::Result<Self> {
-        let mut sizes = vec![arm.slow_size, arm.fetch_size, Bytes(1)];
+        let mut sizes = vec![arm.load.slow_size, arm.fetch.fetch_size, Bytes(1)];
         sizes.sort_unstable();
         sizes.dedup();
         let dir = www.join("bytes");

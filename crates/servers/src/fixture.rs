@@ -29,6 +29,12 @@ pub(crate) fn server(proxy: &str) -> Server {
     Server::of(&kind, None).expect("it can be read").expect("a server")
 }
 
+/// The same arm with something changed.
+pub(crate) fn with(mut arm: Arm, change: impl FnOnce(&mut Arm)) -> Arm {
+    change(&mut arm);
+    arm
+}
+
 /// A build of that version, which said `about` of itself.
 pub(crate) fn build(name: &str, version: Version, about: &str) -> Build {
     let path = PathBuf::from(format!("/opt/turnstile-test/bin/{name}"));

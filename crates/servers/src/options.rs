@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use net::cpu::CpuList;
 use net::role::RoleOptions;
-use net::target::socket_addr;
-use records::{Arm, Micros, ProxyKind};
+use records::{Arm, Micros, ProxyKind, socket_addr, some_time};
+use serde::{Deserialize, Serialize};
 
 use crate::server::names;
 
 /// Everything the role needs.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
 pub struct ServerOptions {
     /// The setting of all toggles, as the manifest of a run has it, in JSON
     #[arg(long, value_name = "JSON", value_parser = arm)]
@@ -38,7 +38,7 @@ pub struct ServerOptions {
     pub access_log: Option<PathBuf>,
 
     /// Tell steps and loop turns of at least this length one by one, where they can be seen
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = length)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = some_time())]
     pub hold: Micros,
 
     /// Put worker i on the i-th of these CPUs, going round [default: wherever the process may run]
@@ -51,7 +51,7 @@ pub struct ServerOptions {
 }
 
 /// What is given of the program under test beside its name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 pub struct Given {
     /// Put a server of your own in the mirror's place, which this file describes: the proxy is named as
     /// the file is (docs/proxies.md)
@@ -67,13 +67,6 @@ impl Given {
     /// The proxy that a file of one's own describes.
     pub fn kind(&self) -> Option<ProxyKind> {
         self.server_file.as_deref().and_then(|path| named(path).ok())
-    }
-
-    /// The same as arguments of a command line.
-    pub fn to_args(&self) -> Vec<String> {
-        let all = [("--server-file", &self.server_file), ("--proxy-bin", &self.proxy_bin)];
-        let given = all.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
-        given.flat_map(|(name, path)| [name.to_owned(), path.display().to_string()]).collect()
     }
 }
 
@@ -98,11 +91,6 @@ fn named(path: &Path) -> Result<ProxyKind, String> {
 
 fn arm(text: &str) -> Result<Arm, String> {
     serde_json::from_str(text).map_err(|e| format!("it is not an arm: {e}"))
-}
-
-fn length(text: &str) -> Result<Micros, String> {
-    let length: Micros = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
-    if length > Micros(0) { Ok(length) } else { Err("it must be longer than nothing".to_owned()) }
 }
 
 #[cfg(test)]

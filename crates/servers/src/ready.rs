@@ -46,7 +46,7 @@ impl Run<'_> {
         listen: SocketAddr,
         log: &mut Log,
     ) -> Result<Option<Proven>, ServerError> {
-        let expected = self.options.arm.workers as usize;
+        let expected = self.options.arm.proxy.workers as usize;
         let deadline = Instant::now() + PROVEN;
         let mut has_answered = false;
         loop {
@@ -140,8 +140,8 @@ impl Run<'_> {
         probes: &mut Vec<u16>,
     ) -> Vec<SocketSetting> {
         let arm = &self.options.arm;
-        let ours = Buffers { rcvbuf: arm.listen_rcvbuf, sndbuf: arm.listen_sndbuf };
-        let theirs = Buffers { rcvbuf: arm.rcvbuf, sndbuf: arm.sndbuf };
+        let ours = Buffers { rcvbuf: arm.proxy.listen_rcvbuf, sndbuf: arm.proxy.listen_sndbuf };
+        let theirs = Buffers { rcvbuf: arm.rcvbuf(), sndbuf: arm.proxy.sndbuf };
         let Ok(mut stream) = dial(listen, Connection::KeepAlive, probes) else { return Vec::new() };
         // As soon as a part of the answer is here, all sockets are there.
         if stream.read(&mut [0; 1024]).is_err() {

@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
             // So that the run says what it was made with.
             fs::copy(file, dir.join("server.toml")).map_err(its_directory())?;
         }
-        if let Spool::Dir(spool) = &options.arm.spool {
+        if let Spool::Dir(spool) = &options.arm.proxy.spool {
             plain_path(spool)
                 .and_then(fs::create_dir_all)
                 .map_err(ServerError::host("write the directory of spooled answers"))?;
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
         }
         // Opened before the program writes to it: from here on every line is ours.
         let (log, follower) = self.open_log(&setting)?;
-        let www = (arm.content == Content::File).then(|| setting.www());
+        let www = (arm.server.content == Content::File).then(|| setting.www());
         let program = self.prepare_program(&setting)?;
         // With its subreaper at hand, which removes them if we cannot.
         let content = www
@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
             below: None,
             last_signal: self.server.last_signal,
             cpus: self.options.pin.clone().filter(|_| self.pins()),
-            remove: (self.options.arm.content == Content::File).then(|| setting.www()),
+            remove: (self.options.arm.server.content == Content::File).then(|| setting.www()),
             command: command.chain(setting.args().into_iter().map(Into::into)).collect(),
         };
         let is_log = self.server.log.as_ref().is_some_and(|format| format.is_stdout());
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
     /// the work of another, since what is seen of each is no step then.
     fn fitting(&self, serving: Serving) -> Result<Option<Means>, ServerError> {
         let arm = &self.options.arm;
-        let asked = matches!(arm.trace, TraceMode::Bpftrace | TraceMode::Sample)
+        let asked = matches!(arm.server.trace, TraceMode::Bpftrace | TraceMode::Sample)
             || arm.place == Placement::OneWorker;
         if serving == Serving::Own || self.means.is_none() {
             return Ok(self.means);

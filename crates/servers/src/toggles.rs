@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use records::{
-    AcceptMode, Arm, BufferingMode, Bytes, Congestion, Content, LogMode, Placement, ReadPolicy,
-    Spool, TraceMode,
+    AcceptMode, Arm, BufferingMode, Bytes, Congestion, Content, LogMode, Placement, ProxyToggles,
+    ReadPolicy, Spool, TraceMode,
 };
 use serde::Deserialize;
 
@@ -35,29 +35,30 @@ pub(crate) enum State {
 impl Toggle {
     /// Every toggle of `arm`.
     pub(crate) fn all(arm: &Arm) -> Vec<Self> {
-        let buffer = (arm.buffer != Arm::BUFFER).then_some(arm.buffer);
-        let is_traced = matches!(arm.trace, TraceMode::Bpftrace | TraceMode::Sample);
+        let usual = ProxyToggles::default();
+        let buffer = (arm.proxy.buffer != usual.buffer).then_some(arm.proxy.buffer);
+        let is_traced = matches!(arm.server.trace, TraceMode::Bpftrace | TraceMode::Sample);
         vec![
-            Self::of("--read-policy", &arm.read_policy, &ReadPolicy::default()),
-            Self::of("--congestion", &arm.congestion, &Congestion::default()),
-            Self::of("--workers", &arm.workers, &Arm::WORKERS),
-            Self::switch("--reuseport", arm.reuseport),
-            Self::size("--rcvbuf", arm.rcvbuf),
-            Self::size("--sndbuf", arm.sndbuf),
-            Self::size("--listen-rcvbuf", arm.listen_rcvbuf),
-            Self::size("--listen-sndbuf", arm.listen_sndbuf),
+            Self::of("--read-policy", &arm.proxy.read_policy, &ReadPolicy::default()),
+            Self::of("--congestion", &arm.proxy.congestion, &Congestion::default()),
+            Self::of("--workers", &arm.proxy.workers, &usual.workers),
+            Self::switch("--reuseport", arm.proxy.reuseport),
+            Self::size("--rcvbuf", arm.rcvbuf()),
+            Self::size("--sndbuf", arm.proxy.sndbuf),
+            Self::size("--listen-rcvbuf", arm.proxy.listen_rcvbuf),
+            Self::size("--listen-sndbuf", arm.proxy.listen_sndbuf),
             Self::size("--buffer", buffer),
-            Self::of("--backlog", &arm.backlog, &Arm::BACKLOG),
-            Self::switch("--multi-accept", arm.multi_accept),
-            Self::of("--accept", &arm.accept, &AcceptMode::default()),
-            Self::of("--log-mode", &arm.log_mode, &LogMode::default()),
-            Self::of("--content", &arm.content, &Content::default()),
-            Self::of("--buffering", &arm.buffering, &BufferingMode::default()),
-            Self::of("--spool", &arm.spool, &Spool::default()),
-            Self::size("--spool-max", arm.spool_max),
-            Self::of("--gzip", &arm.gzip.unwrap_or_default(), &0),
-            Self::switch("--directive", !arm.directives.is_empty()),
-            Self { word: arm.trace.to_string(), ..Self::switch("--trace", is_traced) },
+            Self::of("--backlog", &arm.proxy.backlog, &usual.backlog),
+            Self::switch("--multi-accept", arm.proxy.multi_accept),
+            Self::of("--accept", &arm.proxy.accept, &AcceptMode::default()),
+            Self::of("--log-mode", &arm.proxy.log_mode, &LogMode::default()),
+            Self::of("--content", &arm.server.content, &Content::default()),
+            Self::of("--buffering", &arm.proxy.buffering, &BufferingMode::default()),
+            Self::of("--spool", &arm.proxy.spool, &Spool::default()),
+            Self::size("--spool-max", arm.proxy.spool_max),
+            Self::of("--gzip", &arm.proxy.gzip.unwrap_or_default(), &0),
+            Self::switch("--directive", !arm.server.directives.is_empty()),
+            Self { word: arm.server.trace.to_string(), ..Self::switch("--trace", is_traced) },
             Self {
                 word: arm.place.to_string(),
                 ..Self::switch("--place", arm.place == Placement::OneWorker)

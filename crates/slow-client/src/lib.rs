@@ -26,5 +26,5 @@ mod sink;
 mod slot;
 
 pub use error::SlowError;
-pub use options::{SlowOptions, SlowToggles};
+pub use options::SlowOptions;
 pub use run::run;

@@ -179,7 +179,7 @@ impl Run {
         self.port += 1;
         let client_port = self.port;
         let manifest = &mut self.records.manifest;
-        manifest.arm.slow = manifest.arm.slow.max(slot + 1);
+        manifest.arm.load.slow = manifest.arm.load.slow.max(slot + 1);
         self.records.dialed.push(Dialed { slot, client_port, at_ns: at_ms(4_010) });
         let accepted_ns = at_ms(4_000) + Duration::from_micros(9_900);
         let length = Micros(9_000_000);

@@ -1,7 +1,9 @@
 //! The command line of `trace`.
 
+use clap::builder::{EnumValueParser, TypedValueParser};
 use net::role::RoleOptions;
 use records::{Micros, TraceMode};
+use serde::{Deserialize, Serialize};
 
 /// What to type, for the end of the help.
 pub const EXAMPLES: &str = "\
@@ -12,7 +14,7 @@ Examples:
   turnstile trace --worker 815 --trace sample    one thread, without root";
 
 /// Watch the workers of a proxy that runs, and tell what they do: one record a line.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
 pub struct TracerOptions {
     /// A process whose main thread is a worker (with --threads: whose threads are)
     #[arg(long, value_name = "PID", required_unless_present = "worker")]
@@ -27,7 +29,7 @@ pub struct TracerOptions {
     pub worker: Vec<u32>,
 
     /// How to watch: auto, bpftrace (root) or sample [default: auto]
-    #[arg(long, value_name = "MODE", default_value_t, value_parser = mode, hide_default_value = true)]
+    #[arg(long, value_name = "MODE", default_value_t, value_parser = mode(), hide_default_value = true, hide_possible_values = true)]
     pub trace: TraceMode,
 
     /// Tell steps and loop turns from this length on one by one
@@ -43,12 +45,11 @@ pub struct TracerOptions {
     pub role: RoleOptions,
 }
 
-fn mode(text: &str) -> Result<TraceMode, String> {
-    match text.parse() {
-        Ok(TraceMode::Off) => Err("nothing would be watched".into()),
-        Ok(mode) => Ok(mode),
-        Err(error) => Err(format!("{error}")),
-    }
+fn mode() -> impl TypedValueParser<Value = TraceMode> {
+    EnumValueParser::<TraceMode>::new().try_map(|mode| match mode {
+        TraceMode::Off => Err("nothing would be watched"),
+        mode => Ok(mode),
+    })
 }
 
 fn some_time(text: &str) -> Result<Micros, String> {

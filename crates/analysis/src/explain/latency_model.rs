@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use records::{Bytes, BytesPerSec, Law, Micros, Phase, ReadPolicy, RunRecords};
+use records::{Bytes, BytesPerSec, Law, Micros, Phase, RunRecords};
 
 use crate::figures::slow;
 use crate::join::Join;
@@ -24,7 +24,7 @@ pub(crate) fn latency_model(
     measured_us: Micros,
 ) -> Option<Law> {
     let measure = windows.measure?;
-    if !is_bounded(records.manifest.arm.read_policy) {
+    if !records.manifest.arm.proxy.read_policy.is_bounded() {
         return None;
     }
     let holding = holding(join, measure);
@@ -35,7 +35,7 @@ pub(crate) fn latency_model(
     }
     let drain_rate = drain_rate(records, measure, &workers)?;
     let downloads_per_worker = holding.len() as f64 / workers.len() as f64;
-    let fetch_bytes = records.manifest.arm.fetch_size;
+    let fetch_bytes = records.manifest.arm.fetch.fetch_size;
     let turns = turns(fetch_bytes, bytes_per_step);
     let of_downloads = turns * downloads_per_worker * bytes_per_step.0 as f64;
     let secs = (of_downloads + fetch_bytes.0 as f64) / drain_rate;
@@ -50,17 +50,6 @@ pub(crate) fn latency_model(
         predicted_us: Micros(predicted),
         measured_us,
     })
-}
-
-/// Whether the policy ends a step while the upstream goes on sending.
-const fn is_bounded(policy: ReadPolicy) -> bool {
-    match policy {
-        ReadPolicy::Drain | ReadPolicy::ShortRead => false,
-        ReadPolicy::Fionread
-        | ReadPolicy::Bytes(_)
-        | ReadPolicy::Reads(_)
-        | ReadPolicy::Time(_) => true,
-    }
 }
 
 /// Turns until the head, and one for each step's worth of body.

@@ -29,7 +29,7 @@ impl Queues {
         let mut queues = Self::default();
         let inodes = &records.manifest.listeners;
         // A command that was given no toggle may listen so as well: a single inode is shared.
-        if !records.manifest.arm.reuseport && inodes.len() < 2 {
+        if !records.manifest.arm.proxy.reuseport && inodes.len() < 2 {
             return queues;
         }
         for (worker, inode) in (0..).zip(inodes) {

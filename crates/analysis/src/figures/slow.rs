@@ -27,7 +27,7 @@ pub(crate) fn summary(
     completed_us.sort_unstable();
     let wanted_until = windows.loaded.map_or(windows.run.end, |loaded| loaded.end);
     SlowSummary {
-        downloads: u64::from(records.manifest.arm.slow),
+        downloads: u64::from(records.manifest.arm.load.slow),
         bytes,
         bytes_per_sec: bytes.per(length),
         completed: completed_us.len() as u64,
@@ -54,7 +54,7 @@ pub(crate) fn bytes_per_step(join: &Join<'_>) -> Option<Bytes> {
 /// Bytes of each slot in the measure phase; intervals at its edges count in part.
 fn slot_bytes(records: &RunRecords, windows: &Windows) -> Vec<Bytes> {
     let told = records.intervals.iter().map(|interval| interval.bytes.len()).max().unwrap_or(0);
-    let wanted = usize::try_from(records.manifest.arm.slow).unwrap_or(usize::MAX);
+    let wanted = usize::try_from(records.manifest.arm.load.slow).unwrap_or(usize::MAX);
     // A slot that the client never told of has moved nothing; a bound keeps a wrong manifest small.
     let mut slots = vec![Bytes(0); told.max(wanted.min(1 << 20))];
     let Some(measure) = windows.measure else { return slots };
@@ -160,5 +160,5 @@ pub(crate) fn never_moved(records: &RunRecords) -> Vec<u32> {
     }
     let with_bytes = records.downloads.iter().filter(|download| download.bytes.0 > 0);
     moved.extend(with_bytes.map(|download| download.slot));
-    (0..records.manifest.arm.slow.min(1 << 20)).filter(|slot| !moved.contains(slot)).collect()
+    (0..records.manifest.arm.load.slow.min(1 << 20)).filter(|slot| !moved.contains(slot)).collect()
 }

@@ -49,7 +49,7 @@ fn response_times_matter_from_one_percent_on() {
 #[test]
 fn bytes_of_intervals_at_the_edges_count_in_part() {
     let mut run = Run::good();
-    run.arm().slow = 1;
+    run.arm().load.slow = 1;
     let interval = |start, end, bytes| DownloadInterval {
         start_ns: at_ms(start),
         end_ns: at_ms(end),
@@ -72,7 +72,7 @@ fn bytes_of_intervals_at_the_edges_count_in_part() {
 fn a_slot_that_nobody_told_of_is_there_with_nothing() {
     let mut run = Run::good();
     run.download(0, 0, 1_000);
-    run.arm().slow = 3;
+    run.arm().load.slow = 3;
     let slow = summary(&run).slow;
     assert_eq!(slow.slot_bytes_per_sec.len(), 3);
     assert_eq!((slow.slowest_slot.0, slow.fastest_slot.0), (0, 1_000));

@@ -59,7 +59,7 @@ fn interrupted(facts: &Facts<'_>) -> Option<String> {
 fn uneven_placement(facts: &Facts<'_>) -> Option<String> {
     let workers = facts.summary.proxy.workers.len() as u64;
     let holding = facts.summary.slow.workers_holding;
-    let wanted = facts.manifest.arm.slow > 0 && facts.measured == Measured::Began;
+    let wanted = facts.manifest.arm.load.slow > 0 && facts.measured == Measured::Began;
     if !wanted || workers == 0 || holding >= workers {
         return None;
     }
@@ -68,7 +68,7 @@ fn uneven_placement(facts: &Facts<'_>) -> Option<String> {
         1 => format!("1 of {workers} workers holds a download"),
         _ => format!("{holding} of {workers} workers hold a download"),
     };
-    Some(if facts.manifest.arm.reuseport {
+    Some(if facts.manifest.arm.proxy.reuseport {
         let bound = percent(holding as f64 / workers as f64);
         format!("{held}: at most about {bound} of the fetches can meet it")
     } else {
@@ -169,7 +169,7 @@ fn accept_paused(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let (lag, cap) = (facts.summary.measure.lag_us, facts.manifest.arm.cap_us);
+    let (lag, cap) = (facts.summary.measure.lag_us, facts.manifest.arm.fetch.cap);
     let most = Micros(lag.max);
     let limit = part(cap, thresholds.lag_of_cap);
     (most > limit).then(|| {
@@ -316,7 +316,8 @@ fn figure_missing(facts: &Facts<'_>) -> Option<String> {
 
 /// A command's threads are always looked at, unless nobody wants it or it makes no sense.
 fn handed_on(manifest: &Manifest) -> bool {
-    matches!(manifest.arm.proxy, ProxyKind::Exec(_)) && manifest.arm.trace != TraceMode::Off
+    matches!(manifest.arm.server.kind, ProxyKind::Exec(_))
+        && manifest.arm.server.trace != TraceMode::Off
 }
 
 fn few_fetches(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {

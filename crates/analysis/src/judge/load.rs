@@ -13,7 +13,7 @@ use crate::thresholds::Thresholds;
 /// Why a run without starvation proves nothing: there was no load to stand up to. `None`: there was,
 /// or none was asked for.
 pub(crate) fn fallen(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let (slow, measured) = (facts.manifest.arm.slow, facts.summary.measured_us);
+    let (slow, measured) = (facts.manifest.arm.load.slow, facts.summary.measured_us);
     if slow == 0 || facts.measured == Measured::Never || measured == Micros(0) {
         return None;
     }
@@ -39,7 +39,7 @@ fn stood_still(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
 }
 
 fn kept_breaking(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let (slow, measured) = (facts.manifest.arm.slow, facts.summary.measured_us);
+    let (slow, measured) = (facts.manifest.arm.load.slow, facts.summary.measured_us);
     let in_all = measured.0.saturating_mul(u64::from(slow));
     let life = Micros(in_all.checked_div(facts.flow.broken)?);
     (life < thresholds.download_life).then(|| {

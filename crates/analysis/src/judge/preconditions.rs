@@ -87,7 +87,7 @@ fn no_load(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
 }
 
 fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let cap = facts.manifest.arm.cap_us;
+    let cap = facts.manifest.arm.fetch.cap;
     let when = measured_when(&facts.manifest.arm);
     let late = |phase: &'static str, fetches: &FetchSummary| {
         let (lag, limit) = (Micros(fetches.lag_us.p90), part(cap, thresholds.lag_of_cap));
@@ -104,7 +104,7 @@ fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
 }
 
 fn no_baseline(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let (baseline, cap) = (facts.baseline, facts.manifest.arm.cap_us);
+    let (baseline, cap) = (facts.baseline, facts.manifest.arm.fetch.cap);
     (baseline.standing == Standing::Stalls).then(|| {
         format!(
             "{} of {} fetches without any load failed or took over {} ({} x idle p50, at least {} \

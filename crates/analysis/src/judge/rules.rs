@@ -29,7 +29,7 @@ impl<'a> Rules<'a> {
             measure: done(measure),
             failed: measure.outcomes.failed(),
             tried: measure.outcomes.tried(),
-            cap: arm.cap_us,
+            cap: arm.fetch.cap,
             when: measured_when(arm),
             thresholds,
         }

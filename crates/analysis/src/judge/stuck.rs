@@ -25,7 +25,7 @@ impl Stuck {
         if facts.measured == Measured::Never || facts.never_moved.is_empty() {
             return Self::None;
         }
-        let (stuck, wanted) = (facts.never_moved.len(), facts.manifest.arm.slow);
+        let (stuck, wanted) = (facts.never_moved.len(), facts.manifest.arm.load.slow);
         let slots = list(&facts.never_moved);
         let finding = format!("{stuck} of {wanted} downloads never received a byte (slot {slots})");
         if facts.undialled > 0 {

@@ -88,9 +88,9 @@ fn the_median_starves_from_half_the_cap() {
     assert_eq!(verdict(&almost), Verdict::Degraded);
     // The cap is the user's own word for too late.
     let mut patient = Run::loaded(&[(80, Outcome::Ok, 999_000)]);
-    patient.arm().cap_us = Micros(2_000_000);
+    patient.arm().fetch.cap = Micros(2_000_000);
     assert_eq!(verdict(&patient), Verdict::Degraded);
-    patient.arm().cap_us = Micros(1_998_000);
+    patient.arm().fetch.cap = Micros(1_998_000);
     assert_eq!(verdict(&patient), Verdict::Starved);
 }
 
@@ -174,7 +174,7 @@ fn an_interruption_matters_only_when_it_left_too_few_fetches() {
     assert!(reason.starts_with("SIGINT cut the run short: 19 fetches under load"), "{reason}");
     // In the load phase a download may well not have moved yet.
     let mut early = cut_at(4_600);
-    early.arm().slow = 9;
+    early.arm().load.slow = 9;
     let reason = only_reason(&early);
     assert!(reason.starts_with("SIGINT cut the run short: 0 fetches"), "{reason}");
 }
@@ -182,7 +182,7 @@ fn an_interruption_matters_only_when_it_left_too_few_fetches() {
 #[test]
 fn a_download_that_never_moved_proves_nothing() {
     let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
-    run.arm().slow = 3;
+    run.arm().load.slow = 3;
     run.bytes(2, 0);
     let reason = only_reason(&run);
     assert_eq!(reason, "1 of 3 downloads never received a byte (slot 2)");
@@ -204,7 +204,7 @@ fn a_download_that_never_moved_proves_nothing() {
 #[test]
 fn downloads_that_wait_as_the_fetches_do_keep_no_run_from_being_starved() {
     let mut run = Run::loaded(&[(80, Outcome::TimeoutNoByte, 1_001_000)]);
-    run.arm().slow = 3;
+    run.arm().load.slow = 3;
     run.bytes(2, 0);
     let judged = summarise(&run.records);
     assert_eq!(judged.verdict, Verdict::Starved);

@@ -13,7 +13,7 @@ pub(crate) const MORE: &str =
 
 /// When the fetches of the measure phase ran.
 pub const fn measured_when(arm: &Arm) -> &'static str {
-    if arm.slow == 0 { "with no load" } else { "under load" }
+    if arm.load.slow == 0 { "with no load" } else { "under load" }
 }
 
 /// Items as `0`, `0 and 1`, `0, 1 and 2`; beyond five: `0, 1, 2, 3, 4 and 7 more`.

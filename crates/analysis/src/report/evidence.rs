@@ -253,7 +253,7 @@ fn asleep(context: &Context<'_>, window: Window) -> Evidence {
         busy_us: Micros(busy_us),
         cpu_us: Micros(cpu_us),
         run_wait_us: run_wait(context, window),
-        log_mode: context.records.manifest.arm.log_mode,
+        log_mode: context.records.manifest.arm.proxy.log_mode,
         slept: seen::blocked(context.records, window),
     }
 }

@@ -135,7 +135,7 @@ fn evidence_is_told_for_each_cause_there_is() {
 fn figures_in_the_documents_have_their_unit_in_their_name() {
     let mut run = Run::held();
     // So that the law says something.
-    run.arm().read_policy = ReadPolicy::Fionread;
+    run.arm().proxy.read_policy = ReadPolicy::Fionread;
     let of_run = serde_json::to_value(story(&run)).expect("JSON");
     let fetch = FetchReport::of(&Analysis::of(&run.records), Phase::Measure, 43).expect("a fetch");
     let of_fetch = serde_json::to_value(fetch).expect("JSON");

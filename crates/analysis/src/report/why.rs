@@ -81,7 +81,7 @@ impl ModelReport {
     /// The law of a run; `None` where it says nothing, or no fetch was measured.
     pub fn of(summary: &Summary) -> Option<Self> {
         let law = summary.law.clone().filter(|_| summary.measure.attempts > 0)?;
-        let cut = summary.measure.censored > 0 && law.measured_us >= summary.arm.cap_us;
+        let cut = summary.measure.censored > 0 && law.measured_us >= summary.arm.fetch.cap;
         Some(Self { law, median: if cut { Median::Censored } else { Median::Measured } })
     }
 }

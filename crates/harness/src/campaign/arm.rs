@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::TrialOptions;
+use crate::trial::TrialOptions;
 
 /// One setting of all toggles, by the words that set it. Written `name: --option value`, or the
 /// options alone, which are their own name then.

@@ -146,7 +146,7 @@ fn logged<'a>(analysis: &Analysis<'a>) -> impl Iterator<Item = &'a Session> + Cl
 }
 
 fn log(analysis: &Analysis<'_>) -> Option<String> {
-    let size = analysis.records.manifest.arm.fetch_size;
+    let size = analysis.records.manifest.arm.fetch.fetch_size;
     let mut lines: BTreeMap<(u16, bool), u64> = BTreeMap::new();
     for session in logged(analysis) {
         let cut = session.status == 200 && session.body_bytes < size;
@@ -197,11 +197,11 @@ fn download_log(analysis: &Analysis<'_>) -> Option<String> {
 fn slow_time(summary: &Summary) -> Option<String> {
     if let Some(time) = summary.slow.completed_us.get(summary.slow.completed_us.len() / 2) {
         let whole = summary.slow.completed;
-        return Some(format!("{time} for {} ({whole} whole)", summary.arm.slow_size));
+        return Some(format!("{time} for {} ({whole} whole)", summary.arm.load.slow_size));
     }
     let each = summary.slow.bytes_per_sec.0.checked_div(summary.slow.downloads)?;
-    let seconds = summary.arm.slow_size.0.checked_div(each)?;
-    Some(format!("{seconds} s for {} at the rate they had", summary.arm.slow_size))
+    let seconds = summary.arm.load.slow_size.0.checked_div(each)?;
+    Some(format!("{seconds} s for {} at the rate they had", summary.arm.load.slow_size))
 }
 
 fn scheduler(summary: &Summary) -> Option<String> {

@@ -10,7 +10,7 @@ use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::{CASE, CampaignReport};
 use super::output::{self, Color};
-use super::places::Written;
+use super::preflight::Written;
 use crate::campaign::ArmSpec;
 use crate::cases::{self, Case, CaseArm};
 use crate::render;

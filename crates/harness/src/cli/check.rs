@@ -8,7 +8,7 @@ use anyhow::Context;
 use records::{SCHEMA_VERSION, Verdict};
 
 use super::output::{self, Color};
-use super::places::{self, Way};
+use super::preflight::{self, Way};
 use crate::campaign::{self, ArmSpec, Campaign, Done, Ended, Journal, Seed};
 use crate::guard::baseline::{Accepted, MIN_ROUNDS, Origin};
 use crate::guard::check::{Asked, Save};
@@ -176,7 +176,7 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
         return Err(format!("a baseline takes {MIN_ROUNDS} rounds or more, not {rounds}"));
     }
     // Learnt now, and not after minutes of trials.
-    places::look_at([
+    preflight::look_at([
         ("--save-baseline", &options.save_baseline, Way::Replaced),
         ("--junit", &options.junit, Way::InPlace),
         ("--markdown", &options.markdown, Way::InPlace),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::{COMPARE, CampaignReport};
 use super::output::{self, Color};
-use super::places::{self, Way, Written};
+use super::preflight::{self, Way, Written};
 use super::show::Extra;
 use crate::campaign::ArmSpec;
 use crate::guard::Gate;
@@ -85,7 +85,7 @@ const COMPARISON: &str = "comparison.json";
 /// Runs the rounds, writes what can be written, and prints what became of each arm.
 pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
     let arms = arms(options).unwrap_or_else(|error| super::usage_text(&error));
-    places::look_at([("--markdown", &options.markdown, Way::InPlace)])
+    preflight::look_at([("--markdown", &options.markdown, Way::InPlace)])
         .unwrap_or_else(|error| super::usage_text(&error));
     let finished = campaign::run(COMPARE, arms, &options.campaign)?;
     let report = CampaignReport::of(finished.campaign())?;

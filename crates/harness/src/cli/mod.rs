@@ -10,12 +10,10 @@ mod demo;
 mod docs;
 mod explain;
 mod last_run;
-pub(crate) mod output;
-mod places;
+mod preflight;
 mod report;
 mod run;
 mod show;
-mod trial_options;
 mod zoo;
 
 use std::process::ExitCode;
@@ -24,7 +22,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::doctor::DoctorOptions;
+use crate::output;
 use crate::roles::{HopCommand, RoleCommand};
+use crate::trial::{TrialOptions, UsageError};
 
 pub use campaign::CampaignOptions;
 pub use case::CaseOptions;
@@ -32,10 +32,7 @@ pub use check::CheckOptions;
 pub use compare::CompareOptions;
 pub use demo::{Cure, DemoOptions};
 pub use explain::{ExplainOptions, FetchPhase};
-pub use output::Color;
-pub(crate) use output::print;
 pub use report::ReportOptions;
-pub use trial_options::{TrialOptions, UsageError};
 pub use zoo::ZooOptions;
 
 #[cfg(test)]

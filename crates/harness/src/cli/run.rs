@@ -7,12 +7,11 @@ use anyhow::Context;
 use net::role;
 use rustix::process::Signal;
 
-use super::output;
-use super::trial_options::TrialOptions;
 use super::{report, show};
+use crate::output;
 use crate::render;
 use crate::run_dir::write;
-use crate::trial::{self, Finished, signals};
+use crate::trial::{self, Finished, TrialOptions, signals};
 
 /// Runs one trial and reports on it.
 pub(super) fn run(options: TrialOptions) -> anyhow::Result<ExitCode> {

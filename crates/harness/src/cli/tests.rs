@@ -3,9 +3,9 @@ use std::path::Path;
 use clap::CommandFactory;
 use records::{Bytes, LogMode, Micros, Pin, Placement, ReadPolicy, Recording, Role};
 
-use super::trial_options::label_of;
 use super::*;
 use crate::trial::cpu_plan::CpuPlan;
+use crate::trial::label_of;
 
 fn typed(words: &str) -> Result<Cli, String> {
     let words = std::iter::once("turnstile").chain(words.split_whitespace());
@@ -38,8 +38,8 @@ fn the_definition_is_sound() {
 fn run_may_be_left_out() {
     for words in ["--reuseport --rcvbuf 40960", "run --reuseport --rcvbuf 40960"] {
         let plan = trial(words).plan(Vec::new()).expect("a plan");
-        assert!(plan.arm.reuseport, "{words}");
-        assert_eq!(plan.arm.rcvbuf, Some(Bytes(40_960)), "{words}");
+        assert!(plan.arm.proxy.reuseport, "{words}");
+        assert_eq!(plan.arm.rcvbuf(), Some(Bytes(40_960)), "{words}");
         assert_eq!(plan.label, "reuseport-rcvbuf40KiB", "{words}");
     }
 }
@@ -50,9 +50,9 @@ fn the_defaults_are_the_documented_ones() {
     assert_eq!((plan.idle.as_secs(), plan.measure.as_secs()), (3, 8));
     assert_eq!(plan.hold, Micros(10_000));
     assert_eq!(plan.runs_dir.to_str(), Some("runs"));
-    assert_eq!((plan.arm.slow, plan.arm.slow_size), (4, Bytes::gib(2)));
-    assert_eq!((plan.arm.fetch_size, plan.arm.cap_us), (Bytes::mib(3), Micros(1_000_000)));
-    assert_eq!((plan.arm.workers, plan.arm.read_policy), (2, ReadPolicy::Drain));
+    assert_eq!((plan.arm.load.slow, plan.arm.load.slow_size), (4, Bytes::gib(2)));
+    assert_eq!((plan.arm.fetch.fetch_size, plan.arm.fetch.cap), (Bytes::mib(3), Micros(1_000_000)));
+    assert_eq!((plan.arm.proxy.workers, plan.arm.proxy.read_policy), (2, ReadPolicy::Drain));
     assert_eq!((plan.arm.place, plan.arm.pin), (Placement::Spread, Pin::Auto));
 }
 
@@ -61,9 +61,12 @@ fn options_of_every_role_reach_the_arm() {
     let options = "--workers 3 --read-policy bytes:64KiB --slow 8 --slow-size 4GiB --sink copy \
                    --arrivals closed --fetch-size 64KiB --cap 2s --place hash --pin off";
     let arm = trial(options).plan(Vec::new()).expect("a plan").arm;
-    assert_eq!((arm.workers, arm.slow, arm.slow_size), (3, 8, Bytes::gib(4)));
-    assert_eq!((arm.sink, arm.arrivals), (records::Sink::Copy, records::Arrivals::Closed));
-    assert_eq!((arm.fetch_size, arm.cap_us), (Bytes::kib(64), Micros(2_000_000)));
+    assert_eq!((arm.proxy.workers, arm.load.slow, arm.load.slow_size), (3, 8, Bytes::gib(4)));
+    assert_eq!(
+        (arm.load.sink, arm.fetch.arrivals),
+        (records::Sink::Copy, records::Arrivals::Closed)
+    );
+    assert_eq!((arm.fetch.fetch_size, arm.fetch.cap), (Bytes::kib(64), Micros(2_000_000)));
     assert_eq!((arm.place, arm.pin.clone()), (Placement::Hash, Pin::Off));
     assert_eq!(label_of(&arm, Recording::Full), "shared-bytes64KiB-workers3-slow8-hash-closed");
 }
@@ -73,25 +76,25 @@ fn faults_and_what_is_recorded_reach_the_plan() {
     // This test may run on any CPU of this host, so the first of them is there.
     let cpu = net::cpu::allowed().expect("some CPU")[0];
     let words = format!(
-        "--think 1.5s --origin-workers 5 --burst 100 --log-mode inline --recording minimal \
+        "--delay 1.5s --origin-workers 5 --burst 100 --log-mode inline --recording minimal \
          --access-log /tmp/log --backlog 1 --cpus origin={cpu} --cpus fast={cpu}"
     );
     let plan = trial(&words).plan(Vec::new()).expect("a plan");
     let arm = &plan.arm;
-    assert_eq!((arm.think_us, arm.origin_workers), (Micros(1_500_000), Some(5)));
-    assert_eq!((arm.burst, arm.log_mode), (100, LogMode::Inline));
+    assert_eq!((arm.faults.delay, arm.faults.origin_workers), (Micros(1_500_000), Some(5)));
+    assert_eq!((arm.faults.burst, arm.proxy.log_mode), (100, LogMode::Inline));
     assert_eq!(arm.cpus.keys().copied().collect::<Vec<_>>(), [Role::Origin, Role::Fast]);
     assert_eq!(CpuPlan::numbers(plan.cpus.of(Role::Fast)), [cpu]);
     assert_eq!(plan.recording, Recording::Minimal);
     assert_eq!(plan.access_log.as_deref(), Some(Path::new("/tmp/log")));
     assert_eq!(
         plan.label,
-        format!("shared-backlog1-log-inline-burst100-think1.500s-origin-workers5-origin-on{cpu}")
+        format!("shared-backlog1-log-inline-burst100-delay1.500s-origin-workers5-origin-on{cpu}")
             [..64]
     );
     let plain = trial("").plan(Vec::new()).expect("a plan");
     assert_eq!((plain.recording, plain.access_log), (Recording::Full, None));
-    assert_eq!((plain.arm.burst, plain.arm.think_us), (1, Micros(0)));
+    assert_eq!((plain.arm.faults.burst, plain.arm.faults.delay), (1, Micros(0)));
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn bad_options_are_refused_with_what_would_do() {
         ("--slow-size huge", "not a size"),
         ("--read-policy fast", "not a read policy"),
         ("--arrivals 0/s", "not an arrival process"),
-        ("--place left", "not a placement"),
+        ("--place left", "spread, one-worker, hash"),
         ("--pin x", "not a CPU plan"),
         ("--pin 1023", "CPU 1023 cannot be used here"),
         ("--label a/b", "a label has 1 to 64 letters"),
@@ -116,11 +119,11 @@ fn bad_options_are_refused_with_what_would_do() {
         ("--arrivals 0.1/s --burst 10001", "1..=10000"),
         ("--arrivals closed --burst 2", "--burst 2 needs --arrivals with a rate"),
         ("--burst 0", "1..=10000"),
-        ("--think 2m", "it thinks 1m at most"),
+        ("--delay 2m", "a delay has 1m at most"),
         ("--think hard", "not a duration"),
         ("--origin-workers 0", "1..=65535"),
-        ("--log-mode off", "writer or inline"),
-        ("--recording none", "full or minimal"),
+        ("--log-mode off", "writer, inline"),
+        ("--recording none", "full, minimal"),
         ("--cpus origin", "write it as origin=0"),
         ("--cpus nginx=0", "write it as origin=0"),
         ("--cpus origin=", "write it as origin=0"),
@@ -139,7 +142,7 @@ fn bad_options_are_refused_with_what_would_do() {
 #[test]
 fn of_an_option_given_twice_the_later_counts() {
     for words in ["--slow 8 --slow 2", "run --slow 8 --slow 2"] {
-        assert_eq!(trial(words).toggles.slow.slow, 2, "{words}");
+        assert_eq!(trial(words).arm.load.slow, 2, "{words}");
     }
 }
 

@@ -10,7 +10,7 @@ use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
-use super::places::{self, Way, Written};
+use super::preflight::{self, Way, Written};
 use crate::campaign::ArmSpec;
 use crate::render;
 use crate::roles::{proxy_kind, server_names};
@@ -66,7 +66,7 @@ const MIRRORS: [(&str, &str); 2] = [("mirror drain", "drain"), ("mirror fionread
 
 /// Runs the trials and prints the table.
 pub(super) fn zoo(options: &ZooOptions) -> anyhow::Result<ExitCode> {
-    places::look_at([("--markdown", &options.markdown, Way::InPlace)])
+    preflight::look_at([("--markdown", &options.markdown, Way::InPlace)])
         .unwrap_or_else(|error| super::usage_text(&error));
     let (arms, missing) = arms(options);
     if arms.is_empty() {

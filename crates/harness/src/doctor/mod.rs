@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::cli::print;
+use crate::output::print;
 use facts::Facts;
 
 #[cfg(test)]

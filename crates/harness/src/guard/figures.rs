@@ -178,7 +178,7 @@ fn age(
         Some(all) => match done(all) {
             Some(us) => Known::Exactly(us as f64),
             // Those that were given up may have been so later than at the cap.
-            None => Known::AtLeast(seen_us.max(summary.arm.cap_us.0) as f64),
+            None => Known::AtLeast(seen_us.max(summary.arm.fetch.cap.0) as f64),
         },
         // An earlier build made the summary: what failed soon stands among the times.
         None if failed_before_the_cap => Known::AtLeast(seen_us as f64),
@@ -188,7 +188,7 @@ fn age(
 
 /// A fetch that was given up took its cap or more: 3 digits of a histogram below it are as good.
 fn capped(summary: &Summary, us: u64) -> Known {
-    let cap = summary.arm.cap_us.0;
+    let cap = summary.arm.fetch.cap.0;
     if us >= cap - cap / 500 { Known::AtLeast(us as f64) } else { Known::Exactly(us as f64) }
 }
 

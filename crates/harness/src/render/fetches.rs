@@ -73,7 +73,7 @@ pub(crate) fn downloads(manifest: &Manifest, summary: &Summary, style: Style) ->
     if slow.downloads == 0 {
         return labelled(style, "downloads", "none were asked for", MaxLines(1));
     }
-    let size: Bytes = manifest.arm.slow_size;
+    let size: Bytes = manifest.arm.load.slow_size;
     let rates = match slow.slot_bytes_per_sec.as_slice() {
         [_] | [] => String::new(),
         _ => format!("; each {} to {}", slow.slowest_slot, slow.fastest_slot),

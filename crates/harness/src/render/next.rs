@@ -48,20 +48,20 @@ impl State {
         if summary.interrupted.is_some() {
             return Self::Interrupted;
         }
-        if arm.proxy != ProxyKind::Mirror {
+        if arm.server.kind != ProxyKind::Mirror {
             return Self::Foreign;
         }
-        if arm.slow == 0 {
+        if arm.load.slow == 0 {
             return Self::NoLoad;
         }
-        match arm.read_policy {
-            ReadPolicy::Bytes(_) | ReadPolicy::Reads(_) | ReadPolicy::Time(_) => Self::Quota,
-            ReadPolicy::ShortRead | ReadPolicy::Fionread => Self::Policy,
-            ReadPolicy::Drain if arm.rcvbuf.is_some_and(|size| size < Rcvbuf::ROOMY) => {
+        match arm.proxy.read_policy {
+            ReadPolicy::Drain if arm.rcvbuf().is_some_and(|size| size < Rcvbuf::ROOMY) => {
                 Self::Rcvbuf
             }
-            ReadPolicy::Drain if arm.reuseport => Self::Reuseport,
+            ReadPolicy::Drain if arm.proxy.reuseport => Self::Reuseport,
             ReadPolicy::Drain => Self::Shared,
+            policy if policy.is_quota() => Self::Quota,
+            _ => Self::Policy,
         }
     }
 }

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use records::{
     Bytes, BytesPerSec, Cause, CauseShare, Caveat, CaveatCode, FetchSummary, HiddenCause, Holder,
     HoldingStep, LateSummary, LatencyUs, Law, LogGap, LogTruth, Micros, Outcome, OutcomeCounts,
-    Phase, ReadPolicy, Recording, SchedulerFigures, Side, StepEnd, Summary, Verdict, WorkerSummary,
-    WorstFetch,
+    Phase, Rcvbuf, ReadPolicy, Recording, SchedulerFigures, Side, StepEnd, Summary, Verdict,
+    WorkerSummary, WorstFetch,
 };
 
 use super::{MAX_LINES, Style, json, layout, story, text, timeline};
@@ -63,7 +63,7 @@ fn a_minimal_recording_claims_nothing_of_what_it_left_out() {
 fn explained_at_length() {
     let mut run = Run::held();
     // Under which the law says something.
-    run.arm().read_policy = ReadPolicy::Fionread;
+    run.arm().proxy.read_policy = ReadPolicy::Fionread;
     insta::assert_snapshot!(explained(&run));
 }
 
@@ -89,7 +89,7 @@ fn healthy_without_load() {
 fn cured_by_the_receive_buffer() {
     let mut run = Run::good();
     run.command("target/debug/turnstile --reuseport --rcvbuf 40960");
-    run.arm().rcvbuf = Some(Bytes(40_960));
+    run.arm().proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
     run.socket("upstream SO_RCVBUF", Some(Bytes(40_960)), Bytes(81_920));
     for slot in 0..4 {
         run.download(slot, slot % 2, 130_000_000);
@@ -103,7 +103,7 @@ fn cured_by_the_receive_buffer() {
 fn degraded() {
     let mut run = Run::good();
     run.command("turnstile --reuseport --read-policy fionread");
-    run.arm().read_policy = ReadPolicy::Fionread;
+    run.arm().proxy.read_policy = ReadPolicy::Fionread;
     run.download(0, 1, 400_000_000);
     run.fetches(Phase::Measure, 70, Outcome::Ok, 48_000);
     run.fetches(Phase::Measure, 9, Outcome::Ok, 370_000);
@@ -137,7 +137,7 @@ fn interrupted_before_the_load() {
 #[test]
 fn sixty_four_workers() {
     let mut run = Run::good();
-    run.arm().workers = 64;
+    run.arm().proxy.workers = 64;
     run.command(
         "turnstile --workers 64 --slow 128 --slow-size 4GiB --cap 1s --duration 10s --pin off",
     );

@@ -7,15 +7,15 @@ use super::style::Style;
 
 /// Nothing of the mirror, which is the ordinary case.
 pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
-    if summary.arm.proxy == ProxyKind::Mirror {
+    if summary.arm.server.kind == ProxyKind::Mirror {
         return Vec::new();
     }
     let name = match &summary.program {
         Some(program) if program.version.is_empty() => program.path.display().to_string(),
         Some(program) => format!("{} ({})", program.version, program.path.display()),
-        None => summary.arm.proxy.to_string(),
+        None => summary.arm.server.kind.to_string(),
     };
-    let never = summary.program.is_none() && !matches!(summary.arm.proxy, ProxyKind::Url(_));
+    let never = summary.program.is_none() && !matches!(summary.arm.server.kind, ProxyKind::Url(_));
     let how = if never { "it was never ready" } else { seen(summary.sight) };
     let text = format!("{name}; {how}");
     let mut lines = labelled(style, "proxy", &text, MaxLines(2));

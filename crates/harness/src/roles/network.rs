@@ -8,7 +8,7 @@ use records::{Arm, Namespaces, Role};
 /// The network between the roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(next_help_heading = "Network")]
-pub struct NetworkToggles {
+pub struct NetworkOptions {
     /// Put origin, proxy, slow and fast client on hosts of their own: network namespaces joined by a
     /// switch, made for the run and gone with it (needs root)
     #[arg(long)]
@@ -30,9 +30,9 @@ const TCP_RMEM: &str = "net.ipv4.tcp_rmem";
 /// The congestion control of sockets that choose none (tcp(7)).
 const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
 
-impl NetworkToggles {
+impl NetworkOptions {
     /// The same, as records have it.
-    pub(super) fn namespaces(&self) -> Option<Namespaces> {
+    pub fn namespaces(&self) -> Option<Namespaces> {
         self.netns.then(|| Namespaces {
             link_rate: self.link_rate.map(|rate| rate.to_string()),
             tcp_rmem: self.tcp_rmem.clone(),
@@ -55,7 +55,7 @@ impl NetworkToggles {
             if let Some(rmem) = &self.tcp_rmem {
                 proxy.sysctls.push(Sysctl::new(TCP_RMEM, rmem)?);
             }
-            if let Some(name) = arm.congestion.name() {
+            if let Some(name) = arm.proxy.congestion.name() {
                 proxy.sysctls.push(Sysctl::new(CONGESTION, name)?);
             }
         }
@@ -64,7 +64,7 @@ impl NetworkToggles {
 }
 
 /// The host of a role; the tracer looks from outside.
-pub(crate) fn host_of(role: Role) -> Option<&'static str> {
+pub fn host_of(role: Role) -> Option<&'static str> {
     HOSTS.contains(&role).then(|| role.name())
 }
 

@@ -1,78 +1,98 @@
-use std::time::Duration;
+use std::path::Path;
 
-use clap::Parser;
-use records::Bytes;
+use records::{Arm, Rcvbuf, from_words};
 
 use super::*;
 
-/// The subcommands as a child sees them.
-#[derive(Parser)]
-struct Child {
-    #[command(subcommand)]
-    command: RoleCommand,
+/// What a child makes of the words that it is started with.
+fn played(role: RoleCommand) -> RoleCommand {
+    let [word, json] = role.words().expect("it is JSON");
+    assert_eq!(word, PLAY);
+    let played = RoleCommand::from_json(&json).expect(&json);
+    assert_eq!(format!("{played:?}"), format!("{role:?}"), "nothing is lost on the way");
+    played
 }
 
-fn parse(role: Role, args: Vec<String>) -> RoleCommand {
-    let cpus = CpuList::new(vec![1]);
-    let words = role_args(role.name(), args, cpus.as_ref());
-    let child = Child::try_parse_from(std::iter::once("turnstile".to_owned()).chain(words));
-    let command = child.unwrap_or_else(|error| panic!("{error}")).command;
-    assert_eq!(command.role(), role);
-    command
+fn process() -> RoleOptions {
+    RoleOptions::of_child(CpuList::new(vec![1]).as_ref())
 }
 
 fn target() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 8_000))
 }
 
-fn toggles() -> Toggles {
-    #[derive(Parser)]
-    struct Typed {
-        #[command(flatten)]
-        toggles: Toggles,
-    }
-    let words = "x --reuseport --rcvbuf 40960 --workers 3 --read-policy time:2ms --slow 7 --slow-size \
+fn arm() -> Arm {
+    let words = "--reuseport --rcvbuf 40960 --workers 3 --read-policy time:2ms --slow 7 --slow-size \
                  1GiB --sink copy --read-rate 10MiB/s --arrivals 20/s --fetch-size 64KiB --cap 2s \
-                 --think 300ms --origin-workers 5 --burst 100 --log-mode inline";
-    Typed::parse_from(words.split_whitespace()).toggles
+                 --delay 300ms --origin-workers 5 --burst 100 --log-mode inline";
+    from_words::<Arm>(&words.split_whitespace().collect::<Vec<_>>()).on(None)
+}
+
+const NOTHING: Given = Given { server_file: None, proxy_bin: None };
+
+fn setup(workers: Option<&CpuList>) -> ProxySetup<'_> {
+    ProxySetup {
+        listen: LOOPBACK,
+        upstream: target(),
+        access_log: Path::new("runs/x y/access.log"),
+        dir: Path::new("runs/x y/proxy"),
+        hold: Micros(5_000),
+        recording: Recording::Minimal,
+        given: &NOTHING,
+        workers,
+    }
 }
 
 #[test]
 fn a_proxy_gets_its_toggles_and_its_place() {
     let workers = CpuList::new(vec![0, 2]);
-    let log = Path::new("runs/x y/access.log");
-    let setup = ProxySetup {
-        listen: LOOPBACK,
-        upstream: target(),
-        access_log: log,
-        dir: Path::new("runs/x y/proxy"),
-        hold: Micros(5_000),
-        recording: Recording::Full,
-        workers: workers.as_ref(),
+    let setup = setup(workers.as_ref());
+    let RoleCommand::Proxy(options) = played(RoleCommand::proxy(&arm(), setup, process())) else {
+        panic!("another role")
     };
-    let args = toggles().proxy_args(setup);
-    assert!(!args.iter().any(|word| word == "--recording"), "only what is not usual: {args:?}");
-    let RoleCommand::Proxy(options) = parse(Role::Proxy, args) else { panic!("another role") };
-    assert_eq!(options.toggles, toggles().proxy);
+    assert_eq!(options.toggles, arm().proxy);
+    assert_eq!(options.toggles.rcvbuf, Rcvbuf::Size(records::Bytes(40_960)));
     assert_eq!((options.upstream, options.hold), (target(), Micros(5_000)));
-    assert_eq!(options.access_log.as_deref(), Some(log));
-    assert_eq!(options.pin, workers);
+    assert_eq!(options.listen, SocketAddr::new(LOOPBACK, 0));
+    assert_eq!(options.access_log.as_deref(), Some(setup.access_log));
+    assert_eq!((options.pin, options.recording), (workers, Recording::Minimal));
     assert_eq!(options.role.cpus, CpuList::new(vec![1]));
     assert_eq!(options.role.parent_pid, i32::try_from(std::process::id()).ok());
+}
 
-    let setup = ProxySetup { recording: Recording::Minimal, ..setup };
-    let args = toggles().proxy_args(setup);
-    let RoleCommand::Proxy(options) = parse(Role::Proxy, args) else { panic!("another role") };
-    assert_eq!(options.recording, Recording::Minimal);
+#[test]
+fn a_mirror_that_buffers_spools_beside_its_log() {
+    let mut arm = arm();
+    arm.proxy.buffering = BufferingMode::On;
+    let spool = |arm: &Arm| match RoleCommand::proxy(arm, setup(None), process()) {
+        RoleCommand::Proxy(options) => options.toggles.spool,
+        other => panic!("another role: {other:?}"),
+    };
+    assert_eq!(spool(&arm), Spool::Dir("runs/x y".into()));
+    arm.proxy.spool = Spool::Off;
+    assert_eq!(spool(&arm), Spool::Off, "as it was told");
+}
+
+#[test]
+fn a_foreign_proxy_gets_the_arm_and_its_build() {
+    let mut arm = arm();
+    arm.server.kind = ProxyKind::Server("nginx".to_owned());
+    let given = Given { proxy_bin: Some("/opt/nginx".into()), server_file: None };
+    let setup = ProxySetup { given: &given, ..setup(None) };
+    let RoleCommand::Server(options) = played(RoleCommand::proxy(&arm, setup, process())) else {
+        panic!("another role")
+    };
+    assert_eq!((options.arm, options.given), (arm, given));
+    assert_eq!(options.dir, Path::new("runs/x y/proxy"));
 }
 
 #[test]
 fn a_slow_client_gets_its_toggles_and_holds_when_told() {
     for (requests, hold) in [(Requests::Held, true), (Requests::AtOnce, false)] {
-        let args = toggles().slow_args(target(), requests);
-        let RoleCommand::Slow(options) = parse(Role::Slow, args) else { panic!("another role") };
-        assert_eq!(options.toggles, toggles().slow);
-        assert_eq!(options.target.target, target());
+        let role = RoleCommand::slow(&arm(), target(), requests, process());
+        let RoleCommand::Slow(options) = played(role) else { panic!("another role") };
+        assert_eq!(options.toggles, arm().load);
+        assert_eq!((options.target.target, options.target.own_network), (target(), false));
         assert_eq!((options.orders, options.hold), (true, hold));
     }
 }
@@ -80,85 +100,41 @@ fn a_slow_client_gets_its_toggles_and_holds_when_told() {
 #[test]
 fn a_fast_client_gets_its_toggles_and_its_phase() {
     for (phase, burst) in [(Phase::Idle, 1), (Phase::Measure, 100)] {
-        let args = toggles().fast_args(target(), phase, Duration::from_millis(2_100));
-        let RoleCommand::Fast(options) = parse(Role::Fast, args) else { panic!("another role") };
-        assert_eq!(options.toggles, toggles().fetch);
-        assert_eq!(options.target.target, target());
+        let length = Duration::from_millis(2_100);
+        let role = RoleCommand::fast(&arm(), target(), (phase, length), process());
+        let RoleCommand::Fast(options) = played(role) else { panic!("another role") };
+        assert_eq!((options.toggles, options.target.target), (arm().fetch, target()));
         assert_eq!(options.duration, Micros(2_100_000));
         assert_eq!((options.phase, options.burst), (phase, burst), "a baseline has no bursts");
     }
 }
 
 #[test]
-fn an_origin_gets_its_faults_and_a_free_port_of_this_host() {
-    let idle = Duration::from_secs(3);
-    let RoleCommand::Origin(options) = parse(Role::Origin, toggles().origin_args(LOOPBACK, idle))
-    else {
-        panic!("another role")
+fn an_origin_gets_its_faults_and_its_place() {
+    let origin = |arm: &Arm| {
+        let role = RoleCommand::origin(arm, target(), Duration::from_secs(3), process());
+        let RoleCommand::Origin(options) = played(role) else { panic!("another role") };
+        options
     };
-    assert_eq!(options.listen, SocketAddr::from(([127, 0, 0, 1], 0)));
-    assert_eq!((options.think, options.workers), (Micros(300_000), Some(5)));
-    assert_eq!(options.think_after, Micros(3_000_000), "the baseline is made without it");
-    let usual = parse(Role::Origin, Toggles::default().origin_args(LOOPBACK, idle));
-    let RoleCommand::Origin(options) = usual else { panic!("another role") };
-    assert_eq!((options.think, options.workers), (Micros(0), None));
+    let options = origin(&arm());
+    assert_eq!(options.listen, target());
+    assert_eq!((options.delay, options.workers), (Micros(300_000), Some(5)));
+    assert_eq!(options.delay_after, Micros(3_000_000), "the baseline is made without it");
+    let usual = origin(&Arm::default());
+    assert_eq!((usual.delay, usual.workers), (Micros(0), None));
 }
 
 #[test]
-fn no_fault_is_the_default() {
-    #[derive(Parser)]
-    struct Typed {
-        #[command(flatten)]
-        toggles: Toggles,
-    }
-    assert_eq!(Typed::parse_from(["x"]).toggles, Toggles::default());
-}
-
-#[test]
-fn the_mirror_has_roomy_upstream_buffers_unless_told_otherwise() {
-    let asked = |words: &str| {
-        #[derive(Parser)]
-        struct Typed {
-            #[command(flatten)]
-            toggles: Toggles,
-        }
-        let toggles = Typed::parse_from(words.split(' ')).toggles;
-        toggles.arm(Placement::default(), Pin::default()).rcvbuf
-    };
-    assert_eq!(asked("x"), Some(Rcvbuf::ROOMY));
-    assert_eq!(asked("x --rcvbuf 40960"), Some(Bytes(40_960)));
-    assert_eq!(asked("x --rcvbuf auto"), None);
-    assert_eq!(asked("x --proxy nginx"), None, "its own affair");
-    assert_eq!(asked("x --proxy nginx --rcvbuf 40960"), Some(Bytes(40_960)));
-    let host = "x --netns --tcp-rmem 40960,40960,40960";
-    assert_eq!(asked(host), None, "what the host was set to must rule");
-}
-
-#[test]
-fn a_host_with_buffers_of_its_own_leaves_the_mirrors_to_the_kernel() {
-    let network = NetworkToggles {
-        netns: true,
-        tcp_rmem: Some("40960,40960,40960".to_owned()),
-        ..NetworkToggles::default()
-    };
-    let toggles = Toggles { network, ..Toggles::default() };
-    let args = toggles.proxy_args(ProxySetup {
-        listen: LOOPBACK,
-        upstream: target(),
-        access_log: Path::new("access.log"),
-        dir: Path::new("run"),
-        hold: Micros(10_000),
-        recording: Recording::default(),
-        workers: None,
-    });
-    let RoleCommand::Proxy(options) = parse(Role::Proxy, args) else { panic!("another role") };
-    assert_eq!(options.toggles.rcvbuf, Rcvbuf::Auto);
+fn a_tracer_watches_the_threads_it_is_told() {
+    let role = RoleCommand::trace(&arm(), &[7, 8], Micros(5_000), process());
+    let RoleCommand::Trace(options) = played(role) else { panic!("another role") };
+    assert_eq!((options.worker, options.hold), (vec![7, 8], Micros(5_000)));
 }
 
 /// What stands in the runs of fixtures is what is run by default.
 #[test]
 fn fixtures_have_the_default_arm() {
-    let arm = Toggles::default().arm(Placement::Spread, Pin::Auto);
-    let mut run = testkit::fixture::Run::new();
-    assert_eq!(*run.arm(), Arm { reuseport: true, slow: 0, ..arm });
+    let mut arm = Arm::default();
+    (arm.proxy.reuseport, arm.load.slow) = (true, 0);
+    assert_eq!(*testkit::fixture::Run::new().arm(), arm);
 }

@@ -1,6 +1,6 @@
 //! A trial as a process of its own, started by a campaign or a show.
 //!
-//! Not for: the roles of a trial; those are `stage`'s.
+//! Not for: the roles of a trial; those are `children`'s.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

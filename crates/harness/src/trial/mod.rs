@@ -1,8 +1,12 @@
 //! One trial: the roles are started, put under load, watched, stopped and reaped, and what they say
 //! is filed.
 //!
+//! - [`options`]: what is typed, and the plan that it makes
+//! - [`phases`]: what is done when, as a state machine
+//! - [`run`]: does it, with processes and files
 //! - [`placement`]: which download goes to which worker
 //! - [`cpu_plan`]: which process runs where
+//! - [`sampler`]: what is seen from outside
 //! - [`signals`]: what Ctrl-C means while a trial runs
 //!
 //! Not for: load, relaying or judging. A trial knows the roles by their records alone.
@@ -14,17 +18,18 @@
 //!   there is no run to report on.
 
 pub(crate) mod child;
+mod children;
 mod counters;
 pub mod cpu_plan;
-mod crew;
 pub mod host;
+mod options;
+mod pace;
 mod phases;
 pub mod placement;
 mod proxy_cpu;
+mod run;
 mod sampler;
 pub mod signals;
-mod stage;
-mod teardown;
 
 use std::io;
 use std::path::PathBuf;
@@ -32,23 +37,26 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use netlab::{Lab, LabError, LabPlan};
-use records::{Arm, Fault, Micros, Phase, Recording};
+use records::{Arm, Fault, Micros, Recording};
 
-use crate::progress::{Progress, Show};
-use crate::roles::Toggles;
+use crate::progress::Show;
+use crate::roles::UnderTest;
 use crate::run_dir::write::{RunWriter, WriteError};
+use children::Children;
 use cpu_plan::CpuPlan;
-use crew::Crew;
+#[cfg(test)]
+pub(crate) use options::label_of;
+pub use options::{TrialOptions, UsageError};
+use run::Run;
 use signals::Signals;
-use stage::Stage;
 
 /// A trial to be: every option checked.
 #[derive(Clone, Debug)]
 pub struct TrialPlan {
-    /// The toggles of the roles.
-    pub toggles: Toggles,
-    /// The same and the harness' own, as records have them.
+    /// The setting of all toggles.
     pub arm: Arm,
+    /// What else was said of the proxy under test.
+    pub server: UnderTest,
     /// Which process runs where.
     pub cpus: CpuPlan,
     /// Hosts of their own for the roles; absent: all is on loopback.
@@ -89,8 +97,8 @@ pub struct Finished {
 /// # Errors
 /// The records could not be written, or this host does not let us start. Nothing is left running.
 pub fn run(plan: &TrialPlan) -> Result<Finished, TrialError> {
-    let crew = Crew::default();
-    let signals = Signals::report_to(crew.sender()).map_err(TrialError::Host)?;
+    let children = Children::default();
+    let signals = Signals::report_to(children.sender()).map_err(TrialError::Host)?;
     if let Some(cpus) = &plan.cpus.load {
         // Threads started from here on inherit it.
         net::cpu::pin_current_thread(cpus.as_slice()).map_err(TrialError::Host)?;
@@ -101,11 +109,8 @@ pub fn run(plan: &TrialPlan) -> Result<Finished, TrialError> {
     // The hosts that the roles run on, if they have some of their own.
     let lab = plan.lab.as_ref().map(Lab::up).transpose()?;
     let started = Timestamp::now();
-    let run = RunWriter::create(&plan.runs_dir, started, &plan.label)?;
-    let mut stage = Stage::new(plan, crew, run, Progress::new(plan.show), started, lab.as_ref());
-    stage.describe_network()?;
-    let stop = stage.run_phases().err();
-    let finished = stage.tear_down(stop);
+    let dir = RunWriter::create(&plan.runs_dir, started, &plan.label)?;
+    let finished = Run::new(plan, children, dir, started, lab.as_ref()).complete();
     signals.trial_over();
     finished
 }
@@ -143,31 +148,14 @@ pub enum TrialError {
     },
 }
 
-/// Why the phases end before the last.
-#[derive(Debug)]
-enum Stop {
-    /// SIGINT or SIGTERM.
-    Interrupted(i32),
-    /// A role failed.
-    Fault(Fault),
-    /// The trial itself cannot go on.
-    Broken(TrialError),
-}
-
-impl From<WriteError> for Stop {
-    fn from(error: WriteError) -> Self {
-        Self::Broken(error.into())
-    }
-}
-
 /// Descriptors that the proxy, the hungriest role, may need: two for every session that can be open
 /// at a time, and some of its own.
 fn needed_files(arm: &Arm) -> u64 {
     const OF_THE_PROCESS: u64 = 256;
-    let in_flight = match arm.arrivals {
+    let in_flight = match arm.fetch.arrivals {
         records::Arrivals::Closed => 1,
         records::Arrivals::PerSecond(rate) => {
-            let most = (rate * arm.cap_us.as_secs()).ceil();
+            let most = (rate * arm.fetch.cap.as_secs()).ceil();
             // Saturating, and rates are capped at 100,000/s.
             #[expect(
                 clippy::cast_possible_truncation,
@@ -178,8 +166,8 @@ fn needed_files(arm: &Arm) -> u64 {
             most
         }
     };
-    let in_flight = in_flight.saturating_mul(u64::from(arm.burst));
-    2 * (u64::from(arm.slow) + in_flight) + 4 * u64::from(arm.workers) + OF_THE_PROCESS
+    let in_flight = in_flight.saturating_mul(u64::from(arm.faults.burst));
+    2 * (u64::from(arm.load.slow) + in_flight) + 4 * u64::from(arm.proxy.workers) + OF_THE_PROCESS
 }
 
 fn check_files(arm: &Arm) -> Result<(), TrialError> {
@@ -188,15 +176,6 @@ fn check_files(arm: &Arm) -> Result<(), TrialError> {
     match limit.maximum {
         Some(allowed) if allowed < needed => Err(TrialError::TooFewFiles { needed, allowed }),
         _ => Ok(()),
-    }
-}
-
-/// The phases that have a length of their own, as asked for.
-fn length(plan: &TrialPlan, phase: Phase) -> Option<Duration> {
-    match phase {
-        Phase::Idle => Some(plan.idle),
-        Phase::Measure => Some(plan.measure),
-        Phase::Setup | Phase::Load | Phase::Drain | Phase::Teardown => None,
     }
 }
 

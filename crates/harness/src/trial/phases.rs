@@ -1,21 +1,25 @@
-//! The phases of a trial up to its teardown, in order. Each begins when what it needs is ready.
+//! The phases of a trial as a state machine: told what happened, it says what is to be done. Pure: no
+//! process, no file and no clock of its own.
+//!
+//! `setup` (origin, proxy, perhaps a tracer) - `idle` (fetches to their end) - `load` (downloads are
+//! placed and begin to move) - `measure` (fetches) - `drain` (the last of them) - `teardown` (all
+//! children are asked to end, made to, and reaped). Whatever happens, the last is teardown.
 
-use std::net::SocketAddr;
+use std::collections::BTreeSet;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use procfs::process::Process;
-use records::{
-    CounterSpan, ListenerMode, Phase, Placement, ProxyKind, Ready, Role, Sight, TraceMode,
-};
+use records::{Arm, ListenerMode, Phase, Placement, ProxyKind, Requests, Role, Sight, TraceMode};
 
-use super::crew::{ChildId, Orders};
-use super::placement::{Requests, Steering};
-use super::proxy_cpu;
-use super::sampler::Watch;
-use super::stage::Stage;
-use super::{Stop, TrialError};
-use crate::roles::{self, ProxySetup};
-use crate::run_dir::{ACCESS_LOG, PROXY_DIR};
+use super::pace::Pace;
+use super::placement::Steering;
+use crate::roles;
+
+mod exchange;
+#[cfg(test)]
+mod tests;
+
+pub(super) use exchange::{AcceptsTold, Action, Before, Input, Start};
 
 /// How long downloads may be steered.
 const STEERING: Duration = Duration::from_secs(3);
@@ -24,214 +28,331 @@ const MOTION: Duration = Duration::from_secs(5);
 /// How long the fast role may take to end after the cap of its last fetch. It takes milliseconds;
 /// this is for a host that leaves it no CPU, which the verdict will tell from its lag.
 const LINGER: Duration = Duration::from_secs(15);
+/// Time for the kernel to end a killed child.
+const DEATH: Duration = Duration::from_secs(10);
+/// Who is stopped when. Clients first, so that the proxy and the origin see their connections end and
+/// can tell of them. A tracer tells the rest of what it saw while its workers are still there.
+const STOPPED: [Role; 5] = [Role::Fast, Role::Slow, Role::Trace, Role::Proxy, Role::Origin];
 
-impl Stage<'_> {
-    /// Setup to drain.
-    pub(super) fn run_phases(&mut self) -> Result<(), Stop> {
-        let proxy = self.set_up()?;
-        self.idle(proxy)?;
-        self.load(proxy)?;
-        let fast = self.measure(proxy)?;
-        self.drain(fast)
-    }
+/// A trial on its way.
+#[derive(Debug)]
+pub(super) struct Phases<'a> {
+    arm: &'a Arm,
+    idle: Duration,
+    measure: Duration,
+    phase: Phase,
+    state: State,
+    /// Roles with a process that is not reaped.
+    running: BTreeSet<Role>,
+    sight: Sight,
+    accepts: AcceptsTold,
+    /// Absent: no download was started.
+    steering: Option<Steering>,
+    pace: Pace,
+    interrupted: Option<i32>,
+    /// When what is told happened.
+    now: Instant,
+    /// What is to be done about it.
+    actions: Vec<Action>,
+}
 
-    /// Origin and proxy.
-    fn set_up(&mut self) -> Result<SocketAddr, Stop> {
-        self.begin(Phase::Setup)?;
-        let plan = self.plan;
-        let (id, origin) = self.start_own(
-            Role::Origin,
-            plan.toggles.origin_args(self.addr(Role::Origin), plan.idle),
-            Orders::None,
-        )?;
-        let upstream = self.listening(id, origin.listen)?;
-        if let ProxyKind::Url(addr) = plan.arm.proxy {
-            self.manifest.sight = Sight::ClientsOnly;
-            self.watch(Watch::Listening(Role::Proxy, addr));
-            return Ok(addr);
+/// What the trial waits for, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// That a role is ready.
+    Starting(Role, Instant),
+    /// The end of the fetches.
+    Fetching(Instant),
+    /// That every download is at its worker.
+    Steering(Instant),
+    /// That every download moves.
+    Moving(Instant),
+    /// The end of the measure phase.
+    Measuring(Instant),
+    /// The end of a child that was asked to end, and may have been killed.
+    Stopping { role: Role, asked: Instant, killed: Option<Instant> },
+    /// Nothing more.
+    Over,
+}
+
+impl<'a> Phases<'a> {
+    /// The phases of a trial of `arm`, before the first of them.
+    pub(super) fn new(arm: &'a Arm, idle: Duration, measure: Duration) -> Self {
+        let elsewhere = matches!(arm.server.kind, ProxyKind::Url(_));
+        Self {
+            arm,
+            idle,
+            measure,
+            phase: Phase::Setup,
+            state: State::Over,
+            running: BTreeSet::new(),
+            sight: if elsewhere { Sight::ClientsOnly } else { Sight::Own },
+            accepts: AcceptsTold::AtOnce,
+            steering: None,
+            pace: Pace::Orderly,
+            interrupted: None,
+            now: Instant::now(),
+            actions: Vec::new(),
         }
-        let (id, ready) = self.start_proxy(upstream)?;
-        let (listen, workers) = (ready.listen, ready.worker_tids);
-        self.watch(Watch::Workers(workers.clone()));
-        self.manifest.workers = u32::try_from(workers.len()).ok().filter(|count| *count > 0);
-        self.manifest.listeners = ready.listeners;
-        self.manifest.program = ready.program;
-        self.manifest.sight = ready.sight;
-        self.accepts_told = AcceptsTold::of(ready.sight, &workers);
-        self.trace(&workers)?;
-        self.listening(id, listen)
     }
 
-    /// The proxy under test, as its own process or in the hands of the one that knows it.
-    fn start_proxy(&mut self, upstream: SocketAddr) -> Result<(ChildId, Ready), Stop> {
-        let plan = self.plan;
-        let run_dir = self.run.dir().to_owned();
-        let (log, dir) = (run_dir.join(ACCESS_LOG), run_dir.join(PROXY_DIR));
-        let setup = ProxySetup {
-            listen: self.addr(Role::Proxy),
-            upstream,
-            access_log: plan.access_log.as_ref().unwrap_or(&log),
-            dir: &dir,
-            hold: plan.hold,
-            recording: plan.recording,
-            workers: plan.cpus.workers.as_ref(),
-        };
-        if plan.arm.proxy == ProxyKind::Mirror {
-            return self.start_own(Role::Proxy, plan.toggles.proxy_args(setup), Orders::None);
+    /// Until when the state may last; `None`: nothing is left to be done.
+    pub(super) fn until(&self) -> Option<Instant> {
+        match self.state {
+            State::Starting(_, until)
+            | State::Fetching(until)
+            | State::Steering(until)
+            | State::Moving(until)
+            | State::Measuring(until) => Some(until),
+            State::Stopping { killed: Some(at), .. } => Some(at + DEATH),
+            State::Stopping { role, asked, killed: None } => {
+                Some(self.pace.deadline(asked, self.timeouts(role).end))
+            }
+            State::Over => None,
         }
-        let args = plan
-            .toggles
-            .server_args(setup, &plan.arm)
-            .map_err(|error| Stop::Broken(TrialError::Host(std::io::Error::other(error))))?;
-        self.start(Role::Proxy, roles::SERVER, args, Orders::None)
     }
 
-    /// A second pair of eyes for workers that tell of themselves, if it is asked for.
-    fn trace(&mut self, workers: &[i32]) -> Result<(), Stop> {
-        let plan = self.plan;
-        let asked = matches!(plan.arm.trace, TraceMode::Bpftrace | TraceMode::Sample);
-        if asked && self.manifest.sight == Sight::Own {
-            let args = plan.toggles.trace_args(workers, plan.hold);
-            self.start_own(Role::Trace, args, Orders::None)?;
+    /// Whether the state must not last longer, though there may be more to hear: events can be pending at
+    /// any time, and neither the measure phase nor the life of a child gets longer by them.
+    pub(super) fn is_overdue(&self, now: Instant) -> bool {
+        let strict = matches!(self.state, State::Measuring(_) | State::Stopping { .. });
+        strict && self.until().is_some_and(|until| now >= until)
+    }
+
+    /// Whether this is the last phase.
+    pub(super) fn is_teardown(&self) -> bool {
+        self.phase == Phase::Teardown
+    }
+
+    /// The signal that cut the trial short.
+    pub(super) fn interrupted(&self) -> Option<i32> {
+        self.interrupted
+    }
+
+    /// A role that was to be started has a process.
+    pub(super) fn started(&mut self, role: Role) {
+        self.running.insert(role);
+    }
+
+    /// What is to be done after `input`, which happened at `now`.
+    pub(super) fn on(&mut self, input: Input, now: Instant) -> Vec<Action> {
+        self.now = now;
+        match input {
+            Input::Begin => {
+                self.enter(Phase::Setup);
+                self.start(Start::Origin);
+            }
+            Input::Ready(role) => self.ready(role),
+            Input::ProxyReady(sight, accepts) => {
+                (self.sight, self.accepts) = (sight, accepts);
+                self.ready(Role::Proxy);
+            }
+            Input::Record(record) => {
+                let order = self.steering.as_mut().and_then(|steering| steering.observe(&record));
+                self.actions.extend(order.map(Action::Order));
+                self.steered();
+            }
+            Input::Ended(role, status) => self.ended(role, status),
+            Input::Signal(signal) => {
+                self.interrupted.get_or_insert(signal);
+                self.pace = self.pace.hurried(now);
+                self.cut_short();
+            }
+            // Those under way still end by themselves. Other phases end when they can.
+            Input::GoOn if matches!(self.phase, Phase::Idle | Phase::Measure) => {
+                self.actions.push(Action::Dismiss(Role::Fast));
+            }
+            Input::GoOn => {}
+            Input::Fault(role, what) => self.blame(role, what),
+            Input::Broken => self.cut_short(),
+            Input::Deadline => self.overdue(),
         }
-        Ok(())
+        std::mem::take(&mut self.actions)
     }
 
-    /// Starts one of our own roles and waits until it is ready.
-    fn start_own(
-        &mut self,
-        role: Role,
-        args: Vec<String>,
-        orders: Orders,
-    ) -> Result<(ChildId, Ready), Stop> {
-        self.start(role, role.name(), args, orders)
-    }
-
-    fn listening(&self, who: ChildId, told: Option<SocketAddr>) -> Result<SocketAddr, Stop> {
-        let blame = || Stop::Fault(self.blame(who, "did not say where it listens"));
-        let addr = told.ok_or_else(blame)?;
-        if let Some(role) = self.crew.role(who) {
-            self.watch(Watch::Listening(role, addr));
+    fn ready(&mut self, role: Role) {
+        // Who was asked to end before it was ready is not waited for any more.
+        if !matches!(self.state, State::Starting(awaited, _) if awaited == role) {
+            return;
         }
-        Ok(addr)
-    }
-
-    /// Fetches alone, to their end.
-    fn idle(&mut self, proxy: SocketAddr) -> Result<(), Stop> {
-        let length = self.plan.idle;
-        let fast = self.start_fetches(proxy, Phase::Idle, length)?;
-        self.begin(Phase::Idle)?;
-        self.await_end(fast, Instant::now() + length)
-    }
-
-    /// Downloads, each at its worker and on its way.
-    fn load(&mut self, proxy: SocketAddr) -> Result<(), Stop> {
-        self.begin(Phase::Load)?;
-        self.counters = self.read_counters();
-        let arm = &self.plan.arm;
-        if arm.slow == 0 {
-            return Ok(());
-        }
-        let place = self.placement();
-        let requests = requests(place, self.plan.toggles.listener_mode(), self.accepts_told);
-        self.steering = Steering::new(place, requests, arm.slow, arm.workers);
-        let args = self.plan.toggles.slow_args(proxy, requests);
-        self.start_own(Role::Slow, args, Orders::Piped)?;
-
-        let deadline = Instant::now() + STEERING;
-        while self.steering.as_ref().is_some_and(|steering| !steering.is_done()) {
-            if self.next(deadline)?.is_none()
-                && let Some(order) = self.steering.as_mut().and_then(Steering::give_up)
-            {
-                self.order(order);
+        match (role, self.phase) {
+            (Role::Origin, _) if !matches!(self.arm.server.kind, ProxyKind::Url(_)) => {
+                self.start(Start::Proxy);
+            }
+            (Role::Proxy, _) if self.is_to_be_traced() => self.start(Start::Trace),
+            (Role::Origin | Role::Proxy | Role::Trace, _) => {
+                self.start(Start::Fast(Phase::Idle, self.idle));
+            }
+            (Role::Slow, _) => {
+                self.state = State::Steering(self.now + STEERING);
+                self.steered();
+            }
+            (Role::Fast, Phase::Load) => {
+                self.enter(Phase::Measure);
+                self.state = State::Measuring(self.now + self.measure);
+            }
+            (Role::Fast, _) => {
+                self.enter(Phase::Idle);
+                self.await_last(self.now + self.idle);
             }
         }
-        // A download that never moves is for the verdict to tell, not for us to wait on.
-        let deadline = Instant::now() + MOTION;
-        while self.moving.len() < self.plan.arm.slow as usize {
-            if self.next(deadline)?.is_none() {
-                break;
-            }
-        }
-        Ok(())
     }
 
-    /// Who does not tell which worker accepted a connection leaves the choice to the kernel.
-    fn placement(&self) -> Placement {
-        match self.manifest.sight {
-            Sight::Own | Sight::Traced => self.plan.arm.place,
+    fn is_to_be_traced(&self) -> bool {
+        let asked = matches!(self.arm.server.trace, TraceMode::Bpftrace | TraceMode::Sample);
+        asked && self.sight == Sight::Own
+    }
+
+    /// Downloads are started, if there are any.
+    fn load(&mut self) {
+        self.enter(Phase::Load);
+        if self.arm.load.slow == 0 {
+            return self.start(Start::Fast(Phase::Measure, self.measure));
+        }
+        // Who does not tell which worker accepted a connection leaves the choice to the kernel.
+        let place = match self.sight {
+            Sight::Own | Sight::Traced => self.arm.place,
             Sight::Sampled | Sight::LogOnly | Sight::ClientsOnly => Placement::Hash,
+        };
+        let requests = requests(place, self.arm.proxy.listener_mode(), self.accepts);
+        let (slow, workers) = (self.arm.load.slow, self.arm.proxy.workers);
+        self.steering = Some(Steering::new(place, requests, slow, workers));
+        self.start(Start::Slow(requests));
+    }
+
+    /// Goes on as far as the downloads are: placed, then moving, then measured beside.
+    fn steered(&mut self) {
+        let Some(steering) = &self.steering else { return };
+        let (placed, move_all) = (steering.is_done(), steering.all_move());
+        if placed && matches!(self.state, State::Steering(_)) {
+            self.state = State::Moving(self.now + MOTION);
+        }
+        if move_all && matches!(self.state, State::Moving(_)) {
+            self.start(Start::Fast(Phase::Measure, self.measure));
         }
     }
 
-    /// Fetches under load, until no more should arrive.
-    fn measure(&mut self, proxy: SocketAddr) -> Result<ChildId, Stop> {
-        let length = self.plan.measure;
-        let fast = self.start_fetches(proxy, Phase::Measure, length)?;
-        self.begin(Phase::Measure)?;
-        let before = self.proxy_cpu_ms();
-        let deadline = Instant::now() + length;
-        // News may be pending at any time: they must not make the phase longer.
-        while !self.has_ended(fast) && Instant::now() < deadline {
-            self.next(deadline)?;
+    /// Only the fetches end by themselves, and well.
+    fn ended(&mut self, role: Role, status: ExitStatus) {
+        self.running.remove(&role);
+        let well = role == Role::Fast && status.success();
+        match self.state {
+            State::Over => {}
+            State::Stopping { role: awaited, .. } => {
+                if role == awaited {
+                    // It says itself what it could not bring to an end.
+                    if status.code().is_some_and(|code| code != 0) {
+                        let what = format!("did not end well ({status})");
+                        self.actions.push(Action::Blame(role, what));
+                    }
+                    self.stop_next();
+                }
+            }
+            State::Fetching(_) if well && self.phase == Phase::Idle => self.load(),
+            State::Fetching(_) if well => self.tear_down(Before::Ended),
+            State::Measuring(_) if well => self.drain(),
+            _ => self.blame(role, format!("ended unasked ({status})")),
         }
-        let after = self.proxy_cpu_ms();
-        let span = before.zip(after).map(|(before, after)| CounterSpan { before, after });
-        self.manifest.proxy_cpu_ms = span;
-        Ok(fast)
-    }
-
-    /// CPU time of the proxy so far.
-    fn proxy_cpu_ms(&self) -> Option<u64> {
-        let proxy = self.crew.living(Role::Proxy).pop()?;
-        let own = std::env::current_exe().ok();
-        let program = self.manifest.program.as_ref().map(|program| program.path.clone()).or(own)?;
-        proxy_cpu::used_ms(self.crew.pid(proxy)?, &program.canonicalize().ok()?)
     }
 
     /// The last fetches.
-    fn drain(&mut self, fast: ChildId) -> Result<(), Stop> {
-        self.begin(Phase::Drain)?;
-        self.await_end(fast, Instant::now())
-    }
-
-    fn start_fetches(
-        &mut self,
-        proxy: SocketAddr,
-        phase: Phase,
-        length: Duration,
-    ) -> Result<ChildId, Stop> {
-        let args = self.plan.toggles.fast_args(proxy, phase, length);
-        Ok(self.start_own(Role::Fast, args, Orders::None)?.0)
+    fn drain(&mut self) {
+        self.enter(Phase::Drain);
+        self.await_last(self.now);
+        if !self.running.contains(&Role::Fast) {
+            self.tear_down(Before::Ended);
+        }
     }
 
     /// Waits for the end of fetches that stop arriving at `last`.
-    fn await_end(&mut self, fast: ChildId, last: Instant) -> Result<(), Stop> {
-        let deadline = last + self.plan.arm.cap_us.as_duration() + LINGER;
-        while !self.has_ended(fast) {
-            if self.next(deadline)?.is_none() {
-                let what = "did not end after the cap of its last fetch";
-                return Err(Stop::Fault(self.blame(fast, what)));
-            }
-        }
-        Ok(())
+    fn await_last(&mut self, last: Instant) {
+        self.state = State::Fetching(last + self.arm.fetch.cap.as_duration() + LINGER);
     }
-}
 
-/// When it is known which worker accepted a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AcceptsTold {
-    /// As it is accepted.
-    AtOnce,
-    /// With its request: from outside, a thread that accepts is not told from one that will serve.
-    WithRequest,
-}
+    fn overdue(&mut self) {
+        match self.state {
+            State::Starting(role, _) => {
+                let within = self.timeouts(role).ready.as_secs();
+                self.blame(role, format!("was not ready within {within} s"));
+            }
+            State::Fetching(_) => {
+                let what = "did not end after the cap of its last fetch".to_owned();
+                self.blame(Role::Fast, what);
+            }
+            State::Steering(_) => {
+                let order = self.steering.as_mut().and_then(Steering::give_up);
+                self.actions.extend(order.map(Action::Order));
+                self.steered();
+            }
+            // A download that never moves is for the verdict to tell, not for us to wait on.
+            State::Moving(_) => {
+                self.start(Start::Fast(Phase::Measure, self.measure));
+            }
+            State::Measuring(_) => self.drain(),
+            // Not even the kernel can end it now; it is not ours to wait for any longer.
+            State::Stopping { killed: Some(_), .. } => self.stop_next(),
+            State::Stopping { role, asked, killed: None } => {
+                if self.pace == Pace::Orderly {
+                    let within = self.timeouts(role).end.as_secs();
+                    let what = format!("did not end within {within} s and was killed");
+                    self.actions.push(Action::Blame(role, what));
+                }
+                self.actions.push(Action::Kill(role));
+                self.state = State::Stopping { role, asked, killed: Some(self.now) };
+            }
+            State::Over => {}
+        }
+    }
 
-impl AcceptsTold {
-    fn of(sight: Sight, workers: &[i32]) -> Self {
-        let process = |tid: &i32| Process::new(*tid).and_then(|process| process.status());
-        let are_processes = workers.iter().all(|tid| process(tid).is_ok_and(|s| s.tgid == *tid));
-        if sight == Sight::Traced && !are_processes { Self::WithRequest } else { Self::AtOnce }
+    fn start(&mut self, start: Start) {
+        let role = start.role();
+        self.state = State::Starting(role, self.now + self.timeouts(role).ready);
+        self.actions.push(Action::Start(start));
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.actions.push(Action::Begin(phase, Before::Ended));
+    }
+
+    fn blame(&mut self, role: Role, what: String) {
+        if !self.is_teardown() {
+            self.actions.push(Action::Blame(role, what));
+            self.tear_down(Before::CutShort);
+        }
+    }
+
+    fn cut_short(&mut self) {
+        if !self.is_teardown() {
+            self.tear_down(Before::CutShort);
+        }
+    }
+
+    /// Stops everything, whatever the phases came to.
+    fn tear_down(&mut self, before: Before) {
+        self.phase = Phase::Teardown;
+        self.actions.push(Action::Begin(Phase::Teardown, before));
+        self.stop_next();
+    }
+
+    /// Asks the next of those that still run to end.
+    fn stop_next(&mut self) {
+        let stopped = match self.state {
+            State::Stopping { role, .. } => STOPPED.iter().position(|other| *other == role),
+            _ => None,
+        };
+        let left = STOPPED.iter().skip(stopped.map_or(0, |at| at + 1));
+        self.state = match left.copied().find(|role| self.running.contains(role)) {
+            Some(role) => {
+                self.actions.push(Action::Dismiss(role));
+                State::Stopping { role, asked: self.now, killed: None }
+            }
+            None => State::Over,
+        };
+    }
+
+    fn timeouts(&self, role: Role) -> roles::Timeouts {
+        roles::timeouts(role, &self.arm.server.kind)
     }
 }
 

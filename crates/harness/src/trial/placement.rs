@@ -1,5 +1,5 @@
 //! Steers downloads to workers: which connection to hang up and dial again, until every worker
-//! holds its share. Pure: told what happened, it answers with orders.
+//! holds its share; and knows which of them move. Pure: told what happened, it answers with orders.
 //!
 //! With a listener per worker the kernel hashes each connection (its ports, so a redial is a new
 //! draw), and a worker without a download bounds the failed share. With a shared listener the
@@ -7,9 +7,9 @@
 //!
 //! Not for: judging the placement that came about. The summary does that from the records.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use records::{Accepted, Dialed, Placement, SlowOrder};
+use records::{Accepted, Dialed, Placement, Record, Requests, SlowOrder};
 
 #[cfg(test)]
 mod tests;
@@ -28,16 +28,9 @@ pub struct Steering {
     accepted: HashMap<u16, u32>,
     /// The worker that holds each slot.
     held: BTreeMap<u32, u32>,
+    /// Slots that have received something over the connection they have now.
+    moving: BTreeSet<u32>,
     state: State,
-}
-
-/// When a download sends its request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Requests {
-    /// On [`SlowOrder::Go`]: until then its worker is idle and accepts what comes.
-    Held,
-    /// As soon as it is connected.
-    AtOnce,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,31 +48,26 @@ enum State {
 }
 
 impl Steering {
-    /// Steering for `downloads` over `workers`; `None` when the kernel's choice is to stay.
-    pub fn new(
-        placement: Placement,
-        requests: Requests,
-        downloads: u32,
-        workers: u32,
-    ) -> Option<Self> {
+    /// Steering for `downloads` over `workers`; there is none where the kernel's choice is to stay.
+    pub fn new(placement: Placement, requests: Requests, downloads: u32, workers: u32) -> Self {
         let (downloads, workers) = (downloads as usize, workers.max(1) as usize);
-        let aim = match placement {
-            Placement::Hash => return None,
-            Placement::Spread => {
-                Aim::Even { floor: downloads / workers, extra: downloads % workers }
-            }
-            Placement::OneWorker => Aim::First(None),
-        };
-        (downloads > 0).then(|| Self {
-            aim,
+        let stays = placement == Placement::Hash || downloads == 0;
+        Self {
+            aim: match placement {
+                Placement::OneWorker => Aim::First(None),
+                Placement::Spread | Placement::Hash => {
+                    Aim::Even { floor: downloads / workers, extra: downloads % workers }
+                }
+            },
             requests,
             downloads,
             budget: Self::budget(downloads),
             dialed: BTreeMap::new(),
             accepted: HashMap::new(),
             held: BTreeMap::new(),
-            state: State::Steering,
-        })
+            moving: BTreeSet::new(),
+            state: if stays { State::Done } else { State::Steering },
+        }
     }
 
     /// Redials allowed for this many downloads. Filling the last of W workers takes W draws on
@@ -93,15 +81,34 @@ impl Steering {
         self.state == State::Done
     }
 
+    /// Whether every download has received something.
+    pub fn all_move(&self) -> bool {
+        self.moving.len() >= self.downloads
+    }
+
+    /// What a record of a role means for the downloads.
+    pub fn observe(&mut self, record: &Record) -> Option<SlowOrder> {
+        match record {
+            Record::Dialed(dialed) => self.dialed(dialed),
+            Record::Accepted(accepted) => self.accepted(accepted),
+            Record::DownloadInterval(interval) => {
+                let received = (0..).zip(&interval.bytes).filter(|(_, bytes)| bytes.0 > 0);
+                self.moving.extend(received.map(|(slot, _)| slot));
+                None
+            }
+            _ => None,
+        }
+    }
+
     /// A download's connection is open.
-    pub fn dialed(&mut self, dialed: &Dialed) -> Option<SlowOrder> {
+    fn dialed(&mut self, dialed: &Dialed) -> Option<SlowOrder> {
         self.dialed.insert(dialed.slot, dialed.client_port);
         self.held.remove(&dialed.slot);
         self.place(dialed.slot, dialed.client_port)
     }
 
     /// A worker accepted a connection, of a download or of something else.
-    pub fn accepted(&mut self, accepted: &Accepted) -> Option<SlowOrder> {
+    fn accepted(&mut self, accepted: &Accepted) -> Option<SlowOrder> {
         self.accepted.insert(accepted.client_port, accepted.worker);
         let slot = self.dialed.iter().find(|&(_, &port)| port == accepted.client_port)?.0;
         self.place(*slot, accepted.client_port)
@@ -127,6 +134,7 @@ impl Steering {
         }
         self.budget -= 1;
         self.dialed.remove(&slot);
+        self.moving.remove(&slot);
         self.accepted.remove(&port); // The kernel may give this port out again.
         Some(SlowOrder::Redial { client_port: port })
     }

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: news for the trial, and an end at once for who insists. SIGUSR1: on with the
+//! SIGINT and SIGTERM: events for the trial, and an end at once for who insists. SIGUSR1: on with the
 //! next phase.
 
 use std::io;
@@ -10,7 +10,7 @@ use net::stop::{self, Next};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::low_level;
 
-use super::crew::News;
+use super::children::Event;
 
 /// The handlers of these signals, in force until the process ends.
 #[derive(Debug)]
@@ -25,20 +25,20 @@ impl Signals {
     ///
     /// # Errors
     /// The handlers or their thread could not be made.
-    pub(super) fn report_to(trial: Sender<News>) -> io::Result<Self> {
-        const PATIENCE: usize = 2;
+    pub(super) fn report_to(trial: Sender<Event>) -> io::Result<Self> {
+        const HEARD: usize = 2;
         let trial_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&trial_over);
         let mut seen = 0;
         stop::on_signals(&[SIGINT, SIGTERM, SIGUSR1], move |signal| {
             if signal == SIGUSR1 {
-                let _ = trial.send(News::GoOn);
+                let _ = trial.send(Event::GoOn);
                 return Next::Wait;
             }
             seen += 1;
-            if seen > PATIENCE
+            if seen > HEARD
                 || over.load(Ordering::Relaxed)
-                || trial.send(News::Signal(signal)).is_err()
+                || trial.send(Event::Signal(signal)).is_err()
             {
                 die_by(signal);
             }

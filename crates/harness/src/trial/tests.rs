@@ -1,10 +1,10 @@
-use records::{Arrivals, Pin, Placement};
+use records::Arrivals;
 
 use super::*;
 
 fn arm(slow: u32, arrivals: Arrivals) -> Arm {
-    let mut arm = Toggles::default().arm(Placement::Spread, Pin::Auto);
-    (arm.slow, arm.arrivals) = (slow, arrivals);
+    let mut arm = Arm::default();
+    (arm.load.slow, arm.fetch.arrivals) = (slow, arrivals);
     arm
 }
 

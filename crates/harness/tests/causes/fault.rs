@@ -57,15 +57,15 @@ pub(crate) const FAULTS: [Fault; 12] = [
         helper: Helper::SlowLog,
     },
     Fault {
-        name: "an origin that thinks 300 ms",
+        name: "an origin that delays 300 ms",
         causes: &[Cause::Upstream],
-        args: "--slow 0 --think 300ms",
+        args: "--slow 0 --delay 300ms",
         helper: Helper::None,
     },
     Fault {
         name: "an origin of 5 workers, 100 requests",
         causes: &[Cause::Upstream],
-        args: "--slow 0 --think 20ms --origin-workers 5 --burst 100 --arrivals 1/s \
+        args: "--slow 0 --delay 20ms --origin-workers 5 --burst 100 --arrivals 1/s \
                --fetch-size 40KiB",
         helper: Helper::None,
     },
@@ -88,9 +88,9 @@ pub(crate) const FAULTS: [Fault; 12] = [
         helper: Helper::None,
     },
     Fault {
-        name: "two: an origin that thinks 700 ms, busy loops on the workers' CPU",
+        name: "two: an origin that delays 700 ms, busy loops on the workers' CPU",
         causes: &[Cause::Upstream, Cause::OffCpuRunnable],
-        args: "--slow 0 --think 700ms",
+        args: "--slow 0 --delay 700ms",
         helper: Helper::HogsOnWorkers,
     },
 ];

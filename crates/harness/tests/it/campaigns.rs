@@ -55,8 +55,8 @@ fn is_compared(dir: &Path, run: &Said, rounds: u32) {
     assert_eq!(slots(&journal), all_slots(rounds));
     for done in &journal.done {
         let records = RunRecords::load(&dir.join(&done.dir)).expect("a whole run");
-        assert_eq!(records.manifest.arm.reuseport, done.slot.arm == 1, "{done:?}");
-        assert_eq!(records.manifest.arm.slow, 0, "what follows -- is for all");
+        assert_eq!(records.manifest.arm.proxy.reuseport, done.slot.arm == 1, "{done:?}");
+        assert_eq!(records.manifest.arm.load.slow, 0, "what follows -- is for all");
     }
     let text = fs::read_to_string(dir.join("comparison.json")).expect("comparison.json");
     let comparison: Value = serde_json::from_str(&text).expect("JSON");

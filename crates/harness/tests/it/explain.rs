@@ -101,12 +101,12 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
 
 /// Beside downloads that end their steps early, so that its worker is busy but lets everybody in.
 #[test]
-fn an_origin_that_thinks_is_told_from_a_worker_that_turns() {
+fn an_origin_that_delays_is_told_from_a_worker_that_turns() {
     const THOUGHT_NS: u64 = 200_000_000;
     let _turn = in_turn();
     let runs = Runs::new();
-    let thinks = ["--workers=1", "--slow=4", "--read-policy=bytes:64KiB", "--think=200ms"];
-    say(runs.trial(&thinks).arg("--cap=10s")).ended_well();
+    let delays = ["--workers=1", "--slow=4", "--read-policy=bytes:64KiB", "--delay=200ms"];
+    say(runs.trial(&delays).arg("--cap=10s")).ended_well();
     let dir = runs.dir().expect("a run directory");
 
     let text = fs::read_to_string(dir.join("summary.json")).expect("a summary");

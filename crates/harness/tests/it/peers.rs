@@ -229,7 +229,7 @@ fn a_command_is_a_proxy_too() {
     // It does not tell us of itself, though it could.
     assert!(manifest.sight != Sight::Own, "{:?}", manifest.sight);
     assert!(summary.measure.attempts >= 20);
-    assert_eq!(manifest.arm.proxy.to_string(), command);
+    assert_eq!(manifest.arm.server.kind.to_string(), command);
 }
 
 #[test]

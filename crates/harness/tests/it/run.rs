@@ -77,7 +77,7 @@ fn faults_reach_their_roles_and_the_baseline_has_no_bursts() {
     let log = elsewhere.path().join("access.log");
     let cpu = net::cpu::allowed().expect("an affinity mask")[0];
     let words = format!(
-        "--slow 0 --fetch-size 1KiB --think 1ms --origin-workers 9 --burst 3 --log-mode inline \
+        "--slow 0 --fetch-size 1KiB --delay 1ms --origin-workers 9 --burst 3 --log-mode inline \
          --recording minimal --cpus origin={cpu} --quiet"
     );
     let words: Vec<&str> = words.split(' ').collect();
@@ -91,10 +91,10 @@ fn faults_reach_their_roles_and_the_baseline_has_no_bursts() {
     let of = |role| manifest.processes.iter().find(|process| process.role == role).expect("a role");
     assert_eq!(of(Role::Origin).effective.cpus, [cpu]);
     let origin = of(Role::Origin).command.join(" ");
-    for part in ["--think 1000us", "--workers 9"] {
+    for part in ["\"delay\":1000,", "\"workers\":9"] {
         assert!(origin.contains(part), "{origin}");
     }
-    assert!(of(Role::Proxy).command.join(" ").contains("--recording minimal"));
+    assert!(of(Role::Proxy).command.join(" ").contains("\"recording\":\"minimal\""));
 
     let records = RunRecords::load(&dir).expect("a whole run");
     let starts = |phase| {
@@ -107,7 +107,7 @@ fn faults_reach_their_roles_and_the_baseline_has_no_bursts() {
     assert!(starts(Phase::Measure).values().all(|&fetches| fetches == 3), "three together");
     assert!(starts(Phase::Measure).len() >= 20);
     assert_eq!(records.fetches.len(), lines, "a line for each");
-    assert_eq!((manifest.arm.burst, manifest.arm.origin_workers), (3, Some(9)));
+    assert_eq!((manifest.arm.faults.burst, manifest.arm.faults.origin_workers), (3, Some(9)));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn json_is_the_summary_and_nothing_else() {
     let filed = fs::read_to_string(runs.dir().expect("a run").join("summary.json")).expect("read");
     assert_eq!(run.stdout, filed);
     let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
-    assert!(!summary.arm.reuseport);
+    assert!(!summary.arm.proxy.reuseport);
 }
 
 #[test]

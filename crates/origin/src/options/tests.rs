@@ -1,8 +1,6 @@
-//! What is written as arguments reads back as the same options.
+//! What can be typed, and what cannot be meant.
 
 use clap::Parser;
-use net::cpu::CpuList;
-use proptest::prelude::*;
 
 use super::*;
 
@@ -12,15 +10,22 @@ struct Cli {
     options: OriginOptions,
 }
 
-fn parse(args: &[String]) -> Result<OriginOptions, clap::Error> {
-    Cli::try_parse_from(std::iter::once("origin").chain(args.iter().map(String::as_str)))
-        .map(|cli| cli.options)
+fn parse(args: &[&str]) -> Result<OriginOptions, clap::Error> {
+    Cli::try_parse_from(["origin"].iter().chain(args)).map(|cli| cli.options)
 }
 
 #[test]
-fn the_default_is_what_an_empty_command_line_says() {
-    let parsed = parse(&[]).expect("no argument is required");
-    assert_eq!(parsed.to_args(), OriginOptions::default().to_args());
+fn the_default_is_loopback_without_delay_or_limit() {
+    let options = OriginOptions::default();
+    assert_eq!(options.listen, SocketAddr::from(([127, 0, 0, 1], 0)));
+    assert_eq!((options.sndbuf, options.backlog, options.workers), (None, 4096, None));
+    assert_eq!((options.delay, options.delay_after), (Micros(0), Micros(0)));
+}
+
+#[test]
+fn a_delay_may_be_called_by_its_old_name() {
+    let options = parse(&["--think", "20ms", "--think-after", "1s"]).expect("aliases");
+    assert_eq!((options.delay, options.delay_after), (Micros(20_000), Micros(1_000_000)));
 }
 
 #[test]
@@ -31,41 +36,13 @@ fn wrong_values_are_refused() {
         ("sndbuf", "2GiB"),
         ("sndbuf", "big"),
         ("backlog", "0"),
-        ("think", "61s"),
-        ("think", "long"),
+        ("delay", "61s"),
+        ("delay", "long"),
+        ("delay-after", "2h"),
         ("workers", "0"),
         ("workers", "some"),
     ] {
-        let error = parse(&[format!("--{name}"), value.to_owned()]).expect_err(value);
+        let error = parse(&[&format!("--{name}"), value]).expect_err(value);
         assert!(error.to_string().contains(name), "{error}");
-    }
-}
-
-proptest! {
-    #[test]
-    fn options_read_back_as_themselves(
-        port: u16,
-        sndbuf in prop::option::of(1..=1u64 << 30),
-        backlog in 1..=65535u32,
-        think in 0..=60_000_000u64,
-        workers in prop::option::of(1..=65535u32),
-        cpu in prop::option::of(0..64usize),
-    ) {
-        let options = OriginOptions {
-            congestion: "cubic".parse().expect("a name"),
-            listen: SocketAddr::from(([127, 0, 0, 1], port)),
-            sndbuf: sndbuf.map(Bytes),
-            backlog,
-            think: Micros(think),
-            think_after: Micros(think / 2),
-            workers,
-            role: RoleOptions { cpus: cpu.and_then(|cpu| CpuList::new(vec![cpu])), parent_pid: None },
-        };
-        let parsed = parse(&options.to_args()).expect("its own arguments");
-        prop_assert_eq!(parsed.listen, options.listen);
-        prop_assert_eq!(parsed.sndbuf, options.sndbuf);
-        prop_assert_eq!(parsed.backlog, options.backlog);
-        prop_assert_eq!((parsed.think, parsed.workers), (options.think, options.workers));
-        prop_assert_eq!(parsed.role.cpus, options.role.cpus);
     }
 }

@@ -119,22 +119,22 @@ fn one_that_leaves_the_queue_is_not_waited_for() {
 }
 
 #[test]
-fn it_thinks_before_every_head_of_the_application() {
-    let origin = Origin::with(&["--think", "1m"]);
+fn it_delays_every_head_of_the_application() {
+    let origin = Origin::with(&["--delay", "1m"]);
     let waiting: Vec<TcpStream> = ["3", "many", "0"].map(|size| ask(&origin, size)).into();
-    assert!(!waiting.iter().any(is_answered), "it thinks for a minute");
+    assert!(!waiting.iter().any(is_answered), "they come in a minute");
 }
 
 #[test]
-fn until_it_begins_to_think_it_answers_at_once() {
-    let origin = Origin::with(&["--think", "1m", "--think-after", "1h"]);
+fn until_its_delays_begin_it_answers_at_once() {
+    let origin = Origin::with(&["--delay", "1m", "--delay-after", "1h"]);
     await_answer(&ask(&origin, "3"));
     await_answer(&ask(&origin, "3"));
 }
 
 #[test]
 fn a_thought_ends_and_thoughts_go_side_by_side() {
-    let origin = Origin::with(&["--think", "500ms"]);
+    let origin = Origin::with(&["--delay", "500ms"]);
     let start = Instant::now();
     let crowd: Vec<TcpStream> = (0..40).map(|_| ask(&origin, "7")).collect();
     for stream in crowd {
@@ -147,8 +147,8 @@ fn a_thought_ends_and_thoughts_go_side_by_side() {
 }
 
 #[test]
-fn a_worker_thinks_about_one_request_at_a_time() {
-    let origin = Origin::with(&["--think", "100ms", "--workers", "2"]);
+fn a_worker_works_on_one_request_at_a_time() {
+    let origin = Origin::with(&["--delay", "100ms", "--workers", "2"]);
     let start = Instant::now();
     let crowd: Vec<TcpStream> = (0..10).map(|_| ask(&origin, "7")).collect();
     for stream in crowd {

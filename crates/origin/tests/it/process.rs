@@ -48,7 +48,7 @@ fn wrong_options_are_usage_errors() {
         ("--sndbuf", "lots"),
         ("--backlog", "0"),
         ("--cpus", "a"),
-        ("--think", "2m"),
+        ("--delay", "2m"),
         ("--workers", "0"),
     ] {
         let said = say(command().args([option, value])).refused(2);
@@ -66,7 +66,7 @@ fn the_help_shows_defaults_and_examples() {
         "--sndbuf",
         "--backlog",
         "4096",
-        "--think",
+        "--delay",
         "0s",
         "--workers",
         "Examples:",

@@ -38,7 +38,7 @@ fn every_request_is_told_of_by_the_port_that_asked() {
 
 #[test]
 fn a_thought_is_between_a_request_and_its_answer() {
-    let origin = Origin::with(&["--think", "100ms"]);
+    let origin = Origin::with(&["--delay", "100ms"]);
     let asked = net::clock::now();
     origin.get("/bytes/7").assert_body(7);
     let answered = net::clock::now();
@@ -48,10 +48,10 @@ fn a_thought_is_between_a_request_and_its_answer() {
     assert!(head_ns.since(told.request_ns) >= THOUGHT, "{told:?}");
 }
 
-/// One has gone, the other is there; the origin thinks about both until it is told to stop.
+/// One has gone, the other is there; the origin delays both answers until it is told to stop.
 #[test]
 fn requests_that_are_never_answered_are_told_of_as_well() {
-    let mut origin = Origin::with(&["--think", "1m"]);
+    let mut origin = Origin::with(&["--delay", "1m"]);
     let mut streams = [origin.connect(), origin.connect()];
     let ports = streams.each_ref().map(|stream| stream.local_addr().expect("connected").port());
     for stream in &mut streams {

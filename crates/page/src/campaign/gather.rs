@@ -90,7 +90,7 @@ fn of_trial(trial: &TrialInput<'_>) -> TrialData {
 
 /// A fetch that was given up took its cap or more; a histogram of 3 digits may say a little less.
 fn latency(summary: &Summary, us: u64) -> LatencyData {
-    let cap = summary.arm.cap_us.0;
+    let cap = summary.arm.fetch.cap.0;
     LatencyData { us, given_up: us >= cap - cap / 500 }
 }
 
@@ -114,7 +114,8 @@ pub(super) fn verdicts(trials: &[TrialInput<'_>]) -> Vec<(Verdict, usize)> {
 }
 
 fn common_cap(arms: &[ArmInput<'_>]) -> Option<u64> {
-    let mut caps = arms.iter().flat_map(|arm| &arm.trials).map(|trial| trial.summary.arm.cap_us.0);
+    let mut caps =
+        arms.iter().flat_map(|arm| &arm.trials).map(|trial| trial.summary.arm.fetch.cap.0);
     let first = caps.next()?;
     caps.all(|cap| cap == first).then_some(first)
 }

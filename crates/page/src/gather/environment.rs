@@ -26,7 +26,7 @@ pub(super) fn rows(run: &RunInput<'_>) -> Vec<(String, String)> {
     let proxy = match program {
         Some(program) if program.version.is_empty() => program.name.clone(),
         Some(program) => format!("{}: {}", program.name, program.version),
-        None => arm.proxy.to_string(),
+        None => arm.server.kind.to_string(),
     };
     row("proxy", proxy);
     row("workers seen", sight(run.manifest.sight).to_owned());

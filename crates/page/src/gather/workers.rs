@@ -18,7 +18,7 @@ pub(super) fn lanes(run: &RunInput<'_>) -> Vec<u32> {
     workers.extend(run.absences.iter().map(|absence| absence.worker));
     workers.extend(run.blocked.iter().map(|blocked| blocked.worker));
     if run.manifest.sight == Sight::Own {
-        workers.extend(0..run.manifest.arm.workers);
+        workers.extend(0..run.manifest.arm.proxy.workers);
     }
     workers.into_iter().collect()
 }

@@ -42,8 +42,8 @@ pub(crate) use self::connection::{ConnectState, Event, Stream};
 use self::connection::Connection;
 use self::log::Log;
 use self::phase::{Context, Phase};
-use crate::options::ProxyToggles;
 use crate::policy::{ReadLimit, StepReads, Stop};
+use records::ProxyToggles;
 
 /// What a session needs of its worker.
 pub(crate) trait Env {

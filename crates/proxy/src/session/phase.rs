@@ -12,8 +12,8 @@ use super::log::Log;
 use super::relay::Outgoing;
 use super::upstream::Exchange;
 use super::{Env, Stream};
-use crate::options::ProxyToggles;
 use crate::policy::{ReadDone, ReadLimit, Stop};
+use records::ProxyToggles;
 
 /// Where a session stands between two steps, with all that belongs to that.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use super::gzip;
 use super::phase::{Context, Leave, Phase};
 use super::relay::{Outgoing, Relay};
 use super::{Env, Limits, Stream};
-use crate::options::ProxyToggles;
 use crate::policy::ReadDone;
+use records::ProxyToggles;
 
 /// What there is while there is an upstream connection.
 #[derive(Debug)]

@@ -1,11 +1,13 @@
-use records::{AcceptMode, BufferingMode, Bytes, Content, LogMode, ReadPolicy, Spool, TraceMode};
+use records::{
+    AcceptMode, BufferingMode, Bytes, Content, LogMode, Rcvbuf, ReadPolicy, Spool, TraceMode,
+};
 
 use super::*;
 use crate::build::Version;
 use crate::fixture::{arm, build, server};
 
 fn refused(arm: &Arm, version: Version) -> Option<String> {
-    let server = server(&arm.proxy.to_string());
+    let server = server(&arm.server.kind.to_string());
     let build = build(&server.name, version, "");
     refuse_toggles(arm, &server, &build).err().map(|refusal| refusal.to_string())
 }
@@ -39,28 +41,28 @@ type Change = fn(&mut Arm);
 /// Each toggle alone.
 fn changes() -> Vec<(&'static str, Change)> {
     vec![
-        ("--read-policy", |arm| arm.read_policy = ReadPolicy::Fionread),
-        ("--congestion", |arm| arm.congestion = "no-such".parse().expect("a name")),
-        ("--workers", |arm| arm.workers = 4),
-        ("--reuseport", |arm| arm.reuseport = true),
-        ("--rcvbuf", |arm| arm.rcvbuf = Some(Bytes(40_960))),
-        ("--sndbuf", |arm| arm.sndbuf = Some(Bytes(40_960))),
-        ("--listen-rcvbuf", |arm| arm.listen_rcvbuf = Some(Bytes(40_960))),
-        ("--listen-sndbuf", |arm| arm.listen_sndbuf = Some(Bytes(40_960))),
-        ("--buffer", |arm| arm.buffer = Bytes::kib(16)),
-        ("--backlog", |arm| arm.backlog = 7),
-        ("--multi-accept", |arm| arm.multi_accept = true),
-        ("--accept herd", |arm| arm.accept = AcceptMode::Herd),
-        ("--accept mutex", |arm| arm.accept = AcceptMode::Mutex),
-        ("--log-mode inline", |arm| arm.log_mode = LogMode::Inline),
-        ("--content file", |arm| arm.content = Content::File),
-        ("--buffering off", |arm| arm.buffering = BufferingMode::Off),
-        ("--spool off", |arm| arm.spool = Spool::Off),
-        ("--spool /spool", |arm| arm.spool = Spool::Dir("/spool".into())),
-        ("--spool-max", |arm| arm.spool_max = Some(Bytes::mib(1))),
-        ("--gzip", |arm| arm.gzip = Some(6)),
-        ("--directive", |arm| arm.directives = vec!["x".to_owned()]),
-        ("--trace sample", |arm| arm.trace = TraceMode::Sample),
+        ("--read-policy", |arm| arm.proxy.read_policy = ReadPolicy::Fionread),
+        ("--congestion", |arm| arm.proxy.congestion = "no-such".parse().expect("a name")),
+        ("--workers", |arm| arm.proxy.workers = 4),
+        ("--reuseport", |arm| arm.proxy.reuseport = true),
+        ("--rcvbuf", |arm| arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960))),
+        ("--sndbuf", |arm| arm.proxy.sndbuf = Some(Bytes(40_960))),
+        ("--listen-rcvbuf", |arm| arm.proxy.listen_rcvbuf = Some(Bytes(40_960))),
+        ("--listen-sndbuf", |arm| arm.proxy.listen_sndbuf = Some(Bytes(40_960))),
+        ("--buffer", |arm| arm.proxy.buffer = Bytes::kib(16)),
+        ("--backlog", |arm| arm.proxy.backlog = 7),
+        ("--multi-accept", |arm| arm.proxy.multi_accept = true),
+        ("--accept herd", |arm| arm.proxy.accept = AcceptMode::Herd),
+        ("--accept mutex", |arm| arm.proxy.accept = AcceptMode::Mutex),
+        ("--log-mode inline", |arm| arm.proxy.log_mode = LogMode::Inline),
+        ("--content file", |arm| arm.server.content = Content::File),
+        ("--buffering off", |arm| arm.proxy.buffering = BufferingMode::Off),
+        ("--spool off", |arm| arm.proxy.spool = Spool::Off),
+        ("--spool /spool", |arm| arm.proxy.spool = Spool::Dir("/spool".into())),
+        ("--spool-max", |arm| arm.proxy.spool_max = Some(Bytes::mib(1))),
+        ("--gzip", |arm| arm.proxy.gzip = Some(6)),
+        ("--directive", |arm| arm.server.directives = vec!["x".to_owned()]),
+        ("--trace sample", |arm| arm.server.trace = TraceMode::Sample),
     ]
 }
 
@@ -74,7 +76,7 @@ fn the_table_of_refusals() {
             let mut arm = arm(kind);
             change(&mut arm);
             let word = if refused(&arm, version).is_some() { "refused" } else { "yes" };
-            table += &format!(" {:14}", format!("{} {word}", arm.proxy.name()));
+            table += &format!(" {:14}", format!("{} {word}", arm.server.kind.name()));
         }
         table = table.trim_end().to_owned() + "\n";
     }
@@ -89,7 +91,7 @@ fn every_refusal_says_who_what_why_and_what_instead() {
             let mut arm = arm(kind);
             change(&mut arm);
             if let Some(text) = refused(&arm, version) {
-                assert!(text.starts_with(arm.proxy.name()), "{text}");
+                assert!(text.starts_with(arm.server.kind.name()), "{text}");
                 assert!(text.contains(name) && text.contains("; "), "{text}");
                 // What the kernel gives to all differs from host to host.
                 if !text.contains("--congestion") {
@@ -109,17 +111,17 @@ fn nginx_is_judged_by_its_version() {
         change(&mut arm);
         arm
     };
-    let rcvbuf = asks(|arm| arm.rcvbuf = Some(Bytes(40_960)));
+    let rcvbuf = asks(|arm| arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960)));
     assert!(refused(&rcvbuf, Version(1, 31, 2)).is_some_and(|why| why.contains("--netns")));
     assert_eq!(refused(&rcvbuf, Version(1, 31, 3)), None);
-    let herd = asks(|arm| arm.accept = AcceptMode::Herd);
+    let herd = asks(|arm| arm.proxy.accept = AcceptMode::Herd);
     assert!(refused(&herd, Version(1, 11, 3)).is_some());
     assert_eq!(refused(&herd, Version(1, 11, 2)), None);
-    let reuseport = asks(|arm| arm.reuseport = true);
+    let reuseport = asks(|arm| arm.proxy.reuseport = true);
     assert!(refused(&reuseport, Version(1, 8, 0)).is_some());
     let both = asks(|arm| {
-        arm.reuseport = true;
-        arm.accept = AcceptMode::Mutex;
+        arm.proxy.reuseport = true;
+        arm.proxy.accept = AcceptMode::Mutex;
     });
     assert!(refused(&both, Version(1, 22, 1)).is_some());
 }
@@ -127,16 +129,16 @@ fn nginx_is_judged_by_its_version() {
 #[test]
 fn toggles_that_contradict_each_other_are_refused() {
     let mut files = arm("nginx");
-    files.content = Content::File;
-    files.buffer = Bytes::kib(16);
+    files.server.content = Content::File;
+    files.proxy.buffer = Bytes::kib(16);
     assert!(refused(&files, Version(1, 22, 1)).is_some_and(|why| why.contains("--content file")));
     let mut spool = arm("nginx");
-    spool.spool = Spool::Off;
-    spool.spool_max = Some(Bytes(1));
+    spool.proxy.spool = Spool::Off;
+    spool.proxy.spool_max = Some(Bytes(1));
     assert!(refused(&spool, Version(1, 22, 1)).is_some_and(|why| why.contains("--spool off")));
     let mut off = arm("nginx");
-    off.buffering = BufferingMode::Off;
-    off.spool = Spool::Dir("/spool".into());
+    off.proxy.buffering = BufferingMode::Off;
+    off.proxy.spool = Spool::Dir("/spool".into());
     let why = refused(&off, Version(1, 22, 1));
     assert!(why.is_some_and(|why| why.contains("--buffering off")));
 }
@@ -144,10 +146,10 @@ fn toggles_that_contradict_each_other_are_refused() {
 #[test]
 fn the_kernels_own_congestion_control_is_what_they_use() {
     let mut arm = arm("nginx");
-    arm.congestion = "system".parse().expect("a name");
+    arm.proxy.congestion = "system".parse().expect("a name");
     assert_eq!(refused(&arm, Version(1, 22, 1)), None);
     if let Some(system) = system_congestion() {
-        arm.congestion = system.parse().expect("a name");
+        arm.proxy.congestion = system.parse().expect("a name");
         assert_eq!(refused(&arm, Version(1, 22, 1)), None);
     }
 }
@@ -175,7 +177,7 @@ fn a_proxy_of_ours_or_of_others_takes_no_build() {
     // Off is how it is seen anyway.
     assert!(check(&url, &Given::default(), Recording::Full).is_ok());
     assert!(check(&url, &bin("/bin/true"), Recording::Full).is_err());
-    url.reuseport = true;
+    url.proxy.reuseport = true;
     let refused =
         check(&url, &Given::default(), Recording::Full).expect_err("it runs already").to_string();
     assert!(refused.contains("--reuseport") && refused.contains("runs already"), "{refused}");
@@ -217,7 +219,7 @@ fn who_records_nothing_for_us_cannot_record_less() {
 #[test]
 fn a_missing_module_of_nginx_is_named() {
     let mut arm = arm("nginx");
-    arm.gzip = Some(1);
+    arm.proxy.gzip = Some(1);
     let build = build("nginx", Version(1, 22, 1), "--without-http_gzip_module");
     let refused = refuse_toggles(&arm, &server("nginx"), &build).expect_err("a refusal");
     assert!(refused.to_string().contains("without its gzip module"), "{refused}");
@@ -227,7 +229,7 @@ fn a_missing_module_of_nginx_is_named() {
 fn apache_is_judged_by_the_size_of_the_buffer() {
     let with = |size| {
         let mut arm = arm("apache");
-        arm.buffer = size;
+        arm.proxy.buffer = size;
         refused(&arm, Version(2, 4, 57))
     };
     assert!(with(Bytes(8191)).is_some_and(|why| why.contains("8 KiB at least")));

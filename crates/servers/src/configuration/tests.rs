@@ -1,12 +1,12 @@
-use records::{AcceptMode, BufferingMode, Bytes, Content, Spool};
+use records::{AcceptMode, BufferingMode, Bytes, Content, Rcvbuf, Spool};
 
 use super::*;
 use crate::build::{Build, Version};
-use crate::fixture::{arm, build, server, with_setting};
+use crate::fixture::{arm, build, server, with, with_setting};
 
 /// Configuration, command line and environment, as text.
 fn made(arm: &Arm, build: &Build, pin: Option<&str>) -> String {
-    let server = server(&arm.proxy.to_string());
+    let server = server(&arm.server.kind.to_string());
     with_setting(&server, arm, build, pin, |setting| {
         let mut text = String::new();
         for (name, file) in setting.files() {
@@ -20,16 +20,15 @@ fn made(arm: &Arm, build: &Build, pin: Option<&str>) -> String {
 
 /// All that can be asked of a proxy about its sockets and buffers.
 fn asking(proxy: &str) -> Arm {
-    Arm {
-        reuseport: true,
-        workers: 3,
-        listen_rcvbuf: Some(Bytes(40_960)),
-        listen_sndbuf: Some(Bytes(50_000)),
-        backlog: 1024,
-        multi_accept: true,
-        buffer: Bytes::kib(16),
-        ..arm(proxy)
-    }
+    with(arm(proxy), |arm| {
+        arm.proxy.reuseport = true;
+        arm.proxy.workers = 3;
+        arm.proxy.listen_rcvbuf = Some(Bytes(40_960));
+        arm.proxy.listen_sndbuf = Some(Bytes(50_000));
+        arm.proxy.backlog = 1024;
+        arm.proxy.multi_accept = true;
+        arm.proxy.buffer = Bytes::kib(16);
+    })
 }
 
 fn nginx(version: Version) -> Build {
@@ -43,22 +42,24 @@ fn nginx_by_default() {
 
 #[test]
 fn nginx_with_toggles() {
-    let arm = Arm {
-        rcvbuf: Some(Bytes(40_960)),
-        sndbuf: Some(Bytes(60_000)),
-        buffering: BufferingMode::On,
-        spool: Spool::Dir("/spool".into()),
-        spool_max: Some(Bytes::mib(8)),
-        directives: vec!["proxy_cache off;".to_owned()],
-        ..asking("nginx")
-    };
+    let arm = with(asking("nginx"), |arm| {
+        arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
+        arm.proxy.sndbuf = Some(Bytes(60_000));
+        arm.proxy.buffering = BufferingMode::On;
+        arm.proxy.spool = Spool::Dir("/spool".into());
+        arm.proxy.spool_max = Some(Bytes::mib(8));
+        arm.server.directives = vec!["proxy_cache off;".to_owned()];
+    });
     insta::assert_snapshot!(made(&arm, &nginx(Version(1, 31, 3)), Some("0,2")));
 }
 
 #[test]
 fn nginx_with_files_and_gzip() {
-    let arm =
-        Arm { content: Content::File, gzip: Some(6), accept: AcceptMode::Mutex, ..arm("nginx") };
+    let arm = with(arm("nginx"), |arm| {
+        arm.server.content = Content::File;
+        arm.proxy.gzip = Some(6);
+        arm.proxy.accept = AcceptMode::Mutex;
+    });
     insta::assert_snapshot!(made(&arm, &nginx(Version(1, 10, 3)), None));
 }
 
@@ -70,24 +71,29 @@ fn haproxy_by_default() {
 #[test]
 fn haproxy_with_toggles() {
     let lines = ["tune.maxpollevents 8", "option splice-response", "no option http-keep-alive"];
-    let arm = Arm {
-        rcvbuf: Some(Bytes(40_960)),
-        directives: lines.map(str::to_owned).into(),
-        ..asking("haproxy")
-    };
+    let arm = with(asking("haproxy"), |arm| {
+        arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
+        arm.server.directives = lines.map(str::to_owned).into();
+    });
     insta::assert_snapshot!(made(&arm, &build("haproxy", Version(2, 6, 12), ""), Some("1")));
 }
 
 #[test]
 fn caddy() {
-    let arm = Arm { gzip: Some(5), content: Content::File, ..arm("caddy") };
+    let arm = with(arm("caddy"), |arm| {
+        arm.proxy.gzip = Some(5);
+        arm.server.content = Content::File;
+    });
     insta::assert_snapshot!(made(&arm, &build("caddy", Version(2, 6, 2), ""), Some("0")));
 }
 
 #[test]
 fn apache() {
-    let arm =
-        Arm { rcvbuf: Some(Bytes(40_960)), gzip: Some(1), reuseport: false, ..asking("apache") };
+    let arm = with(asking("apache"), |arm| {
+        arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
+        arm.proxy.gzip = Some(1);
+        arm.proxy.reuseport = false;
+    });
     let made = made(&arm, &build("apache", Version(2, 4, 71), ""), None);
     // Where this host has its modules.
     insta::with_settings!({filters => vec![(r"/\S*/mod_", "MODULES/mod_")]}, {

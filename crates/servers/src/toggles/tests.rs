@@ -1,5 +1,7 @@
+use records::Rcvbuf;
+
 use super::*;
-use crate::fixture::arm;
+use crate::fixture::{arm, with};
 
 /// What is asked, as it is typed.
 fn asked(arm: &Arm) -> Vec<String> {
@@ -14,18 +16,17 @@ fn defaults_ask_for_nothing() {
 
 #[test]
 fn toggles_are_named_as_they_are_typed() {
-    let arm = Arm {
-        reuseport: true,
-        rcvbuf: Some(Bytes(40_960)),
-        buffer: Bytes(5_000),
-        buffering: BufferingMode::On,
-        spool: Spool::Off,
-        gzip: Some(9),
-        place: Placement::OneWorker,
-        trace: TraceMode::Sample,
-        log_mode: LogMode::Inline,
-        ..arm("nginx")
-    };
+    let arm = with(arm("nginx"), |arm| {
+        arm.proxy.reuseport = true;
+        arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
+        arm.proxy.buffer = Bytes(5_000);
+        arm.proxy.buffering = BufferingMode::On;
+        arm.proxy.spool = Spool::Off;
+        arm.proxy.gzip = Some(9);
+        arm.place = Placement::OneWorker;
+        arm.server.trace = TraceMode::Sample;
+        arm.proxy.log_mode = LogMode::Inline;
+    });
     assert_eq!(
         asked(&arm),
         [

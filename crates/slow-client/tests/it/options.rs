@@ -13,7 +13,7 @@ fn bad_options_are_usage_errors() {
         ("127.0.0.1:1 --slow 100001", "100000"),
         ("127.0.0.1:1 --slow-size lots", "is not a size"),
         ("127.0.0.1:1 --slow-size 0", "1 byte or more"),
-        ("127.0.0.1:1 --sink hole", "trunc or copy"),
+        ("127.0.0.1:1 --sink hole", "trunc, copy"),
         ("127.0.0.1:1 --read-rate 0", "a rate above zero"),
         ("127.0.0.1:1 --interval 0s", "1ms or more"),
         ("127.0.0.1:1 --duration soon", "is not a duration"),

@@ -120,7 +120,7 @@ fn the_only_worker_there_is_had_it() {
 #[test]
 fn a_worker_that_slept_later_did_not_have_it() {
     let mut scene = Scene::new(2);
-    scene.run.arm().reuseport = true;
+    scene.run.arm().proxy.reuseport = true;
     scene.turns(0, 1_000, BUSY);
     scene.poll(1, 200);
     scene.turns(1, 300, BUSY);

@@ -1,4 +1,4 @@
-use records::{Outcome, Stretch};
+use records::{Outcome, ReadPolicy, Stretch};
 use testkit::fixture::{Run, at_ms};
 
 use super::*;
@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 /// the 8 seconds in which fetches are measured.
 fn run(workers: &[u32]) -> Run {
     let mut run = Run::new();
-    run.arm().read_policy = ReadPolicy::Fionread;
+    run.arm().proxy.read_policy = ReadPolicy::Fionread;
     for (slot, worker) in (0..).zip(workers) {
         run.download(slot, *worker, 50_000_000);
         let session = run.records.sessions.last_mut().expect("just made");
@@ -70,7 +70,7 @@ fn fetches_are_drained_as_well() {
 #[test]
 fn a_small_fetch_takes_one_turn_for_its_body() {
     let mut run = run(&[0, 0]);
-    run.arm().fetch_size = Bytes::kib(1);
+    run.arm().fetch.fetch_size = Bytes::kib(1);
     assert!((law_of(&run).expect("downloads").turns - 5.0).abs() < 1e-9);
 }
 
@@ -113,7 +113,7 @@ fn it_says_nothing_where_a_step_has_no_bound() {
         (ReadPolicy::ShortRead, false),
         (ReadPolicy::Bytes(Bytes::kib(64)), true),
     ] {
-        run.arm().read_policy = policy;
+        run.arm().proxy.read_policy = policy;
         assert_eq!(law_of(&run).is_some(), says, "{policy:?}");
     }
 }

@@ -9,7 +9,7 @@ use testkit::fixture::{Run, at_ms};
 /// first at worker 0, the second at worker 1.
 fn run() -> Run {
     let mut run = Run::good();
-    run.arm().reuseport = true;
+    run.arm().proxy.reuseport = true;
     let idle = run.records.fetches.len() as u64;
     assert_eq!(idle % 2, 0, "the next fetch is worker 0's");
     run.fetches(Phase::Measure, 2, Outcome::Ok, 5_000);
@@ -33,7 +33,7 @@ fn a_worker_that_accepted_what_came_later_did_not_have_it() {
 #[test]
 fn a_worker_whose_queue_was_empty_later_did_not_have_it() {
     let mut run = Run::good();
-    run.arm().reuseport = false;
+    run.arm().proxy.reuseport = false;
     run.records.manifest.listeners = vec![1, 2];
     run.listener(5_000, 0);
     run.listener(5_050, 3);
@@ -48,6 +48,6 @@ fn a_worker_whose_queue_was_empty_later_did_not_have_it() {
 #[test]
 fn a_shared_queue_is_everybodys() {
     let mut run = run();
-    run.arm().reuseport = false;
+    run.arm().proxy.reuseport = false;
     assert!(queues(&run).may_have(1, at_ms(5_100)));
 }

@@ -26,7 +26,7 @@ fn placement_bounds_the_failed_share_only_with_a_listener_each() {
     let most = "3 of 4 workers hold a download: at most about 75 % of the fetches can meet it";
     assert_eq!(uneven(3, 4).caveat(code).as_deref(), Some(most));
     let mut shared = uneven(1, 2);
-    shared.arm().reuseport = false;
+    shared.arm().proxy.reuseport = false;
     let message = shared.caveat(code).expect("a caveat");
     assert!(message.ends_with("the others are free to accept every fetch"), "{message}");
     assert_eq!(uneven(0, 2).caveat(code), None, "no download was asked for");
@@ -150,7 +150,7 @@ fn traced() -> Run {
     run.hold(0, 6_000, 30, Bytes::mib(3));
     run.hold(1, 7_000, 50, Bytes::mib(5));
     run.records.manifest.sight = Sight::Traced;
-    run.arm().proxy = "exec:p {listen}".parse().expect("a proxy");
+    run.arm().server.kind = "exec:p {listen}".parse().expect("a proxy");
     run
 }
 
@@ -209,7 +209,7 @@ fn a_command_whose_threads_hand_work_on_is_told_from_one_that_nobody_watched() {
     run.records.manifest.sight = Sight::ClientsOnly;
     let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
     assert!(message.contains("hand work to each other"), "{message}");
-    run.arm().trace = TraceMode::Off;
+    run.arm().server.trace = TraceMode::Off;
     let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
     assert!(message.starts_with("only the clients' side is known"), "{message}");
 }

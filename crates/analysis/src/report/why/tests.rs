@@ -105,9 +105,9 @@ fn a_median_that_met_the_cap_is_no_measurement() {
     let law = |run: &Run| ModelReport::of(&summarise(&run.records)).map(|law| law.median);
     let mut run = Run::held();
     assert_eq!(law(&run), None, "a step that drains has no bound");
-    run.arm().read_policy = ReadPolicy::Fionread;
+    run.arm().proxy.read_policy = ReadPolicy::Fionread;
     assert_eq!(law(&run), Some(Median::Censored));
-    run.arm().cap_us = Micros(5_000_000);
+    run.arm().fetch.cap = Micros(5_000_000);
     assert_eq!(law(&run), Some(Median::Measured));
     run.records.fetches.retain(|fetch| fetch.phase == Phase::Idle);
     assert_eq!(law(&run), None, "nothing to compare with");

@@ -6,9 +6,9 @@ use records::{Outcome as FetchOutcome, Recording, Sight, Summary};
 use stats::{Change, Trial};
 
 use super::{Accepted, Against, Baseline, BaselineError, Origin, Today};
-use crate::cli::TrialOptions;
 use crate::guard::figures;
 use crate::guard::threshold::Outcome;
+use crate::trial::TrialOptions;
 use analysis::summarise;
 use testkit::fixture::Run;
 

@@ -16,17 +16,17 @@ fn after(words: &str, verdict: Verdict, arm: impl FnOnce(&mut Summary)) -> Strin
 }
 
 fn rcvbuf(summary: &mut Summary) {
-    summary.arm.rcvbuf = Some(Bytes(40_960));
+    summary.arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
 }
 
 fn policy(policy: ReadPolicy) -> impl FnOnce(&mut Summary) {
-    move |summary| summary.arm.read_policy = policy
+    move |summary| summary.arm.proxy.read_policy = policy
 }
 
 #[test]
 fn starvation_leads_from_cure_to_cure() {
     let starved = Verdict::Starved;
-    let usual = |summary: &mut Summary| summary.arm.rcvbuf = Some(Rcvbuf::ROOMY);
+    let usual = |summary: &mut Summary| summary.arm.proxy.rcvbuf = Rcvbuf::Size(Rcvbuf::ROOMY);
     for (words, then) in [
         ("turnstile --reuseport", "turnstile --reuseport --rcvbuf 40960"),
         ("turnstile run", "turnstile run --rcvbuf 40960"),
@@ -61,11 +61,11 @@ fn a_cure_leads_to_another_or_to_its_proof() {
         "turnstile --slow 8"
     );
     assert_eq!(
-        after("turnstile --slow 0 --slow-size 4GiB", healthy, |summary| summary.arm.slow = 0),
+        after("turnstile --slow 0 --slow-size 4GiB", healthy, |summary| summary.arm.load.slow = 0),
         "turnstile --slow-size 4GiB"
     );
     assert_eq!(
-        after("turnstile", healthy, |summary| summary.arm.reuseport = false),
+        after("turnstile", healthy, |summary| summary.arm.proxy.reuseport = false),
         "turnstile --reuseport"
     );
     assert_eq!(after("turnstile --reuseport", healthy, |_| {}), "turnstile doctor");

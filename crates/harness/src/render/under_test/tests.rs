@@ -13,7 +13,7 @@ fn nothing_is_said_of_the_mirror() {
 #[test]
 fn a_foreign_program_is_named_with_how_it_was_seen() {
     let mut summary = summarise(&Run::good().records);
-    summary.arm.proxy = ProxyKind::Server("nginx".to_owned());
+    summary.arm.server.kind = ProxyKind::Server("nginx".to_owned());
     summary.sight = Sight::Traced;
     summary.program = Some(Program {
         name: "nginx".to_owned(),
@@ -41,7 +41,7 @@ fn a_foreign_program_is_named_with_how_it_was_seen() {
 #[test]
 fn what_samples_cannot_show_is_not_said() {
     let mut summary = summarise(&Run::good().records);
-    summary.arm.proxy = ProxyKind::Server("haproxy".to_owned());
+    summary.arm.server.kind = ProxyKind::Server("haproxy".to_owned());
     summary.sight = Sight::Sampled;
     summary.program = Some(Program {
         name: "haproxy".to_owned(),

@@ -1,16 +1,15 @@
 use clap::Parser;
-use records::{Pin, Placement, Role};
+use records::{Arm, Role};
 
-use super::{NetworkToggles, host_of, tcp_rmem};
-use crate::roles::Toggles;
+use super::{NetworkOptions, host_of, tcp_rmem};
 
 #[derive(Debug, Parser)]
 struct Typed {
     #[command(flatten)]
-    network: NetworkToggles,
+    network: NetworkOptions,
 }
 
-fn typed(line: &str) -> Result<NetworkToggles, clap::Error> {
+fn typed(line: &str) -> Result<NetworkOptions, clap::Error> {
     let words = std::iter::once("x").chain(line.split_whitespace());
     Typed::try_parse_from(words).map(|typed| typed.network)
 }
@@ -18,7 +17,7 @@ fn typed(line: &str) -> Result<NetworkToggles, clap::Error> {
 #[test]
 fn settings_are_the_proxys_alone() {
     let network = typed("--netns --tcp-rmem 40960,40960,40960 --link-rate 1Gbit").unwrap();
-    let arm = Toggles::default().arm(Placement::Hash, Pin::Auto);
+    let arm = Arm::default();
     let mut plan = network.lab(&arm).unwrap().expect("a lab");
     let settings: Vec<String> =
         plan.host_mut("proxy").unwrap().sysctls.iter().map(ToString::to_string).collect();
@@ -33,7 +32,7 @@ fn settings_are_the_proxys_alone() {
 
 #[test]
 fn without_namespaces_there_is_no_lab_and_nothing_to_set_in_it() {
-    let arm = Toggles::default().arm(Placement::Hash, Pin::Auto);
+    let arm = Arm::default();
     assert_eq!(typed("").unwrap().lab(&arm), Ok(None));
     assert!(typed("--tcp-rmem 1,2,3").is_err());
     assert!(typed("--link-rate 1Gbit").is_err());

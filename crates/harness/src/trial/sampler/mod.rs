@@ -1,5 +1,5 @@
 //! A trial as it is seen from outside: a thread of its own looks at threads, CPUs, queues and
-//! sockets at a steady pace, and reports what it saw as news.
+//! sockets at a steady pace, and reports what it saw as events.
 //!
 //! - [`threads`]: time on and without a CPU
 //! - [`workers`]: CPU time and switches of the workers
@@ -36,7 +36,7 @@ use self::sockets::Sockets;
 use self::steal::Steal;
 use self::threads::Threads;
 use self::workers::Workers;
-use super::crew::News;
+use super::children::Event;
 
 #[cfg(test)]
 mod tests;
@@ -75,7 +75,7 @@ pub(super) enum Watch {
 const GATHER: Duration = Duration::from_millis(200);
 
 impl Sampler {
-    /// Starts the thread. It reports to `news`, and runs where the calling thread may.
+    /// Starts the thread. It reports to `trial`, and runs where the calling thread may.
     ///
     /// `net` is the network that its sockets are in, if not ours: those of other hosts of the run are
     /// not seen. `worker_cpus` are the CPUs that workers are pinned to; empty: they may run on any.
@@ -83,7 +83,7 @@ impl Sampler {
     /// # Errors
     /// This host has no room for a thread.
     pub(super) fn start(
-        news: Sender<News>,
+        trial: Sender<Event>,
         worker_cpus: Vec<usize>,
         net: Option<PathBuf>,
     ) -> io::Result<Self> {
@@ -93,7 +93,7 @@ impl Sampler {
             if let Some(net) = net {
                 let _ = netlab::enter_net(&net);
             }
-            Lookout::new(worker_cpus).run(&inbox, &news);
+            Lookout::new(worker_cpus).run(&inbox, &trial);
         })?;
         Ok(Self { orders: Some(orders), thread })
     }
@@ -154,7 +154,7 @@ impl Lookout {
     }
 
     /// Looks until there is nobody left who wants it.
-    fn run(mut self, inbox: &Receiver<Watch>, news: &Sender<News>) {
+    fn run(mut self, inbox: &Receiver<Watch>, trial: &Sender<Event>) {
         let mut hand_over = Instant::now() + GATHER;
         loop {
             let wait = self.due().min(hand_over).saturating_duration_since(Instant::now());
@@ -162,7 +162,7 @@ impl Lookout {
                 Ok(watch) => self.heed(watch),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.report(news);
+                    self.report(trial);
                     return;
                 }
             }
@@ -170,7 +170,7 @@ impl Lookout {
             self.look(now);
             if now >= hand_over {
                 hand_over = now + GATHER;
-                self.report(news);
+                self.report(trial);
             }
         }
     }
@@ -219,10 +219,10 @@ impl Lookout {
         }
     }
 
-    fn report(&mut self, news: &Sender<News>) {
+    fn report(&mut self, trial: &Sender<Event>) {
         if !self.seen.is_empty() {
             // Nobody there: nobody wants it.
-            let _ = news.send(News::Sampled(std::mem::take(&mut self.seen)));
+            let _ = trial.send(Event::Sampled(std::mem::take(&mut self.seen)));
         }
     }
 }

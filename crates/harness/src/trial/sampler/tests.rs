@@ -1,17 +1,17 @@
 use super::*;
 
 /// Everything that is reported from now on, until the sampler has ended.
-fn reported(news: &Receiver<News>) -> Vec<Record> {
-    let records = |news| match news {
-        News::Sampled(records) => records,
+fn reported(events: &Receiver<Event>) -> Vec<Record> {
+    let records = |event| match event {
+        Event::Sampled(records) => records,
         other => panic!("unexpected: {other:?}"),
     };
-    news.iter().flat_map(records).collect()
+    events.iter().flat_map(records).collect()
 }
 
 #[test]
 fn what_was_seen_is_reported_before_the_end() {
-    let (sender, news) = mpsc::channel();
+    let (sender, events) = mpsc::channel();
     let mut sampler = Sampler::start(sender, Vec::new(), None).expect("a thread");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let pid = std::process::id();
@@ -19,15 +19,15 @@ fn what_was_seen_is_reported_before_the_end() {
     sampler.watch(Watch::Process(Role::Slow, pid));
     sampler.watch(Watch::Workers(tids));
     sampler.watch(Watch::Listening(Role::Proxy, listener.local_addr().expect("bound")));
-    let first = news.recv_timeout(Duration::from_secs(20)).expect("a report by itself");
+    let first = events.recv_timeout(Duration::from_secs(20)).expect("a report by itself");
     sampler.watch(Watch::Phase(Phase::Measure));
     sampler.stop();
     sampler.watch(Watch::Phase(Phase::Drain));
     sampler.finish();
 
-    let News::Sampled(mut records) = first else { panic!("unexpected: {first:?}") };
+    let Event::Sampled(mut records) = first else { panic!("unexpected: {first:?}") };
     // The order that came before the end is heeded, whenever the next look was due.
-    let last = reported(&news);
+    let last = reported(&events);
     assert!(last.iter().any(|record| matches!(record, Record::WorkerSample(_))), "{last:?}");
     records.extend(last);
     let has = |kind: fn(&Record) -> bool| records.iter().any(kind);
@@ -41,8 +41,8 @@ fn what_was_seen_is_reported_before_the_end() {
 
 #[test]
 fn a_sampler_that_nobody_listens_to_ends() {
-    let (sender, news) = mpsc::channel();
-    drop(news);
+    let (sender, events) = mpsc::channel();
+    drop(events);
     let sampler = Sampler::start(sender, Vec::new(), None).expect("a thread");
     sampler.watch(Watch::Process(Role::Fast, u32::MAX));
     sampler.finish();

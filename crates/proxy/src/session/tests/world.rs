@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use records::{MonoNs, ReadPolicy, SessionEnd};
 
-use crate::options::ProxyToggles;
 use crate::policy::Stop;
 use crate::session::{ConnectState, Env, Event, Limits, Peer, Session, Step, Stream, TempFile};
+use records::ProxyToggles;
 
 pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
     let toggles = ProxyToggles { read_policy, ..ProxyToggles::default() };

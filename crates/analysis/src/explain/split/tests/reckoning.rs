@@ -18,7 +18,7 @@ proptest! {
     fn time_in_steps_of_others_is_what_a_walk_finds(records in runs(Cpu::Always)) {
         let mut records = on_ports_of_their_own(records);
         // One queue, so that any worker might have accepted any fetch.
-        records.manifest.arm.reuseport = false;
+        records.manifest.arm.proxy.reuseport = false;
         for (index, split) in all(&Context::of(&records)).iter().enumerate() {
             let fetch = &records.fetches[index];
             let (found, expected) = (split.shares.of(Cause::HeldByStep), walk(&records, fetch));

@@ -8,7 +8,7 @@ fn who_has_parts_to_wait_for_speaks_before_its_supervisor() {
         (Role::Proxy, "nginx", servers::READY_WITHIN, servers::STOPPED_WITHIN),
         (Role::Proxy, "exec:x {listen}", servers::READY_WITHIN, servers::STOPPED_WITHIN),
     ] {
-        let outer = patience(role, &proxy.parse().expect("a proxy"));
+        let outer = timeouts(role, &proxy.parse().expect("a proxy"));
         assert!(outer.ready > ready && outer.end > end, "{role}, {proxy}: {outer:?}");
     }
     // And a server waits for its tracer.
@@ -19,7 +19,7 @@ fn who_has_parts_to_wait_for_speaks_before_its_supervisor() {
 #[test]
 fn our_own_are_not_waited_for_as_long() {
     let nginx = ProxyKind::Server("nginx".to_owned());
-    let own = patience(Role::Fast, &nginx);
-    assert_eq!(own, patience(Role::Origin, &ProxyKind::Mirror));
-    assert!(own.end < patience(Role::Proxy, &nginx).end);
+    let own = timeouts(Role::Fast, &nginx);
+    assert_eq!(own, timeouts(Role::Origin, &ProxyKind::Mirror));
+    assert!(own.end < timeouts(Role::Proxy, &nginx).end);
 }

@@ -5,54 +5,59 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use records::{
-    Arm, Arrivals, Bytes, Coding, Micros, Pin, Placement, ProxyKind, Rcvbuf, ReadPolicy, Recording,
-    Spool,
+    Arm, Arrivals, Bytes, Coding, Micros, ProxyKind, Rcvbuf, ReadPolicy, Recording, Spool,
+    ToggleError, within,
 };
 
-use super::output::Color;
+use super::TrialPlan;
+use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
+use crate::output::Color;
 use crate::progress::Show;
-use crate::roles::{Refusal, ToggleError, Toggles, plain_path};
-use crate::trial::TrialPlan;
-use crate::trial::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
+use crate::roles::{self, NetworkOptions, Refusal, UnderTest, plain_path};
 
 /// One trial, as typed.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Trial")]
 pub struct TrialOptions {
-    /// Which worker should hold which download: spread (each its share), one-worker, or hash (as
-    /// the kernel likes)
-    #[arg(long, value_name = "PLACE", default_value_t)]
-    pub place: Placement,
-
-    /// CPUs: auto (workers and load apart), off (the scheduler decides), or a list for the workers
-    #[arg(long, value_name = "PLAN", default_value_t)]
-    pub pin: Pin,
+    /// What sets it apart from others.
+    #[command(flatten)]
+    pub arm: Arm,
 
     /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
     /// may be given for each of them
-    #[arg(long, value_name = "ROLE=CPUS")]
+    #[arg(long, value_name = "ROLE=CPUS", help_heading = "Trial")]
     pub cpus: Vec<RoleCpus>,
 
     /// Length of the idle phase: fetches alone
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = phase_length)]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"), help_heading = "Trial")]
     pub idle: Micros,
 
     /// Length of the measure phase: fetches beside downloads
-    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = phase_length)]
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"), help_heading = "Trial")]
     pub duration: Micros,
 
     /// Record steps and loop turns of at least this length one by one
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = hold)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"), help_heading = "Trial")]
     pub hold: Micros,
 
     /// How much to record of the mirror: full, or minimal (what clients see, sessions and the access
     /// log). To measure what recording costs: a minimal record explains nothing
-    #[arg(long, value_name = "EXTENT", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "EXTENT",
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Trial"
+    )]
     pub recording: Recording,
 
+    /// Which proxy is under test.
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub toggles: Toggles,
+    pub server: UnderTest,
+
+    /// Where the roles are.
+    #[command(flatten)]
+    pub network: NetworkOptions,
 
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Output")]
@@ -90,16 +95,18 @@ impl TrialOptions {
     /// # Errors
     /// The options do not fit each other or this host.
     pub fn plan(self, command: Vec<String>) -> Result<TrialPlan, UsageError> {
-        let mut arm = self.toggles.arm(self.place, self.pin.clone());
+        let arm = Arm { server: self.server.toggles(), ..self.arm };
+        let mut arm = arm.on(self.network.namespaces());
         check(&arm)?;
-        self.toggles.proxy.check()?;
-        self.toggles.check_proxy(&arm, self.recording)?;
-        self.check_places(&arm)?;
+        arm.proxy.check()?;
+        roles::check_proxy(&arm, &self.server.given, self.recording)?;
+        let places = std::iter::once(&self.runs_dir).chain(&self.access_log);
+        check_places(&arm, &self.server, places)?;
         let allowed = net::cpu::allowed().map_err(UsageError::AllowedCpus)?;
-        let cpus = CpuPlan::new(&allowed, arm.workers, &arm.pin).map_err(UsageError::Pin)?;
+        let cpus = CpuPlan::new(&allowed, arm.proxy.workers, &arm.pin).map_err(UsageError::Pin)?;
         let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
         arm.cpus = cpus.own();
-        let lab = self.toggles.network.lab(&arm).map_err(UsageError::Lab)?;
+        let lab = self.network.lab(&arm).map_err(UsageError::Lab)?;
         Ok(TrialPlan {
             cpus,
             lab,
@@ -112,26 +119,26 @@ impl TrialOptions {
             label: self.label.unwrap_or_else(|| label_of(&arm, self.recording)),
             show: Show::fitting(self.quiet),
             command,
-            toggles: self.toggles,
+            server: self.server,
             arm,
         })
     }
 }
 
-impl TrialOptions {
-    /// Whether the proxy can reach, and be told, the places that were named.
-    fn check_places(&self, arm: &Arm) -> Result<(), UsageError> {
-        let elsewhere = matches!(arm.proxy, ProxyKind::Url(_));
-        if arm.netns.is_some() && (elsewhere || self.toggles.server.origin_listen.is_some()) {
-            return Err(UsageError::OtherNetwork);
-        }
-        if elsewhere || arm.proxy == ProxyKind::Mirror {
-            return Ok(());
-        }
-        let plain = |place: &PathBuf| plain_path(place).map(drop);
-        let mut places = std::iter::once(&self.runs_dir).chain(&self.access_log);
-        places.try_for_each(|place| plain(place).map_err(UsageError::Place))
+/// Whether the proxy can reach, and be told, the places that were named.
+fn check_places<'a>(
+    arm: &Arm,
+    server: &UnderTest,
+    mut places: impl Iterator<Item = &'a PathBuf>,
+) -> Result<(), UsageError> {
+    let elsewhere = matches!(arm.server.kind, ProxyKind::Url(_));
+    if arm.netns.is_some() && (elsewhere || server.origin_listen.is_some()) {
+        return Err(UsageError::OtherNetwork);
     }
+    if elsewhere || arm.server.kind == ProxyKind::Mirror {
+        return Ok(());
+    }
+    places.try_for_each(|place| plain_path(place).map(drop).map_err(UsageError::Place))
 }
 
 /// Options that make no trial.
@@ -204,11 +211,11 @@ const HOLD: (Micros, Micros) = (Micros(100), Micros(10_000_000));
 const LABEL_MAX: usize = 64;
 
 fn check(arm: &Arm) -> Result<(), UsageError> {
-    let asks = [arm.slow_coding, arm.fetch_coding].contains(&Coding::Gzip);
-    if arm.gzip.is_some() && !asks {
+    let asks = [arm.load.slow_coding, arm.fetch.fetch_coding].contains(&Coding::Gzip);
+    if arm.proxy.gzip.is_some() && !asks {
         return Err(UsageError::NobodyAsksForGzip);
     }
-    let &Arm { arrivals, burst, cap_us: cap, .. } = arm;
+    let (arrivals, burst, cap) = (arm.fetch.arrivals, arm.faults.burst, arm.fetch.cap);
     let Arrivals::PerSecond(rate) = arrivals else {
         return if burst > 1 { Err(UsageError::BurstInLoop(burst)) } else { Ok(()) };
     };
@@ -219,19 +226,6 @@ fn check(arm: &Arm) -> Result<(), UsageError> {
     }
     let at_a_time = Duration::try_from_secs_f64(open).map_or(u64::MAX, |secs| secs.as_secs());
     Err(UsageError::TooManyFetches { arrivals, burst, cap, at_a_time })
-}
-
-fn phase_length(text: &str) -> Result<Micros, String> {
-    within(text, PHASE, "a phase has 1s to 1h")
-}
-
-fn hold(text: &str) -> Result<Micros, String> {
-    within(text, HOLD, "a hold has 100us to 10s")
-}
-
-fn within(text: &str, (least, most): (Micros, Micros), rule: &str) -> Result<Micros, String> {
-    let length: Micros = text.parse().map_err(|e: records::ParseUnitError| e.to_string())?;
-    if (least..=most).contains(&length) { Ok(length) } else { Err(rule.to_owned()) }
 }
 
 /// A label is a part of a file name, and a word in a shell.
@@ -245,40 +239,40 @@ fn label(text: &str) -> Result<String, String> {
 }
 
 /// What sets this run apart, as `reuseport-rcvbuf40KiB`.
-pub(super) fn label_of(arm: &Arm, recording: Recording) -> String {
-    let usual = Toggles::default().arm(Placement::default(), Pin::default());
+pub(crate) fn label_of(arm: &Arm, recording: Recording) -> String {
+    let usual = Arm::default();
+    let (proxy, load, faults) = (&arm.proxy, &arm.load, &arm.faults);
     let mut words = Vec::new();
-    if arm.proxy != usual.proxy {
-        words.push(arm.proxy.name().to_owned());
+    if arm.server.kind != usual.server.kind {
+        words.push(arm.server.kind.name().to_owned());
     }
-    words.push(if arm.reuseport { "reuseport" } else { "shared" }.to_owned());
+    words.push(if proxy.reuseport { "reuseport" } else { "shared" }.to_owned());
     let mut add = |differs: bool, word: String| {
         if differs {
             words.push(word);
         }
     };
-    let rcvbuf = arm.rcvbuf.map_or_else(|| "-auto".to_owned(), Bytes::exact);
-    add(arm.rcvbuf != Rcvbuf::Default.asked(&arm.proxy), format!("rcvbuf{rcvbuf}"));
-    let policy = arm.read_policy.to_string().replace(':', "");
-    add(arm.read_policy != ReadPolicy::Drain, policy);
-    add(arm.workers != usual.workers, format!("workers{}", arm.workers));
-    add(arm.backlog != usual.backlog, format!("backlog{}", arm.backlog));
-    add(arm.log_mode != usual.log_mode, format!("log-{}", arm.log_mode));
+    let rcvbuf = arm.rcvbuf().map_or_else(|| "-auto".to_owned(), Bytes::exact);
+    add(arm.rcvbuf() != Rcvbuf::Default.asked(&arm.server.kind), format!("rcvbuf{rcvbuf}"));
+    let policy = proxy.read_policy.to_string().replace(':', "");
+    add(proxy.read_policy != ReadPolicy::Drain, policy);
+    add(proxy.workers != usual.proxy.workers, format!("workers{}", proxy.workers));
+    add(proxy.backlog != usual.proxy.backlog, format!("backlog{}", proxy.backlog));
+    add(proxy.log_mode != usual.proxy.log_mode, format!("log-{}", proxy.log_mode));
     add(arm.netns.is_some(), "netns".to_owned());
-    add(arm.accept != usual.accept, arm.accept.to_string());
-    add(arm.content != usual.content, arm.content.to_string());
-    let buffering = format!("buffering-{}", arm.buffering);
-    add(arm.buffering != usual.buffering, buffering);
-    add(matches!(arm.spool, Spool::Dir(_)), "spool".to_owned());
-    if let Some(level) = arm.gzip {
+    add(proxy.accept != usual.proxy.accept, proxy.accept.to_string());
+    add(arm.server.content != usual.server.content, arm.server.content.to_string());
+    add(proxy.buffering != usual.proxy.buffering, format!("buffering-{}", proxy.buffering));
+    add(matches!(proxy.spool, Spool::Dir(_)), "spool".to_owned());
+    if let Some(level) = proxy.gzip {
         add(true, format!("gzip{level}"));
     }
-    add(arm.slow != usual.slow, format!("slow{}", arm.slow));
+    add(load.slow != usual.load.slow, format!("slow{}", load.slow));
     add(arm.place != usual.place, arm.place.to_string());
-    add(arm.arrivals == Arrivals::Closed, "closed".to_owned());
-    add(arm.burst != usual.burst, format!("burst{}", arm.burst));
-    add(arm.think_us != usual.think_us, format!("think{}", arm.think_us));
-    if let Some(workers) = arm.origin_workers {
+    add(arm.fetch.arrivals == Arrivals::Closed, "closed".to_owned());
+    add(faults.burst != usual.faults.burst, format!("burst{}", faults.burst));
+    add(faults.delay != usual.faults.delay, format!("delay{}", faults.delay));
+    if let Some(workers) = faults.origin_workers {
         add(true, format!("origin-workers{workers}"));
     }
     for (role, cpus) in &arm.cpus {

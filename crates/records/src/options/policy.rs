@@ -3,15 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
+use super::as_text;
 use crate::{Bytes, Micros};
 
 /// The read policy of a proxy: the one setting that decides whether a step has an end.
 ///
 /// Written in flags and records as `drain`, `short-read`, `fionread`, `bytes:64KiB`, `reads:16`,
 /// `time:2ms`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadPolicy {
     /// Only EAGAIN ends a step: nginx before 1.11.0.
     #[default]
@@ -26,6 +25,24 @@ pub enum ReadPolicy {
     Reads(u64),
     /// A quota of time a step.
     Time(Micros),
+}
+
+impl ReadPolicy {
+    /// Whether it ends a step while the upstream goes on sending.
+    pub const fn is_bounded(self) -> bool {
+        match self {
+            Self::Drain | Self::ShortRead => false,
+            Self::Fionread | Self::Bytes(_) | Self::Reads(_) | Self::Time(_) => true,
+        }
+    }
+
+    /// Whether a step has a quota, whatever the socket tells.
+    pub const fn is_quota(self) -> bool {
+        match self {
+            Self::Drain | Self::ShortRead | Self::Fionread => false,
+            Self::Bytes(_) | Self::Reads(_) | Self::Time(_) => true,
+        }
+    }
 }
 
 impl fmt::Display for ReadPolicy {
@@ -71,17 +88,7 @@ impl FromStr for ReadPolicy {
     }
 }
 
-impl Serialize for ReadPolicy {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ReadPolicy {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+as_text!(ReadPolicy);
 
 /// A text that is no read policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

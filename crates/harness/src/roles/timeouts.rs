@@ -1,4 +1,4 @@
-//! How long a role may take: longer than it says that it has patience with its own parts, so that it
+//! How long a role may take: longer than it allows its own parts, so that it
 //! can say itself what keeps it.
 
 use std::time::Duration;
@@ -7,14 +7,14 @@ use records::{ProxyKind, Role};
 
 /// How long our own roles may take to be ready for work, and to end when asked. They take
 /// milliseconds, unless the host is very busy.
-const OWN: Patience = Patience { ready: Duration::from_secs(30), end: Duration::from_secs(5) };
+const OWN: Timeouts = Timeouts { ready: Duration::from_secs(30), end: Duration::from_secs(5) };
 
 /// What starting a process and hearing of it may take on a host whose CPUs are all taken.
 const MARGIN: Duration = Duration::from_secs(10);
 
 /// How long a role may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// Until it is ready for work.
     pub ready: Duration,
     /// Until it has ended, once asked to.
@@ -22,7 +22,7 @@ pub struct Patience {
 }
 
 /// How long `role` may take in a run with this proxy.
-pub fn patience(role: Role, proxy: &ProxyKind) -> Patience {
+pub fn timeouts(role: Role, proxy: &ProxyKind) -> Timeouts {
     match role {
         Role::Proxy if *proxy != ProxyKind::Mirror => {
             beyond(servers::READY_WITHIN, servers::STOPPED_WITHIN)
@@ -33,9 +33,9 @@ pub fn patience(role: Role, proxy: &ProxyKind) -> Patience {
     }
 }
 
-fn beyond(ready: Duration, end: Duration) -> Patience {
+fn beyond(ready: Duration, end: Duration) -> Timeouts {
     let beyond = |inner: Duration, own: Duration| own.max(inner.saturating_add(MARGIN));
-    Patience { ready: beyond(ready, OWN.ready), end: beyond(end, OWN.end) }
+    Timeouts { ready: beyond(ready, OWN.ready), end: beyond(end, OWN.end) }
 }
 
 #[cfg(test)]

@@ -3,10 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bytes, ParseUnitError, ProxyKind};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// SO_RCVBUF of upstream connections (socket(7)). Written `default`, `auto` or a size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+use super::ProxyKind;
+use crate::{Bytes, ParseUnitError};
+
+/// SO_RCVBUF of upstream connections (socket(7)). Written `default`, `auto` or a size; in records
+/// `null` stands for `auto`, and a size is a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rcvbuf {
     /// As the program does when it is not told: the mirror asks for [`Rcvbuf::ROOMY`], any other
     /// program leaves it to the kernel.
@@ -54,6 +58,34 @@ impl FromStr for Rcvbuf {
             "default" => Ok(Self::Default),
             "auto" => Ok(Self::Auto),
             size => size.parse().map(Self::Size),
+        }
+    }
+}
+
+/// As records have it.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Recorded {
+    Size(Option<Bytes>),
+    Text(String),
+}
+
+impl Serialize for Rcvbuf {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let recorded = match *self {
+            Self::Default => Recorded::Text(self.to_string()),
+            Self::Auto => Recorded::Size(None),
+            Self::Size(size) => Recorded::Size(Some(size)),
+        };
+        recorded.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rcvbuf {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Recorded::deserialize(deserializer)? {
+            Recorded::Size(size) => Ok(size.map_or(Self::Auto, Self::Size)),
+            Recorded::Text(text) => text.parse().map_err(serde::de::Error::custom),
         }
     }
 }

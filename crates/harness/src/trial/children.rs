@@ -1,0 +1,159 @@
+//! The processes of a trial, as [`net::child`] runs them, and the one channel on which all of them, the
+//! sampler and the signal handler report to the thread that owns them.
+//!
+//! Invariants: of a role at most one process runs at a time. Children are started by the thread that
+//! outlives the trial: PR_SET_PDEATHSIG (prctl(2)) fires when the *thread* that started a child ends.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Instant;
+
+use net::child::{self, Child, Dropped};
+use records::{Record, Role, SlowOrder};
+use rustix::process::Signal;
+
+#[cfg(test)]
+mod tests;
+
+/// The children of a trial, the last of each role.
+#[derive(Debug)]
+pub(super) struct Children {
+    by_role: BTreeMap<Role, Member>,
+    sender: Sender<Event>,
+    events: Receiver<Event>,
+}
+
+/// What can happen.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A child printed a record.
+    Record(Role, Box<Record>),
+    /// A child printed a line that is none.
+    Garbled(Role, String),
+    /// A child said something on its standard error.
+    Said(Role, String),
+    /// A child has ended; everything it said has been told before.
+    Ended(Role, ExitStatus),
+    /// This process got SIGINT or SIGTERM.
+    Signal(i32),
+    /// This process got SIGUSR1.
+    GoOn,
+    /// What was seen from outside.
+    Sampled(Vec<Record>),
+}
+
+#[derive(Debug)]
+struct Member {
+    child: Child,
+    life: Life,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    /// At work.
+    Running,
+    /// Told to stop.
+    Dismissed,
+    /// Dead and reaped.
+    Ended,
+}
+
+impl Default for Children {
+    fn default() -> Self {
+        let (sender, events) = mpsc::channel();
+        Self { by_role: BTreeMap::new(), sender, events }
+    }
+}
+
+impl Children {
+    /// A way to report from another thread.
+    pub(super) fn sender(&self) -> Sender<Event> {
+        self.sender.clone()
+    }
+
+    /// Starts `command` as `role`, whose last process has ended, and returns its process id.
+    ///
+    /// # Errors
+    /// The process or its thread could not be made.
+    pub(super) fn start(&mut self, role: Role, command: &[OsString]) -> io::Result<u32> {
+        let (program, args) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        // Nobody else is told anything while it works.
+        let stdin = if role == Role::Slow { Stdio::piped() } else { Stdio::null() };
+        let mut command = Command::new(program);
+        command.args(args).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (sender, name) = (self.sender(), net::role::thread_name(role, "child"));
+        let child = Child::start(&mut command, name, Dropped::Killed, move |event| {
+            let event = match event {
+                child::Event::Line(line) => match Record::from_line(&line) {
+                    Ok(record) => Event::Record(role, Box::new(record)),
+                    Err(_) => Event::Garbled(role, line),
+                },
+                child::Event::Said(line) => Event::Said(role, line),
+                child::Event::Ended(status) => Event::Ended(role, status),
+            };
+            // Nobody there: nobody wants it.
+            let _ = sender.send(event);
+        })?;
+        let pid = child.id();
+        self.by_role.insert(role, Member { child, life: Life::Running });
+        Ok(pid)
+    }
+
+    /// The next event, or `None` at `deadline`. With the event of its end a child is reaped.
+    pub(super) fn next(&mut self, deadline: Instant) -> Option<Event> {
+        let wait = deadline.saturating_duration_since(Instant::now());
+        // Our own sender keeps the channel open, so an error is a timeout.
+        let event = self.events.recv_timeout(wait).ok()?;
+        if let Event::Ended(role, _) = event
+            && let Some(member) = self.by_role.get_mut(&role)
+        {
+            // It fails of nobody else's child alone.
+            let _ = member.child.reap();
+            member.life = Life::Ended;
+        }
+        Some(event)
+    }
+
+    /// Asks a child to end (SIGTERM). What it says until then still arrives as events.
+    pub(super) fn dismiss(&mut self, role: Role) {
+        self.signal(role, Signal::TERM, |life| life == Life::Running);
+    }
+
+    /// Ends a child at once (SIGKILL).
+    pub(super) fn kill(&mut self, role: Role) {
+        self.signal(role, Signal::KILL, |life| life != Life::Ended);
+    }
+
+    fn signal(&mut self, role: Role, signal: Signal, wanted: impl Fn(Life) -> bool) {
+        let member = self.by_role.get_mut(&role);
+        if let Some(member) = member.filter(|member| wanted(member.life)) {
+            member.life = Life::Dismissed;
+            member.child.signal(signal);
+        }
+    }
+
+    /// Sends an order to the downloads. A child that is gone cannot take it, and its death is an event
+    /// of its own.
+    pub(super) fn order(&mut self, order: SlowOrder) {
+        if let (Some(member), Ok(line)) =
+            (self.by_role.get_mut(&Role::Slow), serde_json::to_string(&order))
+        {
+            let _ = member.child.write(&format!("{line}\n"));
+        }
+    }
+
+    /// The process id of a child that is not reaped.
+    pub(super) fn pid(&self, role: Role) -> Option<u32> {
+        let member = self.by_role.get(&role).filter(|member| member.life != Life::Ended)?;
+        Some(member.child.id())
+    }
+
+    /// What of a child's standard error can be quoted.
+    pub(super) fn stderr_tail(&self, role: Role) -> Option<String> {
+        let tail = self.by_role.get(&role)?.child.stderr_tail();
+        (!tail.is_empty()).then_some(tail)
+    }
+}

@@ -1,0 +1,94 @@
+//! What the phases are told, and what they say is to be done.
+
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use records::{Phase, Record, Requests, Role, Sight, SlowOrder};
+
+/// What happened.
+#[derive(Debug)]
+pub(in crate::trial) enum Input {
+    /// The trial begins.
+    Begin,
+    /// A role is up.
+    Ready(Role),
+    /// The proxy is up, and its workers are seen so.
+    ProxyReady(Sight, AcceptsTold),
+    /// A role told of its work.
+    Record(Box<Record>),
+    /// A role did what it must not.
+    Fault(Role, String),
+    /// A role has ended.
+    Ended(Role, ExitStatus),
+    /// SIGINT or SIGTERM.
+    Signal(i32),
+    /// SIGUSR1: no more fetches in this phase.
+    GoOn,
+    /// The trial itself cannot go on.
+    Broken,
+    /// It is [`Phases::until`].
+    Deadline,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::trial) enum Action {
+    /// A phase begins.
+    Begin(Phase, Before),
+    /// Start a role.
+    Start(Start),
+    /// Hand an order to the downloads.
+    Order(SlowOrder),
+    /// Ask a role to end.
+    Dismiss(Role),
+    /// End a role at once.
+    Kill(Role),
+    /// Note what a role did wrong.
+    Blame(Role, String),
+}
+
+/// What became of the phase before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::trial) enum Before {
+    /// It came to its own end.
+    Ended,
+    /// It was cut short.
+    CutShort,
+}
+
+/// A role to be started, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::trial) enum Start {
+    /// The upstream.
+    Origin,
+    /// The proxy under test.
+    Proxy,
+    /// A second pair of eyes for workers that tell of themselves.
+    Trace,
+    /// The downloads.
+    Slow(Requests),
+    /// The fetches of a phase.
+    Fast(Phase, Duration),
+}
+
+impl Start {
+    /// Which role it is.
+    pub(in crate::trial) const fn role(self) -> Role {
+        match self {
+            Self::Origin => Role::Origin,
+            Self::Proxy => Role::Proxy,
+            Self::Trace => Role::Trace,
+            Self::Slow(_) => Role::Slow,
+            Self::Fast(..) => Role::Fast,
+        }
+    }
+}
+
+/// When it is known which worker accepted a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::trial) enum AcceptsTold {
+    /// As it is accepted.
+    AtOnce,
+    /// With its request: from outside, a thread that accepts is not told from one that will serve.
+    WithRequest,
+}

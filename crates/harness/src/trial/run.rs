@@ -1,0 +1,318 @@
+//! A trial that runs: does what [`super::phases`] says, tells it what happens, and files all there is to
+//! be kept.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use net::clock;
+use netlab::Lab;
+use records::{
+    CounterSpan, Fault, Manifest, Phase, PhaseSpan, ProxyKind, Recording, Role, SCHEMA_VERSION,
+    Side, Sight,
+};
+
+use super::children::Children;
+use super::counters::Counters;
+use super::phases::{Action, Before, Input, Phases};
+use super::sampler::{Sampler, Watch};
+use super::{Finished, TrialError, TrialPlan, host, proxy_cpu, signals};
+use crate::progress::Progress;
+use crate::run_dir::NETWORK;
+use crate::run_dir::write::{RunWriter, WriteError};
+
+mod filing;
+mod start;
+
+/// What runs, and what is known of it.
+pub(super) struct Run<'a> {
+    plan: &'a TrialPlan,
+    children: Children,
+    /// The hosts of the roles; absent: all is on loopback.
+    lab: Option<&'a Lab>,
+    files: RunWriter,
+    progress: Progress,
+    manifest: Manifest,
+    /// Where the origin and the proxy listen, as far as known.
+    listen: BTreeMap<Role, SocketAddr>,
+    /// Threads of the proxy's workers.
+    workers: Vec<i32>,
+    /// Absent: nothing is to be seen from outside, or nobody could be found to look.
+    sampler: Option<Sampler>,
+    stolen_ms: Option<u64>,
+    /// The kernel's counters when the downloads were about to start.
+    counters: Counters,
+    /// CPU time of the proxy when the measure phase began.
+    proxy_cpu_ms: Option<u64>,
+    next_draw: Instant,
+    /// The first thing that could not be done or written.
+    broken: Option<TrialError>,
+}
+
+/// The network of the proxy, if it is not ours.
+fn proxy_net(lab: Option<&Lab>) -> Option<PathBuf> {
+    let host = lab?.host(Role::Proxy.name()).ok()?;
+    Some(host.net_path())
+}
+
+impl<'a> Run<'a> {
+    /// A trial of which nothing runs yet.
+    pub(super) fn new(
+        plan: &'a TrialPlan,
+        children: Children,
+        files: RunWriter,
+        started: Timestamp,
+        lab: Option<&'a Lab>,
+    ) -> Self {
+        let elsewhere = match plan.arm.server.kind {
+            ProxyKind::Url(addr) => Some((Role::Proxy, addr)),
+            _ => None,
+        };
+        let manifest = Manifest {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: plan.command.clone(),
+            started_at: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            arm: plan.arm.clone(),
+            idle_us: plan.idle.into(),
+            measure_us: plan.measure.into(),
+            hold_us: plan.hold,
+            recording: plan.recording,
+            workers: None,
+            listeners: Vec::new(),
+            kernel_counters: BTreeMap::new(),
+            program: None,
+            proxy_cpu_ms: None,
+            log_lines_unread: 0,
+            answers_lost: 0,
+            sight: if elsewhere.is_some() { Sight::ClientsOnly } else { Sight::Own },
+            host: host::read(&plan.cpus),
+            processes: Vec::new(),
+            phases: Vec::new(),
+            faults: Vec::new(),
+            interrupted: None,
+        };
+        let worker_cpus = manifest.host.worker_cpus.clone();
+        let sampler = match plan.recording {
+            Recording::Full => Sampler::start(children.sender(), worker_cpus, proxy_net(lab)).ok(),
+            Recording::Minimal => None,
+        };
+        Self {
+            plan,
+            children,
+            lab,
+            files,
+            progress: Progress::new(plan.show),
+            manifest,
+            listen: elsewhere.into_iter().collect(),
+            workers: Vec::new(),
+            sampler,
+            stolen_ms: host::stolen_ms(),
+            counters: Counters::default(),
+            proxy_cpu_ms: None,
+            next_draw: Instant::now(),
+            broken: None,
+        }
+    }
+
+    /// From the first phase to the last, whatever comes between; then the manifest is complete.
+    pub(super) fn complete(mut self) -> Result<Finished, TrialError> {
+        if let Some(lab) = self.lab {
+            self.files.document(NETWORK, &lab.read_back()?)?;
+        }
+        let TrialPlan { arm, idle, measure, .. } = self.plan;
+        let mut phases = Phases::new(arm, *idle, *measure);
+        let actions = phases.on(Input::Begin, Instant::now());
+        self.perform(&mut phases, actions);
+        while let Some(until) = phases.until() {
+            let actions = self.step(&mut phases, until);
+            self.perform(&mut phases, actions);
+        }
+        self.file_last_samples(&mut phases);
+        self.progress.clear();
+        self.end_phase();
+        self.manifest.host.stolen_ms = self.stolen_ms();
+        self.manifest.interrupted = phases.interrupted().map(signals::name);
+        if self.broken.is_none() {
+            self.broken = self.files.flush().err().map(TrialError::from);
+        }
+        // Also after a failure: a manifest is better than none, and an old one stays whole.
+        let written = self.files.manifest(&self.manifest);
+        match self.broken.or(written.err().map(TrialError::from)) {
+            Some(error) => Err(error),
+            None => Ok(Finished {
+                dir: self.files.dir().to_owned(),
+                faults: self.manifest.faults,
+                interrupted: phases.interrupted(),
+            }),
+        }
+    }
+
+    /// Waits for what happens next, files it, and says what is to be done then.
+    fn step(&mut self, phases: &mut Phases<'_>, until: Instant) -> Vec<Action> {
+        if let Err(error) = self.draw() {
+            return self.fail(error.into(), phases);
+        }
+        let input = match self.children.next(until.min(self.next_draw)) {
+            None => Ok((Instant::now() >= until).then_some(Input::Deadline)),
+            Some(event) => self.file(event),
+        };
+        let mut actions = match input {
+            Ok(input) => input.map_or_else(Vec::new, |input| phases.on(input, Instant::now())),
+            Err(error) => self.fail(error.into(), phases),
+        };
+        let now = Instant::now();
+        if phases.is_overdue(now) {
+            actions.extend(phases.on(Input::Deadline, now));
+        }
+        actions
+    }
+
+    /// Waits for the end of the sampling, and files what it still had to report.
+    fn file_last_samples(&mut self, phases: &mut Phases<'_>) {
+        // Milliseconds at most: nobody is left whose sockets it could wait for.
+        let Some(sampler) = self.sampler.take() else { return };
+        sampler.finish();
+        while let Some(event) = self.children.next(Instant::now()) {
+            match self.file(event) {
+                Ok(Some(input)) => drop(phases.on(input, Instant::now())),
+                Ok(None) => {}
+                Err(error) => drop(self.fail(error.into(), phases)),
+            }
+        }
+    }
+
+    fn perform(&mut self, phases: &mut Phases<'_>, actions: Vec<Action>) {
+        let mut actions = VecDeque::from(actions);
+        while let Some(action) = actions.pop_front() {
+            let Err(error) = self.act(phases, action) else { continue };
+            let instead = self.fail(error, phases);
+            if !instead.is_empty() {
+                actions = instead.into();
+            }
+        }
+    }
+
+    /// Notes what cannot be done. Who reads the directory later must not take it for a whole run.
+    fn fail(&mut self, error: TrialError, phases: &mut Phases<'_>) -> Vec<Action> {
+        if !phases.is_teardown() {
+            self.fault(Side::Host, error.to_string());
+        }
+        self.broken.get_or_insert(error);
+        phases.on(Input::Broken, Instant::now())
+    }
+
+    fn act(&mut self, phases: &mut Phases<'_>, action: Action) -> Result<(), TrialError> {
+        match action {
+            Action::Begin(phase, before) => self.begin(phase, before)?,
+            Action::Start(start) => {
+                self.start(start)?;
+                phases.started(start.role());
+            }
+            Action::Order(order) => self.children.order(order),
+            Action::Dismiss(role) => self.children.dismiss(role),
+            Action::Kill(role) => self.children.kill(role),
+            Action::Blame(role, what) => {
+                let tail = self.children.stderr_tail(role);
+                let said = tail.map(|tail| format!("; its stderr ends with: {tail}"));
+                let said = said.unwrap_or_default();
+                self.fault(Side::from(role), format!("the {} role {what}{said}", role.name()));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, phase: Phase, before: Before) -> Result<(), WriteError> {
+        if phase == Phase::Drain {
+            let after = self.proxy_cpu_ms();
+            let span = self.proxy_cpu_ms.zip(after);
+            self.manifest.proxy_cpu_ms = span.map(|(before, after)| CounterSpan { before, after });
+        }
+        if before == Before::Ended {
+            self.end_phase();
+        }
+        self.manifest.phases.push(PhaseSpan { phase, start_ns: clock::now(), end_ns: None });
+        let length = match phase {
+            Phase::Idle => Some(self.plan.idle),
+            Phase::Measure => Some(self.plan.measure),
+            Phase::Setup | Phase::Load | Phase::Drain | Phase::Teardown => None,
+        };
+        self.progress.phase(phase, length);
+        self.watch(Watch::Phase(phase));
+        let written = self.files.manifest(&self.manifest);
+        match phase {
+            Phase::Load => self.counters = self.read_counters(),
+            Phase::Measure => self.proxy_cpu_ms = self.proxy_cpu_ms(),
+            Phase::Teardown => {
+                // What is seen from outside ends here; what follows is the end of all there is to see.
+                self.manifest.kernel_counters = self.counters.until(&self.read_counters());
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.stop();
+                }
+            }
+            Phase::Setup | Phase::Idle | Phase::Drain => {
+                if let (Phase::Setup, Some(addr)) = (phase, self.listen.get(&Role::Proxy)) {
+                    self.watch(Watch::Listening(Role::Proxy, *addr));
+                }
+            }
+        }
+        written
+    }
+
+    /// Notes that the phase in progress, if any, came to its own end.
+    fn end_phase(&mut self) {
+        if let Some(last) = self.manifest.phases.last_mut() {
+            last.end_ns = Some(clock::now());
+        }
+    }
+
+    fn draw(&mut self) -> Result<(), WriteError> {
+        let now = Instant::now();
+        if now >= self.next_draw {
+            self.next_draw = now + Progress::INTERVAL;
+            self.progress.draw();
+            // What is on the disk is there even if we are killed.
+            self.files.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Hands on what there is to look at from outside.
+    fn watch(&self, watch: Watch) {
+        if let Some(sampler) = &self.sampler {
+            sampler.watch(watch);
+        }
+    }
+
+    /// A fault noticed now.
+    fn fault(&mut self, side: Side, message: String) {
+        let phase = self.manifest.phases.last().map_or(Phase::Setup, |span| span.phase);
+        self.manifest.faults.push(Fault { side, phase, message });
+    }
+
+    /// CPU time of the proxy so far.
+    fn proxy_cpu_ms(&self) -> Option<u64> {
+        let own = std::env::current_exe().ok();
+        let program = self.manifest.program.as_ref().map(|program| program.path.clone()).or(own)?;
+        proxy_cpu::used_ms(self.children.pid(Role::Proxy)?, &program.canonicalize().ok()?)
+    }
+
+    /// The kernel's counters now, if they are to be recorded.
+    fn read_counters(&self) -> Counters {
+        match (self.plan.recording, proxy_net(self.lab)) {
+            (Recording::Minimal, _) => Counters::default(),
+            (Recording::Full, None) => Counters::read(),
+            (Recording::Full, Some(net)) => {
+                netlab::in_net(&net, Counters::read).unwrap_or_default()
+            }
+        }
+    }
+
+    /// CPU time the hypervisor withheld since the trial began.
+    fn stolen_ms(&self) -> u64 {
+        let (now, then) = (host::stolen_ms(), self.stolen_ms);
+        now.unwrap_or(0).saturating_sub(then.unwrap_or(0))
+    }
+}

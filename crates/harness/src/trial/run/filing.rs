@@ -1,0 +1,105 @@
+//! What happened: where it is kept, who is shown it, and what it means to the phases.
+
+use procfs::process::Process;
+use records::{Ready, Record, Role, RoleProcess, Sight};
+
+use super::Run;
+use crate::run_dir::write::WriteError;
+use crate::trial::children::Event;
+use crate::trial::phases::{AcceptsTold, Input};
+use crate::trial::sampler::Watch;
+
+impl Run<'_> {
+    /// Files what happened, and says what it means to the phases, if anything.
+    pub(super) fn file(&mut self, event: Event) -> Result<Option<Input>, WriteError> {
+        Ok(match event {
+            Event::Signal(signal) => Some(Input::Signal(signal)),
+            Event::GoOn => Some(Input::GoOn),
+            Event::Ended(role, status) => Some(Input::Ended(role, status)),
+            Event::Garbled(role, line) => {
+                let shown: String = line.chars().take(120).collect();
+                let what = format!("printed a line that is not a record: {shown:?}");
+                Some(Input::Fault(role, what))
+            }
+            Event::Said(role, line) => {
+                self.files.note(role, &line)?;
+                None
+            }
+            Event::Sampled(records) => {
+                records.iter().try_for_each(|record| self.files.file(record))?;
+                None
+            }
+            Event::Record(role, record) => match *record {
+                Record::Ready(ready) => Some(self.ready(role, ready)),
+                Record::UnreadLines(unread) => {
+                    let lines = &mut self.manifest.log_lines_unread;
+                    *lines = lines.saturating_add(unread.lines);
+                    None
+                }
+                Record::AnswersLost(lost) => {
+                    let answers = &mut self.manifest.answers_lost;
+                    *answers = answers.saturating_add(lost.requests);
+                    None
+                }
+                record if role == Role::Trace => {
+                    self.files.file_traced(&record)?;
+                    None
+                }
+                record => {
+                    self.files.file(&record)?;
+                    self.show(&record);
+                    Some(Input::Record(Box::new(record)))
+                }
+            },
+        })
+    }
+
+    /// A role is up, and said how.
+    fn ready(&mut self, role: Role, ready: Ready) -> Input {
+        let its = |process: &&mut RoleProcess| process.pid == ready.pid;
+        if let Some(process) = self.manifest.processes.iter_mut().rev().find(its) {
+            process.effective = ready.effective;
+        }
+        if matches!(role, Role::Origin | Role::Proxy) {
+            let Some(addr) = ready.listen else {
+                return Input::Fault(role, "did not say where it listens".to_owned());
+            };
+            self.listen.insert(role, addr);
+            self.watch(Watch::Listening(role, addr));
+        }
+        if role != Role::Proxy {
+            return Input::Ready(role);
+        }
+        self.workers = ready.worker_tids;
+        self.watch(Watch::Workers(self.workers.clone()));
+        self.manifest.workers = u32::try_from(self.workers.len()).ok().filter(|count| *count > 0);
+        self.manifest.listeners = ready.listeners;
+        self.manifest.program = ready.program;
+        self.manifest.sight = ready.sight;
+        Input::ProxyReady(ready.sight, accepts_told(ready.sight, &self.workers))
+    }
+
+    /// What a record means to who looks on.
+    fn show(&mut self, record: &Record) {
+        match record {
+            Record::Fetch(fetch) => self.progress.fetch(fetch),
+            Record::DownloadInterval(interval) => self.progress.downloads(interval),
+            Record::Download(download) => {
+                download.client_port.into_iter().for_each(|port| self.watch(Watch::Ended(port)));
+            }
+            Record::Dialed(dialed) => {
+                let (slot, client_port) = (dialed.slot, dialed.client_port);
+                self.watch(Watch::Dialed { slot, client_port });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// When it is known which worker accepted a connection.
+fn accepts_told(sight: Sight, workers: &[i32]) -> AcceptsTold {
+    let process = |tid: &i32| Process::new(*tid).and_then(|process| process.status());
+    let are_processes = workers.iter().all(|tid| process(tid).is_ok_and(|s| s.tgid == *tid));
+    let traced = sight == Sight::Traced && !are_processes;
+    if traced { AcceptsTold::WithRequest } else { AcceptsTold::AtOnce }
+}

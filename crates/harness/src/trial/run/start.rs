@@ -1,0 +1,84 @@
+//! A role on its way into a process: its options, its host, its command.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use net::role::RoleOptions;
+use netlab::Host;
+use records::{Effective, Role, RoleProcess};
+
+use super::Run;
+use crate::roles::{self, ProxySetup, RoleCommand};
+use crate::run_dir::{ACCESS_LOG, PROXY_DIR};
+use crate::trial::phases::Start;
+use crate::trial::sampler::Watch;
+use crate::trial::{TrialError, child};
+
+impl Run<'_> {
+    /// Starts a role on its host.
+    pub(super) fn start(&mut self, start: Start) -> Result<(), TrialError> {
+        let role = start.role();
+        let failed = |source| TrialError::Start { role, source };
+        let words = self.role(start)?.words().map_err(|error| failed(error.into()))?;
+        let host = self.lab.zip(roles::host_of(role)).map(|(lab, name)| lab.host(name));
+        let entrance = host.transpose()?.map(Host::enter).unwrap_or_default();
+        let with = |program: OsString| -> Vec<OsString> {
+            let words = words.iter().map(OsString::from);
+            entrance.iter().cloned().chain([program]).chain(words).collect()
+        };
+        let pid = self.children.start(role, &with(child::PROGRAM.into())).map_err(failed)?;
+        let own = std::env::current_exe().map_or_else(|_| child::PROGRAM.into(), Into::into);
+        let command = with(own).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        self.watch(Watch::Process(role, pid));
+        let effective = Effective::default();
+        self.manifest.processes.push(RoleProcess { role, pid, command, effective });
+        Ok(())
+    }
+
+    /// A role with all its options.
+    fn role(&self, start: Start) -> Result<RoleCommand, TrialError> {
+        let (plan, arm) = (self.plan, &self.plan.arm);
+        let own = RoleOptions::of_child(plan.cpus.of(start.role()));
+        // A role that listens is up before those that connect to it are started.
+        let at = |role| {
+            let source = || io::ErrorKind::AddrNotAvailable.into();
+            let addr = self.listen.get(&role).copied();
+            addr.ok_or_else(|| TrialError::Start { role: start.role(), source: source() })
+        };
+        Ok(match start {
+            Start::Origin => {
+                let free = SocketAddr::new(self.addr(Role::Origin), 0);
+                let listen = plan.server.origin_listen.unwrap_or(free);
+                RoleCommand::origin(arm, listen, plan.idle, own)
+            }
+            Start::Proxy => {
+                let dir = self.files.dir();
+                let (log, dir) = (dir.join(ACCESS_LOG), dir.join(PROXY_DIR));
+                let setup = ProxySetup {
+                    listen: self.addr(Role::Proxy),
+                    upstream: at(Role::Origin)?,
+                    access_log: plan.access_log.as_ref().unwrap_or(&log),
+                    dir: &dir,
+                    hold: plan.hold,
+                    recording: plan.recording,
+                    given: &plan.server.given,
+                    workers: plan.cpus.workers.as_ref(),
+                };
+                RoleCommand::proxy(arm, setup, own)
+            }
+            Start::Trace => RoleCommand::trace(arm, &self.workers, plan.hold, own),
+            Start::Slow(requests) => RoleCommand::slow(arm, at(Role::Proxy)?, requests, own),
+            Start::Fast(phase, length) => {
+                RoleCommand::fast(arm, at(Role::Proxy)?, (phase, length), own)
+            }
+        })
+    }
+
+    /// On which address `role` listens.
+    fn addr(&self, role: Role) -> IpAddr {
+        let host = self.lab.zip(roles::host_of(role));
+        let host = host.and_then(|(lab, name)| lab.host(name).ok());
+        host.map_or(roles::LOOPBACK, Host::addr)
+    }
+}

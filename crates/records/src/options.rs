@@ -1,0 +1,69 @@
+//! What can be set, stated once: each option with its flag, its default, its range and its key in
+//! records.
+//!
+//! An option is typed (clap), handed to a role as part of a JSON document, and kept in the manifest of
+//! a run (serde). All three read the struct in which it stands; [`crate::Arm`] puts the structs together.
+//!
+//! Not for: where a role listens, whom it talks to, and what else only that role knows; those options
+//! stand in its own crate.
+
+mod load;
+mod policy;
+mod proxy;
+mod rcvbuf;
+mod server;
+mod words;
+
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use clap::builder::TypedValueParser;
+
+pub use load::{Arrivals, Coding, FaultToggles, FetchToggles, Sink, SlowToggles};
+pub use policy::{ParsePolicyError, ReadPolicy};
+pub use proxy::{
+    AcceptMode, BufferingMode, Congestion, ListenerMode, LogMode, ProxyToggles, Spool, ToggleError,
+};
+pub use rcvbuf::Rcvbuf;
+pub use server::{Content, ProxyKind, ServerToggles, TraceMode};
+pub(crate) use words::{as_text, words};
+
+use crate::{Micros, ParseUnitError};
+
+/// The options that these words of a command line give, the others at their defaults. Wrong words end
+/// the process as they would on a command line.
+pub fn from_words<T: clap::Args>(words: &[&str]) -> T {
+    let command = T::augment_args(clap::Command::new("options").no_binary_name(true));
+    let matches = command.get_matches_from(words);
+    T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Reads a value that lies in `range`; another is refused by `rule`.
+pub fn within<T>(range: RangeInclusive<T>, rule: &'static str) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = ParseUnitError> + PartialOrd + Clone + Send + Sync + 'static,
+{
+    move |text: &str| {
+        let value: T = text.parse().map_err(|error: ParseUnitError| error.to_string())?;
+        if range.contains(&value) { Ok(value) } else { Err(rule.to_owned()) }
+    }
+}
+
+/// Reads a length of time above zero.
+pub fn some_time() -> impl TypedValueParser<Value = Micros> {
+    within(Micros(1)..=Micros(u64::MAX), "it must be longer than nothing")
+}
+
+/// Reads an address with its port, as `127.0.0.1:8000` or `[::1]:8000`. Names are not looked up: what
+/// is under load must not depend on a resolver.
+///
+/// # Errors
+/// Another text; the message says how to write it.
+pub fn socket_addr(text: &str) -> Result<SocketAddr, String> {
+    let form = "is not an address with a port: write it as 127.0.0.1:8000 or [::1]:8000";
+    text.parse().map_err(|_| format!("{text:?} {form}"))
+}
+
+#[cfg(test)]
+mod tests;

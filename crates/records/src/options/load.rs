@@ -1,0 +1,186 @@
+//! The toggles of what surrounds the proxy: downloads, fetches, and faults made on purpose.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::{as_text, from_words, within, words};
+use crate::{Bytes, BytesPerSec, Micros, ParseUnitError};
+
+/// The downloads: what makes one slow load differ from another.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Slow clients")]
+#[serde(default)]
+pub struct SlowToggles {
+    /// Parallel downloads; 0: none
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(..=100_000))]
+    pub slow: u32,
+
+    /// Size of one download
+    // An empty download would end before it could load anything.
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = within(Bytes(1)..=Bytes(u64::MAX), "a download has 1 byte or more"))]
+    pub slow_size: Bytes,
+
+    /// What becomes of the bytes: trunc (discarded in the kernel) or copy (read for real)
+    #[arg(long, value_enum, value_name = "SINK", default_value_t, hide_possible_values = true)]
+    pub sink: Sink,
+
+    /// Read at most this much per second of each download, as 10MiB/s [default: all that comes]
+    #[arg(long, value_name = "RATE")]
+    pub read_rate: Option<BytesPerSec>,
+
+    /// Ask for answers in this coding: identity, or gzip; they are counted as they come
+    #[arg(long, value_enum, value_name = "CODING", default_value_t, hide_possible_values = true)]
+    pub slow_coding: Coding,
+}
+
+/// The fetches: what makes one stream of them differ from another.
+#[derive(Clone, Copy, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Fetches")]
+#[serde(default)]
+pub struct FetchToggles {
+    /// When fetches start: a rate as 10/s, or closed (the next when the last has ended)
+    #[arg(long, value_name = "ARRIVALS", default_value_t)]
+    pub arrivals: Arrivals,
+
+    /// Size of the object that is fetched
+    #[arg(long, value_name = "SIZE", default_value = "3MiB")]
+    pub fetch_size: Bytes,
+
+    /// Give a fetch up after this long, 1ms to 1m
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = within(Micros(1_000)..=Micros(60_000_000), "a cap is 1 ms to 1 minute"))]
+    #[serde(rename = "cap_us")]
+    pub cap: Micros,
+
+    /// Ask for answers in this coding: identity, or gzip; whatever its length, a whole one is good
+    #[arg(long, value_enum, value_name = "CODING", default_value_t, hide_possible_values = true)]
+    pub fetch_coding: Coding,
+}
+
+/// What is wrong with the world around the proxy, each to bring about one cause of late fetches.
+///
+/// The proxy has no such toggles: what it does wrong is what its own toggles say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Faults")]
+#[serde(default)]
+pub struct FaultToggles {
+    /// Let the origin wait this long before each answer once the idle phase is over, at most 1m:
+    /// fetches are late because of the upstream
+    #[arg(long, alias = "think", value_name = "TIME", default_value = "0s", value_parser = Self::delays())]
+    #[serde(rename = "delay_us", alias = "think_us")]
+    pub delay: Micros,
+
+    /// Let the origin answer only N requests at a time, downloads among them: fetches queue at the
+    /// upstream [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535))]
+    pub origin_workers: Option<u32>,
+
+    /// Start N fetches together at each arrival of the measure phase: fetches queue to be accepted
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub burst: u32,
+}
+
+impl FaultToggles {
+    /// Reads how long an origin may wait before it answers.
+    pub fn delays() -> impl clap::builder::TypedValueParser<Value = Micros> {
+        within(Micros(0)..=Micros(60_000_000), "a delay has 1m at most")
+    }
+}
+
+impl Default for SlowToggles {
+    fn default() -> Self {
+        from_words(&[])
+    }
+}
+
+impl Default for FetchToggles {
+    fn default() -> Self {
+        from_words(&[])
+    }
+}
+
+impl Default for FaultToggles {
+    fn default() -> Self {
+        from_words(&[])
+    }
+}
+
+/// What a slow client does with the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sink {
+    /// Discards them in the kernel: `recv` with MSG_TRUNC, tcp(7).
+    #[default]
+    Trunc,
+    /// Copies them to user space, as a real reader does.
+    Copy,
+}
+
+/// The coding in which a client takes an answer: `Accept-Encoding`, RFC 9110, 12.5.3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coding {
+    /// As it is; the header is not sent.
+    #[default]
+    Identity,
+    /// Compressed, if the server likes.
+    Gzip,
+}
+
+words!(Sink, Coding);
+
+/// When fetches start. Written `10/s`, `0.5/s` or `closed`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Open loop: one fetch every `1/rate` seconds, whether or not earlier ones have ended.
+    PerSecond(f64),
+    /// Closed loop: the next fetch starts when the last one has ended, as in the published case.
+    Closed,
+}
+
+impl Arrivals {
+    /// The fastest open loop that is accepted, per second.
+    pub const MAX_PER_SECOND: f64 = 100_000.0;
+
+    /// Time between two intended starts; `None` for a closed loop.
+    pub fn gap(self) -> Option<Duration> {
+        match self {
+            Self::PerSecond(rate) => Some(Duration::from_secs_f64(1.0 / rate)),
+            Self::Closed => None,
+        }
+    }
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self::PerSecond(10.0)
+    }
+}
+
+impl fmt::Display for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PerSecond(rate) => f.pad(&format!("{rate}/s")),
+            Self::Closed => f.pad("closed"),
+        }
+    }
+}
+
+impl FromStr for Arrivals {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let rate = match text.strip_suffix("/s") {
+            None if text == "closed" => return Ok(Self::Closed),
+            rate => rate.and_then(|rate| rate.parse::<f64>().ok()),
+        };
+        let rate = rate.filter(|rate| (0.01..=Self::MAX_PER_SECOND).contains(rate));
+        let forms = "10/s (0.01/s to 100000/s) or closed";
+        rate.map(Self::PerSecond)
+            .ok_or_else(|| ParseUnitError::new(text, "an arrival process", forms))
+    }
+}
+
+as_text!(Arrivals);

@@ -1,0 +1,293 @@
+//! The toggles of a proxy: what makes one proxy differ from another.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::{Rcvbuf, ReadPolicy, as_text, from_words, some_time, within, words};
+use crate::{Bytes, Micros, ParseUnitError};
+
+/// The toggles of the mirror, and of a foreign proxy as far as it has them.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Proxy")]
+#[serde(default)]
+pub struct ProxyToggles {
+    /// Event loops, each a thread of its own
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub workers: u32,
+
+    /// Give every worker a listener of its own (SO_REUSEPORT) instead of one for all
+    #[arg(long)]
+    pub reuseport: bool,
+
+    /// SO_RCVBUF of upstream connections, as 40960 or 1MiB; auto, the kernel tunes it; default, as
+    /// the program does (the mirror: 1MiB)
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    pub rcvbuf: Rcvbuf,
+
+    /// SO_SNDBUF of upstream connections [default: tuned by the kernel]
+    #[arg(long, value_name = "SIZE")]
+    pub sndbuf: Option<Bytes>,
+
+    /// SO_RCVBUF of accepted connections [default: tuned by the kernel]
+    #[arg(long, value_name = "SIZE")]
+    pub listen_rcvbuf: Option<Bytes>,
+
+    /// SO_SNDBUF of accepted connections [default: tuned by the kernel]
+    #[arg(long, value_name = "SIZE")]
+    pub listen_sndbuf: Option<Bytes>,
+
+    /// Congestion control of what is sent to clients: reno, cubic or system (the kernel's default)
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub congestion: Congestion,
+
+    /// Length of a listener's queue of connections to be accepted
+    #[arg(long, value_name = "N", default_value_t = 511, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    pub backlog: u32,
+
+    /// Relay buffer: bytes offered to one read; with --buffering on, bytes of each of nine pages
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = within(Bytes(1)..=Bytes::mib(64), "a relay buffer has 1 byte to 64 MiB"))]
+    pub buffer: Bytes,
+
+    /// What ends a step while the upstream has data: drain, short-read, fionread, bytes:SIZE,
+    /// reads:N or time:DURATION
+    #[arg(long, value_name = "POLICY", default_value_t)]
+    pub read_policy: ReadPolicy,
+
+    /// Accept all that wait in one loop turn instead of one
+    #[arg(long)]
+    pub multi_accept: bool,
+
+    /// Sessions that one worker holds at a time
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub worker_connections: u32,
+
+    /// Time for a client's whole request head; then 408
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = some_time())]
+    #[serde(rename = "header_timeout_us")]
+    pub header_timeout: Micros,
+
+    /// Time for an upstream handshake; then 504
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = some_time())]
+    #[serde(rename = "connect_timeout_us")]
+    pub connect_timeout: Micros,
+
+    /// Time an upstream may be silent; then 504, or a cut answer
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = some_time())]
+    #[serde(rename = "upstream_timeout_us")]
+    pub upstream_timeout: Micros,
+
+    /// Time a client may take nothing; then it is cut
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = some_time())]
+    #[serde(rename = "send_timeout_us")]
+    pub send_timeout: Micros,
+
+    /// Who writes the access log: writer, a thread of its own, or inline, the worker itself as each
+    /// session ends, however long the file makes it wait
+    #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
+    pub log_mode: LogMode,
+
+    /// Who is woken for a connection to a listener that workers share: herd, every worker that
+    /// sleeps; exclusive, one of them; mutex, the one that has nginx's accept mutex
+    #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
+    pub accept: AcceptMode,
+
+    /// How a worker passes an answer on: off, it writes what it has read before it reads again; on,
+    /// it reads into nine pages, writes two of them at a time and spools what its client does not
+    /// take; default, as the program does (nginx: on; the mirror: off)
+    #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
+    pub buffering: BufferingMode,
+
+    /// Where a worker that buffers puts what its client does not take: a directory, into temporary
+    /// files there; off, it waits at the upstream; default, as the program does (the mirror: into
+    /// files of the run, or where this host has its temporary files)
+    #[arg(long, value_name = "DIR", default_value_t)]
+    pub spool: Spool,
+
+    /// Bytes of one answer that are spooled at most [default: as the program does: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spool_max: Option<Bytes>,
+
+    /// Compress answers in the worker for clients that say Accept-Encoding: gzip, 1 (fast) to 9
+    /// (small) [default: not at all]
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gzip: Option<u32>,
+}
+
+impl ProxyToggles {
+    /// How workers share the port.
+    pub fn listener_mode(&self) -> ListenerMode {
+        if self.reuseport { ListenerMode::Reuseport } else { ListenerMode::Shared }
+    }
+
+    /// Whether the toggles fit each other.
+    ///
+    /// # Errors
+    /// [`ToggleError`]: whoever set them has to choose.
+    pub fn check(&self) -> Result<(), ToggleError> {
+        if self.reuseport && self.accept != AcceptMode::Exclusive {
+            return Err(ToggleError::NothingShared(self.accept));
+        }
+        let spools = matches!(self.spool, Spool::Dir(_)) || self.spool_max.is_some();
+        if spools && self.buffering != BufferingMode::On {
+            return Err(ToggleError::NothingSpooled);
+        }
+        Ok(())
+    }
+}
+
+/// What the mirror does when nothing is said.
+impl Default for ProxyToggles {
+    fn default() -> Self {
+        from_words(&[])
+    }
+}
+
+/// Toggles that do not fit each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToggleError {
+    /// A way to share a listener, and no listener to share.
+    #[error(
+        "--accept {0} is about a listener that workers share, and with --reuseport they share \
+         none: leave one of the two out"
+    )]
+    NothingShared(AcceptMode),
+    /// A place for what a client does not take, and nothing that is taken for it.
+    #[error("only a proxy that buffers spools: add --buffering on to --spool and --spool-max")]
+    NothingSpooled,
+}
+
+/// How workers share the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenerMode {
+    /// One listening socket watched by every worker with EPOLLEXCLUSIVE: nginx from 1.11.3.
+    Shared,
+    /// One SO_REUSEPORT socket per worker; the kernel hashes each connection to one of them.
+    Reuseport,
+}
+
+/// Who is woken when a connection comes to a listener that workers share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AcceptMode {
+    /// Every worker that sleeps: nginx before 1.11.3 with `accept_mutex off`.
+    Herd,
+    /// One of those that sleep (EPOLLEXCLUSIVE, epoll_ctl(2)): nginx from 1.11.3.
+    #[default]
+    Exclusive,
+    /// The one that holds a lock, taken in turn: nginx with `accept_mutex on`.
+    Mutex,
+}
+
+/// Whether a worker reads on from the upstream while its client has not taken what was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferingMode {
+    /// As the program does when it is not told: nginx does, the mirror does not.
+    #[default]
+    Default,
+    /// It does, into several buffers and a file (`proxy_buffering on`).
+    On,
+    /// It does not: what was read is written before more is read (`proxy_buffering off`).
+    Off,
+}
+
+/// How a worker writes its access log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogMode {
+    /// A writer thread writes it: the worker never waits for a file.
+    #[default]
+    Writer,
+    /// The worker writes each line itself as the session ends, as nginx does without `buffer=`
+    /// (`ngx_http_log_module`), and waits as long as the file makes it wait.
+    Inline,
+}
+
+words!(AcceptMode, BufferingMode, LogMode);
+
+/// Whether a worker that buffers takes from the upstream what its client does not take yet, and
+/// writes it to a file. Written `default`, `off` or the directory of the files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Spool {
+    /// As the program does when it is not told: nginx and a mirror that buffers spool up to 1 GiB a
+    /// session, others nothing.
+    #[default]
+    Default,
+    /// Nothing is spooled.
+    Off,
+    /// Into temporary files of this directory.
+    Dir(PathBuf),
+}
+
+impl fmt::Display for Spool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.pad("default"),
+            Self::Off => f.pad("off"),
+            Self::Dir(dir) => f.pad(&dir.display().to_string()),
+        }
+    }
+}
+
+impl FromStr for Spool {
+    type Err = Infallible;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "default" => Self::Default,
+            "off" => Self::Off,
+            dir => Self::Dir(dir.into()),
+        })
+    }
+}
+
+as_text!(Spool);
+
+/// Congestion control of a sender: TCP_CONGESTION, tcp(7). Written `reno`, `cubic`, `system`.
+///
+/// Default: reno, the one that every kernel has and lets everyone choose. On loopback a sender that
+/// paces itself (bbr) throttles the load, and a throttle hides starvation: it empties the buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Congestion(String);
+
+impl Congestion {
+    /// The word that leaves the choice to `net.ipv4.tcp_congestion_control`.
+    const SYSTEM: &'static str = "system";
+
+    /// The name to be set; `None`: the kernel's default stays.
+    pub fn name(&self) -> Option<&str> {
+        (self.0 != Self::SYSTEM).then_some(self.0.as_str())
+    }
+}
+
+impl Default for Congestion {
+    fn default() -> Self {
+        Self("reno".to_owned())
+    }
+}
+
+impl fmt::Display for Congestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for Congestion {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // TCP_CA_NAME_MAX is 16 with its NUL, include/net/tcp.h.
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        if (1..16).contains(&text.len()) && text.chars().all(is_name) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(ParseUnitError::new(text, "a congestion control", "reno, cubic or system"))
+        }
+    }
+}

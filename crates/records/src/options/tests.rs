@@ -1,0 +1,196 @@
+//! What is typed, what it is by default, and that it reads back from records as it was.
+
+use std::ffi::OsStr;
+
+use clap::{Args, Command, FromArgMatches};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Arm, Bytes, Namespaces, Pin, Placement};
+
+fn parse<T: Args + FromArgMatches>(args: &[impl AsRef<OsStr>]) -> Result<T, clap::Error> {
+    let command = T::augment_args(Command::new("options").no_binary_name(true));
+    T::from_arg_matches(&command.try_get_matches_from(args.iter().map(AsRef::as_ref))?)
+}
+
+fn arm(words: &str) -> Arm {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    parse(&words).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_defaults_are_the_documented_ones() {
+    let proxy = ProxyToggles::default();
+    assert_eq!((proxy.workers, proxy.backlog, proxy.worker_connections), (2, 511, 4096));
+    assert_eq!((proxy.buffer, proxy.read_policy), (Bytes::kib(4), ReadPolicy::Drain));
+    assert_eq!((proxy.reuseport, proxy.multi_accept, proxy.gzip), (false, false, None));
+    let load = SlowToggles::default();
+    assert_eq!((load.slow, load.slow_size, load.sink), (4, Bytes::gib(2), Sink::Trunc));
+    let fetch = FetchToggles::default();
+    assert_eq!((fetch.arrivals, fetch.fetch_size), (Arrivals::PerSecond(10.0), Bytes::mib(3)));
+    assert_eq!(fetch.cap, Micros(1_000_000));
+    let faults = FaultToggles::default();
+    assert_eq!((faults.delay, faults.origin_workers, faults.burst), (Micros(0), None, 1));
+    assert_eq!(ServerToggles::default().kind, ProxyKind::Mirror);
+    let arm = Arm::default();
+    assert_eq!((arm.place, arm.pin, arm.netns), (Placement::Spread, Pin::Auto, None));
+}
+
+#[test]
+fn wrong_values_are_refused_with_what_is_right() {
+    for (flag, value, says) in [
+        ("--rcvbuf", "lots", "is not a size"),
+        ("--read-policy", "drains", "is not a read policy"),
+        ("--buffer", "0", "1 byte to 64 MiB"),
+        ("--workers", "0", "1..=256"),
+        ("--header-timeout", "0s", "longer than nothing"),
+        ("--log-mode", "buffered", "writer, inline"),
+        ("--accept", "herds", "herd, exclusive, mutex"),
+        ("--buffering", "yes", "default, on, off"),
+        ("--spool-max", "lots", "is not a size"),
+        ("--gzip", "0", "1..=9"),
+        ("--gzip", "10", "1..=9"),
+    ] {
+        let error = parse::<ProxyToggles>(&[flag, value]).expect_err(flag).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_way_to_share_needs_something_to_share() {
+    for (reuseport, accept, fits) in [
+        (false, AcceptMode::Herd, true),
+        (false, AcceptMode::Mutex, true),
+        (true, AcceptMode::Exclusive, true),
+        (true, AcceptMode::Herd, false),
+        (true, AcceptMode::Mutex, false),
+    ] {
+        let toggles = ProxyToggles { reuseport, accept, ..ProxyToggles::default() };
+        let expected = if fits { Ok(()) } else { Err(ToggleError::NothingShared(accept)) };
+        assert_eq!(toggles.check(), expected);
+    }
+}
+
+#[test]
+fn only_who_buffers_spools() {
+    let dir = Spool::Dir("/spool".into());
+    for buffering in [BufferingMode::Default, BufferingMode::On, BufferingMode::Off] {
+        for (spool, spool_max, spools) in [
+            (Spool::Default, None, false),
+            (Spool::Off, None, false),
+            (dir.clone(), None, true),
+            (Spool::Default, Some(Bytes(1)), true),
+        ] {
+            let toggles = ProxyToggles { buffering, spool, spool_max, ..ProxyToggles::default() };
+            let refused = spools && buffering != BufferingMode::On;
+            let expected = if refused { Err(ToggleError::NothingSpooled) } else { Ok(()) };
+            assert_eq!(toggles.check(), expected, "{toggles:?}");
+        }
+    }
+}
+
+#[test]
+fn the_mirror_has_roomy_upstream_buffers_unless_told_otherwise() {
+    let asked = |words: &str| arm(words).on(None).rcvbuf();
+    assert_eq!(asked(""), Some(Rcvbuf::ROOMY));
+    assert_eq!(asked("--rcvbuf 40960"), Some(Bytes(40_960)));
+    assert_eq!(asked("--rcvbuf auto"), None);
+    let nginx = |words: &str| {
+        let mut arm = arm(words);
+        arm.server.kind = ProxyKind::Server("nginx".to_owned());
+        arm.on(None).rcvbuf()
+    };
+    assert_eq!(nginx(""), None, "its own affair");
+    assert_eq!(nginx("--rcvbuf 40960"), Some(Bytes(40_960)));
+    let tcp_rmem = Some("40960 40960 40960".to_owned());
+    let host = arm("").on(Some(Namespaces { tcp_rmem, link_rate: None }));
+    assert_eq!(host.rcvbuf(), None, "what the host was set to must rule");
+    assert_eq!(host.proxy.rcvbuf, Rcvbuf::Auto, "and the mirror is told so");
+}
+
+#[test]
+fn in_records_an_arm_is_flat_and_says_what_was_asked_for() {
+    let arm = arm("--reuseport --rcvbuf 40960 --delay 300ms --cap 2s").on(None);
+    let json = serde_json::to_value(&arm).expect("an arm is JSON");
+    for (key, value) in [
+        ("reuseport", serde_json::json!(true)),
+        ("rcvbuf", 40_960.into()),
+        ("workers", 2.into()),
+        ("read_policy", "drain".into()),
+        ("slow", 4.into()),
+        ("cap_us", 2_000_000.into()),
+        ("delay_us", 300_000.into()),
+        ("proxy", "mirror".into()),
+        ("place", "spread".into()),
+        ("header_timeout_us", 60_000_000.into()),
+    ] {
+        assert_eq!(json.get(key), Some(&value), "{key} in {json}");
+    }
+    let auto = serde_json::to_value(Rcvbuf::Auto).expect("JSON");
+    assert!(auto.is_null(), "left to the kernel");
+}
+
+/// As builds before the groups wrote it, with the fields that the first of them had.
+#[test]
+fn arms_of_earlier_builds_are_read() {
+    let then = serde_json::json!({
+        "reuseport": true, "rcvbuf": 1_048_576, "sndbuf": null, "listen_rcvbuf": null,
+        "listen_sndbuf": null, "workers": 3, "read_policy": "bytes:64KiB", "buffer": 4096,
+        "backlog": 511, "multi_accept": false, "slow": 4, "slow_size": 2_147_483_648_u64,
+        "sink": "trunc", "read_rate": null, "place": "one-worker", "arrivals": "10/s",
+        "fetch_size": 3_145_728, "cap_us": 1_000_000, "pin": "off", "think_us": 20_000,
+    });
+    let arm: Arm = serde_json::from_value(then).expect("an arm");
+    let words = "--reuseport --rcvbuf 1MiB --workers 3 --read-policy bytes:64KiB --think 20ms \
+                 --place one-worker --pin off";
+    assert_eq!(arm, self::arm(words));
+}
+
+proptest! {
+    #[test]
+    fn an_arm_reads_back_as_itself(
+        workers in 1u32..=256,
+        reuseport: bool,
+        rcvbuf in prop_oneof![
+            Just(Rcvbuf::Default),
+            Just(Rcvbuf::Auto),
+            (1u64..1 << 40).prop_map(|size| Rcvbuf::Size(Bytes(size))),
+        ],
+        sndbuf in prop::option::of((1u64..1 << 40).prop_map(Bytes)),
+        quota in 1u64..1 << 40,
+        header_us in 1u64..1 << 40,
+        rate in prop_oneof![
+            Just(Arrivals::Closed),
+            (0.01..=Arrivals::MAX_PER_SECOND).prop_map(Arrivals::PerSecond),
+        ],
+        spool in prop_oneof![
+            Just(Spool::Default),
+            Just(Spool::Off),
+            "/[a-z]{1,20}".prop_map(|dir| Spool::Dir(dir.into())),
+        ],
+        gzip in prop::option::of(1..=9u32),
+        slow_size in 1u64..1 << 60,
+        read_rate in prop::option::of((1u64..1 << 50).prop_map(crate::BytesPerSec)),
+    ) {
+        let proxy = ProxyToggles {
+            workers,
+            reuseport,
+            multi_accept: reuseport,
+            rcvbuf,
+            sndbuf,
+            listen_rcvbuf: sndbuf,
+            read_policy: ReadPolicy::Time(Micros(quota)),
+            header_timeout: Micros(header_us),
+            log_mode: if reuseport { LogMode::Inline } else { LogMode::Writer },
+            spool,
+            spool_max: sndbuf,
+            gzip,
+            ..ProxyToggles::default()
+        };
+        let mut arm = Arm { proxy, ..Arm::default() };
+        (arm.fetch.arrivals, arm.load.read_rate) = (rate, read_rate);
+        arm.load.slow_size = Bytes(slow_size);
+        let json = serde_json::to_string(&arm).expect("an arm is JSON");
+        prop_assert_eq!(serde_json::from_str::<Arm>(&json).expect(&json), arm);
+    }
+}
