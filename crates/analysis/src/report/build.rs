@@ -2,17 +2,39 @@
 
 use std::time::Duration;
 
-use records::{Cause, Fetch, Micros, MonoNs, SCHEMA_VERSION};
+use records::{Cause, Fetch, Micros, MonoNs, Phase, SCHEMA_VERSION};
 
-use super::{CausePart, Event, FetchReport, Happening, Logged, Stay, WorkerDid, share};
+use super::fetch::{
+    CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid,
+};
+use super::share;
+use crate::analysis::Analysis;
 use crate::explain::late::holding_step;
 use crate::explain::timeline::Doing;
 use crate::explain::{Context, FetchSplit, Piece, Shares};
 use crate::figures::log::logged_time;
 use crate::join::Connection;
 
+impl FetchReport {
+    /// The report on fetch `number` of `phase`.
+    ///
+    /// # Errors
+    /// There is no such fetch.
+    pub fn of(analysis: &Analysis<'_>, phase: Phase, number: u64) -> Result<Self, NoSuchFetch> {
+        let fetches = analysis.records.fetches.iter().zip(analysis.splits());
+        let of_phase = fetches.filter(|(fetch, _)| fetch.phase == phase);
+        let numbers = of_phase.clone().map(|(fetch, _)| fetch.fetch);
+        let known = numbers.clone().min().zip(numbers.max());
+        let mut of_phase = of_phase;
+        match of_phase.find(|(fetch, _)| fetch.fetch == number) {
+            Some((fetch, split)) => Ok(report(&analysis.context, fetch, split)),
+            None => Err(NoSuchFetch { fetch: number, phase, known }),
+        }
+    }
+}
+
 /// The report on `fetch`.
-pub(crate) fn report(context: &Context<'_>, fetch: &Fetch, split: &FetchSplit) -> FetchReport {
+fn report(context: &Context<'_>, fetch: &Fetch, split: &FetchSplit) -> FetchReport {
     let connection = context.join.fetch(split.index);
     let logged = connection.and_then(Connection::logged).map(|session| Logged {
         status: session.status,

@@ -3,8 +3,6 @@
 use records::{Bytes, Cause, HoldingStep, Micros, MonoNs, Outcome, Phase, SessionEnd};
 use serde::Serialize;
 
-use super::build;
-use crate::analysis::Analysis;
 use crate::explain::Hands;
 
 /// The life of one fetch: the document of `turnstile explain --fetch N --json`.
@@ -163,24 +161,6 @@ fn known_words(phase: Phase, known: Option<(u64, u64)>) -> String {
     match known {
         Some((first, last)) => format!("its {phase} phase has fetches {first} to {last}"),
         None => format!("its {phase} phase has no fetch"),
-    }
-}
-
-impl FetchReport {
-    /// The report on fetch `number` of `phase`.
-    ///
-    /// # Errors
-    /// There is no such fetch.
-    pub fn of(analysis: &Analysis<'_>, phase: Phase, number: u64) -> Result<Self, NoSuchFetch> {
-        let fetches = analysis.records.fetches.iter().zip(analysis.splits());
-        let of_phase = fetches.filter(|(fetch, _)| fetch.phase == phase);
-        let numbers = of_phase.clone().map(|(fetch, _)| fetch.fetch);
-        let known = numbers.clone().min().zip(numbers.max());
-        let mut of_phase = of_phase;
-        match of_phase.find(|(fetch, _)| fetch.fetch == number) {
-            Some((fetch, split)) => Ok(build::report(&analysis.context, fetch, split)),
-            None => Err(NoSuchFetch { fetch: number, phase, known }),
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 use records::{Holder, StepEnd};
 
 use super::*;
+use crate::analysis::Analysis;
 use testkit::fixture::Run;
 
 fn told(run: &Run, phase: Phase, fetch: u64) -> FetchReport {
