@@ -226,7 +226,7 @@ impl Measured {
         let numbers = sample.numbers(metric);
         let [a, b] = sample.means(metric).map(|mean| mean.map(|mean| metric.said(mean)));
         Self {
-            metric: metric.clone(),
+            metric: *metric,
             sample: sample.clone(),
             known,
             a,

@@ -1,6 +1,6 @@
 //! From facts to findings: every rule and its words.
 
-use records::Bytes;
+use records::{Bytes, Rcvbuf};
 
 use super::facts::Facts;
 use super::{Finding, Level};
@@ -125,28 +125,31 @@ pub(super) fn receive_buffer(facts: &Facts) -> Finding {
             CHECK,
             Level::Ok,
             finding,
-            "as much may wait for one worker when no --rcvbuf is set; it bounds a fionread step",
+            "as much may wait for one worker with --rcvbuf auto; it bounds a fionread step there",
         )
     }
 }
 
 pub(super) fn receive_limit(facts: &Facts) -> Finding {
     const CHECK: &str = "rmem_max";
-    match facts.rmem_max {
-        None => unknown(CHECK, "net.core.rmem_max"),
-        Some(most) if most < CURE => found(
-            CHECK,
-            Level::Note,
-            format!("--rcvbuf is capped at {}", Bytes(most)),
-            format!("the published cure of {CURE} bytes becomes a smaller one"),
-        )
-        .advise(format!("sysctl -w net.core.rmem_max={CURE} or more")),
-        Some(most) => found(
-            CHECK,
-            Level::Ok,
-            format!("--rcvbuf works up to {}", Bytes(most)),
-            "the kernel keeps twice what is asked for; a run tells both",
-        ),
+    let Some(most) = facts.rmem_max else { return unknown(CHECK, "net.core.rmem_max") };
+    let capped = format!("--rcvbuf is capped at {most}");
+    if most.0 < CURE {
+        let meaning = format!("the published cure of {CURE} bytes becomes a smaller one");
+        let advice = format!("sysctl -w net.core.rmem_max={CURE} or more");
+        found(CHECK, Level::Note, capped, meaning).advise(advice)
+    } else if most < Rcvbuf::ROOMY {
+        let roomy = Rcvbuf::ROOMY;
+        let meaning = format!(
+            "less than the mirror's usual {roomy}: it leaves its buffers to the kernel, whose luck \
+             decides how strong the effect is"
+        );
+        let advice = format!("sysctl -w net.core.rmem_max={}", roomy.0);
+        found(CHECK, Level::Note, capped, meaning).advise(advice)
+    } else {
+        let finding = format!("--rcvbuf works up to {most}");
+        let meaning = "the kernel keeps twice what is asked for; a run tells both";
+        found(CHECK, Level::Ok, finding, meaning)
     }
 }
 

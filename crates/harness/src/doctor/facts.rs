@@ -1,6 +1,7 @@
 //! What the checks look at, read from this machine.
 
 use procfs::{Current, CurrentSI};
+use records::Bytes;
 
 use crate::trial::host;
 
@@ -14,7 +15,7 @@ pub(super) struct Facts {
     /// `net.ipv4.tcp_rmem`: least, first and most bytes.
     pub(super) tcp_rmem: Option<String>,
     /// `net.core.rmem_max`.
-    pub(super) rmem_max: Option<u64>,
+    pub(super) rmem_max: Option<Bytes>,
     /// `net.core.somaxconn`.
     pub(super) somaxconn: Option<u64>,
     /// Load average of one minute.
@@ -34,7 +35,7 @@ impl Facts {
             allowed_cpus: net::cpu::allowed().ok().map(|cpus| cpus.len()),
             kernel: host::kernel(),
             tcp_rmem: host::sysctl("net.ipv4.tcp_rmem"),
-            rmem_max: number("net.core.rmem_max"),
+            rmem_max: host::rmem_max(),
             somaxconn: number("net.core.somaxconn"),
             load_average: procfs::LoadAverage::current().ok().map(|load| load.one),
             stolen_share: stolen_share(),

@@ -1,3 +1,5 @@
+use records::Bytes;
+
 use super::checks::*;
 use super::*;
 
@@ -7,7 +9,7 @@ fn facts() -> Facts {
         allowed_cpus: Some(2),
         kernel: Some("6.1.0-13-amd64".to_owned()),
         tcp_rmem: Some("4096 131072 6291456".to_owned()),
-        rmem_max: Some(212_992),
+        rmem_max: Some(Bytes::mib(4)),
         somaxconn: Some(4_096),
         load_average: Some(0.1),
         stolen_share: Some(0.0),
@@ -50,17 +52,20 @@ fn a_kernel_must_have_what_nginx_uses() {
 
 #[test]
 fn buffers_and_queues_are_compared_with_what_is_asked_for() {
-    assert_eq!(level(rmem, |facts| facts.rmem_max = Some(40_959)), Level::Note);
-    assert_eq!(level(rmem, |facts| facts.rmem_max = Some(40_960)), Level::Ok);
+    let most = |most: u64| {
+        let mut facts = facts();
+        facts.rmem_max = Some(Bytes(most));
+        receive_limit(&facts).meaning
+    };
+    assert!(most(40_959).contains("published cure"), "{}", most(40_959));
+    assert!(most(40_960).contains("leaves its buffers to the kernel"), "{}", most(40_960));
+    assert_eq!(level(receive_limit, |facts| facts.rmem_max = Some(Bytes(40_960))), Level::Note);
+    assert_eq!(level(receive_limit, |facts| facts.rmem_max = Some(Bytes::mib(1))), Level::Ok);
     assert_eq!(level(backlog, |facts| facts.somaxconn = Some(128)), Level::Note);
     let rmem = |text: &str| level(receive_buffer, |facts| facts.tcp_rmem = Some(text.to_owned()));
     assert_eq!(rmem("40960 40960 40960"), Level::Note);
     assert_eq!(rmem("4096 131072 33554432"), Level::Ok);
     assert_eq!(rmem("4096"), Level::Unknown);
-}
-
-fn rmem(facts: &Facts) -> Finding {
-    receive_limit(facts)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use procfs::{Current, CurrentSI};
-use records::Host;
+use records::{Bytes, Host};
 
 use super::cpu_plan::CpuPlan;
 
@@ -34,6 +34,11 @@ pub fn read(plan: &CpuPlan) -> Host {
         sysctls: sysctls(),
         stolen_ms: 0,
     }
+}
+
+/// The most that SO_RCVBUF may ask for (socket(7)).
+pub fn rmem_max() -> Option<Bytes> {
+    sysctl("net.core.rmem_max")?.parse().ok().map(Bytes)
 }
 
 /// `uname -r`.

@@ -9,8 +9,8 @@ use records::{
     ToggleError, within,
 };
 
-use super::TrialPlan;
 use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
+use super::{TrialPlan, host};
 use crate::output::Color;
 use crate::progress::Show;
 use crate::roles::{self, NetworkOptions, Refusal, UnderTest, plain_path};
@@ -95,7 +95,8 @@ impl TrialOptions {
     /// # Errors
     /// The options do not fit each other or this host.
     pub fn plan(self, command: Vec<String>) -> Result<TrialPlan, UsageError> {
-        let arm = Arm { server: self.server.toggles(), ..self.arm };
+        let mut arm = Arm { server: self.server.toggles(), ..self.arm };
+        arm.proxy.rcvbuf = arm.proxy.rcvbuf.within(host::rmem_max());
         let mut arm = arm.on(self.network.namespaces());
         check(&arm)?;
         arm.proxy.check()?;

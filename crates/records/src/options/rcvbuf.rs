@@ -12,8 +12,8 @@ use crate::{Bytes, ParseUnitError};
 /// `null` stands for `auto`, and a size is a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rcvbuf {
-    /// As the program does when it is not told: the mirror asks for [`Rcvbuf::ROOMY`], any other
-    /// program leaves it to the kernel.
+    /// As the program does when it is not told: the mirror asks for [`Rcvbuf::ROOMY`] where the host gives
+    /// as much, any other program leaves it to the kernel.
     #[default]
     Default,
     /// The kernel tunes it.
@@ -30,6 +30,16 @@ impl Rcvbuf {
     /// its growth (`tcp_rcv_space_adjust`). That luck decided how strong the starvation was. Over a
     /// network, where a round trip takes longer than over loopback, buffers grow to this and more.
     pub const ROOMY: Bytes = Bytes::mib(1);
+
+    /// The same on a host that gives no socket more than `most` (`net.core.rmem_max`): where that is less
+    /// than [`Rcvbuf::ROOMY`], the kernel's own tuning goes further, and the default leaves it to that.
+    #[must_use]
+    pub fn within(self, most: Option<Bytes>) -> Self {
+        match (self, most) {
+            (Self::Default, Some(most)) if most < Self::ROOMY => Self::Auto,
+            _ => self,
+        }
+    }
 
     /// The size that `proxy` is to ask for; absent: the kernel tunes it.
     pub fn asked(self, proxy: &ProxyKind) -> Option<Bytes> {
