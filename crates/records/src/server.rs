@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A program under test, as it is installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Which proxy it is: [`ProxyKind::name`].
+    /// Which proxy it is: [`crate::ProxyKind::name`].
     pub name: String,
     /// What it says of its version, one line; empty: it was not asked.
     pub version: String,

@@ -2,7 +2,7 @@
 //!
 //! nginx, HAProxy, Caddy, Apache, H2O, a server of the user's own or any command, started in the foreground
 //! with a configuration made from the same toggles that the mirror has, under the same load. What is known of
-//! a server stands in its data file ([`server`]); this crate is the one driver for all of them. It tells in
+//! a server stands in its data file (`server`); this crate is the one driver for all of them. It tells in
 //! the mirror's own records what a server's access log and a look from outside show of it.
 //!
 //! Not for: how workers are watched (that is `tracer`), or any decision about the load.

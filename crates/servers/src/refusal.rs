@@ -31,7 +31,7 @@ pub enum Refusal {
         name: String,
         /// The Debian package that has it.
         package: String,
-        /// [`ProxyKind::name`].
+        /// [`records::ProxyKind::name`].
         kind: String,
     },
     /// A command was given that is not there.

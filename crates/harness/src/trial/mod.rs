@@ -1,12 +1,12 @@
 //! One trial: the roles are started, put under load, watched, stopped and reaped, and what they say
 //! is filed.
 //!
-//! - [`options`]: what is typed, and the plan that it makes
-//! - [`phases`]: what is done when, as a state machine
+//! - `options`: what is typed, and the plan that it makes
+//! - `phases`: what is done when, as a state machine
 //! - [`run`]: does it, with processes and files
 //! - [`placement`]: which download goes to which worker
 //! - [`cpu_plan`]: which process runs where
-//! - [`sampler`]: what is seen from outside
+//! - `sampler`: what is seen from outside
 //! - [`signals`]: what Ctrl-C means while a trial runs
 //!
 //! Not for: load, relaying or judging. A trial knows the roles by their records alone.
