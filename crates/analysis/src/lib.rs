@@ -9,10 +9,11 @@
 //! - `judge`: the verdict, its reasons and its caveats, by [`Thresholds`]
 //! - `analysis`: all of it, once
 //! - [`report`]: what `turnstile explain` tells, as documents
+//! - [`guard`]: arms compared over rounds, a trial held against thresholds or a baseline
 //! - `histograms`: the latencies in HdrHistogram's formats
 //!
-//! Not for: reading files ([`RunRecords::load`](records::RunRecords::load)), statistics over several
-//! runs, or wording for a terminal or a page, which do no arithmetic: what they show is computed here.
+//! Not for: reading a run ([`RunRecords::load`](records::RunRecords::load)), statistics (the crate
+//! `stats`), or wording for a terminal or a page, which do no arithmetic: what they show is computed here.
 //!
 //! Invariants:
 //! - Pure: from records alone, so that it can be made again at any time.
@@ -25,6 +26,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod grouped;
+pub mod guard;
 mod histograms;
 mod join;
 mod judge;

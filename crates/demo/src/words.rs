@@ -2,9 +2,9 @@
 //!
 //! Invariant: a figure in a line comes from a record or a summary; where none does, none is claimed.
 
-use page::words::{failed, lead};
 use records::count;
 use records::{Arm, Holder, Micros, Phase, SlowToggles, Summary, Verdict};
+use report::words::{failed, lead};
 
 use crate::act::{Act, Side};
 use crate::arm::{ArmView, Counts, Ending, Longest, Stage};
@@ -69,7 +69,7 @@ fn load(arm: &ArmView, begin: &str) -> String {
 /// Whom a step served.
 pub(crate) fn holder(holder: Holder) -> String {
     match holder {
-        Holder::Download(_) => page::words::holder(holder),
+        Holder::Download(_) => report::words::holder(holder),
         Holder::Fetch(_) | Holder::Session(_) => "another connection".to_owned(),
     }
 }

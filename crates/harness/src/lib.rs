@@ -10,8 +10,6 @@
 //! - [`demo`]: two trials, one after the other, shown live on a stage
 //! - [`doctor`]: what this machine can and cannot show
 //! - [`run_dir`]: the files of a run, as a trial writes them
-//! - [`guard`]: arms compared over rounds
-//! - [`render`]: an analysis as people and programs read it
 //!
 //! Not for: load, relaying or measuring; those are the roles, each in a process of its own.
 
@@ -20,10 +18,8 @@ pub mod cases;
 pub mod cli;
 pub mod demo;
 pub mod doctor;
-pub mod guard;
 pub mod output;
 pub mod progress;
-pub mod render;
 pub mod roles;
 pub mod run_dir;
 pub mod trial;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use net::terminal::printable;
 
-use crate::render::Style;
+use report::Style;
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

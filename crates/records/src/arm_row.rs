@@ -1,12 +1,34 @@
-//! What an arm came to over all its trials.
+//! An arm of a campaign as it is asked for, and what it came to over all its trials.
 //!
 //! A percentile of an arm is the median of its trials' percentiles: a run is the unit, not a fetch.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, BytesPerSec, Micros, Verdict};
+
+/// One setting of all toggles, by the words that set it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArmSpec {
+    /// How tables call it.
+    pub name: String,
+    /// The options, as words.
+    pub args: Vec<String>,
+}
+
+/// `name: --option value`, as a shell takes it.
+impl fmt::Display for ArmSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, shell_line(&self.args))
+    }
+}
+
+/// Words as a shell takes them. What no shell can take is shown as it is.
+pub fn shell_line(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
 
 /// One arm over all its trials: a row of the table of a campaign, also as `turnstile zoo --json` prints
 /// it.

@@ -41,7 +41,7 @@ mod worker;
 
 pub use answered::{Answered, AnswersLost};
 pub use arm::{Arm, Namespaces, Pin, Placement, Recording};
-pub use arm_row::ArmRow;
+pub use arm_row::{ArmRow, ArmSpec, shell_line};
 pub use cause::{
     Cause, CauseShare, HiddenCause, Holder, HoldingStep, LateSummary, Law, LogTruth, WorstFetch,
 };

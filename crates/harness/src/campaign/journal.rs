@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use records::{SCHEMA_VERSION, Summary, Verdict};
+use records::{ArmSpec, SCHEMA_VERSION, Summary, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::arm::ArmSpec;
+use super::arm;
 use super::plan::{MAX_ROUNDS, Seed, Slot, order};
 use crate::run_dir::SUMMARY;
 use crate::run_dir::write::{self, WriteError};
@@ -145,7 +145,7 @@ impl Campaign {
     pub fn place_for(&self, slot: Slot) -> Result<PathBuf, CampaignError> {
         let trials = self.dir.join(TRIALS);
         fs::create_dir_all(&trials).map_err(|source| CampaignError::io(&trials, source))?;
-        let slug = self.journal.arms.get(slot.arm).map(ArmSpec::slug).unwrap_or_default();
+        let slug = self.journal.arms.get(slot.arm).map(arm::slug).unwrap_or_default();
         let name = format!("{:02}-{}-{slug}", slot.round + 1, slot.arm + 1);
         Ok(write::make_new(&trials, &name)?)
     }

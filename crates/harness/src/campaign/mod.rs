@@ -4,7 +4,6 @@
 //! - [`arm`]: one setting, as typed
 //! - [`plan`]: which trial when
 //! - [`journal`]: what was planned and what is done, on the disk
-//! - [`rows`]: the table of all arms
 //! - [`runner`]: starts the trials and waits for them
 //!
 //! Not for: comparing or judging. Who has run a campaign does that from its summaries.
@@ -18,11 +17,9 @@
 pub mod arm;
 pub mod journal;
 pub mod plan;
-pub mod rows;
 pub mod runner;
 
-pub use arm::{ArmError, ArmSpec};
+pub use arm::ArmError;
 pub use journal::{Campaign, CampaignError, Done, Journal};
 pub use plan::{MAX_ROUNDS, Seed, Slot, order};
-pub use rows::arm_row;
 pub use runner::{Ended, run};

@@ -1,5 +1,5 @@
 use super::{CaseError, find, names};
-use crate::campaign::ArmSpec;
+use crate::campaign::arm;
 
 #[test]
 fn every_case_reads_and_its_arms_are_arms() {
@@ -10,7 +10,7 @@ fn every_case_reads_and_its_arms_are_arms() {
             assert!(arm.args.is_some() || arm.netns.is_some(), "{name}, {}: no options", arm.name);
             let inside = arm.netns.as_ref().map(|line| format!("{line} --netns"));
             for line in arm.args.iter().chain(&inside) {
-                ArmSpec::new(&arm.name, line).unwrap_or_else(|error| panic!("{name}: {error}"));
+                arm::arm(&arm.name, line).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
             let of_foreign =
                 arm.args.iter().chain(&arm.netns).find(|line| line.contains("--proxy "));

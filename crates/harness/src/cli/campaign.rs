@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use records::SCHEMA_VERSION;
+use records::{ArmSpec, SCHEMA_VERSION, count};
 
 use super::output;
-use crate::campaign::{self, ArmSpec, Campaign, Ended, Journal, MAX_ROUNDS, Seed, Slot};
+use crate::campaign::{self, Campaign, Ended, Journal, MAX_ROUNDS, Seed, Slot};
 use crate::trial::signals;
-use records::count;
 
 /// How a campaign is run.
 #[derive(Clone, Debug, clap::Args)]
@@ -120,8 +119,8 @@ pub(super) fn run(
 
 /// An arm whose options fit each other, this host and its proxy.
 pub(super) fn checked(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
-    let arm = ArmSpec::from_words(name, args).map_err(|error| error.to_string())?;
-    let options = arm.options().map_err(|error| error.to_string())?;
+    let arm = campaign::arm::from_words(name, args).map_err(|error| error.to_string())?;
+    let options = campaign::arm::options(&arm).map_err(|error| error.to_string())?;
     options.plan(Vec::new()).map_err(|error| format!("{name}: {error}"))?;
     Ok(arm)
 }
@@ -149,7 +148,7 @@ fn print_plan(journal: &Journal, trials: &[Slot]) -> anyhow::Result<()> {
 fn length(journal: &Journal, trials: usize) -> String {
     const AROUND: Duration = Duration::from_secs(2);
     let phases = journal.arms.iter().filter_map(|arm| {
-        let options = arm.options().ok()?;
+        let options = campaign::arm::options(arm).ok()?;
         Some(options.idle.as_duration() + options.duration.as_duration() + AROUND)
     });
     let arms = u32::try_from(journal.arms.len()).unwrap_or(1).max(1);

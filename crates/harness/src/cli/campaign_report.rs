@@ -7,18 +7,17 @@
 use std::fs;
 use std::path::PathBuf;
 
+use analysis::guard::compare::{Told, observations};
+use analysis::guard::rounds::proxy_fault;
+use analysis::guard::{Comparison, arm_row};
 use anyhow::Context;
-use page::{CampaignData, Figure};
 use records::{ArmRow, Manifest, Summary};
+use report::{CampaignData, Figure, Style};
 use stats::Settings;
 
 use super::show::{self, Extra};
-use crate::campaign::{Campaign, arm_row};
+use crate::campaign::Campaign;
 use crate::cases;
-use crate::guard::Comparison;
-use crate::guard::compare::{Told, observations};
-use crate::guard::rounds::proxy_fault;
-use crate::render::{self, Style};
 use crate::run_dir::{MANIFEST, REPORT, RunRecords};
 
 /// A campaign whose trials were read.
@@ -47,7 +46,7 @@ impl CampaignReport {
         let extra = match case {
             Some(case) => {
                 let shown = cases::shown(&case, campaign).context("failed to read the trials")?;
-                Extra::Case(Box::new(case), shown)
+                Extra::Case(Box::new(show::case(&case, &shown)))
             }
             None if purpose == COMPARE => {
                 let comparison = Comparison::of(&told, &Settings::default());
@@ -78,24 +77,24 @@ impl CampaignReport {
         let (rows, dir) = (self.rows(), &self.campaign.dir);
         match &self.extra {
             Extra::None => {
-                format!("{}\nrecords     {}\n", render::arms(rows, style), dir.display())
+                format!("{}\nrecords     {}\n", report::arms(rows, style), dir.display())
             }
-            Extra::Comparison(comparison) => render::comparison(comparison, rows, dir, style),
-            Extra::Case(case, shown) => render::case(case, shown, rows, dir, style),
+            Extra::Comparison(comparison) => report::comparison(comparison, rows, dir, style),
+            Extra::Case(case) => report::case(case, rows, dir, style),
         }
     }
 
     /// The comparison as a document; of others, the table.
     pub(super) fn json(&self) -> String {
         match &self.extra {
-            Extra::Comparison(comparison) => render::json(comparison),
-            Extra::None | Extra::Case(..) => render::json(&self.rows),
+            Extra::Comparison(comparison) => report::json(comparison),
+            Extra::None | Extra::Case(..) => report::json(&self.rows),
         }
     }
 
     /// Writes the page into the campaign's directory; returns its path.
     pub(super) fn write_page(&self) -> anyhow::Result<PathBuf> {
-        let text = page::campaign_html(&self.data());
+        let text = report::campaign_html(&self.data());
         let path = self.campaign.dir.join(REPORT);
         fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
         Ok(path)
@@ -103,7 +102,7 @@ impl CampaignReport {
 
     /// One figure.
     pub(super) fn svg(&self, figure: Figure) -> anyhow::Result<String> {
-        page::campaign_svg(&self.data(), figure).context("failed to draw the figure")
+        report::campaign_svg(&self.data(), figure).context("failed to draw the figure")
     }
 
     fn data(&self) -> CampaignData {

@@ -4,16 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use records::ProxyKind;
+use records::{ArmSpec, ProxyKind};
 
 use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::{CASE, CampaignReport};
 use super::output::{self, Color};
 use super::preflight::Written;
-use crate::campaign::ArmSpec;
 use crate::cases::{self, Case, CaseArm};
-use crate::render;
 
 /// Which case, and how it is run.
 #[derive(Clone, Debug, clap::Args)]
@@ -87,7 +85,7 @@ fn list(color: Color) -> anyhow::Result<ExitCode> {
     for name in cases::names() {
         cases.push((name, cases::find(name)?.title));
     }
-    output::print(render::case_list(&cases, color.style()).as_bytes())
+    output::print(report::case_list(&cases, color.style()).as_bytes())
         .context("failed to print the list")?;
     Ok(ExitCode::SUCCESS)
 }

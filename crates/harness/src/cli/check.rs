@@ -4,19 +4,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use analysis::guard::baseline::{Accepted, BaselineHost, Conditions, MIN_ROUNDS, Origin};
+use analysis::guard::check::{Asked, Save};
+use analysis::guard::rounds::{FailOn, Ran, proxy_fault};
+use analysis::guard::{Baseline, BaselineError, Check, Threshold};
 use anyhow::Context;
-use records::{SCHEMA_VERSION, Verdict};
+use records::{ArmSpec, SCHEMA_VERSION, Verdict};
 
 use super::output::{self, Color};
 use super::preflight::{self, Way};
-use crate::campaign::{self, ArmSpec, Campaign, Done, Ended, Journal, Seed};
-use crate::guard::baseline::{Accepted, MIN_ROUNDS, Origin};
-use crate::guard::check::{Asked, Save};
-use crate::guard::rounds::{FailOn, Ran, proxy_fault};
-use crate::guard::{Baseline, BaselineError, Check, Threshold};
-use crate::render;
+use crate::campaign::{self, Campaign, Done, Ended, Journal, Seed};
 use crate::run_dir::{RunRecords, write};
-use crate::trial::signals;
+use crate::trial::{TrialPlan, host, signals};
 
 /// What must hold, how often it is tried, and who is told.
 #[derive(Clone, Debug, clap::Args)]
@@ -149,7 +148,7 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
     if let Some(path) = &options.save_baseline
         && let Some(baseline) = check.new_baseline(origin, &trials)
     {
-        match write::replace(path, render::json(&baseline).as_bytes()) {
+        match write::replace(path, report::json(&baseline).as_bytes()) {
             Ok(()) => check.saved = Some(path.clone()),
             Err(error) => check.could_not_write(unwritten("the baseline", path, &error)),
         }
@@ -183,9 +182,32 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
         ("--openmetrics", &options.openmetrics, Way::InPlace),
     ])?;
     let arm = super::campaign::checked("check", options.trial.clone())?;
-    let trial = arm.options().map_err(|error| error.to_string())?;
+    let trial = campaign::arm::options(&arm).map_err(|error| error.to_string())?;
     let plan = trial.plan(Vec::new()).map_err(|error| error.to_string())?;
-    Ok((arm, Origin::of(&plan), rounds))
+    Ok((arm, origin(&plan), rounds))
+}
+
+/// Where and of what a baseline is, of a trial that is about to be run here.
+fn origin(plan: &TrialPlan) -> Origin {
+    let machine = host::read(&plan.cpus);
+    // The plan was made from them: the kernel tells again what it told then.
+    let allowed_cpus = net::cpu::allowed().unwrap_or_default();
+    Origin {
+        host: BaselineHost {
+            kernel: machine.kernel,
+            cpu_model: machine.cpu_model,
+            cpus: machine.cpus,
+        },
+        arm: plan.arm.clone(),
+        idle_us: plan.idle.into(),
+        measure_us: plan.measure.into(),
+        hold_us: plan.hold,
+        conditions: Some(Conditions {
+            recording: plan.recording,
+            allowed_cpus,
+            sysctls: machine.sysctls,
+        }),
+    }
 }
 
 /// Runs rounds until enough are conclusive, or none may be tried again. An inconclusive trial stays
@@ -260,25 +282,25 @@ fn trial(campaign: &Campaign, done: &Done) -> anyhow::Result<Ran> {
 /// nothing else from being written: it is told by all that come after it, the exit code among them.
 fn tell(check: &mut Check, options: &CheckOptions) {
     if let Some(path) = &options.junit {
-        let text = render::junit(check);
+        let text = report::junit(check);
         file(check, "the JUnit report", path, &text);
     }
     if let Some(path) = &options.markdown {
-        let text = render::check_markdown(check);
+        let text = report::check_markdown(check);
         file(check, "the Markdown", path, &text);
     }
     if let Some(path) = &options.openmetrics {
-        let text = render::open_metrics(check);
+        let text = report::open_metrics(check);
         file(check, "the figures", path, &text);
     }
     let path = check.records.join(CHECK);
-    if let Err(error) = write::replace(&path, render::json(check).as_bytes()) {
+    if let Err(error) = write::replace(&path, report::json(check).as_bytes()) {
         check.could_not_write(unwritten("the check", &path, &error));
     }
     let text = if options.json {
-        render::json(check)
+        report::json(check)
     } else {
-        render::check(check, options.color.style())
+        report::check(check, options.color.style())
     };
     if let Err(error) = output::print(text.as_bytes()) {
         check.could_not_write(format!("failed to print the check: {error}"));
@@ -302,12 +324,12 @@ fn unwritten(what: &str, path: &Path, error: &io::Error) -> String {
 fn github(check: &Check) {
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|set| set == "true") {
         // Standard output is for data; the runner reads both.
-        output::say(render::annotations(check).trim_end());
+        output::say(report::annotations(check).trim_end());
     }
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
         return;
     };
-    let text = render::check_markdown(check);
+    let text = report::check_markdown(check);
     let file = std::fs::OpenOptions::new().append(true).create(true).open(&path);
     if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
         let path = Path::new(&path).display();

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use analysis::guard::Gate;
 use anyhow::Context;
+use records::ArmSpec;
 use serde::Deserialize;
 
 use super::campaign::{self, CampaignOptions};
@@ -12,9 +14,7 @@ use super::campaign_report::{COMPARE, CampaignReport};
 use super::output::{self, Color};
 use super::preflight::{self, Way, Written};
 use super::show::Extra;
-use crate::campaign::ArmSpec;
-use crate::guard::Gate;
-use crate::render;
+use crate::campaign::arm;
 use crate::run_dir::write;
 
 /// Which arms, how often, and what to do with the result.
@@ -22,7 +22,7 @@ use crate::run_dir::write;
 pub struct CompareOptions {
     /// An arm: a name and the options of a trial, as 'cured: --reuseport --rcvbuf 40960'; the first is
     /// what the others are compared with
-    #[arg(long = "arm", value_name = "NAME: OPTIONS")]
+    #[arg(long = "arm", value_name = "NAME: OPTIONS", value_parser = arm::parse)]
     pub arms: Vec<ArmSpec>,
 
     /// Read arms from a TOML file: tables named arm, each with name and args
@@ -94,7 +94,7 @@ pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
         let path = finished.dir().join(COMPARISON);
         written.note(write::write_json(&path, comparison).context("failed to file the comparison"));
         if let Some(path) = &options.markdown {
-            let text = render::comparison_markdown(comparison, report.rows());
+            let text = report::comparison_markdown(comparison, report.rows());
             written.file(path, &text);
         }
     }
@@ -107,7 +107,7 @@ pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
         && options.gate
         && !options.json
     {
-        text += &render::comparison_gate(comparison, code, style);
+        text += &report::comparison_gate(comparison, code, style);
     }
     written.note(output::print(text.as_bytes()).context("failed to print the comparison"));
     written.say();
@@ -132,7 +132,7 @@ fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
         let file: ArmsFile = toml::from_str(&text)
             .map_err(|error| format!("--arms {}: {}", path.display(), error.message()))?;
         for arm in file.arm {
-            arms.push(ArmSpec::new(&arm.name, &arm.args).map_err(|error| error.to_string())?);
+            arms.push(arm::arm(&arm.name, &arm.args).map_err(|error| error.to_string())?);
         }
     }
     if arms.len() < 2 {

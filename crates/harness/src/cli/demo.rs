@@ -140,7 +140,7 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         let words = phases.iter().chain(&own).map(ToString::to_string);
         let words: Vec<String> = words.chain(options.trial.iter().cloned()).collect();
         let spec = campaign::checked(name, words)?;
-        let trial = spec.options().map_err(|error| error.to_string())?;
+        let trial = crate::campaign::arm::options(&spec).map_err(|error| error.to_string())?;
         let trial = trial.plan(Vec::new()).map_err(|error| format!("{name}: {error}"))?;
         // Who gives phases another length is shown that length.
         (timing.idle, timing.measure) = (trial.idle, trial.measure);

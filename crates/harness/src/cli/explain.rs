@@ -13,8 +13,7 @@ use records::Phase;
 use super::Cli;
 use super::last_run::chosen;
 use super::output::{self, Color};
-use super::report;
-use crate::render;
+use super::report::load;
 
 /// What to explain, and how to tell it.
 #[derive(Clone, Debug, clap::Args)]
@@ -75,18 +74,18 @@ impl From<FetchPhase> for Phase {
 /// A fetch that is not there ends the process with exit code 2.
 pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
     let dir = chosen(options.dir.as_deref(), &options.runs_dir)?;
-    let records = report::load(&dir)?;
+    let records = load(&dir)?;
     let analysis = Analysis::of(&records);
     let style = options.color.style();
     let text = match options.fetch {
         None => {
             let story = Explanation::of(&analysis);
-            if options.json { render::json(&story) } else { render::story(&story, &dir, style) }
+            if options.json { report::json(&story) } else { report::story(&story, &dir, style) }
         }
         Some(number) => {
             let story = FetchReport::of(&analysis, options.phase.into(), number)
                 .unwrap_or_else(|error| usage(&error));
-            if options.json { render::json(&story) } else { render::timeline(&story, &dir, style) }
+            if options.json { report::json(&story) } else { report::timeline(&story, &dir, style) }
         }
     };
     output::print(text.as_bytes()).context("failed to print the story")?;

@@ -11,11 +11,11 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use analysis::guard::gate::{ERROR, Gate};
 use anyhow::Context;
 use rustix::fs::{Access, access};
 
 use super::output;
-use crate::guard::gate::{ERROR, Gate};
 use crate::run_dir::write;
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use analysis::Analysis;
 use anyhow::Context;
-use page::Figure;
 use records::RunRecords;
+use report::Figure;
 
 use super::campaign_report::CampaignReport;
 use super::last_run::chosen;
@@ -15,7 +15,6 @@ use super::output::{self, Color};
 use super::show;
 use crate::campaign::Campaign;
 use crate::campaign::journal::CAMPAIGN;
-use crate::render;
 
 /// What to report on, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -73,9 +72,9 @@ pub(super) fn print(
 ) -> anyhow::Result<()> {
     let Analysis { records, summary, .. } = analysis;
     let text = if json {
-        render::json(summary)
+        report::json(summary)
     } else {
-        render::text(&records.manifest, summary, dir, color.style())
+        report::text(&records.manifest, summary, dir, color.style())
     };
     output::print(text.as_bytes()).context("failed to print the report")
 }

@@ -7,9 +7,9 @@ use anyhow::Context;
 use net::role;
 use rustix::process::Signal;
 
-use super::{report, show};
+use super::report::{load, print};
+use super::show;
 use crate::output;
-use crate::render;
 use crate::run_dir::write;
 use crate::trial::{self, Finished, TrialOptions, signals};
 
@@ -23,12 +23,12 @@ pub(super) fn run(options: TrialOptions) -> anyhow::Result<ExitCode> {
     let plan = options.plan(command).unwrap_or_else(|error| super::usage(&error));
     let finished = trial::run(&plan)?;
     let Finished { dir, faults, interrupted } = &finished;
-    let records = report::load(dir)?;
+    let records = load(dir)?;
     let analysis = Analysis::of(&records);
-    write::summary(dir, &render::json(&analysis.summary))?;
+    write::summary(dir, &report::json(&analysis.summary))?;
     write::histograms(dir, &records).context("failed to write the histograms")?;
     show::page(dir, &analysis)?;
-    report::print(&analysis, dir, json, color)?;
+    print(&analysis, dir, json, color)?;
     for fault in faults {
         output::say(&format!("turnstile: {}", fault.message));
     }

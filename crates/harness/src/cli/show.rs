@@ -1,5 +1,5 @@
 //! The pages of runs and campaigns, `report.html`, and their figures as SVG: from what the harness
-//! knows to what the page crate takes.
+//! knows to what the report takes.
 
 mod campaign;
 
@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use analysis::{Analysis, FetchSplit};
 use anyhow::Context;
-use page::{Figure, PageData, RunInput};
 use records::{Cause, Holder};
+use report::{Figure, PageData, RunInput};
 
-pub(super) use campaign::{Extra, campaign};
+pub(super) use campaign::{Extra, campaign, case};
 
 use crate::run_dir::REPORT;
 
 /// Writes the page into the run directory; returns its path.
 pub(super) fn page(dir: &Path, analysis: &Analysis<'_>) -> anyhow::Result<PathBuf> {
-    let text = page::html(&data(analysis));
+    let text = report::html(&data(analysis));
     let path = dir.join(REPORT);
     fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
     Ok(path)
@@ -26,12 +26,12 @@ pub(super) fn page(dir: &Path, analysis: &Analysis<'_>) -> anyhow::Result<PathBu
 
 /// One figure of the run.
 pub(super) fn svg(analysis: &Analysis<'_>, figure: Figure) -> anyhow::Result<String> {
-    page::svg(&data(analysis), figure).context("failed to draw the figure")
+    report::svg(&data(analysis), figure).context("failed to draw the figure")
 }
 
 fn data(analysis: &Analysis<'_>) -> PageData {
     let Analysis { records, summary, .. } = analysis;
-    let fates: Vec<page::Fate> = analysis.splits().iter().map(fate).collect();
+    let fates: Vec<report::Fate> = analysis.splits().iter().map(fate).collect();
     let holders: Vec<Option<Holder>> =
         (0..records.holds.len()).map(|hold| analysis.holder(hold)).collect();
     PageData::of(RunInput {
@@ -53,13 +53,13 @@ fn data(analysis: &Analysis<'_>) -> PageData {
     })
 }
 
-fn fate(split: &FetchSplit) -> page::Fate {
+fn fate(split: &FetchSplit) -> report::Fate {
     let held = |(&hold, &waited): (&usize, &Duration)| (hold, waited.into());
     let cause = |cause: Cause| {
         let part = split.shares.of(cause);
         (!part.is_zero()).then(|| (cause, part.into()))
     };
-    page::Fate {
+    report::Fate {
         fetch: split.index,
         worker: split.worker,
         held: split.held.iter().map(held).collect(),

@@ -4,15 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use records::ProxyKind;
+use records::{ArmSpec, ProxyKind};
 
 use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
 use super::preflight::{self, Way, Written};
-use crate::campaign::ArmSpec;
-use crate::render;
 use crate::roles::{proxy_kind, server_names};
 
 /// Which proxies, how often, and what to do with the table.
@@ -77,7 +75,7 @@ pub(super) fn zoo(options: &ZooOptions) -> anyhow::Result<ExitCode> {
     let report = CampaignReport::of(finished.campaign())?;
     let mut written = Written::default();
     if let Some(path) = &options.markdown {
-        written.file(path, &render::arms_markdown(report.rows()));
+        written.file(path, &report::arms_markdown(report.rows()));
     }
     written.note(report.write_page().map(drop));
     let text = if options.json { report.json() } else { report.text(options.color.style()) };

@@ -1,8 +1,8 @@
-use records::Verdict;
+use records::{ArmSpec, Verdict};
 use tempfile::TempDir;
 
 use super::{Campaign, CampaignError, Done, Journal};
-use crate::campaign::arm::ArmSpec;
+use crate::campaign::arm::parse;
 use crate::campaign::plan::{Seed, Slot};
 
 fn journal() -> Journal {
@@ -12,7 +12,7 @@ fn journal() -> Journal {
         command: vec!["turnstile".to_owned()],
         rounds: 3,
         seed: Seed(5),
-        arms: vec!["a: --reuseport".parse().unwrap(), "b/c: --slow 0".parse().unwrap()],
+        arms: vec![parse("a: --reuseport").unwrap(), parse("b/c: --slow 0").unwrap()],
         done: Vec::new(),
     }
 }
@@ -87,7 +87,7 @@ fn a_journal_that_nobody_can_have_written_is_refused() {
 
 #[test]
 fn an_arm_comes_back_as_it_was() {
-    let arm: ArmSpec = "own: --proxy 'exec:./p {listen}'".parse().unwrap();
+    let arm = parse("own: --proxy 'exec:./p {listen}'").unwrap();
     let text = serde_json::to_string(&arm).unwrap();
     assert_eq!(serde_json::from_str::<ArmSpec>(&text).unwrap(), arm);
 }

@@ -1,19 +1,18 @@
-//! A campaign as the page crate takes it.
+//! A campaign as a report takes it.
 
 use std::path::Path;
 
-use page::{
+use analysis::guard::compare::{Told, curve};
+use analysis::guard::{Comparison, PairOf};
+use records::{ArmRow, ArmSpec, Manifest};
+use report::{
     ArmInput, CampaignData, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts,
     MetricInput, PairInput, TrialInput,
 };
-use records::{ArmRow, Manifest};
 use stats::Finding;
 
-use crate::campaign::{ArmSpec, Campaign};
+use crate::campaign::Campaign;
 use crate::cases::{Case, Shown};
-use crate::guard::compare::{Told, curve};
-use crate::guard::{Comparison, PairOf};
-use crate::render;
 use crate::run_dir::REPORT;
 
 /// What a campaign has beside its table.
@@ -23,7 +22,7 @@ pub(in crate::cli) enum Extra {
     /// Every arm against the first.
     Comparison(Box<Comparison>),
     /// A published situation, and its figures here.
-    Case(Box<Case>, Vec<Shown>),
+    Case(Box<CaseInput>),
 }
 
 /// All that the page shows of a campaign.
@@ -40,7 +39,7 @@ pub(in crate::cli) fn campaign(
     let (pairs, case) = match extra {
         Extra::None => Default::default(),
         Extra::Comparison(comparison) => (comparison.pairs.iter().map(pair).collect(), None),
-        Extra::Case(case, shown) => (Vec::new(), Some(self::case(case, shown))),
+        Extra::Case(case) => (Vec::new(), Some((**case).clone())),
     };
     CampaignData::of(CampaignInput {
         purpose: &journal.purpose,
@@ -89,14 +88,14 @@ fn pair(of: &PairOf) -> PairInput {
         b: b.clone(),
         change: judgement.change,
         reasons: judgement.reasons.iter().map(ToString::to_string).collect(),
-        left_out: judgement.left_out.iter().map(render::left_out).collect(),
+        left_out: judgement.left_out.iter().map(report::left_out).collect(),
         metrics: judgement.comparisons.iter().map(metric).collect(),
     }
 }
 
 /// A metric as `turnstile compare` prints it, with its figures.
 fn metric(of: &stats::Comparison) -> MetricInput {
-    let [name, a, b, change, interval, votes, p, said] = render::metric_cells(of);
+    let [name, a, b, change, interval, votes, p, said] = report::metric_cells(of);
     let counts = match (of.finding, of.change()) {
         (Finding::Higher | Finding::Lower, stats::Change::Improved) => Counts::Better,
         (Finding::Higher | Finding::Lower, _) => Counts::Worse,
@@ -118,11 +117,12 @@ fn metric(of: &stats::Comparison) -> MetricInput {
     }
 }
 
-fn case(case: &Case, shown: &[Shown]) -> CaseInput {
+/// A case as it is told, with its figures here.
+pub(in crate::cli) fn case(case: &Case, shown: &[Shown]) -> CaseInput {
     let arm = |shown: &Shown| CaseArmInput {
         name: shown.arm.clone(),
         verdict: shown.verdict,
-        page: page_of(&shown.dir),
+        dir: shown.dir.clone(),
         figures: shown
             .figures
             .iter()

@@ -1,0 +1,206 @@
+use records::{ArmSpec, Outcome as FetchOutcome, Phase, Side};
+
+use super::{Asked, Check, Save};
+use crate::guard::rounds::{FailOn, Ran, proxy_fault};
+use crate::guard::{Gate, Threshold};
+use crate::summarise;
+use testkit::fixture::Run;
+
+fn ran(run: &Run) -> Ran {
+    Ran {
+        dir: "trials/01-1-check/x".into(),
+        summary: summarise(&run.records),
+        fetches: run.records.fetches.clone(),
+        proxy_fault: proxy_fault(&run.records.manifest),
+    }
+}
+
+fn good() -> Ran {
+    ran(&Run::loaded(&[(80, FetchOutcome::Ok, 20_000)]))
+}
+
+fn starved() -> Ran {
+    ran(&Run::loaded(&[
+        (40, FetchOutcome::Ok, 20_000),
+        (40, FetchOutcome::TimeoutNoByte, 1_000_500),
+    ]))
+}
+
+/// A trial that somebody on this side died in.
+fn spoilt(side: Side) -> Ran {
+    let mut run = Run::loaded(&[(80, FetchOutcome::Ok, 20_000)]);
+    run.fault(side, &format!("the {side:?} role ended unasked"));
+    ran(&run)
+}
+
+/// One that the host or the load spoilt.
+fn dead() -> Ran {
+    spoilt(Side::Origin)
+}
+
+fn check(thresholds: &[&str], save: Save, rounds: usize, trials: &[Ran]) -> Check {
+    asked(thresholds, None, save, rounds, trials)
+}
+
+fn asked(
+    thresholds: &[&str],
+    fail_on: Option<FailOn>,
+    save: Save,
+    rounds: usize,
+    trials: &[Ran],
+) -> Check {
+    let thresholds: Vec<Threshold> =
+        thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
+    let thresholds = &thresholds;
+    let asked = Asked { thresholds, fail_on, baseline: None, save, rounds, attempts: 3 };
+    let arm = arm(&["--reuseport"]);
+    Check::of(asked, arm, "runs/x-check".into(), trials, None)
+}
+
+fn gate(thresholds: &[&str], trials: &[Ran]) -> (Gate, u8) {
+    let check = check(thresholds, Save::No, 1, trials);
+    (check.outcome, check.exit_code)
+}
+
+fn arm(words: &[&str]) -> ArmSpec {
+    ArmSpec {
+        name: "check".to_owned(),
+        args: words.iter().map(|word| (*word).to_owned()).collect(),
+    }
+}
+
+#[test]
+fn the_exit_code_says_what_became_of_the_gate() {
+    let all = ["failed_share<=0.01", "p99<100ms"];
+    assert_eq!(gate(&all, &[good()]), (Gate::Passed, 0));
+    assert_eq!(gate(&all, &[starved()]), (Gate::Breached, 10));
+    assert_eq!(gate(&all, &[dead(), dead(), dead()]), (Gate::Inconclusive, 11));
+    assert_eq!(gate(&all, &[]), (Gate::Inconclusive, 11));
+    assert_eq!(gate(&all, &[dead(), good()]), (Gate::Passed, 0), "the second attempt tells");
+}
+
+#[test]
+fn a_proxy_that_dies_breaches_every_gate() {
+    let down = || spoilt(Side::Proxy);
+    for trials in [vec![down()], vec![down(), down(), good()], vec![good(), down()]] {
+        let check = check(&["p99<100ms"], Save::Wanted, 3, &trials);
+        assert_eq!((check.outcome, check.exit_code), (Gate::Breached, 10));
+        let why = &check.reasons[0];
+        assert!(why.starts_with("the proxy failed in trial ") && why.contains("ended"), "{why}");
+    }
+    for side in [Side::Origin, Side::Slow, Side::Fast, Side::Host] {
+        let check = check(&["p99<100ms"], Save::No, 1, &[spoilt(side), good()]);
+        assert_eq!((check.outcome, check.word()), (Gate::Passed, "passed (flaky)"), "{side:?}");
+    }
+}
+
+#[test]
+fn a_verdict_may_be_the_gate() {
+    let slow = || ran(&Run::loaded(&[(80, FetchOutcome::Ok, 300_000)]));
+    let gate = |fail_on, trials: &[Ran]| {
+        let check = asked(&[], Some(fail_on), Save::No, trials.len(), trials);
+        (check.exit_code, check.thresholds[0].found.clone())
+    };
+    let said = |word: &str| word.to_owned();
+    use FailOn::{Degraded, Starved};
+    assert_eq!(gate(Starved, &[good()]), (0, said("healthy")));
+    assert_eq!(gate(Starved, &[starved()]), (10, said("starved")));
+    assert_eq!(gate(Starved, &[dead()]), (11, said("no conclusive run")));
+    assert_eq!(gate(Degraded, &[slow()]).0, 10);
+    assert_eq!(gate(Degraded, &[starved()]).0, 10);
+    // One round in three is enough; one that is not known is not.
+    assert_eq!(gate(Starved, &[good(), starved(), good()]), (10, said("starved")));
+    assert_eq!(gate(Starved, &[good(), dead(), good()]).0, 0);
+    assert_eq!(gate(Starved, &[good(), dead(), dead()]).0, 11);
+}
+
+#[test]
+fn what_this_host_could_not_try_is_no_failure() {
+    let mut run = Run::loaded(&[(79, FetchOutcome::Ok, 20_000)]);
+    run.fetches(Phase::Measure, 1, FetchOutcome::LocalError, 90);
+    assert_eq!(gate(&["failed_share<=0", "failed<=0"], &[ran(&run)]), (Gate::Passed, 0));
+}
+
+#[test]
+fn what_is_not_known_is_no_pass_and_no_breach() {
+    // The cap was 1 s: what took that long may have taken longer.
+    let unknown = "p99<5s";
+    assert_eq!(gate(&[unknown], &[starved()]), (Gate::Inconclusive, 11));
+    let both = check(&[unknown, "p50<1ms"], Save::No, 1, &[starved()]);
+    assert_eq!(both.outcome, Gate::Breached, "another is breached");
+    assert!(both.reasons[0].starts_with("p50<1ms breached"), "{:?}", both.reasons);
+    assert!(both.reasons[1].starts_with("p99<5s cannot be told"), "{:?}", both.reasons);
+}
+
+#[test]
+fn a_run_that_proves_nothing_says_why() {
+    let check = check(&["p99<100ms"], Save::No, 1, &[dead()]);
+    assert!(check.reasons.iter().any(|why| why.contains("ended unasked")), "{:?}", check.reasons);
+    assert_eq!(check.rounds.conclusive, 0);
+}
+
+#[test]
+fn a_baseline_is_made_of_enough_good_rounds_only() {
+    let five: Vec<_> = (0..5).map(|_| good()).collect();
+    assert_eq!(check(&[], Save::Wanted, 5, &five).outcome, Gate::Passed);
+    let few = check(&[], Save::Wanted, 5, &five[..2]);
+    assert_eq!(few.outcome, Gate::Inconclusive);
+    assert!(few.reasons[0].contains("no baseline was saved"), "{:?}", few.reasons);
+    assert_eq!(check(&["p99<1ms"], Save::Wanted, 5, &five).outcome, Gate::Breached);
+}
+
+#[test]
+fn what_was_cut_short_is_no_pass() {
+    let thresholds = ["p99<100ms".parse().expect("a threshold")];
+    let asked = Asked {
+        thresholds: &thresholds,
+        fail_on: None,
+        baseline: None,
+        save: Save::No,
+        rounds: 1,
+        attempts: 1,
+    };
+    let arm = arm(&[]);
+    let cut = Check::of(asked, arm, "runs/x".into(), &[good()], Some("SIGTERM".to_owned()));
+    assert_eq!(cut.outcome, Gate::Inconclusive);
+}
+
+#[test]
+fn attempts_that_died_are_told_of_a_check_that_passed() {
+    let check = |trials: &[Ran]| check(&["p99<100ms"], Save::No, 1, trials);
+    let passed = check(&[dead(), dead(), good()]);
+    assert_eq!((passed.outcome, passed.exit_code), (Gate::Passed, 0));
+    assert_eq!((passed.word(), passed.rounds.retried), ("passed (flaky)", 2));
+    assert_eq!(passed.reasons[0], "everything held");
+    let told = &passed.reasons[1];
+    assert!(told.starts_with("2 of 3 trials are inconclusive; trial 2: "), "{told}");
+    assert!(told.contains("ended unasked"), "{told}");
+    let at_once = check(&[good()]);
+    assert_eq!(at_once.reasons, ["everything held"]);
+    assert_eq!((at_once.word(), at_once.rounds.retried), ("passed", 0));
+}
+
+#[test]
+fn every_kind_of_reason_is_told_once() {
+    let few = |fetches| ran(&Run::loaded(&[(fetches, FetchOutcome::Ok, 20_000)]));
+    let trials = [few(3), dead(), few(4), good()];
+    let reasons = check(&["p99<100ms"], Save::No, 1, &trials).reasons;
+    assert_eq!(reasons.len(), 3, "{reasons:?}");
+    assert!(
+        reasons[1].starts_with("2 of 4 trials are inconclusive; trial 3: only 4"),
+        "{reasons:?}"
+    );
+    assert!(reasons[2].starts_with("trial 2 of 4 is inconclusive: "), "{reasons:?}");
+}
+
+#[test]
+fn what_could_not_be_written_is_an_error_unless_something_is_breached() {
+    let of = |trials: &[Ran]| {
+        let mut check = check(&["p99<100ms"], Save::No, 1, trials);
+        check.could_not_write("failed to write the JUnit report to x".to_owned());
+        (check.outcome, check.exit_code)
+    };
+    assert_eq!(of(&[good()]), (Gate::Passed, 1));
+    assert_eq!(of(&[dead()]), (Gate::Inconclusive, 1));
+    assert_eq!(of(&[starved()]), (Gate::Breached, 10));
+}

@@ -1,0 +1,143 @@
+//! A threshold over all rounds of a check.
+//!
+//! The round in the middle decides, rounds put in order from the best to the worst; of an even number
+//! the worse of the two in the middle. A round that proves nothing counts as one whose figure is not
+//! known, which stands between those that met and those that breached: so a threshold is met only if
+//! more than half of all rounds met it, and breached only if the others could not have saved it.
+//!
+//! What is made of fetches must hold of those of all rounds together as well: a round of three in
+//! which everything fails is no outlier, but a third of all fetches. The worse of the two decides.
+
+use records::{Fetch, Manifest, Phase, Side, Summary, Verdict};
+use serde::Serialize;
+
+use super::threshold::{Held, Outcome, Threshold};
+use crate::fetch_summary;
+
+/// One trial of a check, as far as a gate looks at it.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Its run directory, within the campaign's.
+    pub dir: std::path::PathBuf,
+    /// What it showed.
+    pub summary: Summary,
+    /// Its fetches, of all phases.
+    pub fetches: Vec<Fetch>,
+    /// How its proxy failed, if it did: not as a client sees it, but as a process.
+    pub proxy_fault: Option<String>,
+}
+
+/// How the proxy of a trial failed, if it did: it died, or said what is no record.
+pub fn proxy_fault(manifest: &Manifest) -> Option<String> {
+    let fault = manifest.faults.iter().find(|fault| fault.side == Side::Proxy)?;
+    Some(format!("{} (in the {} phase)", fault.message, fault.phase.name()))
+}
+
+/// A threshold and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverRounds {
+    /// As it was typed.
+    pub threshold: String,
+    /// Whether it held.
+    pub outcome: Outcome,
+    /// The figure that decided, with its unit; a lower bound begins with `>=`.
+    pub found: String,
+    /// Rounds that met it.
+    pub met: usize,
+    /// Rounds that breached it.
+    pub breached: usize,
+    /// Rounds that do not know its figure, or prove nothing.
+    pub unknown: usize,
+    /// All rounds together; absent: one round, or a figure that cannot be pooled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pooled: Option<Held>,
+}
+
+/// The verdict from which on a check is breached: `--fail-on`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FailOn {
+    /// Starved.
+    Starved,
+    /// Degraded, or starved.
+    Degraded,
+}
+
+impl OverRounds {
+    /// Holds `wanted` rounds against `threshold`, of which `conclusive` prove something.
+    pub fn of(threshold: &Threshold, conclusive: &[&Ran], wanted: usize) -> Self {
+        let mut held: Vec<(Held, f64)> = conclusive
+            .iter()
+            .map(|ran| (threshold.hold(&ran.summary), threshold.strain(&ran.summary)))
+            .collect();
+        let missing = missing(threshold.to_string());
+        held.resize(held.len().max(wanted).max(1), (missing.clone(), 0.0));
+        held.sort_by(|(left, strain), (right, other)| {
+            left.outcome.cmp(&right.outcome).then(strain.total_cmp(other))
+        });
+        let held: Vec<Held> = held.into_iter().map(|(held, _)| held).collect();
+        let middle = held.get(held.len() / 2).cloned().unwrap_or(missing);
+        let can_be_pooled = conclusive.len() > 1 && threshold.is_pooled();
+        let pooled = can_be_pooled.then(|| pooled(conclusive)).flatten();
+        let pooled = pooled.map(|summary| threshold.hold(&summary));
+        let decides = match &pooled {
+            Some(pooled) if pooled.outcome > middle.outcome => pooled.clone(),
+            _ => middle,
+        };
+        Self { pooled, ..Self::decided(decides, &held) }
+    }
+
+    /// Holds the verdicts of `wanted` rounds against `limit`. One round that bad breaches it: what it
+    /// suffered is suffered by the fetches of all rounds together. It is met if more than half are known.
+    pub fn of_verdicts(limit: FailOn, conclusive: &[&Ran], wanted: usize) -> Self {
+        let (threshold, bad): (_, &[Verdict]) = match limit {
+            FailOn::Starved => ("verdict is not starved", &[Verdict::Starved]),
+            FailOn::Degraded => ("verdict is not degraded", &[Verdict::Degraded, Verdict::Starved]),
+        };
+        let hold = |ran: &&Ran| {
+            let verdict = ran.summary.verdict;
+            let outcome = if bad.contains(&verdict) { Outcome::Breached } else { Outcome::Met };
+            Held { threshold: threshold.to_owned(), outcome, found: verdict.name().to_owned() }
+        };
+        let mut held: Vec<Held> = conclusive.iter().map(hold).collect();
+        let missing = missing(threshold.to_owned());
+        held.resize(held.len().max(wanted).max(1), missing.clone());
+        // The worst that was found, of the worse verdict first.
+        held.sort_by_key(|held| (held.outcome, held.found == Verdict::Starved.name()));
+        let middle = held.get(held.len() / 2).cloned().unwrap_or(missing);
+        let worst = held.last().filter(|held| held.outcome == Outcome::Breached).cloned();
+        Self::decided(worst.unwrap_or(middle), &held)
+    }
+
+    fn decided(decides: Held, held: &[Held]) -> Self {
+        let count = |outcome| held.iter().filter(|held| held.outcome == outcome).count();
+        let Held { threshold, outcome, found } = decides;
+        Self {
+            threshold,
+            outcome,
+            found,
+            met: count(Outcome::Met),
+            breached: count(Outcome::Breached),
+            unknown: count(Outcome::Unknown),
+            pooled: None,
+        }
+    }
+}
+
+fn missing(threshold: String) -> Held {
+    Held { threshold, outcome: Outcome::Unknown, found: "no conclusive run".to_owned() }
+}
+
+/// A summary of the fetches of all rounds, as if they were of one; what is not of fetches is the
+/// first round's.
+fn pooled(conclusive: &[&Ran]) -> Option<Summary> {
+    let fetches: Vec<Fetch> =
+        conclusive.iter().flat_map(|ran| ran.fetches.iter().cloned()).collect();
+    Some(Summary {
+        idle: fetch_summary(&fetches, Phase::Idle),
+        measure: fetch_summary(&fetches, Phase::Measure),
+        ..conclusive.first()?.summary.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! A check: as text, as Markdown, and (in files of their own) as CI systems and monitors take it.
+
+mod github;
+mod junit;
+mod open_metrics;
+
+use stats::Change;
+
+use super::compare::{left_out, metrics, metrics_markdown};
+use super::layout::{INDENT, MaxLines, WIDTH, labelled, wrap};
+use super::style::{Style, Tint};
+use analysis::guard::baseline::Against;
+use analysis::guard::rounds::OverRounds;
+use analysis::guard::threshold::Outcome;
+use analysis::guard::{Check, Gate};
+
+pub use github::annotations;
+pub use junit::junit;
+pub use open_metrics::open_metrics;
+
+/// The whole of it as text, with a newline after each line.
+pub fn check(check: &Check, style: Style) -> String {
+    let mut lines = vec![gate_line("check", check.outcome, check.word(), check.exit_code, style)];
+    for reason in check.reasons.iter().chain(&check.errors) {
+        lines.extend(labelled(style, "", reason, MaxLines(3)));
+    }
+    if let Some(program) = &check.program {
+        let version = if program.version.is_empty() { &program.name } else { &program.version };
+        let said = format!("{version} ({})", program.path.display());
+        lines.extend(labelled(style, "proxy", &said, MaxLines(2)));
+    }
+    if !check.thresholds.is_empty() {
+        lines.push(String::new());
+        lines.extend(thresholds(&check.thresholds, check.rounds.wanted, style));
+    }
+    if let Some(against) = &check.baseline {
+        lines.push(String::new());
+        lines.extend(baseline(against, style));
+    }
+    lines.push(String::new());
+    lines.extend(labelled(style, "rounds", &rounds(check), MaxLines(2)));
+    if let Some(path) = &check.saved {
+        lines.extend(labelled(style, "saved", &path.display().to_string(), MaxLines(2)));
+    }
+    // Not wrapped: it is there to be copied.
+    let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "records"));
+    lines.push(format!("{label}{}", check.records.display()));
+    lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// What a gate says and the process ends with, in a line without its end.
+pub fn gate(label: &str, gate: Gate, exit_code: u8, style: Style) -> String {
+    gate_line(label, gate, gate.name(), exit_code, style)
+}
+
+fn gate_line(label: &str, gate: Gate, word: &str, exit_code: u8, style: Style) -> String {
+    let tint = match gate {
+        Gate::Passed => Tint::Good,
+        Gate::Breached => Tint::Bad,
+        Gate::Inconclusive => Tint::Warn,
+    };
+    format!(
+        "{}{} (exit {exit_code})",
+        style.paint(Tint::Label, &format!("{label:<INDENT$}")),
+        style.paint(tint, word),
+    )
+}
+
+/// The same as Markdown: the file of `--markdown`, and the step summary of GitHub.
+pub fn check_markdown(check: &Check) -> String {
+    let mut text = format!("### turnstile check: {}\n\n", check.word());
+    for reason in check.reasons.iter().chain(&check.errors) {
+        text += &format!("- {}\n", cell(reason));
+    }
+    if !check.thresholds.is_empty() {
+        text +=
+            "\n| threshold | found | outcome | rounds met/breached/unknown |\n|---|---|---|---|\n";
+        for held in &check.thresholds {
+            let OverRounds { threshold, found, met, breached, unknown, .. } = held;
+            let (threshold, outcome) = (cell(threshold), word(held.outcome));
+            text += &format!(
+                "| `{threshold}` | {} | {outcome} | {met}/{breached}/{unknown} |\n",
+                cell(found)
+            );
+        }
+    }
+    if let Some(against) = &check.baseline {
+        text += &format!(
+            "\nAgainst the baseline of {}: **{}**.\n\n",
+            against.saved_at,
+            against.change()
+        );
+        text += &metrics_markdown(&against.judgement, ["then", "now"]);
+    }
+    let arm = cell(&check.arm.to_string());
+    text + &format!(
+        "\n{}. Options: `{arm}`. Records: `{}`\n",
+        rounds(check),
+        check.records.display()
+    )
+}
+
+/// Thresholds in columns as wide as they need.
+fn thresholds(held: &[OverRounds], rounds: usize, style: Style) -> Vec<String> {
+    let width = |head: &str, cell: fn(&OverRounds) -> &str| {
+        let cells = held.iter().map(|held| cell(held).chars().count());
+        cells.max().unwrap_or(0).max(head.len()) + 2
+    };
+    let (first, second) =
+        (width("threshold", |held| &held.threshold), width("found", |held| &held.found));
+    let counts = if rounds > 1 { "met/breached/unknown" } else { "" };
+    let head = format!("{:<first$}{:<second$}{:<10}{counts}", "threshold", "found", "outcome");
+    let mut lines = vec![style.paint(Tint::Label, head.trim_end())];
+    for held in held {
+        let tint = match held.outcome {
+            Outcome::Met => Tint::Good,
+            Outcome::Breached => Tint::Bad,
+            Outcome::Unknown => Tint::Warn,
+        };
+        let word = style.paint(tint, &format!("{:<10}", word(held.outcome)));
+        let counts = if rounds > 1 {
+            format!("{}/{}/{}", held.met, held.breached, held.unknown)
+        } else {
+            String::new()
+        };
+        lines.push(format!("{:<first$}{:<second$}{word}{counts}", held.threshold, held.found));
+    }
+    lines
+}
+
+fn baseline(against: &Against, style: Style) -> Vec<String> {
+    let judgement = &against.judgement;
+    let tint = match against.outcome {
+        Outcome::Breached => Tint::Bad,
+        Outcome::Unknown => Tint::Warn,
+        Outcome::Met if against.change() == Change::Improved => Tint::Good,
+        Outcome::Met => Tint::Label,
+    };
+    let mut lines = vec![format!(
+        "{}{} of {}: {}",
+        style.paint(Tint::Label, &format!("{:<INDENT$}", "baseline")),
+        against.file.display(),
+        against.saved_at,
+        style.paint(tint, against.change().name())
+    )];
+    let left_out = judgement.left_out.iter().map(left_out);
+    let differs = against.differs.iter().map(|differs| format!("not as then: {differs}"));
+    let doubts = against.doubts.iter().cloned();
+    for said in doubts.chain(left_out).chain(differs) {
+        lines.extend(wrap(&said, WIDTH - 2, MaxLines(2)).iter().map(|line| format!("  {line}")));
+    }
+    lines.extend(metrics(judgement, ["then", "now"], style).lines().map(str::to_owned));
+    lines
+}
+
+fn rounds(check: &Check) -> String {
+    let (rounds, trials) = (check.rounds, check.trials.len());
+    let plural = if trials == 1 { "" } else { "s" };
+    let mut said =
+        format!("{} of {} conclusive, {trials} trial{plural}", rounds.conclusive, rounds.wanted);
+    if rounds.retried > 0 {
+        said += &format!(", {} of them tried again", rounds.retried);
+    }
+    said
+}
+
+pub(super) const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Met => "met",
+        Outcome::Breached => "breached",
+        Outcome::Unknown => "unknown",
+    }
+}
+
+/// A text in a cell of a table: on one line, without a column's end.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! A comparison: the arms in one table, then each pair with its metrics.
+
+use std::path::Path;
+
+use records::ArmRow;
+use stats::{Change, Comparison as OfMetric, Finding, Judgement, LeftOut, Scale};
+
+use super::layout::{MaxLines, WIDTH, labelled, wrap};
+use super::style::{Style, Tint};
+use analysis::guard::figures::{Figure, Unit};
+use analysis::guard::{Comparison, PairOf};
+
+/// The whole of it, with a newline after each line.
+pub fn comparison(comparison: &Comparison, rows: &[ArmRow], dir: &Path, style: Style) -> String {
+    let mut text = super::arms::compared(rows, style);
+    for pair in &comparison.pairs {
+        text += "\n";
+        text += &self::pair(pair, style);
+    }
+    text += &format!("\nrecords     {}\n", dir.display());
+    text
+}
+
+/// The same as Markdown.
+pub fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> String {
+    let mut text = super::arms::compared_markdown(rows);
+    for PairOf { a, b, judgement, .. } in &comparison.pairs {
+        text += &format!("\n**{b} against {a}: {}**. ", judgement.change);
+        let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
+        text += &format!("{}.\n\n", reasons.join("; "));
+        text += &metrics_markdown(judgement, ["A", "B"]);
+    }
+    text
+}
+
+fn pair(pair: &PairOf, style: Style) -> String {
+    let PairOf { a, b, judgement, .. } = pair;
+    let tint = match judgement.change {
+        Change::Improved => Tint::Good,
+        Change::Regressed => Tint::Bad,
+        Change::NoChange => Tint::Label,
+        Change::Inconclusive => Tint::Warn,
+    };
+    let mut text = format!("{b} against {a}: {}\n", style.paint(tint, judgement.change.name()));
+    let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
+    let mut said = vec![reasons.join("; ")];
+    said.extend(judgement.left_out.iter().map(left_out));
+    for said in said {
+        let lines = wrap(&said, WIDTH - 2, MaxLines(3));
+        text += &lines.into_iter().map(|line| format!("  {line}\n")).collect::<String>();
+    }
+    text + &metrics(judgement, ["A", "B"], style)
+}
+
+/// Every metric of a judgement in a table whose arms have these names, with a newline after each line.
+pub(super) fn metrics(judgement: &Judgement, [a, b]: [&str; 2], style: Style) -> String {
+    let names = ["metric", a, b, "change", "95 % interval", "rounds", "p", ""];
+    let mut text = style.paint(Tint::Label, line(names, "sees").trim_end()) + "\n";
+    for metric in &judgement.comparisons {
+        let cells = cells(metric);
+        text += line(cells.each_ref().map(String::as_str), &sees(metric)).trim_end();
+        text += "\n";
+    }
+    text
+}
+
+/// The same as Markdown.
+pub(super) fn metrics_markdown(judgement: &Judgement, [a, b]: [&str; 2]) -> String {
+    let mut text = format!(
+        "| metric | {a} | {b} | change | 95 % interval | rounds up/down/still | p | sees | |\n\
+         |---|---|---|---|---|---|---|---|---|\n"
+    );
+    for metric in &judgement.comparisons {
+        let ([name, a, b, change, interval, votes, p, said], sees) = (cells(metric), sees(metric));
+        text += &format!(
+            "| {name} | {a} | {b} | {change} | {interval} | {votes} | {p} | {sees} | {said} |\n"
+        );
+    }
+    text
+}
+
+/// What a gate on the comparison says, and of which pairs why.
+pub fn comparison_gate(comparison: &Comparison, exit_code: u8, style: Style) -> String {
+    let mut text = super::gate("gate", comparison.gate(), exit_code, style) + "\n";
+    for pair in &comparison.pairs {
+        for doubt in pair.doubts() {
+            let said = format!("{} against {}: {doubt}", pair.b, pair.a);
+            text += &labelled(style, "", &said, MaxLines(3)).join("\n");
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// A round that is left out, in words.
+pub fn left_out(of: &LeftOut) -> String {
+    format!("round {} is left out: {}", of.round, of.why)
+}
+
+fn line(cells: [&str; 8], sees: &str) -> String {
+    let [name, a, b, change, interval, votes, p, said] = cells;
+    format!("  {name:<18}{a:>10}{b:>10}{change:>8}{interval:>18}{votes:>9}{p:>7}{sees:>8}  {said}")
+}
+
+/// The smallest change that the rounds could have shown of a metric: no smaller one is excluded by
+/// what is not said to have changed.
+fn sees(metric: &OfMetric) -> String {
+    match (metric.smallest_shown(), metric.metric.scale) {
+        _ if metric.rounds == 0 || metric.finding == Finding::BeyondCap => "-".to_owned(),
+        (None, _) => "nothing".to_owned(),
+        (Some(factor), Scale::Ratio) => format!("x{}", digits(factor)),
+        (Some(by), Scale::Difference) => format!("{:.3}", by.min(1.0)),
+    }
+}
+
+/// A metric in words: name, A, B, change, interval, rounds up/down/still, p, and what may be
+/// concluded. The same wherever a comparison is shown.
+pub fn cells(metric: &OfMetric) -> [String; 8] {
+    let none = || "-".to_owned();
+    let unit = Figure::find(metric.metric.name).map_or(Unit::Count, |figure| figure.unit);
+    let value = |value: Option<f64>| value.map_or_else(none, |value| unit.say(value));
+    let scale = metric.metric.scale;
+    let change = |change: f64| match scale {
+        Scale::Ratio => format!("x{}", digits(change)),
+        Scale::Difference => format!("{change:+.3}"),
+    };
+    let interval = metric.interval.map_or_else(
+        || "anything".to_owned(),
+        |interval| format!("{} to {}", change(interval.low), change(interval.high)),
+    );
+    let said = match metric.finding {
+        Finding::Higher | Finding::Lower => metric.change().name(),
+        Finding::Excluded => "same",
+        Finding::BelowFloor => "too small to count",
+        Finding::WithinChance => "chance",
+        Finding::RoundsDisagree => "rounds disagree",
+        Finding::TooWide => "varies too much",
+        Finding::ControlMoved => "so did the host",
+        Finding::BeyondCap => "beyond the cap",
+        Finding::TooFewRounds => "too few rounds",
+    };
+    [
+        metric.metric.name.to_owned(),
+        value(metric.a),
+        value(metric.b),
+        metric.effect.map_or_else(none, change),
+        interval,
+        format!("{}/{}/{}", metric.votes.up, metric.votes.down, metric.votes.still),
+        probability(metric.p_family.or(metric.p)),
+        said.to_owned(),
+    ]
+}
+
+/// A factor in at most five letters: what lies beyond says that the rounds tell nothing of it.
+fn digits(factor: f64) -> String {
+    if factor >= 9_999.5 {
+        ">9999".to_owned()
+    } else if factor < 0.005 {
+        "<0.01".to_owned()
+    } else if factor >= 100.0 {
+        format!("{factor:.0}")
+    } else if factor >= 10.0 {
+        format!("{factor:.1}")
+    } else {
+        format!("{factor:.2}")
+    }
+}
+
+fn probability(p: Option<f64>) -> String {
+    match p {
+        None => "-".to_owned(),
+        Some(p) if p < 0.001 => "<0.001".to_owned(),
+        Some(p) => format!("{p:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

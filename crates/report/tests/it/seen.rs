@@ -1,0 +1,117 @@
+//! Pages as they are seen: on every screen, of every kind of run.
+
+use records::{Cause, Micros, Outcome, Summary};
+use report::PageData;
+use serde_json::Value;
+
+use crate::browser::Browser;
+use crate::fixture::{Run, Shape};
+use crate::stage::{PHONE, SCREENS, STAGE, STAGE_DARK, fits, written};
+
+#[test]
+fn it_opens_from_disk_on_every_screen_without_a_complaint() {
+    let run = Run::of(Shape::STARVED);
+    let file = written("starved", &run);
+    let Some(mut browser) = Browser::start() else { return };
+    for (name, screen) in SCREENS {
+        browser.open(&file, screen);
+        fits(&mut browser, name, screen);
+        let moved = browser.eval(
+            "new Promise(done => {
+                let sum = 0;
+                const add = list => { for (const e of list.getEntries()) sum += e.value; };
+                new PerformanceObserver(add).observe({type: 'layout-shift', buffered: true});
+                setTimeout(() => done(sum), 100);
+            })",
+        );
+        assert!(moved.as_f64() < Some(0.01), "{name} jumps by {moved}");
+        browser.shot(name, false);
+        browser.shot(&format!("{name}-whole"), true);
+    }
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// The texts of all elements that a selector finds.
+fn texts(browser: &mut Browser, selector: &str) -> Vec<String> {
+    let list = format!("[...document.querySelectorAll('{selector}')].map(e => e.textContent)");
+    let list = browser.eval(&list);
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    list.as_array().expect("a list").iter().map(text).collect()
+}
+
+#[test]
+fn it_says_what_the_summary_says() {
+    let run = Run::of(Shape::STARVED);
+    let file = written("values", &run);
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&file, STAGE);
+    let summary = &run.summary;
+    for (row, phase) in [("measure", &summary.measure), ("idle", &summary.idle)] {
+        let cells = texts(&mut browser, &format!("#row-{row} td"));
+        let l = &phase.latency_us;
+        let times = [l.p50, l.p90, l.p99, l.max].map(|us| Micros(us).to_string());
+        assert_eq!(cells[0], phase.attempts.to_string(), "{row}");
+        assert!(cells[1].starts_with(&format!("{} (", phase.outcomes.failed())), "{cells:?}");
+        assert_eq!(cells[2..], times, "{row}");
+    }
+    let load = &summary.measure;
+    let figures = texts(&mut browser, ".figure-line b");
+    assert_eq!(figures[0], format!("{} of {}", load.outcomes.failed(), load.outcomes.tried()));
+    assert_eq!(figures[1], Micros(load.latency_us.p50).to_string());
+    assert_eq!(texts(&mut browser, ".chip"), ["starved"]);
+    // Every cause with its share and the fetches that it led.
+    let causes = texts(&mut browser, "#figure-causes svg text");
+    let held = &summary.causes[0];
+    assert_eq!(held.cause, Cause::HeldByStep);
+    let share = format!("{:.0} %, led {} fetches", held.share_of_late_time * 100.0, held.fetches);
+    assert!(causes.contains(&share), "{causes:?} lack {share}");
+    // What the page holds is what stands in the file.
+    let held =
+        browser.eval("JSON.stringify(JSON.parse(document.getElementById('data').text).summary)");
+    let held: Summary = serde_json::from_str(held.as_str().expect("text")).expect("a summary");
+    assert_eq!(&held, summary);
+    // Whose steps held whom: as the data have it, in the order of their waits.
+    let data: PageData = run.data();
+    let blame = texts(&mut browser, "#picture tbody tr");
+    let named = data.blame.iter().filter(|blame| blame.waited > Micros(0));
+    for (row, blame) in blame.iter().zip(named) {
+        let waited = blame.waited.to_string();
+        assert!(row.contains(&waited) && row.contains(&blame.fetches.to_string()), "{row}");
+    }
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn runs_of_every_kind_are_seen() {
+    let starved = || Run::of(Shape::STARVED);
+    let mut inconclusive = starved();
+    inconclusive.summary = inconclusive.summarised("inconclusive");
+    let kinds = [
+        ("no-failure", starved().all_end(Outcome::Ok, "healthy"), "healthy", "Healthy: all 80"),
+        ("all-refused", starved().all_end(Outcome::Refused, "starved"), "starved", "80 of 80"),
+        ("interrupted", starved().interrupted(), "inconclusive", "cut short by SIGINT"),
+        ("inconclusive", inconclusive, "inconclusive", "so the fixture says"),
+        ("unseen", starved().unseen(), "starved", "fetches failed"),
+    ];
+    let Some(mut browser) = Browser::start() else { return };
+    for (name, run, chip, words) in kinds {
+        let file = written(name, &run);
+        for (screen_name, screen) in [("phone", PHONE), ("stage-dark", STAGE_DARK), ("", STAGE)] {
+            browser.open(&file, screen);
+            fits(&mut browser, name, screen);
+            if !screen_name.is_empty() {
+                browser.shot(&format!("{name}-{screen_name}"), false);
+            }
+        }
+        browser.shot(name, true);
+        assert_eq!(texts(&mut browser, ".chip"), [chip], "{name}");
+        let sentence = texts(&mut browser, "h1").concat();
+        assert!(sentence.contains(words), "{name}: {sentence}");
+        // Who looks for the next failed fetch is told of it, or that there is none.
+        browser.eval("document.getElementById('after').click()");
+        let told = texts(&mut browser, "#told").concat();
+        let failed = run.fetches.iter().any(|fetch| fetch.outcome != Outcome::Ok);
+        assert_eq!(told.starts_with("No fetch failed"), !failed, "{name}: {told}");
+    }
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
