@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use records::{
-    FetchSummary, Holder, Micros, Outcome, Phase, RunRecords, SCHEMA_VERSION, Sight, Summary,
-    Verdict,
+    FetchSummary, Holder, Micros, Outcome, Phase, RunRecords, SCHEMA_VERSION, Summary, Verdict,
+    Visibility,
 };
 
 use crate::baseline::Baseline;
@@ -102,7 +102,7 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
         interrupted: manifest.interrupted.clone(),
         arm: manifest.arm.clone(),
         program: manifest.program.clone(),
-        sight: manifest.sight,
+        visibility: manifest.visibility,
         measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
         idle,
         law: latency_model(records, join, windows, Micros(measure.latency_us.p50)),
@@ -120,5 +120,5 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
 fn without_steps(mut summary: Summary) -> Summary {
     workers::forget_steps(&mut summary.proxy.workers);
     summary.slow.bytes_per_step = None;
-    Summary { law: None, sight: Sight::ClientsOnly, ..summary }
+    Summary { law: None, visibility: Visibility::ClientsOnly, ..summary }
 }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use records::{DownloadEnd, Fetch, MonoNs, Phase, RunRecords, Session, Sight};
+use records::{DownloadEnd, Fetch, MonoNs, Phase, RunRecords, Session, Visibility};
 
 use crate::grouped::grouped;
 use crate::window::Window;
@@ -101,7 +101,7 @@ impl<'a> Join<'a> {
         let mut by_client = HashMap::new();
         for index in in_time {
             let connection = &connections[index];
-            let seen_ns = known_from(records.manifest.sight, connection);
+            let seen_ns = known_from(records.manifest.visibility, connection);
             let Some(takers) = clients.get(&connection.client_port) else { continue };
             let before = takers.partition_point(|(begin, _)| *begin <= seen_ns);
             if let Some((_, client)) = before.checked_sub(1).and_then(|last| takers.get(last)) {
@@ -133,9 +133,9 @@ impl<'a> Join<'a> {
 
 /// When a connection was there for certain. A log tells only when it ended, to the millisecond; when
 /// it was accepted is reckoned back from that, and may seem earlier than its client began.
-fn known_from(sight: Sight, connection: &Connection<'_>) -> MonoNs {
-    match (sight, connection.session) {
-        (Sight::Sampled | Sight::LogOnly, Some(session)) => {
+fn known_from(visibility: Visibility, connection: &Connection<'_>) -> MonoNs {
+    match (visibility, connection.session) {
+        (Visibility::Sampled | Visibility::LogOnly, Some(session)) => {
             session.closed_ns + Duration::from_millis(1)
         }
         _ => connection.accepted_ns,

@@ -64,7 +64,7 @@ pub use sample::{
     CounterSpan, CpuSample, ListenerSample, SchedSample, SocketEnd, SocketSample, Watched,
 };
 pub use seen::{Absence, Blocked, CallTotal, CallTotals};
-pub use server::{Program, Sight, UnreadLines};
+pub use server::{Program, UnreadLines, Visibility};
 pub use session::{Accepted, LogTimes, Session, SessionEnd};
 pub use step::{Hold, LoopTurn, StepEnd, StepHistogram, WorkerTotals};
 pub use stretch::Stretch;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role, Sight};
+use crate::{
+    Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role, Visibility,
+};
 
 /// `manifest.json` of a run directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,8 +51,8 @@ pub struct Manifest {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub program: Option<Program>,
     /// How the proxy's workers were seen.
-    #[serde(default)]
-    pub sight: Sight,
+    #[serde(rename = "sight", default)]
+    pub visibility: Visibility,
     /// CPU time of the proxy's processes at the bounds of the measure phase, ms in ticks of 10 ms;
     /// absent: unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]

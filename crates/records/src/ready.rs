@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Program, SCHEMA_VERSION, Sight};
+use crate::{Bytes, Program, SCHEMA_VERSION, Visibility};
 
 /// The programs of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,8 +65,8 @@ pub struct Ready {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub program: Option<Program>,
     /// How the proxy's workers are seen.
-    #[serde(default)]
-    pub sight: Sight,
+    #[serde(rename = "sight", default)]
+    pub visibility: Visibility,
     /// What was set and read back.
     pub effective: Effective,
 }
@@ -82,7 +82,7 @@ impl Ready {
             worker_tids: Vec::new(),
             listeners: Vec::new(),
             program: None,
-            sight: Sight::Own,
+            visibility: Visibility::Own,
             effective,
         }
     }

@@ -27,7 +27,7 @@ pub struct UnreadLines {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Sight {
+pub enum Visibility {
     /// The proxy told of itself: the mirror.
     #[default]
     Own,
@@ -41,7 +41,7 @@ pub enum Sight {
     ClientsOnly,
 }
 
-impl Sight {
+impl Visibility {
     /// In a few words: "seen ...".
     pub const fn words(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Arm, Bytes, BytesPerSec, CallTotal, CauseShare, Caveat, LateSummary, Law, LogTruth, Micros,
-    Outcome, OutcomeCounts, Program, SessionEnd, Sight, StepEnd, Verdict,
+    Outcome, OutcomeCounts, Program, SessionEnd, StepEnd, Verdict, Visibility,
 };
 
 /// The document `turnstile --json` prints. Fields are only ever added.
@@ -30,8 +30,8 @@ pub struct Summary {
     pub program: Option<Program>,
     /// How its workers were seen; where the trace missed those that served much of the load, as if
     /// there was none.
-    #[serde(default)]
-    pub sight: Sight,
+    #[serde(rename = "sight", default)]
+    pub visibility: Visibility,
     /// Length of the measure phase as it was; zero when there was none.
     #[serde(default)]
     pub measured_us: Micros,

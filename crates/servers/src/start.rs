@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use net::role;
 use records::{
-    Content, Effective, Placement, Program as ProgramRecord, Ready, Record, Role, Sight,
-    SocketSetting, Spool, TraceMode,
+    Content, Effective, Placement, Program as ProgramRecord, Ready, Record, Role, SocketSetting,
+    Spool, TraceMode, Visibility,
 };
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tracer::{Means, Target, Tracer};
@@ -278,11 +278,11 @@ impl<'a> Run<'a> {
                 version: self.name(),
                 path: self.build.path.clone(),
             }),
-            sight: match (means, &self.server.log) {
-                (Some(Means::Bpftrace), _) => Sight::Traced,
-                (Some(Means::Sample), _) => Sight::Sampled,
-                (None, None) => Sight::ClientsOnly,
-                (None, Some(_)) => Sight::LogOnly,
+            visibility: match (means, &self.server.log) {
+                (Some(Means::Bpftrace), _) => Visibility::Traced,
+                (Some(Means::Sample), _) => Visibility::Sampled,
+                (None, None) => Visibility::ClientsOnly,
+                (None, Some(_)) => Visibility::LogOnly,
             },
             ..Ready::new(Role::Proxy, std::process::id(), effective)
         }

@@ -323,7 +323,7 @@ fn manifest() -> Manifest {
         proxy_cpu_ms: None,
         log_lines_unread: 0,
         answers_lost: 0,
-        sight: records::Sight::Own,
+        visibility: records::Visibility::Own,
         host: Host {
             kernel: "6.1.0".to_owned(),
             cpus: 2,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use records::{
     Cause, CauseShare, Fetch, FetchSummary, HiddenCause, HoldingStep, LateSummary, Micros, Phase,
-    Recording, Sight, Watched, WorstFetch,
+    Recording, Visibility, Watched, WorstFetch,
 };
 
 use super::context::{Context, Overflow};
@@ -144,7 +144,7 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
     };
     let minimal = (records.manifest.recording == Recording::Minimal)
         .then_some("--recording minimal leaves it out");
-    let untold = minimal.unwrap_or(untold(records.manifest.sight));
+    let untold = minimal.unwrap_or(untold(records.manifest.visibility));
     if records.stretches.is_empty() {
         let told_by_workers = [
             Cause::HeldByStep,
@@ -157,7 +157,8 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
     }
     let off_cpu = [Cause::OffCpuRunnable, Cause::OffCpuBlocked];
     if !context.shows_waits() {
-        let unseen = matches!(records.manifest.sight, Sight::LogOnly | Sight::ClientsOnly);
+        let unseen =
+            matches!(records.manifest.visibility, Visibility::LogOnly | Visibility::ClientsOnly);
         let asked = records.sched.iter().any(|sample| matches!(sample.who, Watched::Worker(_)));
         // Of workers that nobody could name, the kernel was not asked.
         let no_schedstat = minimal.unwrap_or("the kernel shows no schedstat of the workers");
@@ -174,15 +175,15 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
 }
 
 /// Why nothing is known of what workers did.
-const fn untold(sight: Sight) -> &'static str {
-    match sight {
-        Sight::Own | Sight::Traced => "the workers told nothing of their time",
-        Sight::Sampled => {
+const fn untold(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::Own | Visibility::Traced => "the workers told nothing of their time",
+        Visibility::Sampled => {
             "the workers were looked at, not traced: which step they were in is not known (a trace \
              needs root and bpftrace)"
         }
-        Sight::LogOnly => "of this proxy only its access log tells",
-        Sight::ClientsOnly => "of this proxy only its clients tell",
+        Visibility::LogOnly => "of this proxy only its access log tells",
+        Visibility::ClientsOnly => "of this proxy only its clients tell",
     }
 }
 

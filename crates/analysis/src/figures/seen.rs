@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Absence, AbsenceSummary, BlockedSummary, CallTotal, CallTotals, Micros, RunRecords, Sight,
+    Absence, AbsenceSummary, BlockedSummary, CallTotal, CallTotals, Micros, RunRecords, Visibility,
 };
 
 use super::slow;
@@ -92,7 +92,7 @@ pub(crate) fn untraced(
     windows: &Windows,
     most: f64,
 ) -> Option<Untraced> {
-    let measure = windows.measure.filter(|_| records.manifest.sight == Sight::Traced)?;
+    let measure = windows.measure.filter(|_| records.manifest.visibility == Visibility::Traced)?;
     let answered = join.measured().filter(|(_, fetch, _)| fetch.status.is_some());
     // Of a download that breaks off and is dialled again from its port, one connection is enough: which
     // of them is which, its times may not tell.

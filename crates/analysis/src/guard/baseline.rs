@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use records::{Arm, Micros, Program, Recording, SCHEMA_VERSION, Sight};
+use records::{Arm, Micros, Program, Recording, SCHEMA_VERSION, Visibility};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stats::{Change, Finding, Judgement, Metric, Reason, Settings, Trial, Trials, judge};
@@ -40,7 +40,7 @@ pub struct Baseline {
     pub program: Option<Program>,
     /// How the proxy's workers were seen, as it came about; empty: an earlier build saved it.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
-    pub sights: BTreeSet<Sight>,
+    pub sights: BTreeSet<Visibility>,
     /// The conclusive trials, in the order of their end.
     pub rounds: Vec<Trial>,
 }
@@ -126,7 +126,7 @@ pub struct Today {
     /// How many were wanted.
     pub wanted: usize,
     /// How the proxy's workers were seen in them.
-    pub sights: BTreeSet<Sight>,
+    pub sights: BTreeSet<Visibility>,
 }
 
 /// In what today may differ from a baseline.
@@ -248,8 +248,8 @@ impl Baseline {
     /// tells what samples do not.
     fn seen_otherwise(&self, today: &Today) -> Option<String> {
         let told = !self.sights.is_empty() && !today.sights.is_empty();
-        let words = |sights: &BTreeSet<Sight>| {
-            sights.iter().map(|sight| sight.words()).collect::<Vec<_>>().join(", or ")
+        let words = |sights: &BTreeSet<Visibility>| {
+            sights.iter().map(|visibility| visibility.words()).collect::<Vec<_>>().join(", or ")
         };
         (told && self.sights != today.sights).then(|| {
             format!(

@@ -260,7 +260,7 @@ fn today(trials: &[Ran], wanted: usize) -> Today {
     Today {
         rounds: conclusive(trials).map(|ran| figures::trial(&ran.summary)).collect(),
         wanted,
-        sights: conclusive(trials).map(|ran| ran.summary.sight).collect::<BTreeSet<_>>(),
+        sights: conclusive(trials).map(|ran| ran.summary.visibility).collect::<BTreeSet<_>>(),
     }
 }
 

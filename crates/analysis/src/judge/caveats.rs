@@ -2,7 +2,7 @@
 
 use records::{
     Bytes, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording, RoleProcess,
-    SchedulerFigures, Sight, SocketSetting, TraceMode, percent, percent_beside,
+    SchedulerFigures, SocketSetting, TraceMode, Visibility, percent, percent_beside,
 };
 
 use super::facts::{Facts, Measured};
@@ -266,9 +266,9 @@ fn figure_missing(facts: &Facts<'_>) -> Option<String> {
              them"
         ));
     }
-    match facts.manifest.sight {
-        Sight::Own | Sight::Traced => {}
-        Sight::Sampled => {
+    match facts.manifest.visibility {
+        Visibility::Own | Visibility::Traced => {}
+        Visibility::Sampled => {
             return Some(
                 "the workers were looked at a thousand times a second, not traced: steps are \
                  unknown, and a poll that does not sleep is not seen (a trace needs root and \
@@ -276,17 +276,17 @@ fn figure_missing(facts: &Facts<'_>) -> Option<String> {
                     .to_owned(),
             );
         }
-        Sight::LogOnly => {
+        Visibility::LogOnly => {
             return Some("of the proxy only its access log tells: steps are unknown".to_owned());
         }
-        Sight::ClientsOnly if handed_on(facts.manifest) => {
+        Visibility::ClientsOnly if handed_on(facts.manifest) => {
             return Some(
                 "the threads of the command hand work to each other: none of them serves what its \
                  own poll returned, so steps are unknown"
                     .to_owned(),
             );
         }
-        Sight::ClientsOnly => {
+        Visibility::ClientsOnly => {
             return Some(
                 "only the clients' side is known: nothing is said of the proxy's workers"
                     .to_owned(),

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use records::{Arm, ListenerMode, Phase, Placement, ProxyKind, Requests, Role, Sight, TraceMode};
+use records::{
+    Arm, ListenerMode, Phase, Placement, ProxyKind, Requests, Role, TraceMode, Visibility,
+};
 
 use super::pace::Pace;
 use super::placement::Steering;
@@ -44,7 +46,7 @@ pub(super) struct Phases<'a> {
     state: State,
     /// Roles with a process that is not reaped.
     running: BTreeSet<Role>,
-    sight: Sight,
+    visibility: Visibility,
     accepts: AcceptsTold,
     /// Absent: no download was started.
     steering: Option<Steering>,
@@ -86,7 +88,7 @@ impl<'a> Phases<'a> {
             phase: Phase::Setup,
             state: State::Over,
             running: BTreeSet::new(),
-            sight: if elsewhere { Sight::ClientsOnly } else { Sight::Own },
+            visibility: if elsewhere { Visibility::ClientsOnly } else { Visibility::Own },
             accepts: AcceptsTold::AtOnce,
             steering: None,
             pace: Pace::Orderly,
@@ -143,8 +145,8 @@ impl<'a> Phases<'a> {
                 self.start(Start::Origin);
             }
             Input::Ready(role) => self.ready(role),
-            Input::ProxyReady(sight, accepts) => {
-                (self.sight, self.accepts) = (sight, accepts);
+            Input::ProxyReady(visibility, accepts) => {
+                (self.visibility, self.accepts) = (visibility, accepts);
                 self.ready(Role::Proxy);
             }
             Input::Record(record) => {
@@ -200,7 +202,7 @@ impl<'a> Phases<'a> {
 
     fn is_to_be_traced(&self) -> bool {
         let asked = matches!(self.arm.server.trace, TraceMode::Bpftrace | TraceMode::Sample);
-        asked && self.sight == Sight::Own
+        asked && self.visibility == Visibility::Own
     }
 
     /// Downloads are started, if there are any.
@@ -210,9 +212,9 @@ impl<'a> Phases<'a> {
             return self.start(Start::Fast(Phase::Measure, self.measure));
         }
         // Who does not tell which worker accepted a connection leaves the choice to the kernel.
-        let place = match self.sight {
-            Sight::Own | Sight::Traced => self.arm.place,
-            Sight::Sampled | Sight::LogOnly | Sight::ClientsOnly => Placement::Hash,
+        let place = match self.visibility {
+            Visibility::Own | Visibility::Traced => self.arm.place,
+            Visibility::Sampled | Visibility::LogOnly | Visibility::ClientsOnly => Placement::Hash,
         };
         let requests = requests(place, self.arm.proxy.listener_mode(), self.accepts);
         let (slow, workers) = (self.arm.load.slow, self.arm.proxy.workers);

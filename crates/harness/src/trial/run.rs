@@ -11,7 +11,7 @@ use net::clock;
 use netlab::Lab;
 use records::{
     CounterSpan, Fault, Manifest, Phase, PhaseSpan, ProxyKind, Recording, Role, SCHEMA_VERSION,
-    Side, Sight,
+    Side, Visibility,
 };
 
 use super::children::Children;
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
             proxy_cpu_ms: None,
             log_lines_unread: 0,
             answers_lost: 0,
-            sight: if elsewhere.is_some() { Sight::ClientsOnly } else { Sight::Own },
+            visibility: if elsewhere.is_some() { Visibility::ClientsOnly } else { Visibility::Own },
             host: host::read(&plan.cpus),
             processes: Vec::new(),
             phases: Vec::new(),

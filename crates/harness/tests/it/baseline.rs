@@ -1,6 +1,6 @@
 //! A server that stands still by itself, downloads or not.
 
-use records::{Cause, Phase, Sight, Summary, Verdict};
+use records::{Cause, Phase, Summary, Verdict, Visibility};
 
 use crate::support::{Runs, in_turn, say, turnstile};
 
@@ -31,11 +31,11 @@ fn a_server_that_stalls_by_itself_proves_nothing_and_is_explained() {
     // Those of the first 0.6 s of 0.8, at 20 a second.
     assert!((8..=40).contains(&late.fetches), "{late:?}");
     let first = summary.causes.first().expect("what the time went to").cause;
-    let explained = match summary.sight {
-        Sight::Traced => Cause::OffCpuBlocked,
+    let explained = match summary.visibility {
+        Visibility::Traced => Cause::OffCpuBlocked,
         _ => Cause::Unexplained,
     };
-    assert_eq!(first, explained, "{:?}: {:?}", summary.sight, summary.causes);
+    assert_eq!(first, explained, "{:?}: {:?}", summary.visibility, summary.causes);
 
     let dir = runs.dir().expect("a run");
     let told = say(turnstile().arg("explain").arg(&dir));

@@ -7,8 +7,8 @@ use std::path::Path;
 use analysis::Analysis;
 use records::RunRecords;
 use records::{
-    Cause, CaveatCode, Holder, Manifest, Outcome, Phase, Record, Role, Side, Sight, Summary,
-    Verdict,
+    Cause, CaveatCode, Holder, Manifest, Outcome, Phase, Record, Role, Side, Summary, Verdict,
+    Visibility,
 };
 use rustix::fs::{CWD, Mode, mkfifoat};
 use testkit::{NEVER_POLLS, Process, Signal, free_addr, is_root};
@@ -78,8 +78,10 @@ fn relays(kind: &str, configuration: &str) {
     assert!(program.version.contains(|letter: char| letter.is_ascii_digit()), "{program:?}");
     assert!(program.path.is_absolute(), "{program:?}");
     assert_eq!(summary.program.as_ref(), Some(program));
-    assert!(manifest.sight != Sight::Own && manifest.sight != Sight::ClientsOnly);
-    assert_eq!((manifest.faults.len(), manifest.sight), (0, summary.sight));
+    assert!(
+        manifest.visibility != Visibility::Own && manifest.visibility != Visibility::ClientsOnly
+    );
+    assert_eq!((manifest.faults.len(), manifest.visibility), (0, summary.visibility));
     assert!(summary.slow.bytes.0 > 0 && summary.slow.broken == 0, "{:?}", summary.slow);
     assert!(summary.proxy.cpu_us.is_some_and(|used| used.0 > 0), "{kind} used CPU");
 
@@ -227,7 +229,7 @@ fn a_command_is_a_proxy_too() {
     let program = manifest.program.expect("a program");
     assert_eq!((program.name.as_str(), program.path.display().to_string()), ("exec", own));
     // It does not tell us of itself, though it could.
-    assert!(manifest.sight != Sight::Own, "{:?}", manifest.sight);
+    assert!(manifest.visibility != Visibility::Own, "{:?}", manifest.visibility);
     assert!(summary.measure.attempts >= 20);
     assert_eq!(manifest.arm.server.kind.to_string(), command);
 }
@@ -267,7 +269,7 @@ fn one_that_runs_already_is_left_as_it_is() {
 
     let at = format!("url:{}", proxy.addr());
     let Done { runs, manifest, summary, .. } = trial(&["--proxy", &at, "--origin-listen", &origin]);
-    assert_eq!((manifest.program, manifest.sight), (None, Sight::ClientsOnly));
+    assert_eq!((manifest.program, manifest.visibility), (None, Visibility::ClientsOnly));
     assert!(manifest.processes.iter().all(|process| process.role != Role::Proxy));
     assert_eq!(summary.proxy.workers.len(), 0);
     let report = say(turnstile().arg("report").arg(runs.dir().expect("a run")));

@@ -1,6 +1,6 @@
 //! The machine, the program and the settings, as rows of a table.
 
-use records::{Manifest, Recording, Sight};
+use records::{Manifest, Recording, Visibility};
 
 use crate::input::RunInput;
 
@@ -29,7 +29,7 @@ pub(super) fn rows(run: &RunInput<'_>) -> Vec<(String, String)> {
         None => arm.server.kind.to_string(),
     };
     row("proxy", proxy);
-    row("workers seen", sight(run.manifest.sight).to_owned());
+    row("workers seen", visibility(run.manifest.visibility).to_owned());
     if run.manifest.recording == Recording::Minimal {
         row("recording", "minimal: no step, stretch or sample".to_owned());
     }
@@ -78,13 +78,13 @@ const fn side(side: records::Side) -> &'static str {
     }
 }
 
-const fn sight(sight: Sight) -> &'static str {
-    match sight {
-        Sight::Own => "the proxy told of itself",
-        Sight::Traced => "every system call and switch was traced",
-        Sight::Sampled => "looked at a thousand times a second",
-        Sight::LogOnly => "not at all: only its access log and its clients tell of it",
-        Sight::ClientsOnly => "not at all: only its clients tell of it",
+const fn visibility(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::Own => "the proxy told of itself",
+        Visibility::Traced => "every system call and switch was traced",
+        Visibility::Sampled => "looked at a thousand times a second",
+        Visibility::LogOnly => "not at all: only its access log and its clients tell of it",
+        Visibility::ClientsOnly => "not at all: only its clients tell of it",
     }
 }
 

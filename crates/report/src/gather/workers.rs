@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use records::{Hold, Holder, Micros, Sight, Stretch};
+use records::{Hold, Holder, Micros, Stretch, Visibility};
 
 use super::Clock;
 use crate::data::{AbsenceData, HoldData, Span, StretchData};
@@ -17,7 +17,7 @@ pub(super) fn lanes(run: &RunInput<'_>) -> Vec<u32> {
     workers.extend(run.accepted.iter().map(|accepted| accepted.worker));
     workers.extend(run.absences.iter().map(|absence| absence.worker));
     workers.extend(run.blocked.iter().map(|blocked| blocked.worker));
-    if run.manifest.sight == Sight::Own {
+    if run.manifest.visibility == Visibility::Own {
         workers.extend(0..run.manifest.arm.proxy.workers);
     }
     workers.into_iter().collect()

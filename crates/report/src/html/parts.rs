@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use records::{Holder, Micros, Outcome, Phase, STARVED_SHARE, Sight, Verdict, percent_beside};
+use records::{Holder, Micros, Outcome, Phase, STARVED_SHARE, Verdict, Visibility, percent_beside};
 
 use super::table::{self, Table, environment, key, list};
 use crate::data::{Blame, FigureLine, HoldData, PageData};
@@ -28,11 +28,11 @@ pub(crate) fn figures(figures: &[FigureLine]) -> String {
 /// What the picture cannot show of this run.
 pub(super) fn unseen(data: &PageData) -> String {
     let mut notes: Vec<&str> = Vec::new();
-    match data.summary.sight {
-        Sight::LogOnly | Sight::ClientsOnly => notes.push(
+    match data.summary.visibility {
+        Visibility::LogOnly | Visibility::ClientsOnly => notes.push(
             "The workers of this proxy were not seen: nothing here tells what held its fetches.",
         ),
-        Sight::Own | Sight::Traced | Sight::Sampled => {
+        Visibility::Own | Visibility::Traced | Visibility::Sampled => {
             if data.holds.is_empty() && data.absences.is_empty() {
                 notes.push("No step long enough to hold others was seen.");
             }

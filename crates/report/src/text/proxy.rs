@@ -1,8 +1,8 @@
 //! What the proxy's side tells: a row for each worker, the access log, and where that log misleads.
 
 use records::{
-    Bytes, LogGap, Manifest, Micros, Outcome, OutcomeCounts, Recording, SchedulerFigures, Sight,
-    StepEnd, Summary, WorkerSummary,
+    Bytes, LogGap, Manifest, Micros, Outcome, OutcomeCounts, Recording, SchedulerFigures, StepEnd,
+    Summary, Visibility, WorkerSummary,
 };
 
 use super::layout::{MaxLines, WIDTH, heading, labelled, short_bytes, short_count, wrap};
@@ -58,7 +58,7 @@ enum Steps {
 
 impl Steps {
     fn of(manifest: &Manifest, summary: &Summary) -> Self {
-        let seen = matches!(summary.sight, Sight::Own | Sight::Traced);
+        let seen = matches!(summary.visibility, Visibility::Own | Visibility::Traced);
         if seen && manifest.recording == Recording::Full {
             Self::From(manifest.hold_us)
         } else {
@@ -146,7 +146,7 @@ pub(crate) const fn ended_by(end: StepEnd) -> &'static str {
 /// Statuses as logged, beside what the clients of those lines saw.
 pub(crate) fn statuses(summary: &Summary, style: Style, limits: &Limits) -> Vec<String> {
     let proxy = &summary.proxy;
-    if summary.sight == Sight::ClientsOnly && proxy.status_counts.is_empty() {
+    if summary.visibility == Visibility::ClientsOnly && proxy.status_counts.is_empty() {
         let text = "none that we could read: of this proxy only its clients tell";
         return labelled(style, "access log", text, MaxLines(1));
     }

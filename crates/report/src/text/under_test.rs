@@ -1,6 +1,6 @@
 //! Which foreign program was under test, how its workers were seen, and where they slept.
 
-use records::{AbsenceSummary, ProxyKind, Sight, Summary};
+use records::{AbsenceSummary, ProxyKind, Summary, Visibility};
 
 use super::layout::{MaxLines, labelled};
 use super::style::Style;
@@ -16,7 +16,7 @@ pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
         None => summary.arm.server.kind.to_string(),
     };
     let never = summary.program.is_none() && !matches!(summary.arm.server.kind, ProxyKind::Url(_));
-    let how = if never { "it was never ready" } else { seen(summary.sight) };
+    let how = if never { "it was never ready" } else { seen(summary.visibility) };
     let text = format!("{name}; {how}");
     let mut lines = labelled(style, "proxy", &text, MaxLines(2));
     if let Some(slept) = slept(summary) {
@@ -28,13 +28,13 @@ pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
     lines
 }
 
-const fn seen(sight: Sight) -> &'static str {
-    match sight {
-        Sight::Own => "it told of itself",
-        Sight::Traced => "its workers' system calls were traced",
-        Sight::Sampled => "its workers were looked at 1000 times a second",
-        Sight::LogOnly => "only its access log and its clients tell of it",
-        Sight::ClientsOnly => "only its clients tell of it",
+const fn seen(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::Own => "it told of itself",
+        Visibility::Traced => "its workers' system calls were traced",
+        Visibility::Sampled => "its workers were looked at 1000 times a second",
+        Visibility::LogOnly => "only its access log and its clients tell of it",
+        Visibility::ClientsOnly => "only its clients tell of it",
     }
 }
 

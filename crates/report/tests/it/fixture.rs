@@ -337,8 +337,8 @@ impl Run {
         self.accepted.clear();
         self.listeners.clear();
         self.fates.clear();
-        self.manifest.sight = records::Sight::ClientsOnly;
-        self.summary.sight = records::Sight::ClientsOnly;
+        self.manifest.visibility = records::Visibility::ClientsOnly;
+        self.summary.visibility = records::Visibility::ClientsOnly;
         self.summary.causes.clear();
         self.summary = self.summarised("starved");
         self.summary.causes.clear();

@@ -50,7 +50,7 @@ fn a_command_is_run_with_its_places_filled_in() {
         format!("exec:{} {{listen}} 'two words' {{workers}} {{origin}}", server.display());
     let mut server = Server::start(&arm(&template, json!({"workers": 3})), &[]);
     assert_eq!(server.file("argv"), "['two words', '3']");
-    assert_eq!(server.ready.sight, records::Sight::ClientsOnly);
+    assert_eq!(server.ready.visibility, records::Visibility::ClientsOnly);
     assert_eq!(server.ready.worker_tids.len(), 1, "its one thread that polls");
     let family = server.family();
     server.stop();

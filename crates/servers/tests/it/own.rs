@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use records::{Bytes, SessionEnd, Sight};
+use records::{Bytes, SessionEnd, Visibility};
 use serde_json::json;
 use tempfile::TempDir;
 use testkit::{await_gone, installed, say, script};
@@ -93,7 +93,7 @@ fn a_server_is_run_and_told_of_as_its_file_says() {
     let mut server = Server::start(&arm, &args(&file));
     let program = server.ready.program.clone().expect("it is named");
     assert_eq!((program.name.as_str(), program.version.as_str()), ("tiny", "tiny 1.2.0"));
-    assert_eq!(server.ready.sight, Sight::LogOnly);
+    assert_eq!(server.ready.visibility, Visibility::LogOnly);
     assert_eq!(server.ready.worker_tids.len(), 1, "its one thread that polls");
     let queue = net::sock_diag::SockDiag::open().expect("the kernel").listeners(server.addr());
     assert!(queue.expect("it tells").iter().all(|queue| queue.limit == 77), "its configuration");

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::net::Shutdown;
 
-use records::{Bytes, Role, SessionEnd, Sight};
+use records::{Bytes, Role, SessionEnd, Visibility};
 use serde_json::json;
 use testkit::{await_gone, installed, pick};
 
@@ -14,7 +14,7 @@ fn serves(proxy: &str) {
     let mut server = Server::start(&arm(proxy, json!({})), &[]);
     assert_eq!(server.ready.role, Role::Proxy);
     assert_eq!(server.ready.pid, server.id());
-    assert_eq!(server.ready.sight, Sight::LogOnly);
+    assert_eq!(server.ready.visibility, Visibility::LogOnly);
     let program = server.ready.program.clone().expect("it is named");
     assert_eq!(program.name, proxy);
     assert!(program.path.is_absolute() && !program.version.is_empty(), "{program:?}");

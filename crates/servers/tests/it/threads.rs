@@ -1,6 +1,6 @@
 //! Programs of several threads, of which nobody knows how they work.
 
-use records::Sight;
+use records::Visibility;
 use serde_json::json;
 use tempfile::TempDir;
 use testkit::{await_gone, installed, say, script};
@@ -69,7 +69,7 @@ fn threads_that_hand_work_on_are_not_told_as_workers() {
     }
     let (_file, template) = program(HANDS_ON);
     let mut server = Server::start(&arm(&template, json!({"trace": "auto"})), &[]);
-    assert_eq!(server.ready.sight, Sight::ClientsOnly, "{:?}", server.ready);
+    assert_eq!(server.ready.visibility, Visibility::ClientsOnly, "{:?}", server.ready);
     let family = server.family();
     let ended = server.stop().ended_well();
     assert!(ended.stderr.contains("hand work to each other"), "{}", ended.stderr);
@@ -89,7 +89,7 @@ fn threads_with_a_loop_each_are_all_workers() {
     }
     let (_file, template) = program(LOOPS);
     let mut server = Server::start(&arm(&template, json!({"trace": "sample"})), &[]);
-    assert_eq!(server.ready.sight, Sight::Sampled);
+    assert_eq!(server.ready.visibility, Visibility::Sampled);
     assert_eq!(server.ready.worker_tids.len(), 2, "{:?}", server.ready);
     let family = server.family();
     let is_main = |worker: u32| family.contains(&worker);

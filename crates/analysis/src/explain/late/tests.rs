@@ -193,7 +193,7 @@ fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
 #[test]
 fn of_workers_that_nobody_knows_the_kernel_was_not_asked() {
     let mut scene = scene();
-    scene.run.records.manifest.sight = Sight::ClientsOnly;
+    scene.run.records.manifest.visibility = Visibility::ClientsOnly;
     scene.run.records.stretches.clear();
     scene.run.records.sched.clear();
     let hidden = hidden_of(&scene);

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use records::{
-    Bytes, Manifest, Micros, Outcome as FetchOutcome, Rcvbuf, Recording, Sight, Summary,
+    Bytes, Manifest, Micros, Outcome as FetchOutcome, Rcvbuf, Recording, Summary, Visibility,
 };
 use stats::{Change, Trial};
 
@@ -30,7 +30,7 @@ fn summary(failed: u64, us: u64) -> Summary {
 fn today(count: u64, failed: u64, us: u64) -> Today {
     let trial = |round| figures::trial(&summary(failed, us + 1_111 * (round % 3)));
     let rounds: Vec<Trial> = (0..count).map(trial).collect();
-    Today { wanted: rounds.len(), rounds, sights: BTreeSet::from([Sight::Own]) }
+    Today { wanted: rounds.len(), rounds, sights: BTreeSet::from([Visibility::Own]) }
 }
 
 fn baseline() -> Baseline {
@@ -228,7 +228,8 @@ fn a_metric_that_is_known_no_more_is_no_pass() {
 
 #[test]
 fn what_was_seen_in_another_way_is_not_compared() {
-    let sampled = || Today { sights: BTreeSet::from([Sight::Sampled]), ..today(5, 40, 400_000) };
+    let sampled =
+        || Today { sights: BTreeSet::from([Visibility::Sampled]), ..today(5, 40, 400_000) };
     let otherwise = held(sampled());
     assert_eq!(otherwise.outcome, Outcome::Unknown);
     let said = otherwise.reasons().join("; ");

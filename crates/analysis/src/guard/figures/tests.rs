@@ -78,11 +78,11 @@ fn early_closes_are_not_known_where_no_log_tells_of_fetches() {
     for session in &mut run.records.sessions {
         session.status = 0;
     }
-    run.records.manifest.sight = records::Sight::Traced;
+    run.records.manifest.visibility = records::Visibility::Traced;
     assert_eq!(value(&run, "early_closes"), None);
     run.records.sessions.clear();
     run.records.accepted.clear();
-    run.records.manifest.sight = records::Sight::ClientsOnly;
+    run.records.manifest.visibility = records::Visibility::ClientsOnly;
     assert_eq!(value(&run, "early_closes"), None);
     assert!(!trial(&summarise(&run.records)).readings.contains_key("early_closes"));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, Sight, TraceMode, WorkerTotals,
+    Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, TraceMode, Visibility, WorkerTotals,
 };
 
 use crate::judge::tests::Caveats as _;
@@ -149,7 +149,7 @@ fn traced() -> Run {
     let mut run = Run::loaded(&[(80, Outcome::Ok, 6_000)]);
     run.hold(0, 6_000, 30, Bytes::mib(3));
     run.hold(1, 7_000, 50, Bytes::mib(5));
-    run.records.manifest.sight = Sight::Traced;
+    run.records.manifest.visibility = Visibility::Traced;
     run.arm().server.kind = "exec:p {listen}".parse().expect("a proxy");
     run
 }
@@ -158,7 +158,10 @@ fn traced() -> Run {
 fn steps_of_some_threads_are_not_told_for_those_of_all() {
     let known = summarise(&traced().records);
     assert_eq!(traced().caveat(CaveatCode::FigureMissing), None);
-    assert_eq!((known.sight, known.proxy.workers[1].longest_step_us), (Sight::Traced, 50_000));
+    assert_eq!(
+        (known.visibility, known.proxy.workers[1].longest_step_us),
+        (Visibility::Traced, 50_000)
+    );
 
     // What worker 1 served is served by somebody whom nobody watches.
     let unseen = |fetches: usize, downloads: usize| {
@@ -185,7 +188,7 @@ fn steps_of_some_threads_are_not_told_for_those_of_all() {
         let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
         assert!(message.starts_with(says), "{message}");
         let summary = summarise(&run.records);
-        assert_eq!((summary.sight, summary.law), (Sight::ClientsOnly, None));
+        assert_eq!((summary.visibility, summary.law), (Visibility::ClientsOnly, None));
         let workers = &summary.proxy.workers;
         assert!(workers.iter().all(|worker| worker.longest_step_us == 0), "{workers:?}");
         assert!(workers.iter().all(|worker| worker.longest_loop_turn_us == 0), "{workers:?}");
@@ -199,14 +202,14 @@ fn steps_of_some_threads_are_not_told_for_those_of_all() {
     assert_eq!(again.caveat(CaveatCode::FigureMissing), None);
     // The mirror tells of itself, and of what it lost.
     let mut own = unseen(5, 1);
-    own.records.manifest.sight = Sight::Own;
+    own.records.manifest.visibility = Visibility::Own;
     assert_eq!(own.caveat(CaveatCode::FigureMissing), None);
 }
 
 #[test]
 fn a_command_whose_threads_hand_work_on_is_told_from_one_that_nobody_watched() {
     let mut run = traced();
-    run.records.manifest.sight = Sight::ClientsOnly;
+    run.records.manifest.visibility = Visibility::ClientsOnly;
     let message = run.caveat(CaveatCode::FigureMissing).expect("a caveat");
     assert!(message.contains("hand work to each other"), "{message}");
     run.arm().server.trace = TraceMode::Off;

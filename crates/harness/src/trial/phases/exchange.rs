@@ -3,7 +3,7 @@
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use records::{Phase, Record, Requests, Role, Sight, SlowOrder};
+use records::{Phase, Record, Requests, Role, SlowOrder, Visibility};
 
 /// What happened.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(in crate::trial) enum Input {
     /// A role is up.
     Ready(Role),
     /// The proxy is up, and its workers are seen so.
-    ProxyReady(Sight, AcceptsTold),
+    ProxyReady(Visibility, AcceptsTold),
     /// A role told of its work.
     Record(Box<Record>),
     /// A role did what it must not.

@@ -44,7 +44,7 @@ impl Trial {
     fn set_up(words: &str) -> Self {
         let mut trial = Self::of(words);
         trial.on(Input::Ready(Role::Origin));
-        trial.on(Input::ProxyReady(Sight::Own, AcceptsTold::AtOnce));
+        trial.on(Input::ProxyReady(Visibility::Own, AcceptsTold::AtOnce));
         trial
     }
 
@@ -125,7 +125,7 @@ fn phases_follow_each_other_to_the_end() {
     assert_eq!(trial.done(), [begin(Phase::Setup), Action::Start(Start::Origin)]);
     trial.on(Input::Ready(Role::Origin));
     assert_eq!(trial.done(), [Action::Start(Start::Proxy)]);
-    trial.on(Input::ProxyReady(Sight::Own, AcceptsTold::AtOnce));
+    trial.on(Input::ProxyReady(Visibility::Own, AcceptsTold::AtOnce));
     assert_eq!(trial.done(), [IDLE], "still within the setup");
     trial.on(Input::Ready(Role::Fast));
     assert_eq!(trial.done(), [begin(Phase::Idle)]);
@@ -168,15 +168,17 @@ fn a_proxy_that_runs_already_is_not_started() {
 
 #[test]
 fn the_mirror_is_traced_when_asked_and_others_trace_themselves() {
-    for (sight, next) in [(Sight::Own, Action::Start(Start::Trace)), (Sight::Traced, IDLE)] {
+    for (visibility, next) in
+        [(Visibility::Own, Action::Start(Start::Trace)), (Visibility::Traced, IDLE)]
+    {
         let mut arm = Arm::default();
         arm.server.trace = TraceMode::Bpftrace;
         let mut trial = Trial::of_arm(arm);
         trial.on(Input::Ready(Role::Origin));
-        trial.on(Input::ProxyReady(sight, AcceptsTold::AtOnce));
+        trial.on(Input::ProxyReady(visibility, AcceptsTold::AtOnce));
         assert_eq!(trial.done().pop(), Some(next));
         trial.on(Input::Ready(Role::Trace));
-        assert_eq!(trial.done().pop(), (sight == Sight::Own).then_some(IDLE));
+        assert_eq!(trial.done().pop(), (visibility == Visibility::Own).then_some(IDLE));
     }
 }
 

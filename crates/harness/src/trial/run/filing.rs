@@ -1,7 +1,7 @@
 //! What happened: where it is kept, who is shown it, and what it means to the phases.
 
 use procfs::process::Process;
-use records::{Ready, Record, Role, RoleProcess, Sight};
+use records::{Ready, Record, Role, RoleProcess, Visibility};
 
 use super::Run;
 use crate::run_dir::write::WriteError;
@@ -75,8 +75,8 @@ impl Run<'_> {
         self.manifest.workers = u32::try_from(self.workers.len()).ok().filter(|count| *count > 0);
         self.manifest.listeners = ready.listeners;
         self.manifest.program = ready.program;
-        self.manifest.sight = ready.sight;
-        Input::ProxyReady(ready.sight, accepts_told(ready.sight, &self.workers))
+        self.manifest.visibility = ready.visibility;
+        Input::ProxyReady(ready.visibility, accepts_told(ready.visibility, &self.workers))
     }
 
     /// What a record means to who looks on.
@@ -97,9 +97,9 @@ impl Run<'_> {
 }
 
 /// When it is known which worker accepted a connection.
-fn accepts_told(sight: Sight, workers: &[i32]) -> AcceptsTold {
+fn accepts_told(visibility: Visibility, workers: &[i32]) -> AcceptsTold {
     let process = |tid: &i32| Process::new(*tid).and_then(|process| process.status());
     let are_processes = workers.iter().all(|tid| process(tid).is_ok_and(|s| s.tgid == *tid));
-    let traced = sight == Sight::Traced && !are_processes;
+    let traced = visibility == Visibility::Traced && !are_processes;
     if traced { AcceptsTold::WithRequest } else { AcceptsTold::AtOnce }
 }

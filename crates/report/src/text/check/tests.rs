@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use records::{ArmSpec, Outcome as FetchOutcome, Side, Sight};
+use records::{ArmSpec, Outcome as FetchOutcome, Side, Visibility};
 
 use super::{annotations, check, check_markdown, junit, open_metrics};
 use crate::text::Style;
@@ -36,7 +36,7 @@ fn spoilt(side: Side) -> Ran {
 fn baseline() -> Baseline {
     let summary = trial(0).summary;
     let rounds = (0..5).map(|_| figures::trial(&summary)).collect();
-    let made = Today { rounds, wanted: 5, sights: BTreeSet::from([Sight::Own]) };
+    let made = Today { rounds, wanted: 5, sights: BTreeSet::from([Visibility::Own]) };
     let host = BaselineHost { kernel: "6.1".into(), cpu_model: "x".into(), cpus: 2 };
     let origin = Origin {
         host,

@@ -1,4 +1,4 @@
-use records::{AbsenceSummary, BlockedSummary, Micros, Program, ProxyKind, Sight};
+use records::{AbsenceSummary, BlockedSummary, Micros, Program, ProxyKind, Visibility};
 
 use super::lines;
 use crate::text::Style;
@@ -14,7 +14,7 @@ fn nothing_is_said_of_the_mirror() {
 fn a_foreign_program_is_named_with_how_it_was_seen() {
     let mut summary = summarise(&Run::good().records);
     summary.arm.server.kind = ProxyKind::Server("nginx".to_owned());
-    summary.sight = Sight::Traced;
+    summary.visibility = Visibility::Traced;
     summary.program = Some(Program {
         name: "nginx".to_owned(),
         version: "nginx/1.22.1".to_owned(),
@@ -42,7 +42,7 @@ fn a_foreign_program_is_named_with_how_it_was_seen() {
 fn what_samples_cannot_show_is_not_said() {
     let mut summary = summarise(&Run::good().records);
     summary.arm.server.kind = ProxyKind::Server("haproxy".to_owned());
-    summary.sight = Sight::Sampled;
+    summary.visibility = Visibility::Sampled;
     summary.program = Some(Program {
         name: "haproxy".to_owned(),
         version: "haproxy 2.6.12".to_owned(),
