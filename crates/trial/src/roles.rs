@@ -248,6 +248,9 @@ pub fn check_proxy(arm: &Arm, given: &Given, recording: Recording) -> Result<(),
     servers::check(arm, given, recording)
 }
 
+/// This program, also after its file was replaced: proc(5).
+pub const PROGRAM: &str = "/proc/self/exe";
+
 /// The subcommand of a child that is handed its role.
 const PLAY: &str = "play";
 

@@ -1,7 +1,7 @@
 //! The options of a trial as they are typed, and how they become a plan.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use records::{
@@ -11,8 +11,6 @@ use records::{
 
 use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
 use super::{TrialPlan, host};
-use crate::output::Color;
-use crate::progress::Show;
 use crate::roles::{self, NetworkOptions, Refusal, UnderTest, plain_path};
 
 /// One trial, as typed.
@@ -58,51 +56,36 @@ pub struct TrialOptions {
     /// Where the roles are.
     #[command(flatten)]
     pub network: NetworkOptions,
+}
 
-    /// Where run directories are made
-    #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Output")]
-    pub runs_dir: PathBuf,
-
+/// What the records of a trial are called, and where its access log goes.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct RunDirOptions {
     /// What the name of the run directory ends with [default: made from the options]
-    #[arg(long, value_name = "TEXT", value_parser = label, help_heading = "Output")]
+    #[arg(long, value_name = "TEXT", value_parser = label)]
     pub label: Option<String>,
 
     /// Where the proxy writes its access log: a file, or a FIFO that somebody reads [default:
     /// access.log in the run directory]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE")]
     pub access_log: Option<PathBuf>,
-
-    /// Print summary.json instead of text
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-
-    /// End when the process with this id, our parent, ends
-    #[arg(long, value_name = "PID", hide = true)]
-    pub parent_pid: Option<i32>,
-
-    /// Show no progress
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
-    pub color: Color,
 }
 
 impl TrialOptions {
-    /// The trial as it is to be run; `command` is what was typed.
+    /// The trial as it is to be run, with a run directory in `runs_dir`.
     ///
     /// # Errors
     /// The options do not fit each other or this host.
-    pub fn plan(self, command: Vec<String>) -> Result<TrialPlan, UsageError> {
+    pub fn plan(self, runs_dir: &Path, files: RunDirOptions) -> Result<TrialPlan, UsageError> {
         let mut arm = Arm { server: self.server.toggles(), ..self.arm };
         arm.proxy.rcvbuf = arm.proxy.rcvbuf.within(host::rmem_max());
         let mut arm = arm.on(self.network.namespaces());
         check(&arm)?;
         arm.proxy.check()?;
         roles::check_proxy(&arm, &self.server.given, self.recording)?;
-        let places = std::iter::once(&self.runs_dir).chain(&self.access_log);
-        check_places(&arm, &self.server, places)?;
+        let access_log = files.access_log.as_deref();
+        check_places(&arm, &self.server, std::iter::once(runs_dir).chain(access_log))?;
         let allowed = net::cpu::allowed().map_err(UsageError::AllowedCpus)?;
         let cpus = CpuPlan::new(&allowed, arm.proxy.workers, &arm.pin).map_err(UsageError::Pin)?;
         let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
@@ -115,11 +98,9 @@ impl TrialOptions {
             measure: self.duration.as_duration(),
             hold: self.hold,
             recording: self.recording,
-            access_log: self.access_log,
-            runs_dir: self.runs_dir,
-            label: self.label.unwrap_or_else(|| label_of(&arm, self.recording)),
-            show: Show::fitting(self.quiet),
-            command,
+            runs_dir: runs_dir.to_owned(),
+            label: files.label.unwrap_or_else(|| label_of(&arm, self.recording)),
+            access_log: files.access_log,
             server: self.server,
             arm,
         })
@@ -130,7 +111,7 @@ impl TrialOptions {
 fn check_places<'a>(
     arm: &Arm,
     server: &UnderTest,
-    mut places: impl Iterator<Item = &'a PathBuf>,
+    mut places: impl Iterator<Item = &'a Path>,
 ) -> Result<(), UsageError> {
     let elsewhere = matches!(arm.server.kind, ProxyKind::Url(_));
     if arm.netns.is_some() && (elsewhere || server.origin_listen.is_some()) {
@@ -240,7 +221,7 @@ fn label(text: &str) -> Result<String, String> {
 }
 
 /// What sets this run apart, as `reuseport-rcvbuf40KiB`.
-pub(crate) fn label_of(arm: &Arm, recording: Recording) -> String {
+fn label_of(arm: &Arm, recording: Recording) -> String {
     let usual = Arm::default();
     let (proxy, load, faults) = (&arm.proxy, &arm.load, &arm.faults);
     let mut words = Vec::new();

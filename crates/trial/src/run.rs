@@ -20,8 +20,8 @@ use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
 use super::{Finished, TrialError, TrialPlan, host, proxy_cpu, signals};
 use crate::progress::Progress;
-use crate::run_dir::NETWORK;
-use crate::run_dir::write::{RunWriter, WriteError};
+use crate::run_dir::{RunWriter, WriteError};
+use records::run_dir::NETWORK;
 
 mod filing;
 mod start;
@@ -61,9 +61,10 @@ impl<'a> Run<'a> {
     /// A trial of which nothing runs yet.
     pub(super) fn new(
         plan: &'a TrialPlan,
+        (command, started): (Vec<String>, Timestamp),
         children: Children,
         files: RunWriter,
-        started: Timestamp,
+        progress: Progress,
         lab: Option<&'a Lab>,
     ) -> Self {
         let elsewhere = match plan.arm.server.kind {
@@ -73,7 +74,7 @@ impl<'a> Run<'a> {
         let manifest = Manifest {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: plan.command.clone(),
+            command,
             started_at: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             arm: plan.arm.clone(),
             idle_us: plan.idle.into(),
@@ -104,7 +105,7 @@ impl<'a> Run<'a> {
             children,
             lab,
             files,
-            progress: Progress::new(plan.show),
+            progress,
             manifest,
             listen: elsewhere.into_iter().collect(),
             workers: Vec::new(),

@@ -9,11 +9,11 @@ use netlab::Host;
 use records::{Effective, Role, RoleProcess};
 
 use super::Run;
+use crate::TrialError;
+use crate::phases::Start;
 use crate::roles::{self, ProxySetup, RoleCommand};
-use crate::run_dir::{ACCESS_LOG, PROXY_DIR};
-use crate::trial::phases::Start;
-use crate::trial::sampler::Watch;
-use crate::trial::{TrialError, child};
+use crate::sampler::Watch;
+use records::run_dir::{ACCESS_LOG, PROXY_DIR};
 
 impl Run<'_> {
     /// Starts a role on its host.
@@ -27,8 +27,8 @@ impl Run<'_> {
             let words = words.iter().map(OsString::from);
             entrance.iter().cloned().chain([program]).chain(words).collect()
         };
-        let pid = self.children.start(role, &with(child::PROGRAM.into())).map_err(failed)?;
-        let own = std::env::current_exe().map_or_else(|_| child::PROGRAM.into(), Into::into);
+        let pid = self.children.start(role, &with(roles::PROGRAM.into())).map_err(failed)?;
+        let own = std::env::current_exe().map_or_else(|_| roles::PROGRAM.into(), Into::into);
         let command = with(own).iter().map(|word| word.to_string_lossy().into_owned()).collect();
         self.watch(Watch::Process(role, pid));
         let effective = Effective::default();
