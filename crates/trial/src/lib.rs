@@ -25,7 +25,6 @@ mod counters;
 pub mod cpu_plan;
 pub mod host;
 mod options;
-mod pace;
 mod phases;
 pub mod placement;
 pub mod progress;
@@ -37,6 +36,7 @@ mod sampler;
 pub mod signals;
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ use netlab::{Lab, LabError, LabPlan};
 use records::{Arm, Fault, Micros, Recording};
 
 use crate::progress::{Progress, Show};
-use crate::roles::UnderTest;
+use crate::roles::Given;
 use crate::run_dir::{RunWriter, WriteError};
 use children::Children;
 use cpu_plan::CpuPlan;
@@ -58,8 +58,10 @@ use signals::Signals;
 pub struct TrialPlan {
     /// The setting of all toggles.
     pub arm: Arm,
-    /// What else was said of the proxy under test.
-    pub server: UnderTest,
+    /// What is given of a foreign program beside its name.
+    pub given: Given,
+    /// Where the origin listens; absent: on a free port.
+    pub origin_listen: Option<SocketAddr>,
     /// Which process runs where.
     pub cpus: CpuPlan,
     /// Hosts of their own for the roles; absent: all is on loopback.

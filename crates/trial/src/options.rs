@@ -1,20 +1,25 @@
 //! The options of a trial as they are typed, and how they become a plan.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use records::{
     Arm, Arrivals, Bytes, Coding, Micros, ProxyKind, Rcvbuf, ReadPolicy, Recording, Spool,
-    ToggleError, within,
+    ToggleError, socket_addr, within,
 };
 
 use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
 use super::{TrialPlan, host};
-use crate::roles::{self, NetworkOptions, Refusal, UnderTest, plain_path};
+use crate::roles::{self, Given, NetworkOptions, Refusal, plain_path};
 
 /// One trial, as typed.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    next_help_heading = "Trial",
+    mut_arg("server_file", |file| file.conflicts_with("proxy"))
+)]
 pub struct TrialOptions {
     /// What sets it apart from others.
     #[command(flatten)]
@@ -22,36 +27,38 @@ pub struct TrialOptions {
 
     /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
     /// may be given for each of them
-    #[arg(long, value_name = "ROLE=CPUS", help_heading = "Trial")]
+    #[arg(long, value_name = "ROLE=CPUS")]
     pub cpus: Vec<RoleCpus>,
 
     /// Length of the idle phase: fetches alone
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"), help_heading = "Trial")]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"))]
     pub idle: Micros,
 
     /// Length of the measure phase: fetches beside downloads
-    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"), help_heading = "Trial")]
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"))]
     pub duration: Micros,
 
     /// Record steps and loop turns of at least this length one by one
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"), help_heading = "Trial")]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"))]
     pub hold: Micros,
 
     /// How much to record of the mirror: full, or minimal (what clients see, sessions and the access
     /// log). To measure what recording costs: a minimal record explains nothing
-    #[arg(
-        long,
-        value_enum,
-        value_name = "EXTENT",
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Trial"
-    )]
+    #[arg(long, value_enum, value_name = "EXTENT", default_value_t, hide_possible_values = true)]
     pub recording: Recording,
 
-    /// Which proxy is under test.
-    #[command(flatten)]
-    pub server: UnderTest,
+    #[command(flatten, next_help_heading = "Proxy under test")]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub given: Given,
+
+    /// Where the origin listens, for a proxy that is configured already [default: a free port]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        value_parser = socket_addr,
+        help_heading = "Proxy under test"
+    )]
+    pub origin_listen: Option<SocketAddr>,
 
     /// Where the roles are.
     #[command(flatten)]
@@ -78,14 +85,17 @@ impl TrialOptions {
     /// # Errors
     /// The options do not fit each other or this host.
     pub fn plan(self, runs_dir: &Path, files: RunDirOptions) -> Result<TrialPlan, UsageError> {
-        let mut arm = Arm { server: self.server.toggles(), ..self.arm };
+        let mut arm = self.arm;
+        if let Some(kind) = self.given.kind() {
+            arm.server.kind = kind;
+        }
         arm.proxy.rcvbuf = arm.proxy.rcvbuf.within(host::rmem_max());
         let mut arm = arm.on(self.network.namespaces());
         check(&arm)?;
         arm.proxy.check()?;
-        roles::check_proxy(&arm, &self.server.given, self.recording)?;
+        roles::check_proxy(&arm, &self.given, self.recording)?;
         let access_log = files.access_log.as_deref();
-        check_places(&arm, &self.server, std::iter::once(runs_dir).chain(access_log))?;
+        check_places(&arm, self.origin_listen, std::iter::once(runs_dir).chain(access_log))?;
         let allowed = net::cpu::allowed().map_err(UsageError::AllowedCpus)?;
         let cpus = CpuPlan::new(&allowed, arm.proxy.workers, &arm.pin).map_err(UsageError::Pin)?;
         let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
@@ -101,7 +111,8 @@ impl TrialOptions {
             runs_dir: runs_dir.to_owned(),
             label: files.label.unwrap_or_else(|| label_of(&arm, self.recording)),
             access_log: files.access_log,
-            server: self.server,
+            given: self.given,
+            origin_listen: self.origin_listen,
             arm,
         })
     }
@@ -110,11 +121,11 @@ impl TrialOptions {
 /// Whether the proxy can reach, and be told, the places that were named.
 fn check_places<'a>(
     arm: &Arm,
-    server: &UnderTest,
+    origin_listen: Option<SocketAddr>,
     mut places: impl Iterator<Item = &'a Path>,
 ) -> Result<(), UsageError> {
     let elsewhere = matches!(arm.server.kind, ProxyKind::Url(_));
-    if arm.netns.is_some() && (elsewhere || server.origin_listen.is_some()) {
+    if arm.netns.is_some() && (elsewhere || origin_listen.is_some()) {
         return Err(UsageError::OtherNetwork);
     }
     if elsewhere || arm.server.kind == ProxyKind::Mirror {

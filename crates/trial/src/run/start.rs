@@ -49,7 +49,7 @@ impl Run<'_> {
         Ok(match start {
             Start::Origin => {
                 let free = SocketAddr::new(self.addr(Role::Origin), 0);
-                let listen = plan.server.origin_listen.unwrap_or(free);
+                let listen = plan.origin_listen.unwrap_or(free);
                 RoleCommand::origin(arm, listen, plan.idle, own)
             }
             Start::Proxy => {
@@ -62,7 +62,7 @@ impl Run<'_> {
                     dir: &dir,
                     hold: plan.hold,
                     recording: plan.recording,
-                    given: &plan.server.given,
+                    given: &plan.given,
                     workers: plan.cpus.workers.as_ref(),
                 };
                 RoleCommand::proxy(arm, setup, own)
