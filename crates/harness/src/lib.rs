@@ -3,23 +3,25 @@
 //! - [`cli`]: the command line of `turnstile`
 //! - [`campaign`]: many trials, arms in turn
 //! - [`cases`]: published situations as campaigns
-//! - [`trial`]: one run, from the start of its processes to their end
-//! - [`roles`]: the only module that names the programs of a trial
+//! - `child`: a trial as a process of its own
 //! - [`output`]: what goes to the terminal
-//! - [`progress`]: what a trial shows of itself while it runs
 //! - [`demo`]: two trials, one after the other, shown live on a stage
 //! - [`doctor`]: what this machine can and cannot show
-//! - [`run_dir`]: the files of a run, as a trial writes them
 //!
-//! Not for: load, relaying or measuring; those are the roles, each in a process of its own.
+//! Not for: one trial (the crate `trial`); load, relaying or measuring (the roles, each in a process of
+//! its own).
 
 pub mod campaign;
 pub mod cases;
+mod child;
 pub mod cli;
 pub mod demo;
 pub mod doctor;
 pub mod output;
-pub mod progress;
-pub mod roles;
-pub mod run_dir;
-pub mod trial;
+
+/// The files of a run.
+pub mod run_dir {
+    pub use records::RunRecords;
+    pub use records::run_dir::*;
+    pub use trial::run_dir as write;
+}

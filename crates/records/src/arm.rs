@@ -47,7 +47,7 @@ pub struct Arm {
     pub faults: FaultToggles,
 
     /// Which proxy it is.
-    #[arg(skip)]
+    #[command(flatten)]
     #[serde(flatten)]
     pub server: ServerToggles,
 

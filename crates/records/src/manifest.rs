@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role, Visibility,
+    Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, ProxyKind, Recording, Role,
+    SCHEMA_VERSION, Visibility,
 };
 
 /// `manifest.json` of a run directory.
@@ -71,6 +72,39 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// That of a run of `arm` which is about to begin: nothing has happened in it, and nothing is known of
+    /// its host.
+    pub fn begun(arm: Arm, idle_us: Micros, measure_us: Micros, hold_us: Micros) -> Self {
+        let sight = match arm.server.kind {
+            ProxyKind::Url(_) => Visibility::ClientsOnly,
+            _ => Visibility::Own,
+        };
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: Vec::new(),
+            started_at: String::new(),
+            arm,
+            idle_us,
+            measure_us,
+            hold_us,
+            host: Host::default(),
+            processes: Vec::new(),
+            phases: Vec::new(),
+            recording: Recording::Full,
+            workers: None,
+            listeners: Vec::new(),
+            kernel_counters: BTreeMap::new(),
+            program: None,
+            sight,
+            proxy_cpu_ms: None,
+            log_lines_unread: 0,
+            answers_lost: 0,
+            faults: Vec::new(),
+            interrupted: None,
+        }
+    }
+
     /// Workers of the proxy: as many as it said it has, else as were asked for.
     pub fn worker_count(&self) -> u32 {
         self.workers.unwrap_or(self.arm.proxy.workers)

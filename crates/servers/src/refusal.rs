@@ -6,6 +6,10 @@ use std::path::PathBuf;
 
 use tracer::TracerError;
 
+/// What `--proxy` takes.
+pub(crate) const PROXIES: &str =
+    "mirror, nginx, haproxy, caddy, apache, h2o, exec:COMMAND or url:IP:PORT";
+
 /// Why a run with this proxy would not be what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
@@ -55,7 +59,8 @@ pub enum Refusal {
     NeedlessBinary(String),
     /// Nobody has described that server.
     #[error(
-        "failed to find a server of the name {0}: describe it in a file, and name that with --server-file"
+        "failed to find a server of the name {0}: write {PROXIES}, or describe it in a file and name \
+         that with --server-file"
     )]
     NoServer(String),
     /// The file that describes a server cannot be read.

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::build;
 use crate::log::LogFormat;
-use crate::refusal::Refusal;
+use crate::refusal::{PROXIES, Refusal};
 use crate::subreaper::LastSignal;
 use crate::toggles::Rule;
 
@@ -34,13 +34,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.into_iter().map(|(name, _)| name)
 }
 
-/// Reads the proxy that `--proxy` names: one that is built in.
+/// Reads the proxy that `--only` names: one that is built in.
 ///
 /// # Errors
 /// There is no such proxy.
 pub fn proxy_kind(text: &str) -> Result<ProxyKind, ParseUnitError> {
-    let forms = "mirror, nginx, haproxy, caddy, apache, h2o, exec:COMMAND or url:IP:PORT";
-    let wrong = || ParseUnitError::new(text, "a proxy", forms);
+    let wrong = || ParseUnitError::new(text, "a proxy", PROXIES);
     let kind = text.parse().map_err(|_| wrong())?;
     match &kind {
         ProxyKind::Server(name) if !names().any(|known| known == name) => Err(wrong()),

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use records::{
     Accepted, Arm, Bytes, Dialed, Download, DownloadEnd, DownloadInterval, Effective, Fault, Fetch,
-    Hold, Host, LogTimes, LoopTurn, Manifest, Micros, MonoNs, Outcome, Phase, PhaseSpan, ProxyKind,
-    Rcvbuf, Role, RoleProcess, RunRecords, SCHEMA_VERSION, Session, SessionEnd, Side,
-    SocketSetting, StepEnd, WorkerSample, WorkerTotals,
+    Hold, Host, LogTimes, LoopTurn, Manifest, Micros, MonoNs, Outcome, Phase, PhaseSpan, Role,
+    RoleProcess, RunRecords, Session, SessionEnd, Side, SocketSetting, StepEnd, WorkerSample,
+    WorkerTotals, from_words,
 };
 
 /// Where the clock of every fixture starts.
@@ -306,24 +306,10 @@ fn manifest() -> Manifest {
         (Phase::Measure, 5_000, 13_000),
         (Phase::Drain, 13_000, 14_000),
     ];
+    let arm = from_words::<Arm>(&["--reuseport", "--slow", "0"]).on(None);
     Manifest {
-        schema_version: SCHEMA_VERSION,
-        version: "0.1.0".to_owned(),
         command: ["turnstile", "--reuseport"].map(str::to_owned).to_vec(),
         started_at: "2026-09-21T10:00:00Z".to_owned(),
-        arm: arm(),
-        idle_us: Micros(4_000_000),
-        measure_us: MEASURE.into(),
-        hold_us: Micros(10_000),
-        recording: records::Recording::Full,
-        workers: None,
-        listeners: Vec::new(),
-        kernel_counters: BTreeMap::new(),
-        program: None,
-        proxy_cpu_ms: None,
-        log_lines_unread: 0,
-        answers_lost: 0,
-        visibility: records::Visibility::Own,
         host: Host {
             kernel: "6.1.0".to_owned(),
             cpus: 2,
@@ -346,19 +332,6 @@ fn manifest() -> Manifest {
                 end_ns: Some(at_ms(end)),
             })
             .collect(),
-        faults: Vec::new(),
-        interrupted: None,
+        ..Manifest::begun(arm, Micros(4_000_000), MEASURE.into(), Micros(10_000))
     }
-}
-
-/// What `turnstile --reuseport --slow 0` asks for. From JSON: fields with a default need no word.
-fn arm() -> Arm {
-    let arm = serde_json::json!({
-        "reuseport": true, "rcvbuf": Rcvbuf::Default.asked(&ProxyKind::Mirror), "sndbuf": null,
-        "listen_rcvbuf": null, "listen_sndbuf": null, "workers": 2, "read_policy": "drain",
-        "buffer": 4096, "backlog": 511, "multi_accept": false, "slow": 0,
-        "slow_size": 2_147_483_648_u64, "sink": "trunc", "read_rate": null, "place": "spread",
-        "arrivals": "10/s", "fetch_size": 3_145_728, "cap_us": 1_000_000, "pin": "auto",
-    });
-    serde_json::from_value(arm).expect("an arm")
 }

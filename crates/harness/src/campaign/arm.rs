@@ -2,8 +2,7 @@
 
 use clap::Parser;
 use records::ArmSpec;
-
-use crate::trial::TrialOptions;
+use trial::TrialOptions;
 
 /// A trial's options on a line of their own.
 #[derive(Debug, Parser)]
@@ -15,9 +14,6 @@ struct ArmLine {
 
 /// Letters of a name.
 const NAME_MAX: usize = 40;
-/// What belongs to the trial as a whole and would differ between arms for no good.
-const NOT_FOR_ARMS: [&str; 8] =
-    ["--runs-dir", "--label", "--json", "--access-log", "--color", "--parent-pid", "--quiet", "-q"];
 
 /// The arm that is written `name: --option value`, or the options alone, which are their own name then.
 ///
@@ -62,15 +58,8 @@ pub fn from_words(name: &str, args: Vec<String>) -> Result<ArmSpec, ArmError> {
 /// The options of an arm, checked as far as they can be without running it.
 ///
 /// # Errors
-/// A word that is no option, a value that does not fit, or one that arms do not have.
+/// A word that is no option of an arm, or a value that does not fit.
 pub fn options(arm: &ArmSpec) -> Result<TrialOptions, ArmError> {
-    let foreign = arm
-        .args
-        .iter()
-        .find(|word| NOT_FOR_ARMS.iter().any(|option| word.split('=').next() == Some(option)));
-    if let Some(option) = foreign {
-        return Err(ArmError::NotForArms { arm: arm.name.clone(), option: option.clone() });
-    }
     ArmLine::try_parse_from(&arm.args).map(|line| line.trial).map_err(|error| {
         // Help and usage of the whole command would bury what is wrong.
         let text = error.to_string();
@@ -103,14 +92,6 @@ pub enum ArmError {
         arm: String,
         /// What clap said.
         said: String,
-    },
-    /// An option of the whole, not of an arm.
-    #[error("arm {arm}: {option} does not belong to an arm; every trial has its own place")]
-    NotForArms {
-        /// Which arm.
-        arm: String,
-        /// The option.
-        option: String,
     },
 }
 

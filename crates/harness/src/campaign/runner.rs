@@ -15,11 +15,12 @@ use net::child::Child;
 use net::stop::{self, Next};
 use records::{Summary, Verdict};
 use rustix::process::Signal;
+use trial::roles::PROGRAM;
 
 use super::journal::{Campaign, CampaignError};
 use super::plan::Slot;
+use crate::child;
 use crate::run_dir::SUMMARY;
-use crate::trial::child;
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Trial {
         // Nobody there: nobody wants it.
         let ended = move || drop(events.send(Event::Over));
         let child = child::start(command, ended)
-            .map_err(|source| CampaignError::io(Path::new(child::PROGRAM), source))?;
+            .map_err(|source| CampaignError::io(Path::new(PROGRAM), source))?;
         Ok(Self { child, place })
     }
 

@@ -5,8 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use records::ProxyKind;
-
-use crate::roles::{Given, build_title};
+use trial::roles::{Given, build_title};
 
 /// A build that told its version.
 #[derive(Clone, Debug, PartialEq, Eq)]

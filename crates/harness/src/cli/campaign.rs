@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use records::{ArmSpec, SCHEMA_VERSION, count};
+use trial::{RunDirOptions, signals};
 
 use super::output;
 use crate::campaign::{self, Campaign, Ended, Journal, MAX_ROUNDS, Seed, Slot};
-use crate::trial::signals;
 
 /// How a campaign is run.
 #[derive(Clone, Debug, clap::Args)]
@@ -121,7 +121,7 @@ pub(super) fn run(
 pub(super) fn checked(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
     let arm = campaign::arm::from_words(name, args).map_err(|error| error.to_string())?;
     let options = campaign::arm::options(&arm).map_err(|error| error.to_string())?;
-    options.plan(Vec::new()).map_err(|error| format!("{name}: {error}"))?;
+    options.plan("runs".as_ref(), RunDirOptions::default()).map_err(|error| format!("{name}: {error}"))?;
     Ok(arm)
 }
 

@@ -10,12 +10,12 @@ use analysis::guard::rounds::{FailOn, Ran, proxy_fault};
 use analysis::guard::{Baseline, BaselineError, Check, Threshold};
 use anyhow::Context;
 use records::{ArmSpec, SCHEMA_VERSION, Verdict};
+use trial::{RunDirOptions, TrialPlan, host, signals};
 
 use super::output::{self, Color};
 use super::preflight::{self, Way};
 use crate::campaign::{self, Campaign, Done, Ended, Journal, Seed};
 use crate::run_dir::{RunRecords, write};
-use crate::trial::{TrialPlan, host, signals};
 
 /// What must hold, how often it is tried, and who is told.
 #[derive(Clone, Debug, clap::Args)]
@@ -183,7 +183,7 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
     ])?;
     let arm = super::campaign::checked("check", options.trial.clone())?;
     let trial = campaign::arm::options(&arm).map_err(|error| error.to_string())?;
-    let plan = trial.plan(Vec::new()).map_err(|error| error.to_string())?;
+    let plan = trial.plan(&options.runs_dir, RunDirOptions::default()).map_err(|error| error.to_string())?;
     Ok((arm, origin(&plan), rounds))
 }
 

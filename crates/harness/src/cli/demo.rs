@@ -8,11 +8,11 @@ use std::time::Duration;
 use ::demo::{Act, ArmPlan, Colours, Glyphs, Look, Timing};
 use anyhow::Context;
 use net::terminal::printable;
+use trial::{RunDirOptions, signals};
 
 use super::campaign;
 use super::output::{self, Color};
 use crate::demo::{DemoArm, DemoPlan, Ended, Place};
-use crate::trial::signals;
 
 /// What is shown, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -141,7 +141,7 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         let words: Vec<String> = words.chain(options.trial.iter().cloned()).collect();
         let spec = campaign::checked(name, words)?;
         let trial = crate::campaign::arm::options(&spec).map_err(|error| error.to_string())?;
-        let trial = trial.plan(Vec::new()).map_err(|error| format!("{name}: {error}"))?;
+        let trial = trial.plan(&options.runs_dir, RunDirOptions::default()).map_err(|error| format!("{name}: {error}"))?;
         // Who gives phases another length is shown that length.
         (timing.idle, timing.measure) = (trial.idle, trial.measure);
         load_cpus = trial.cpus.load.clone();

@@ -20,11 +20,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use trial::UsageError;
+use trial::roles::{HopCommand, RoleCommand};
 
 use crate::doctor::DoctorOptions;
 use crate::output;
-use crate::roles::{HopCommand, RoleCommand};
-use crate::trial::{TrialOptions, UsageError};
 
 pub use campaign::CampaignOptions;
 pub use case::CaseOptions;
@@ -33,6 +33,7 @@ pub use compare::CompareOptions;
 pub use demo::{Cure, DemoOptions};
 pub use explain::{ExplainOptions, FetchPhase};
 pub use report::ReportOptions;
+pub use run::RunOptions;
 pub use zoo::ZooOptions;
 
 #[cfg(test)]
@@ -58,7 +59,7 @@ pub struct Cli {
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub trial: TrialOptions,
+    pub run: RunOptions,
 }
 
 /// For the command and its default alike.
@@ -79,7 +80,7 @@ Exit codes: 0 done, whatever the verdict; 1 error, or a role that died; 2 usage.
 pub enum Command {
     /// Run one trial and say what it proves (the default)
     #[command(args_override_self = true, after_help = EXAMPLES)]
-    Run(Box<TrialOptions>),
+    Run(Box<RunOptions>),
     /// Make the report of a run again, from its records
     Report(ReportOptions),
     /// Say what held the late fetches of a run, and tell one of them from start to end
@@ -129,7 +130,7 @@ Examples:
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        None => run::run(cli.trial),
+        None => run::run(cli.run),
         Some(Command::Run(options)) => run::run(*options),
         Some(Command::Report(options)) => report::report(&options),
         Some(Command::Explain(options)) => explain::explain(&options),

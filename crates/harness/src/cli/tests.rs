@@ -3,29 +3,38 @@ use std::path::Path;
 use clap::CommandFactory;
 use records::{Bytes, LogMode, Micros, Pin, Placement, ReadPolicy, Recording, Role};
 
+use trial::TrialPlan;
+use trial::cpu_plan::CpuPlan;
+
 use super::*;
-use crate::trial::cpu_plan::CpuPlan;
-use crate::trial::label_of;
 
 fn typed(words: &str) -> Result<Cli, String> {
     let words = std::iter::once("turnstile").chain(words.split_whitespace());
     Cli::try_parse_from(words).map_err(|error| error.to_string())
 }
 
-fn trial(words: &str) -> TrialOptions {
+fn run(words: &str) -> RunOptions {
     let cli = typed(words).expect("good options");
     match cli.command {
-        None => cli.trial,
+        None => cli.run,
         Some(Command::Run(options)) => *options,
         Some(other) => panic!("another command: {other:?}"),
     }
+}
+
+fn planned(words: &str) -> TrialPlan {
+    let RunOptions { trial, runs_dir, files, .. } = run(words);
+    trial.plan(&runs_dir, files).expect("a plan")
 }
 
 /// The message when the options are bad, by clap's parsing or by our own plan.
 fn refusal(words: &str) -> String {
     match typed(words) {
         Err(message) => message,
-        Ok(cli) => cli.trial.plan(Vec::new()).expect_err("bad options").to_string(),
+        Ok(Cli { run, .. }) => {
+            let refused = run.trial.plan(&run.runs_dir, run.files);
+            refused.expect_err("bad options").to_string()
+        }
     }
 }
 
@@ -37,7 +46,7 @@ fn the_definition_is_sound() {
 #[test]
 fn run_may_be_left_out() {
     for words in ["--reuseport --rcvbuf 40960", "run --reuseport --rcvbuf 40960"] {
-        let plan = trial(words).plan(Vec::new()).expect("a plan");
+        let plan = planned(words);
         assert!(plan.arm.proxy.reuseport, "{words}");
         assert_eq!(plan.arm.rcvbuf(), Some(Bytes(40_960)), "{words}");
         assert_eq!(plan.label, "reuseport-rcvbuf40KiB", "{words}");
@@ -46,7 +55,7 @@ fn run_may_be_left_out() {
 
 #[test]
 fn the_defaults_are_the_documented_ones() {
-    let plan = trial("").plan(Vec::new()).expect("a plan");
+    let plan = planned("");
     assert_eq!((plan.idle.as_secs(), plan.measure.as_secs()), (3, 8));
     assert_eq!(plan.hold, Micros(10_000));
     assert_eq!(plan.runs_dir.to_str(), Some("runs"));
@@ -60,7 +69,8 @@ fn the_defaults_are_the_documented_ones() {
 fn options_of_every_role_reach_the_arm() {
     let options = "--workers 3 --read-policy bytes:64KiB --slow 8 --slow-size 4GiB --sink copy \
                    --arrivals closed --fetch-size 64KiB --cap 2s --place hash --pin off";
-    let arm = trial(options).plan(Vec::new()).expect("a plan").arm;
+    let plan = planned(options);
+    let arm = &plan.arm;
     assert_eq!((arm.proxy.workers, arm.load.slow, arm.load.slow_size), (3, 8, Bytes::gib(4)));
     assert_eq!(
         (arm.load.sink, arm.fetch.arrivals),
@@ -68,7 +78,7 @@ fn options_of_every_role_reach_the_arm() {
     );
     assert_eq!((arm.fetch.fetch_size, arm.fetch.cap), (Bytes::kib(64), Micros(2_000_000)));
     assert_eq!((arm.place, arm.pin.clone()), (Placement::Hash, Pin::Off));
-    assert_eq!(label_of(&arm, Recording::Full), "shared-bytes64KiB-workers3-slow8-hash-closed");
+    assert_eq!(plan.label, "shared-bytes64KiB-workers3-slow8-hash-closed");
 }
 
 #[test]
@@ -79,7 +89,7 @@ fn faults_and_what_is_recorded_reach_the_plan() {
         "--delay 1.5s --origin-workers 5 --burst 100 --log-mode inline --recording minimal \
          --access-log /tmp/log --backlog 1 --cpus origin={cpu} --cpus fast={cpu}"
     );
-    let plan = trial(&words).plan(Vec::new()).expect("a plan");
+    let plan = planned(&words);
     let arm = &plan.arm;
     assert_eq!((arm.faults.delay, arm.faults.origin_workers), (Micros(1_500_000), Some(5)));
     assert_eq!((arm.faults.burst, arm.proxy.log_mode), (100, LogMode::Inline));
@@ -92,7 +102,7 @@ fn faults_and_what_is_recorded_reach_the_plan() {
         format!("shared-backlog1-log-inline-burst100-delay1.500s-origin-workers5-origin-on{cpu}")
             [..64]
     );
-    let plain = trial("").plan(Vec::new()).expect("a plan");
+    let plain = planned("");
     assert_eq!((plain.recording, plain.access_log), (Recording::Full, None));
     assert_eq!((plain.arm.faults.burst, plain.arm.faults.delay), (1, Micros(0)));
 }
@@ -142,7 +152,7 @@ fn bad_options_are_refused_with_what_would_do() {
 #[test]
 fn of_an_option_given_twice_the_later_counts() {
     for words in ["--slow 8 --slow 2", "run --slow 8 --slow 2"] {
-        assert_eq!(trial(words).arm.load.slow, 2, "{words}");
+        assert_eq!(run(words).trial.arm.load.slow, 2, "{words}");
     }
 }
 

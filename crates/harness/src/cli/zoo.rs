@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use records::{ArmSpec, ProxyKind};
+use trial::roles::{proxy_kind, server_names};
 
 use super::builds::Build;
 use super::campaign::{self, CampaignOptions};
 use super::campaign_report::CampaignReport;
 use super::output::{self, Color};
 use super::preflight::{self, Way, Written};
-use crate::roles::{proxy_kind, server_names};
 
 /// Which proxies, how often, and what to do with the table.
 #[derive(Clone, Debug, clap::Args)]

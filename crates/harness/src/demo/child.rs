@@ -15,7 +15,7 @@ use net::child::Child;
 use rustix::process::Signal;
 
 use super::follow::{self, Follow};
-use crate::trial::child;
+use crate::child;
 
 /// Time between two looks at one that is about to end.
 const LOOK: Duration = Duration::from_millis(20);

@@ -2,8 +2,7 @@
 
 use procfs::{Current, CurrentSI};
 use records::Bytes;
-
-use crate::trial::host;
+use trial::host;
 
 /// This machine, as far as trials care. `None`: the kernel does not say.
 #[derive(Clone, Debug)]

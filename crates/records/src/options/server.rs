@@ -10,19 +10,29 @@ use serde::{Deserialize, Serialize};
 use super::{as_text, words};
 use crate::ParseUnitError;
 
-/// The proxy under test. Its flags stand in the harness: which names there are, only the crate `servers`
-/// knows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The proxy under test. Which servers there are by name, only the crate `servers` knows: it refuses others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Proxy under test")]
 #[serde(default)]
 pub struct ServerToggles {
-    /// Which proxy.
+    /// Which proxy: mirror (ours), nginx, haproxy, caddy, apache, h2o, exec:COMMAND (with {listen},
+    /// {origin} and {workers} filled in) or url:IP:PORT (one that runs already)
+    #[arg(id = "proxy", long, value_name = "PROXY", default_value_t)]
     #[serde(rename = "proxy")]
     pub kind: ProxyKind,
-    /// How its workers are to be watched.
+
+    /// How to watch its workers: auto, bpftrace (needs root), sample (/proc) or off. The mirror
+    /// tells of itself and is watched only when asked
+    #[arg(long, value_enum, value_name = "MEANS", default_value_t, hide_possible_values = true)]
     pub trace: TraceMode,
-    /// Where a worker takes answers from.
+
+    /// Where answers come from: origin, or file: local files that the proxy serves
+    #[arg(long, value_enum, value_name = "SOURCE", default_value_t, hide_possible_values = true)]
     pub content: Content,
-    /// Lines for the configuration of the program under test, in its own language.
+
+    /// A line for the program's own configuration, in its own syntax, as 'proxy_buffering off;' for
+    /// nginx (inside its location); may be repeated
+    #[arg(long = "directive", value_name = "TEXT")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directives: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! A trial as a process of its own, started by a campaign or a show.
 //!
-//! Not for: the roles of a trial; those are `children`'s.
+//! Not for: the roles of a trial; those are the crate `trial`'s.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,12 +8,10 @@ use std::time::Duration;
 use std::{env, io};
 
 use net::child::{Child, Dropped, Event};
+use trial::roles::PROGRAM;
 
 /// The first of the options that the starting process adds: all that follow are its own, too.
 const STARTED_BY: &str = "--parent-pid";
-
-/// This program, also after its file was replaced: proc(5).
-pub(crate) const PROGRAM: &str = "/proc/self/exe";
 
 /// How long a trial may take to stop when it is asked to: it stops its own children within 2 s and
 /// makes its report. This is for a host that is very busy.

@@ -9,11 +9,11 @@ use netlab::Host;
 use records::{Effective, Role, RoleProcess};
 
 use super::Run;
+use crate::TrialError;
+use crate::phases::Start;
 use crate::roles::{self, ProxySetup, RoleCommand};
-use crate::run_dir::{ACCESS_LOG, PROXY_DIR};
-use crate::trial::phases::Start;
-use crate::trial::sampler::Watch;
-use crate::trial::{TrialError, child};
+use crate::sampler::Watch;
+use records::run_dir::{ACCESS_LOG, PROXY_DIR};
 
 impl Run<'_> {
     /// Starts a role on its host.
@@ -27,8 +27,8 @@ impl Run<'_> {
             let words = words.iter().map(OsString::from);
             entrance.iter().cloned().chain([program]).chain(words).collect()
         };
-        let pid = self.children.start(role, &with(child::PROGRAM.into())).map_err(failed)?;
-        let own = std::env::current_exe().map_or_else(|_| child::PROGRAM.into(), Into::into);
+        let pid = self.children.start(role, &with(roles::PROGRAM.into())).map_err(failed)?;
+        let own = std::env::current_exe().map_or_else(|_| roles::PROGRAM.into(), Into::into);
         let command = with(own).iter().map(|word| word.to_string_lossy().into_owned()).collect();
         self.watch(Watch::Process(role, pid));
         let effective = Effective::default();
@@ -49,7 +49,7 @@ impl Run<'_> {
         Ok(match start {
             Start::Origin => {
                 let free = SocketAddr::new(self.addr(Role::Origin), 0);
-                let listen = plan.server.origin_listen.unwrap_or(free);
+                let listen = plan.origin_listen.unwrap_or(free);
                 RoleCommand::origin(arm, listen, plan.idle, own)
             }
             Start::Proxy => {
@@ -62,7 +62,7 @@ impl Run<'_> {
                     dir: &dir,
                     hold: plan.hold,
                     recording: plan.recording,
-                    given: &plan.server.given,
+                    given: &plan.given,
                     workers: plan.cpus.workers.as_ref(),
                 };
                 RoleCommand::proxy(arm, setup, own)

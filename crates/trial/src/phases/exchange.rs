@@ -7,7 +7,7 @@ use records::{Phase, Record, Requests, Role, SlowOrder, Visibility};
 
 /// What happened.
 #[derive(Debug)]
-pub(in crate::trial) enum Input {
+pub(crate) enum Input {
     /// The trial begins.
     Begin,
     /// A role is up.
@@ -32,7 +32,7 @@ pub(in crate::trial) enum Input {
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::trial) enum Action {
+pub(crate) enum Action {
     /// A phase begins.
     Begin(Phase, Before),
     /// Start a role.
@@ -49,7 +49,7 @@ pub(in crate::trial) enum Action {
 
 /// What became of the phase before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::trial) enum Before {
+pub(crate) enum Before {
     /// It came to its own end.
     Ended,
     /// It was cut short.
@@ -58,7 +58,7 @@ pub(in crate::trial) enum Before {
 
 /// A role to be started, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::trial) enum Start {
+pub(crate) enum Start {
     /// The upstream.
     Origin,
     /// The proxy under test.
@@ -73,7 +73,7 @@ pub(in crate::trial) enum Start {
 
 impl Start {
     /// Which role it is.
-    pub(in crate::trial) const fn role(self) -> Role {
+    pub(crate) const fn role(self) -> Role {
         match self {
             Self::Origin => Role::Origin,
             Self::Proxy => Role::Proxy,
@@ -86,7 +86,7 @@ impl Start {
 
 /// When it is known which worker accepted a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::trial) enum AcceptsTold {
+pub(crate) enum AcceptsTold {
     /// As it is accepted.
     AtOnce,
     /// With its request: from outside, a thread that accepts is not told from one that will serve.

@@ -131,10 +131,18 @@ fn a_tracer_watches_the_threads_it_is_told() {
     assert_eq!((options.worker, options.hold), (vec![7, 8], Micros(5_000)));
 }
 
-/// What stands in the runs of fixtures is what is run by default.
 #[test]
-fn fixtures_have_the_default_arm() {
-    let mut arm = Arm::default();
-    (arm.proxy.reuseport, arm.load.slow) = (true, 0);
-    assert_eq!(*testkit::fixture::Run::new().arm(), arm);
+fn a_role_that_waits_for_its_parts_is_waited_for_longer() {
+    for (role, proxy, ready, end) in [
+        (Role::Trace, "mirror", tracer::READY_WITHIN, tracer::STOPPED_WITHIN),
+        (Role::Proxy, "mirror", Duration::ZERO, proxy::STOPPED_WITHIN),
+        (Role::Proxy, "nginx", servers::READY_WITHIN, servers::STOPPED_WITHIN),
+        (Role::Proxy, "exec:x {listen}", servers::READY_WITHIN, servers::STOPPED_WITHIN),
+    ] {
+        let outer = timeouts(role, &proxy.parse().expect("a proxy"));
+        assert!(outer.ready > ready && outer.end > end, "{role}, {proxy}: {outer:?}");
+    }
+    // And a server waits for its tracer.
+    assert!(servers::READY_WITHIN > tracer::ATTACHED_WITHIN);
+    assert!(servers::STOPPED_WITHIN > tracer::STOPPED_WITHIN);
 }

@@ -3,7 +3,7 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 
 use records::{Bytes, Dialed, DownloadInterval, MonoNs, WorkerTotals};
 
-use records::run_dir::{DOWNLOADS, FETCHES, SESSIONS, STEPS, WORKERS};
+use records::run_dir::{DOWNLOADS, FETCHES, SESSIONS, STEPS, SUMMARY, WORKERS};
 
 use super::*;
 
@@ -72,14 +72,15 @@ fn a_role_that_speaks_is_kept() {
 #[test]
 fn a_document_is_replaced_as_a_whole() {
     let dir = tempfile::tempdir().expect("tempdir");
-    summary(dir.path(), "old").expect("write");
-    summary(dir.path(), "new").expect("write");
+    let path = dir.path().join(SUMMARY);
+    write(&path, b"old").expect("write");
+    write(&path, b"new").expect("write");
     let names: Vec<_> = fs::read_dir(dir.path())
         .expect("read_dir")
         .map(|entry| entry.expect("entry").file_name())
         .collect();
     assert_eq!(names, [SUMMARY], "no temporary file stays");
-    assert_eq!(fs::read_to_string(dir.path().join(SUMMARY)).expect("read"), "new");
+    assert_eq!(fs::read_to_string(path).expect("read"), "new");
 }
 
 #[test]
@@ -130,20 +131,4 @@ fn names_that_differ_in_their_end_have_parts_of_their_own() {
     fs::write(&other, "another's").expect("write");
     replace(&dir.path().join("base.json"), b"new").expect("write");
     assert_eq!(fs::read_to_string(&other).expect("read"), "another's");
-}
-
-#[test]
-fn both_files_are_written_whole_or_the_error_names_the_one() {
-    let run = testkit::fixture::Run::starved();
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    histograms(dir.path(), &run.records).expect("a writable directory");
-    let mut names: Vec<String> = std::fs::read_dir(dir.path())
-        .expect("a directory")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name"))
-        .collect();
-    names.sort();
-    assert_eq!(names, [PERCENTILES, HISTOGRAM_LOG]);
-    let gone = dir.path().join("gone");
-    let error = histograms(&gone, &run.records).expect_err("no directory").to_string();
-    assert!(error.contains("cannot write") && error.contains(HISTOGRAM_LOG), "{error}");
 }

@@ -26,13 +26,12 @@ use slow_client::SlowOptions;
 use tracer::TracerOptions;
 
 mod network;
-mod server;
-mod timeouts;
 
 pub use network::{LOOPBACK, NetworkOptions, host_of};
-pub use server::UnderTest;
-pub use servers::{Given, Refusal, build_title, names as server_names, plain_path, proxy_kind};
-pub use timeouts::{Timeouts, timeouts};
+pub use servers::{
+    Given, Refusal, build_title, check as check_proxy, names as server_names, plain_path,
+    proxy_kind,
+};
 
 #[cfg(test)]
 mod tests;
@@ -239,14 +238,36 @@ impl RoleCommand {
     }
 }
 
-/// Whether `arm` can be run with the proxy it names, and recorded so: a foreign program must be
-/// there, and be able to do what is asked of it.
-///
-/// # Errors
-/// What cannot be done, and what to do instead.
-pub fn check_proxy(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refusal> {
-    servers::check(arm, given, recording)
+/// How long our own roles may take to be ready for work, and to end when asked. They take
+/// milliseconds, unless the host is very busy.
+const OWN: Timeouts = Timeouts { ready: Duration::from_secs(30), end: Duration::from_secs(5) };
+
+/// What starting a process and hearing of it may take on a host whose CPUs are all taken.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// How long the trial waits for a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until it is ready for work.
+    pub ready: Duration,
+    /// Until it has ended, once asked to.
+    pub end: Duration,
 }
+
+/// How long the trial waits for `role` in a run with this proxy: longer than the role waits for its own
+/// parts, so that it has the time to say itself what keeps it.
+pub fn timeouts(role: Role, proxy: &ProxyKind) -> Timeouts {
+    let (ready, end) = match role {
+        Role::Proxy if *proxy == ProxyKind::Mirror => (Duration::ZERO, proxy::STOPPED_WITHIN),
+        Role::Proxy => (servers::READY_WITHIN, servers::STOPPED_WITHIN),
+        Role::Trace => (tracer::READY_WITHIN, tracer::STOPPED_WITHIN),
+        Role::Origin | Role::Slow | Role::Fast => return OWN,
+    };
+    Timeouts { ready: OWN.ready.max(ready + MARGIN), end: OWN.end.max(end + MARGIN) }
+}
+
+/// This program, also after its file was replaced: proc(5).
+pub const PROGRAM: &str = "/proc/self/exe";
 
 /// The subcommand of a child that is handed its role.
 const PLAY: &str = "play";

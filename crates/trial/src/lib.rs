@@ -4,6 +4,9 @@
 //! - `options`: what is typed, and the plan that it makes
 //! - `phases`: what is done when, as a state machine
 //! - [`run`]: does it, with processes and files
+//! - [`roles`]: the programs of a trial; the only module that names their crates
+//! - [`run_dir`]: the files of a run, as a trial writes them
+//! - [`progress`]: what a trial shows of itself while it runs
 //! - [`placement`]: which download goes to which worker
 //! - [`cpu_plan`]: which process runs where
 //! - `sampler`: what is seen from outside
@@ -17,21 +20,23 @@
 //! - Trouble with a role is a [`records::Fault`] in the manifest. An error of this module means that
 //!   there is no run to report on.
 
-pub(crate) mod child;
 mod children;
 mod counters;
 pub mod cpu_plan;
 pub mod host;
 mod options;
-mod pace;
 mod phases;
 pub mod placement;
+pub mod progress;
 mod proxy_cpu;
+pub mod roles;
 mod run;
+pub mod run_dir;
 mod sampler;
 pub mod signals;
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,14 +44,12 @@ use jiff::Timestamp;
 use netlab::{Lab, LabError, LabPlan};
 use records::{Arm, Fault, Micros, Recording};
 
-use crate::progress::Show;
-use crate::roles::UnderTest;
-use crate::run_dir::write::{RunWriter, WriteError};
+use crate::progress::{Progress, Show};
+use crate::roles::Given;
+use crate::run_dir::{RunWriter, WriteError};
 use children::Children;
 use cpu_plan::CpuPlan;
-#[cfg(test)]
-pub(crate) use options::label_of;
-pub use options::{TrialOptions, UsageError};
+pub use options::{RunDirOptions, TrialOptions, UsageError};
 use run::Run;
 use signals::Signals;
 
@@ -55,8 +58,10 @@ use signals::Signals;
 pub struct TrialPlan {
     /// The setting of all toggles.
     pub arm: Arm,
-    /// What else was said of the proxy under test.
-    pub server: UnderTest,
+    /// What is given of a foreign program beside its name.
+    pub given: Given,
+    /// Where the origin listens; absent: on a free port.
+    pub origin_listen: Option<SocketAddr>,
     /// Which process runs where.
     pub cpus: CpuPlan,
     /// Hosts of their own for the roles; absent: all is on loopback.
@@ -75,10 +80,6 @@ pub struct TrialPlan {
     pub runs_dir: PathBuf,
     /// What the name of this one ends with.
     pub label: String,
-    /// Where progress goes.
-    pub show: Show,
-    /// The command, as it was typed.
-    pub command: Vec<String>,
 }
 
 /// A trial that was run, to its end or not.
@@ -92,11 +93,12 @@ pub struct Finished {
     pub interrupted: Option<i32>,
 }
 
-/// Runs a trial. Call it on the main thread: children end with the thread that started them.
+/// Runs a trial; `command` is what was typed, for the manifest. Call it on the main thread: children end
+/// with the thread that started them.
 ///
 /// # Errors
 /// The records could not be written, or this host does not let us start. Nothing is left running.
-pub fn run(plan: &TrialPlan) -> Result<Finished, TrialError> {
+pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> Result<Finished, TrialError> {
     let children = Children::default();
     let signals = Signals::report_to(children.sender()).map_err(TrialError::Host)?;
     if let Some(cpus) = &plan.cpus.load {
@@ -110,7 +112,9 @@ pub fn run(plan: &TrialPlan) -> Result<Finished, TrialError> {
     let lab = plan.lab.as_ref().map(Lab::up).transpose()?;
     let started = Timestamp::now();
     let dir = RunWriter::create(&plan.runs_dir, started, &plan.label)?;
-    let finished = Run::new(plan, children, dir, started, lab.as_ref()).complete();
+    let finished =
+        Run::new(plan, (command, started), children, dir, Progress::new(show), lab.as_ref())
+            .complete();
     signals.trial_over();
     finished
 }

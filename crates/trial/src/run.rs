@@ -9,10 +9,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use net::clock;
 use netlab::Lab;
-use records::{
-    CounterSpan, Fault, Manifest, Phase, PhaseSpan, ProxyKind, Recording, Role, SCHEMA_VERSION,
-    Side, Visibility,
-};
+use records::{CounterSpan, Fault, Manifest, Phase, PhaseSpan, ProxyKind, Recording, Role, Side};
 
 use super::children::Children;
 use super::counters::Counters;
@@ -20,8 +17,8 @@ use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
 use super::{Finished, TrialError, TrialPlan, host, proxy_cpu, signals};
 use crate::progress::Progress;
-use crate::run_dir::NETWORK;
-use crate::run_dir::write::{RunWriter, WriteError};
+use crate::run_dir::{RunWriter, WriteError};
+use records::run_dir::NETWORK;
 
 mod filing;
 mod start;
@@ -61,52 +58,37 @@ impl<'a> Run<'a> {
     /// A trial of which nothing runs yet.
     pub(super) fn new(
         plan: &'a TrialPlan,
+        (command, started): (Vec<String>, Timestamp),
         children: Children,
         files: RunWriter,
-        started: Timestamp,
+        progress: Progress,
         lab: Option<&'a Lab>,
     ) -> Self {
-        let elsewhere = match plan.arm.server.kind {
-            ProxyKind::Url(addr) => Some((Role::Proxy, addr)),
-            _ => None,
-        };
+        let TrialPlan { arm, idle, measure, hold, recording, .. } = plan;
         let manifest = Manifest {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: plan.command.clone(),
+            command,
             started_at: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            arm: plan.arm.clone(),
-            idle_us: plan.idle.into(),
-            measure_us: plan.measure.into(),
-            hold_us: plan.hold,
-            recording: plan.recording,
-            workers: None,
-            listeners: Vec::new(),
-            kernel_counters: BTreeMap::new(),
-            program: None,
-            proxy_cpu_ms: None,
-            log_lines_unread: 0,
-            answers_lost: 0,
-            visibility: if elsewhere.is_some() { Visibility::ClientsOnly } else { Visibility::Own },
+            recording: *recording,
             host: host::read(&plan.cpus),
-            processes: Vec::new(),
-            phases: Vec::new(),
-            faults: Vec::new(),
-            interrupted: None,
+            ..Manifest::begun(arm.clone(), (*idle).into(), (*measure).into(), *hold)
         };
         let worker_cpus = manifest.host.worker_cpus.clone();
         let sampler = match plan.recording {
             Recording::Full => Sampler::start(children.sender(), worker_cpus, proxy_net(lab)).ok(),
             Recording::Minimal => None,
         };
+        let listen = match arm.server.kind {
+            ProxyKind::Url(addr) => BTreeMap::from([(Role::Proxy, addr)]),
+            _ => BTreeMap::new(),
+        };
         Self {
             plan,
             children,
             lab,
             files,
-            progress: Progress::new(plan.show),
+            progress,
             manifest,
-            listen: elsewhere.into_iter().collect(),
+            listen,
             workers: Vec::new(),
             sampler,
             stolen_ms: host::stolen_ms(),

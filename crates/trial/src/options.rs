@@ -1,22 +1,25 @@
 //! The options of a trial as they are typed, and how they become a plan.
 
 use std::io;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use records::{
     Arm, Arrivals, Bytes, Coding, Micros, ProxyKind, Rcvbuf, ReadPolicy, Recording, Spool,
-    ToggleError, within,
+    ToggleError, socket_addr, within,
 };
 
 use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
 use super::{TrialPlan, host};
-use crate::output::Color;
-use crate::progress::Show;
-use crate::roles::{self, NetworkOptions, Refusal, UnderTest, plain_path};
+use crate::roles::{self, Given, NetworkOptions, Refusal, plain_path};
 
 /// One trial, as typed.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    next_help_heading = "Trial",
+    mut_arg("server_file", |file| file.conflicts_with("proxy"))
+)]
 pub struct TrialOptions {
     /// What sets it apart from others.
     #[command(flatten)]
@@ -24,85 +27,75 @@ pub struct TrialOptions {
 
     /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
     /// may be given for each of them
-    #[arg(long, value_name = "ROLE=CPUS", help_heading = "Trial")]
+    #[arg(long, value_name = "ROLE=CPUS")]
     pub cpus: Vec<RoleCpus>,
 
     /// Length of the idle phase: fetches alone
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"), help_heading = "Trial")]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"))]
     pub idle: Micros,
 
     /// Length of the measure phase: fetches beside downloads
-    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"), help_heading = "Trial")]
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"))]
     pub duration: Micros,
 
     /// Record steps and loop turns of at least this length one by one
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"), help_heading = "Trial")]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"))]
     pub hold: Micros,
 
     /// How much to record of the mirror: full, or minimal (what clients see, sessions and the access
     /// log). To measure what recording costs: a minimal record explains nothing
-    #[arg(
-        long,
-        value_enum,
-        value_name = "EXTENT",
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Trial"
-    )]
+    #[arg(long, value_enum, value_name = "EXTENT", default_value_t, hide_possible_values = true)]
     pub recording: Recording,
 
-    /// Which proxy is under test.
-    #[command(flatten)]
-    pub server: UnderTest,
+    #[command(flatten, next_help_heading = "Proxy under test")]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub given: Given,
+
+    /// Where the origin listens, for a proxy that is configured already [default: a free port]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        value_parser = socket_addr,
+        help_heading = "Proxy under test"
+    )]
+    pub origin_listen: Option<SocketAddr>,
 
     /// Where the roles are.
     #[command(flatten)]
     pub network: NetworkOptions,
+}
 
-    /// Where run directories are made
-    #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Output")]
-    pub runs_dir: PathBuf,
-
+/// What the records of a trial are called, and where its access log goes.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct RunDirOptions {
     /// What the name of the run directory ends with [default: made from the options]
-    #[arg(long, value_name = "TEXT", value_parser = label, help_heading = "Output")]
+    #[arg(long, value_name = "TEXT", value_parser = label)]
     pub label: Option<String>,
 
     /// Where the proxy writes its access log: a file, or a FIFO that somebody reads [default:
     /// access.log in the run directory]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE")]
     pub access_log: Option<PathBuf>,
-
-    /// Print summary.json instead of text
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-
-    /// End when the process with this id, our parent, ends
-    #[arg(long, value_name = "PID", hide = true)]
-    pub parent_pid: Option<i32>,
-
-    /// Show no progress
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
-    pub color: Color,
 }
 
 impl TrialOptions {
-    /// The trial as it is to be run; `command` is what was typed.
+    /// The trial as it is to be run, with a run directory in `runs_dir`.
     ///
     /// # Errors
     /// The options do not fit each other or this host.
-    pub fn plan(self, command: Vec<String>) -> Result<TrialPlan, UsageError> {
-        let mut arm = Arm { server: self.server.toggles(), ..self.arm };
+    pub fn plan(self, runs_dir: &Path, files: RunDirOptions) -> Result<TrialPlan, UsageError> {
+        let mut arm = self.arm;
+        if let Some(kind) = self.given.kind() {
+            arm.server.kind = kind;
+        }
         arm.proxy.rcvbuf = arm.proxy.rcvbuf.within(host::rmem_max());
         let mut arm = arm.on(self.network.namespaces());
         check(&arm)?;
         arm.proxy.check()?;
-        roles::check_proxy(&arm, &self.server.given, self.recording)?;
-        let places = std::iter::once(&self.runs_dir).chain(&self.access_log);
-        check_places(&arm, &self.server, places)?;
+        roles::check_proxy(&arm, &self.given, self.recording)?;
+        let access_log = files.access_log.as_deref();
+        check_places(&arm, self.origin_listen, std::iter::once(runs_dir).chain(access_log))?;
         let allowed = net::cpu::allowed().map_err(UsageError::AllowedCpus)?;
         let cpus = CpuPlan::new(&allowed, arm.proxy.workers, &arm.pin).map_err(UsageError::Pin)?;
         let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
@@ -115,12 +108,11 @@ impl TrialOptions {
             measure: self.duration.as_duration(),
             hold: self.hold,
             recording: self.recording,
-            access_log: self.access_log,
-            runs_dir: self.runs_dir,
-            label: self.label.unwrap_or_else(|| label_of(&arm, self.recording)),
-            show: Show::fitting(self.quiet),
-            command,
-            server: self.server,
+            runs_dir: runs_dir.to_owned(),
+            label: files.label.unwrap_or_else(|| label_of(&arm, self.recording)),
+            access_log: files.access_log,
+            given: self.given,
+            origin_listen: self.origin_listen,
             arm,
         })
     }
@@ -129,11 +121,11 @@ impl TrialOptions {
 /// Whether the proxy can reach, and be told, the places that were named.
 fn check_places<'a>(
     arm: &Arm,
-    server: &UnderTest,
-    mut places: impl Iterator<Item = &'a PathBuf>,
+    origin_listen: Option<SocketAddr>,
+    mut places: impl Iterator<Item = &'a Path>,
 ) -> Result<(), UsageError> {
     let elsewhere = matches!(arm.server.kind, ProxyKind::Url(_));
-    if arm.netns.is_some() && (elsewhere || server.origin_listen.is_some()) {
+    if arm.netns.is_some() && (elsewhere || origin_listen.is_some()) {
         return Err(UsageError::OtherNetwork);
     }
     if elsewhere || arm.server.kind == ProxyKind::Mirror {
@@ -240,7 +232,7 @@ fn label(text: &str) -> Result<String, String> {
 }
 
 /// What sets this run apart, as `reuseport-rcvbuf40KiB`.
-pub(crate) fn label_of(arm: &Arm, recording: Recording) -> String {
+fn label_of(arm: &Arm, recording: Recording) -> String {
     let usual = Arm::default();
     let (proxy, load, faults) = (&arm.proxy, &arm.load, &arm.faults);
     let mut words = Vec::new();

@@ -4,10 +4,10 @@ use procfs::process::Process;
 use records::{Ready, Record, Role, RoleProcess, Visibility};
 
 use super::Run;
-use crate::run_dir::write::WriteError;
-use crate::trial::children::Event;
-use crate::trial::phases::{AcceptsTold, Input};
-use crate::trial::sampler::Watch;
+use crate::children::Event;
+use crate::phases::{AcceptsTold, Input};
+use crate::run_dir::WriteError;
+use crate::sampler::Watch;
 
 impl Run<'_> {
     /// Files what happened, and says what it means to the phases, if anything.

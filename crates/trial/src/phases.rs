@@ -13,7 +13,6 @@ use records::{
     Arm, ListenerMode, Phase, Placement, ProxyKind, Requests, Role, TraceMode, Visibility,
 };
 
-use super::pace::Pace;
 use super::placement::Steering;
 use crate::roles;
 
@@ -30,6 +29,9 @@ const MOTION: Duration = Duration::from_secs(5);
 /// How long the fast role may take to end after the cap of its last fetch. It takes milliseconds;
 /// this is for a host that leaves it no CPU, which the verdict will tell from its lag.
 const LINGER: Duration = Duration::from_secs(15);
+/// Time for all children together to end when asked, once somebody has pressed Ctrl-C: within 2 s
+/// they are gone, also on a busy host where a killed process takes its time to die.
+const HASTE: Duration = Duration::from_millis(800);
 /// Time for the kernel to end a killed child.
 const DEATH: Duration = Duration::from_secs(10);
 /// Who is stopped when. Clients first, so that the proxy and the origin see their connections end and
@@ -75,6 +77,36 @@ enum State {
     Stopping { role: Role, asked: Instant, killed: Option<Instant> },
     /// Nothing more.
     Over,
+}
+
+/// How children are stopped: in their own time, or as fast as somebody presses Ctrl-C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// Each in its own time.
+    Orderly,
+    /// All by this time.
+    Hasty(Instant),
+    /// At once.
+    Now,
+}
+
+impl Pace {
+    /// The pace after one more signal.
+    fn hurried(self, now: Instant) -> Self {
+        match self {
+            Self::Orderly => Self::Hasty(now + HASTE),
+            Self::Hasty(_) | Self::Now => Self::Now,
+        }
+    }
+
+    /// Until when a child that was asked at `asked` and may take `timeout` has time.
+    fn deadline(self, asked: Instant, timeout: Duration) -> Instant {
+        match self {
+            Self::Orderly => asked + timeout,
+            Self::Hasty(all) => all.min(asked + timeout),
+            Self::Now => asked,
+        }
+    }
 }
 
 impl<'a> Phases<'a> {

@@ -14,10 +14,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use records::run_dir::{
-    HISTOGRAM_LOG, MANIFEST, PERCENTILES, RECORD_FILES, ROLES_LOG, SUMMARY, TRACED,
-};
-use records::{LineError, Manifest, Record, Role, RunRecords};
+use records::run_dir::{MANIFEST, RECORD_FILES, ROLES_LOG, TRACED};
+use records::{LineError, Manifest, Record, Role};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -119,48 +117,33 @@ impl RunWriter {
     }
 }
 
-/// Writes or replaces `summary.json` in `dir`.
+/// Writes or replaces a document as JSON.
 ///
 /// # Errors
-/// As `write(2)` and `rename(2)`; an earlier summary stays as it was.
-pub fn summary(dir: &Path, text: &str) -> Result<(), WriteError> {
-    write_atomic(&dir.join(SUMMARY), text.as_bytes())
-}
-
-/// Writes or replaces the latencies of a run in `dir`, in both forms that HdrHistogram's tools read.
-///
-/// # Errors
-/// As `write(2)` and `rename(2)`.
-pub fn histograms(dir: &Path, records: &RunRecords) -> Result<(), WriteError> {
-    let put = |name: &str, made: io::Result<Vec<u8>>| {
-        let path = dir.join(name);
-        made.and_then(|bytes| replace(&path, &bytes))
-            .map_err(|source| WriteError::new(&path, source))
-    };
-    put(HISTOGRAM_LOG, analysis::interval_log(records))?;
-    put(PERCENTILES, Ok(analysis::percentiles(records).into_bytes()))
-}
-
-/// Writes or replaces a document.
-pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), WriteError> {
+/// As `write(2)` and `rename(2)`; an earlier document stays as it was.
+pub fn write_json(path: &Path, document: &impl Serialize) -> Result<(), WriteError> {
     let mut text = serde_json::to_string_pretty(document)
         .map_err(|source| WriteError::new(path, io::Error::other(source)))?;
     text.push('\n');
-    write_atomic(path, text.as_bytes())
+    write(path, text.as_bytes())
 }
 
-fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+/// Writes or replaces a file of a run.
+///
+/// # Errors
+/// As `write(2)` and `rename(2)`; an earlier file stays as it was.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     replace(path, bytes).map_err(|source| WriteError::new(path, source))
 }
 
 /// What a device, a pipe or a directory is to who would replace it.
-pub(crate) const NOT_A_FILE: &str = "it is no regular file";
+pub const NOT_A_FILE: &str = "it is no regular file";
 
 /// Writes a file beside the one that `path` names in the end, and renames it into place.
 ///
 /// # Errors
 /// As `write(2)` and `rename(2)`; what is there and no regular file stays.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Err(io::Error::other(NOT_A_FILE));
     }
@@ -175,7 +158,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// As `readlink(2)`; more links than path_resolution(7) follows.
-pub(crate) fn target(path: &Path) -> io::Result<PathBuf> {
+pub fn target(path: &Path) -> io::Result<PathBuf> {
     const LINKS: usize = 40;
     let mut target = path.to_owned();
     for _ in 0..=LINKS {
@@ -197,14 +180,17 @@ pub(crate) fn target(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Where a file is written before it takes the place of `target`: a name of its own for each.
-pub(crate) fn part(target: &Path) -> PathBuf {
+pub fn part(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(".part");
     name.into()
 }
 
 /// Makes `runs_dir/name`; a name that is taken gets `-2`, `-3`, ...
-pub(crate) fn make_new(runs_dir: &Path, name: &str) -> Result<PathBuf, WriteError> {
+///
+/// # Errors
+/// As `mkdir(2)`.
+pub fn make_new(runs_dir: &Path, name: &str) -> Result<PathBuf, WriteError> {
     let mut dir = runs_dir.join(name);
     for copy in 2.. {
         match fs::create_dir(&dir) {
