@@ -27,4 +27,4 @@ mod turn;
 
 pub use body::{Body, PERIOD, Part, Pattern};
 pub use options::OriginOptions;
-pub use run::{OriginError, run};
+pub use run::run;

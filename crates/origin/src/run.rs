@@ -8,8 +8,9 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use net::role::{self, RoleError};
 use net::tcp::{self, Buffers, Listen};
-use net::{cpu, limit, role};
+use net::{cpu, limit};
 use records::{Effective, ListenerMode, Ready, Record, Role};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -29,26 +30,15 @@ const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(50);
 /// 25 ms, pass before a new connection is seen; a look costs a microsecond.
 const EVENT_INTERVAL: u32 = 1;
 
-/// Why the origin could not start or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum OriginError {
-    /// It could not take its place on this host: CPUs, parent, runtime, signals.
-    #[error("failed to set up the process: {0}")]
-    Process(#[source] io::Error),
-    /// Its port.
-    #[error("failed to open the listener: {0}")]
-    Listen(#[source] io::Error),
-    /// It could not say that it is ready.
-    #[error("failed to write the ready line: {0}")]
-    Records(#[source] io::Error),
-}
+/// What fails when its port cannot be had.
+const LISTEN: &str = "open the listener";
 
 /// Runs the origin until SIGTERM or SIGINT; both end it at once.
 ///
 /// # Errors
-/// See [`OriginError`]. Trouble with single connections is none: they end.
-pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
-    let max_open_files = options.role.enter().map_err(OriginError::Process)?;
+/// See [`RoleError`]. Trouble with single connections is none: they end.
+pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
+    let max_open_files = options.role.enter().map_err(RoleError::process)?;
     let buffers = Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(send_buffer::largest) };
     let listen = Listen {
         addr: options.listen,
@@ -56,28 +46,28 @@ pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
         backlog: options.backlog,
         buffers,
     };
-    let socket = listen.open().map_err(OriginError::Listen)?;
-    tcp::set_congestion(&socket, &options.congestion).map_err(OriginError::Listen)?;
-    let sockets = buffers.read_back(&socket, "accepted").map_err(OriginError::Listen)?;
+    let socket = listen.open().map_err(RoleError::host(LISTEN))?;
+    tcp::set_congestion(&socket, &options.congestion).map_err(RoleError::host(LISTEN))?;
+    let sockets = buffers.read_back(&socket, "accepted").map_err(RoleError::host(LISTEN))?;
     let congestion = tcp::congestion(&socket).ok();
     let listener = StdTcpListener::from(socket);
     let effective = Effective {
-        cpus: cpu::allowed().map_err(OriginError::Process)?,
+        cpus: cpu::allowed().map_err(RoleError::process)?,
         max_open_files,
         sockets,
         congestion,
     };
     let ready = Ready {
-        listen: Some(listener.local_addr().map_err(OriginError::Listen)?),
+        listen: Some(listener.local_addr().map_err(RoleError::host(LISTEN))?),
         ..Ready::new(Role::Origin, std::process::id(), effective)
     };
-    let runtime = runtime().map_err(OriginError::Process)?;
+    let runtime = runtime().map_err(RoleError::process)?;
     let application = Application::new(
         options.delay.as_duration(),
         options.delay_after.as_duration(),
         options.workers,
     );
-    let (book, printer) = Book::open().map_err(OriginError::Process)?;
+    let (book, printer) = Book::open().map_err(RoleError::process)?;
     let ended = runtime.block_on(serve(listener, ready, application, book));
     // Connections that are under way are dropped where they are, and their requests told of.
     runtime.shutdown_background();
@@ -95,12 +85,12 @@ async fn serve(
     ready: Ready,
     application: Application,
     book: Book,
-) -> Result<(), OriginError> {
-    let listener = TcpListener::from_std(listener).map_err(OriginError::Listen)?;
+) -> Result<(), RoleError> {
+    let listener = TcpListener::from_std(listener).map_err(RoleError::host(LISTEN))?;
     // Listened to before the ready line, so that whoever reads it may stop us at once.
-    let mut terminate = signal(SignalKind::terminate()).map_err(OriginError::Process)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(OriginError::Process)?;
-    role::print(&Record::Ready(ready)).map_err(OriginError::Records)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(RoleError::process)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(RoleError::process)?;
+    role::tell(&Record::Ready(ready))?;
     tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
