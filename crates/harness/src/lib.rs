@@ -8,6 +8,7 @@
 //! - [`output`]: what goes to the terminal
 //! - [`progress`]: what a trial shows of itself while it runs
 //! - [`demo`]: two trials, one after the other, shown live on a stage
+//! - [`live`]: a trial as a process of its own, followed while it runs
 //! - [`doctor`]: what this machine can and cannot show
 //! - [`run_dir`]: the files of a run, as a trial writes them
 //!
@@ -18,6 +19,7 @@ pub mod cases;
 pub mod cli;
 pub mod demo;
 pub mod doctor;
+pub mod live;
 pub mod output;
 pub mod progress;
 pub mod roles;

@@ -1,38 +1,32 @@
 //! The show for a stage: two trials, one after the other, each a process of its own, shown live.
 //!
-//! - `child`: the process of a trial
-//! - `follow`: its records, read from its run directory as they are written
 //! - [`screen`]: the terminal
-//! - `front`: what the room sees, on a terminal or in lines
+//! - [`crate::live`]: a trial and its records, as it writes them
 //!
 //! Not for: the acts, their words and their picture; those are the crate `demo`.
 //!
-//! Invariants:
-//! - A trial does nothing for being shown: what moves is read from the files that it writes anyway.
-//! - However the show ends, the terminal is as it was before, and no process of a trial is left.
+//! Invariant: however the show ends, the terminal is as it was before, and no process of a trial is
+//! left.
 
-mod child;
-mod follow;
-mod front;
 pub mod screen;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
 
-use ::demo::{ArmPlan, Ending, Leave, Look, Order, Plain, Show, Side, Stage, Timing};
+use ::demo::{ArmPlan, Ending, Key, Leave, Look, Order, Plain, Show, Side, Stage, Timing};
 use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
-use net::cpu::{self, CpuList};
+use net::cpu::CpuList;
 use net::stop::{self, Next};
-use records::Summary;
-use rustix::process::Signal;
+use net::terminal::printable;
+use records::{MonoNs, Summary};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::run_dir::write;
-use child::Trial;
-use front::Front;
+use crate::live::{self, LiveTrial, OwnCpus};
+use crate::run_dir::{DOWNLOADS, FETCHES, SOCKETS, STEPS, WORKERS, write};
 use screen::Screen;
 
 /// A show to be: every option checked.
@@ -81,6 +75,11 @@ pub struct Ended {
     pub signal: Option<i32>,
 }
 
+/// What is shown of a run. Downloads first: they tell whose a port is.
+const SHOWN: [&str; 5] = [DOWNLOADS, STEPS, FETCHES, SOCKETS, WORKERS];
+/// Time between two pictures: half of what passes between two writes of a trial.
+const FRAME: Duration = Duration::from_millis(100);
+
 /// Shows it. Call it on the main thread: trials end with the thread that started them.
 ///
 /// # Errors
@@ -93,7 +92,7 @@ pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
         Err(_) => Next::Unheard,
     })
     .context("failed to take note of signals")?;
-    let cpus = OwnCpus::new(plan.load_cpus.as_ref()).context("failed to choose a CPU")?;
+    let cpus = OwnCpus::new(plan.load_cpus.clone()).context("failed to choose a CPU")?;
     let name = format!("{}-demo", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     std::fs::create_dir_all(&plan.runs_dir)
         .with_context(|| format!("failed to make {}", plan.runs_dir.display()))?;
@@ -117,7 +116,7 @@ struct Running<'a> {
     cpus: OwnCpus,
     dir: PathBuf,
     show: Show,
-    trial: Option<Trial>,
+    trial: Option<(Side, LiveTrial)>,
     /// Where each trial has its run directory.
     places: [Option<PathBuf>; 2],
 }
@@ -136,8 +135,14 @@ impl Running<'_> {
         // First the terminal: whoever left should see it again at once.
         drop(front);
         let left_early = !matches!(over, Over::Left(Leave::Done));
-        if let Some(trial) = self.trial.take() {
-            trial.end(signals);
+        if let Some((_, trial)) = self.trial.take() {
+            trial.stop();
+            // Each signal that comes meanwhile is handed on, and it takes it as haste.
+            while !trial.ends_within(FRAME) {
+                if signals.try_recv().is_ok() {
+                    trial.stop();
+                }
+            }
         }
         let signal = match over {
             Over::Left(Leave::Done | Leave::Quit) => None,
@@ -157,8 +162,8 @@ impl Running<'_> {
             }
         });
         let trials = self.places.map(|place| {
-            let dir = follow::run_in(&place?)?;
-            let summary = follow::summary(&dir);
+            let dir = live::run_in(&place?)?;
+            let summary = live::summary(&dir);
             Some((dir, summary))
         });
         // Where nothing was recorded no empty shell is left behind; another stays.
@@ -174,8 +179,8 @@ impl Running<'_> {
                 match order {
                     Order::Start(side) => self.start(side),
                     Order::EndPhase(_) => {
-                        if let Some(trial) = &self.trial {
-                            trial.signal(Signal::USR1);
+                        if let Some((_, trial)) = &self.trial {
+                            trial.end_phase();
                         }
                     }
                     Order::Leave(leave) => return Over::Left(leave),
@@ -185,11 +190,11 @@ impl Running<'_> {
                 return Over::Unseen;
             }
             match front.wait(signals) {
-                Ok(front::Heard::Keys(keys)) => {
+                Ok(Heard::Keys(keys)) => {
                     let now = clock::now();
                     keys.into_iter().for_each(|key| self.show.key(key, now));
                 }
-                Ok(front::Heard::Signal(signal)) => return Over::Signal(signal),
+                Ok(Heard::Signal(signal)) => return Over::Signal(signal),
                 Err(_) => return Over::Unseen,
             }
         }
@@ -197,11 +202,16 @@ impl Running<'_> {
 
     /// Takes what the trial that runs has told, and its end.
     fn listen(&mut self) {
-        let Some(trial) = &mut self.trial else { return };
-        let side = trial.side();
-        if let Some(ending) = trial.follow(&mut self.show) {
-            self.show.over(side, ending);
-            self.trial = None;
+        let Some((side, trial)) = &mut self.trial else { return };
+        let side = *side;
+        let ended = trial.ends_within(Duration::ZERO);
+        // After the question, so that nothing is left unread when it has ended.
+        if let Some(manifest) = trial.manifest() {
+            self.show.manifest(side, &manifest);
+        }
+        trial.records().iter().for_each(|record| self.show.take(side, record));
+        if ended && let Some((_, trial)) = self.trial.take() {
+            self.show.over(side, trial.end().map_or_else(Ending::Broken, Ending::Judged));
         }
     }
 
@@ -209,40 +219,68 @@ impl Running<'_> {
         let arm = side.of(&self.plan.arms);
         let place = self.dir.join(format!("{}-{}", side.name(), arm.plan.name));
         *side.of_mut(&mut self.places) = Some(place.clone());
-        // What it may run on is for the trial to divide.
-        let started = self.cpus.lifted(|| Trial::start(side, &arm.words, &place));
-        match started {
-            Ok(trial) => self.trial = Some(trial),
+        match LiveTrial::start(&arm.words, &place, SHOWN, &self.cpus) {
+            Ok(trial) => self.trial = Some((side, trial)),
             Err(error) => self.show.over(side, Ending::Broken(error.to_string())),
         }
     }
 }
 
-/// The CPUs of the show itself: this thread keeps to those of the load.
-struct OwnCpus {
-    all: Vec<usize>,
-    own: Option<Vec<usize>>,
+/// Where the show is seen.
+enum Front {
+    /// On a terminal.
+    Terminal(Box<Screen>, Look),
+    /// In lines, on standard output.
+    Lines(Plain),
 }
 
-impl OwnCpus {
-    fn new(load: Option<&CpuList>) -> io::Result<Self> {
-        let own = load.map(|cpus| cpus.as_slice().to_vec());
-        let cpus = Self { all: cpu::allowed()?, own };
-        cpus.keep()?;
-        Ok(cpus)
-    }
+/// What came from the room.
+enum Heard {
+    /// Keys, or nothing.
+    Keys(Vec<Key>),
+    /// A signal.
+    Signal(i32),
+}
 
-    fn keep(&self) -> io::Result<()> {
-        self.own.as_ref().map_or(Ok(()), |own| cpu::pin_current_thread(own))
-    }
-
-    /// Does `work` as if nothing were kept: a process that it starts may run anywhere.
-    fn lifted<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        if self.own.is_some() {
-            cpu::pin_current_thread(&self.all)?;
+impl Front {
+    /// Shows the show as it stands at `now`.
+    ///
+    /// # Errors
+    /// Nobody can see it any more.
+    fn show(&mut self, show: &Show, now: MonoNs) -> io::Result<()> {
+        match self {
+            Self::Terminal(screen, look) => screen.show(show, now, *look),
+            Self::Lines(plain) => {
+                let mut out = io::stdout().lock();
+                // A reason may quote what a program said.
+                for line in plain.lines(show, now).iter().map(|line| printable(line)) {
+                    writeln!(out, "{line}")?;
+                }
+                out.flush()
+            }
         }
-        let done = work();
-        self.keep()?;
-        done
+    }
+
+    /// Waits for the next picture, or for what comes before it.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    fn wait(&mut self, signals: &Receiver<i32>) -> io::Result<Heard> {
+        match self {
+            Self::Terminal(screen, _) => {
+                let keys = screen.keys(FRAME);
+                // A terminal that hangs up says so by a signal too, and that is what counts.
+                match signals.try_recv() {
+                    Ok(signal) => Ok(Heard::Signal(signal)),
+                    Err(_) => keys.map(Heard::Keys),
+                }
+            }
+            Self::Lines(..) => match signals.recv_timeout(FRAME) {
+                Ok(signal) => Ok(Heard::Signal(signal)),
+                Err(RecvTimeoutError::Timeout) => Ok(Heard::Keys(Vec::new())),
+                // The handler's thread is gone, and with it every way to end but ours.
+                Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::BrokenPipe.into()),
+            },
+        }
     }
 }

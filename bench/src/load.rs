@@ -1,0 +1,204 @@
+//! A standing load: downloads that never end, from an origin, through a proxy or not.
+
+use std::net::SocketAddr;
+use std::path::Path as FilePath;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, SamplingMode, Throughput};
+use harness::roles::{Given, LOOPBACK, ProxySetup, RoleCommand};
+use net::child::{Child, Dropped, Event};
+use net::clock;
+use net::role::RoleOptions;
+use records::{
+    Arm, Bytes, DownloadInterval, Micros, ProxyToggles, Record, Recording, Requests, Role,
+    SlowToggles,
+};
+
+use crate::meter::Meter;
+use crate::{Host, or_panic};
+
+/// What one iteration moves: some 50 ms of a draining proxy on one core.
+const ITERATION: Bytes = Bytes::mib(64);
+
+/// Size of one download: hours at any rate that one core reaches, so none ends.
+const ENDLESS: Bytes = Bytes::gib(64 * 1024);
+
+/// How often the slow client tells its bytes.
+const INTERVAL: Micros = Micros(50_000);
+
+/// A trial's own.
+const HOLD: Micros = Micros(10_000);
+
+/// How long the load may stand still, or a role be silent that should be ready, before the benchmark
+/// fails. It takes milliseconds; this is for a host that is very busy.
+const STALLED_AFTER: Duration = Duration::from_secs(20);
+
+/// What stands between origin and slow client.
+#[derive(Clone, Debug)]
+pub(crate) enum Path {
+    /// Nothing.
+    Direct,
+    /// A proxy.
+    Proxied(Box<ProxyToggles>),
+}
+
+/// Measures how fast this many downloads move bytes on this path. They run from the first sample to the
+/// last, without a pause between them, and only if the benchmark is not filtered out.
+///
+/// # Panics
+/// The load cannot be started, or stands still: there is no figure then.
+pub(crate) fn measure(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    id: BenchmarkId,
+    host: &Host,
+    (path, downloads): (&Path, u32),
+) {
+    group.throughput(Throughput::Bytes(ITERATION.0));
+    let mut load = None;
+    group.bench_function(id, |bencher| {
+        let load = load.get_or_insert_with(|| or_panic(Load::start(path, downloads, host)));
+        bencher.iter_custom(|iters| {
+            or_panic(load.time_to_move(Bytes(ITERATION.0.saturating_mul(iters))))
+        });
+    });
+}
+
+/// A group for loads: 10 samples of up to half a second, each of as many iterations as the others.
+pub(crate) fn configure(group: &mut BenchmarkGroup<'_, WallTime>) {
+    group
+        .sample_size(10)
+        .sampling_mode(SamplingMode::Flat)
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(5));
+}
+
+/// Origin, proxy and slow client at work. They end when it is dropped, the slow client first.
+#[derive(Debug)]
+struct Load {
+    told: Receiver<(Role, Event)>,
+    sender: Sender<(Role, Event)>,
+    children: Vec<Child>,
+}
+
+impl Load {
+    fn start(path: &Path, downloads: u32, host: &Host) -> anyhow::Result<Self> {
+        let (sender, told) = mpsc::channel();
+        let mut load = Self { told, sender, children: Vec::new() };
+        let role = RoleOptions::of_child(host.plan.load.as_ref());
+        let loopback = SocketAddr::new(LOOPBACK, 0);
+        let slow = SlowToggles { slow: downloads, slow_size: ENDLESS, ..SlowToggles::default() };
+        let mut arm = Arm { load: slow, ..Arm::default() };
+        let origin = RoleCommand::origin(&arm, loopback, Duration::ZERO, role.clone());
+        let mut target = load.server(&origin)?;
+        if let Path::Proxied(toggles) = path {
+            arm.proxy = *toggles.clone();
+            // As in a trial, but for the access log, which nobody reads.
+            let setup = ProxySetup {
+                listen: LOOPBACK,
+                upstream: target,
+                access_log: FilePath::new("/dev/null"),
+                dir: FilePath::new("/"),
+                hold: HOLD,
+                recording: Recording::Full,
+                given: &Given::default(),
+                workers: host.plan.workers.as_ref(),
+            };
+            target = load.server(&RoleCommand::proxy(&arm, setup, role.clone()))?;
+        }
+        let mut slow = RoleCommand::slow(&arm, target, Requests::AtOnce, role);
+        if let RoleCommand::Slow(options) = &mut slow {
+            options.interval = INTERVAL;
+        }
+        load.child(&slow)?;
+        Ok(load)
+    }
+
+    /// Starts a role in a process of its own, this binary again.
+    fn child(&mut self, command: &RoleCommand) -> anyhow::Result<()> {
+        let (role, told) = (command.role(), self.sender.clone());
+        let mut program = Command::new("/proc/self/exe");
+        program.args(command.words()?).stdin(Stdio::null()).stdout(Stdio::piped());
+        // Nobody there: nobody wants it.
+        let tell = move |event| drop(told.send((role, event)));
+        let name = net::role::thread_name(role, "child");
+        let child = Child::start(&mut program, name, Dropped::Killed, tell)
+            .with_context(|| format!("failed to start the {role}"))?;
+        // The first of these is dropped first.
+        self.children.insert(0, child);
+        Ok(())
+    }
+
+    /// Starts one that accepts connections, and waits until it does.
+    fn server(&mut self, command: &RoleCommand) -> anyhow::Result<SocketAddr> {
+        self.child(command)?;
+        loop {
+            if let Some(Record::Ready(ready)) = self.next()?
+                && ready.role == command.role()
+            {
+                return ready.listen.context("the ready line names no address to connect to");
+            }
+        }
+    }
+
+    /// What a role said next; `None`: nothing of use here.
+    ///
+    /// # Errors
+    /// None of them said anything for long, or one has ended.
+    fn next(&self) -> anyhow::Result<Option<Record>> {
+        let Ok((role, event)) = self.told.recv_timeout(STALLED_AFTER) else {
+            bail!("the roles fell silent");
+        };
+        match (role, event) {
+            (_, Event::Ended(status)) => bail!("the {role} ended ({status}): see above"),
+            // Of origin and proxy, who tell of much else, only the first line matters.
+            (_, Event::Line(line)) if role == Role::Slow || line.contains("\"ready\"") => {
+                Ok(Record::from_line(&line).ok())
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// How long the load takes from now on to move `goal`.
+    ///
+    /// # Errors
+    /// It moved nothing for long, or a download ended: what was measured is no standing load.
+    fn time_to_move(&self, goal: Bytes) -> anyhow::Result<Duration> {
+        let start = clock::now();
+        let mut meter = Meter::new(start, goal);
+        let mut last_byte = start;
+        let mut last_heard = Instant::now();
+        loop {
+            ensure!(last_heard.elapsed() < STALLED_AFTER, "the slow client fell silent");
+            match self.next()? {
+                Some(Record::DownloadInterval(interval)) => {
+                    last_heard = Instant::now();
+                    if let Some(time) = meter.take(&interval) {
+                        return Ok(time);
+                    }
+                    if moved(&interval) {
+                        last_byte = interval.end_ns;
+                    }
+                    ensure!(
+                        interval.end_ns.since(last_byte) < STALLED_AFTER,
+                        "the load stands still after {} of {goal}",
+                        meter.moved()
+                    );
+                }
+                Some(Record::Download(download)) => bail!(
+                    "download {} ended ({:?}): the load does not stand",
+                    download.slot,
+                    download.end
+                ),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn moved(interval: &DownloadInterval) -> bool {
+    interval.bytes.iter().any(|&bytes| bytes > Bytes(0))
+}
