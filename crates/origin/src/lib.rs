@@ -18,11 +18,9 @@
 
 mod application;
 mod body;
-mod book;
 mod options;
-mod respond;
+mod request_log;
 mod run;
-mod send_buffer;
 mod turn;
 
 pub use body::{Body, PERIOD, Part, Pattern};

@@ -1,9 +1,9 @@
 //! Listens, accepts, serves, and stops when told to.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::TcpListener as StdTcpListener;
 use std::time::Duration;
+use std::{fs, io};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -11,16 +11,14 @@ use hyper_util::rt::TokioIo;
 use net::role::{self, RoleError};
 use net::tcp::{self, Buffers, Listen};
 use net::{cpu, limit};
-use records::{Effective, ListenerMode, Ready, Record, Role};
+use records::{Bytes, Effective, ListenerMode, Ready, Record, Role};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::application::Application;
-use crate::book::Book;
+use crate::application::{Application, respond};
 use crate::options::OriginOptions;
-use crate::respond::respond;
-use crate::send_buffer;
+use crate::request_log::RequestLog;
 use crate::turn::Turns;
 
 /// How long to let connections end when there is no descriptor for a new one.
@@ -39,7 +37,7 @@ const LISTEN: &str = "open the listener";
 /// See [`RoleError`]. Trouble with single connections is none: they end.
 pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
     let max_open_files = options.role.enter().map_err(RoleError::process)?;
-    let buffers = Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(send_buffer::largest) };
+    let buffers = Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(largest_send_buffer) };
     let listen = Listen {
         addr: options.listen,
         mode: ListenerMode::Shared,
@@ -67,8 +65,8 @@ pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
         options.delay_after.as_duration(),
         options.workers,
     );
-    let (book, printer) = Book::open().map_err(RoleError::process)?;
-    let ended = runtime.block_on(serve(listener, ready, application, book));
+    let (log, printer) = RequestLog::open().map_err(RoleError::process)?;
+    let ended = runtime.block_on(serve(listener, ready, application, log));
     // Connections that are under way are dropped where they are, and their requests told of.
     runtime.shutdown_background();
     printer.finish();
@@ -84,7 +82,7 @@ async fn serve(
     listener: StdTcpListener,
     ready: Ready,
     application: Application,
-    book: Book,
+    log: RequestLog,
 ) -> Result<(), RoleError> {
     let listener = TcpListener::from_std(listener).map_err(RoleError::host(LISTEN))?;
     // Listened to before the ready line, so that whoever reads it may stop us at once.
@@ -94,18 +92,18 @@ async fn serve(
     tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
-        never = accept(listener, application, book) => match never {},
+        never = accept(listener, application, log) => match never {},
     }
 }
 
 #[expect(clippy::print_stderr, reason = "a program's own message")]
-async fn accept(listener: TcpListener, application: Application, book: Book) -> Infallible {
+async fn accept(listener: TcpListener, application: Application, log: RequestLog) -> Infallible {
     let mut warned = false;
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
-                let (application, book) = (application.clone(), book.clone());
-                tokio::spawn(connection(stream, from.port(), application, book));
+                let (application, log) = (application.clone(), log.clone());
+                tokio::spawn(connection(stream, from.port(), application, log));
             }
             Err(error) if limit::is_shortage(&error) => {
                 if !warned {
@@ -127,11 +125,11 @@ async fn accept(listener: TcpListener, application: Application, book: Book) -> 
 ///
 /// What it asked for is thought about and answered also when it has gone, as applications do that do
 /// not look at their sockets; only a reset ends that.
-async fn connection(stream: TcpStream, from: u16, application: Application, book: Book) {
+async fn connection(stream: TcpStream, from: u16, application: Application, log: RequestLog) {
     // As every server does; without it the connection still works.
     let _ = stream.set_nodelay(true);
     let service = service_fn(async |request| {
-        let asked = book.asked(from);
+        let asked = log.asked(from);
         let worker = application.work().await;
         let answer = respond(&request).map(|body| body.worked_on_by(worker));
         // hyper writes it before this connection waits for anything.
@@ -144,3 +142,34 @@ async fn connection(stream: TcpStream, from: u16, application: Application, book
         .serve_connection(TokioIo::new(Turns::new(stream)), service)
         .await;
 }
+
+/// tcp(7): the third value bounds what the kernel's tuning gives.
+const TCP_WMEM: &str = "/proc/sys/net/ipv4/tcp_wmem";
+/// socket(7): bounds what may be asked for.
+const WMEM_MAX: &str = "/proc/sys/net/core/wmem_max";
+/// What to ask for where the kernel does not tell its bounds.
+const UNKNOWN: Bytes = Bytes::mib(4);
+
+/// The size to ask for to get as much as this kernel gives: what is queued there keeps the proxy busy
+/// while this process waits for its CPU. `None`: leave it to its tuning.
+fn largest_send_buffer() -> Option<Bytes> {
+    let read = |path| fs::read_to_string(path).ok().and_then(|text| last_number(&text));
+    choose(read(WMEM_MAX), read(TCP_WMEM))
+}
+
+/// A size that is asked for is doubled (socket(7)) and never tuned again, so asking is a loss where
+/// the kernel's own tuning goes further: with the usual `wmem_max` of 208 KiB, tuning reaches 4 MiB.
+fn choose(wmem_max: Option<Bytes>, tcp_wmem: Option<Bytes>) -> Option<Bytes> {
+    let asked = wmem_max.unwrap_or(UNKNOWN);
+    match tcp_wmem {
+        Some(tuned) if asked + asked <= tuned => None,
+        _ => Some(asked),
+    }
+}
+
+fn last_number(text: &str) -> Option<Bytes> {
+    text.split_whitespace().last()?.parse().ok().map(Bytes)
+}
+
+#[cfg(test)]
+mod tests;

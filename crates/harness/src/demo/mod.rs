@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use ::demo::{ArmPlan, Ending, Key, Leave, Look, Order, Plain, Show, Side, Stage, Timing};
+use ::demo::{ArmPlan, Colours, Key, Leave, Order, Plain, Show, Side, Stage, Timing};
 use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
@@ -33,7 +33,7 @@ use screen::Screen;
 #[derive(Debug)]
 pub struct DemoPlan {
     /// The starved arm and the cured one.
-    pub arms: [DemoArm; 2],
+    pub arms: [ArmPlan; 2],
     /// How long the acts take.
     pub timing: Timing,
     /// Where the directory of the show is made.
@@ -41,18 +41,9 @@ pub struct DemoPlan {
     /// Where the room looks.
     pub stage: Place,
     /// What the terminal can show.
-    pub look: Look,
+    pub colours: Colours,
     /// Where the load of the trials runs, and the show with it: the workers' CPUs are theirs.
     pub load_cpus: Option<CpuList>,
-}
-
-/// An arm, and the options that make it.
-#[derive(Clone, Debug)]
-pub struct DemoArm {
-    /// How it is announced.
-    pub plan: ArmPlan,
-    /// The options of its trial.
-    pub words: Vec<String>,
 }
 
 /// Where the room looks.
@@ -99,12 +90,12 @@ pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
     let front = match plan.stage {
         Place::Terminal => Front::Terminal(
             Box::new(Screen::enter().context("failed to take the terminal")?),
-            plan.look,
+            plan.colours,
         ),
         Place::Lines => Front::Lines(Plain::default()),
     };
     let dir = write::make_new(&plan.runs_dir, &name)?;
-    let [left, right] = plan.arms.each_ref().map(|arm| arm.plan.clone());
+    let [left, right] = plan.arms.clone();
     let show = Show::new(left, right, plan.timing, clock::now());
     let running = Running { plan, cpus, dir, show, trial: None, places: [None, None] };
     Ok(running.play(front, &signals))
@@ -155,7 +146,7 @@ impl Running<'_> {
         let broken = [Side::Left, Side::Right].into_iter().find_map(|side| {
             let arm = self.show.arm(side);
             match arm.stage() {
-                Stage::Over(Ending::Broken(why)) if !left_early => {
+                Stage::Over(Err(why)) if !left_early => {
                     Some(format!("the {} arm: {why}", arm.plan().name))
                 }
                 _ => None,
@@ -211,17 +202,17 @@ impl Running<'_> {
         }
         trial.records().iter().for_each(|record| self.show.take(side, record));
         if ended && let Some((_, trial)) = self.trial.take() {
-            self.show.over(side, trial.end().map_or_else(Ending::Broken, Ending::Judged));
+            self.show.over(side, trial.end());
         }
     }
 
     fn start(&mut self, side: Side) {
         let arm = side.of(&self.plan.arms);
-        let place = self.dir.join(format!("{}-{}", side.name(), arm.plan.name));
+        let place = self.dir.join(format!("{}-{}", side.name(), arm.name));
         *side.of_mut(&mut self.places) = Some(place.clone());
         match LiveTrial::start(&arm.words, &place, SHOWN, &self.cpus) {
             Ok(trial) => self.trial = Some((side, trial)),
-            Err(error) => self.show.over(side, Ending::Broken(error.to_string())),
+            Err(error) => self.show.over(side, Err(error.to_string())),
         }
     }
 }
@@ -229,7 +220,7 @@ impl Running<'_> {
 /// Where the show is seen.
 enum Front {
     /// On a terminal.
-    Terminal(Box<Screen>, Look),
+    Terminal(Box<Screen>, Colours),
     /// In lines, on standard output.
     Lines(Plain),
 }
@@ -249,7 +240,7 @@ impl Front {
     /// Nobody can see it any more.
     fn show(&mut self, show: &Show, now: MonoNs) -> io::Result<()> {
         match self {
-            Self::Terminal(screen, look) => screen.show(show, now, *look),
+            Self::Terminal(screen, colours) => screen.show(show, now, *colours),
             Self::Lines(plain) => {
                 let mut out = io::stdout().lock();
                 // A reason may quote what a program said.

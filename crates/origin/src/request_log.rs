@@ -25,12 +25,12 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Where requests are noted down.
 #[derive(Clone, Debug)]
-pub(crate) struct Book {
+pub(crate) struct RequestLog {
     records: SyncSender<Answered>,
     lost: Arc<AtomicU64>,
 }
 
-/// The thread that prints what the book takes.
+/// The thread that prints what the log takes.
 #[derive(Debug)]
 pub(crate) struct Printer {
     /// Closed when the thread ends.
@@ -42,12 +42,12 @@ pub(crate) struct Printer {
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Asked<'a> {
-    book: &'a Book,
+    log: &'a RequestLog,
     told: Answered,
 }
 
-impl Book {
-    /// An empty book, and the printer that ends with its last copy.
+impl RequestLog {
+    /// An empty log, and the printer that ends with its last copy.
     pub(crate) fn open() -> io::Result<(Self, Printer)> {
         let (records, waiting) = sync_channel(WAITING);
         let (end, ended) = channel();
@@ -66,7 +66,7 @@ impl Book {
     /// Notes that the head of a request from `upstream_port` has been read.
     pub(crate) fn asked(&self, upstream_port: u16) -> Asked<'_> {
         let told = Answered { upstream_port, request_ns: clock::now(), head_ns: None };
-        Asked { book: self, told }
+        Asked { log: self, told }
     }
 
     fn tell(&self, answered: Answered) {
@@ -85,12 +85,12 @@ impl Asked<'_> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        self.book.tell(self.told);
+        self.log.tell(self.told);
     }
 }
 
 impl Printer {
-    /// Waits until what the book took is printed, but not for a reader that has fallen asleep.
+    /// Waits until what the log took is printed, but not for a reader that has fallen asleep.
     #[expect(clippy::print_stderr, reason = "a program's own message")]
     pub(crate) fn finish(self) {
         // Nothing is ever sent: closed, or too late.

@@ -1,17 +1,17 @@
 use super::*;
 
-/// A book that nobody prints, with room for `waiting` records.
-fn book(waiting: usize) -> (Book, Receiver<Answered>) {
+/// A log that nobody prints, with room for `waiting` records.
+fn log(waiting: usize) -> (RequestLog, Receiver<Answered>) {
     let (records, told) = sync_channel(waiting);
-    (Book { records, lost: Arc::default() }, told)
+    (RequestLog { records, lost: Arc::default() }, told)
 }
 
 #[test]
 fn a_request_is_told_of_once_answered_or_not() {
-    let (book, told) = book(4);
+    let (log, told) = log(4);
     let before = clock::now();
-    book.asked(7).answered();
-    drop(book.asked(8));
+    log.asked(7).answered();
+    drop(log.asked(8));
     let all: Vec<Answered> = told.try_iter().collect();
     let [answered, left] = all.as_slice() else { panic!("two requests: {all:?}") };
     assert_eq!((answered.upstream_port, left.upstream_port), (7, 8));
@@ -22,22 +22,22 @@ fn a_request_is_told_of_once_answered_or_not() {
 
 #[test]
 fn a_reader_that_is_too_slow_costs_records_which_are_counted() {
-    let (book, told) = book(2);
+    let (log, told) = log(2);
     for port in 0..5 {
-        book.asked(port).answered();
+        log.asked(port).answered();
     }
     assert_eq!(told.try_iter().map(|told| told.upstream_port).collect::<Vec<_>>(), [0, 1]);
-    assert_eq!(book.lost.load(Ordering::Relaxed), 3);
+    assert_eq!(log.lost.load(Ordering::Relaxed), 3);
 }
 
 #[test]
 fn what_was_lost_is_told_at_the_end() {
-    let (book, told) = book(1);
-    let lost = Arc::clone(&book.lost);
+    let (log, told) = log(1);
+    let lost = Arc::clone(&log.lost);
     for port in 0..5 {
-        book.asked(port).answered();
+        log.asked(port).answered();
     }
-    drop(book);
+    drop(log);
     let mut out = Vec::new();
     print(&told, &lost, &mut out).expect("a vector takes it");
     let text = String::from_utf8(out).expect("JSON");
@@ -48,18 +48,18 @@ fn what_was_lost_is_told_at_the_end() {
 
 #[test]
 fn a_reader_that_has_gone_misses_nothing() {
-    let (book, told) = book(2);
+    let (log, told) = log(2);
     drop(told);
-    book.asked(7).answered();
-    assert_eq!(book.lost.load(Ordering::Relaxed), 0);
+    log.asked(7).answered();
+    assert_eq!(log.lost.load(Ordering::Relaxed), 0);
 }
 
 #[test]
 fn all_that_was_told_is_printed_a_line_each() {
-    let (book, told) = book(4);
-    book.asked(7).answered();
-    drop(book.asked(8));
-    drop(book);
+    let (log, told) = log(4);
+    log.asked(7).answered();
+    drop(log.asked(8));
+    drop(log);
     let mut out = Vec::new();
     print(&told, &AtomicU64::new(0), &mut out).expect("a vector takes it");
     let text = String::from_utf8(out).expect("JSON");

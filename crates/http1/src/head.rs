@@ -1,7 +1,7 @@
-//! Request heads.
+//! Heads of requests and responses, and why one is refused.
 
 use crate::headers::list_items;
-use crate::{BodyFraming, HeadError, HeadLimit, Headers, MAX_HEADERS, Parsed, Version};
+use crate::{BodyFraming, HeadLimit, Headers, MAX_HEADERS, Parsed, Version};
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,4 +165,119 @@ fn split_absolute(target: &str) -> Option<(&str, &str)> {
         return None;
     }
     Some(rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())))
+}
+
+/// The head of a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResponseHead {
+    /// Version of the sender.
+    pub version: Version,
+    /// 100 to 999.
+    pub status: u16,
+    /// The words after the status; may be empty.
+    pub reason: String,
+    /// All header lines.
+    pub headers: Headers,
+    /// Where the response's body ends.
+    pub body: BodyFraming,
+}
+
+impl ResponseHead {
+    /// Whether the final answer follows this head (status 1xx, RFC 9110 15.2).
+    pub const fn is_interim(&self) -> bool {
+        matches!(self.status, 100..=199)
+    }
+}
+
+/// Parses the head of the response to a `request`, from its first byte.
+///
+/// # Errors
+/// The head is not one that a client may accept. A gateway answers 502.
+pub fn parse_response(
+    buf: &[u8],
+    limit: HeadLimit,
+    request: &Method,
+) -> Result<Parsed<ResponseHead>, HeadError> {
+    let seen = &buf[..buf.len().min(limit.0)];
+    let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut lines);
+    let len = match response.parse(seen)? {
+        httparse::Status::Complete(len) => len,
+        httparse::Status::Partial if seen.len() == limit.0 => return Err(HeadError::TooLarge),
+        httparse::Status::Partial => return Ok(Parsed::Partial),
+    };
+    let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
+        return Err(HeadError::BadSyntax);
+    };
+    let version = Version::from_minor(minor);
+    let reason = response.reason.unwrap_or_default().to_owned();
+    let headers = Headers::from_parsed(response.headers);
+    let body = BodyFraming::of_response(version, &headers, status, request)?;
+    Ok(Parsed::Complete { head: ResponseHead { version, status, reason, headers, body }, len })
+}
+
+/// Why a head is refused. The side that sent it is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum HeadError {
+    /// It did not end within the [`HeadLimit`].
+    #[error("the head is longer than the limit")]
+    TooLarge,
+    /// More than [`MAX_HEADERS`] header lines.
+    #[error("the head has more than {} headers", MAX_HEADERS)]
+    TooManyHeaders,
+    /// Not HTTP/1: a forbidden byte, a bad first line or header line, a status below 100.
+    #[error("the head is not HTTP/1 syntax")]
+    BadSyntax,
+    /// HTTP, but neither 1.0 nor 1.1.
+    #[error("the head is of another version than HTTP/1.0 and HTTP/1.1")]
+    UnsupportedVersion,
+    /// The request target is neither a path, nor `http://host/path`, nor `*` with OPTIONS.
+    #[error("the request target is neither a path nor an http URL")]
+    BadTarget,
+    /// An HTTP/1.1 request without a Host (RFC 9112 3.2).
+    #[error("the HTTP/1.1 request has no Host")]
+    MissingHost,
+    /// Several Host lines, or one that is no host (RFC 9112 3.2).
+    #[error("the request has several Hosts or one that is no host name")]
+    BadHost,
+    /// Content-Length beside Transfer-Encoding (RFC 9112 6.1).
+    #[error("the head has both Content-Length and Transfer-Encoding")]
+    ConflictingFraming,
+    /// Content-Length is not one number of at most 64 bits, or stands there twice.
+    #[error("Content-Length is not one number")]
+    BadContentLength,
+    /// Transfer-Encoding in HTTP/1.0, which has none (RFC 9112 6.1).
+    #[error("the HTTP/1.0 head has a Transfer-Encoding")]
+    TransferCodingInHttp10,
+    /// A request in another transfer coding than `chunked` alone.
+    #[error("the request is in another transfer coding than chunked")]
+    UnsupportedTransferCoding,
+}
+
+impl HeadError {
+    /// The status that answers such a request. For a response head, a gateway answers 502 instead.
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::TooLarge | Self::TooManyHeaders => 431,
+            Self::UnsupportedTransferCoding => 501,
+            Self::UnsupportedVersion => 505,
+            Self::BadSyntax
+            | Self::BadTarget
+            | Self::MissingHost
+            | Self::BadHost
+            | Self::ConflictingFraming
+            | Self::BadContentLength
+            | Self::TransferCodingInHttp10 => 400,
+        }
+    }
+}
+
+impl From<httparse::Error> for HeadError {
+    fn from(error: httparse::Error) -> Self {
+        match error {
+            httparse::Error::TooManyHeaders => Self::TooManyHeaders,
+            _ => Self::BadSyntax,
+        }
+    }
 }
