@@ -1,18 +1,20 @@
-//! All groups in one binary, which is also every role: see [`bench::roles`].
+//! All groups in one binary, which is also `turnstile` and every role: see [`bench::is_turnstile`].
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use bench::fast_fetch::Output;
+use bench::Host;
 use criterion::Criterion;
 
 fn main() -> ExitCode {
-    if let Some(ended) = bench::roles::play() {
-        return ended;
+    if bench::is_turnstile() {
+        return harness::cli::main();
     }
     let mut criterion = Criterion::default().configure_from_args();
-    bench::fast_fetch::benchmarks(&mut criterion, &Output::of_this_process());
-    bench::direct_vs_proxied::benchmarks(&mut criterion);
-    bench::relay::benchmarks(&mut criterion);
+    let host = Host::new();
+    bench::fast_fetch::benchmarks(&mut criterion, &host, Path::new(env!("CARGO_TARGET_TMPDIR")));
+    bench::data_plane::direct_vs_proxied(&mut criterion, &host);
+    bench::data_plane::relay(&mut criterion, &host);
     bench::http_head::benchmarks(&mut criterion);
     criterion.final_summary();
     ExitCode::SUCCESS

@@ -1,34 +1,41 @@
 //! A standing load: downloads that never end, from an origin, through a proxy or not.
 
-use std::sync::mpsc::{self, Receiver};
+use std::net::SocketAddr;
+use std::path::Path as FilePath;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, SamplingMode, Throughput};
+use harness::roles::{Given, LOOPBACK, ProxySetup, RoleCommand};
+use net::child::{Child, Dropped, Event};
 use net::clock;
 use net::role::RoleOptions;
-use records::{Bytes, DownloadEnd, DownloadInterval, Micros, ProxyToggles, Record, SlowToggles};
-use slow_client::SlowOptions;
+use records::{
+    Arm, Bytes, DownloadInterval, Micros, ProxyToggles, Record, Recording, Requests, Role,
+    SlowToggles,
+};
 
-use crate::child::{Child, Event, Told};
-use crate::cpu_plan::CpuPlan;
 use crate::meter::Meter;
-use crate::or_panic;
-use crate::roles::RoleCommand;
-use crate::servers::Servers;
+use crate::{Host, or_panic};
 
 /// What one iteration moves: some 50 ms of a draining proxy on one core.
-pub(crate) const ITERATION: Bytes = Bytes::mib(64);
+const ITERATION: Bytes = Bytes::mib(64);
 
 /// Size of one download: hours at any rate that one core reaches, so none ends.
-pub(crate) const ENDLESS: Bytes = Bytes::gib(64 * 1024);
+const ENDLESS: Bytes = Bytes::gib(64 * 1024);
 
 /// How often the slow client tells its bytes.
-pub(crate) const INTERVAL: Micros = Micros(50_000);
+const INTERVAL: Micros = Micros(50_000);
 
-/// How long the load may stand still before the benchmark fails.
-pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(20);
+/// A trial's own.
+const HOLD: Micros = Micros(10_000);
+
+/// How long the load may stand still, or a role be silent that should be ready, before the benchmark
+/// fails. It takes milliseconds; this is for a host that is very busy.
+const STALLED_AFTER: Duration = Duration::from_secs(20);
 
 /// What stands between origin and slow client.
 #[derive(Clone, Debug)]
@@ -39,33 +46,21 @@ pub(crate) enum Path {
     Proxied(Box<ProxyToggles>),
 }
 
-/// A load to be started.
-#[derive(Clone, Debug)]
-pub(crate) struct Setup {
-    /// From where the slow client downloads.
-    pub(crate) path: Path,
-    /// Parallel downloads.
-    pub(crate) downloads: u32,
-}
-
-/// Origin, proxy and slow client at work. They end when it is dropped, the slow client first.
-#[derive(Debug)]
-struct Load {
-    told: Receiver<Told>,
-    _slow: Child,
-    _servers: Servers,
-}
-
-/// Measures how fast the load of `setup` moves bytes. It runs from the first sample to the last,
-/// without a pause between them, and only if the benchmark is not filtered out.
+/// Measures how fast this many downloads move bytes on this path. They run from the first sample to the
+/// last, without a pause between them, and only if the benchmark is not filtered out.
 ///
 /// # Panics
 /// The load cannot be started, or stands still: there is no figure then.
-pub(crate) fn measure(group: &mut BenchmarkGroup<'_, WallTime>, id: BenchmarkId, setup: &Setup) {
+pub(crate) fn measure(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    id: BenchmarkId,
+    host: &Host,
+    (path, downloads): (&Path, u32),
+) {
     group.throughput(Throughput::Bytes(ITERATION.0));
     let mut load = None;
     group.bench_function(id, |bencher| {
-        let load = load.get_or_insert_with(|| or_panic(Load::start(setup)));
+        let load = load.get_or_insert_with(|| or_panic(Load::start(path, downloads, host)));
         bencher.iter_custom(|iters| {
             or_panic(load.time_to_move(Bytes(ITERATION.0.saturating_mul(iters))))
         });
@@ -81,27 +76,90 @@ pub(crate) fn configure(group: &mut BenchmarkGroup<'_, WallTime>) {
         .measurement_time(Duration::from_secs(5));
 }
 
+/// Origin, proxy and slow client at work. They end when it is dropped, the slow client first.
+#[derive(Debug)]
+struct Load {
+    told: Receiver<(Role, Event)>,
+    sender: Sender<(Role, Event)>,
+    children: Vec<Child>,
+}
+
 impl Load {
-    fn start(setup: &Setup) -> anyhow::Result<Self> {
-        let plan = CpuPlan::of_this_host()?;
+    fn start(path: &Path, downloads: u32, host: &Host) -> anyhow::Result<Self> {
         let (sender, told) = mpsc::channel();
-        let toggles = match &setup.path {
-            Path::Direct => None,
-            Path::Proxied(toggles) => Some(toggles.as_ref()),
+        let mut load = Self { told, sender, children: Vec::new() };
+        let role = RoleOptions::of_child(host.plan.load.as_ref());
+        let loopback = SocketAddr::new(LOOPBACK, 0);
+        let slow = SlowToggles { slow: downloads, slow_size: ENDLESS, ..SlowToggles::default() };
+        let mut arm = Arm { load: slow, ..Arm::default() };
+        let origin = RoleCommand::origin(&arm, loopback, Duration::ZERO, role.clone());
+        let mut target = load.server(&origin)?;
+        if let Path::Proxied(toggles) = path {
+            arm.proxy = *toggles.clone();
+            // As in a trial, but for the access log, which nobody reads.
+            let setup = ProxySetup {
+                listen: LOOPBACK,
+                upstream: target,
+                access_log: FilePath::new("/dev/null"),
+                dir: FilePath::new("/"),
+                hold: HOLD,
+                recording: Recording::Full,
+                given: &Given::default(),
+                workers: host.plan.workers.as_ref(),
+            };
+            target = load.server(&RoleCommand::proxy(&arm, setup, role.clone()))?;
+        }
+        let mut slow = RoleCommand::slow(&arm, target, Requests::AtOnce, role);
+        if let RoleCommand::Slow(options) = &mut slow {
+            options.interval = INTERVAL;
+        }
+        load.child(&slow)?;
+        Ok(load)
+    }
+
+    /// Starts a role in a process of its own, this binary again.
+    fn child(&mut self, command: &RoleCommand) -> anyhow::Result<()> {
+        let (role, told) = (command.role(), self.sender.clone());
+        let mut program = Command::new("/proc/self/exe");
+        program.args(command.words()?).stdin(Stdio::null()).stdout(Stdio::piped());
+        // Nobody there: nobody wants it.
+        let tell = move |event| drop(told.send((role, event)));
+        let name = net::role::thread_name(role, "child");
+        let child = Child::start(&mut program, name, Dropped::Killed, tell)
+            .with_context(|| format!("failed to start the {role}"))?;
+        // The first of these is dropped first.
+        self.children.insert(0, child);
+        Ok(())
+    }
+
+    /// Starts one that accepts connections, and waits until it does.
+    fn server(&mut self, command: &RoleCommand) -> anyhow::Result<SocketAddr> {
+        self.child(command)?;
+        loop {
+            if let Some(Record::Ready(ready)) = self.next()?
+                && ready.role == command.role()
+            {
+                return ready.listen.context("the ready line names no address to connect to");
+            }
+        }
+    }
+
+    /// What a role said next; `None`: nothing of use here.
+    ///
+    /// # Errors
+    /// None of them said anything for long, or one has ended.
+    fn next(&self) -> anyhow::Result<Option<Record>> {
+        let Ok((role, event)) = self.told.recv_timeout(STALLED_AFTER) else {
+            bail!("the roles fell silent");
         };
-        let servers = Servers::start(toggles, &plan, &sender)?;
-        let slow = SlowOptions {
-            toggles: SlowToggles {
-                slow: setup.downloads,
-                slow_size: ENDLESS,
-                ..SlowToggles::default()
-            },
-            interval: INTERVAL,
-            role: RoleOptions::of_child(plan.load()),
-            ..SlowOptions::to(servers.target())
-        };
-        let slow = Child::start(&RoleCommand::Slow(Box::new(slow)), plan.load(), &sender)?;
-        Ok(Self { told, _slow: slow, _servers: servers })
+        match (role, event) {
+            (_, Event::Ended(status)) => bail!("the {role} ended ({status}): see above"),
+            // Of origin and proxy, who tell of much else, only the first line matters.
+            (_, Event::Line(line)) if role == Role::Slow || line.contains("\"ready\"") => {
+                Ok(Record::from_line(&line).ok())
+            }
+            _ => Ok(None),
+        }
     }
 
     /// How long the load takes from now on to move `goal`.
@@ -115,10 +173,8 @@ impl Load {
         let mut last_heard = Instant::now();
         loop {
             ensure!(last_heard.elapsed() < STALLED_AFTER, "the slow client fell silent");
-            let Ok(Told { role, event }) = self.told.recv_timeout(STALLED_AFTER) else { continue };
-            let Event::Record(record) = event else { bail!("the {role} process ended: see above") };
-            match *record {
-                Record::DownloadInterval(interval) => {
+            match self.next()? {
+                Some(Record::DownloadInterval(interval)) => {
                     last_heard = Instant::now();
                     if let Some(time) = meter.take(&interval) {
                         return Ok(time);
@@ -132,13 +188,11 @@ impl Load {
                         meter.moved()
                     );
                 }
-                Record::Download(download) => {
-                    bail!(
-                        "download {} ended ({}): the load does not stand",
-                        download.slot,
-                        reason(download.end)
-                    )
-                }
+                Some(Record::Download(download)) => bail!(
+                    "download {} ended ({:?}): the load does not stand",
+                    download.slot,
+                    download.end
+                ),
                 _ => {}
             }
         }
@@ -147,18 +201,4 @@ impl Load {
 
 fn moved(interval: &DownloadInterval) -> bool {
     interval.bytes.iter().any(|&bytes| bytes > Bytes(0))
-}
-
-/// Why a download ended, in words for people.
-pub(crate) fn reason(end: DownloadEnd) -> &'static str {
-    match end {
-        DownloadEnd::Completed => "all of it arrived",
-        DownloadEnd::Stopped => "it was stopped",
-        DownloadEnd::Replaced => "it was replaced",
-        DownloadEnd::Refused => "refused",
-        DownloadEnd::LocalError => "this host had no descriptor, port or memory left for it",
-        DownloadEnd::Reset => "reset by its server",
-        DownloadEnd::ClosedEarly => "closed early by its server",
-        DownloadEnd::BadStatus => "answered with another status than 200",
-    }
 }

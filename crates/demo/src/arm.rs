@@ -22,6 +22,8 @@ pub struct ArmPlan {
     pub name: String,
     /// The options that set it apart, as typed.
     pub options: String,
+    /// All options of its trial.
+    pub words: Vec<String>,
     /// Those of them that are new beside the other arm.
     pub change: String,
     /// What these do, in one sentence for a room.
@@ -37,17 +39,8 @@ pub enum Stage {
     Waiting,
     /// In this phase.
     Running(Phase),
-    /// Ended, all its processes too.
-    Over(Ending),
-}
-
-/// How a trial ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
-    /// With a summary, also when it was cut short.
-    Judged(Box<Summary>),
-    /// Without one; the end of its standard error tells why.
-    Broken(String),
+    /// Ended, all its processes too: with a summary, also when it was cut short, or without one, and why.
+    Over(Result<Box<Summary>, String>),
 }
 
 /// Fetches by how they ended.
@@ -66,19 +59,6 @@ impl Counts {
     }
 }
 
-/// The longest step that was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Longest {
-    /// Its worker, from 0.
-    pub worker: u32,
-    /// Whom it served.
-    pub holder: Holder,
-    /// Its length.
-    pub length: Micros,
-    /// What it moved.
-    pub bytes: Bytes,
-}
-
 /// All that is known of one arm.
 #[derive(Clone, Debug)]
 pub struct ArmView {
@@ -90,7 +70,7 @@ pub struct ArmView {
     /// The download of each client port.
     slots: BTreeMap<u16, u32>,
     fetches: Vec<Fetched>,
-    longest: Option<Longest>,
+    longest: Option<Hold>,
     intervals: VecDeque<(MonoNs, MonoNs, Bytes)>,
     latest: MonoNs,
 }
@@ -167,8 +147,8 @@ impl ArmView {
     }
 
     /// Its trial is over.
-    pub fn over(&mut self, ending: Ending) {
-        self.stage = Stage::Over(ending);
+    pub fn over(&mut self, ended: Result<Box<Summary>, String>) {
+        self.stage = Stage::Over(ended);
     }
 
     /// How it is announced.
@@ -184,7 +164,7 @@ impl ArmView {
     /// Its summary, once there is one.
     pub fn summary(&self) -> Option<&Summary> {
         match &self.stage {
-            Stage::Over(Ending::Judged(summary)) => Some(summary),
+            Stage::Over(Ok(summary)) => Some(summary),
             _ => None,
         }
     }
@@ -210,9 +190,14 @@ impl ArmView {
         counts
     }
 
-    /// The longest step told since the downloads began to start.
-    pub const fn longest(&self) -> Option<Longest> {
-        self.longest
+    /// The longest step told since the downloads began to start, and whom it served.
+    pub fn longest(&self) -> Option<(&Hold, Holder)> {
+        self.longest.as_ref().map(|hold| (hold, self.holder(hold)))
+    }
+
+    fn holder(&self, hold: &Hold) -> Holder {
+        let slot = self.slots.get(&hold.client_port);
+        slot.map_or(Holder::Session(hold.session), |slot| Holder::Download(*slot))
     }
 
     /// What the downloads received in the last second that was told.
@@ -295,16 +280,14 @@ impl ArmView {
     }
 
     fn hold(&mut self, hold: &Hold) {
-        let slot = self.slots.get(&hold.client_port);
-        let holder = slot.map_or(Holder::Session(hold.session), |slot| Holder::Download(*slot));
-        let length = hold.length_us();
         // What an idle machine does is the baseline's matter.
         let loaded = self.phases.iter().any(|span| span.phase == Phase::Load);
-        if loaded && self.longest.is_none_or(|longest| longest.length < length) {
-            let Hold { worker, bytes, .. } = *hold;
-            self.longest = Some(Longest { worker, holder, length, bytes });
+        let longer = |longest: &Hold| longest.length_us() < hold.length_us();
+        if loaded && self.longest.as_ref().is_none_or(longer) {
+            self.longest = Some(*hold);
         }
-        self.span(hold.worker, hold.start_ns, hold.end_ns, SpanKind::Hold(holder));
+        let kind = SpanKind::Hold(self.holder(hold));
+        self.span(hold.worker, hold.start_ns, hold.end_ns, kind);
     }
 
     fn stretch(&mut self, stretch: &Stretch) {

@@ -4,7 +4,6 @@
 //!
 //! Invariant: nothing is drawn outside of the screen, whatever its size.
 
-mod big;
 mod look;
 mod panel;
 mod rows;
@@ -19,7 +18,7 @@ use ratatui_widgets::block::Block;
 use ratatui_widgets::paragraph::{Paragraph, Wrap};
 use records::MonoNs;
 
-pub use look::{Colours, Glyphs, Look};
+pub use look::Colours;
 
 use look::Ink;
 use panel::Panel;
@@ -36,7 +35,7 @@ const LAG: Duration = Duration::from_millis(500);
 const BOTH: u16 = 60;
 
 /// Draws the show as it stands at `now` over all of `buf`.
-pub fn draw(show: &Show, now: MonoNs, look: Look, buf: &mut Buffer) {
+pub fn draw(show: &Show, now: MonoNs, colours: Colours, buf: &mut Buffer) {
     let (arms, at) = show.picture(now);
     // The reasons of a verdict take two rows of 80 cells, and a little more.
     let words = match buf.area.height {
@@ -53,17 +52,17 @@ pub fn draw(show: &Show, now: MonoNs, look: Look, buf: &mut Buffer) {
     let rows = [1, words].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
     let rows = rows.chain([keys, legend].map(Constraint::Length));
     let [top, line, stage, keys, legend] = Layout::vertical(rows).areas(buf.area);
-    title(show, now, look, top, buf);
-    Paragraph::new(look.glyphs.fit(&words::line(show.act(), arms)))
+    title(show, now, colours, top, buf);
+    Paragraph::new(words::line(show.act(), arms))
         .wrap(Wrap { trim: true })
-        .style(look.style(Ink::Strong))
+        .style(colours.style(Ink::Strong))
         .render(line.inner(Margin::new(1, 0)), buf);
-    panels(show, arms, at - LAG, look, stage, buf);
-    Line::styled(help(show), look.style(Ink::Soft)).render(keys, buf);
-    Line::styled(look.glyphs.legend(), look.style(Ink::Soft)).render(legend, buf);
+    panels(show, arms, at - LAG, colours, stage, buf);
+    Line::styled(help(show), colours.style(Ink::Soft)).render(keys, buf);
+    Line::styled(look::legend(), colours.style(Ink::Soft)).render(legend, buf);
 }
 
-fn title(show: &Show, now: MonoNs, look: Look, area: Rect, buf: &mut Buffer) {
+fn title(show: &Show, now: MonoNs, colours: Colours, area: Rect, buf: &mut Buffer) {
     let act = show.act();
     let number = format!("act {} of {}", act.number(), Act::ALL.len());
     let held = if show.is_held() { "  HELD" } else { "" };
@@ -72,7 +71,7 @@ fn title(show: &Show, now: MonoNs, look: Look, area: Rect, buf: &mut Buffer) {
     let [now, total] = times.map(|secs| format!("{}:{:02}", secs / 60, secs % 60));
     let right = Line::raw(format!("{now} of about {total} "));
     let both = left.width() + right.width() < usize::from(area.width);
-    let bar = Block::new().style(look.style(Ink::Title)).title(left);
+    let bar = Block::new().style(colours.style(Ink::Title)).title(left);
     let bar = if both { bar.title(right.right_aligned()) } else { bar };
     bar.render(area, buf);
 }
@@ -89,12 +88,19 @@ fn help(show: &Show) -> String {
     format!(" {hold}   {next}   q leaves{held}")
 }
 
-fn panels(show: &Show, arms: &[ArmView; 2], at: MonoNs, look: Look, area: Rect, buf: &mut Buffer) {
+fn panels(
+    show: &Show,
+    arms: &[ArmView; 2],
+    at: MonoNs,
+    colours: Colours,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let about = show.act().side();
     let peak = arms.iter().map(ArmView::longest_queue).max().unwrap_or(0);
     let mut draw = |side: Side, area: Rect| {
         let active = about.is_none_or(|about| about == side);
-        Panel { arm: side.of(arms), show, at, look, active, peak }.draw(area, buf);
+        Panel { arm: side.of(arms), show, at, colours, active, peak }.draw(area, buf);
     };
     if area.width >= BOTH {
         let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);

@@ -16,15 +16,14 @@ mod act;
 mod arm;
 mod draw;
 mod lane;
-mod plain;
 mod show;
 mod words;
 
 pub use act::{Act, Side, Timing};
-pub use arm::{ArmPlan, ArmView, Counts, Ending, Longest, Stage};
-pub use draw::{Colours, Glyphs, Look, draw};
-pub use plain::Plain;
+pub use arm::{ArmPlan, ArmView, Counts, Stage};
+pub use draw::{Colours, draw};
 pub use show::{Key, Leave, Order, Show};
+pub use words::Plain;
 
 #[cfg(test)]
 mod tests;

@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
-use records::{Manifest, MonoNs, Phase, Record};
+use records::{Manifest, MonoNs, Phase, Record, Summary};
 
 use crate::act::{Act, Side, Timing};
-use crate::arm::{ArmPlan, ArmView, Ending, Stage};
+use crate::arm::{ArmPlan, ArmView, Stage};
 
 /// What somebody pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +128,8 @@ impl Show {
     }
 
     /// A trial has ended, or could not be started.
-    pub fn over(&mut self, side: Side, ending: Ending) {
-        self.arm_mut(side).over(ending);
+    pub fn over(&mut self, side: Side, ended: Result<Box<Summary>, String>) {
+        self.arm_mut(side).over(ended);
     }
 
     /// Time has come to `now`: what is to be done.

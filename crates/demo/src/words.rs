@@ -2,12 +2,14 @@
 //!
 //! Invariant: a figure in a line comes from a record or a summary; where none does, none is claimed.
 
-use records::count;
-use records::{Arm, Holder, Micros, Phase, SlowToggles, Summary, Verdict};
+use std::time::Duration;
+
+use records::{Arm, Holder, Micros, MonoNs, Phase, SlowToggles, Summary, Verdict, count};
 use report::words::{failed, lead};
 
 use crate::act::{Act, Side};
-use crate::arm::{ArmView, Counts, Ending, Longest, Stage};
+use crate::arm::{ArmView, Counts, Stage};
+use crate::show::Show;
 
 /// A step is worth a sentence from here on: ten turns of it make the cap of a fetch.
 const LONG: Micros = Micros(100_000);
@@ -31,22 +33,18 @@ fn opening(arm: &Arm) -> String {
     format!(
         "A proxy with {}, and small fetches: each has {}, then is given up.",
         count(arm.proxy.workers.into(), "worker", "workers"),
-        short(arm.fetch.cap)
+        arm.fetch.cap
     )
 }
 
 fn idle(arm: &ArmView, begin: &str) -> String {
-    match idle_fetches(arm) {
-        Some(fetches) => format!("{begin}: {fetches}."),
+    match arm.median(Phase::Idle) {
+        Some(median) => {
+            let Counts { good, .. } = arm.idle();
+            format!("{begin}: {good} of {} served, half in {median}.", arm.idle().attempts())
+        }
         None => format!("{begin}: what this machine does when it is idle."),
     }
-}
-
-/// What became of the fetches without load, once there are any.
-pub(crate) fn idle_fetches(arm: &ArmView) -> Option<String> {
-    let (counts, median) = (arm.idle(), arm.median(Phase::Idle)?);
-    let Counts { good, .. } = counts;
-    Some(format!("{good} of {} served, half in {}", counts.attempts(), short(median)))
 }
 
 fn load(arm: &ArmView, begin: &str) -> String {
@@ -57,9 +55,9 @@ fn load(arm: &ArmView, begin: &str) -> String {
         return format!("{begin} {downloads} of {}. {}", slow_size.exact(), arm.plan().says);
     }
     let failed = format!("{} of {} fetches failed", counts.failed, counts.attempts());
-    match arm.longest().filter(|longest| longest.length >= LONG) {
-        Some(Longest { worker, holder, length, .. }) => {
-            let (whom, length) = (self::holder(holder), short(length));
+    match arm.longest().filter(|(hold, _)| hold.length_us() >= LONG) {
+        Some((hold, holder)) => {
+            let (worker, whom, length) = (hold.worker, self::holder(holder), hold.length_us());
             format!("{failed}. Worker {worker} served {whom} alone for {length}.")
         }
         None => format!("{failed}. {}", arm.plan().says),
@@ -83,8 +81,8 @@ enum Hoped {
 
 fn result(arm: &ArmView, hoped: Hoped) -> String {
     match arm.stage() {
-        Stage::Over(Ending::Judged(summary)) => judged(summary, hoped),
-        Stage::Over(Ending::Broken(why)) => format!("The trial could not be run: {why}"),
+        Stage::Over(Ok(summary)) => judged(summary, hoped),
+        Stage::Over(Err(why)) => format!("The trial could not be run: {why}"),
         Stage::Waiting | Stage::Running(_) => "The trial has not ended yet.".to_owned(),
     }
 }
@@ -117,14 +115,66 @@ fn closing(left: &ArmView, right: &ArmView) -> String {
     format!("Left {}, right {}.{rates}", told(left), told(right))
 }
 
-/// With two digits or so: `1.0 s` for 1.004 s. It is for the back of a room.
-pub(crate) fn short(time: Micros) -> String {
-    match time.0 {
-        1_000_000.. if time.0.is_multiple_of(1_000_000) => format!("{} s", time.0 / 1_000_000),
-        1_000_000.. => format!("{:.1} s", time.as_secs()),
-        1_000.. => format!("{} ms", time.0 / 1_000),
-        us => format!("{us} us"),
+/// The show in lines, where there is no terminal: one as each act begins, one every two seconds while a
+/// trial runs.
+#[derive(Clone, Debug, Default)]
+pub struct Plain {
+    act: Option<Act>,
+    said: Option<MonoNs>,
+}
+
+/// Time between two lines about a trial.
+const EVERY: Duration = Duration::from_secs(2);
+
+impl Plain {
+    /// The lines that are due at `now`, without their ends.
+    pub fn lines(&mut self, show: &Show, now: MonoNs) -> Vec<String> {
+        let act = show.act();
+        if self.act != Some(act) {
+            (self.act, self.said) = (Some(act), Some(now));
+            return vec![announce(show, now)];
+        }
+        let due = self.said.is_none_or(|said| now.since(said) >= EVERY);
+        let Some(side) = act.trial().filter(|_| due) else { return Vec::new() };
+        self.said = Some(now);
+        progress(show.arm(side), now).map(|line| format!("        {line}")).into_iter().collect()
     }
+}
+
+fn announce(show: &Show, now: MonoNs) -> String {
+    let act = show.act();
+    let (arms, _) = show.picture(now);
+    let whose = match act {
+        Act::Idle(side) | Act::Load(side) | Act::Result(side) => {
+            format!(", {}", show.arm(side).plan().name)
+        }
+        Act::Opening | Act::Change | Act::Closing => String::new(),
+    };
+    format!(
+        "[{:>4} s] {}/{} {}{whose}: {}",
+        show.elapsed(now).as_secs(),
+        act.number(),
+        Act::ALL.len(),
+        act.title(),
+        line(act, arms)
+    )
+}
+
+fn progress(arm: &ArmView, now: MonoNs) -> Option<String> {
+    let Stage::Running(phase) = arm.stage() else { return None };
+    let counts = if *phase <= Phase::Idle { arm.idle() } else { arm.load() };
+    let mut line = format!("{}: {} good, {} failed", phase.name(), counts.good, counts.failed);
+    let queued: Vec<String> = arm.queued(now).iter().map(u32::to_string).collect();
+    if !queued.is_empty() {
+        line += &format!("; accept queues {}", queued.join(" "));
+    }
+    if let Some((hold, _)) = arm.longest() {
+        line += &format!("; longest step {}", hold.length_us());
+    }
+    if let Some(rate) = arm.rate() {
+        line += &format!("; downloads {rate}");
+    }
+    Some(line)
 }
 
 #[cfg(test)]

@@ -1,25 +1,19 @@
 //! One fetch, from its start to its record.
 
-use std::convert::Infallible;
-use std::future::pending;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream as StdTcpStream};
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes as Data;
-use http_body_util::{BodyExt, Empty};
-use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use hyper::{Request, Response, StatusCode, http};
-use hyper_util::rt::TokioIo;
+use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
 use net::clock;
 use net::tcp::{Buffers, Dial};
 use records::{Bytes, Coding, Fetch, FetchToggles, Micros, MonoNs, Outcome, Phase};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::outcome::{Failure, Reached};
-use crate::watched::{FirstByte, Watched};
+#[cfg(test)]
+mod tests;
 
 /// Bytes offered to one read of the answer.
 const READ: usize = 256 * 1024;
@@ -32,7 +26,7 @@ pub(crate) struct Plan {
     size: Option<Bytes>,
     cap: Duration,
     phase: Phase,
-    request: Request<Empty<Data>>,
+    request: Arc<str>,
 }
 
 /// A fetch that is over.
@@ -40,29 +34,38 @@ pub(crate) struct Plan {
 pub(crate) struct Ended {
     pub(crate) record: Fetch,
     /// What this host said, if the outcome is [`Outcome::LocalError`].
-    pub(crate) complaint: Option<String>,
+    pub(crate) warning: Option<String>,
+}
+
+/// Why a fetch failed before its cap.
+#[derive(Debug)]
+enum Failure {
+    /// The answer, or the lack of one.
+    Answer(Outcome),
+    /// A system call.
+    Socket(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Socket(error)
+    }
 }
 
 impl Plan {
-    /// # Errors
-    /// Never, for a target that is an address: it makes a valid `Host`.
-    pub(crate) fn new(
-        target: SocketAddr,
-        toggles: &FetchToggles,
-        phase: Phase,
-    ) -> Result<Self, http::Error> {
-        let FetchToggles { fetch_size: size, cap, fetch_coding, .. } = *toggles;
-        // One object over one connection, and said so: the server need not wait for another.
-        let request = Request::get(format!("/bytes/{}", size.exact()))
-            .header(HOST, target.to_string())
-            .header(CONNECTION, "close");
-        let (request, size) = match fetch_coding {
-            Coding::Identity => (request, Some(size)),
+    pub(crate) fn new(target: SocketAddr, toggles: &FetchToggles, phase: Phase) -> Self {
+        let FetchToggles { fetch_size, cap, fetch_coding, .. } = *toggles;
+        let (size, coding) = match fetch_coding {
+            Coding::Identity => (Some(fetch_size), ""),
             // Nobody knows how long it will be; the framing tells whether it is whole.
-            Coding::Gzip => (request.header(ACCEPT_ENCODING, "gzip"), None),
+            Coding::Gzip => (None, "Accept-Encoding: gzip\r\n"),
         };
-        let request = request.body(Empty::new())?;
-        Ok(Self { target, size, cap: cap.as_duration(), phase, request })
+        // One object over one connection, and said so: the server need not wait for another.
+        let request = format!(
+            "GET /bytes/{} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n{coding}\r\n",
+            fetch_size.exact()
+        );
+        Self { target, size, cap: cap.as_duration(), phase, request: request.into() }
     }
 
     /// Runs the `fetch`-th fetch; `intended` is absent where the real start is the intended one.
@@ -73,15 +76,15 @@ impl Plan {
         let result = tokio::time::timeout_at(deadline, self.attempt(&mut seen)).await;
         let end = clock::now();
         let age = end.since(start);
-        let (outcome, complaint) = match result {
+        let (outcome, warning) = match result {
             // What came after the cap came too late, also if we were too late to say so.
-            Err(_) => (seen.reached().timeout(), None),
-            Ok(_) if age > self.cap => (seen.reached().timeout(), None),
+            Err(_) => (seen.timeout(), None),
+            Ok(_) if age > self.cap => (seen.timeout(), None),
             Ok(Ok(())) => (Outcome::Ok, None),
-            Ok(Err(failure)) => {
-                let outcome = failure.outcome(seen.reached());
-                let complaint = (outcome == Outcome::LocalError).then(|| failure.to_string());
-                (outcome, complaint)
+            Ok(Err(Failure::Answer(outcome))) => (outcome, None),
+            Ok(Err(Failure::Socket(error))) => {
+                let outcome = seen.outcome_of(error.kind());
+                (outcome, (outcome == Outcome::LocalError).then(|| error.to_string()))
             }
         };
         let intended = intended.unwrap_or(start);
@@ -92,14 +95,14 @@ impl Plan {
             start_ns: start,
             client_port: seen.port,
             connect_us: seen.connect,
-            first_byte_us: seen.first_byte.at().map(|at| at.micros_since(start)),
+            first_byte_us: seen.first_byte,
             total_us: age.into(),
             response_us: end.micros_since(intended),
             bytes: seen.bytes,
             status: seen.status,
             outcome,
         };
-        Ended { record, complaint }
+        Ended { record, warning }
     }
 
     /// Connects, asks and reads to the end, noting in `seen` how far it comes.
@@ -109,74 +112,85 @@ impl Plan {
         // Known from here on, also if the handshake never ends.
         let local = socket.local_addr()?.as_socket();
         seen.port = local.map(|local| local.port());
-        let stream = TcpStream::from_std(StdTcpStream::from(socket))?;
+        let mut stream = TcpStream::from_std(StdTcpStream::from(socket))?;
         stream.writable().await?;
         if let Some(error) = stream.take_error()? {
             return Err(error.into());
         }
         if local == Some(self.target) {
-            return Err(Failure::SelfConnected);
+            // The kernel connected the socket to itself: nobody listens there.
+            return Err(Failure::Answer(Outcome::Refused));
         }
         seen.connect = Some(seen.age());
-        self.exchange(stream, seen).await
+        stream.write_all(self.request.as_bytes()).await?;
+        self.read(stream, seen).await
     }
 
-    /// Sends the request and reads the answer, with hyper's connection running in this very task.
-    async fn exchange(&self, stream: TcpStream, seen: &mut Seen) -> Result<(), Failure> {
-        let io = TokioIo::new(Watched::new(stream, seen.first_byte.clone()));
-        let (mut sender, connection) = http1::Builder::new()
-            .read_buf_exact_size(Some(READ))
-            .handshake::<_, Empty<Data>>(io)
-            .await?;
-        // The connection knows best why it broke; the other side only learns that it did.
-        let broken = OnceLock::new();
-        let drive = async {
-            if let Err(error) = connection.await {
-                let _ = broken.set(error);
+    async fn read(&self, mut stream: TcpStream, seen: &mut Seen) -> Result<(), Failure> {
+        let mut buffer = Vec::with_capacity(READ);
+        let framing = loop {
+            if stream.read_buf(&mut buffer).await? == 0 {
+                return Err(Failure::Answer(Outcome::ClosedEarly));
             }
-            // The body may still have to be taken from it.
-            pending::<Infallible>().await
+            seen.first_byte = seen.first_byte.or_else(|| Some(seen.age()));
+            if let Some(framing) = self.head(&mut buffer, seen)? {
+                break framing;
+            }
         };
-        let ask = async {
-            let answer = sender.send_request(self.request.clone()).await?;
-            self.read(answer, seen).await
-        };
-        let result = tokio::select! {
-            biased;
-            never = drive => match never {},
-            result = ask => result,
-        };
-        result.map_err(|failure| match broken.into_inner() {
-            Some(error) => error.into(),
-            None => failure,
-        })
+        let mut body = Body::new(framing);
+        loop {
+            let advanced = body.advance(&buffer);
+            seen.bytes = Bytes(body.payload());
+            let done = advanced.map_err(|_| Failure::Answer(Outcome::BadStatus))?.done;
+            if done {
+                return self.whole(seen.bytes);
+            }
+            buffer.clear();
+            if stream.read_buf(&mut buffer).await? == 0 {
+                let enough = self.size.is_some_and(|size| seen.bytes >= size);
+                if body.ends_at_close() && enough {
+                    return self.whole(seen.bytes);
+                }
+                return Err(Failure::Answer(Outcome::ClosedEarly));
+            }
+        }
     }
 
-    async fn read(&self, answer: Response<Incoming>, seen: &mut Seen) -> Result<(), Failure> {
-        seen.status = Some(answer.status().as_u16());
-        let length = answer.headers().get(CONTENT_LENGTH);
-        let length = length.map(|value| value.to_str().ok().and_then(|text| text.parse().ok()));
-        let wrong_length = length.is_some_and(|length: Option<u64>| match self.size {
-            Some(size) => length != Some(size.0),
-            None => length.is_none(),
-        });
-        if answer.status() != StatusCode::OK || wrong_length {
-            return Err(Failure::WrongAnswer);
-        }
-        let framed = length.is_some() || answer.headers().contains_key(TRANSFER_ENCODING);
-        let mut body = answer.into_body();
-        while let Some(frame) = body.frame().await {
-            if let Some(data) = frame?.data_ref() {
-                seen.bytes += Bytes(data.len() as u64);
+    /// Takes the head of the right answer off `buffer`; `None`: it has not ended.
+    fn head(&self, buffer: &mut Vec<u8>, seen: &mut Seen) -> Result<Option<BodyFraming>, Failure> {
+        const WRONG: Failure = Failure::Answer(Outcome::BadStatus);
+        loop {
+            match parse_response(buffer, HeadLimit::default(), &Method::Get) {
+                Ok(Parsed::Partial) => return Ok(None),
+                Ok(Parsed::Complete { head, len }) => {
+                    buffer.drain(..len);
+                    if head.is_interim() {
+                        continue;
+                    }
+                    seen.status = Some(head.status);
+                    let fits = match (head.body, self.size) {
+                        (BodyFraming::Length(length), Some(size)) => length == size.0,
+                        (BodyFraming::Empty, Some(size)) => size == Bytes(0),
+                        // Only the close would say where it ends, and nobody knows where it should.
+                        (BodyFraming::UntilClose, None) => false,
+                        _ => true,
+                    };
+                    return if head.status == 200 && fits {
+                        Ok(Some(head.body))
+                    } else {
+                        Err(WRONG)
+                    };
+                }
+                Err(_) => return Err(WRONG),
             }
         }
-        match (seen.bytes, self.size) {
-            // hyper has seen the end that the framing names.
-            (_, None) if framed => Ok(()),
-            (all, Some(size)) if all == size => Ok(()),
-            // Only the close said where it ends.
-            (part, Some(size)) if part < size && !framed => Err(Failure::CutAnswer),
-            _ => Err(Failure::WrongAnswer),
+    }
+
+    /// A body of so many bytes has come to its end.
+    fn whole(&self, bytes: Bytes) -> Result<(), Failure> {
+        match self.size {
+            Some(size) if size != bytes => Err(Failure::Answer(Outcome::BadStatus)),
+            _ => Ok(()),
         }
     }
 }
@@ -187,34 +201,43 @@ struct Seen {
     start: MonoNs,
     port: Option<u16>,
     connect: Option<Micros>,
-    first_byte: FirstByte,
+    first_byte: Option<Micros>,
     status: Option<u16>,
     bytes: Bytes,
 }
 
 impl Seen {
-    fn new(start: MonoNs) -> Self {
-        Self {
-            start,
-            port: None,
-            connect: None,
-            first_byte: FirstByte::default(),
-            status: None,
-            bytes: Bytes(0),
-        }
+    const fn new(start: MonoNs) -> Self {
+        Self { start, port: None, connect: None, first_byte: None, status: None, bytes: Bytes(0) }
     }
 
     fn age(&self) -> Micros {
         clock::now().micros_since(self.start)
     }
 
-    fn reached(&self) -> Reached {
-        if self.first_byte.at().is_some() {
-            Reached::Answer
-        } else if self.connect.is_some() {
-            Reached::Waiting
-        } else {
-            Reached::Connecting
+    /// What hitting the cap here is called.
+    const fn timeout(&self) -> Outcome {
+        match (self.connect, self.first_byte) {
+            (None, _) => Outcome::TimeoutConnect,
+            (Some(_), None) => Outcome::TimeoutNoByte,
+            (Some(_), Some(_)) => Outcome::TimeoutPartial,
+        }
+    }
+
+    /// What a failed system call here is to whoever counts outcomes. By the kind of the error, never by
+    /// its words.
+    fn outcome_of(&self, kind: ErrorKind) -> Outcome {
+        match kind {
+            ErrorKind::ConnectionRefused => Outcome::Refused,
+            // EPIPE: a write after the peer's reset was already told.
+            ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+            | ErrorKind::NotConnected => Outcome::Reset,
+            // tcp(7): the kernel gave up sending before our cap.
+            ErrorKind::TimedOut => self.timeout(),
+            // EMFILE, ENFILE, ENOBUFS, ENOMEM, EADDRNOTAVAIL, EACCES, ENETUNREACH, ...
+            _ => Outcome::LocalError,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The fetches: small objects over new connections, timed, with a hard cap.
 //!
 //! It measures what a short request suffers, so it must not suffer itself, nor take the CPU that the
-//! load needs: one thread, a timer of the kernel's own precision, large reads.
+//! load needs: one thread for all fetches, a timer of the kernel's own precision, large reads.
 //!
 //! Not for: keep-alive, pipelining, TLS, or judging what it measured.
 //!
@@ -15,10 +15,8 @@
 mod alarm;
 mod fetch;
 mod options;
-mod outcome;
 mod run;
 mod schedule;
-mod watched;
 
 pub use options::FastOptions;
-pub use run::{FastError, run};
+pub use run::run;

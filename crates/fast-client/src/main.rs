@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fast_client::FastError;
-use net::role;
+use net::role::{self, RoleError};
 
 /// Timed fetches of a small object, each over a new connection and with a hard cap.
 #[derive(Parser)]
@@ -23,5 +22,5 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    role::finish("fast-client", fast_client::run(&Cli::parse().options), FastError::failure)
+    role::finish("fast-client", fast_client::run(&Cli::parse().options), RoleError::failure)
 }

@@ -48,6 +48,3 @@ fn phase() -> impl TypedValueParser<Value = Phase> {
     PossibleValuesParser::new([Phase::Idle.name(), Phase::Measure.name()])
         .map(|name| if name == Phase::Idle.name() { Phase::Idle } else { Phase::Measure })
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,7 @@
 //! - `child`: a trial as a process of its own
 //! - [`output`]: what goes to the terminal
 //! - [`demo`]: two trials, one after the other, shown live on a stage
+//! - [`live`]: a trial as a process of its own, followed while it runs
 //! - [`doctor`]: what this machine can and cannot show
 //!
 //! Not for: one trial (the crate `trial`); load, relaying or measuring (the roles, each in a process of
@@ -17,6 +18,7 @@ mod child;
 pub mod cli;
 pub mod demo;
 pub mod doctor;
+pub mod live;
 pub mod output;
 
 /// The files of a run.

@@ -1,6 +1,7 @@
-//! Heads as a proxy passes them on.
+//! What a proxy sends: heads as it passes them on, and answers of its own.
 
-use crate::{RequestHead, ResponseHead, TransferCoding};
+use crate::headers::TransferCoding;
+use crate::{RequestHead, ResponseHead};
 
 impl RequestHead {
     /// The head that asks the upstream `host` for the same, as nginx's `proxy_pass` does without
@@ -31,9 +32,7 @@ impl ResponseHead {
     /// The head that passes this answer on: HTTP/1.1, `Connection: close`, hop-by-hop headers
     /// removed. Content-Length and Transfer-Encoding stay, so that the body follows as it came.
     pub fn encode_for_client(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(512);
-        let status = self.status.to_string();
-        push(&mut out, &["HTTP/1.1 ", &status, " ", &self.reason, "\r\nConnection: close\r\n"]);
+        let mut out = self.first_lines();
         for (name, value) in self.headers.end_to_end(TransferCoding::Keep) {
             push_line(&mut out, name, value);
         }
@@ -47,9 +46,7 @@ impl ResponseHead {
     ///
     /// The client must know chunks (HTTP/1.1), and the answer must have no coding yet.
     pub fn encode_coded_for_client(&self, coding: &str) -> Vec<u8> {
-        let mut out = Vec::with_capacity(512);
-        let status = self.status.to_string();
-        push(&mut out, &["HTTP/1.1 ", &status, " ", &self.reason, "\r\nConnection: close\r\n"]);
+        let mut out = self.first_lines();
         for (name, value) in self.headers.end_to_end(TransferCoding::Remove) {
             let is = |other: &str| name.eq_ignore_ascii_case(other);
             if is("Content-Length") || is("Accept-Ranges") {
@@ -66,6 +63,13 @@ impl ResponseHead {
         push(&mut out, &["\r\n\r\n"]);
         out
     }
+
+    fn first_lines(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(512);
+        let status = self.status.to_string();
+        push(&mut out, &["HTTP/1.1 ", &status, " ", &self.reason, "\r\nConnection: close\r\n"]);
+        out
+    }
 }
 
 fn push(out: &mut Vec<u8>, parts: &[&str]) {
@@ -76,4 +80,46 @@ fn push_line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     push(out, &[name, ": "]);
     out.extend_from_slice(value);
     push(out, &["\r\n"]);
+}
+
+/// A whole small answer of that status: text, Content-Length, `Connection: close`.
+///
+/// For errors: a status that has no body (1xx, 204, 304) or is none at all becomes 500.
+pub fn error_response(status: u16) -> Vec<u8> {
+    let status = match status {
+        204 | 304 | 0..200 | 1000.. => 500,
+        other => other,
+    };
+    let reason = reason_phrase(status);
+    let body = format!("{status} {reason}\n");
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+/// The usual words for a status (RFC 9110 15, RFC 6585); `Unknown` for others.
+const fn reason_phrase(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        417 => "Expectation Failed",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        _ => "Unknown",
+    }
 }

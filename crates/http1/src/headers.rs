@@ -8,7 +8,7 @@ pub struct Headers(Vec<(String, Vec<u8>)>);
 
 /// What becomes of Transfer-Encoding when hop-by-hop headers are taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransferCoding {
+pub(crate) enum TransferCoding {
     /// It stays: the body is relayed as it came, with its chunks.
     Keep,
     /// It goes: the body is framed anew.
@@ -62,13 +62,6 @@ impl Headers {
     /// Keep-Alive, Proxy-Connection, TE, Trailer, Upgrade and, when told so, Transfer-Encoding.
     ///
     /// Content-Length, Host and a kept Transfer-Encoding stay even if Connection names them.
-    #[must_use]
-    pub fn without_hop_by_hop(&self, coding: TransferCoding) -> Self {
-        let kept = self.end_to_end(coding);
-        Self(kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
-    }
-
-    /// [`Self::without_hop_by_hop`] without the copy.
     pub(crate) fn end_to_end(&self, coding: TransferCoding) -> impl Iterator<Item = (&str, &[u8])> {
         let named: Vec<&[u8]> = list_items(self.all("Connection")).collect();
         self.iter().filter(move |(name, _)| {

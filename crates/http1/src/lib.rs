@@ -13,25 +13,16 @@
 //! - What was parsed holds no CR, LF or NUL, so that encoding it again cannot inject a line.
 
 mod body;
-mod chunk_out;
 mod chunked;
 mod encode;
-mod error;
-mod framing;
+mod head;
 mod headers;
-mod request;
-mod response;
-mod status;
 
-pub use body::{Advance, Body};
-pub use chunk_out::{CHUNK_HEAD, CHUNK_TAIL, LAST_CHUNK, frame_chunk};
-pub use chunked::FramingError;
-pub use error::HeadError;
-pub use framing::BodyFraming;
-pub use headers::{Headers, TransferCoding};
-pub use request::{Method, RequestHead, parse_request};
-pub use response::{ResponseHead, parse_response};
-pub use status::{error_response, reason_phrase};
+pub use body::{Advance, Body, BodyFraming};
+pub use chunked::{CHUNK_HEAD, CHUNK_TAIL, FramingError, LAST_CHUNK, frame_chunk};
+pub use encode::error_response;
+pub use head::{HeadError, Method, RequestHead, ResponseHead, parse_request, parse_response};
+pub use headers::Headers;
 
 /// Header lines of one head at most. More are refused with 431.
 pub const MAX_HEADERS: usize = 64;

@@ -74,6 +74,61 @@ pub fn print(record: &Record) -> io::Result<()> {
     out.flush()
 }
 
+/// Why a client or an origin could not start or go on. Trouble with single connections is none: it is
+/// told in the records.
+#[derive(Debug, thiserror::Error)]
+pub enum RoleError {
+    /// A matter of usage.
+    #[error("{0}")]
+    Usage(String),
+    /// This host refused something.
+    #[error("failed to {doing}: {source}")]
+    Host {
+        /// What was being done.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It cannot do what was asked of it.
+    #[error("{0}")]
+    Unable(String),
+    /// Nobody reads its records any more.
+    #[error("the reader of the records has gone")]
+    Unheard,
+}
+
+impl RoleError {
+    /// Who can mend it.
+    pub fn failure(&self) -> Failure {
+        match self {
+            Self::Usage(_) => Failure::Usage,
+            Self::Host { .. } | Self::Unable(_) => Failure::Trouble,
+            Self::Unheard => Failure::Unheard,
+        }
+    }
+
+    /// What a failed system call is to whoever was `doing` this.
+    pub fn host(doing: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Host { doing, source }
+    }
+
+    /// It could not take its place on this host: CPUs, parent, runtime, timers, signals.
+    pub fn process(source: io::Error) -> Self {
+        Self::Host { doing: "set up the process", source }
+    }
+}
+
+/// [`print`], for a role that ends when it fails.
+///
+/// # Errors
+/// As [`print`].
+pub fn tell(record: &Record) -> Result<(), RoleError> {
+    print(record).map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => RoleError::Unheard,
+        _ => RoleError::Host { doing: "write records", source: error },
+    })
+}
+
 /// Who can mend the failure of a role, as its exit code tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {

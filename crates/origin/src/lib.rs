@@ -18,13 +18,11 @@
 
 mod application;
 mod body;
-mod book;
 mod options;
-mod respond;
+mod request_log;
 mod run;
-mod send_buffer;
 mod turn;
 
 pub use body::{Body, PERIOD, Part, Pattern};
 pub use options::OriginOptions;
-pub use run::{OriginError, run};
+pub use run::run;

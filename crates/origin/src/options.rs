@@ -49,6 +49,3 @@ impl Default for OriginOptions {
         from_words(&[])
     }
 }
-
-#[cfg(test)]
-mod tests;

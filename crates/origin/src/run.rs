@@ -1,25 +1,24 @@
 //! Listens, accepts, serves, and stops when told to.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::TcpListener as StdTcpListener;
 use std::time::Duration;
+use std::{fs, io};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use net::role::{self, RoleError};
 use net::tcp::{self, Buffers, Listen};
-use net::{cpu, limit, role};
-use records::{Effective, ListenerMode, Ready, Record, Role};
+use net::{cpu, limit};
+use records::{Bytes, Effective, ListenerMode, Ready, Record, Role};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::application::Application;
-use crate::book::Book;
+use crate::application::{Application, respond};
 use crate::options::OriginOptions;
-use crate::respond::respond;
-use crate::send_buffer;
+use crate::request_log::RequestLog;
 use crate::turn::Turns;
 
 /// How long to let connections end when there is no descriptor for a new one.
@@ -29,56 +28,45 @@ const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(50);
 /// 25 ms, pass before a new connection is seen; a look costs a microsecond.
 const EVENT_INTERVAL: u32 = 1;
 
-/// Why the origin could not start or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum OriginError {
-    /// It could not take its place on this host: CPUs, parent, runtime, signals.
-    #[error("failed to set up the process: {0}")]
-    Process(#[source] io::Error),
-    /// Its port.
-    #[error("failed to open the listener: {0}")]
-    Listen(#[source] io::Error),
-    /// It could not say that it is ready.
-    #[error("failed to write the ready line: {0}")]
-    Records(#[source] io::Error),
-}
+/// What fails when its port cannot be had.
+const LISTEN: &str = "open the listener";
 
 /// Runs the origin until SIGTERM or SIGINT; both end it at once.
 ///
 /// # Errors
-/// See [`OriginError`]. Trouble with single connections is none: they end.
-pub fn run(options: &OriginOptions) -> Result<(), OriginError> {
-    let max_open_files = options.role.enter().map_err(OriginError::Process)?;
-    let buffers = Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(send_buffer::largest) };
+/// See [`RoleError`]. Trouble with single connections is none: they end.
+pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
+    let max_open_files = options.role.enter().map_err(RoleError::process)?;
+    let buffers = Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(largest_send_buffer) };
     let listen = Listen {
         addr: options.listen,
         mode: ListenerMode::Shared,
         backlog: options.backlog,
         buffers,
     };
-    let socket = listen.open().map_err(OriginError::Listen)?;
-    tcp::set_congestion(&socket, &options.congestion).map_err(OriginError::Listen)?;
-    let sockets = buffers.read_back(&socket, "accepted").map_err(OriginError::Listen)?;
+    let socket = listen.open().map_err(RoleError::host(LISTEN))?;
+    tcp::set_congestion(&socket, &options.congestion).map_err(RoleError::host(LISTEN))?;
+    let sockets = buffers.read_back(&socket, "accepted").map_err(RoleError::host(LISTEN))?;
     let congestion = tcp::congestion(&socket).ok();
     let listener = StdTcpListener::from(socket);
     let effective = Effective {
-        cpus: cpu::allowed().map_err(OriginError::Process)?,
+        cpus: cpu::allowed().map_err(RoleError::process)?,
         max_open_files,
         sockets,
         congestion,
     };
     let ready = Ready {
-        listen: Some(listener.local_addr().map_err(OriginError::Listen)?),
+        listen: Some(listener.local_addr().map_err(RoleError::host(LISTEN))?),
         ..Ready::new(Role::Origin, std::process::id(), effective)
     };
-    let runtime = runtime().map_err(OriginError::Process)?;
+    let runtime = runtime().map_err(RoleError::process)?;
     let application = Application::new(
         options.delay.as_duration(),
         options.delay_after.as_duration(),
         options.workers,
     );
-    let (book, printer) = Book::open().map_err(OriginError::Process)?;
-    let ended = runtime.block_on(serve(listener, ready, application, book));
+    let (log, printer) = RequestLog::open().map_err(RoleError::process)?;
+    let ended = runtime.block_on(serve(listener, ready, application, log));
     // Connections that are under way are dropped where they are, and their requests told of.
     runtime.shutdown_background();
     printer.finish();
@@ -94,28 +82,28 @@ async fn serve(
     listener: StdTcpListener,
     ready: Ready,
     application: Application,
-    book: Book,
-) -> Result<(), OriginError> {
-    let listener = TcpListener::from_std(listener).map_err(OriginError::Listen)?;
+    log: RequestLog,
+) -> Result<(), RoleError> {
+    let listener = TcpListener::from_std(listener).map_err(RoleError::host(LISTEN))?;
     // Listened to before the ready line, so that whoever reads it may stop us at once.
-    let mut terminate = signal(SignalKind::terminate()).map_err(OriginError::Process)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(OriginError::Process)?;
-    role::print(&Record::Ready(ready)).map_err(OriginError::Records)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(RoleError::process)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(RoleError::process)?;
+    role::tell(&Record::Ready(ready))?;
     tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
-        never = accept(listener, application, book) => match never {},
+        never = accept(listener, application, log) => match never {},
     }
 }
 
 #[expect(clippy::print_stderr, reason = "a program's own message")]
-async fn accept(listener: TcpListener, application: Application, book: Book) -> Infallible {
+async fn accept(listener: TcpListener, application: Application, log: RequestLog) -> Infallible {
     let mut warned = false;
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
-                let (application, book) = (application.clone(), book.clone());
-                tokio::spawn(connection(stream, from.port(), application, book));
+                let (application, log) = (application.clone(), log.clone());
+                tokio::spawn(connection(stream, from.port(), application, log));
             }
             Err(error) if limit::is_shortage(&error) => {
                 if !warned {
@@ -137,11 +125,11 @@ async fn accept(listener: TcpListener, application: Application, book: Book) -> 
 ///
 /// What it asked for is thought about and answered also when it has gone, as applications do that do
 /// not look at their sockets; only a reset ends that.
-async fn connection(stream: TcpStream, from: u16, application: Application, book: Book) {
+async fn connection(stream: TcpStream, from: u16, application: Application, log: RequestLog) {
     // As every server does; without it the connection still works.
     let _ = stream.set_nodelay(true);
     let service = service_fn(async |request| {
-        let asked = book.asked(from);
+        let asked = log.asked(from);
         let worker = application.work().await;
         let answer = respond(&request).map(|body| body.worked_on_by(worker));
         // hyper writes it before this connection waits for anything.
@@ -154,3 +142,34 @@ async fn connection(stream: TcpStream, from: u16, application: Application, book
         .serve_connection(TokioIo::new(Turns::new(stream)), service)
         .await;
 }
+
+/// tcp(7): the third value bounds what the kernel's tuning gives.
+const TCP_WMEM: &str = "/proc/sys/net/ipv4/tcp_wmem";
+/// socket(7): bounds what may be asked for.
+const WMEM_MAX: &str = "/proc/sys/net/core/wmem_max";
+/// What to ask for where the kernel does not tell its bounds.
+const UNKNOWN: Bytes = Bytes::mib(4);
+
+/// The size to ask for to get as much as this kernel gives: what is queued there keeps the proxy busy
+/// while this process waits for its CPU. `None`: leave it to its tuning.
+fn largest_send_buffer() -> Option<Bytes> {
+    let read = |path| fs::read_to_string(path).ok().and_then(|text| last_number(&text));
+    choose(read(WMEM_MAX), read(TCP_WMEM))
+}
+
+/// A size that is asked for is doubled (socket(7)) and never tuned again, so asking is a loss where
+/// the kernel's own tuning goes further: with the usual `wmem_max` of 208 KiB, tuning reaches 4 MiB.
+fn choose(wmem_max: Option<Bytes>, tcp_wmem: Option<Bytes>) -> Option<Bytes> {
+    let asked = wmem_max.unwrap_or(UNKNOWN);
+    match tcp_wmem {
+        Some(tuned) if asked + asked <= tuned => None,
+        _ => Some(asked),
+    }
+}
+
+fn last_number(text: &str) -> Option<Bytes> {
+    text.split_whitespace().last()?.parse().ok().map(Bytes)
+}
+
+#[cfg(test)]
+mod tests;

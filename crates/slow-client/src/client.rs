@@ -31,12 +31,12 @@ use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
-use net::{clock, role};
+use net::clock;
+use net::role::{self, RoleError};
 use records::{BytesPerSec, DownloadEnd, DownloadInterval, MonoNs, Record, SlowOrder};
 
-use crate::SlowError;
-use crate::commands::{Command, complain};
 use crate::conn::{Requests, Shared, Turn};
+use crate::run::{Command, warn};
 use crate::slot::{Dialling, Port, Slot};
 
 /// The waker's token; slots have theirs from 0.
@@ -66,12 +66,12 @@ pub(crate) struct Client {
     ready: Vec<usize>,
     timers: BinaryHeap<Reverse<(MonoNs, usize)>>,
     interval_ns: MonoNs,
-    complaint: Complaint,
+    warning: Warning,
 }
 
 /// Whether a shortage of this host was spoken of: once is enough, the records count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Complaint {
+enum Warning {
     Unsaid,
     Said,
 }
@@ -106,12 +106,12 @@ impl Client {
             ready: Vec::new(),
             timers: BinaryHeap::new(),
             interval_ns,
-            complaint: Complaint::Unsaid,
+            warning: Warning::Unsaid,
         }
     }
 
     /// Downloads until told to stop, or until the time is over.
-    pub(crate) fn run(mut self) -> Result<(), SlowError> {
+    pub(crate) fn run(mut self) -> Result<(), RoleError> {
         let start = self.interval_ns;
         let end = self.setup.duration.map(|duration| start + duration);
         let mut interval_end = start + self.setup.interval;
@@ -151,7 +151,7 @@ impl Client {
         }
     }
 
-    fn wait(&mut self, events: &mut Events, pause: Pause, wake: MonoNs) -> Result<(), SlowError> {
+    fn wait(&mut self, events: &mut Events, pause: Pause, wake: MonoNs) -> Result<(), RoleError> {
         let timeout = match pause {
             Pause::None => Duration::ZERO,
             Pause::Gather => {
@@ -164,13 +164,15 @@ impl Client {
             }
         };
         match self.setup.poll.poll(events, Some(timeout)) {
-            Err(error) if error.kind() != ErrorKind::Interrupted => Err(SlowError::Poll(error)),
+            Err(error) if error.kind() != ErrorKind::Interrupted => {
+                Err(RoleError::host("wait for sockets")(error))
+            }
             _ => Ok(()),
         }
     }
 
     /// Gives a slot its turn.
-    fn turn(&mut self, index: usize) -> Result<Pause, SlowError> {
+    fn turn(&mut self, index: usize) -> Result<Pause, RoleError> {
         loop {
             let Some(entry) = self.slots.get_mut(index) else { return Ok(Pause::UntilEvent) };
             entry.ready = false;
@@ -182,7 +184,7 @@ impl Client {
                 Turn::Waits => return Ok(pause),
                 Turn::Connected => {
                     if let Some(dialed) = entry.slot.dialed(now) {
-                        print(&Record::Dialed(dialed))?;
+                        role::tell(&Record::Dialed(dialed))?;
                     }
                 }
                 Turn::Drained => {
@@ -214,18 +216,18 @@ impl Client {
     }
 
     /// Tells the end of a download, and goes on to the next.
-    fn end(&mut self, index: usize, end: DownloadEnd, port: Port) -> Result<(), SlowError> {
+    fn end(&mut self, index: usize, end: DownloadEnd, port: Port) -> Result<(), RoleError> {
         let Some(entry) = self.slots.get_mut(index) else { return Ok(()) };
         let now = clock::now();
         if let Some(download) = entry.slot.end(end, port, now) {
-            print(&Record::Download(download))?;
+            role::tell(&Record::Download(download))?;
         }
         // One that lingers goes on with its turn, and dials when it is gone.
         if entry.slot.conn().is_none() { self.redial(index, now) } else { Ok(()) }
     }
 
     /// Dials as soon as the slot may.
-    fn redial(&mut self, index: usize, now: MonoNs) -> Result<(), SlowError> {
+    fn redial(&mut self, index: usize, now: MonoNs) -> Result<(), RoleError> {
         let Some(entry) = self.slots.get(index) else { return Ok(()) };
         let at = entry.slot.dial_ns();
         if at <= now {
@@ -235,7 +237,7 @@ impl Client {
         Ok(())
     }
 
-    fn dial(&mut self, index: usize) -> Result<(), SlowError> {
+    fn dial(&mut self, index: usize) -> Result<(), RoleError> {
         let Some(entry) = self.slots.get_mut(index) else { return Ok(()) };
         entry.timer = None;
         let now = clock::now();
@@ -245,7 +247,7 @@ impl Client {
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 registry
                     .register(&mut SourceFd(&socket.as_raw_fd()), Token(index), interest)
-                    .map_err(SlowError::Poll)
+                    .map_err(RoleError::host("wait for sockets"))
             }
             Dialling::Later => {
                 let at = entry.slot.dial_ns();
@@ -256,27 +258,27 @@ impl Client {
                 let at = entry.slot.dial_ns();
                 self.set_timer(index, at);
                 if download.end == DownloadEnd::LocalError {
-                    self.complain_once(&error);
+                    self.warn_once(&error);
                 }
-                print(&Record::Download(download))
+                role::tell(&Record::Download(download))
             }
         }
     }
 
-    fn complain_once(&mut self, error: &io::Error) {
-        if mem::replace(&mut self.complaint, Complaint::Said) == Complaint::Unsaid {
+    fn warn_once(&mut self, error: &io::Error) {
+        if mem::replace(&mut self.warning, Warning::Said) == Warning::Unsaid {
             let advice = match error.kind() {
                 ErrorKind::AddrNotAvailable => "widen net.ipv4.ip_local_port_range",
                 _ => "raise `ulimit -n`",
             };
-            complain(&format!(
+            warn(&format!(
                 "this host could not start a download, nor perhaps others ({error}): {advice}, or \
                  lower --slow"
             ));
         }
     }
 
-    fn obey(&mut self, order: SlowOrder) -> Result<(), SlowError> {
+    fn obey(&mut self, order: SlowOrder) -> Result<(), RoleError> {
         match order {
             SlowOrder::Go => {
                 self.setup.shared.requests = Requests::Free;
@@ -288,14 +290,14 @@ impl Client {
                 if let Some(index) = self.slots.iter().position(runs_there) {
                     return self.end(index, DownloadEnd::Replaced, Port::New);
                 }
-                complain(&format!("no download runs from port {client_port}: not dialled again"));
+                warn(&format!("no download runs from port {client_port}: not dialled again"));
                 Ok(())
             }
         }
     }
 
     /// Puts slots whose time has come in line, or dials.
-    fn fire_timers(&mut self, now: MonoNs) -> Result<(), SlowError> {
+    fn fire_timers(&mut self, now: MonoNs) -> Result<(), RoleError> {
         while let Some(&Reverse((at, index))) = self.timers.peek() {
             if at > now {
                 break;
@@ -334,7 +336,7 @@ impl Client {
 
     /// Reads what has come to downloads that wait for more of it: below its low-water mark a socket
     /// raises no event, and a slow stream would seem to stand still.
-    fn take_what_lies_there(&mut self) -> Result<(), SlowError> {
+    fn take_what_lies_there(&mut self) -> Result<(), RoleError> {
         for index in 0..self.slots.len() {
             let entry = self.slots.get_mut(index).filter(|entry| !entry.ready);
             if entry.and_then(|entry| entry.slot.conn()).is_some_and(|conn| conn.is_transferring())
@@ -345,26 +347,22 @@ impl Client {
         Ok(())
     }
 
-    fn tell_interval(&mut self, now: MonoNs) -> Result<(), SlowError> {
+    fn tell_interval(&mut self, now: MonoNs) -> Result<(), RoleError> {
         let start_ns = mem::replace(&mut self.interval_ns, now);
         let bytes = self.slots.iter_mut().map(|entry| entry.slot.take_untold()).collect();
-        print(&Record::DownloadInterval(DownloadInterval { start_ns, end_ns: now, bytes }))
+        role::tell(&Record::DownloadInterval(DownloadInterval { start_ns, end_ns: now, bytes }))
     }
 
     /// Ends every download that runs. Their sockets close with the process.
-    fn stop(mut self) -> Result<(), SlowError> {
+    fn stop(mut self) -> Result<(), RoleError> {
         let now = clock::now();
         for entry in &mut self.slots {
             if entry.slot.conn().is_some_and(|conn| !conn.has_ended())
                 && let Some(download) = entry.slot.end(DownloadEnd::Stopped, Port::Same, now)
             {
-                print(&Record::Download(download))?;
+                role::tell(&Record::Download(download))?;
             }
         }
         self.tell_interval(now)
     }
-}
-
-fn print(record: &Record) -> Result<(), SlowError> {
-    role::print(record).map_err(SlowError::from_print)
 }

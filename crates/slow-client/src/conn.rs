@@ -9,9 +9,8 @@ use net::{clock, low_water};
 use records::{Bytes, BytesPerSec, DownloadEnd, MonoNs};
 use socket2::Socket;
 
+use crate::body::{Asked, Drain, Rest, Taken};
 use crate::pace::Bucket;
-use crate::rest::{Asked, Rest};
-use crate::sink::{Drain, Taken};
 
 /// What one turn of a connection takes at most before the others have theirs.
 const TURN: u64 = 8 << 20;

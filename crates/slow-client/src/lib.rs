@@ -14,17 +14,13 @@
 //!   peer sends can panic it.
 //! - It never spins: after an attempt without a body byte a slot waits before it dials again.
 
+mod body;
 mod client;
-mod commands;
 mod conn;
-mod error;
 mod options;
 mod pace;
-mod rest;
 mod run;
-mod sink;
 mod slot;
 
-pub use error::SlowError;
 pub use options::SlowOptions;
 pub use run::run;

@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role;
-use slow_client::SlowError;
+use net::role::{self, RoleError};
 
 /// Parallel multi-GB downloads, begun again whenever one ends, until stopped.
 #[derive(Parser)]
@@ -22,5 +21,5 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    role::finish("slow-client", slow_client::run(&Cli::parse().options), SlowError::failure)
+    role::finish("slow-client", slow_client::run(&Cli::parse().options), RoleError::failure)
 }

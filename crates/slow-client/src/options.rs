@@ -51,6 +51,3 @@ impl SlowOptions {
         from_words(&[&target.to_string()])
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,19 +1,26 @@
-//! Checks that the host can carry the load, says that it is ready, and downloads until stopped.
+//! Checks that the host can carry the load, says that it is ready, and downloads until stopped. What
+//! reaches the loop from outside its sockets, signals and orders on standard input, is each waited for by
+//! a thread of its own, which does nothing else.
 
+use std::io::{self, BufRead};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 
 use mio::{Poll, Waker};
+use net::role::{self, RoleError};
+use net::stop::{self, Next};
 use net::target::Reach;
 use net::tcp::{Buffers, Dial};
-use net::{cpu, low_water, role};
-use records::{Bytes, BytesPerSec, Coding, Effective, Ready, Record, Role, SocketSetting};
+use net::{cpu, low_water};
+use records::{
+    Bytes, BytesPerSec, Coding, Effective, Ready, Record, Role, SlowOrder, SocketSetting,
+};
 
+use crate::SlowOptions;
+use crate::body::{Asked, Drain};
 use crate::client::{Client, Setup, WAKE};
-use crate::commands::{self, Orders, complain};
 use crate::conn::{Requests, Shared};
-use crate::rest::Asked;
-use crate::sink::Drain;
-use crate::{SlowError, SlowOptions};
 
 /// What each download from another host is paced to at most: a tenth of a gigabit link.
 const REMOTE_RATE: BytesPerSec = BytesPerSec(10 << 20);
@@ -24,27 +31,28 @@ const OF_THE_PROCESS: u64 = 16;
 /// Downloads until SIGTERM, SIGINT or the end of `--duration`.
 ///
 /// # Errors
-/// See [`SlowError`]. Trouble with single connections is none: it is told in the records.
-pub fn run(options: &SlowOptions) -> Result<(), SlowError> {
-    let max_open_files = options.role.enter().map_err(SlowError::Process)?;
+/// See [`RoleError`]. Trouble with single connections is none: it is told in the records.
+pub fn run(options: &SlowOptions) -> Result<(), RoleError> {
+    let max_open_files = options.role.enter().map_err(RoleError::process)?;
     let rate = rate(options)?;
     let toggles = &options.toggles;
     let needed = u64::from(toggles.slow) + OF_THE_PROCESS;
     if needed > max_open_files {
-        return Err(SlowError::TooFewFiles { needed, limit: max_open_files });
+        return Err(RoleError::Unable(format!(
+            "needs {needed} descriptors, the limit is {max_open_files}: raise it with ulimit -n, or \
+             lower --slow"
+        )));
     }
-    let poll = Poll::new().map_err(SlowError::Poll)?;
-    let waker = Arc::new(Waker::new(poll.registry(), WAKE).map_err(SlowError::Poll)?);
-    let orders = if options.orders { Orders::OnStdin } else { Orders::None };
-    let commands = commands::listen(waker, orders).map_err(SlowError::Process)?;
+    let poll = Poll::new().map_err(RoleError::host("wait for sockets"))?;
+    let waker = Arc::new(Waker::new(poll.registry(), WAKE).map_err(RoleError::process)?);
+    let commands = commands(options, &waker).map_err(RoleError::process)?;
     let effective = Effective {
-        cpus: cpu::allowed().map_err(SlowError::Process)?,
+        cpus: cpu::allowed().map_err(RoleError::process)?,
         max_open_files,
         sockets: read_back(options),
         ..Effective::default()
     };
-    role::print(&Record::Ready(Ready::new(Role::Slow, std::process::id(), effective)))
-        .map_err(SlowError::from_print)?;
+    role::tell(&Record::Ready(Ready::new(Role::Slow, std::process::id(), effective)))?;
     Client::new(Setup {
         poll,
         commands,
@@ -69,13 +77,14 @@ pub fn run(options: &SlowOptions) -> Result<(), SlowError> {
 }
 
 /// What each download may be read at most. Another host is spared, whatever was asked for.
-fn rate(options: &SlowOptions) -> Result<Option<BytesPerSec>, SlowError> {
+fn rate(options: &SlowOptions) -> Result<Option<BytesPerSec>, RoleError> {
     let asked = options.toggles.read_rate;
-    if options.target.reach()? == Reach::Loopback {
+    let reach = options.target.reach().map_err(|error| RoleError::Usage(error.to_string()))?;
+    if reach == Reach::Loopback {
         return Ok(asked);
     }
     let rate = asked.map_or(REMOTE_RATE, |asked| asked.min(REMOTE_RATE));
-    complain(&format!(
+    warn(&format!(
         "{} is not on this host: each download is paced to {}/s",
         options.target.target,
         Bytes(rate.0)
@@ -117,6 +126,54 @@ fn read_back(options: &SlowOptions) -> Vec<SocketSetting> {
         settings.push(SocketSetting { name, requested: Some(mark), effective });
     }
     settings
+}
+
+/// Something to do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Carry out an order.
+    Obey(SlowOrder),
+    /// End every download and the process.
+    Stop,
+}
+
+/// Listens for signals, and if told so for orders, and wakes the loop for each.
+fn commands(options: &SlowOptions, waker: &Arc<Waker>) -> io::Result<Receiver<Command>> {
+    let (sender, commands) = channel();
+    if options.orders {
+        let (sender, waker) = (sender.clone(), Arc::clone(waker));
+        let name = role::thread_name(Role::Slow, "orders");
+        thread::Builder::new().name(name).spawn(move || read_orders(&sender, &waker))?;
+    }
+    let waker = Arc::clone(waker);
+    stop::on_signal(move |_| {
+        tell(&sender, &waker, Command::Stop);
+        Next::Done
+    })?;
+    Ok(commands)
+}
+
+/// Until end of file, which only means that no more orders come.
+fn read_orders(sender: &Sender<Command>, waker: &Waker) {
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        match serde_json::from_str(&line) {
+            Ok(order) => tell(sender, waker, Command::Obey(order)),
+            Err(error) => warn(&format!("ignored {line:?}, which is no order: {error}")),
+        }
+    }
+}
+
+/// A loop that has ended hears nothing more, and needs nothing more.
+fn tell(sender: &Sender<Command>, waker: &Waker, command: Command) {
+    if sender.send(command).is_ok() {
+        let _ = waker.wake();
+    }
+}
+
+/// A message to people.
+#[expect(clippy::print_stderr, reason = "a role's log is its standard error")]
+pub(crate) fn warn(message: &str) {
+    eprintln!("slow-client: {message}");
 }
 
 #[cfg(test)]

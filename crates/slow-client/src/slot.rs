@@ -132,49 +132,46 @@ impl Slot {
     /// peer should close first.
     pub(crate) fn end(&mut self, end: DownloadEnd, port: Port, now: MonoNs) -> Option<Download> {
         let conn = self.conn.as_mut()?;
-        let bytes = conn.bytes();
-        let start_ns = if end == DownloadEnd::Refused { now } else { conn.start_ns() };
-        let download = Download {
-            slot: self.index,
-            ordinal: self.ordinal,
-            client_port: conn.local().map(|local| local.port()),
-            start_ns,
-            first_byte_us: conn.first_byte_ns().map(|first| first.micros_since(start_ns)),
-            total_us: now.micros_since(start_ns),
-            bytes: Bytes(bytes),
-            end,
-        };
         self.untold += conn.take_untold();
-        self.ordinal = self.ordinal.saturating_add(1);
-        if matches!(end, DownloadEnd::Completed | DownloadEnd::BadStatus) {
-            conn.linger(now + LINGER);
-        } else {
-            self.conn = None;
+        let download = self.told(end, now);
+        let lingers = matches!(end, DownloadEnd::Completed | DownloadEnd::BadStatus);
+        match self.conn.as_mut().filter(|_| lingers) {
+            Some(conn) => conn.linger(now + LINGER),
+            None => self.conn = None,
         }
         if port == Port::New {
             self.from = None;
         }
         // What was no answer to the request is no progress, whatever came with it.
-        let moved = bytes > 0 && end != DownloadEnd::BadStatus;
+        let moved = download.bytes > Bytes(0) && end != DownloadEnd::BadStatus;
         self.wait_unless(moved || end == DownloadEnd::Replaced, now);
         Some(download)
     }
 
     /// Tells a dial that did not even start.
     fn undialled(&mut self, end: DownloadEnd, now: MonoNs) -> Download {
-        let download = Download {
-            slot: self.index,
-            ordinal: self.ordinal,
-            client_port: None,
-            start_ns: now,
-            first_byte_us: None,
-            total_us: records::Micros(0),
-            bytes: Bytes(0),
-            end,
-        };
-        self.ordinal = self.ordinal.saturating_add(1);
         self.wait_unless(false, now);
-        download
+        self.told(end, now)
+    }
+
+    /// The record of the download that ends.
+    fn told(&mut self, end: DownloadEnd, now: MonoNs) -> Download {
+        let conn = self.conn.as_ref();
+        let begun = conn.filter(|_| end != DownloadEnd::Refused);
+        let start_ns = begun.map_or(now, Conn::start_ns);
+        let first_byte_ns = conn.and_then(Conn::first_byte_ns);
+        let ordinal = self.ordinal;
+        self.ordinal = ordinal.saturating_add(1);
+        Download {
+            slot: self.index,
+            ordinal,
+            client_port: conn.and_then(Conn::local).map(|local| local.port()),
+            start_ns,
+            first_byte_us: first_byte_ns.map(|first| first.micros_since(start_ns)),
+            total_us: now.micros_since(start_ns),
+            bytes: Bytes(conn.map_or(0, Conn::bytes)),
+            end,
+        }
     }
 
     /// Closes a connection whose end has been told.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use fast_client::FastOptions;
 use net::cpu::CpuList;
-use net::role::{self, Failure, RoleOptions};
+use net::role::{self, Failure, RoleError, RoleOptions};
 use net::target::TargetOptions;
 use netlab::{EnterOptions, Program};
 use origin::OriginOptions;
@@ -218,15 +218,15 @@ impl RoleCommand {
     pub fn run(&self) -> ExitCode {
         let name = self.role().name();
         match self {
-            Self::Origin(options) => role::finish(name, origin::run(options), |_| Failure::Trouble),
+            Self::Origin(options) => role::finish(name, origin::run(options), RoleError::failure),
             Self::Proxy(options) => {
                 role::finish(name, proxy::run(options), proxy::ProxyError::failure)
             }
             Self::Slow(options) => {
-                role::finish(name, slow_client::run(options), slow_client::SlowError::failure)
+                role::finish(name, slow_client::run(options), RoleError::failure)
             }
             Self::Fast(options) => {
-                role::finish(name, fast_client::run(options), fast_client::FastError::failure)
+                role::finish(name, fast_client::run(options), RoleError::failure)
             }
             Self::Trace(options) => {
                 role::finish(name, tracer::run(options), tracer::TracerError::failure)

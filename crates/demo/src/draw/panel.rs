@@ -5,15 +5,15 @@ use std::time::Duration;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
+use ratatui_core::symbols::border;
 use ratatui_core::text::{Line, Span, Text};
 use ratatui_core::widgets::Widget;
 use ratatui_widgets::block::Block;
 use records::{Holder, MonoNs, Outcome, Phase};
 
-use super::big;
-use super::look::{Ink, Look};
+use super::look::{self, Colours, FAILED, GOOD, Ink};
 use super::rows::{Bars, Body, Rank, Row, fit, lane_width};
-use crate::arm::{ArmView, Counts, Ending, Queue, Stage};
+use crate::arm::{ArmView, Counts, Queue, Stage};
 use crate::lane::{Cell, Extent, Silence, Window, Worker};
 use crate::show::Show;
 use crate::words;
@@ -25,7 +25,7 @@ pub(super) struct Panel<'a> {
     pub(super) show: &'a Show,
     /// Where its lanes end.
     pub(super) at: MonoNs,
-    pub(super) look: Look,
+    pub(super) colours: Colours,
     /// Whether the act is about it.
     pub(super) active: bool,
     /// The longest queue of both arms: bars of both have one scale.
@@ -60,7 +60,7 @@ impl Panel<'_> {
         let plan = self.arm.plan();
         let ink = if self.active { Ink::Strong } else { Ink::Soft };
         let block = Block::bordered()
-            .border_set(self.look.glyphs.frame(self.active))
+            .border_set(if self.active { border::THICK } else { border::PLAIN })
             .border_style(self.style(ink))
             .title(format!(" {}: {} ", plan.name, plan.options));
         let inner = block.inner(area);
@@ -87,10 +87,9 @@ impl Panel<'_> {
         }
         rows.push(gap());
         let good = |outcome| outcome == Outcome::Ok;
-        let glyphs = self.look.glyphs;
-        rows.push(self.marks(Rank::Good, (glyphs.good(), Ink::Good), window, width, good));
+        rows.push(self.marks(Rank::Good, (GOOD, Ink::Good), window, width, good));
         let failed = |outcome| !good(outcome);
-        rows.push(self.marks(Rank::Failed, (glyphs.failed(), Ink::Failed), window, width, failed));
+        rows.push(self.marks(Rank::Failed, (FAILED, Ink::Failed), window, width, failed));
         rows.push(self.axis(window, extent, width));
         rows.push(self.text(Rank::Longest, &self.longest().unwrap_or_default(), Ink::Plain));
         rows.push(self.text(Rank::Aside, &self.rate().unwrap_or_default(), Ink::Plain));
@@ -101,9 +100,9 @@ impl Panel<'_> {
         let (text, ink) = match self.arm.stage() {
             Stage::Waiting => ("waits for its turn".to_owned(), Ink::Soft),
             Stage::Running(phase) => (self.running(*phase), Ink::Plain),
-            Stage::Over(Ending::Broken(_)) => ("did not run".to_owned(), Ink::Failed),
-            Stage::Over(Ending::Judged(summary)) => {
-                let (mark, ink) = self.look.glyphs.verdict(summary.verdict);
+            Stage::Over(Err(_)) => ("did not run".to_owned(), Ink::Failed),
+            Stage::Over(Ok(summary)) => {
+                let (mark, ink) = look::verdict(summary.verdict);
                 let cut = if summary.interrupted.is_some() { " (cut short)" } else { "" };
                 (format!("{mark} {}{cut}", summary.verdict.name().to_uppercase()), ink)
             }
@@ -132,20 +131,22 @@ impl Panel<'_> {
         let (counts, idle) = match arm.stage() {
             Stage::Waiting => (None, None),
             Stage::Running(Phase::Setup | Phase::Idle) => (Some(arm.idle()), None),
-            Stage::Running(_) | Stage::Over(_) => (Some(arm.load()), words::idle_fetches(arm)),
+            Stage::Running(_) | Stage::Over(_) => (Some(arm.load()), arm.median(Phase::Idle)),
         };
-        let idle = idle.map_or_else(String::new, |idle| format!("idle: {idle}"));
-        let glyphs = self.look.glyphs;
+        let idle = idle.map_or_else(String::new, |median| {
+            let Counts { good, .. } = arm.idle();
+            format!("idle: {good} of {}, half in {median}", arm.idle().attempts())
+        });
         let beside = |left: &str, right: String| {
             let left = format!(" {left:<0$}", half.saturating_sub(1));
             Line::from(vec![self.span(left, Ink::Good), self.span(right, Ink::Failed)])
         };
         let (mut large, mut small) = (Text::default(), Text::default());
         if let Some(Counts { good, failed }) = counts {
-            let [g, f] = [good, failed].map(|n| big::rows(n, half.saturating_sub(2), glyphs));
+            let [g, f] = [good, failed].map(|n| look::big(n, half.saturating_sub(2)));
             large = g.iter().zip(f).map(|(good, failed)| beside(good, failed)).collect();
-            let good = format!("{} {good} good", glyphs.good());
-            small = beside(&good, format!("{} {failed} failed", glyphs.failed())).into();
+            small =
+                beside(&format!("{GOOD} {good} good"), format!("{FAILED} {failed} failed")).into();
         }
         [
             Row { rank: Rank::Big, height: 3, body: Body::Text(large) },
@@ -163,7 +164,7 @@ impl Panel<'_> {
     ) -> Row<'static> {
         let mut before = Cell::Blank;
         let cells = worker.cells(window, width, self.at).into_iter().map(|cell| {
-            let (glyph, ink) = self.look.glyphs.cell(cell);
+            let (glyph, ink) = look::cell(cell);
             let begins = std::mem::replace(&mut before, cell) != cell;
             match cell {
                 // The number of a download stands where its step begins.
@@ -203,8 +204,7 @@ impl Panel<'_> {
             Extent::Lately => queue.at(self.at).to_string(),
             Extent::Load => values.iter().max().unwrap_or(&0).to_string(),
         };
-        let (full, set) = (self.peak.max(SCALE), self.look.glyphs.bars());
-        let bars = Bars { values, full, style: self.style(Ink::Queue), set };
+        let bars = Bars { values, full: self.peak.max(SCALE), style: self.style(Ink::Queue) };
         let (label, figure) = (Span::raw(format!("q{index}")), self.span(figure, Ink::Queue));
         Row { rank: Rank::Queue, height: 1, body: Body::Bars { label, bars, figure } }
     }
@@ -248,9 +248,9 @@ impl Panel<'_> {
     }
 
     fn longest(self) -> Option<String> {
-        let longest = self.arm.longest()?;
-        let whom = words::holder(longest.holder);
-        Some(format!("longest {}, {whom}, {}", words::short(longest.length), longest.bytes))
+        let (hold, holder) = self.arm.longest()?;
+        let whom = words::holder(holder);
+        Some(format!("longest {}, {whom}, {}", hold.length_us(), hold.bytes))
     }
 
     fn rate(self) -> Option<String> {
@@ -269,6 +269,6 @@ impl Panel<'_> {
     }
 
     fn style(self, ink: Ink) -> Style {
-        self.look.style(ink)
+        self.colours.style(ink)
     }
 }

@@ -3,7 +3,6 @@
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
-use ratatui_core::symbols::bar;
 use ratatui_core::text::{Line, Span, Text};
 use ratatui_core::widgets::Widget;
 use ratatui_widgets::sparkline::Sparkline;
@@ -38,17 +37,16 @@ pub(super) enum Body<'a> {
     /// The same cells in each row, between a label and a figure.
     Lane { label: Span<'a>, cells: Line<'a>, figure: Span<'a> },
     /// Bars between a label and a figure.
-    Bars { label: Span<'a>, bars: Bars<'a>, figure: Span<'a> },
+    Bars { label: Span<'a>, bars: Bars, figure: Span<'a> },
 }
 
 /// A number for each cell.
 #[derive(Clone, Debug)]
-pub(super) struct Bars<'a> {
+pub(super) struct Bars {
     pub(super) values: Vec<u32>,
     /// What a full bar stands for; 1 at least.
     pub(super) full: u32,
     pub(super) style: Style,
-    pub(super) set: bar::Set<'a>,
 }
 
 /// Cells before a lane, and after it.
@@ -112,7 +110,7 @@ impl<'a> Row<'a> {
                 let full = u64::from(bars.full.max(1));
                 let values = bars.values.iter();
                 let values = values.map(|&value| (u64::from(value) * eighths).div_ceil(full));
-                let bars = Sparkline::default().bar_set(bars.set).style(bars.style).data(values);
+                let bars = Sparkline::default().style(bars.style).data(values);
                 bars.max(eighths).render(place, buf);
                 ends(label, figure, buf);
             }

@@ -29,7 +29,7 @@ fn a_trial_ends_its_acts_and_no_clock_does() {
     assert_eq!(show.act(), Act::Idle(Side::Left));
     tick(&mut show, 3_600_000);
     assert_eq!(show.act(), Act::Idle(Side::Left));
-    show.over(Side::Left, Ending::Broken("gone".to_owned()));
+    show.over(Side::Left, Err("gone".to_owned()));
     tick(&mut show, 3_600_100);
     assert_eq!(show.act(), Act::Result(Side::Left));
 }
@@ -47,7 +47,7 @@ fn a_hold_stops_every_act_and_a_second_one_lets_go() {
 
     let mut show = fixture::starving();
     show.key(Key::Hold, at(16_500));
-    show.over(Side::Left, Ending::Broken("gone".to_owned()));
+    show.over(Side::Left, Err("gone".to_owned()));
     tick(&mut show, 30_000);
     assert_eq!(show.act(), Act::Load(Side::Left));
     show.key(Key::Hold, at(30_000));

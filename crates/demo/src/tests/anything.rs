@@ -6,11 +6,11 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use records::{
     Bytes, Dialed, DownloadInterval, Fetch, Hold, ListenerSample, Micros, MonoNs, Outcome, Phase,
-    PhaseSpan, Record, SchedSample, StepEnd, Stretch, Watched,
+    PhaseSpan, Record, SchedSample, StepEnd, Stretch, Summary, Watched,
 };
 
 use super::fixture::{self, START};
-use crate::{Colours, Ending, Glyphs, Key, Look, Plain, Side, draw};
+use crate::{Colours, Key, Plain, Side, draw};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -135,15 +135,15 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn ending(how: u8) -> Ending {
+fn ended(how: u8) -> Result<Box<Summary>, String> {
     let verdict = match how {
-        0 => return Ending::Broken("anything at all: ✗ \u{7} \u{1F600}".to_owned()),
+        0 => return Err("anything at all: ✗ \u{7} \u{1F600}".to_owned()),
         1 => "starved",
         2 => "degraded",
         3 => "healthy",
         _ => "inconclusive",
     };
-    Ending::Judged(Box::new(fixture::summary(verdict, u64::from(how), u64::from(how % 2), 7)))
+    Ok(Box::new(fixture::summary(verdict, u64::from(how), u64::from(how % 2), 7)))
 }
 
 proptest! {
@@ -152,11 +152,7 @@ proptest! {
         let mut show = fixture::show();
         let mut plain = Plain::default();
         let mut now = START;
-        let look = if many {
-            Look { colours: Colours::Many, glyphs: Glyphs::Unicode }
-        } else {
-            Look { colours: Colours::Sixteen, glyphs: Glyphs::Ascii }
-        };
+        let colours = if many { Colours::Many } else { Colours::None };
         for step in steps {
             match step {
                 Step::Key(key) => show.key(key, now),
@@ -166,10 +162,10 @@ proptest! {
                     let manifest = records::Manifest { phases, ..fixture::manifest(&[]) };
                     show.manifest(side, &manifest);
                 }
-                Step::Over(side, how) => show.over(side, ending(how)),
+                Step::Over(side, how) => show.over(side, ended(how)),
                 Step::Draw(width, height) => {
                     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-                    draw(&show, now, look, &mut buffer);
+                    draw(&show, now, colours, &mut buffer);
                     prop_assert_eq!(buffer.area, Rect::new(0, 0, width, height));
                 }
             }

@@ -7,8 +7,9 @@ use records::{
     Outcome, Phase, PhaseSpan, Record, SchedSample, StepEnd, Stretch, Summary, Watched,
 };
 use serde_json::{Value, json};
+use testkit::fixture::Run;
 
-use crate::{ArmPlan, Ending, Order, Show, Side, Timing};
+use crate::{ArmPlan, Order, Show, Side, Timing};
 
 /// When the curtain goes up.
 pub(crate) const START: MonoNs = MonoNs(5_000_000_000_000);
@@ -19,15 +20,9 @@ pub(crate) fn at(ms: u64) -> MonoNs {
 }
 
 pub(crate) fn arm() -> Arm {
-    let arm = json!({
-        "reuseport": true, "rcvbuf": null, "sndbuf": null, "listen_rcvbuf": null,
-        "listen_sndbuf": null, "workers": 2, "read_policy": "drain", "buffer": 4096,
-        "backlog": 511, "multi_accept": false, "slow": 4, "slow_size": 2_147_483_648_u64,
-        "sink": "trunc", "read_rate": null, "place": "spread",
-        "arrivals": "10/s", "fetch_size": 3_145_728, "cap_us": 1_000_000,
-        "pin": "auto",
-    });
-    serde_json::from_value(arm).expect("an arm")
+    let mut arm = Arm::default();
+    arm.proxy.reuseport = true;
+    arm
 }
 
 pub(crate) fn plan(side: Side) -> ArmPlan {
@@ -45,6 +40,7 @@ pub(crate) fn plan(side: Side) -> ArmPlan {
     ArmPlan {
         name: name.to_owned(),
         options: options.to_owned(),
+        words: Vec::new(),
         change: change.to_owned(),
         says: says.to_owned(),
         arm: arm(),
@@ -60,14 +56,7 @@ pub(crate) fn manifest(phases: &[(Phase, u64)]) -> Manifest {
         .iter()
         .map(|&(phase, ms)| PhaseSpan { phase, start_ns: at(ms), end_ns: None })
         .collect();
-    let manifest = json!({
-        "schema_version": 1, "version": "0", "command": [], "started_at": "", "arm": arm(),
-        "idle_us": 0, "measure_us": 0, "hold_us": 10_000, "processes": [], "phases": spans,
-        "listeners": [71, 72], "faults": [],
-        "host": {"kernel": "", "cpu_model": "", "cpus": 2, "worker_cpus": [], "load_cpus": [],
-            "memory_kib": 0, "sysctls": {}, "stolen_ms": 0},
-    });
-    serde_json::from_value(manifest).expect("a manifest")
+    Manifest { arm: arm(), phases: spans, listeners: vec![71, 72], ..Run::new().records.manifest }
 }
 
 pub(crate) fn summary(verdict: &str, good: u64, failed: u64, p50_us: u64) -> Summary {
@@ -278,7 +267,7 @@ pub(crate) fn judged(verdict: &str, good: u64, failed: u64) -> Show {
     phases.extend([(Phase::Drain, 16_500), (Phase::Teardown, 16_900)]);
     show.manifest(Side::Left, &manifest(&phases));
     let summary = summary(verdict, good, failed, 1_001_000);
-    show.over(Side::Left, Ending::Judged(Box::new(summary)));
+    show.over(Side::Left, Ok(Box::new(summary)));
     tick(&mut show, 17_500);
     show
 }
@@ -310,7 +299,7 @@ pub(crate) fn closing() -> Show {
     phases.extend([(Phase::Drain, 45_000), (Phase::Teardown, 45_100)]);
     show.manifest(Side::Right, &manifest(&phases));
     let summary = summary("degraded", 80, 0, 61_000);
-    show.over(Side::Right, Ending::Judged(Box::new(summary)));
+    show.over(Side::Right, Ok(Box::new(summary)));
     tick(&mut show, 46_000);
     tick(&mut show, 53_500);
     tick(&mut show, 60_000);

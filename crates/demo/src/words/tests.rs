@@ -51,17 +51,3 @@ fn a_line_promises_nothing_that_did_not_happen() {
         assert_eq!(reasons.trim_end_matches('.'), summary.verdict_reasons.join("; "));
     }
 }
-
-#[test]
-fn times_are_short() {
-    for (us, text) in [
-        (870, "870 us"),
-        (5_300, "5 ms"),
-        (61_000, "61 ms"),
-        (1_000_000, "1 s"),
-        (1_001_000, "1.0 s"),
-        (2_777_000, "2.8 s"),
-    ] {
-        assert_eq!(short(Micros(us)), text);
-    }
-}

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::demo::{Act, ArmPlan, Colours, Glyphs, Look, Timing};
+use ::demo::{Act, ArmPlan, Colours, Timing};
 use anyhow::Context;
 use net::terminal::printable;
 use trial::{RunDirOptions, signals};
 
 use super::campaign;
 use super::output::{self, Color};
-use crate::demo::{DemoArm, DemoPlan, Ended, Place};
+use crate::demo::{DemoPlan, Ended, Place};
 
 /// What is shown, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -29,10 +29,6 @@ pub struct DemoOptions {
     /// Print lines instead of a picture, as is done without a terminal
     #[arg(long)]
     pub plain: bool,
-
-    /// Draw with ASCII alone [default: where the locale is not UTF-8]
-    #[arg(long)]
-    pub ascii: bool,
 
     /// When to use colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
@@ -145,14 +141,14 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         // Who gives phases another length is shown that length.
         (timing.idle, timing.measure) = (trial.idle, trial.measure);
         load_cpus = trial.cpus.load.clone();
-        let plan = ArmPlan {
+        Ok::<_, String>(ArmPlan {
             name: name.to_owned(),
             options: own.join(" "),
+            words: spec.args,
             change: change.join(" "),
             says: says.to_owned(),
             arm: trial.arm,
-        };
-        Ok::<_, String>(DemoArm { plan, words: spec.args })
+        })
     };
     let arms = [arm("starved", &[], DRAIN)?, arm("cured", &change, options.cure.says())?];
     Ok(DemoPlan {
@@ -160,7 +156,7 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         timing,
         runs_dir: options.runs_dir.clone(),
         stage: place(options),
-        look: look(options),
+        colours: colours(options),
         load_cpus,
     })
 }
@@ -177,27 +173,20 @@ fn place(options: &DemoOptions) -> Place {
     if able && terminal && !options.plain { Place::Terminal } else { Place::Lines }
 }
 
-fn look(options: &DemoOptions) -> Look {
+fn colours(options: &DemoOptions) -> Colours {
     let var = |name| std::env::var(name).ok();
-    let of = |no_color: Option<&str>| {
-        Colours::of(no_color, var("TERM").as_deref(), var("COLORTERM").as_deref())
-    };
-    let colours = match options.color {
-        Color::Auto => of(var("NO_COLOR").as_deref()),
-        Color::Always if of(None) == Colours::None => Colours::Sixteen,
-        Color::Always => of(None),
+    match options.color {
+        Color::Auto => Colours::of(var("NO_COLOR").as_deref(), var("TERM").as_deref()),
+        Color::Always => Colours::Many,
         Color::Never => Colours::None,
-    };
-    let [all, ctype, lang] = ["LC_ALL", "LC_CTYPE", "LANG"].map(var);
-    let glyphs = Glyphs::of(all.as_deref(), ctype.as_deref(), lang.as_deref());
-    Look { colours, glyphs: if options.ascii { Glyphs::Ascii } else { glyphs } }
+    }
 }
 
 /// What is left of the show.
 fn farewell(plan: &DemoPlan, ended: &Ended) -> String {
     let mut text = String::new();
     for (arm, trial) in plan.arms.iter().zip(&ended.trials) {
-        let name = &arm.plan.name;
+        let name = &arm.name;
         let Some((dir, summary)) = trial else {
             text += &format!("{name:<8} was not run\n");
             continue;

@@ -1,45 +1,39 @@
 //! The show for a stage: two trials, one after the other, each a process of its own, shown live.
 //!
-//! - `child`: the process of a trial
-//! - `follow`: its records, read from its run directory as they are written
 //! - [`screen`]: the terminal
-//! - `front`: what the room sees, on a terminal or in lines
+//! - [`crate::live`]: a trial and its records, as it writes them
 //!
 //! Not for: the acts, their words and their picture; those are the crate `demo`.
 //!
-//! Invariants:
-//! - A trial does nothing for being shown: what moves is read from the files that it writes anyway.
-//! - However the show ends, the terminal is as it was before, and no process of a trial is left.
+//! Invariant: however the show ends, the terminal is as it was before, and no process of a trial is
+//! left.
 
-mod child;
-mod follow;
-mod front;
 pub mod screen;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
 
-use ::demo::{ArmPlan, Ending, Leave, Look, Order, Plain, Show, Side, Stage, Timing};
+use ::demo::{ArmPlan, Colours, Key, Leave, Order, Plain, Show, Side, Stage, Timing};
 use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
-use net::cpu::{self, CpuList};
+use net::cpu::CpuList;
 use net::stop::{self, Next};
-use records::Summary;
-use rustix::process::Signal;
+use net::terminal::printable;
+use records::{MonoNs, Summary};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::run_dir::write;
-use child::Trial;
-use front::Front;
+use crate::live::{self, LiveTrial, OwnCpus};
+use crate::run_dir::{DOWNLOADS, FETCHES, SOCKETS, STEPS, WORKERS, write};
 use screen::Screen;
 
 /// A show to be: every option checked.
 #[derive(Debug)]
 pub struct DemoPlan {
     /// The starved arm and the cured one.
-    pub arms: [DemoArm; 2],
+    pub arms: [ArmPlan; 2],
     /// How long the acts take.
     pub timing: Timing,
     /// Where the directory of the show is made.
@@ -47,18 +41,9 @@ pub struct DemoPlan {
     /// Where the room looks.
     pub stage: Place,
     /// What the terminal can show.
-    pub look: Look,
+    pub colours: Colours,
     /// Where the load of the trials runs, and the show with it: the workers' CPUs are theirs.
     pub load_cpus: Option<CpuList>,
-}
-
-/// An arm, and the options that make it.
-#[derive(Clone, Debug)]
-pub struct DemoArm {
-    /// How it is announced.
-    pub plan: ArmPlan,
-    /// The options of its trial.
-    pub words: Vec<String>,
 }
 
 /// Where the room looks.
@@ -81,6 +66,11 @@ pub struct Ended {
     pub signal: Option<i32>,
 }
 
+/// What is shown of a run. Downloads first: they tell whose a port is.
+const SHOWN: [&str; 5] = [DOWNLOADS, STEPS, FETCHES, SOCKETS, WORKERS];
+/// Time between two pictures: half of what passes between two writes of a trial.
+const FRAME: Duration = Duration::from_millis(100);
+
 /// Shows it. Call it on the main thread: trials end with the thread that started them.
 ///
 /// # Errors
@@ -93,19 +83,19 @@ pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
         Err(_) => Next::Unheard,
     })
     .context("failed to take note of signals")?;
-    let cpus = OwnCpus::new(plan.load_cpus.as_ref()).context("failed to choose a CPU")?;
+    let cpus = OwnCpus::new(plan.load_cpus.clone()).context("failed to choose a CPU")?;
     let name = format!("{}-demo", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     std::fs::create_dir_all(&plan.runs_dir)
         .with_context(|| format!("failed to make {}", plan.runs_dir.display()))?;
     let front = match plan.stage {
         Place::Terminal => Front::Terminal(
             Box::new(Screen::enter().context("failed to take the terminal")?),
-            plan.look,
+            plan.colours,
         ),
         Place::Lines => Front::Lines(Plain::default()),
     };
     let dir = write::make_new(&plan.runs_dir, &name)?;
-    let [left, right] = plan.arms.each_ref().map(|arm| arm.plan.clone());
+    let [left, right] = plan.arms.clone();
     let show = Show::new(left, right, plan.timing, clock::now());
     let running = Running { plan, cpus, dir, show, trial: None, places: [None, None] };
     Ok(running.play(front, &signals))
@@ -117,7 +107,7 @@ struct Running<'a> {
     cpus: OwnCpus,
     dir: PathBuf,
     show: Show,
-    trial: Option<Trial>,
+    trial: Option<(Side, LiveTrial)>,
     /// Where each trial has its run directory.
     places: [Option<PathBuf>; 2],
 }
@@ -136,8 +126,14 @@ impl Running<'_> {
         // First the terminal: whoever left should see it again at once.
         drop(front);
         let left_early = !matches!(over, Over::Left(Leave::Done));
-        if let Some(trial) = self.trial.take() {
-            trial.end(signals);
+        if let Some((_, trial)) = self.trial.take() {
+            trial.stop();
+            // Each signal that comes meanwhile is handed on, and it takes it as haste.
+            while !trial.ends_within(FRAME) {
+                if signals.try_recv().is_ok() {
+                    trial.stop();
+                }
+            }
         }
         let signal = match over {
             Over::Left(Leave::Done | Leave::Quit) => None,
@@ -150,15 +146,15 @@ impl Running<'_> {
         let broken = [Side::Left, Side::Right].into_iter().find_map(|side| {
             let arm = self.show.arm(side);
             match arm.stage() {
-                Stage::Over(Ending::Broken(why)) if !left_early => {
+                Stage::Over(Err(why)) if !left_early => {
                     Some(format!("the {} arm: {why}", arm.plan().name))
                 }
                 _ => None,
             }
         });
         let trials = self.places.map(|place| {
-            let dir = follow::run_in(&place?)?;
-            let summary = follow::summary(&dir);
+            let dir = live::run_in(&place?)?;
+            let summary = live::summary(&dir);
             Some((dir, summary))
         });
         // Where nothing was recorded no empty shell is left behind; another stays.
@@ -174,8 +170,8 @@ impl Running<'_> {
                 match order {
                     Order::Start(side) => self.start(side),
                     Order::EndPhase(_) => {
-                        if let Some(trial) = &self.trial {
-                            trial.signal(Signal::USR1);
+                        if let Some((_, trial)) = &self.trial {
+                            trial.end_phase();
                         }
                     }
                     Order::Leave(leave) => return Over::Left(leave),
@@ -185,11 +181,11 @@ impl Running<'_> {
                 return Over::Unseen;
             }
             match front.wait(signals) {
-                Ok(front::Heard::Keys(keys)) => {
+                Ok(Heard::Keys(keys)) => {
                     let now = clock::now();
                     keys.into_iter().for_each(|key| self.show.key(key, now));
                 }
-                Ok(front::Heard::Signal(signal)) => return Over::Signal(signal),
+                Ok(Heard::Signal(signal)) => return Over::Signal(signal),
                 Err(_) => return Over::Unseen,
             }
         }
@@ -197,52 +193,85 @@ impl Running<'_> {
 
     /// Takes what the trial that runs has told, and its end.
     fn listen(&mut self) {
-        let Some(trial) = &mut self.trial else { return };
-        let side = trial.side();
-        if let Some(ending) = trial.follow(&mut self.show) {
-            self.show.over(side, ending);
-            self.trial = None;
+        let Some((side, trial)) = &mut self.trial else { return };
+        let side = *side;
+        let ended = trial.ends_within(Duration::ZERO);
+        // After the question, so that nothing is left unread when it has ended.
+        if let Some(manifest) = trial.manifest() {
+            self.show.manifest(side, &manifest);
+        }
+        trial.records().iter().for_each(|record| self.show.take(side, record));
+        if ended && let Some((_, trial)) = self.trial.take() {
+            self.show.over(side, trial.end());
         }
     }
 
     fn start(&mut self, side: Side) {
         let arm = side.of(&self.plan.arms);
-        let place = self.dir.join(format!("{}-{}", side.name(), arm.plan.name));
+        let place = self.dir.join(format!("{}-{}", side.name(), arm.name));
         *side.of_mut(&mut self.places) = Some(place.clone());
-        // What it may run on is for the trial to divide.
-        let started = self.cpus.lifted(|| Trial::start(side, &arm.words, &place));
-        match started {
-            Ok(trial) => self.trial = Some(trial),
-            Err(error) => self.show.over(side, Ending::Broken(error.to_string())),
+        match LiveTrial::start(&arm.words, &place, SHOWN, &self.cpus) {
+            Ok(trial) => self.trial = Some((side, trial)),
+            Err(error) => self.show.over(side, Err(error.to_string())),
         }
     }
 }
 
-/// The CPUs of the show itself: this thread keeps to those of the load.
-struct OwnCpus {
-    all: Vec<usize>,
-    own: Option<Vec<usize>>,
+/// Where the show is seen.
+enum Front {
+    /// On a terminal.
+    Terminal(Box<Screen>, Colours),
+    /// In lines, on standard output.
+    Lines(Plain),
 }
 
-impl OwnCpus {
-    fn new(load: Option<&CpuList>) -> io::Result<Self> {
-        let own = load.map(|cpus| cpus.as_slice().to_vec());
-        let cpus = Self { all: cpu::allowed()?, own };
-        cpus.keep()?;
-        Ok(cpus)
-    }
+/// What came from the room.
+enum Heard {
+    /// Keys, or nothing.
+    Keys(Vec<Key>),
+    /// A signal.
+    Signal(i32),
+}
 
-    fn keep(&self) -> io::Result<()> {
-        self.own.as_ref().map_or(Ok(()), |own| cpu::pin_current_thread(own))
-    }
-
-    /// Does `work` as if nothing were kept: a process that it starts may run anywhere.
-    fn lifted<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        if self.own.is_some() {
-            cpu::pin_current_thread(&self.all)?;
+impl Front {
+    /// Shows the show as it stands at `now`.
+    ///
+    /// # Errors
+    /// Nobody can see it any more.
+    fn show(&mut self, show: &Show, now: MonoNs) -> io::Result<()> {
+        match self {
+            Self::Terminal(screen, colours) => screen.show(show, now, *colours),
+            Self::Lines(plain) => {
+                let mut out = io::stdout().lock();
+                // A reason may quote what a program said.
+                for line in plain.lines(show, now).iter().map(|line| printable(line)) {
+                    writeln!(out, "{line}")?;
+                }
+                out.flush()
+            }
         }
-        let done = work();
-        self.keep()?;
-        done
+    }
+
+    /// Waits for the next picture, or for what comes before it.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    fn wait(&mut self, signals: &Receiver<i32>) -> io::Result<Heard> {
+        match self {
+            Self::Terminal(screen, _) => {
+                let keys = screen.keys(FRAME);
+                // A terminal that hangs up says so by a signal too, and that is what counts.
+                match signals.try_recv() {
+                    Ok(signal) => Ok(Heard::Signal(signal)),
+                    Err(_) => keys.map(Heard::Keys),
+                }
+            }
+            Self::Lines(..) => match signals.recv_timeout(FRAME) {
+                Ok(signal) => Ok(Heard::Signal(signal)),
+                Err(RecvTimeoutError::Timeout) => Ok(Heard::Keys(Vec::new())),
+                // The handler's thread is gone, and with it every way to end but ours.
+                Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::BrokenPipe.into()),
+            },
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::demo::{Key, Look, Show, draw};
+use ::demo::{Colours, Key, Show, draw};
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{
@@ -55,8 +55,8 @@ impl Screen {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub fn show(&mut self, show: &Show, now: MonoNs, look: Look) -> io::Result<()> {
-        self.terminal.draw(|frame| draw(show, now, look, frame.buffer_mut()))?;
+    pub fn show(&mut self, show: &Show, now: MonoNs, colours: Colours) -> io::Result<()> {
+        self.terminal.draw(|frame| draw(show, now, colours, frame.buffer_mut()))?;
         Ok(())
     }
 

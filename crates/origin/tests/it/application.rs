@@ -1,4 +1,4 @@
-//! Thinking and few workers: who is answered, and in which order. Nothing here looks at a clock but
+//! Delays and few workers: who is answered, and in which order. Nothing here looks at a clock but
 //! the test of what happens side by side.
 
 use std::io::{BufReader, ErrorKind, Read, Write};
@@ -127,13 +127,14 @@ fn it_delays_every_head_of_the_application() {
 
 #[test]
 fn until_its_delays_begin_it_answers_at_once() {
-    let origin = Origin::with(&["--delay", "1m", "--delay-after", "1h"]);
+    // By the names that these options had.
+    let origin = Origin::with(&["--think", "1m", "--think-after", "1h"]);
     await_answer(&ask(&origin, "3"));
     await_answer(&ask(&origin, "3"));
 }
 
 #[test]
-fn a_thought_ends_and_thoughts_go_side_by_side() {
+fn a_delay_ends_and_delays_go_side_by_side() {
     let origin = Origin::with(&["--delay", "500ms"]);
     let start = Instant::now();
     let crowd: Vec<TcpStream> = (0..40).map(|_| ask(&origin, "7")).collect();

@@ -45,14 +45,19 @@ fn a_busy_port_is_told_with_what_to_do() {
 fn wrong_options_are_usage_errors() {
     for (option, value) in [
         ("--listen", "nowhere"),
+        ("--sndbuf", "0"),
+        ("--sndbuf", "2GiB"),
         ("--sndbuf", "lots"),
         ("--backlog", "0"),
         ("--cpus", "a"),
-        ("--delay", "2m"),
+        ("--delay", "61s"),
+        ("--delay", "long"),
+        ("--delay-after", "2h"),
         ("--workers", "0"),
+        ("--workers", "some"),
     ] {
         let said = say(command().args([option, value])).refused(2);
-        assert!(said.contains(value), "{said}");
+        assert!(said.contains(value) && said.contains(option), "{said}");
     }
 }
 

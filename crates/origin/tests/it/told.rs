@@ -12,7 +12,7 @@ use testkit::{Signal, connect, kill, pick};
 
 use crate::support::{Answer, Origin, command};
 
-const THOUGHT: Duration = Duration::from_millis(100);
+const DELAY: Duration = Duration::from_millis(100);
 
 fn next(origin: &Origin) -> Answered {
     origin.await_record("a request's record", pick!(Answered))
@@ -37,7 +37,7 @@ fn every_request_is_told_of_by_the_port_that_asked() {
 }
 
 #[test]
-fn a_thought_is_between_a_request_and_its_answer() {
+fn a_delay_is_between_a_request_and_its_answer() {
     let origin = Origin::with(&["--delay", "100ms"]);
     let asked = net::clock::now();
     origin.get("/bytes/7").assert_body(7);
@@ -45,7 +45,7 @@ fn a_thought_is_between_a_request_and_its_answer() {
     let told = next(&origin);
     let head_ns = told.head_ns.expect("it was answered");
     assert!(asked < told.request_ns && head_ns < answered, "{told:?}");
-    assert!(head_ns.since(told.request_ns) >= THOUGHT, "{told:?}");
+    assert!(head_ns.since(told.request_ns) >= DELAY, "{told:?}");
 }
 
 /// One has gone, the other is there; the origin delays both answers until it is told to stop.

@@ -1,10 +1,11 @@
 //! Who is paced, and what is asked for.
 
 use clap::{Args, Command, FromArgMatches};
+use net::role::RoleError;
 use records::{Bytes, BytesPerSec};
 
 use super::{REMOTE_RATE, mark, rate, read_back, request};
-use crate::{SlowError, SlowOptions};
+use crate::SlowOptions;
 
 fn options(line: &str) -> SlowOptions {
     let command = SlowOptions::augment_args(Command::new("slow").no_binary_name(true));
@@ -24,7 +25,7 @@ fn this_host_is_paced_only_when_asked() {
 #[test]
 fn another_host_needs_consent_and_is_always_paced() {
     // 192.0.2.0/24 is for documentation (RFC 5737); nothing is sent there.
-    assert!(matches!(rate(&options("192.0.2.1:1")), Err(SlowError::Remote(_))));
+    assert!(matches!(rate(&options("192.0.2.1:1")), Err(RoleError::Usage(_))));
     let paced = |line: &str| rate(&options(line)).expect("consent");
     assert_eq!(paced("192.0.2.1:1 --allow-remote"), Some(REMOTE_RATE));
     assert_eq!(paced("192.0.2.1:1 --allow-remote --read-rate 1GB"), Some(REMOTE_RATE));

@@ -8,8 +8,7 @@ use std::sync::mpsc::channel;
 use records::{DownloadEnd, Record};
 use testkit::{Signal, free_addr, serve};
 
-use crate::server::{self, answer, endless, request, reset, whole};
-use crate::slow::Slow;
+use crate::support::{Slow, answer, endless, request, reset, server, whole};
 
 /// More than a read takes, and no round number.
 const SIZE: usize = (3 << 20) + 1;
@@ -28,7 +27,7 @@ fn whole_downloads_follow_each_other_from_the_same_port() {
 /// The ports of a connection and of the three downloads from it on.
 fn ports_of_whole_downloads() -> Vec<u16> {
     let (lines, asked) = channel();
-    let addr = server::start(move |_, stream| {
+    let addr = server(move |_, stream| {
         let line = request(stream)?;
         let _ = lines.send(line);
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n")?;
@@ -57,7 +56,7 @@ fn ports_of_whole_downloads() -> Vec<u16> {
 
 #[test]
 fn bodies_are_counted_however_they_are_framed_and_taken() {
-    let addr = server::start(|number, stream| match number % 3 {
+    let addr = server(|number, stream| match number % 3 {
         0 => whole(stream, SIZE),
         1 => answer(stream, "", &vec![b'x'; SIZE]),
         _ => {
@@ -85,7 +84,7 @@ fn bodies_are_counted_however_they_are_framed_and_taken() {
 
 #[test]
 fn an_answer_may_come_in_pieces_after_an_interim_one() {
-    let addr = server::start(|_, stream| {
+    let addr = server(|_, stream| {
         request(stream)?;
         stream.set_nodelay(true)?;
         let head = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\
@@ -100,7 +99,7 @@ fn an_answer_may_come_in_pieces_after_an_interim_one() {
 
 #[test]
 fn a_peer_that_keeps_the_connection_is_left() {
-    let addr = server::start(|_, stream| {
+    let addr = server(|_, stream| {
         whole(stream, 100)?;
         // Until the client hangs up.
         request(stream).map(drop)
@@ -131,7 +130,7 @@ fn a_trickle_is_seen_and_ends_without_a_close() {
     ] {
         let (go_on, gate) = channel();
         let gate = Mutex::new(gate);
-        let addr = server::start(move |number, stream| {
+        let addr = server(move |number, stream| {
             answer(stream, framing, b"")?;
             if number > 0 {
                 return Ok(());
@@ -163,7 +162,7 @@ fn a_trickle_is_seen_and_ends_without_a_close() {
 
 #[test]
 fn a_close_inside_the_body_is_told_with_what_came() {
-    let addr = server::start(|number, stream| match number % 3 {
+    let addr = server(|number, stream| match number % 3 {
         0 => answer(stream, "Content-Length: 5000\r\n", &[0; 1234]),
         1 => answer(stream, "", &[0; 1234]),
         _ => answer(stream, "Transfer-Encoding: chunked\r\n", b"4\r\nabcd\r\n9\r\nef"),
@@ -178,7 +177,7 @@ fn a_close_inside_the_body_is_told_with_what_came() {
 
 #[test]
 fn a_close_without_an_answer_is_early_too() {
-    let addr = server::start(|number, stream| {
+    let addr = server(|number, stream| {
         request(stream)?;
         if number == 0 { Ok(()) } else { stream.write_all(b"HTTP/1.1 200 OK\r\nConte") }
     });
@@ -192,7 +191,7 @@ fn a_close_without_an_answer_is_early_too() {
 
 #[test]
 fn a_reset_is_told_as_one() {
-    let addr = server::start(|number, stream| {
+    let addr = server(|number, stream| {
         if number == 0 {
             request(stream)?;
         } else {
@@ -216,7 +215,7 @@ fn what_is_not_200_or_not_http_is_a_bad_status() {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno such size\r\n",
         &[b'\n'; 9000],
     ];
-    let addr = server::start(move |number, stream| {
+    let addr = server(move |number, stream| {
         request(stream)?;
         stream.write_all(answers[number % answers.len()])
     });
@@ -230,7 +229,7 @@ fn what_is_not_200_or_not_http_is_a_bad_status() {
 
 #[test]
 fn a_body_of_another_length_is_no_load_and_is_not_asked_for_at_full_speed() {
-    let addr = server::start(|number, stream| match number % 4 {
+    let addr = server(|number, stream| match number % 4 {
         0 => whole(stream, 64),
         1 => whole(stream, 5001),
         2 => answer(stream, "Transfer-Encoding: chunked\r\n", b"2\r\nno\r\n0\r\n\r\n"),
@@ -249,7 +248,7 @@ fn a_body_of_another_length_is_no_load_and_is_not_asked_for_at_full_speed() {
 
 #[test]
 fn what_is_coded_is_as_long_as_it_is() {
-    let addr = server::start(|_, stream| {
+    let addr = server(|_, stream| {
         answer(stream, "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", b"")?;
         stream.write_all(b"2\r\nno\r\n0\r\n\r\n")
     });
@@ -276,7 +275,7 @@ fn it_dials_until_the_target_is_back() {
 
 #[test]
 fn without_descriptors_it_is_this_host_that_failed_and_it_goes_on_when_there_are_some() {
-    let addr = server::start(|_, stream| whole(stream, 100));
+    let addr = server(|_, stream| whole(stream, 100));
     let mut slow = Slow::start(addr, "--slow 1 --slow-size 100");
     while slow.download().end != DownloadEnd::Completed {}
     // What is open stays open; nothing new is.
@@ -300,7 +299,7 @@ fn without_descriptors_it_is_this_host_that_failed_and_it_goes_on_when_there_are
 #[test]
 fn a_stop_ends_every_download_once_and_tells_the_last_interval() {
     for signal in [Signal::TERM, Signal::INT] {
-        let addr = server::start(|_, stream| endless(stream));
+        let addr = server(|_, stream| endless(stream));
         let mut slow = Slow::start(addr, "--slow 3 --interval 50ms");
         slow.moving();
         slow.signal(signal);
@@ -321,7 +320,7 @@ fn a_stop_ends_every_download_once_and_tells_the_last_interval() {
 
 #[test]
 fn intervals_join_without_gaps() {
-    let addr = server::start(|_, stream| endless(stream));
+    let addr = server(|_, stream| endless(stream));
     let mut slow = Slow::start(addr, "--slow 2 --interval 10ms");
     let mut last = slow.interval();
     for _ in 0..5 {

@@ -2,7 +2,5 @@
 
 mod ends;
 mod options;
-mod scale;
-mod server;
-mod slow;
 mod steering;
+mod support;

@@ -2,7 +2,7 @@
 
 use testkit::{say, with_open_files};
 
-use crate::slow::command;
+use crate::support::command;
 
 #[test]
 fn bad_options_are_usage_errors() {

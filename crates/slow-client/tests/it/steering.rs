@@ -1,19 +1,21 @@
-//! Orders, paces and ends that the harness asks for.
+//! Orders, paces and ends that the harness asks for, of one download and of a thousand.
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use records::{DownloadEnd, MonoNs};
+use net::tcp::{Buffers, Listen};
+use records::{DownloadEnd, ListenerMode, MonoNs};
 use testkit::Running;
 
-use crate::server::{self, endless, request, whole};
-use crate::slow::{Slow, command};
+use crate::support::{Slow, command, endless, request, server, whole};
 
 #[test]
 fn held_downloads_send_nothing_before_the_order() {
     let requests = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&requests);
-    let addr = server::start(move |_, stream| {
+    let addr = server(move |_, stream| {
         let mut first = [0];
         stream.peek(&mut first)?;
         counted.fetch_add(1, Ordering::SeqCst);
@@ -42,11 +44,8 @@ fn held_downloads_send_nothing_before_the_order() {
 
 #[test]
 fn a_held_connection_that_the_peer_closes_is_dialled_again() {
-    let addr = server::start(
-        |number, stream| {
-            if number == 0 { Ok(()) } else { request(stream).map(drop) }
-        },
-    );
+    let addr =
+        server(|number, stream| if number == 0 { Ok(()) } else { request(stream).map(drop) });
     let mut slow = Slow::start(addr, "--slow 1 --hold --orders");
     slow.dialed();
     assert_eq!(slow.download().end, DownloadEnd::ClosedEarly);
@@ -56,7 +55,7 @@ fn a_held_connection_that_the_peer_closes_is_dialled_again() {
 
 #[test]
 fn a_redialled_download_comes_from_another_port() {
-    let addr = server::start(|_, stream| endless(stream));
+    let addr = server(|_, stream| endless(stream));
     let mut slow = Slow::start(addr, "--slow 2 --hold --orders");
     let (one, other) = (slow.dialed(), slow.dialed());
     slow.say("this is no order");
@@ -85,7 +84,7 @@ fn a_redialled_download_comes_from_another_port() {
 
 #[test]
 fn the_end_of_the_orders_is_not_the_end() {
-    let addr = server::start(|_, stream| whole(stream, 100));
+    let addr = server(|_, stream| whole(stream, 100));
     let mut slow = Slow::start(addr, "--slow 1 --slow-size 100 --orders");
     slow.stdin = None;
     while slow.download().ordinal < 3 {}
@@ -94,7 +93,7 @@ fn the_end_of_the_orders_is_not_the_end() {
 
 #[test]
 fn a_duration_ends_it() {
-    let addr = server::start(|_, stream| endless(stream));
+    let addr = server(|_, stream| endless(stream));
     let ended = Slow::start(addr, "--slow 2 --duration 300ms").ended();
     assert_eq!(ended.code, Some(0));
     assert_eq!(ended.downloads(DownloadEnd::Stopped).len(), 2);
@@ -102,7 +101,7 @@ fn a_duration_ends_it() {
 
 #[test]
 fn no_download_is_a_load_too() {
-    let addr = server::start(|_, stream| endless(stream));
+    let addr = server(|_, stream| endless(stream));
     let mut slow = Slow::start(addr, "--slow 0 --interval 10ms");
     assert!(slow.interval().bytes.is_empty());
     assert_eq!(slow.stop().code, Some(0));
@@ -111,7 +110,7 @@ fn no_download_is_a_load_too() {
 #[test]
 fn a_paced_download_never_outruns_its_rate() {
     const RATE: u64 = 4 << 20;
-    let addr = server::start(|_, stream| endless(stream));
+    let addr = server(|_, stream| endless(stream));
     for sink in ["trunc", "copy"] {
         let args = format!("--slow 2 --read-rate {RATE} --interval 50ms --sink {sink}");
         let mut slow = Slow::start(addr, &args);
@@ -134,7 +133,56 @@ fn a_paced_download_never_outruns_its_rate() {
 
 #[test]
 fn it_ends_quietly_when_nobody_reads_its_records() {
-    let addr = server::start(|_, stream| endless(stream));
+    let addr = server(|_, stream| endless(stream));
     let said = Running::unheard(&mut command(&format!("{addr} --slow 1 --interval 5ms"))).finish();
     assert_eq!((said.code(), said.stderr.as_str()), (Some(1), ""));
+}
+
+const DOWNLOADS: u32 = 1000;
+
+/// Small enough to fit a send buffer, so that one thread can serve them all.
+const SIZE: usize = 10_000;
+
+#[test]
+fn a_thousand_downloads_run_at_once() {
+    assert!(net::limit::raise_open_files() > 2 * u64::from(DOWNLOADS), "raise it with ulimit -n");
+    let listen = Listen {
+        addr: (Ipv4Addr::LOCALHOST, 0).into(),
+        mode: ListenerMode::Shared,
+        backlog: 2 * DOWNLOADS,
+        buffers: Buffers::default(),
+    };
+    let listener = TcpListener::from(listen.open().expect("a free port"));
+    listener.set_nonblocking(false).expect("a listener");
+    let addr = listener.local_addr().expect("bound");
+    thread::spawn(move || {
+        // All of them stand before the first is served.
+        let streams: Vec<_> =
+            listener.incoming().take(DOWNLOADS as usize).map_while(Result::ok).collect();
+        for mut stream in streams {
+            let _ = whole(&mut stream, SIZE);
+        }
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = whole(&mut stream, SIZE);
+        }
+    });
+    let args = format!("--slow {DOWNLOADS} --slow-size {SIZE} --hold --orders");
+    let mut slow = Slow::start(addr, &args);
+    for _ in 0..DOWNLOADS {
+        slow.dialed();
+    }
+    slow.say("{\"order\":\"go\"}");
+    let mut completed = vec![false; DOWNLOADS as usize];
+    while completed.contains(&false) {
+        let download = slow.download();
+        assert_eq!(download.end, DownloadEnd::Completed);
+        assert_eq!(download.bytes.0, SIZE as u64);
+        completed[download.slot as usize] = true;
+    }
+    let ended = slow.stop();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    for slot in 0..DOWNLOADS {
+        let (by_download, by_interval) = ended.bytes(slot);
+        assert_eq!(by_download, by_interval);
+    }
 }

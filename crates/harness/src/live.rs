@@ -1,0 +1,214 @@
+//! A trial as a process of its own, `turnstile run`, and its records while it writes them: a show draws
+//! them, a benchmark takes its samples from them.
+//!
+//! Not for: figures. What is read here is shown or timed; the summary is made by the trial itself.
+//!
+//! Invariants:
+//! - A trial does nothing for being followed: what is read are the files that it writes anyway. Only
+//!   whole lines are taken; the rest of one is taken when it is there.
+//! - It is asked to end when the process that started it ends, however that happens
+//!   (PR_SET_PDEATHSIG), and its own children end with it.
+//! - It is in a process group of its own: every signal reaches it once, through us.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use net::child::Child;
+use net::cpu::{self, CpuList};
+use records::{Manifest, Record, Summary};
+use rustix::process::Signal;
+use serde::de::DeserializeOwned;
+
+use crate::run_dir::{MANIFEST, SUMMARY};
+use crate::child;
+
+/// A trial that runs.
+#[derive(Debug)]
+pub struct LiveTrial {
+    child: Child,
+    follow: Follow,
+}
+
+impl LiveTrial {
+    /// Starts `turnstile run` with these options; its run directory will be in `place`, which is made.
+    /// Of its record files those in `files` are followed.
+    ///
+    /// # Errors
+    /// The place or the process could not be made.
+    pub fn start<const N: usize>(
+        options: &[String],
+        place: &Path,
+        files: [&'static str; N],
+        cpus: &OwnCpus,
+    ) -> io::Result<Self> {
+        fs::create_dir(place)?;
+        // What it may run on is for the trial to divide.
+        let child = cpus.lifted(|| child::start(child::command(options, place), || {}))?;
+        Ok(Self { child, follow: Follow::new(place, files) })
+    }
+
+    /// Asks it to end the phase in progress and to go on with the next. Fetches that are under way still
+    /// end by themselves.
+    pub fn end_phase(&self) {
+        self.child.signal(Signal::USR1);
+    }
+
+    /// Asks it to end now, in good order: it takes about a second. Asked again, it takes that as haste.
+    pub fn stop(&self) {
+        self.child.signal(Signal::TERM);
+    }
+
+    /// Waits for its end, for `patience` at most: whether it has ended.
+    pub fn ends_within(&self, patience: Duration) -> bool {
+        self.child.ends_within(patience)
+    }
+
+    /// Its manifest as it is now, once there is one.
+    pub fn manifest(&mut self) -> Option<Manifest> {
+        // It is replaced as a whole, and small.
+        read(&self.follow.dir()?.join(MANIFEST))
+    }
+
+    /// What was recorded since this was last asked, file by file.
+    pub fn records(&mut self) -> Vec<Record> {
+        self.follow.records()
+    }
+
+    /// Waits for its end: the summary that it made.
+    ///
+    /// # Errors
+    /// It made none: what it said last, or how it ended.
+    pub fn end(mut self) -> Result<Box<Summary>, String> {
+        let status = match self.child.reap() {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        if let Some(summary) = self.follow.dir().and_then(summary) {
+            return Ok(Box::new(summary));
+        }
+        match self.child.stderr_tail().trim_start_matches("turnstile: ") {
+            "" => Err(format!("it ended without a word ({status})")),
+            said => Err(said.to_owned()),
+        }
+    }
+}
+
+/// The CPUs of whoever follows a trial: this thread keeps to those of the load, and takes no time from
+/// the workers.
+#[derive(Debug)]
+pub struct OwnCpus {
+    all: Vec<usize>,
+    own: Option<CpuList>,
+}
+
+impl OwnCpus {
+    /// Keeps to `load`; absent: to nothing.
+    ///
+    /// # Errors
+    /// This process may not run there.
+    pub fn new(load: Option<CpuList>) -> io::Result<Self> {
+        let cpus = Self { all: cpu::allowed()?, own: load };
+        cpus.keep()?;
+        Ok(cpus)
+    }
+
+    fn keep(&self) -> io::Result<()> {
+        self.own.as_ref().map_or(Ok(()), |own| cpu::pin_current_thread(own.as_slice()))
+    }
+
+    /// Does `work` as if nothing were kept: a process that it starts may run anywhere.
+    fn lifted<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        if self.own.is_some() {
+            cpu::pin_current_thread(&self.all)?;
+        }
+        let done = work();
+        self.keep()?;
+        done
+    }
+}
+
+/// The only run directory in a place, as it grows.
+#[derive(Debug)]
+struct Follow {
+    place: PathBuf,
+    dir: Option<PathBuf>,
+    files: Vec<Tail>,
+}
+
+/// One record file.
+#[derive(Debug)]
+struct Tail {
+    name: &'static str,
+    file: Option<File>,
+    /// Read, and not a whole line yet.
+    rest: Vec<u8>,
+}
+
+/// Bytes taken from a file at a time, and how many times for one picture: a trial writes a tenth of
+/// one bite meanwhile.
+const BITE: u64 = 256 * 1024;
+const BITES: u32 = 64;
+
+impl Follow {
+    /// Nothing is there yet.
+    fn new<const N: usize>(place: &Path, files: [&'static str; N]) -> Self {
+        let files = files.map(|name| Tail { name, file: None, rest: Vec::new() });
+        Self { place: place.to_owned(), dir: None, files: files.into() }
+    }
+
+    /// The run directory, once it is there.
+    fn dir(&mut self) -> Option<&Path> {
+        if self.dir.is_none() {
+            self.dir = run_in(&self.place);
+        }
+        self.dir.as_deref()
+    }
+
+    fn records(&mut self) -> Vec<Record> {
+        let Some(dir) = self.dir().map(Path::to_owned) else { return Vec::new() };
+        self.files.iter_mut().flat_map(|tail| tail.records(&dir)).collect()
+    }
+}
+
+impl Tail {
+    fn records(&mut self, dir: &Path) -> Vec<Record> {
+        if self.file.is_none() {
+            self.file = File::open(dir.join(self.name)).ok();
+        }
+        let Some(file) = &mut self.file else { return Vec::new() };
+        for _ in 0..BITES {
+            match file.by_ref().take(BITE).read_to_end(&mut self.rest) {
+                Ok(taken) if taken as u64 == BITE => {}
+                Ok(_) => break,
+                // Trouble with reading is no trouble of the trial: the picture stands still.
+                Err(_) => return Vec::new(),
+            }
+        }
+        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let rest = self.rest.split_off(whole);
+        let lines = std::mem::replace(&mut self.rest, rest);
+        let lines = String::from_utf8_lossy(&lines);
+        lines.lines().filter_map(|line| Record::from_line(line).ok()).collect()
+    }
+}
+
+/// The only run directory in `place`, if there is one yet.
+pub(crate) fn run_in(place: &Path) -> Option<PathBuf> {
+    let mut entries = fs::read_dir(place).ok()?.filter_map(Result::ok);
+    entries.find(|entry| entry.path().is_dir()).map(|entry| entry.path())
+}
+
+/// The summary of a run, if it is whole.
+pub(crate) fn summary(dir: &Path) -> Option<Summary> {
+    read(&dir.join(SUMMARY))
+}
+
+/// The document at `path`, if it is there and whole.
+fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+use std::io::Write;
+
+use jiff::Timestamp;
+use records::{Bytes, Fetch, Micros, MonoNs, Outcome, Phase};
+
+use super::*;
+use crate::run_dir::FETCHES;
+use crate::run_dir::write::RunWriter;
+
+fn fetch(number: u64) -> Record {
+    Record::Fetch(Fetch {
+        fetch: number,
+        phase: Phase::Measure,
+        intended_ns: MonoNs(7),
+        start_ns: MonoNs(7),
+        client_port: None,
+        connect_us: None,
+        first_byte_us: None,
+        total_us: Micros(5),
+        response_us: Micros(5),
+        bytes: Bytes(0),
+        status: None,
+        outcome: Outcome::Ok,
+    })
+}
+
+#[test]
+fn a_run_is_followed_from_before_it_is_there() {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut follow = Follow::new(place.path(), [FETCHES]);
+    assert_eq!((follow.records(), follow.dir()), (vec![], None));
+
+    let mut run = RunWriter::create(place.path(), Timestamp::UNIX_EPOCH, "x").expect("a run");
+    assert_eq!((follow.records(), follow.dir()), (vec![], Some(run.dir())));
+    run.file(&fetch(0)).expect("filed");
+    assert_eq!(follow.records(), [], "it is not on the disk yet");
+    run.flush().expect("flushed");
+    assert_eq!(follow.records(), [fetch(0)]);
+    assert_eq!(follow.records(), [], "once, and not again");
+}
+
+#[test]
+fn a_torn_line_is_taken_when_it_is_whole() {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut follow = Follow::new(place.path(), [FETCHES]);
+    let dir = place.path().join("run");
+    fs::create_dir(&dir).expect("made");
+    let mut file = File::create(dir.join(FETCHES)).expect("made");
+    let line = fetch(0).to_line().expect("a line");
+    let (head, tail) = line.split_at(line.len() / 2);
+    for (part, seen) in [(head, 0), (tail, 1), ("not a record\n", 0), (line.as_str(), 1)] {
+        file.write_all(part.as_bytes()).expect("written");
+        assert_eq!(follow.records().len(), seen, "after {part:?}");
+    }
+}

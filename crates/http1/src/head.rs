@@ -1,0 +1,283 @@
+//! Heads of requests and responses, and why one is refused.
+
+use crate::headers::list_items;
+use crate::{BodyFraming, HeadLimit, Headers, MAX_HEADERS, Parsed, Version};
+
+/// The head of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestHead {
+    /// What is asked for.
+    pub method: Method,
+    /// The target as it came: `/path?query`, `http://host/path` or `*`.
+    pub target: String,
+    /// Version of the sender.
+    pub version: Version,
+    /// Host with its port, if any: of an absolute target, else of the Host header.
+    pub host: Option<String>,
+    /// All header lines.
+    pub headers: Headers,
+    /// Where the request's body ends.
+    pub body: BodyFraming,
+}
+
+/// A request method. Names are case-sensitive.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// GET.
+    Get,
+    /// HEAD: its answer has no body.
+    Head,
+    /// Any other token.
+    Other(String),
+}
+
+impl Method {
+    /// As it stands in the request line.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl From<&str> for Method {
+    fn from(name: &str) -> Self {
+        match name {
+            "GET" => Self::Get,
+            "HEAD" => Self::Head,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+impl RequestHead {
+    /// The request line without its CR LF, as access logs show it: `GET /x HTTP/1.1`.
+    pub fn request_line(&self) -> String {
+        format!("{} {} {}", self.method.name(), self.target, self.version.name())
+    }
+
+    /// Whether its Accept-Encoding names the content coding `coding` with a weight above zero
+    /// (RFC 9110 12.5.3). `*` names none, as in nginx (`ngx_http_gzip_accept_encoding`).
+    pub fn accepts_coding(&self, coding: &str) -> bool {
+        list_items(self.headers.all("Accept-Encoding")).any(|item| {
+            let mut parts = item.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+            let named =
+                parts.next().is_some_and(|name| name.eq_ignore_ascii_case(coding.as_bytes()));
+            named && !parts.any(is_zero_weight)
+        })
+    }
+
+    /// The target without scheme and host: what an origin is asked for (RFC 9112 3.2.1).
+    pub(crate) fn origin_form(&self) -> (&'static str, &str) {
+        match split_absolute(&self.target) {
+            None => ("", &self.target),
+            // `http://host` and `http://host?query` name the root.
+            Some((_, rest)) if rest.starts_with('/') => ("", rest),
+            Some((_, rest)) => ("/", rest),
+        }
+    }
+}
+
+/// Parses a request head from its first byte. Empty lines before it are skipped and count as part
+/// of it (RFC 9112 2.2).
+///
+/// # Errors
+/// The head is not one that a server may accept; [`HeadError::status`] is the answer.
+pub fn parse_request(buf: &[u8], limit: HeadLimit) -> Result<Parsed<RequestHead>, HeadError> {
+    let seen = &buf[..buf.len().min(limit.0)];
+    let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut request = httparse::Request::new(&mut lines);
+    let len = match request.parse(seen) {
+        Ok(httparse::Status::Complete(len)) => len,
+        Ok(httparse::Status::Partial) if seen.len() == limit.0 => return Err(HeadError::TooLarge),
+        Ok(httparse::Status::Partial) => return Ok(Parsed::Partial),
+        Err(httparse::Error::Version) if names_a_version(seen) => {
+            return Err(HeadError::UnsupportedVersion);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (Some(method), Some(target), Some(minor)) = (request.method, request.path, request.version)
+    else {
+        return Err(HeadError::BadSyntax);
+    };
+    let (method, version) = (Method::from(method), Version::from_minor(minor));
+    let headers = Headers::from_parsed(request.headers);
+    let host = host(&method, target, version, &headers)?;
+    let body = BodyFraming::of_request(version, &headers)?;
+    let target = target.to_owned();
+    Ok(Parsed::Complete { head: RequestHead { method, target, version, host, headers, body }, len })
+}
+
+/// Whether a parameter is `q=0`, `q=0.0` or the like.
+fn is_zero_weight(parameter: &[u8]) -> bool {
+    match parameter {
+        [b'q' | b'Q', b'=', weight @ ..] => {
+            weight.contains(&b'0') && weight.iter().all(|byte| matches!(byte, b'0' | b'.'))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the first line says `HTTP/` where the version belongs: another version, not garbage.
+fn names_a_version(seen: &[u8]) -> bool {
+    let mut words = seen.trim_ascii_start().splitn(3, |&byte| byte == b' ');
+    words.nth(2).is_some_and(|version| version.starts_with(b"HTTP/"))
+}
+
+/// RFC 9112 3.2: exactly one Host in HTTP/1.1, at most one in HTTP/1.0; an absolute target
+/// overrules it (3.2.2).
+fn host(
+    method: &Method,
+    target: &str,
+    version: Version,
+    headers: &Headers,
+) -> Result<Option<String>, HeadError> {
+    let mut hosts = headers.all("Host");
+    let host = match (hosts.next(), hosts.next()) {
+        (None, _) if version == Version::Http11 => return Err(HeadError::MissingHost),
+        (None, _) => None,
+        (Some(host), None) => Some(checked_host(host)?),
+        (Some(_), Some(_)) => return Err(HeadError::BadHost),
+    };
+    if target.starts_with('/') || (target == "*" && method.name() == "OPTIONS") {
+        return Ok(host);
+    }
+    let (authority, _) = split_absolute(target).ok_or(HeadError::BadTarget)?;
+    checked_host(authority.as_bytes()).map(Some).map_err(|_| HeadError::BadTarget)
+}
+
+/// A host with or without port: what could end or split it elsewhere is refused.
+fn checked_host(host: &[u8]) -> Result<String, HeadError> {
+    let fits = |&byte: &u8| byte.is_ascii_graphic() && !b"/\\?#@,\"<>^`{|}".contains(&byte);
+    match str::from_utf8(host) {
+        Ok(text) if !host.is_empty() && host.iter().all(fits) => Ok(text.to_owned()),
+        _ => Err(HeadError::BadHost),
+    }
+}
+
+/// `http://authority` and what follows it.
+fn split_absolute(target: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = target.split_at_checked("http://".len())?;
+    if !scheme.eq_ignore_ascii_case("http://") {
+        return None;
+    }
+    Some(rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())))
+}
+
+/// The head of a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResponseHead {
+    /// Version of the sender.
+    pub version: Version,
+    /// 100 to 999.
+    pub status: u16,
+    /// The words after the status; may be empty.
+    pub reason: String,
+    /// All header lines.
+    pub headers: Headers,
+    /// Where the response's body ends.
+    pub body: BodyFraming,
+}
+
+impl ResponseHead {
+    /// Whether the final answer follows this head (status 1xx, RFC 9110 15.2).
+    pub const fn is_interim(&self) -> bool {
+        matches!(self.status, 100..=199)
+    }
+}
+
+/// Parses the head of the response to a `request`, from its first byte.
+///
+/// # Errors
+/// The head is not one that a client may accept. A gateway answers 502.
+pub fn parse_response(
+    buf: &[u8],
+    limit: HeadLimit,
+    request: &Method,
+) -> Result<Parsed<ResponseHead>, HeadError> {
+    let seen = &buf[..buf.len().min(limit.0)];
+    let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut lines);
+    let len = match response.parse(seen)? {
+        httparse::Status::Complete(len) => len,
+        httparse::Status::Partial if seen.len() == limit.0 => return Err(HeadError::TooLarge),
+        httparse::Status::Partial => return Ok(Parsed::Partial),
+    };
+    let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
+        return Err(HeadError::BadSyntax);
+    };
+    let version = Version::from_minor(minor);
+    let reason = response.reason.unwrap_or_default().to_owned();
+    let headers = Headers::from_parsed(response.headers);
+    let body = BodyFraming::of_response(version, &headers, status, request)?;
+    Ok(Parsed::Complete { head: ResponseHead { version, status, reason, headers, body }, len })
+}
+
+/// Why a head is refused. The side that sent it is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum HeadError {
+    /// It did not end within the [`HeadLimit`].
+    #[error("the head is longer than the limit")]
+    TooLarge,
+    /// More than [`MAX_HEADERS`] header lines.
+    #[error("the head has more than {} headers", MAX_HEADERS)]
+    TooManyHeaders,
+    /// Not HTTP/1: a forbidden byte, a bad first line or header line, a status below 100.
+    #[error("the head is not HTTP/1 syntax")]
+    BadSyntax,
+    /// HTTP, but neither 1.0 nor 1.1.
+    #[error("the head is of another version than HTTP/1.0 and HTTP/1.1")]
+    UnsupportedVersion,
+    /// The request target is neither a path, nor `http://host/path`, nor `*` with OPTIONS.
+    #[error("the request target is neither a path nor an http URL")]
+    BadTarget,
+    /// An HTTP/1.1 request without a Host (RFC 9112 3.2).
+    #[error("the HTTP/1.1 request has no Host")]
+    MissingHost,
+    /// Several Host lines, or one that is no host (RFC 9112 3.2).
+    #[error("the request has several Hosts or one that is no host name")]
+    BadHost,
+    /// Content-Length beside Transfer-Encoding (RFC 9112 6.1).
+    #[error("the head has both Content-Length and Transfer-Encoding")]
+    ConflictingFraming,
+    /// Content-Length is not one number of at most 64 bits, or stands there twice.
+    #[error("Content-Length is not one number")]
+    BadContentLength,
+    /// Transfer-Encoding in HTTP/1.0, which has none (RFC 9112 6.1).
+    #[error("the HTTP/1.0 head has a Transfer-Encoding")]
+    TransferCodingInHttp10,
+    /// A request in another transfer coding than `chunked` alone.
+    #[error("the request is in another transfer coding than chunked")]
+    UnsupportedTransferCoding,
+}
+
+impl HeadError {
+    /// The status that answers such a request. For a response head, a gateway answers 502 instead.
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::TooLarge | Self::TooManyHeaders => 431,
+            Self::UnsupportedTransferCoding => 501,
+            Self::UnsupportedVersion => 505,
+            Self::BadSyntax
+            | Self::BadTarget
+            | Self::MissingHost
+            | Self::BadHost
+            | Self::ConflictingFraming
+            | Self::BadContentLength
+            | Self::TransferCodingInHttp10 => 400,
+        }
+    }
+}
+
+impl From<httparse::Error> for HeadError {
+    fn from(error: httparse::Error) -> Self {
+        match error {
+            httparse::Error::TooManyHeaders => Self::TooManyHeaders,
+            _ => Self::BadSyntax,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+use super::*;
+
+/// A log that nobody prints, with room for `waiting` records.
+fn log(waiting: usize) -> (RequestLog, Receiver<Answered>) {
+    let (records, told) = sync_channel(waiting);
+    (RequestLog { records, lost: Arc::default() }, told)
+}
+
+#[test]
+fn a_request_is_told_of_once_answered_or_not() {
+    let (log, told) = log(4);
+    let before = clock::now();
+    log.asked(7).answered();
+    drop(log.asked(8));
+    let all: Vec<Answered> = told.try_iter().collect();
+    let [answered, left] = all.as_slice() else { panic!("two requests: {all:?}") };
+    assert_eq!((answered.upstream_port, left.upstream_port), (7, 8));
+    assert!(before <= answered.request_ns && answered.head_ns >= Some(answered.request_ns));
+    assert!(left.request_ns >= answered.request_ns);
+    assert_eq!(left.head_ns, None);
+}
+
+#[test]
+fn a_reader_that_is_too_slow_costs_records_which_are_counted() {
+    let (log, told) = log(2);
+    for port in 0..5 {
+        log.asked(port).answered();
+    }
+    assert_eq!(told.try_iter().map(|told| told.upstream_port).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(log.lost.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn what_was_lost_is_told_at_the_end() {
+    let (log, told) = log(1);
+    let lost = Arc::clone(&log.lost);
+    for port in 0..5 {
+        log.asked(port).answered();
+    }
+    drop(log);
+    let mut out = Vec::new();
+    print(&told, &lost, &mut out).expect("a vector takes it");
+    let text = String::from_utf8(out).expect("JSON");
+    let last = text.lines().last().map(Record::from_line);
+    let expected = Record::AnswersLost(AnswersLost { requests: 4 });
+    assert_eq!(last.and_then(Result::ok), Some(expected), "{text}");
+}
+
+#[test]
+fn a_reader_that_has_gone_misses_nothing() {
+    let (log, told) = log(2);
+    drop(told);
+    log.asked(7).answered();
+    assert_eq!(log.lost.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn all_that_was_told_is_printed_a_line_each() {
+    let (log, told) = log(4);
+    log.asked(7).answered();
+    drop(log.asked(8));
+    drop(log);
+    let mut out = Vec::new();
+    print(&told, &AtomicU64::new(0), &mut out).expect("a vector takes it");
+    let text = String::from_utf8(out).expect("JSON");
+    let ports = text.lines().map(|line| match Record::from_line(line) {
+        Ok(Record::Answered(told)) => told.upstream_port,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(ports.collect::<Vec<_>>(), [7, 8]);
+}

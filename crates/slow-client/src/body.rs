@@ -1,0 +1,212 @@
+//! A body: what is left of it, and where its bytes go. They are discarded in the kernel where nobody has
+//! to look at them, or copied and then discarded.
+
+use std::ffi::c_int;
+use std::io::{self, ErrorKind, Read};
+
+use http1::{Body, BodyFraming};
+use records::{Bytes, DownloadEnd, Sink};
+use rustix::net::RecvFlags;
+use socket2::Socket;
+
+/// How long a body should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// This many bytes: the ones asked for.
+    Exactly(Bytes),
+    /// Coded, it is as long as it is.
+    Coded,
+}
+
+impl Asked {
+    /// How a body of `bytes` that has come to its own end ends the download.
+    pub(crate) fn end_of(self, bytes: u64) -> DownloadEnd {
+        match self {
+            Self::Exactly(Bytes(asked)) if bytes != asked => DownloadEnd::BadStatus,
+            _ => DownloadEnd::Completed,
+        }
+    }
+}
+
+/// What is left of a body.
+pub(crate) enum Rest {
+    /// This many bytes. Nobody has to see them.
+    Counted(u64),
+    /// All that comes; it should be what was asked for.
+    UntilClose,
+    /// Chunks: they must be looked at, so they are copied whatever the sink.
+    Chunked(Body),
+}
+
+impl Rest {
+    /// What is left after the bytes that came with the head, and how many those were.
+    ///
+    /// # Errors
+    /// How the download ends: the chunks are broken, or it is said to be of another length.
+    pub(crate) fn after(
+        framing: BodyFraming,
+        early: &[u8],
+        asked: Asked,
+    ) -> Result<(Self, u64), DownloadEnd> {
+        // What is not what was asked for is no load, however fast it comes.
+        if let BodyFraming::Length(length) = framing
+            && asked.end_of(length) != DownloadEnd::Completed
+        {
+            return Err(DownloadEnd::BadStatus);
+        }
+        let mut body = Body::new(framing);
+        body.advance(early).map_err(|_| DownloadEnd::BadStatus)?;
+        let bytes = body.payload();
+        let rest = match framing {
+            BodyFraming::Empty => Self::Counted(0),
+            BodyFraming::Length(length) => Self::Counted(length.saturating_sub(bytes)),
+            BodyFraming::UntilClose => Self::UntilClose,
+            BodyFraming::Chunked => Self::Chunked(body),
+        };
+        Ok((rest, bytes))
+    }
+
+    /// Takes up to `limit` bytes, which is not 0, and adds those of the body to `bytes`. Not to be
+    /// called when it is done.
+    ///
+    /// # Errors
+    /// How the download ends: the chunks are broken.
+    pub(crate) fn take(
+        &mut self,
+        drain: &mut Drain,
+        socket: &Socket,
+        limit: u64,
+        bytes: &mut u64,
+    ) -> Result<Taken, DownloadEnd> {
+        match self {
+            Self::Counted(left) => {
+                let taken = drain.discard(socket, limit.min(*left));
+                *left = left.saturating_sub(taken.len() as u64);
+                *bytes += taken.len() as u64;
+                Ok(taken)
+            }
+            Self::UntilClose => {
+                let taken = drain.discard(socket, limit);
+                *bytes += taken.len() as u64;
+                Ok(taken)
+            }
+            Self::Chunked(body) => {
+                let (taken, seen) = drain.read(socket, limit);
+                body.advance(seen).map_err(|_| DownloadEnd::BadStatus)?;
+                *bytes = body.payload();
+                Ok(taken)
+            }
+        }
+    }
+
+    /// How many bytes to wait for at a time, `most` or fewer: never more than are to come. Chunks do
+    /// not tell how many that is.
+    pub(crate) fn mark(&self, most: Bytes) -> Bytes {
+        match self {
+            Self::Counted(left) => Bytes(*left).min(most),
+            Self::UntilClose => most,
+            Self::Chunked(_) => Bytes(1),
+        }
+    }
+
+    /// Whether every byte has come. Never true of what ends with a close.
+    pub(crate) fn is_done(&self) -> bool {
+        match self {
+            Self::Counted(left) => *left == 0,
+            Self::UntilClose => false,
+            Self::Chunked(body) => body.is_done(),
+        }
+    }
+
+    /// How the download ends when the peer closes after `bytes`.
+    pub(crate) fn end_at_close(&self, bytes: u64, asked: Asked) -> DownloadEnd {
+        match (self, asked) {
+            (Self::UntilClose, Asked::Exactly(Bytes(size))) if bytes < size => {
+                DownloadEnd::ClosedEarly
+            }
+            (Self::UntilClose, asked) => asked.end_of(bytes),
+            _ => DownloadEnd::ClosedEarly,
+        }
+    }
+}
+
+/// What one call takes at most. The kernel holds the socket's lock meanwhile and the sender's
+/// segments wait behind it; calls of up to 8 MiB were not cheaper per byte.
+const CHUNK: usize = 256 << 10;
+
+/// tcp(7): the bytes "are discarded, rather than passed back in a caller-supplied buffer".
+const MSG_TRUNC: c_int = RecvFlags::TRUNC.bits().cast_signed();
+
+/// One buffer for every download of the process.
+pub(crate) struct Drain {
+    sink: Sink,
+    /// A length for the kernel to count against. With MSG_TRUNC nothing is written into it, so its
+    /// pages never come into being.
+    unwritten: Vec<u8>,
+    buffer: Box<[u8]>,
+}
+
+/// What a read brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing is there now.
+    Nothing,
+    /// This many bytes, and that was all for the moment.
+    Short(usize),
+    /// As many bytes as were asked for; there may be more.
+    Full(usize),
+    /// The peer closed its side.
+    Closed,
+    /// The connection is broken.
+    Broken,
+}
+
+impl Drain {
+    pub(crate) fn new(sink: Sink) -> Self {
+        let buffer = vec![0; CHUNK].into_boxed_slice();
+        Self { sink, unwritten: Vec::with_capacity(CHUNK), buffer }
+    }
+
+    /// Takes up to `limit` bytes, which is not 0, that nobody wants to see.
+    pub(crate) fn discard(&mut self, socket: &Socket, limit: u64) -> Taken {
+        match self.sink {
+            Sink::Trunc => {
+                let room = room(limit);
+                let unwritten = &mut self.unwritten.spare_capacity_mut()[..room];
+                Taken::from_recv(socket.recv_with_flags(unwritten, MSG_TRUNC), room)
+            }
+            Sink::Copy => self.read(socket, limit).0,
+        }
+    }
+
+    /// Takes up to `limit` bytes, which is not 0, and shows them.
+    pub(crate) fn read(&mut self, mut socket: &Socket, limit: u64) -> (Taken, &[u8]) {
+        let room = room(limit);
+        let taken = Taken::from_recv(socket.read(&mut self.buffer[..room]), room);
+        (taken, &self.buffer[..taken.len()])
+    }
+}
+
+impl Taken {
+    /// Bytes it brought.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Short(len) | Self::Full(len) => len,
+            Self::Nothing | Self::Closed | Self::Broken => 0,
+        }
+    }
+
+    fn from_recv(result: io::Result<usize>, room: usize) -> Self {
+        match result {
+            Ok(0) => Self::Closed,
+            Ok(len) if len < room => Self::Short(len),
+            Ok(_) => Self::Full(room),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Self::Nothing,
+            Err(_) => Self::Broken,
+        }
+    }
+}
+
+fn room(limit: u64) -> usize {
+    usize::try_from(limit).map_or(CHUNK, |limit| limit.min(CHUNK))
+}
