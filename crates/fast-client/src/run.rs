@@ -64,9 +64,9 @@ impl FastError {
 /// # Errors
 /// See [`FastError`]. Trouble with single fetches is none: it is their outcome.
 pub fn run(options: &FastOptions) -> Result<(), FastError> {
+    let max_open_files = options.role.enter().map_err(FastError::Process)?;
     let reach = options.target.reach()?;
     check_burst(options, reach)?;
-    let max_open_files = options.role.enter().map_err(FastError::Process)?;
     let effective = Effective {
         cpus: cpu::allowed().map_err(FastError::Process)?,
         max_open_files,
