@@ -13,7 +13,6 @@
 //! - What was parsed holds no CR, LF or NUL, so that encoding it again cannot inject a line.
 
 mod body;
-mod chunk_out;
 mod chunked;
 mod encode;
 mod error;
@@ -24,7 +23,6 @@ mod response;
 mod status;
 
 pub use body::{Advance, Body};
-pub use chunk_out::{CHUNK_HEAD, CHUNK_TAIL, LAST_CHUNK, frame_chunk};
 pub use chunked::FramingError;
 pub use error::HeadError;
 pub use framing::BodyFraming;

@@ -21,7 +21,7 @@ pub struct Accepted {
 }
 
 /// One session, from accept to close, by the true clock; `log` by the worker's cached clock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Which worker, from 0.
     pub worker: u32,
@@ -92,9 +92,11 @@ pub struct LogTimes {
 
 /// How a session ended, with the side that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEnd {
     /// The whole answer was sent.
+    #[default]
     Completed,
     /// The client closed its side.
     ClientClosed,
