@@ -17,9 +17,9 @@ use anyhow::{Context, anyhow, bail, ensure};
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use harness::campaign::arm_row;
 use harness::live::LiveTrial;
-use report::arms_markdown;
 use harness::run_dir::FETCHES;
 use records::{Fetch, Outcome, Phase, Record, Summary, Verdict};
+use report::arms_markdown;
 
 use crate::{Host, or_panic};
 

@@ -30,9 +30,9 @@ const EVENT_INTERVAL: u32 = 1;
 /// # Errors
 /// See [`RoleError`]. Trouble with single fetches is none: it is their outcome.
 pub fn run(options: &FastOptions) -> Result<(), RoleError> {
+    let max_open_files = options.role.enter().map_err(RoleError::process)?;
     let reach = options.target.reach().map_err(|error| RoleError::Usage(error.to_string()))?;
     check_burst(options, reach)?;
-    let max_open_files = options.role.enter().map_err(RoleError::process)?;
     let effective = Effective {
         cpus: cpu::allowed().map_err(RoleError::process)?,
         max_open_files,

@@ -19,7 +19,7 @@ mod head;
 mod headers;
 
 pub use body::{Advance, Body, BodyFraming};
-pub use chunked::{CHUNK_HEAD, CHUNK_TAIL, FramingError, LAST_CHUNK, frame_chunk};
+pub use chunked::FramingError;
 pub use encode::error_response;
 pub use head::{HeadError, Method, RequestHead, ResponseHead, parse_request, parse_response};
 pub use headers::Headers;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use records::ParseUnitError;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,10 @@ impl CpuList {
     }
 }
 
+fn no_list(text: &str) -> ParseUnitError {
+    ParseUnitError::new(text, "a list of CPUs", "0, 0,2 or 0-3")
+}
+
 impl From<CpuList> for Vec<usize> {
     fn from(list: CpuList) -> Self {
         list.0
@@ -36,9 +41,9 @@ impl From<CpuList> for Vec<usize> {
 }
 
 impl TryFrom<Vec<usize>> for CpuList {
-    type Error = ParseCpuListError;
+    type Error = ParseUnitError;
     fn try_from(cpus: Vec<usize>) -> Result<Self, Self::Error> {
-        Self::new(cpus).ok_or_else(|| ParseCpuListError(String::new()))
+        Self::new(cpus).ok_or_else(|| no_list(""))
     }
 }
 
@@ -50,9 +55,9 @@ impl fmt::Display for CpuList {
 }
 
 impl FromStr for CpuList {
-    type Err = ParseCpuListError;
+    type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || ParseCpuListError(text.to_owned());
+        let wrong = || no_list(text);
         let number = |text: &str| {
             text.trim().parse::<usize>().ok().filter(|&cpu| cpu < CpuSet::MAX_CPU).ok_or_else(wrong)
         };
@@ -66,18 +71,6 @@ impl FromStr for CpuList {
         Self::new(cpus).ok_or_else(wrong)
     }
 }
-
-/// A text that is no list of CPUs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseCpuListError(String);
-
-impl fmt::Display for ParseCpuListError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a list of CPUs: write it as 0, 0,2 or 0-3", self.0)
-    }
-}
-
-impl std::error::Error for ParseCpuListError {}
 
 /// The CPUs the calling thread may run on.
 ///

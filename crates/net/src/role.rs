@@ -2,11 +2,16 @@
 //! lines, say why it failed.
 
 use std::error::Error;
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
 
 use records::{Record, Role};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::{self, CpuList};
@@ -23,22 +28,31 @@ pub struct RoleOptions {
     /// End when the process with this id, our parent, ends
     #[arg(long, value_name = "PID", hide = true, help_heading = "Process")]
     pub parent_pid: Option<i32>,
+
+    /// Run in this network namespace, as /proc/4711/ns/net
+    #[arg(long, value_name = "FILE", hide = true, help_heading = "Process")]
+    #[serde(default)]
+    pub net: Option<PathBuf>,
 }
 
 impl RoleOptions {
     /// Those of a child of this process, which runs on `cpus`.
     pub fn of_child(cpus: Option<&CpuList>) -> Self {
-        Self { cpus: cpus.cloned(), parent_pid: i32::try_from(std::process::id()).ok() }
+        let parent_pid = i32::try_from(std::process::id()).ok();
+        Self { cpus: cpus.cloned(), parent_pid, net: None }
     }
 
     /// Applies them to the whole process: call it before any thread is started.
     /// Returns the soft limit of open descriptors, raised as far as allowed.
     ///
     /// # Errors
-    /// The CPUs are not there, or the parent has ended already.
+    /// The CPUs or the network namespace are not there, or the parent has ended already.
     pub fn enter(&self) -> io::Result<u64> {
         if let Some(parent) = self.parent_pid {
             end_with(parent, Signal::KILL)?;
+        }
+        if let Some(net) = &self.net {
+            enter_net(net)?;
         }
         if let Some(cpus) = &self.cpus {
             cpu::pin_current_thread(cpus.as_slice())?;
@@ -61,6 +75,39 @@ pub fn end_with(parent: i32, signal: Signal) -> io::Result<()> {
     } else {
         Err(io::Error::other("the process that started this one has ended"))
     }
+}
+
+/// Moves the calling thread into the network namespace at `path`, and with it every child that it
+/// starts and every socket that it makes from now on. Sockets it has stay where they were made.
+///
+/// While a thread is inside, the namespace lives. Its `/proc/net` is that of the process' main thread;
+/// read `/proc/thread-self/net`.
+///
+/// # Errors
+/// The namespace has ended, or the process lacks CAP_SYS_ADMIN, setns(2). The message names it.
+pub fn enter_net(path: &Path) -> io::Result<()> {
+    let entered = File::open(path).and_then(|net| {
+        Ok(move_into_link_name_space(net.as_fd(), Some(LinkNameSpaceType::Network))?)
+    });
+    entered.map_err(|error| {
+        let path = path.display();
+        io::Error::new(error.kind(), format!("cannot enter the network namespace {path}: {error}"))
+    })
+}
+
+/// Calls `work` on a thread inside the network namespace at `path` and waits for it. A child that
+/// `work` starts and that asks for a signal at its parent's death gets it when `work` returns.
+///
+/// # Errors
+/// As [`enter_net`], no thread could be started, or `work` panicked.
+pub fn in_net<T: Send>(path: &Path, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let inside = thread::Builder::new().name("netns".into()).spawn_scoped(scope, || {
+            enter_net(path)?;
+            Ok(work())
+        })?;
+        inside.join().unwrap_or_else(|_| Err(io::Error::other("the work inside panicked")))
+    })
 }
 
 /// Prints one record as one line on standard output and flushes it.

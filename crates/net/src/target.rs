@@ -1,6 +1,5 @@
 //! Where load may go: this host, unless somebody says otherwise.
 
-use std::fmt;
 use std::net::SocketAddr;
 
 use records::socket_addr;
@@ -58,13 +57,6 @@ pub enum Reach {
 }
 
 /// A target that needs consent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is not on this host: add --allow-remote if you may put load on it")]
 pub struct RemoteTargetError(SocketAddr);
-
-impl fmt::Display for RemoteTargetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not on this host: add --allow-remote if you may put load on it", self.0)
-    }
-}
-
-impl std::error::Error for RemoteTargetError {}

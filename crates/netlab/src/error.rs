@@ -2,14 +2,9 @@
 
 use std::io;
 
-use crate::PlanError;
-
-/// Why a lab could not be made or asked.
+/// Why a lab could not be made or asked. A host is named, or `switch`.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The plan cannot be built on any host.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
     /// No right to make namespaces.
     #[error(
         "network namespaces need root (CAP_SYS_ADMIN): run this as root or with sudo, or put \
@@ -22,7 +17,7 @@ pub enum LabError {
     /// ip(8) or tc(8) refused.
     #[error("failed to set up the lab: '{command}' on host {host}: {said}{}", hint(.module))]
     Tool {
-        /// The host it ran on, or `switch`.
+        /// The host it ran on.
         host: String,
         /// The command.
         command: String,
@@ -34,27 +29,21 @@ pub enum LabError {
     /// The kernel made no namespace.
     #[error("failed to make a network namespace for host {host}: {source}")]
     Namespace {
-        /// The host, or `switch`.
+        /// The host.
         host: String,
         /// What the kernel said; EINVAL: it has no network namespaces (CONFIG_NET_NS).
         source: io::Error,
     },
     /// A host refused a setting.
-    #[error("failed to set {sysctl:?} on host {host}: {why}")]
+    #[error("failed to set {sysctl:?} on host {host}: {source}")]
     Sysctl {
         /// The host.
         host: String,
         /// The name and the value.
         sysctl: String,
-        /// What the kernel said.
-        why: String,
+        /// What the kernel said; ENOENT: it has no such setting, or one for the whole machine.
+        source: io::Error,
     },
-    /// A setting that is the kernel's and no namespace's: kernels before 5.13 let some of them be
-    /// changed from inside. It was put back.
-    #[error(
-        "failed to set {0} on a host alone: this kernel has one for all; it has its old value again"
-    )]
-    Leaked(String),
     /// No packet passed.
     #[error("failed to reach host {to} from host {from}: {source}")]
     Unreachable {
@@ -68,14 +57,11 @@ pub enum LabError {
     /// A host's namespace could not be entered.
     #[error("failed to enter host {host}: {source}")]
     Enter {
-        /// The host, or `switch`.
+        /// The host.
         host: String,
         /// What the kernel said.
         source: io::Error,
     },
-    /// No host has this name.
-    #[error("there is no host {0:?} in this lab")]
-    NoSuchHost(String),
 }
 
 fn hint(module: &Option<&'static str>) -> String {

@@ -1,21 +1,18 @@
 //! A lab that is up.
 
-use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use net::role::in_net;
+
 use crate::error::LabError;
-use crate::links::{self, Place, Step};
+use crate::links::{self, Place, TOOLS, UPLINK};
 use crate::namespace::Namespace;
-use crate::outside::Outside;
 use crate::plan::{SWITCH, addr};
-use crate::tool::Tool;
-use crate::{
-    HostPlan, HostReadBack, LabPlan, LabReadBack, NetId, Orphan, Program, enter, orphans, read_back,
-};
+use crate::{HostPlan, HostReadBack, LabPlan, LabReadBack, NetId, orphans, read_back};
 
 /// Hosts on one switch, each with its own network. It ends when this is dropped, and every process
 /// that is still inside ends with it.
@@ -32,7 +29,6 @@ pub struct Host {
     plan: HostPlan,
     addr: IpAddr,
     net: Namespace,
-    program: Program,
 }
 
 /// How long a packet may take to the next host and back: the first one may be lost while a port comes
@@ -43,62 +39,38 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NOBODY: u16 = 9;
 
 impl Lab {
-    /// Builds it with this process' own program as hop, and returns when every link has carried a
-    /// packet both ways: in a fraction of a second, unless the kernel still cleans up after others.
+    /// Builds it, and returns when every link has carried a packet both ways: in a fraction of a second,
+    /// unless the kernel still cleans up after others.
     ///
     /// # Errors
     /// See [`LabError`]; nothing of the lab is left then.
     pub fn up(plan: &LabPlan) -> Result<Self, LabError> {
-        Self::up_with(plan, &Program::own())
-    }
-
-    /// [`Lab::up`] with another program as hop.
-    ///
-    /// # Errors
-    /// See [`LabError`]; nothing of the lab is left then.
-    pub fn up_with(plan: &LabPlan, program: &Program) -> Result<Self, LabError> {
-        plan.check()?;
-        Tool::Ip.find()?;
-        Tool::Tc.find()?;
-        let outside = Outside::read(plan);
-        let lab = Self::unlinked(plan, program);
-        // Before anything else, and also when a host failed halfway.
-        outside.must_be_as_before()?;
-        let lab = lab?;
+        for tool in TOOLS {
+            links::said(tool, "-V").map_err(|_| LabError::NoTool(tool))?;
+        }
+        let lab = Self::unlinked(plan)?;
         let nets: Vec<PathBuf> = lab.hosts.iter().map(Host::net_path).collect();
-        for step in links::steps(plan, &nets) {
-            lab.take(&step)?;
+        for (place, step) in links::steps(plan, &nets) {
+            let host = match place {
+                Place::Host(index) => lab.hosts.get(index),
+                Place::Switch => None,
+            };
+            let (name, net) = host.map_or((SWITCH, &lab.switch), |host| (host.name(), &host.net));
+            step.run(name, &net.path())?;
         }
         lab.each_reaches_the_next()?;
         Ok(lab)
     }
 
     /// The hosts with their settings, and no links yet.
-    fn unlinked(plan: &LabPlan, program: &Program) -> Result<Self, LabError> {
+    fn unlinked(plan: &LabPlan) -> Result<Self, LabError> {
         let switch = Namespace::new(SWITCH, &[])?;
         let host = |(index, plan): (usize, &HostPlan)| {
             let net = Namespace::new(&plan.name, &plan.sysctls)?;
-            Ok(Host { plan: plan.clone(), addr: addr(index), net, program: program.clone() })
+            Ok(Host { plan: plan.clone(), addr: addr(index), net })
         };
         let hosts: Result<_, LabError> = plan.hosts.iter().enumerate().map(host).collect();
         Ok(Self { hosts: hosts?, switch, plan: plan.clone() })
-    }
-
-    fn take(&self, step: &Step) -> Result<(), LabError> {
-        let (host, net) = match step.place {
-            Place::Switch => (SWITCH, &self.switch),
-            Place::Host(index) => {
-                let host = self.hosts.get(index);
-                let host = host.ok_or_else(|| LabError::NoSuchHost(format!("{index}")))?;
-                (host.name(), &host.net)
-            }
-        };
-        let enter = |source| LabError::Enter { host: host.to_owned(), source };
-        step.tool.run(&net.path(), &step.args).map_err(enter)?.map_err(|said| {
-            let command = format!("{} {}", step.tool.name(), step.args.join(" "));
-            LabError::Tool { host: host.to_owned(), command, said, module: step.module }
-        })?;
-        Ok(())
     }
 
     /// Connects each host to the next, and the last to the first: a refusal is an answer. By then the
@@ -124,17 +96,8 @@ impl Lab {
     }
 
     /// The host with this name.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn host(&self, name: &str) -> Result<&Host, LabError> {
-        let host = self.hosts.iter().find(|host| host.name() == name);
-        host.ok_or_else(|| LabError::NoSuchHost(name.to_owned()))
-    }
-
-    /// All hosts, in the order of the plan.
-    pub fn hosts(&self) -> &[Host] {
-        &self.hosts
+    pub fn host(&self, name: &str) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.name() == name)
     }
 
     /// What the lab is, asked of the kernel.
@@ -145,43 +108,27 @@ impl Lab {
         let switch = self.switch.path();
         let host = |host: &Host| {
             let (name, net) = (host.name(), host.net_path());
-            let enter = |source| LabError::Enter { host: name.to_owned(), source };
             Ok(HostReadBack {
                 name: name.to_owned(),
                 addr: host.addr,
                 net: host.net.id(),
                 net_path: net.clone(),
                 addresses: read_back::addresses(name, &net)?,
-                uplink: read_back::uplink(name, &net)?,
+                uplink: read_back::queues(name, &net, UPLINK)?,
                 downlink: read_back::queues(SWITCH, &switch, name)?,
-                sysctls: read_back::sysctls(&host.plan, &net).map_err(enter)?,
+                sysctls: read_back::sysctls(&host.plan, &net)?,
             })
         };
         let hosts: Result<_, LabError> = self.hosts.iter().map(host).collect();
-        Ok(LabReadBack {
-            rate_bits_per_sec: self.plan.rate,
-            delay_us: self.plan.delay,
-            hosts: hosts?,
-        })
-    }
-
-    /// Ends it, as a drop does, and tells which processes were still inside.
-    pub fn down(mut self) -> Vec<Orphan> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Vec<Orphan> {
-        let hosts = std::mem::take(&mut self.hosts);
-        let mut nets: Vec<(&str, NetId)> =
-            hosts.iter().map(|host| (host.name(), host.net.id())).collect();
-        nets.push((SWITCH, self.switch.id()));
-        orphans::end_all(&nets, Instant::now() + PATIENCE)
+        Ok(LabReadBack { rate_bits_per_sec: self.plan.rate, hosts: hosts? })
     }
 }
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        self.end();
+        let mut nets: Vec<NetId> = self.hosts.iter().map(|host| host.net.id()).collect();
+        nets.push(self.switch.id());
+        orphans::end_all(&nets, Instant::now() + PATIENCE);
     }
 }
 
@@ -196,24 +143,15 @@ impl Host {
         self.addr
     }
 
-    /// The namespace file, for [`crate::enter_net`] and `nsenter --net=FILE`: good as long as the lab is
-    /// up.
+    /// The namespace file, for [`net::role::RoleOptions::net`], [`net::role::enter_net`] and
+    /// `nsenter --net=FILE`: good as long as the lab is up.
     pub fn net_path(&self) -> PathBuf {
         self.net.path()
     }
 
-    /// The words that, before a program and its arguments, run it on this host: `[...] nginx -c x`.
-    ///
-    /// The process that is started becomes the program: same id, same parent. It must be started by
-    /// this process, and is killed when the thread that started it ends (prctl(2),
-    /// PR_SET_PDEATHSIG): start it from one that lives as long as it shall.
-    pub fn enter(&self) -> Vec<OsString> {
-        self.program.enter_words(&self.net_path())
-    }
-
     /// Whether a packet gets there and an answer back.
     fn reaches(&self, other: IpAddr) -> io::Result<()> {
-        let tried = enter::in_net(&self.net_path(), || {
+        let tried = in_net(&self.net_path(), || {
             TcpStream::connect_timeout(&SocketAddr::from((other, NOBODY)), PATIENCE)
         })?;
         match tried {

@@ -5,12 +5,12 @@
 //! namespace has no name, no file system entry and no process: an open file of the caller keeps it,
 //! and with it go its links, queues and settings (`network_namespaces(7)`).
 //!
-//! Not for: what runs on the hosts, CPUs, file systems, or hosts that must reach the outside.
+//! Not for: how a program gets inside (a role enters by itself, see `net::role`), CPUs, file systems, or hosts that must reach the outside.
 //!
 //! Invariants:
 //! - The namespace of the caller is never changed: no link, address, queue or setting in it.
 //! - A lab that ends takes along every process that is still inside. If the caller is killed, its
-//!   programs inside die with it (see [`Host::enter`]), and the namespaces with the last of them.
+//!   roles inside die with it (`net::role`), and the namespaces with the last of them.
 //! - A lab that is up has carried a packet both ways over every link.
 //!
 //! Facts about these links that bear on a measurement:
@@ -19,30 +19,20 @@
 //!   them to the MTU (1500), and the receiver gets them so: more packets, smaller reads.
 //! - A packet is received on the CPU that sent it, as on loopback.
 //! - A new namespace inherits the caller's congestion control and `tcp_rmem` as they are, but not
-//!   its qdisc: without a rate or delay a link has no queue.
+//!   its qdisc: without a rate a link has no queue.
 //! - A process that reads `/proc/net` from a thread that has entered a namespace must read
 //!   `/proc/thread-self/net`: `/proc/net` is that of its main thread.
 
-mod enter;
 mod error;
 mod lab;
 mod links;
 mod namespace;
-mod net_id;
 mod orphans;
-mod outside;
 mod plan;
-mod program;
-mod rate;
 mod read_back;
-mod tool;
 
-pub use enter::{EnterOptions, enter, enter_net, in_net};
 pub use error::LabError;
 pub use lab::{Host, Lab};
-pub use net_id::NetId;
-pub use orphans::Orphan;
-pub use plan::{HostPlan, LabPlan, PlanError, Sysctl};
-pub use program::Program;
-pub use rate::LinkRate;
+pub use namespace::NetId;
+pub use plan::{HostPlan, LabPlan, LinkRate, Sysctl};
 pub use read_back::{HostReadBack, LabReadBack, SysctlReadBack};

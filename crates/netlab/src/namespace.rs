@@ -4,18 +4,60 @@
 //! keeps the namespace from then on (`network_namespaces(7)`): however this process ends, the kernel
 //! closes the file, and the namespace ends with the last process inside.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
+use serde::{Deserialize, Serialize};
 
+use crate::Sysctl;
 use crate::error::LabError;
 use crate::plan::sysctl_path;
-use crate::{NetId, Sysctl};
+
+/// The identity of a network namespace on this host while it lives: two processes share one if and
+/// only if these are equal, namespaces(7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct NetId {
+    /// The device of the kernel's namespace files.
+    pub dev: u64,
+    /// The number in `net:[4026531840]`, as lsns(8) and readlink(1) tell it.
+    pub ino: u64,
+}
+
+impl NetId {
+    /// That of the calling thread.
+    ///
+    /// # Errors
+    /// There is no `/proc`.
+    pub fn current() -> io::Result<Self> {
+        Self::of_path(Path::new("/proc/thread-self/ns/net"))
+    }
+
+    /// That of a process' main thread.
+    ///
+    /// # Errors
+    /// The process has ended, or is none of ours.
+    pub fn of_process(pid: u32) -> io::Result<Self> {
+        Self::of_path(Path::new(&format!("/proc/{pid}/ns/net")))
+    }
+
+    /// That of a namespace file.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn of_path(path: &Path) -> io::Result<Self> {
+        path.metadata().map(|file| Self::of(&file))
+    }
+
+    fn of(file: &Metadata) -> Self {
+        Self { dev: file.dev(), ino: file.ino() }
+    }
+}
 
 /// A namespace that lives at least as long as this.
 #[derive(Debug)]
@@ -47,7 +89,7 @@ impl Namespace {
             other => failed(other.into()),
         })?;
         let file = File::open("/proc/thread-self/ns/net").map_err(&failed)?;
-        let id = NetId::of_file(&file).map_err(&failed)?;
+        let id = NetId::of(&file.metadata().map_err(&failed)?);
         // All that is inside will be ended one day: be sure that it is not the host itself.
         if id == outside {
             return Err(failed(io::Error::other("the kernel left the thread where it was")));
@@ -67,21 +109,12 @@ impl Namespace {
 }
 
 /// Makes a setting in the namespace of the calling thread.
-fn set(host: &str, sysctl: &Sysctl) -> Result<(), LabError> {
-    let path = sysctl_path(sysctl.name());
+fn set(host: &str, Sysctl { name, value }: &Sysctl) -> Result<(), LabError> {
     // Opened to write, never created: procfs has no files of ours.
-    let open = || fs::OpenOptions::new().write(true).open(&path);
-    open().and_then(|mut file| io::Write::write_all(&mut file, sysctl.value().as_bytes())).map_err(
-        |error| {
-            let why = if path.exists() {
-                error.to_string()
-            } else {
-                format!(
-                    "{error}: this kernel does not have it, or has one for the whole machine and \
-                     none for a namespace"
-                )
-            };
-            LabError::Sysctl { host: host.to_owned(), sysctl: sysctl.to_string(), why }
-        },
-    )
+    let file = fs::OpenOptions::new().write(true).open(sysctl_path(name));
+    file.and_then(|mut file| file.write_all(value.as_bytes())).map_err(|source| LabError::Sysctl {
+        host: host.to_owned(),
+        sysctl: format!("{name}={value}"),
+        source,
+    })
 }

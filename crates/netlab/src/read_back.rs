@@ -1,26 +1,22 @@
-//! What a lab is, asked of the kernel: for a run's manifest, beside what was asked for.
+//! What a lab is, asked of the kernel: for a run's `network.json`, beside what was asked for.
 
 use std::fs;
-use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use records::Micros;
+use net::role::in_net;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
-use crate::links::UPLINK;
+use crate::links::Step;
 use crate::plan::{HostPlan, flat, sysctl_path};
-use crate::tool::Tool;
-use crate::{LinkRate, NetId, enter};
+use crate::{LinkRate, NetId};
 
 /// A lab, as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabReadBack {
     /// What each link was to carry at most, in each direction.
     pub rate_bits_per_sec: Option<LinkRate>,
-    /// What a packet was to take from any host to any other.
-    pub delay_us: Option<Micros>,
     /// The hosts in the order of the plan.
     pub hosts: Vec<HostReadBack>,
 }
@@ -70,29 +66,30 @@ const WATCHED: [&str; 8] = [
 ];
 
 /// The settings of a host; one that this kernel does not have is left out.
-pub(crate) fn sysctls(plan: &HostPlan, net: &Path) -> io::Result<Vec<SysctlReadBack>> {
-    let asked = |name: &str| plan.sysctls.iter().rfind(|sysctl| sysctl.name() == name);
-    let mut names: Vec<&str> = plan.sysctls.iter().map(|sysctl| sysctl.name()).collect();
+pub(crate) fn sysctls(plan: &HostPlan, net: &Path) -> Result<Vec<SysctlReadBack>, LabError> {
+    let asked = |name: &str| plan.sysctls.iter().rfind(|sysctl| sysctl.name == name);
+    let mut names: Vec<&str> = plan.sysctls.iter().map(|sysctl| sysctl.name).collect();
     names.extend(WATCHED);
     names.sort_unstable();
     names.dedup();
     let read = |name: &str| {
         let effective = flat(&fs::read_to_string(sysctl_path(name)).ok()?);
-        let requested = asked(name).map(|sysctl| sysctl.value().to_owned());
+        let requested = asked(name).map(|sysctl| sysctl.value.clone());
         Some(SysctlReadBack { name: name.to_owned(), requested, effective })
     };
-    enter::in_net(net, || names.iter().filter_map(|name| read(name)).collect())
+    in_net(net, || names.iter().filter_map(|name| read(name)).collect())
+        .map_err(|source| LabError::Enter { host: plan.name.clone(), source })
 }
 
 /// The queues of one end of a link.
 pub(crate) fn queues(host: &str, net: &Path, dev: &str) -> Result<Vec<String>, LabError> {
-    let text = ask(host, net, Tool::Tc, &["qdisc", "show", "dev", dev])?;
+    let text = ask(host, net, "tc", format!("qdisc show dev {dev}"))?;
     Ok(text.lines().map(flat).collect())
 }
 
 /// Every IPv4 address of a host.
 pub(crate) fn addresses(host: &str, net: &Path) -> Result<Vec<String>, LabError> {
-    let text = ask(host, net, Tool::Ip, &["-oneline", "-4", "address", "show"])?;
+    let text = ask(host, net, "ip", "-oneline -4 address show".to_owned())?;
     // "2: eth0    inet 10.77.0.1/24 scope global eth0\ ..."
     let address = |line: &str| {
         let mut words = line.split_whitespace().skip(1);
@@ -101,18 +98,6 @@ pub(crate) fn addresses(host: &str, net: &Path) -> Result<Vec<String>, LabError>
     Ok(text.lines().filter_map(address).collect())
 }
 
-/// The queues for what a host sends.
-pub(crate) fn uplink(host: &str, net: &Path) -> Result<Vec<String>, LabError> {
-    queues(host, net, UPLINK)
-}
-
-fn ask(host: &str, net: &Path, tool: Tool, args: &[&str]) -> Result<String, LabError> {
-    let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
-    let enter = |source| LabError::Enter { host: host.to_owned(), source };
-    tool.run(net, &args).map_err(enter)?.map_err(|said| LabError::Tool {
-        host: host.to_owned(),
-        command: format!("{} {}", tool.name(), args.join(" ")),
-        said,
-        module: None,
-    })
+fn ask(host: &str, net: &Path, tool: &'static str, args: String) -> Result<String, LabError> {
+    Step { tool, args, module: None }.run(host, net)
 }

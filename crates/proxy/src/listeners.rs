@@ -16,6 +16,7 @@ use crate::worker::Watch;
 /// See the module's head.
 pub(crate) struct Listeners {
     first: Arc<TcpListener>,
+    /// Those of the workers from 1 on; none: all share the first.
     others: Vec<Arc<TcpListener>>,
 }
 

@@ -1,89 +1,62 @@
 //! What held late fetches: the words, and the figures a summary has of them.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumCount, EnumMessage, IntoStaticStr, VariantArray};
 
+use crate::units::every;
 use crate::{Bytes, Micros, Outcome, Phase, StepEnd};
 
-/// Where time of a late fetch went.
+/// Where time of a late fetch went; with each what it means, in a few words that fit behind its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumCount, EnumMessage, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Cause {
     /// Inside one step of another session, at least as long as a hold.
+    #[strum(message = "inside one long step of another session")]
     HeldByStep,
     /// Inside many short steps of others.
+    #[strum(message = "inside many short steps of others")]
     Convoy,
     /// In a listener's queue while the worker turned but did not accept it.
+    #[strum(message = "waiting to be accepted while the worker turned")]
     AcceptQueue,
     /// Its handshake was dropped because a listener's queue was full.
+    #[strum(message = "handshake dropped: the listener's queue was full")]
     BacklogOverflow,
     /// The worker was ready to run and had no CPU.
+    #[strum(message = "the worker was ready and had no CPU")]
     OffCpuRunnable,
     /// The worker slept in a system call other than its poll.
+    #[strum(message = "the worker slept in a call other than its poll")]
     OffCpuBlocked,
     /// Its own session waited for the origin: it had not answered yet, whatever the worker did, or
     /// its bytes had not come while the worker was idle.
+    #[strum(message = "waiting for the origin to answer or send")]
     Upstream,
     /// Its own bytes were moving.
+    #[strum(message = "its own bytes moving")]
     OwnTransfer,
     /// Its client was late, or did not read.
+    #[strum(message = "its client was late or did not read")]
     Client,
     /// None of these can be shown.
+    #[strum(message = "nothing recorded shows why")]
     Unexplained,
 }
 
 impl Cause {
     /// Every cause, in the order of the design.
-    pub const ALL: [Self; 10] = [
-        Self::HeldByStep,
-        Self::Convoy,
-        Self::AcceptQueue,
-        Self::BacklogOverflow,
-        Self::OffCpuRunnable,
-        Self::OffCpuBlocked,
-        Self::Upstream,
-        Self::OwnTransfer,
-        Self::Client,
-        Self::Unexplained,
-    ];
+    pub const ALL: [Self; Self::COUNT] = every(Self::VARIANTS);
 
     /// The word used in records and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HeldByStep => "held_by_step",
-            Self::Convoy => "convoy",
-            Self::AcceptQueue => "accept_queue",
-            Self::BacklogOverflow => "backlog_overflow",
-            Self::OffCpuRunnable => "off_cpu_runnable",
-            Self::OffCpuBlocked => "off_cpu_blocked",
-            Self::Upstream => "upstream",
-            Self::OwnTransfer => "own_transfer",
-            Self::Client => "client",
-            Self::Unexplained => "unexplained",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// What it means, in a few words that fit behind its name.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::HeldByStep => "inside one long step of another session",
-            Self::Convoy => "inside many short steps of others",
-            Self::AcceptQueue => "waiting to be accepted while the worker turned",
-            Self::BacklogOverflow => "handshake dropped: the listener's queue was full",
-            Self::OffCpuRunnable => "the worker was ready and had no CPU",
-            Self::OffCpuBlocked => "the worker slept in a call other than its poll",
-            Self::Upstream => "waiting for the origin to answer or send",
-            Self::OwnTransfer => "its own bytes moving",
-            Self::Client => "its client was late or did not read",
-            Self::Unexplained => "nothing recorded shows why",
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+    pub fn words(self) -> &'static str {
+        self.get_message().unwrap_or_default()
     }
 }
 

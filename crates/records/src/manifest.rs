@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// `manifest.json` of a run directory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`crate::SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,

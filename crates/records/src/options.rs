@@ -12,7 +12,6 @@ mod policy;
 mod proxy;
 mod rcvbuf;
 mod server;
-mod words;
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -21,13 +20,12 @@ use std::str::FromStr;
 use clap::builder::TypedValueParser;
 
 pub use load::{Arrivals, Coding, FaultToggles, FetchToggles, Sink, SlowToggles};
-pub use policy::{ParsePolicyError, ReadPolicy};
+pub use policy::ReadPolicy;
 pub use proxy::{
     AcceptMode, BufferingMode, Congestion, ListenerMode, LogMode, ProxyToggles, Spool, ToggleError,
 };
 pub use rcvbuf::Rcvbuf;
 pub use server::{Content, ProxyKind, ServerToggles, TraceMode};
-pub(crate) use words::{as_text, words};
 
 use crate::{Micros, ParseUnitError};
 
@@ -64,6 +62,49 @@ pub fn socket_addr(text: &str) -> Result<SocketAddr, String> {
     let form = "is not an address with a port: write it as 127.0.0.1:8000 or [::1]:8000";
     text.parse().map_err(|_| format!("{text:?} {form}"))
 }
+
+/// Prints an option that is a choice of words by the word that its flag takes.
+macro_rules! words {
+    ($($choice:ty),+ $(,)?) => {$(
+        impl std::fmt::Display for $choice {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let word = clap::ValueEnum::to_possible_value(self);
+                f.pad(word.as_ref().map_or("", clap::builder::PossibleValue::get_name))
+            }
+        }
+    )+};
+}
+
+/// Gives a group of options the defaults that its flags have.
+macro_rules! default_of_flags {
+    ($($options:ty),+ $(,)?) => {$(
+        impl Default for $options {
+            fn default() -> Self {
+                $crate::options::from_words(&[])
+            }
+        }
+    )+};
+}
+
+/// Keeps an option in records as the text that its flag takes.
+macro_rules! as_text {
+    ($($option:ty),+ $(,)?) => {$(
+        impl serde::Serialize for $option {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $option {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )+};
+}
+
+pub(crate) use {as_text, default_of_flags, words};
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,19 @@
-//! What a role says when it is up: where it listens and what the kernel made of its settings.
+//! What a role says when it is up: where it listens and what the kernel made of its settings; what runs
+//! in it, and how that is seen.
 
-use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, IntoStaticStr};
 
-use crate::{Bytes, Program, SCHEMA_VERSION, Visibility};
+use crate::{Bytes, SCHEMA_VERSION};
 
 /// The programs of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Display, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Role {
     /// The upstream.
     Origin,
@@ -25,20 +29,8 @@ pub enum Role {
 
 impl Role {
     /// The subcommand and the word in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Origin => "origin",
-            Self::Proxy => "proxy",
-            Self::Slow => "slow",
-            Self::Fast => "fast",
-            Self::Trace => "trace",
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -117,4 +109,52 @@ pub struct SocketSetting {
     pub requested: Option<Bytes>,
     /// What `getsockopt` answered.
     pub effective: Bytes,
+}
+
+/// A program under test, as it is installed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Which proxy it is: [`crate::ProxyKind::name`].
+    pub name: String,
+    /// What it says of its version, one line; empty: it was not asked.
+    pub version: String,
+    /// The file that runs.
+    pub path: PathBuf,
+}
+
+/// Lines of a foreign proxy's access log that are none of its chatter, and could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadLines {
+    /// How many.
+    pub lines: u64,
+}
+
+/// How the workers of a run were seen, as it came about; with each how a sentence says it: "seen ...".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default, EnumMessage)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    /// The proxy told of itself: the mirror.
+    #[default]
+    #[strum(message = "by their own account")]
+    Own,
+    /// Every system call and switch of its workers was traced.
+    #[strum(message = "traced by bpftrace")]
+    Traced,
+    /// Its workers were looked at, a thousand times a second.
+    #[strum(message = "sampled from /proc")]
+    Sampled,
+    /// Only its access log and its clients tell of it.
+    #[strum(message = "by the access log alone")]
+    LogOnly,
+    /// Only its clients tell of it.
+    #[strum(message = "by clients alone")]
+    ClientsOnly,
+}
+
+impl Visibility {
+    /// As a sentence has it: "seen ...".
+    pub fn words(self) -> &'static str {
+        self.get_message().unwrap_or_default()
+    }
 }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Everything a run recorded, in the order of its files.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunRecords {
     /// What the run was.
     pub manifest: Manifest,
@@ -85,28 +85,7 @@ impl RunRecords {
 
     /// A run of which nothing is recorded yet but what it was.
     pub fn new(manifest: Manifest) -> Self {
-        Self {
-            manifest,
-            fetches: Vec::new(),
-            dialed: Vec::new(),
-            intervals: Vec::new(),
-            downloads: Vec::new(),
-            accepted: Vec::new(),
-            sessions: Vec::new(),
-            answered: Vec::new(),
-            holds: Vec::new(),
-            turns: Vec::new(),
-            totals: Vec::new(),
-            stretches: Vec::new(),
-            blocked: Vec::new(),
-            calls: Vec::new(),
-            absences: Vec::new(),
-            samples: Vec::new(),
-            sched: Vec::new(),
-            stolen: Vec::new(),
-            listeners: Vec::new(),
-            sockets: Vec::new(),
-        }
+        Self { manifest, ..Self::default() }
     }
 
     fn read_file(&mut self, dir: &Path, name: &str) -> Result<(), LoadError> {

@@ -1,4 +1,7 @@
-//! One downstream connection of the proxy, told by the proxy.
+//! One downstream connection of the proxy, told by the proxy; its request, told by the upstream; and
+//! the fields of an access log as nginx prints them, whoever writes the line.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +21,7 @@ pub struct Accepted {
 }
 
 /// One session, from accept to close, by the true clock; `log` by the worker's cached clock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Which worker, from 0.
     pub worker: u32,
@@ -89,9 +92,11 @@ pub struct LogTimes {
 
 /// How a session ended, with the side that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEnd {
     /// The whole answer was sent.
+    #[default]
     Completed,
     /// The client closed its side.
     ClientClosed,
@@ -116,4 +121,56 @@ pub enum SessionEnd {
     TurnedAway,
     /// The proxy was told to stop.
     Shutdown,
+}
+
+/// Requests of which the origin has no [`Answered`]: who reads its records was too slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswersLost {
+    /// How many.
+    pub requests: u64,
+}
+
+/// The origin had a request, and what became of it.
+///
+/// Told by the origin, so it costs no worker anything, and it is there for any proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The port that asked: [`crate::Session::upstream_port`] of the session that did.
+    pub upstream_port: u16,
+    /// When the request's head had been read.
+    pub request_ns: MonoNs,
+    /// When the answer's head was there to be sent: microseconds before the kernel has it, and on
+    /// loopback the proxy's socket. Absent: the connection, or the run, ended before that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub head_ns: Option<MonoNs>,
+}
+
+/// Milliseconds as nginx prints them, in seconds: `1.004`; `None`: `-`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSeconds(pub Option<u64>);
+
+impl fmt::Display for LogSeconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(ms) => write!(f, "{}.{:03}", ms / 1_000, ms % 1_000),
+            None => f.write_str("-"),
+        }
+    }
+}
+
+/// Quotes, backslashes and what is not printable ASCII as `\xHH` (`ngx_http_log_escape`), so that no
+/// client can forge a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEscaped<'a>(pub &'a str);
+
+impl fmt::Display for LogEscaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in self.0.bytes() {
+            match byte {
+                b'"' | b'\\' | 0..=0x1f | 0x7f.. => write!(f, "\\x{byte:02X}")?,
+                printable => write!(f, "{}", char::from(printable))?,
+            }
+        }
+        Ok(())
+    }
 }

@@ -37,7 +37,7 @@ fn units_are_printed_with_their_unit() {
 
 #[test]
 fn policies_say_what_they_could_be() {
-    for text in ["", "drains", "bytes:", "bytes:0", "reads:-1", "time:0s", "drain:1"] {
+    for text in ["", "drains", "bytes:", "bytes:0", "reads:-1", "time:0s", "drain:1", "drain:"] {
         let error = ReadPolicy::from_str(text).expect_err(text).to_string();
         assert!(error.contains("drain, short-read, fionread"), "{error}");
     }
@@ -98,6 +98,21 @@ fn no_figure_is_rounded_to_a_limit_that_it_is_not() {
         assert_eq!(Micros(us).beside(Micros(limit)), text, "{us}");
     }
     assert_eq!([999_600, 99_960].map(|us| Micros(us).to_string()), ["1.000 s", "100 ms"]);
+}
+
+#[test]
+fn seconds_have_three_digits_after_the_point() {
+    let text = |ms| LogSeconds(ms).to_string();
+    assert_eq!(text(Some(0)), "0.000");
+    assert_eq!(text(Some(1_004)), "1.004");
+    assert_eq!(text(Some(1_795_244_129_132)), "1795244129.132");
+    assert_eq!(text(None), "-");
+}
+
+#[test]
+fn no_request_ends_its_field_or_its_line() {
+    let text = LogEscaped("GET /\"\\\n\u{7f}\u{e9} HTTP/1.1").to_string();
+    assert_eq!(text, r"GET /\x22\x5C\x0A\x7F\xC3\xA9 HTTP/1.1");
 }
 
 #[test]

@@ -11,9 +11,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// A number of bytes. In records: a plain integer.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
@@ -96,9 +95,8 @@ impl FromStr for Bytes {
 }
 
 /// Bytes per second. In records: a plain integer.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default)]
 #[serde(transparent)]
 pub struct BytesPerSec(pub u64);
 
@@ -129,9 +127,8 @@ impl FromStr for BytesPerSec {
 }
 
 /// A length of time in whole microseconds.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default)]
 #[serde(transparent)]
 pub struct Micros(pub u64);
 
@@ -230,9 +227,8 @@ impl FromStr for Micros {
 }
 
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds. Comparable within one host and boot only.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default)]
 #[serde(transparent)]
 pub struct MonoNs(pub u64);
 
@@ -261,6 +257,14 @@ impl Sub<Duration> for MonoNs {
     fn sub(self, length: Duration) -> Self {
         let nanos = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         Self(self.0.saturating_sub(nanos))
+    }
+}
+
+/// All of `variants` as an array: the list that [`strum::VariantArray`] keeps, with its length.
+pub(crate) const fn every<T: Copy, const N: usize>(variants: &[T]) -> [T; N] {
+    match variants.first_chunk() {
+        Some(all) => *all,
+        None => panic!("as many as strum::EnumCount counts"),
     }
 }
 

@@ -1,12 +1,13 @@
 //! The words of judgement.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 
 /// What a trial proves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Display, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Verdict {
     /// Fetches failed or waited, because of the load.
     Starved,
@@ -24,19 +25,8 @@ pub const STARVED_SHARE: f64 = 0.05;
 
 impl Verdict {
     /// The word used in records and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Starved => "starved",
-            Self::Degraded => "degraded",
-            Self::Healthy => "healthy",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

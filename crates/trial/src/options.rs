@@ -100,7 +100,7 @@ impl TrialOptions {
         let cpus = CpuPlan::new(&allowed, arm.proxy.workers, &arm.pin).map_err(UsageError::Pin)?;
         let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
         arm.cpus = cpus.own();
-        let lab = self.network.lab(&arm).map_err(UsageError::Lab)?;
+        let lab = self.network.lab(&arm);
         Ok(TrialPlan {
             cpus,
             lab,
@@ -164,9 +164,6 @@ pub enum UsageError {
         "--burst {0} needs --arrivals with a rate, as 1/s: a closed loop has one fetch at a time"
     )]
     BurstInLoop(u32),
-    /// A host's setting that is none.
-    #[error("--netns: {0}")]
-    Lab(#[source] netlab::PlanError),
     /// Hosts of their own, and an address on this one.
     #[error(
         "--netns makes hosts that do not reach this one: it goes neither with --proxy url: nor with \

@@ -16,7 +16,6 @@ use fast_client::FastOptions;
 use net::cpu::CpuList;
 use net::role::{self, Failure, RoleError, RoleOptions};
 use net::target::TargetOptions;
-use netlab::{EnterOptions, Program};
 use origin::OriginOptions;
 use proxy::ProxyOptions;
 use records::{Arm, BufferingMode, Micros, Phase, ProxyKind, Recording, Requests, Role, Spool};
@@ -282,9 +281,6 @@ pub enum HopCommand {
         #[arg(value_name = "JSON", value_parser = RoleCommand::from_json)]
         role: RoleCommand,
     },
-    /// Become another program, in a network namespace
-    #[command(hide = true, name = Program::ENTER)]
-    Enter(EnterOptions),
     /// Keep another program, and end all that comes of it
     #[command(hide = true, name = SUBREAPER)]
     Subreaper(SubreaperOptions),
@@ -295,7 +291,6 @@ impl HopCommand {
     pub fn run(&self) -> ExitCode {
         match self {
             Self::Play { role } => role.run(),
-            Self::Enter(options) => netlab::enter(options),
             Self::Subreaper(options) => {
                 role::finish(SUBREAPER, servers::subreaper(options), |_| Failure::Trouble)
             }

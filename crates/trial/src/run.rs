@@ -50,7 +50,7 @@ pub(super) struct Run<'a> {
 
 /// The network of the proxy, if it is not ours.
 fn proxy_net(lab: Option<&Lab>) -> Option<PathBuf> {
-    let host = lab?.host(Role::Proxy.name()).ok()?;
+    let host = lab?.host(Role::Proxy.name())?;
     Some(host.net_path())
 }
 
@@ -287,7 +287,7 @@ impl<'a> Run<'a> {
             (Recording::Minimal, _) => Counters::default(),
             (Recording::Full, None) => Counters::read(),
             (Recording::Full, Some(net)) => {
-                netlab::in_net(&net, Counters::read).unwrap_or_default()
+                net::role::in_net(&net, Counters::read).unwrap_or_default()
             }
         }
     }

@@ -183,7 +183,9 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
     ])?;
     let arm = super::campaign::checked("check", options.trial.clone())?;
     let trial = campaign::arm::options(&arm).map_err(|error| error.to_string())?;
-    let plan = trial.plan(&options.runs_dir, RunDirOptions::default()).map_err(|error| error.to_string())?;
+    let plan = trial
+        .plan(&options.runs_dir, RunDirOptions::default())
+        .map_err(|error| error.to_string())?;
     Ok((arm, origin(&plan), rounds))
 }
 

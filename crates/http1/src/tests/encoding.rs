@@ -1,10 +1,7 @@
 use proptest::prelude::*;
 
 use super::{complete, plain_headers, wire};
-use crate::{
-    Body, BodyFraming, CHUNK_HEAD, CHUNK_TAIL, HeadLimit, LAST_CHUNK, Method, error_response,
-    frame_chunk, parse_request, parse_response,
-};
+use crate::{BodyFraming, HeadLimit, Method, error_response, parse_request, parse_response};
 
 fn to_upstream(text: &str) -> String {
     let (head, _) = complete(parse_request(&wire(text), HeadLimit::default()));
@@ -68,14 +65,6 @@ fn a_coded_answer_has_other_framing_and_no_promise_of_the_old_bytes() {
 }
 
 #[test]
-fn chunks_that_cannot_be_framed_are_none() {
-    assert_eq!(frame_chunk(&mut [0; 64], 0), None, "it would end the body");
-    assert_eq!(frame_chunk(&mut [0; CHUNK_HEAD + 4 + CHUNK_TAIL], 5), None);
-    assert_eq!(frame_chunk(&mut [0; 64], usize::MAX), None);
-    assert_eq!(frame_chunk(&mut [], 1), None);
-}
-
-#[test]
 fn connection_cannot_take_the_framing_away() {
     assert_eq!(
         to_client("HTTP/1.1 200 OK\nConnection: content-length, x\nContent-Length: 3\nX: 1\n\n"),
@@ -109,26 +98,6 @@ fn error_answers_are_whole() {
 }
 
 proptest! {
-    #[test]
-    fn chunks_that_were_framed_read_back(
-        parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..5_000), 0..5),
-    ) {
-        let mut sent = Vec::new();
-        for part in &parts {
-            let mut buf = vec![b'?'; CHUNK_HEAD + part.len() + CHUNK_TAIL];
-            buf[CHUNK_HEAD..CHUNK_HEAD + part.len()].copy_from_slice(part);
-            let chunk = frame_chunk(&mut buf, part.len()).expect("it fits");
-            let size_line = format!("{:x}\r\n", part.len());
-            prop_assert!(buf[chunk.clone()].starts_with(size_line.as_bytes()));
-            sent.extend_from_slice(&buf[chunk]);
-        }
-        sent.extend_from_slice(LAST_CHUNK);
-        let mut body = Body::new(BodyFraming::Chunked);
-        let end = body.advance(&sent).expect("chunks");
-        prop_assert_eq!((end.take, end.done), (sent.len(), true));
-        prop_assert_eq!(body.payload(), parts.concat().len() as u64);
-    }
-
     #[test]
     fn what_goes_upstream_reads_back(
         path in "/[!-~]{0,40}",

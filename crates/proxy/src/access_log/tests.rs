@@ -3,32 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use jiff::tz::TimeZone;
-use records::{Bytes, LogTimes, Micros, MonoNs, Session, SessionEnd};
+use records::{Bytes, LogTimes, Session};
 
 use super::AccessLine;
 
 fn session(request: &str, status: u16, log: LogTimes) -> Session {
-    Session {
-        worker: 0,
-        session: 0,
-        client_port: 40_000,
-        upstream_port: None,
-        request: request.to_owned(),
-        status,
-        end: SessionEnd::ClientClosed,
-        body_bytes: Bytes(102_195),
-        accepted_ns: MonoNs(0),
-        request_ns: None,
-        connected_ns: None,
-        head_ns: None,
-        closed_ns: MonoNs(0),
-        log,
-        steps: 1,
-        longest_step_us: Micros(0),
-        steps_us: Micros(0),
-        stalled_upstream_us: Micros(0),
-        stalled_client_us: Micros(0),
-    }
+    let (request, body_bytes) = (request.to_owned(), Bytes(102_195));
+    Session { request, status, body_bytes, log, ..Session::default() }
 }
 
 fn line(session: &Session) -> String {

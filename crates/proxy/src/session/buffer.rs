@@ -55,6 +55,13 @@ impl Buffer {
         &mut self.data
     }
 
+    /// What waits is dropped; `fill` puts something else there, behind nothing.
+    pub(super) fn refill_with(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        self.data.clear();
+        fill(&mut self.data);
+        self.held = 0..self.data.len();
+    }
+
     /// What can still be filled.
     pub(super) fn room(&mut self) -> &mut [u8] {
         self.data.get_mut(self.held.end..).unwrap_or_default()

@@ -10,13 +10,11 @@
 //! on`. Other than nginx, an answer that comes in chunks is passed on as it came: the upstream is
 //! asked in HTTP/1.0, which has none.
 
-use std::io;
+use std::io::{self, Write};
 
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
-use http1::{
-    BodyFraming, CHUNK_HEAD, CHUNK_TAIL, LAST_CHUNK, Method, RequestHead, ResponseHead, Version,
-    frame_chunk,
-};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http1::{BodyFraming, Method, RequestHead, ResponseHead, Version};
 use records::SessionEnd;
 
 use super::buffer::Buffer;
@@ -30,11 +28,8 @@ const INPUT: usize = 4096;
 /// Shorter answers stay as they are (`gzip_min_length`).
 const MIN_LENGTH: u64 = 20;
 
-/// RFC 1952 2.3: deflate, no name, no time, Unix.
-const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
-
-/// RFC 1952 2.3: CRC-32 and length of what was compressed.
-const TAIL: usize = 8;
+/// The chunk of no bytes, and no trailer: what ends a body in chunks (RFC 9112 7.1).
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// Whether the client asked for a compressed answer: by name, in HTTP/1.1 (`gzip_http_version`) and
 /// not through another proxy (`gzip_proxied off`).
@@ -61,22 +56,20 @@ pub(super) fn is_fit(answer: &ResponseHead) -> bool {
 pub(super) struct Gzip {
     /// Bytes of the answer that wait to be compressed.
     pub(super) input: Buffer,
-    deflate: Compress,
-    crc: Crc,
-    stage: Stage,
+    /// With what has come out of it and is not in a chunk yet.
+    encoder: GzEncoder<Vec<u8>>,
     ending: Ending,
-    /// Whether a flush has left room. One that found output of an earlier call waiting hands out
-    /// that and no more; the next one is whole.
-    flushed: bool,
+    stage: Stage,
 }
 
 /// What comes out next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    Head,
+    /// What goes in.
     Body,
-    Tail,
-    LastChunk,
+    /// What is left in the encoder: the end has gone in.
+    Rest,
+    /// Nothing.
     Done,
 }
 
@@ -113,11 +106,9 @@ impl Gzip {
     pub(super) fn new(level: u32, input: Vec<u8>) -> Self {
         Self {
             input: Buffer::holding(input),
-            deflate: Compress::new(Compression::new(level), false),
-            crc: Crc::new(),
-            stage: Stage::Head,
+            encoder: GzEncoder::new(Vec::new(), Compression::new(level)),
             ending: Ending::Open,
-            flushed: false,
+            stage: Stage::Body,
         }
     }
 
@@ -133,9 +124,8 @@ impl Gzip {
     /// Takes in the first of `bytes`, where all that went in before is taken; how many.
     pub(super) fn take(&mut self, bytes: &[u8]) -> usize {
         let some = bytes.get(..INPUT).unwrap_or(bytes);
-        let took = put(some, self.input.refill(INPUT));
-        self.input.filled(took);
-        took
+        self.input.refill_with(|input| input.extend_from_slice(some));
+        some.len()
     }
 
     /// Whether all that will ever come out has come out.
@@ -148,80 +138,44 @@ impl Gzip {
     /// # Errors
     /// The compressor is in a state that it cannot be in.
     pub(super) fn compress(&mut self, out: &mut Buffer) -> io::Result<Compressed> {
-        let room = out.refill(CHUNK_HEAD + OUTPUT + CHUNK_TAIL + LAST_CHUNK.len());
-        let data = room.get_mut(CHUNK_HEAD..CHUNK_HEAD + OUTPUT).unwrap_or_default();
-        let made = self.fill(data)?;
-        let mut chunk = frame_chunk(room, made).unwrap_or(0..0);
-        if self.stage == Stage::LastChunk {
-            chunk.end += put(LAST_CHUNK, room.get_mut(chunk.end..).unwrap_or_default());
+        if self.stage == Stage::Body && self.encoder.get_ref().is_empty() {
+            self.put_in()?;
+        }
+        let made = self.encoder.get_mut();
+        let size = made.len().min(OUTPUT);
+        let is_last = self.stage == Stage::Rest && size == made.len();
+        let chunk = made.drain(..size);
+        out.refill_with(|out| {
+            if size > 0 {
+                // Into memory: it cannot fail.
+                let _ = write!(out, "{size:x}\r\n");
+                out.extend(chunk);
+                out.extend_from_slice(b"\r\n");
+            }
+            if is_last && self.ending == Ending::Whole {
+                out.extend_from_slice(LAST_CHUNK);
+            }
+        });
+        if is_last {
             self.stage = Stage::Done;
         }
-        out.skip(chunk.start);
-        out.filled(chunk.len());
-        Ok(if chunk.is_empty() { Compressed::NeedsInput } else { Compressed::Bytes })
+        Ok(if out.is_empty() { Compressed::NeedsInput } else { Compressed::Bytes })
     }
 
-    /// Makes as many bytes as fit into `data`, or as there are to be made.
-    fn fill(&mut self, data: &mut [u8]) -> io::Result<usize> {
-        let mut made = 0;
-        loop {
-            let left = data.get_mut(made..).unwrap_or_default();
-            match self.stage {
-                Stage::Head => {
-                    made += put(&HEAD, left);
-                    self.stage = Stage::Body;
-                }
-                Stage::Body if left.is_empty() || self.waits_for_input() => return Ok(made),
-                Stage::Body => made += self.deflate(left)?,
-                Stage::Tail if left.len() < TAIL => return Ok(made),
-                Stage::Tail => {
-                    let (sum, length) = (self.crc.sum(), self.crc.amount());
-                    made += put(&[sum.to_le_bytes(), length.to_le_bytes()].concat(), left);
-                    self.stage = Stage::LastChunk;
-                }
-                Stage::LastChunk | Stage::Done => return Ok(made),
-            }
+    /// Compresses all that waits; and brings out what is left, once nothing more goes in.
+    fn put_in(&mut self) -> io::Result<()> {
+        self.encoder.write_all(self.input.held())?;
+        self.input.clear();
+        match self.ending {
+            Ending::Open => return Ok(()),
+            Ending::Whole => self.encoder.try_finish()?,
+            // A flush that finds output of an earlier call waiting brings out that and no more: the second
+            // one is whole.
+            Ending::Cut => self.encoder.flush().and_then(|()| self.encoder.flush())?,
         }
+        self.stage = Stage::Rest;
+        Ok(())
     }
-
-    fn waits_for_input(&self) -> bool {
-        self.ending == Ending::Open && self.input.is_empty()
-    }
-
-    /// Compresses into `left`, which is not empty; how many bytes it made.
-    fn deflate(&mut self, left: &mut [u8]) -> io::Result<usize> {
-        let flush = match self.ending {
-            Ending::Open => FlushCompress::None,
-            Ending::Whole => FlushCompress::Finish,
-            Ending::Cut => FlushCompress::Sync,
-        };
-        let (took, made) = (self.deflate.total_in(), self.deflate.total_out());
-        let status = self.deflate.compress(self.input.held(), left, flush)?;
-        let took = usize::try_from(self.deflate.total_in() - took).unwrap_or(usize::MAX);
-        let made = usize::try_from(self.deflate.total_out() - made).unwrap_or(usize::MAX);
-        self.crc.update(self.input.held().get(..took).unwrap_or_default());
-        self.input.gone(took);
-        match (status, self.ending) {
-            (Status::StreamEnd, _) => self.stage = Stage::Tail,
-            (_, Ending::Cut) if self.input.is_empty() && made < left.len() => {
-                if self.flushed {
-                    self.stage = Stage::Done;
-                }
-                self.flushed = true;
-            }
-            _ if (took, made) == (0, 0) => return Err(io::Error::other("deflate is stuck")),
-            _ => {}
-        }
-        Ok(made)
-    }
-}
-
-/// Puts `bytes` at the start of `room`, which is large enough; how many.
-fn put(bytes: &[u8], room: &mut [u8]) -> usize {
-    if let Some(room) = room.get_mut(..bytes.len()) {
-        room.copy_from_slice(bytes);
-    }
-    bytes.len()
 }
 
 #[cfg(test)]

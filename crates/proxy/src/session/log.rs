@@ -4,7 +4,7 @@
 //! Not for: whose fault a stall was. Between two steps the worker may as well have been busy with
 //! others; what is known here is only what the first of the two had to wait for.
 
-use records::{Bytes, LogTimes, Micros, MonoNs, SessionEnd, StepEnd};
+use records::{Bytes, Micros, MonoNs, SessionEnd, StepEnd};
 
 /// nginx's own status for a client that closed before an answer's head was sent.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
@@ -13,7 +13,7 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 const STALL_NS: u64 = 1_000_000;
 
 /// Notes taken while a session lives. `cached_ms` is the cached clock, all else the true one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Log {
     /// As much as is known; [`Self::record`] fills in the rest.
     record: records::Session,
@@ -37,40 +37,8 @@ pub(super) struct Log {
 impl Log {
     /// Of a session that is accepted `now`.
     pub(super) fn new(client_port: u16, now: MonoNs) -> Self {
-        let record = records::Session {
-            worker: 0,
-            session: 0,
-            client_port,
-            upstream_port: None,
-            request: String::new(),
-            status: 0,
-            end: SessionEnd::Completed,
-            body_bytes: Bytes(0),
-            accepted_ns: now,
-            request_ns: None,
-            connected_ns: None,
-            head_ns: None,
-            closed_ns: now,
-            log: LogTimes::default(),
-            steps: 0,
-            longest_step_us: Micros(0),
-            steps_us: Micros(0),
-            stalled_upstream_us: Micros(0),
-            stalled_client_us: Micros(0),
-        };
-        Self {
-            record,
-            status: None,
-            asked_ms: None,
-            dialed_ms: None,
-            head_left: 0,
-            steps_ns: 0,
-            longest_ns: 0,
-            stalled_upstream_ns: 0,
-            stalled_client_ns: 0,
-            last_end: MonoNs(0),
-            last_ended_by: None,
-        }
+        let record = records::Session { client_port, accepted_ns: now, ..Default::default() };
+        Self { record, ..Self::default() }
     }
 
     /// Something of a request was read.
@@ -154,22 +122,14 @@ impl Log {
     /// All that is told of a session that ends `now` as `end`, but for what only its worker knows.
     pub(super) fn record(&self, end: SessionEnd, now: MonoNs, cached_ms: u64) -> records::Session {
         let micros = |ns: u64| Micros(ns / 1_000);
-        let known = self.record.clone();
-        records::Session {
-            status: self.logged_status(end),
-            end,
-            closed_ns: now,
-            log: LogTimes {
-                rt_ms: since(self.asked_ms, cached_ms).unwrap_or(0),
-                urt_ms: known.log.urt_ms.or(since(self.dialed_ms, cached_ms)),
-                ..known.log
-            },
-            longest_step_us: micros(self.longest_ns),
-            steps_us: micros(self.steps_ns),
-            stalled_upstream_us: micros(self.stalled_upstream_ns),
-            stalled_client_us: micros(self.stalled_client_ns),
-            ..known
-        }
+        let mut told = self.record.clone();
+        (told.status, told.end, told.closed_ns) = (self.logged_status(end), end, now);
+        told.log.rt_ms = since(self.asked_ms, cached_ms).unwrap_or(0);
+        told.log.urt_ms = told.log.urt_ms.or(since(self.dialed_ms, cached_ms));
+        (told.longest_step_us, told.steps_us) = (micros(self.longest_ns), micros(self.steps_ns));
+        told.stalled_upstream_us = micros(self.stalled_upstream_ns);
+        told.stalled_client_us = micros(self.stalled_client_ns);
+        told
     }
 
     /// Status as nginx would log it: what was answered; else 499 when the client closed a request
@@ -177,13 +137,8 @@ impl Log {
     fn logged_status(&self, end: SessionEnd) -> u16 {
         match (self.status, end) {
             (Some(status), _) => status,
-            _ if self.record.request_ns.is_none() => {
-                if self.asked_ms.is_some() {
-                    400
-                } else {
-                    0
-                }
-            }
+            _ if self.asked_ms.is_none() => 0,
+            _ if self.record.request_ns.is_none() => 400,
             (_, SessionEnd::ClientClosed | SessionEnd::ClientReset) => CLIENT_CLOSED_REQUEST,
             (_, SessionEnd::UpstreamTimeout) => 504,
             _ => 502,

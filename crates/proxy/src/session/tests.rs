@@ -58,16 +58,98 @@ fn refused(policy: &str) -> World {
     world
 }
 
+/// What happens in a session's life.
+#[derive(Clone, Copy)]
+enum Act {
+    /// The client asks.
+    Asks,
+    /// It says this.
+    Says(&'static [u8]),
+    Leaves,
+    /// The handshake with the origin succeeds.
+    Connects,
+    Refuses,
+    /// The origin sends this.
+    Answers(&'static [u8]),
+    Closes,
+    Resets,
+    /// Nothing happens until the session's deadline.
+    TimePasses,
+}
+
+fn play(script: &[Act]) -> World {
+    let mut world = drained();
+    for act in script {
+        match *act {
+            Act::Asks => world.client_sends(GET),
+            Act::Says(bytes) => world.client_sends(bytes),
+            Act::Leaves => world.client_closes(),
+            Act::Connects => world.connect_succeeds(),
+            Act::Refuses => world.connect_fails(),
+            Act::Answers(bytes) => world.origin_sends(bytes),
+            Act::Closes => world.origin_closes(),
+            Act::Resets => world.origin_resets(),
+            Act::TimePasses => world.time_passes(),
+        }
+    }
+    world
+}
+
 #[test]
-fn a_request_goes_all_the_way() {
-    let mut world = asked("drain");
-    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
-    assert_eq!(world.end(), Some(SessionEnd::Completed));
-    assert!(world.client().got.ends_with(b"\r\n\r\nhello"), "{:?}", world.client_text());
-    let sent_up = String::from_utf8(world.origin().got.clone()).expect("a request is text");
-    assert!(sent_up.starts_with("GET /bytes/5 HTTP/1.0\r\n"), "{sent_up}");
-    let record = world.record();
-    assert_eq!((record.status, record.body_bytes.0), (200, 5));
+fn every_life_has_its_end_its_status_and_its_bytes() {
+    use Act::{Answers, Asks, Closes, Connects, Leaves, Refuses, Resets, Says, TimePasses};
+    use SessionEnd as E;
+    const TWO: &[u8] = b"GET /5 HTTP/1.1\r\nHost: a\r\n\r\nGET /5 HTTP/1.1\r\nHost: a\r\n\r\n";
+    const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    const PART: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
+    const TOO_MUCH: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and then some";
+    const LENGTH_TWICE: &[u8] =
+        b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const POST: &[u8] = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+    let cases: [(&[Act], SessionEnd, u16, u64); 20] = [
+        (&[Asks, Connects, Answers(OK)], E::Completed, 200, 5),
+        (&[Asks, Connects, Answers(TOO_MUCH)], E::Completed, 200, 5),
+        // One request a connection is served.
+        (&[Says(TWO), Connects, Answers(OK), Leaves], E::Completed, 200, 5),
+        // An answer that is cut keeps its status, and says who cut it.
+        (&[Asks, Connects, Answers(PART), Leaves], E::ClientClosed, 200, 2),
+        (&[Asks, Connects, Answers(PART), Closes], E::UpstreamClosedEarly, 200, 2),
+        (&[Asks, Connects, Answers(PART), Resets], E::UpstreamClosedEarly, 200, 2),
+        (&[Asks, Leaves], E::ClientClosed, 499, 0),
+        (&[Says(b"\x16\x03\x01\x00\xff\xff garbage\r\n\r\n"), Leaves], E::BadRequest, 400, 16),
+        (&[Says(b"GET / HTTP/1.1\r\n\r\n"), Leaves], E::BadRequest, 400, 16),
+        (&[Says(LENGTH_TWICE), Leaves], E::BadRequest, 400, 16),
+        (&[Says(POST), Leaves], E::BadRequest, 413, 22),
+        (&[Says(&[b'a'; 9000]), Leaves], E::BadRequest, 431, 36),
+        (&[Asks, Refuses], E::UpstreamUnreachable, 502, 16),
+        (&[Asks, TimePasses], E::UpstreamTimeout, 504, 20),
+        (&[Asks, Connects, TimePasses], E::UpstreamTimeout, 504, 20),
+        (&[Asks, Connects, Answers(b"HTTP/1.1 2"), Closes], E::UpstreamClosedEarly, 502, 16),
+        (&[Asks, Connects, Resets], E::UpstreamClosedEarly, 502, 16),
+        (&[Asks, Connects, Answers(b"not HTTP\r\n\r\n")], E::UpstreamBadHead, 502, 16),
+        // A silent client is closed without a word, and a slow one is told.
+        (&[TimePasses], E::ClientTimeout, 0, 0),
+        (&[Says(b"GET / HT"), TimePasses], E::ClientTimeout, 408, 20),
+    ];
+    for (at, (script, end, status, bytes)) in cases.into_iter().enumerate() {
+        let world = play(script);
+        let record = world.record();
+        assert_eq!((world.end(), record.status), (Some(end), status), "case {at}");
+        assert_eq!(record.body_bytes.0, bytes, "case {at}: {:?}", world.client_text());
+        let answers = world.client_text().matches("HTTP/1.1 ").count();
+        assert_eq!(answers, usize::from(![0, 499].contains(&status)), "case {at}");
+        if answers > 0 {
+            assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")), "case {at}");
+        }
+        if end == E::Completed {
+            assert!(world.client().got.ends_with(b"\r\n\r\nhello"), "case {at}");
+            assert!(world.origin().got.starts_with(b"GET /"), "case {at}");
+            assert!(world.origin().got.windows(8).any(|part| part == b"HTTP/1.0"), "case {at}");
+        }
+        if end == E::BadRequest {
+            assert!(world.origin().got.is_empty(), "case {at}");
+        }
+    }
 }
 
 #[test]
@@ -88,134 +170,10 @@ fn a_client_that_had_closed_before_it_was_served_is_499_with_rt_zero() {
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
-    let long = [b"GET / HTTP/1.1\r\nX: ".as_slice(), &[b'a'; 9000]].concat();
-    for (request, status) in [
-        (b"\x16\x03\x01\x00\xff\xff garbage\r\n\r\n".as_slice(), 400),
-        (b"GET / HTTP/1.1\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", 413),
-        (
-            b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
-            400,
-        ),
-        (&long, 431),
-    ] {
-        let mut world = drained();
-        world.client_sends(request);
-        world.client_closes();
-        assert_eq!(world.record().status, status, "{}", String::from_utf8_lossy(request));
-        assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")));
-        assert_eq!(world.end(), Some(SessionEnd::BadRequest));
-        assert!(world.origin().got.is_empty());
-    }
-}
-
-#[test]
-fn a_request_byte_by_byte_and_a_second_one_in_the_same_segment() {
+fn a_request_may_come_in_as_many_pieces_as_it_likes() {
     let mut world = drained();
-    for byte in GET {
-        world.client_sends(&[*byte]);
-    }
-    assert!(world.is_dialed(), "a request may come in as many pieces as it likes");
-
-    let mut world = drained();
-    world.client_sends(&[GET, GET].concat());
-    world.connect_succeeds();
-    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
-    assert_eq!(world.end(), Some(SessionEnd::Completed));
-    let answers = world.client_text().matches("HTTP/1.1 200").count();
-    assert_eq!(answers, 1, "one request a connection is served");
-}
-
-#[test]
-fn upstreams_at_fault_are_502_and_504() {
-    type Fault = fn(&mut World);
-    let cases: [(&str, Fault, SessionEnd, u16); 6] = [
-        ("refused", World::connect_fails, SessionEnd::UpstreamUnreachable, 502),
-        ("never connects", World::time_passes, SessionEnd::UpstreamTimeout, 504),
-        (
-            "never answers",
-            |world| {
-                world.connect_succeeds();
-                world.time_passes();
-            },
-            SessionEnd::UpstreamTimeout,
-            504,
-        ),
-        (
-            "closes inside its head",
-            |world| {
-                world.connect_succeeds();
-                world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-");
-                world.origin_closes();
-            },
-            SessionEnd::UpstreamClosedEarly,
-            502,
-        ),
-        (
-            "resets",
-            |world| {
-                world.connect_succeeds();
-                world.origin_resets();
-            },
-            SessionEnd::UpstreamClosedEarly,
-            502,
-        ),
-        (
-            "garbage",
-            |world| {
-                world.connect_succeeds();
-                world.origin_sends(b"hello, this is not HTTP\r\n\r\n");
-            },
-            SessionEnd::UpstreamBadHead,
-            502,
-        ),
-    ];
-    for (name, fault, end, status) in cases {
-        let mut world = drained();
-        world.client_sends(GET);
-        fault(&mut world);
-        assert_eq!((world.end(), world.record().status), (Some(end), status), "{name}");
-        assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")), "{name}");
-    }
-}
-
-#[test]
-fn an_answer_that_is_cut_keeps_its_status_and_says_who_cut_it() {
-    type Cut = fn(&mut World);
-    let cases: [(Cut, SessionEnd); 3] = [
-        (World::client_closes, SessionEnd::ClientClosed),
-        (World::origin_closes, SessionEnd::UpstreamClosedEarly),
-        (World::origin_resets, SessionEnd::UpstreamClosedEarly),
-    ];
-    for (cut, end) in cases {
-        let mut world = asked("drain");
-        world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
-        cut(&mut world);
-        let record = world.record();
-        assert_eq!((world.end(), record.status, record.body_bytes.0), (Some(end), 200, 2));
-    }
-}
-
-#[test]
-fn what_an_upstream_sends_too_much_is_dropped() {
-    let mut world = asked("drain");
-    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and then some");
-    assert_eq!(world.end(), Some(SessionEnd::Completed));
-    assert!(world.client().got.ends_with(b"\r\n\r\nhello"));
-}
-
-#[test]
-fn a_silent_client_is_closed_without_a_word_and_a_slow_one_gets_408() {
-    let mut world = drained();
-    world.time_passes();
-    assert_eq!((world.end(), world.record().status), (Some(SessionEnd::ClientTimeout), 0));
-
-    let mut world = drained();
-    world.client_sends(b"GET / HT");
-    world.time_passes();
-    assert_eq!((world.end(), world.record().status), (Some(SessionEnd::ClientTimeout), 408));
-    assert!(world.client_text().starts_with("HTTP/1.1 408 "));
+    GET.iter().for_each(|byte| world.client_sends(&[*byte]));
+    assert!(world.is_dialed());
 }
 
 #[test]

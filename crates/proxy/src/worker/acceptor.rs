@@ -5,10 +5,24 @@
 //! one of three ways to say who is woken ([`Watch`]). mio knows none of them, but its registry
 //! hands out the epoll descriptor; an event added there comes back through mio with the token given.
 //! nginx's habit of adding an exclusive listener anew every 16 accepts (1.21.6) is not mirrored.
+//!
+//! nginx's accept mutex ([`Mutex`]): of the workers that share a listener one at a time may watch it.
+//! Before each poll a worker tries the lock. Who gets it watches the listener, accepts first of all
+//! that its poll names, and gives the lock up before it does anything else. Who does not get it
+//! stops watching and polls for at most [`RETRY_AFTER`]. A worker with more than 7/8 of its
+//! sessions in use sits out as many tries as it has too many. As in nginx, *watching* outlasts the
+//! lock: a worker that gave it up stops watching only when a later try fails, so that for a moment two
+//! may watch. One that sits out keeps watching if it did, but serves its listener among the other events
+//! then, in their order.
+//!
+//! Sources: nginx 1.22.1, `ngx_process_events_and_timers` and `ngx_event_process_init`
+//! (src/event/ngx_event.c), `ngx_trylock_accept_mutex` and `ngx_event_accept`
+//! (src/event/ngx_event_accept.c).
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mio::Registry;
@@ -18,11 +32,11 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 
 use super::WorkerSetup;
-use super::mutex::{AcceptLock, Mutex, RETRY_AFTER, Try};
 use super::sessions::LISTENER;
 
-/// How long accepting stops after the host ran out of something (`accept_mutex_delay`, 500 ms).
-const PAUSE: Duration = Duration::from_millis(500);
+/// How long a worker without the lock polls at most, and how long accepting stops after the host ran out
+/// of something (`accept_mutex_delay`, 500 ms).
+const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// How a worker watches its listener.
 #[derive(Clone, Debug)]
@@ -108,7 +122,7 @@ impl Acceptor {
         if let Some(mutex) = &mut self.mutex {
             mutex.yield_to_others();
         }
-        self.paused_until = Some(now + PAUSE);
+        self.paused_until = Some(now + RETRY_AFTER);
     }
 
     /// When accepting starts again by itself.
@@ -121,7 +135,7 @@ impl Acceptor {
         if self.paused_until.is_some_and(|until| until <= now) {
             self.paused_until = None;
             if self.mutex.is_none() && self.watch(registry).is_err() {
-                self.paused_until = Some(now + PAUSE);
+                self.paused_until = Some(now + RETRY_AFTER);
             }
         }
     }
@@ -183,5 +197,78 @@ impl Acceptor {
         if self.watched && epoll::delete(registry, &*self.listener).is_ok() {
             self.watched = false;
         }
+    }
+}
+
+/// Nobody has the lock.
+const FREE: u32 = 0;
+
+/// The lock that workers share: zero, or one more than the index of the worker that has it.
+#[derive(Debug, Default)]
+pub(crate) struct AcceptLock(AtomicU32);
+
+/// What a try of the lock asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Try {
+    /// The lock is had: watch the listener.
+    Watch,
+    /// Another worker has it: do not watch, and try again after [`RETRY_AFTER`].
+    Unwatch,
+    /// This try is sat out: leave all as it is.
+    SatOut,
+}
+
+/// One worker's hand on the lock.
+#[derive(Debug)]
+pub(crate) struct Mutex {
+    lock: Arc<AcceptLock>,
+    /// What stands in the lock while it is ours.
+    me: u32,
+    /// The last try was made and successful, whether or not the lock was given up since. Not
+    /// `ngx_accept_mutex_held`, which a try that is sat out leaves alone: that one tells whether the
+    /// listener is watched, which the acceptor knows.
+    held: bool,
+    /// `ngx_accept_disabled`: tries to sit out.
+    to_sit_out: usize,
+}
+
+impl Mutex {
+    /// The hand of `worker`, which does not have the lock.
+    pub(crate) fn new(lock: Arc<AcceptLock>, worker: u32) -> Self {
+        Self { lock, me: worker.saturating_add(1), held: false, to_sit_out: 0 }
+    }
+
+    /// To be called before each poll.
+    pub(crate) fn try_lock(&mut self) -> Try {
+        if self.to_sit_out > 0 {
+            self.to_sit_out -= 1;
+            self.held = false;
+            return Try::SatOut;
+        }
+        let got = self.lock.0.compare_exchange(FREE, self.me, Ordering::Acquire, Ordering::Relaxed);
+        self.held = got.is_ok();
+        if self.held { Try::Watch } else { Try::Unwatch }
+    }
+
+    /// Whether accepts come before all other work of this loop turn (`NGX_POST_EVENTS`).
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Gives the lock up, if it is ours (`ngx_shmtx_unlock` compares as well).
+    pub(crate) fn unlock(&self) {
+        let _ = self.lock.0.compare_exchange(self.me, FREE, Ordering::Release, Ordering::Relaxed);
+    }
+
+    /// A connection was accepted when `used` of `all` sessions were in use.
+    pub(crate) fn accepted(&mut self, used: usize, all: usize) {
+        self.to_sit_out = (all / 8).saturating_sub(all.saturating_sub(used));
+    }
+
+    /// Nothing can be accepted for lack of something: others shall try.
+    pub(crate) fn yield_to_others(&mut self) {
+        self.unlock();
+        self.held = false;
+        self.to_sit_out = 1;
     }
 }

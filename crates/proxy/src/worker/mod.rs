@@ -9,7 +9,6 @@
 
 mod acceptor;
 mod env;
-mod mutex;
 mod sessions;
 
 use std::io;

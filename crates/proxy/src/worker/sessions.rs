@@ -95,7 +95,12 @@ pub(super) struct Slot {
 #[derive(Default)]
 pub(super) struct Sessions {
     slab: Slab<Slot>,
-    timers: Timers,
+    /// Deadlines, earliest first.
+    ///
+    /// A session that moves puts its deadline off at every step; the heap hears of that only when the
+    /// old deadline comes up, so moving costs nothing here. A deadline that comes nearer gets an entry
+    /// at once; the entry it replaces is passed over when it comes up.
+    timers: BinaryHeap<Reverse<TimerEntry>>,
 }
 
 impl Sessions {
@@ -112,7 +117,7 @@ impl Sessions {
     }
 
     pub(super) fn insert(&mut self, slot: Slot) {
-        self.timers.set(TimerEntry { at: slot.timer, key: slot.key });
+        self.timers.push(Reverse(TimerEntry { at: slot.timer, key: slot.key }));
         self.slab.insert(slot);
     }
 
@@ -133,7 +138,7 @@ impl Sessions {
 
     /// When one of them has to be looked at.
     pub(super) fn first_timer(&self) -> Option<MonoNs> {
-        self.timers.first()
+        self.timers.peek().map(|Reverse(entry)| entry.at)
     }
 
     /// Gives a session a timer entry for its deadline, in place of the one it had.
@@ -142,14 +147,16 @@ impl Sessions {
         let slot = slab.get_mut(key.slot as usize).filter(|slot| slot.key == key);
         if let Some(slot) = slot {
             slot.timer = slot.session.deadline();
-            timers.set(TimerEntry { at: slot.timer, key });
+            timers.push(Reverse(TimerEntry { at: slot.timer, key }));
         }
     }
 
     /// The timer entry of a session whose deadline has passed by `now`. Entries of sessions that have
     /// put theirs off are set anew.
     pub(super) fn pop_late(&mut self, now: MonoNs) -> Option<TimerEntry> {
-        while let Some(entry) = self.timers.pop_due(now) {
+        while self.first_timer().is_some_and(|first| first <= now)
+            && let Some(Reverse(entry)) = self.timers.pop()
+        {
             let slot = self.get(entry.key).filter(|slot| slot.timer == entry.at);
             match slot.map(|slot| slot.session.deadline()) {
                 Some(deadline) if deadline <= now => return Some(entry),
@@ -161,39 +168,10 @@ impl Sessions {
     }
 }
 
-/// Deadlines of sessions, earliest first.
-///
-/// A session that moves puts its deadline off at every step; the heap hears of that only when the
-/// old deadline comes up, so moving costs nothing here. A deadline that comes nearer gets an entry
-/// at once; the entry it replaces is passed over when it comes up.
-#[derive(Debug, Default)]
-pub(super) struct Timers {
-    heap: BinaryHeap<Reverse<TimerEntry>>,
-}
-
 /// When to look at a session. Of several entries of one session only the one it keeps counts
 /// ([`Slot::timer`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TimerEntry {
     pub(super) at: MonoNs,
     pub(super) key: SessionKey,
-}
-
-impl Timers {
-    pub(super) fn set(&mut self, entry: TimerEntry) {
-        self.heap.push(Reverse(entry));
-    }
-
-    /// When the first entry is due.
-    pub(super) fn first(&self) -> Option<MonoNs> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
-    }
-
-    /// Takes an entry that is due by `now`.
-    pub(super) fn pop_due(&mut self, now: MonoNs) -> Option<TimerEntry> {
-        if self.first()? > now {
-            return None;
-        }
-        self.heap.pop().map(|Reverse(entry)| entry)
-    }
 }

@@ -1,13 +1,12 @@
-//! The worker's parts: tokens, a session's place, lazy timers, and the accept mutex over several
-//! hands, as nginx's processes would have it.
+//! The worker's parts: tokens, a session's place, and the accept mutex over several hands, as nginx's
+//! processes would have it.
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use records::MonoNs;
 
-use super::mutex::{AcceptLock, Mutex, Try};
-use super::sessions::{GENERATIONS, LISTENER, Place, SessionKey, TimerEntry, Timers, WAKER};
+use super::acceptor::{AcceptLock, Mutex, Try};
+use super::sessions::{GENERATIONS, LISTENER, Place, SessionKey, WAKER};
 use crate::session::Peer;
 
 /// A loop turn's work: who has an event, in their order, then who had yielded.
@@ -37,19 +36,6 @@ fn who_yielded_and_has_an_event_runs_once_and_stands_at_the_end_again() {
     }
 }
 
-#[test]
-fn timers_come_up_in_order_and_not_before_their_time() {
-    let entry = |at, slot| TimerEntry { at: MonoNs(at), key: SessionKey { slot, generation: 0 } };
-    let mut timers = Timers::default();
-    timers.set(entry(30, 1));
-    timers.set(entry(10, 2));
-    assert_eq!(timers.first(), Some(MonoNs(10)));
-    assert_eq!(timers.pop_due(MonoNs(9)), None);
-    assert_eq!(timers.pop_due(MonoNs(30)), Some(entry(10, 2)));
-    assert_eq!(timers.pop_due(MonoNs(30)), Some(entry(30, 1)));
-    assert_eq!(timers.pop_due(MonoNs(30)), None);
-}
-
 proptest! {
     #[test]
     fn a_token_means_one_connection_of_one_session(
@@ -73,25 +59,22 @@ fn hands(count: u32) -> Vec<Mutex> {
 #[test]
 fn one_watches_and_the_next_takes_over_when_the_lock_is_free() {
     let mut hands = hands(2);
-    assert_eq!(hands[0].try_lock(), Try::Watch);
-    assert_eq!(hands[1].try_lock(), Try::Unwatch);
-    // Only its owner can give it up.
-    hands[1].unlock();
-    assert_eq!(hands[1].try_lock(), Try::Unwatch);
-    hands[0].unlock();
+    for _ in 0..5 {
+        assert_eq!(hands[0].try_lock(), Try::Watch, "it may keep the lock turn after turn");
+        assert_eq!(hands[1].try_lock(), Try::Unwatch);
+        // Only its owner can give it up.
+        hands[1].unlock();
+        assert_eq!(hands[1].try_lock(), Try::Unwatch);
+        hands[0].unlock();
+    }
     assert!(hands[0].is_held(), "it watches until a later try fails");
     assert_eq!(hands[1].try_lock(), Try::Watch);
     assert_eq!(hands[0].try_lock(), Try::Unwatch);
     assert!(!hands[0].is_held());
-}
-
-#[test]
-fn a_worker_may_keep_the_lock_turn_after_turn() {
-    let mut hands = hands(2);
-    for _ in 0..5 {
-        assert_eq!(hands[0].try_lock(), Try::Watch);
-        hands[0].unlock();
-    }
+    hands[1].yield_to_others();
+    assert!(!hands[1].is_held());
+    assert_eq!(hands[1].try_lock(), Try::SatOut, "one that can accept nothing leaves it to others");
+    assert_eq!(hands[0].try_lock(), Try::Watch);
 }
 
 #[test]
@@ -102,32 +85,11 @@ fn a_worker_with_few_sessions_left_sits_out_as_many_tries_as_it_has_too_many() {
         hand.accepted(used, 16);
         for _ in 0..sits_out {
             assert_eq!(hand.try_lock(), Try::SatOut, "{used} of 16");
+            assert!(!hand.is_held(), "nginx sets NGX_POST_EVENTS where it has tried, and got it");
         }
         assert_eq!(hand.try_lock(), Try::Watch, "{used} of 16");
         hand.unlock();
     }
-}
-
-#[test]
-fn a_try_that_is_sat_out_gives_accepts_no_precedence() {
-    let mut hands = hands(1);
-    let hand = &mut hands[0];
-    assert_eq!(hand.try_lock(), Try::Watch);
-    hand.accepted(15, 16);
-    hand.unlock();
-    assert!(hand.is_held());
-    assert_eq!(hand.try_lock(), Try::SatOut);
-    assert!(!hand.is_held(), "nginx sets NGX_POST_EVENTS where it has tried, and got it");
-}
-
-#[test]
-fn one_that_can_accept_nothing_leaves_it_to_others() {
-    let mut hands = hands(2);
-    assert_eq!(hands[0].try_lock(), Try::Watch);
-    hands[0].yield_to_others();
-    assert!(!hands[0].is_held());
-    assert_eq!(hands[0].try_lock(), Try::SatOut);
-    assert_eq!(hands[1].try_lock(), Try::Watch);
 }
 
 proptest! {

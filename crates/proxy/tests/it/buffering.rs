@@ -6,14 +6,13 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 
 use records::SessionEnd;
-use testkit::{PATIENCE, body, is_root, origin};
+use testkit::{PATIENCE, body, origin};
 
-use crate::support::{Proxy, bytes_origin, command, get, pattern, resident_kib, status};
+use crate::support::{Proxy, get, pattern, resident_kib};
 
 /// More than the sockets on the way hold: with a receive buffer of 64 KiB at the client.
 const LARGE: usize = 64 << 20;
@@ -81,25 +80,6 @@ fn an_upstream_is_drained_while_its_client_takes_nothing() {
 }
 
 #[test]
-fn a_full_file_ends_the_step_and_the_rest_waits_at_the_upstream() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let (upstream, drained) = telling_origin(LARGE);
-    let spool = dir.path().to_str().expect("a path");
-    let mut args = vec!["--workers", "1", "--buffering", "on", "--hold", "1us"];
-    args.extend(["--spool", spool, "--spool-max", "1MiB"]);
-    let proxy = Proxy::start(upstream, &args);
-    let mut client = stuck_client(&proxy);
-    proxy.await_full_client();
-    let [file] = &open_files(&proxy, dir.path())[..] else { panic!("one file without a name") };
-    // Only whole pages go into it, and the head's is none.
-    assert!((1 << 20) - file.len() < 8192, "{} bytes in it", file.len());
-    assert!(drained.try_recv().is_err(), "the origin is not let go");
-    let answer = answer(&mut client);
-    assert!(body(&answer) == pattern(LARGE), "other bytes");
-    assert_eq!(proxy.await_session().end, SessionEnd::Completed);
-}
-
-#[test]
 fn every_policy_and_limit_passes_every_byte() {
     let dir = tempfile::tempdir().expect("a folder");
     let spool = dir.path().to_str().expect("a path");
@@ -114,43 +94,4 @@ fn every_policy_and_limit_passes_every_byte() {
             assert_eq!(proxy.await_session().end, SessionEnd::Completed);
         }
     }
-}
-
-#[test]
-fn a_client_that_is_never_behind_makes_no_file() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let spool = dir.path().to_str().expect("a path");
-    let proxy = Proxy::start(bytes_origin(), &["--buffering", "on", "--spool", spool]);
-    for size in [0, 1, 10_000] {
-        assert!(body(&proxy.ask(&get(&format!("/bytes/{size}")))) == pattern(size));
-    }
-    assert!(open_files(&proxy, dir.path()).is_empty());
-}
-
-/// On a file system of 256 KiB in a mount namespace of the proxy's own.
-#[test]
-fn a_full_disk_ends_the_session_and_not_the_worker() {
-    if !is_root("mounting a small file system") {
-        return;
-    }
-    let dir = tempfile::tempdir().expect("a folder");
-    let spool = dir.path().to_str().expect("a path").to_owned();
-    let (upstream, _) = telling_origin(LARGE);
-    let plain = command(upstream, &["--workers", "1", "--buffering", "on", "--spool", &spool]);
-    let mut small = Command::new("unshare");
-    let script = "mount -t tmpfs -o size=256k none \"$0\" && exec \"$@\"";
-    small.args(["--mount", "sh", "-c", script, &spool]);
-    small.arg(plain.get_program()).args(plain.get_args());
-    let proxy = Proxy::spawn(&mut small);
-    for _ in 0..3 {
-        let mut client = stuck_client(&proxy);
-        let session = proxy.await_session();
-        assert_eq!((session.status, session.end), (200, SessionEnd::LocalError));
-        // What was sent until then is there; the rest is cut.
-        let mut cut = Vec::new();
-        let _ = client.read_to_end(&mut cut);
-        assert_eq!(status(&cut), 200);
-        assert!(body(&cut).len() < LARGE && pattern(LARGE).starts_with(body(&cut)));
-    }
-    proxy.stop();
 }

@@ -2,8 +2,6 @@
 
 mod accept;
 mod buffering;
-mod faults;
-mod gzip;
 mod inline_log;
 mod process;
 mod recording;

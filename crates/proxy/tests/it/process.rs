@@ -72,11 +72,6 @@ fn sigterm_ends_a_step_that_has_no_end_with_all_that_it_did() {
     let _ = reader.join();
 }
 
-fn said(args: &[&str]) -> Said {
-    let upstream = "127.0.0.1:1".parse().expect("an address");
-    say(&mut command(upstream, args))
-}
-
 #[test]
 fn ready_names_the_listeners_by_their_inodes() {
     for (mode, listeners) in [(&["--reuseport"][..], 3), (&[], 1)] {
@@ -96,69 +91,38 @@ fn ready_names_the_listeners_by_their_inodes() {
     }
 }
 
+fn said(args: &[&str]) -> Said {
+    let upstream = "127.0.0.1:1".parse().expect("an address");
+    say(&mut command(upstream, args))
+}
+
 #[test]
-fn wrong_options_are_a_usage_error() {
-    for args in [
-        ["--read-policy", "fast"],
-        ["--workers", "0"],
-        ["--pin", "x"],
-        ["--recording", "some"],
-        ["--log-mode", "inline"],
-        ["--accept", "queue"],
-        ["--gzip", "10"],
+fn what_cannot_be_is_refused_with_what_to_do() {
+    let (_taken, busy) = listen();
+    let busy = busy.to_string();
+    let first = Proxy::start(bytes_origin(), &["--reuseport", "--accept", "exclusive"]);
+    let shared = first.addr().to_string();
+    let inline = ["--access-log", "/nowhere/access.log", "--log-mode", "inline"];
+    for (args, code, says) in [
+        (&["--pin", "x"][..], 2, "is not a list of CPUs"),
+        (&["--recording", "some"], 2, "full, minimal"),
+        (&["--log-mode", "inline"], 2, "--access-log"),
+        (&["--reuseport", "--accept", "herd"], 2, "--accept herd"),
+        (&["--reuseport", "--accept", "mutex"], 2, "leave one of the two out"),
+        (&["--listen", &busy], 1, "choose another port"),
+        (&["--listen", &busy, "--reuseport"], 1, &busy),
+        // The port of another proxy that shares it is not shared by mistake.
+        (&["--listen", &shared, "--reuseport"], 1, &shared),
+        (&inline[..2], 1, "/nowhere/access.log"),
+        (&inline, 1, "/nowhere/access.log"),
+        (&["--buffering", "on", "--spool", "/nowhere/spool"], 1, "--spool"),
+        (&["--buffering", "on", "--spool", "/proc"], 1, "/proc"),
+        (&["--buffering", "on", "--spool", "/dev/null"], 1, "/dev/null"),
+        (&["--worker-connections", "1000000", "--workers", "256"], 1, "ulimit -n"),
     ] {
-        said(&args).refused(2);
+        let message = said(args).refused(code);
+        assert!(message.contains(says), "{args:?}: {message}");
     }
-}
-
-#[test]
-fn sharing_what_is_not_shared_is_a_usage_error() {
-    for mode in ["herd", "mutex"] {
-        let message = said(&["--reuseport", "--accept", mode]).refused(2);
-        assert!(message.contains(&format!("--accept {mode}")), "{message}");
-        assert!(message.contains("leave one of the two out"), "{message}");
-    }
-    let proxy = Proxy::start(bytes_origin(), &["--reuseport", "--accept", "exclusive"]);
-    assert_eq!(proxy.ask(&get("/bytes/5")).last(), Some(&4));
-}
-
-#[test]
-fn a_busy_port_is_named_in_both_modes() {
-    let (_taken, addr) = listen();
-    let addr = addr.to_string();
-    for mode in [&["--reuseport"][..], &[]] {
-        let message = said(&[&["--listen", &addr], mode].concat()).refused(1);
-        assert!(message.contains(&addr) && message.contains("choose another port"), "{message}");
-    }
-}
-
-#[test]
-fn a_port_of_another_reuseport_proxy_is_not_shared_by_mistake() {
-    let first = Proxy::start(bytes_origin(), &["--reuseport"]);
-    let addr = first.addr().to_string();
-    said(&["--listen", &addr, "--reuseport"]).refused(1);
-}
-
-#[test]
-fn an_access_log_that_cannot_be_opened_is_named() {
-    for mode in ["writer", "inline"] {
-        let message = said(&["--access-log", "/nowhere/access.log", "--log-mode", mode]).refused(1);
-        assert!(message.contains("/nowhere/access.log"), "{message}");
-    }
-}
-
-#[test]
-fn a_directory_that_takes_no_temporary_files_is_named() {
-    for dir in ["/nowhere/spool", "/proc", "/dev/null"] {
-        let message = said(&["--buffering", "on", "--spool", dir]).refused(1);
-        assert!(message.contains(dir) && message.contains("--spool"), "{message}");
-    }
-}
-
-#[test]
-fn too_few_descriptors_are_told_before_any_session() {
-    let message = said(&["--worker-connections", "1000000", "--workers", "256"]).refused(1);
-    assert!(message.contains("ulimit -n"), "{message}");
 }
 
 /// Connections that are accepted and then say nothing.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{as_text, from_words, within, words};
+use super::{as_text, default_of_flags, within, words};
 use crate::{Bytes, BytesPerSec, Micros, ParseUnitError};
 
 /// The downloads: what makes one slow load differ from another.
@@ -90,23 +90,7 @@ impl FaultToggles {
     }
 }
 
-impl Default for SlowToggles {
-    fn default() -> Self {
-        from_words(&[])
-    }
-}
-
-impl Default for FetchToggles {
-    fn default() -> Self {
-        from_words(&[])
-    }
-}
-
-impl Default for FaultToggles {
-    fn default() -> Self {
-        from_words(&[])
-    }
-}
+default_of_flags!(SlowToggles, FetchToggles, FaultToggles);
 
 /// What a slow client does with the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::as_text;
-use crate::{Bytes, Micros};
+use crate::{Bytes, Micros, ParseUnitError};
 
 /// The read policy of a proxy: the one setting that decides whether a step has an end.
 ///
@@ -61,39 +61,24 @@ impl fmt::Display for ReadPolicy {
 }
 
 impl FromStr for ReadPolicy {
-    type Err = ParsePolicyError;
+    type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || ParsePolicyError(text.to_owned());
-        match text.split_once(':') {
-            None => match text {
-                "drain" => Ok(Self::Drain),
-                "short-read" => Ok(Self::ShortRead),
-                "fionread" => Ok(Self::Fionread),
-                _ => Err(wrong()),
-            },
-            Some(("bytes", quota)) => match quota.parse() {
-                Ok(Bytes(0)) | Err(_) => Err(wrong()),
-                Ok(quota) => Ok(Self::Bytes(quota)),
-            },
-            Some(("reads", quota)) => match quota.parse() {
-                Ok(0) | Err(_) => Err(wrong()),
-                Ok(quota) => Ok(Self::Reads(quota)),
-            },
-            Some(("time", quota)) => match quota.parse() {
-                Ok(Micros(0)) | Err(_) => Err(wrong()),
-                Ok(quota) => Ok(Self::Time(quota)),
-            },
-            Some(_) => Err(wrong()),
-        }
+        let policy = match text.split_once(':').unwrap_or((text, "")) {
+            ("drain", "") => Some(Self::Drain),
+            ("short-read", "") => Some(Self::ShortRead),
+            ("fionread", "") => Some(Self::Fionread),
+            ("bytes", quota) => quota.parse().ok().map(Self::Bytes),
+            ("reads", quota) => quota.parse().ok().map(Self::Reads),
+            ("time", quota) => quota.parse().ok().map(Self::Time),
+            _ => None,
+        };
+        let nothing = [Self::Bytes(Bytes(0)), Self::Reads(0), Self::Time(Micros(0))];
+        policy.filter(|policy| !nothing.contains(policy) && !text.ends_with(':')).ok_or_else(|| {
+            let forms = "drain, short-read, fionread, bytes:64KiB, reads:16 or time:2ms (quotas above \
+                         zero)";
+            ParseUnitError::new(text, "a read policy", forms)
+        })
     }
 }
 
 as_text!(ReadPolicy);
-
-/// A text that is no read policy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a read policy: write drain, short-read, fionread, bytes:64KiB, reads:16 or \
-     time:2ms (quotas above zero)"
-)]
-pub struct ParsePolicyError(String);

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{Rcvbuf, ReadPolicy, as_text, from_words, some_time, within, words};
+use super::{Rcvbuf, ReadPolicy, as_text, default_of_flags, some_time, within, words};
 use crate::{Bytes, Micros, ParseUnitError};
 
 /// The toggles of the mirror, and of a foreign proxy as far as it has them.
@@ -142,12 +142,7 @@ impl ProxyToggles {
     }
 }
 
-/// What the mirror does when nothing is said.
-impl Default for ProxyToggles {
-    fn default() -> Self {
-        from_words(&[])
-    }
-}
+default_of_flags!(ProxyToggles);
 
 /// Toggles that do not fit each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

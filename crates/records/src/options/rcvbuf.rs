@@ -99,6 +99,3 @@ impl<'de> Deserialize<'de> for Rcvbuf {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use netlab::{LabPlan, LinkRate, PlanError, Sysctl};
+use netlab::{LabPlan, LinkRate, Sysctl};
 use records::{Arm, Namespaces, Role};
 
 /// The network between the roles.
@@ -42,24 +42,19 @@ impl NetworkOptions {
     /// The lab that `arm` wants; `None`: all is on loopback.
     ///
     /// A program that cannot choose its congestion control gets that of the arm from its host.
-    ///
-    /// # Errors
-    /// A setting that is none.
-    pub fn lab(&self, arm: &Arm) -> Result<Option<LabPlan>, PlanError> {
+    pub fn lab(&self, arm: &Arm) -> Option<LabPlan> {
         if !self.netns {
-            return Ok(None);
+            return None;
         }
         let mut plan = LabPlan::of(HOSTS.map(Role::name));
         plan.rate = self.link_rate;
         if let Some(proxy) = plan.host_mut(Role::Proxy.name()) {
-            if let Some(rmem) = &self.tcp_rmem {
-                proxy.sysctls.push(Sysctl::new(TCP_RMEM, rmem)?);
-            }
-            if let Some(name) = arm.proxy.congestion.name() {
-                proxy.sysctls.push(Sysctl::new(CONGESTION, name)?);
+            let congestion = arm.proxy.congestion.name();
+            for (name, value) in [(TCP_RMEM, self.tcp_rmem.as_deref()), (CONGESTION, congestion)] {
+                proxy.sysctls.extend(value.map(|value| Sysctl { name, value: value.to_owned() }));
             }
         }
-        Ok(Some(plan))
+        Some(plan)
     }
 }
 

@@ -21,11 +21,8 @@ impl Run<'_> {
         let role = start.role();
         let failed = |source| TrialError::Start { role, source };
         let words = self.role(start)?.words().map_err(|error| failed(error.into()))?;
-        let host = self.lab.zip(roles::host_of(role)).map(|(lab, name)| lab.host(name));
-        let entrance = host.transpose()?.map(Host::enter).unwrap_or_default();
         let with = |program: OsString| -> Vec<OsString> {
-            let words = words.iter().map(OsString::from);
-            entrance.iter().cloned().chain([program]).chain(words).collect()
+            std::iter::once(program).chain(words.iter().map(OsString::from)).collect()
         };
         let pid = self.children.start(role, &with(roles::PROGRAM.into())).map_err(failed)?;
         let own = std::env::current_exe().map_or_else(|_| roles::PROGRAM.into(), Into::into);
@@ -39,7 +36,8 @@ impl Run<'_> {
     /// A role with all its options.
     fn role(&self, start: Start) -> Result<RoleCommand, TrialError> {
         let (plan, arm) = (self.plan, &self.plan.arm);
-        let own = RoleOptions::of_child(plan.cpus.of(start.role()));
+        let net = self.host(start.role()).map(Host::net_path);
+        let own = RoleOptions { net, ..RoleOptions::of_child(plan.cpus.of(start.role())) };
         // A role that listens is up before those that connect to it are started.
         let at = |role| {
             let source = || io::ErrorKind::AddrNotAvailable.into();
@@ -77,8 +75,12 @@ impl Run<'_> {
 
     /// On which address `role` listens.
     fn addr(&self, role: Role) -> IpAddr {
-        let host = self.lab.zip(roles::host_of(role));
-        let host = host.and_then(|(lab, name)| lab.host(name).ok());
-        host.map_or(roles::LOOPBACK, Host::addr)
+        self.host(role).map_or(roles::LOOPBACK, Host::addr)
+    }
+
+    /// The host of its own that `role` has.
+    fn host(&self, role: Role) -> Option<&Host> {
+        let (lab, name) = self.lab.zip(roles::host_of(role))?;
+        lab.host(name)
     }
 }

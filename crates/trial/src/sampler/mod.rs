@@ -91,7 +91,7 @@ impl Sampler {
         let thread = thread::Builder::new().name("sampler".into()).spawn(move || {
             // Where it cannot be entered, sockets and queues are silent.
             if let Some(net) = net {
-                let _ = netlab::enter_net(&net);
+                let _ = net::role::enter_net(&net);
             }
             Lookout::new(worker_cpus).run(&inbox, &trial);
         })?;
