@@ -1,34 +1,36 @@
-//! The access log: read while the program writes it, and written in the published format where the
-//! program has one of its own.
+//! The access log: read while the program writes it, and written in the published format, which the mirror
+//! writes as well, where ours belongs.
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::io::{self, BufRead, BufReader, Write};
+use std::mem;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use net::{clock, log_file};
-use records::{LogEscaped, LogSeconds, MonoNs};
+use net::{clock, log_file, role};
+use records::{LogEscaped, LogSeconds, MonoNs, Role};
 
 use crate::log::{Entry, LogFormat};
+use crate::program::Event;
 
 /// How often a file is looked at for new lines, as the mirror's writer looks for records.
 const TICK: Duration = Duration::from_millis(20);
-/// A longer line is read in pieces of this size.
-const LONGEST: u64 = 64 * 1024;
 
-/// Reads lines of a log.
+/// A program's access log.
 #[derive(Debug)]
-pub(crate) struct LogReader {
+pub(crate) struct AccessLog {
     format: LogFormat,
-    /// Where lines go in the published format; `None`: they stand there already.
-    publisher: Option<Publisher>,
-    unread: Unread,
+    /// The log in the published format.
+    published: File,
+    zone: TimeZone,
+    entries: Vec<Entry>,
+    pub(crate) unread: Unread,
 }
 
 /// Lines that are the log's and cannot be read: what they would tell is missing.
@@ -39,101 +41,99 @@ pub(crate) struct Unread {
     pub(crate) first: String,
 }
 
-impl LogReader {
-    pub(crate) fn new(format: LogFormat, publisher: Option<Publisher>) -> Self {
-        Self { format, publisher, unread: Unread::default() }
-    }
-
-    /// What a line tells, once it stands in the log; `None`: nothing, or nothing that can be read.
+impl AccessLog {
+    /// A log that is published at `path`.
     ///
     /// # Errors
-    /// The log cannot be written.
-    pub(crate) fn line(&mut self, line: &str) -> io::Result<Option<Entry>> {
-        let Some(entry) = self.format.read(line, unix_ms()) else {
-            if self.format.is_logged(line) {
-                if self.unread.lines == 0 {
-                    line.clone_into(&mut self.unread.first);
-                }
-                self.unread.lines += 1;
-            }
-            return Ok(None);
-        };
-        if let Some(publisher) = &mut self.publisher {
-            publisher.write(&entry)?;
-        }
-        Ok(Some(entry))
+    /// That file cannot be opened or made.
+    pub(crate) fn new(format: LogFormat, path: &Path) -> io::Result<Self> {
+        let published = log_file::append(path)?;
+        let zone = TimeZone::system();
+        Ok(Self { format, published, zone, entries: Vec::new(), unread: Unread::default() })
     }
 
-    /// What could not be read.
-    pub(crate) fn unread(self) -> Unread {
-        self.unread
-    }
-}
-
-/// The log at `path`, which others write, from what is its end now. Made if it is not there.
-///
-/// # Errors
-/// It cannot be made, or is not a file: what we read from a pipe would be lost to others.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let kind = path.metadata().map(|meta| meta.file_type());
-    if kind.is_ok_and(|kind| kind.is_fifo() || kind.is_dir() || kind.is_char_device()) {
-        return Err(io::Error::other(
-            "it is not a file, and sessions are read from it: name one with --access-log",
-        ));
-    }
-    let mut file = File::options().create(true).append(true).read(true).open(path)?;
-    file.seek(SeekFrom::End(0))?;
-    Ok(file)
-}
-
-/// Hands each line of `file` to `take` until `done` is set and all of it has been read. A file has no end
-/// until those who write it have ended.
-///
-/// # Errors
-/// The log cannot be read.
-pub(crate) fn follow(file: File, done: &AtomicBool, mut take: impl FnMut(&str)) -> io::Result<()> {
-    let mut file = BufReader::new(file);
-    let mut line = Vec::new();
-    loop {
-        // Asked first: what was written before it was set is then read to the end.
-        let last = done.load(Ordering::Acquire);
-        let room = LONGEST.saturating_sub(line.len() as u64);
-        let read = file.by_ref().take(room).read_until(b'\n', &mut line)?;
-        let is_whole = line.ends_with(b"\n") || line.len() as u64 >= LONGEST;
-        let at_end = read == 0 && !is_whole;
-        if is_whole || at_end && last && !line.is_empty() {
-            take(String::from_utf8_lossy(&line).trim_end_matches('\n'));
-            line.clear();
-        } else if at_end && last {
-            return Ok(());
-        } else if at_end {
-            thread::park_timeout(TICK);
-        }
-    }
-}
-
-/// Writes lines of the published format.
-#[derive(Debug)]
-pub(crate) struct Publisher {
-    out: BufWriter<File>,
-    zone: TimeZone,
-}
-
-impl Publisher {
+    /// Takes in a line that was just written.
+    ///
     /// # Errors
-    /// The file cannot be opened or made.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = log_file::append(path)?;
-        Ok(Self { out: BufWriter::new(file), zone: TimeZone::system() })
+    /// It cannot be published.
+    pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
+        let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
+        if let Some(entry) = self.format.read(line, now) {
+            let text = format!("{}\n", Published { entry: &entry, zone: &self.zone });
+            self.entries.push(entry);
+            return self.published.write_all(text.as_bytes());
+        }
+        if self.format.is_logged(line) {
+            if self.unread.lines == 0 {
+                line.clone_into(&mut self.unread.first);
+            }
+            self.unread.lines += 1;
+        }
+        Ok(())
     }
 
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        writeln!(self.out, "{}", Published { entry, zone: &self.zone })?;
-        self.out.flush()
+    /// What it told so far, but for one request from each of these ports: those were ours.
+    pub(crate) fn take_entries(&mut self, mut probes: Vec<u16>) -> Vec<Entry> {
+        let mut entries = mem::take(&mut self.entries);
+        entries.retain(|entry| {
+            let probe = probes.iter().position(|port| *port == entry.client_port);
+            probe.map(|probe| probes.swap_remove(probe)).is_none()
+        });
+        entries
     }
 }
 
-/// One line, without its newline.
+/// The thread that reads a log which is a file.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    thread: JoinHandle<io::Result<()>>,
+    done: Arc<AtomicBool>,
+}
+
+impl Follower {
+    /// Makes the log at `path`, empty, which the program is about to write, and tells its lines.
+    ///
+    /// # Errors
+    /// The file cannot be made, or no thread.
+    pub(crate) fn start(path: &Path, tell: impl Fn(Event) + Send + 'static) -> io::Result<Self> {
+        File::create(path)?;
+        let mut file = BufReader::new(File::open(path)?);
+        let done = Arc::new(AtomicBool::new(false));
+        let is_done = Arc::clone(&done);
+        let read = move || {
+            let mut line = Vec::new();
+            loop {
+                // Asked first: what was written before it was set is then read to the end.
+                let last = is_done.load(Ordering::Acquire);
+                let read = file.read_until(b'\n', &mut line)?;
+                if line.ends_with(b"\n") || last && read == 0 && !line.is_empty() {
+                    tell(Event::Logged(
+                        String::from_utf8_lossy(&line).trim_end_matches('\n').into(),
+                    ));
+                    line.clear();
+                } else if last && read == 0 {
+                    return Ok(());
+                } else if read == 0 {
+                    thread::park_timeout(TICK);
+                }
+            }
+        };
+        let name = role::thread_name(Role::Proxy, "log");
+        Ok(Self { thread: thread::Builder::new().name(name).spawn(read)?, done })
+    }
+
+    /// Reads it to its end, now that nobody writes it any more.
+    ///
+    /// # Errors
+    /// It could not be read.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.done.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        self.thread.join().unwrap_or(Ok(()))
+    }
+}
+
+/// One line in the published format, without its newline.
 struct Published<'a> {
     entry: &'a Entry,
     zone: &'a TimeZone,
@@ -179,11 +179,6 @@ impl WallClock {
         let ns = i128::from(unix_ms) * 1_000_000 - self.origin_ns;
         MonoNs(u64::try_from(ns.max(0)).unwrap_or(u64::MAX))
     }
-}
-
-/// Milliseconds since 1970, now.
-fn unix_ms() -> u64 {
-    u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -29,8 +29,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) listen: SocketAddr,
     pub(crate) origin: SocketAddr,
     /// Holds the configuration and all that the program writes.
-    pub(crate) dir: &'a Path,
-    pub(crate) access_log: &'a Path,
+    pub(crate) dir: PathBuf,
     pub(crate) pin: Option<&'a CpuList>,
     pub(crate) user: User,
     /// Soft limit of open descriptors, which the program inherits.
@@ -143,8 +142,7 @@ impl Setting<'_> {
             "workers" => self.arm.proxy.workers.to_string(),
             "backlog" => self.arm.proxy.backlog.to_string(),
             "sessions" => self.sessions().to_string(),
-            "dir" => path(self.dir),
-            "access-log" => path(self.access_log),
+            "dir" => path(&self.dir),
             "www" => path(&self.www()),
             "prefix" => path(self.build.path.parent().and_then(Path::parent)?),
             "modules" => self.modules()?,
@@ -191,12 +189,10 @@ impl Setting<'_> {
         lines.map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
-    /// The directory in which its modules lie.
+    /// The directory in which its modules lie: the first there is of those where they may be, or the last.
     fn modules(&self) -> Option<String> {
-        let modules = self.server.modules.as_ref()?;
-        let mut dirs = modules.dirs.iter().map(|dir| self.fill(dir));
-        let found = dirs.find(|dir| Path::new(dir).join(&modules.has).exists());
-        Some(found.unwrap_or_else(|| modules.otherwise.clone()))
+        let dirs: Vec<String> = self.server.modules.iter().map(|dir| self.fill(dir)).collect();
+        dirs.iter().find(|dir| Path::new(dir).is_dir()).or(dirs.last()).cloned()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What tests of several modules start from.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use net::cpu::CpuList;
 use records::Arm;
@@ -56,8 +56,7 @@ pub(crate) fn with_setting<T>(
         build,
         listen: "127.0.0.1:8000".parse().expect("an address"),
         origin: "127.0.0.1:9000".parse().expect("an address"),
-        dir: Path::new("/runs/a/proxy"),
-        access_log: Path::new("/runs/a/access.log"),
+        dir: "/runs/a/proxy".into(),
         pin: pin.as_ref(),
         user: User::Root,
         open_files: 20_000,

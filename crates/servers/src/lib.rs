@@ -13,16 +13,15 @@
 //! - Every file made for the program lies in one directory, so that a reader can run it by hand.
 //! - The program and its workers end with us, however we end; nothing else of the host is touched.
 //! - One connection is told once, however many of the trace and the access log know of it.
-//! - A module uses only those before it: limits, processes, refusal, log, content; access_log, build, join,
-//!   orphans; subreaper, toggles; program, server; configuration, error, options, port, workers; check,
-//!   discover, role; ready; start; run.
+//! - A module uses only those before it: limits, processes; subreaper; program; build, log, refusal; error;
+//!   access_log, join, toggles; server; configuration, content, options, workers; check; role; ready; start;
+//!   run.
 
 mod access_log;
 mod build;
 mod check;
 mod configuration;
 mod content;
-mod discover;
 mod error;
 #[cfg(test)]
 mod fixture;
@@ -30,8 +29,6 @@ mod join;
 mod limits;
 mod log;
 mod options;
-mod orphans;
-mod port;
 mod processes;
 mod program;
 mod ready;

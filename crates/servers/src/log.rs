@@ -1,18 +1,18 @@
 //! What an access log tells of one request, whoever wrote it, and how its lines are read.
 //!
-//! A log is in the published format (nginx's and the mirror's), in words (`name=value`, the request line
-//! last), or in JSON. A server's configuration is ours, so that words have the names that are read here:
+//! A line is words (`name=value`, the request line last), or JSON, of which the server's file says what the
+//! words are made of. A server's configuration is ours, so that words have the names that are read here:
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `client`, `port`, `request` | who asked, and the request line |
+//! | `client`, `port`, `request` | who asked, and the request line, escaped as the program does |
 //! | `status` | below 100: no head was sent |
 //! | `pid` or `thread` | who served it, threads counted from 0 |
 //! | `body_bytes`, or `out_bytes` and `head_bytes` | what was sent |
 //! | `begin_*`, `end_*` | when the request came and was logged, since 1970 |
 //! | `took_*`, `total_*` | from the request, and from the connection, to the end |
 //! | `connect_*`, `response_*`, `data_*` | the upstream's handshake, its head after that, its body after that |
-//! | `head_*` | from the request to the upstream's head |
+//! | `head_*`, `upstream_*` | from the dial of the upstream to its head, and to its end |
 //! | `end` | how it ended, in the words that the server's file translates |
 //!
 //! For `*` stands a unit: `s`, `ms` or `us`; several of one name add up. What is negative or no number was
@@ -20,8 +20,8 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
-use jiff::fmt::strtime;
 use records::{Bytes, LogTimes, SessionEnd};
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub(crate) struct Entry {
     pub(crate) client_port: u16,
     /// By whom it was served.
     pub(crate) served: Served,
-    /// The request line, as it came.
+    /// The request line, as the log has it.
     pub(crate) request: String,
     /// 499: the client closed before an answer's head was sent.
     pub(crate) status: u16,
@@ -57,9 +57,8 @@ pub(crate) enum Served {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct LogFormat {
-    /// Where it is written: `stdout`, or a file; `{access-log}`: where ours belongs.
+    /// Where it is written: `stdout`, or a file.
     pub(crate) file: String,
-    format: Format,
     /// What a line has in it that is meant for the log: the rest is chatter. Empty: all lines are.
     #[serde(default)]
     mark: String,
@@ -69,24 +68,9 @@ pub(crate) struct LogFormat {
     /// How a request ended, by how the word `end` begins; the longest beginning counts.
     #[serde(default)]
     ends: BTreeMap<String, SessionEnd>,
-    /// Of JSON: what the words are made of, as `{request.method} {request.uri}`.
+    /// Of JSON: what the words are made of, as `{request.method} {request.uri}`. Empty: lines are words.
     #[serde(default)]
     json: BTreeMap<String, String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Format {
-    Published,
-    Words,
-    Json,
-}
-
-/// Whether all of an answer was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Completion {
-    Whole,
-    Cut,
 }
 
 impl LogFormat {
@@ -103,25 +87,19 @@ impl LogFormat {
     /// A line, without its newline, that was read at that time, in milliseconds since 1970; `None`: it is
     /// none of the log's, or cannot be read.
     pub(crate) fn read(&self, line: &str, read_unix_ms: u64) -> Option<Entry> {
-        match self.format {
-            Format::Published => published(line),
-            Format::Words => {
-                let (words, request) = line.split_once(" request=")?;
-                let words =
-                    Words(words.split(' ').filter_map(|word| word.split_once('=')).collect());
-                self.entry(&words, unescape(request), read_unix_ms)
-            }
-            Format::Json => {
-                let value: Value = serde_json::from_str(line).ok()?;
-                let mut made = BTreeMap::new();
-                for (word, template) in &self.json {
-                    made.insert(word.as_str(), from_json(template, &value)?);
-                }
-                let request = made.remove("request")?;
-                let words = made.iter().map(|(word, text)| (*word, text.as_str())).collect();
-                self.entry(&Words(words), request, read_unix_ms)
-            }
+        if self.json.is_empty() {
+            let (words, request) = line.split_once(" request=")?;
+            let words = words.split(' ').filter_map(|word| word.split_once('=')).collect();
+            return self.entry(&Words(words), request.to_owned(), read_unix_ms);
         }
+        let value: Value = serde_json::from_str(line).ok()?;
+        let mut made = BTreeMap::new();
+        for (word, template) in &self.json {
+            made.insert(word.as_str(), from_json(template, &value)?);
+        }
+        let request = made.remove("request")?;
+        let words = made.iter().map(|(word, text)| (*word, text.as_str())).collect();
+        self.entry(&Words(words), request, read_unix_ms)
     }
 
     fn entry(&self, words: &Words<'_>, request: String, read_unix_ms: u64) -> Option<Entry> {
@@ -153,7 +131,7 @@ impl LogFormat {
                 rt_ms: took,
                 uct_ms: connect,
                 uht_ms: words.ms("head").or(waited),
-                urt_ms: connect.map(relayed),
+                urt_ms: words.ms("upstream").or_else(|| connect.map(relayed)),
             },
         })
     }
@@ -172,9 +150,10 @@ impl LogFormat {
         });
         let never_connected = words.has("connect") && words.ms("connect").is_none();
         match (answered, told) {
-            (Some(status), None) => (status, ended(status, Completion::of(request, sent))),
-            (Some(status), Some(SessionEnd::Completed)) => {
-                (status, ended(status, Completion::Whole))
+            (Some(status), None | Some(SessionEnd::Completed)) => {
+                let is_whole = told.is_some() || is_whole(request, sent);
+                let whole = if is_whole { SessionEnd::Completed } else { SessionEnd::ClientClosed };
+                (status, refused(status).unwrap_or(whole))
             }
             (Some(status), Some(end)) => (status, end),
             (None, Some(end @ SessionEnd::ClientClosed)) if never_connected => (400, end),
@@ -187,8 +166,8 @@ impl LogFormat {
 /// `name=value` words.
 struct Words<'a>(BTreeMap<&'a str, &'a str>);
 
-/// Units of time, and how many of them a microsecond counts.
-const UNITS: [(&str, u64); 3] = [("s", 1_000_000), ("ms", 1_000), ("us", 1)];
+/// Units of time, in seconds.
+const UNITS: [(&str, f64); 3] = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
 
 impl<'a> Words<'a> {
     fn get(&self, name: &str) -> Option<&'a str> {
@@ -206,17 +185,9 @@ impl<'a> Words<'a> {
 
     /// A time in milliseconds, in all the units in which it is given.
     fn ms(&self, name: &str) -> Option<u64> {
-        let parts = UNITS.iter().filter_map(|(unit, us)| {
-            let text = self.get(&format!("{name}_{unit}"))?;
-            match text.parse::<u64>() {
-                // Whole numbers stay exact, however large.
-                Ok(whole) if *us >= 1_000 => Some(whole.saturating_mul(us / 1_000)),
-                Ok(whole) => Some(whole * us / 1_000),
-                Err(_) => {
-                    let number: f64 = text.parse().ok().filter(|number| *number >= 0.0)?;
-                    Some(millis(number * *us as f64 / 1e6))
-                }
-            }
+        let parts = UNITS.iter().filter_map(|(unit, seconds)| {
+            let number: f64 = self.get(&format!("{name}_{unit}"))?.parse().ok()?;
+            (number >= 0.0).then(|| millis(number * seconds))
         });
         parts.reduce(u64::saturating_add)
     }
@@ -244,119 +215,31 @@ fn from_json(template: &str, value: &Value) -> Option<String> {
     Some(made + rest)
 }
 
-impl Completion {
-    /// Judged by the size that the request names: `/bytes/<size>`.
-    fn of(request: &str, sent: Bytes) -> Self {
-        let size = request
-            .split(' ')
-            .nth(1)
-            .and_then(|path| path.strip_prefix("/bytes/"))
-            .and_then(|size| size.parse::<Bytes>().ok());
-        match size {
-            Some(size) if sent < size => Self::Cut,
-            _ => Self::Whole,
-        }
-    }
+/// Whether all of an answer was sent, by the size that its request names: `/bytes/<size>`. Of an answer that
+/// was cut no log tells by whom; the clients here give up, the origin does not.
+fn is_whole(request: &str, sent: Bytes) -> bool {
+    let path = request.split(' ').nth(1).and_then(|path| path.strip_prefix("/bytes/"));
+    let size = path.and_then(|size| size.parse::<Bytes>().ok());
+    size.is_none_or(|size| sent >= size)
 }
 
-/// How a session ended that was answered with `status`. Of an answer that was cut no log tells by
-/// whom; the clients here give up, the origin does not.
-const fn ended(status: u16, completion: Completion) -> SessionEnd {
-    match (status, completion) {
-        (499, _) => SessionEnd::ClientClosed,
-        (408, _) => SessionEnd::ClientTimeout,
-        (400 | 405 | 413 | 414 | 417 | 431 | 501 | 505, _) => SessionEnd::BadRequest,
-        (502, _) => SessionEnd::UpstreamUnreachable,
-        (504, _) => SessionEnd::UpstreamTimeout,
-        (500 | 503, _) => SessionEnd::LocalError,
-        (_, Completion::Whole) => SessionEnd::Completed,
-        (_, Completion::Cut) => SessionEnd::ClientClosed,
-    }
-}
-
-/// Seconds as whole milliseconds, rounded; what is negative or no number is none.
-fn millis(seconds: f64) -> u64 {
-    std::time::Duration::try_from_secs_f64(seconds)
-        .map_or(0, |time| u64::try_from((time.as_micros() + 500) / 1_000).unwrap_or(u64::MAX))
-}
-
-/// `\xHH` as the byte that it stands for, `\"` and `\\` as the character.
-fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match (byte, after) {
-            (b'\\', [b'x', high, low, after @ ..]) if hex(*high, *low).is_some() => {
-                bytes.extend(hex(*high, *low));
-                rest = after;
-            }
-            (b'\\', [quoted @ (b'"' | b'\\'), after @ ..]) => {
-                bytes.push(*quoted);
-                rest = after;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn hex(high: u8, low: u8) -> Option<u8> {
-    let digit = |c: u8| char::from(c).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some(digit(high)? * 16 + digit(low)?)
-}
-
-/// A line of the published format, with the fields that follow it in nginx's and the mirror's logs:
-///
-/// ```text
-/// 127.0.0.1 [21/Nov/2026:06:55:29 +0000] "GET /bytes/1 HTTP/1.1" status=200 body_bytes_sent=1
-/// rt=0.000 uct="0.000" uht="0.000" urt="0.000" pid=7 port=4000 conn=1 msec=1795244129.132 done=OK
-/// ```
-fn published(line: &str) -> Option<Entry> {
-    let (client, rest) = line.split_once(" [")?;
-    let (local, rest) = rest.split_once("] \"")?;
-    // No quote stands inside: nginx escapes it.
-    let (request, rest) = rest.split_once("\" ")?;
-    // Times of several upstreams stand within the quotes, divided by `, `.
-    let rest = rest.replace(", ", ",").replace(" : ", ",").replace('"', "");
-    let words = Words(rest.split(' ').filter_map(|word| word.split_once('=')).collect());
-    let seconds = |name: &str| words.get(name)?.parse().ok().map(millis);
-    let upstream = |name: &str| last_time(words.get(name)?);
-    let request = unescape(request);
-    let status: u16 = words.get("status")?.parse().ok()?;
-    let body_bytes = Bytes(words.number("body_bytes_sent")?);
-    let completion = match words.get("done") {
-        Some("OK") => Completion::Whole,
-        Some(_) => Completion::Cut,
-        None => Completion::of(&request, body_bytes),
-    };
-    Some(Entry {
-        client: client.parse().ok()?,
-        client_port: words.get("port")?.parse().ok()?,
-        served: words.served(),
-        request,
-        status,
-        end: ended(status, completion),
-        body_bytes,
-        times: LogTimes {
-            at_unix_ms: seconds("msec").or_else(|| local_time(local))?,
-            rt_ms: seconds("rt")?,
-            uct_ms: upstream("uct"),
-            uht_ms: upstream("uht"),
-            urt_ms: upstream("urt"),
-        },
+/// How a session ended that was answered with a status that says so.
+const fn refused(status: u16) -> Option<SessionEnd> {
+    Some(match status {
+        499 => SessionEnd::ClientClosed,
+        408 => SessionEnd::ClientTimeout,
+        400 | 405 | 413 | 414 | 417 | 431 | 501 | 505 => SessionEnd::BadRequest,
+        502 => SessionEnd::UpstreamUnreachable,
+        504 => SessionEnd::UpstreamTimeout,
+        500 | 503 => SessionEnd::LocalError,
+        _ => return None,
     })
 }
 
-/// The last of several tries; `-`: none.
-fn last_time(text: &str) -> Option<u64> {
-    text.rsplit(',').next()?.parse().ok().map(millis)
-}
-
-/// `$time_local`.
-fn local_time(text: &str) -> Option<u64> {
-    let at = strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?.to_timestamp().ok()?;
-    u64::try_from(at.as_millisecond()).ok()
+/// Seconds, zero or more, as whole milliseconds, rounded; the largest there are where it is more.
+fn millis(seconds: f64) -> u64 {
+    let millis = Duration::try_from_secs_f64(seconds).map(|time| (time.as_micros() + 500) / 1_000);
+    millis.ok().and_then(|millis| u64::try_from(millis).ok()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

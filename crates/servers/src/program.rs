@@ -11,19 +11,20 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use net::child::{Child, Dropped, Event};
+use net::child::{self, Child, Dropped};
 use net::role;
-use records::Role;
+use records::{Record, Role};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open};
 
 use crate::limits;
-use crate::orphans::{self, await_end};
+use crate::processes::{self, await_end};
 use crate::subreaper::{Line, SubreaperOptions};
 
 /// A program that is about to run, or runs, with its subreaper.
@@ -43,13 +44,17 @@ type LastWords = Arc<Mutex<VecDeque<String>>>;
 /// Lines that are kept to be quoted.
 const QUOTED: usize = 10;
 
-/// What a program does that others have to know.
+/// What the role's main thread waits for.
 #[derive(Debug)]
-pub(crate) enum Told {
-    /// It printed a line that is its log's.
-    Printed(String),
-    /// Its subreaper has ended.
-    Unkept,
+pub(crate) enum Event {
+    /// We are told to stop.
+    Stop,
+    /// The program ended, or a part of it, and what that is called.
+    Ended(&'static str),
+    /// The tracer saw something.
+    Traced(Box<Record>),
+    /// A line of its log.
+    Logged(String),
 }
 
 /// Whose a program's standard output is.
@@ -69,21 +74,23 @@ impl Program {
     pub(crate) fn prepare(
         name: &str,
         options: &SubreaperOptions,
-        place: (&std::path::Path, Vec<(String, String)>),
+        place: (&Path, Vec<(String, String)>),
         stdout: Stdout,
-        mut tell: impl FnMut(Told) + Send + 'static,
+        tell: impl Fn(Event) + Send + 'static,
     ) -> io::Result<Self> {
         // What the subreaper leaves if it is killed comes to us.
-        orphans::adopt()?;
+        processes::adopt()?;
         let (mut command, line) = options.command_with_line()?;
         let (dir, env) = place;
         command.envs(env).current_dir(dir).stdout(Stdio::piped()).stderr(Stdio::piped());
         let words = LastWords::default();
         let (name, heard) = (name.to_owned(), Arc::clone(&words));
         let take = move |event| match event {
-            Event::Line(line) if stdout == Stdout::Log => tell(Told::Printed(line)),
-            Event::Line(line) | Event::Said(line) => hear(&name, line.trim_end(), &heard),
-            Event::Ended(_) => tell(Told::Unkept),
+            child::Event::Line(line) if stdout == Stdout::Log => tell(Event::Logged(line)),
+            child::Event::Line(line) | child::Event::Said(line) => {
+                hear(&name, line.trim_end(), &heard);
+            }
+            child::Event::Ended(_) => tell(Event::Ended("the process that keeps it ended unasked")),
         };
         let thread = role::thread_name(Role::Proxy, "said");
         let subreaper = Child::start(&mut command, thread, Dropped::Killed, take)?;
@@ -104,14 +111,14 @@ impl Program {
     /// them, or itself, into the background.
     pub(crate) fn background(&self) -> Vec<i32> {
         let subreaper = i32::try_from(self.subreaper.id()).ok().and_then(Pid::from_raw);
-        let mut all = subreaper.map(orphans::living).unwrap_or_default();
+        let mut all = subreaper.map(processes::living).unwrap_or_default();
         all.retain(|&pid| !self.is_its(pid));
         all
     }
 
     /// Whether that process is below its first one, or is it.
     pub(crate) fn is_its(&self, pid: i32) -> bool {
-        self.root.is_some_and(|root| orphans::descends(pid, root))
+        self.root.is_some_and(|root| processes::descends(pid, root))
     }
 
     /// The last lines it said, as one; of a program that was stopped, the last of all that it said.
@@ -141,7 +148,7 @@ impl Program {
             return Ok(());
         }
         // Somebody has killed it: what it kept is ours now.
-        orphans::end_all(getpid(), Instant::now() + limits::SUBREAPER)
+        processes::end_all(getpid(), Instant::now() + limits::SUBREAPER)
     }
 }
 
@@ -165,13 +172,14 @@ fn hear(name: &str, line: &str, words: &LastWords) {
     }
 }
 
-/// Calls `tell` when one of these processes has ended, if there are any.
+/// Tells when one of these processes has ended, if there are any, and what that is called.
 ///
 /// # Errors
 /// No thread can be made.
 pub(crate) fn on_end(
     processes: Vec<OwnedFd>,
-    tell: impl FnOnce() + Send + 'static,
+    what: &'static str,
+    tell: impl FnOnce(Event) + Send + 'static,
 ) -> io::Result<()> {
     if processes.is_empty() {
         return Ok(());
@@ -180,7 +188,7 @@ pub(crate) fn on_end(
         // pidfd_open(2): a descriptor of a process is readable when it has ended.
         let mut fds: Vec<_> = processes.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
-        tell();
+        tell(Event::Ended(what));
     };
     let name = role::thread_name(Role::Proxy, "ends");
     thread::Builder::new().name(name).spawn(wait).map(drop)

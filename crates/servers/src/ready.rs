@@ -10,14 +10,13 @@ use net::tcp::Buffers;
 use records::SocketSetting;
 use rustix::process::Pid;
 
-use crate::discover::{Discovery, Serving};
 use crate::error::ServerError;
 use crate::limits::{ANSWER, DISCOVERED, PROVEN};
 use crate::processes;
-use crate::program::Program;
-use crate::role::{Event, Log, Run};
+use crate::program::{Event, Program};
+use crate::role::{Run, Up};
 use crate::server::Are;
-use crate::workers::{self, Workers};
+use crate::workers::{self, Discovery, Serving, Workers};
 
 /// How often it is tried: nothing tells when a foreign program begins to listen.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -41,38 +40,36 @@ impl Run<'_> {
     /// Waits until `/bytes/1` is answered and the workers are found. `None`: we were told to stop.
     pub(crate) fn await_ready(
         &self,
-        program: &Program,
+        up: &mut Up,
         root: Pid,
-        listen: SocketAddr,
-        log: &mut Log,
     ) -> Result<Option<Proven>, ServerError> {
+        let (server, listen) = (self.setting.server, self.setting.listen);
         let expected = self.options.arm.proxy.workers as usize;
         let deadline = Instant::now() + PROVEN;
         let mut has_answered = false;
         loop {
-            let asked = if has_answered { Ok(200) } else { ask(listen, &mut log.probes) };
+            let asked = if has_answered { Ok(200) } else { ask(listen, &mut up.probes) };
             has_answered = matches!(asked, Ok(200));
             let missing = match asked {
-                Ok(200) => match workers::find(&self.server.workers, root, expected) {
-                    Some(found) => return self.prove(program, root, listen, log, found).map(Some),
+                Ok(200) => match workers::find(&server.workers, root, expected) {
+                    Some(found) => return self.prove(up, root, found).map(Some),
                     None => format!("its {expected} workers are not to be found"),
                 },
                 Ok(status) => format!(
                     "it answered {status} to GET /bytes/1: is the origin at {} up?",
-                    self.options.upstream
+                    self.setting.origin
                 ),
                 Err(error) => format!("it does not answer on {listen}: {error}"),
             };
             match self.inbox.recv_timeout(AGAIN) {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Ok(Event::Ended(what)) => {
-                    return Err(match program.background().first() {
+                    return Err(match up.program.background().first() {
                         Some(&pid) => self.in_the_background(pid),
                         None => self.ended(what),
                     });
                 }
-                // Of our own requests: there are no others yet.
-                Ok(Event::Logged(line)) => log.line(&line).map(drop)?,
+                Ok(Event::Logged(line)) => up.logged(&line)?,
                 Ok(Event::Traced(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
             if Instant::now() >= deadline {
@@ -84,26 +81,20 @@ impl Run<'_> {
     }
 
     /// Looks at a program that answers, and whose workers, as far as they are known, were found.
-    fn prove(
-        &self,
-        program: &Program,
-        root: Pid,
-        listen: SocketAddr,
-        log: &mut Log,
-        found: Workers,
-    ) -> Result<Proven, ServerError> {
-        self.must_listen_itself(program, listen)?;
-        let (workers, serving) = match self.server.workers.are {
-            Are::Discovered => discover(root, listen, &mut log.probes),
+    fn prove(&self, up: &mut Up, root: Pid, found: Workers) -> Result<Proven, ServerError> {
+        self.must_listen_itself(&up.program)?;
+        let (workers, serving) = match self.setting.server.workers.are {
+            Are::Discovered => discover(root, self.setting.listen, &mut up.probes),
             _ => (found, Serving::Own),
         };
-        let sockets = self.look_at_sockets(root, listen, &mut log.probes);
+        let sockets = self.look_at_sockets(root, &mut up.probes);
         Ok(Proven { workers, serving, sockets })
     }
 
     /// Refuses one that has others accept for it. Who accepts cannot always be told: a program of
     /// another user is taken at its word.
-    fn must_listen_itself(&self, program: &Program, listen: SocketAddr) -> Result<(), ServerError> {
+    fn must_listen_itself(&self, program: &Program) -> Result<(), ServerError> {
+        let listen = self.setting.listen;
         let holders = processes::holders(listen).unwrap_or_default();
         let Some(&pid) =
             holders.first().filter(|_| !holders.iter().any(|&pid| program.is_its(pid)))
@@ -133,13 +124,8 @@ impl Run<'_> {
     /// Reads back the options of the program's own sockets, on a connection that stays open while we
     /// look. What cannot be seen is left out: upstream connections that are closed after each
     /// request, and all of it where we may not look.
-    fn look_at_sockets(
-        &self,
-        root: Pid,
-        listen: SocketAddr,
-        probes: &mut Vec<u16>,
-    ) -> Vec<SocketSetting> {
-        let arm = &self.options.arm;
+    fn look_at_sockets(&self, root: Pid, probes: &mut Vec<u16>) -> Vec<SocketSetting> {
+        let (arm, listen) = (&self.options.arm, self.setting.listen);
         let ours = Buffers { rcvbuf: arm.proxy.listen_rcvbuf, sndbuf: arm.proxy.listen_sndbuf };
         let theirs = Buffers { rcvbuf: arm.rcvbuf(), sndbuf: arm.proxy.sndbuf };
         let Ok(mut stream) = dial(listen, Connection::KeepAlive, probes) else { return Vec::new() };
@@ -149,7 +135,7 @@ impl Run<'_> {
         }
         let client = stream.local_addr().ok();
         let accepted = client.and_then(|addr| processes::connected(root, addr));
-        let upstream = processes::connected(root, self.options.upstream);
+        let upstream = processes::connected(root, self.setting.origin);
         [(ours, accepted, "accepted"), (theirs, upstream, "upstream")]
             .into_iter()
             .filter_map(|(buffers, socket, name)| buffers.read_back(&socket?, name).ok())

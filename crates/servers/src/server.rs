@@ -16,7 +16,6 @@ use serde::Deserialize;
 use crate::build;
 use crate::log::LogFormat;
 use crate::refusal::{PROXIES, Refusal};
-use crate::subreaper::LastSignal;
 use crate::toggles::Rule;
 
 /// The servers that are built in, in the order in which they are shown.
@@ -75,22 +74,12 @@ pub(crate) struct Server {
     pub(crate) otherwise: Rule,
     /// Beginnings of lines of `--directive` that belong to another place than the rest.
     pub(crate) global_directives: Vec<String>,
-    pub(crate) modules: Option<Modules>,
+    /// Directories where its modules may be.
+    pub(crate) modules: Vec<String>,
     pub(crate) workers: Workers,
     /// `None`: it has no access log.
     pub(crate) log: Option<LogFormat>,
     pub(crate) port: PortCare,
-    /// The signal that ends it, with all its processes, when its subreaper is gone without a word.
-    pub(crate) last_signal: LastSignal,
-}
-
-/// Where modules of the program lie: the first of some directories that has one of them.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Modules {
-    pub(crate) dirs: Vec<String>,
-    pub(crate) has: String,
-    pub(crate) otherwise: String,
 }
 
 /// Where its event loops are.

@@ -1,101 +1,44 @@
-//! From nothing to a server that is ready and watched.
+//! From nothing to a server that is ready and watched, on a port that was kept for it.
 
 use std::fs;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender};
 
 use net::role;
+use net::tcp::{Buffers, Listen};
 use records::{
-    Content, Effective, Placement, Program as ProgramRecord, Ready, Record, Role, SocketSetting,
-    Spool, TraceMode, Visibility,
+    Content, Effective, ListenerMode, Placement, Program as ProgramRecord, Ready, Record, Role,
+    SocketSetting, TraceMode, Visibility,
 };
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use socket2::{Domain, Protocol, Socket, Type};
 use tracer::{Means, Target, Tracer};
 
-use crate::access_log::{self, LogReader, Publisher, WallClock};
-use crate::check::{self, Prepared};
-use crate::configuration::{Setting, User, plain_path};
+use crate::access_log::{AccessLog, Follower};
+use crate::check;
 use crate::content::LocalFiles;
-use crate::discover::Serving;
 use crate::error::ServerError;
-use crate::join::{Join, Witnesses};
-use crate::options::ServerOptions;
-use crate::port::Reservation;
 use crate::processes;
-use crate::program::{self, Program, Stdout, Told};
+use crate::program::{self, Event, Program, Stdout};
 use crate::ready::Proven;
-use crate::role::{Event, Follower, Log, Run};
-use crate::server::PinnedBy;
+use crate::role::{Run, Up};
+use crate::server::{PinnedBy, PortCare};
 use crate::subreaper::SubreaperOptions;
-use crate::workers::Workers;
+use crate::workers::{Serving, Worker, Workers};
 
-/// The program and those who look at it.
-pub(crate) struct Up {
-    pub(crate) program: Program,
-    pub(crate) tracer: Option<Tracer>,
-    pub(crate) follower: Option<Follower>,
-    pub(crate) workers: Workers,
-    pub(crate) log: Log,
-    pub(crate) join: Join,
-    pub(crate) clock: WallClock,
-    pub(crate) _content: Option<LocalFiles>,
-}
-
-impl<'a> Run<'a> {
-    pub(crate) fn new(
-        options: &'a ServerOptions,
-        prepared: Prepared,
-        tell: Sender<Event>,
-        inbox: Receiver<Event>,
-    ) -> Result<Self, ServerError> {
-        let Prepared { server, build, means } = prepared;
-        let its_directory = || ServerError::host("write its directory");
-        let dir = plain_path(&options.dir).map_err(its_directory())?;
-        fs::create_dir_all(dir.join("temp")).map_err(its_directory())?;
-        if let Some(file) = &options.given.server_file {
-            // So that the run says what it was made with.
-            fs::copy(file, dir.join("server.toml")).map_err(its_directory())?;
-        }
-        if let Spool::Dir(spool) = &options.arm.proxy.spool {
-            plain_path(spool)
-                .and_then(fs::create_dir_all)
-                .map_err(ServerError::host("write the directory of spooled answers"))?;
-        }
-        let access_log = match &options.access_log {
-            Some(path) => plain_path(path).map_err(ServerError::host("write the access log"))?,
-            None => dir.join("access.log"),
-        };
-        Ok(Self { options, server, build, means, dir, access_log, tell, inbox })
-    }
-
+impl Run<'_> {
     /// Brings the server up, to [`Ready`]. `None`: we were told to stop meanwhile.
-    pub(crate) fn start(&self, max_open_files: u64) -> Result<Option<Up>, ServerError> {
-        let arm = &self.options.arm;
-        let port = Reservation::of(self.options.listen, self.server.port)
-            .map_err(ServerError::host("find it a port"))?;
-        let setting = Setting {
-            server: &self.server,
-            arm,
-            build: &self.build,
-            listen: port.addr,
-            origin: self.options.upstream,
-            dir: &self.dir,
-            access_log: &self.access_log,
-            pin: self.options.pin.as_ref(),
-            user: User::current(),
-            open_files: max_open_files,
-        };
+    pub(crate) fn start(&self) -> Result<Option<Up>, ServerError> {
+        let (setting, arm) = (&self.setting, &self.options.arm);
         for (name, text) in setting.files() {
-            fs::write(self.dir.join(name), text)
+            fs::write(setting.dir.join(name), text)
                 .map_err(ServerError::host("write its configuration"))?;
         }
-        // Opened before the program writes to it: from here on every line is ours.
-        let (log, follower) = self.open_log(&setting)?;
+        let (log, follower) = self.open_log().map_err(ServerError::host("write the access log"))?;
         let www = (arm.server.content == Content::File).then(|| setting.www());
-        let program = self.prepare_program(&setting)?;
+        let program = self.prepare_program()?;
         // With its subreaper at hand, which removes them if we cannot.
         let content = www
             .map(|www| LocalFiles::write(&www, arm))
@@ -107,107 +50,75 @@ impl<'a> Run<'a> {
             follower,
             workers: Workers::default(),
             log,
-            join: Join::new(Witnesses::Log),
-            clock: WallClock::read(),
+            probes: Vec::new(),
             _content: content,
         };
-        let brought = self.bring_up(&mut up, &setting, port);
-        let brought = brought.map_err(|error| error.quoting(&mut up.program))?;
-        Ok(brought.is_continue().then_some(up))
+        match self.bring_up(&mut up) {
+            Ok(brought) => Ok(brought.map(|()| up)),
+            Err(error) => Err(error.quoting(&mut up.program)),
+        }
     }
 
-    /// Its log, and who reads it.
-    fn open_log(&self, setting: &Setting<'_>) -> Result<(Log, Option<Follower>), ServerError> {
-        let failed = || ServerError::host("write the access log");
-        let Some(format) = &self.server.log else { return Ok((Log::default(), None)) };
-        let path = setting.fill(&format.file);
-        let is_ours = Path::new(&path) == self.access_log;
-        let publisher = (!is_ours).then(|| Publisher::open(&self.access_log)).transpose();
-        let publisher = publisher.map_err(failed())?;
-        let follower = if format.is_stdout() {
-            None
-        } else {
-            let file = access_log::open(Path::new(&path)).map_err(failed())?;
-            let process = ServerError::host("set up the process");
-            Some(Follower::start(file, self.tell.clone()).map_err(process)?)
-        };
-        let reader = Some(LogReader::new(format.clone(), publisher));
-        Ok((Log { reader, probes: Vec::new() }, follower))
+    /// Its log, and who reads it if it is a file: opened before the program writes to it, so that every
+    /// line is ours.
+    fn open_log(&self) -> io::Result<(Option<AccessLog>, Option<Follower>)> {
+        let Some(format) = &self.setting.server.log else { return Ok((None, None)) };
+        let log = AccessLog::new(format.clone(), &self.access_log)?;
+        let file = self.setting.fill(&format.file);
+        let follow =
+            (!format.is_stdout()).then(|| Follower::start(Path::new(&file), self.teller()));
+        Ok((Some(log), follow.transpose()?))
     }
 
-    fn prepare_program(&self, setting: &Setting<'_>) -> Result<Program, ServerError> {
-        let command = std::iter::once(self.build.path.clone().into());
+    fn prepare_program(&self) -> Result<Program, ServerError> {
+        let setting = &self.setting;
+        let command = std::iter::once(setting.build.path.clone().into());
         let options = SubreaperOptions {
             below: None,
-            last_signal: self.server.last_signal,
-            cpus: self.options.pin.clone().filter(|_| self.pins()),
-            remove: (self.options.arm.server.content == Content::File).then(|| setting.www()),
+            cpus: setting.pin.filter(|_| self.pins()).cloned(),
+            remove: (setting.arm.server.content == Content::File).then(|| setting.www()),
             command: command.chain(setting.args().into_iter().map(Into::into)).collect(),
         };
-        let is_log = self.server.log.as_ref().is_some_and(|format| format.is_stdout());
+        let is_log = setting.server.log.as_ref().is_some_and(|format| format.is_stdout());
         let stdout = if is_log { Stdout::Log } else { Stdout::People };
-        let tell = self.tell.clone();
-        let told = move |told| {
-            let _ = tell.send(match told {
-                Told::Printed(line) => Event::Logged(line),
-                Told::Unkept => Event::Ended("the process that keeps it ended unasked"),
-            });
-        };
-        let place = (self.dir.as_path(), setting.env());
-        Program::prepare(&self.server.name, &options, place, stdout, told)
+        let place = (setting.dir.as_path(), setting.env());
+        Program::prepare(&setting.server.name, &options, place, stdout, self.teller())
             .map_err(ServerError::host(format!("start {}", self.name())))
     }
 
     /// Whether it is we who put its workers on CPUs.
     fn pins(&self) -> bool {
-        self.server.workers.pinned_by == PinnedBy::Us
+        self.setting.server.workers.pinned_by == PinnedBy::Us
     }
 
-    /// Has the program start, proves that it does its work, and has its workers watched. A break: we were
+    /// Has the program start, proves that it does its work, and has its workers watched. `None`: we were
     /// told to stop.
-    fn bring_up(
-        &self,
-        up: &mut Up,
-        setting: &Setting<'_>,
-        port: Reservation,
-    ) -> Result<ControlFlow<()>, ServerError> {
+    fn bring_up(&self, up: &mut Up) -> Result<Option<()>, ServerError> {
         let process = || ServerError::host("set up the process");
         let root = up.program.go().map_err(ServerError::host(format!("start {}", self.name())))?;
-        let end = pidfd_open(root, PidfdFlags::empty());
-        let end = end.map_err(io::Error::from).map_err(process())?;
+        let end = pidfd_open(root, PidfdFlags::empty()).map_err(io::Error::from);
+        let end = end.map_err(process())?;
         self.tell_end(vec![end], "it ended unasked").map_err(process())?;
-        let listen = setting.listen;
-        let Some(proven) = self.await_ready(&up.program, root, listen, &mut up.log)? else {
-            return Ok(ControlFlow::Break(()));
+        let Some(Proven { workers, serving, sockets }) = self.await_ready(up, root)? else {
+            return Ok(None);
         };
-        let Proven { workers, serving, sockets } = proven;
         let means = self.fitting(serving)?;
         let processes = workers.processes(root);
         self.tell_end(processes, "a worker of it ended unasked").map_err(process())?;
-        if let Some(cpus) = self.options.pin.as_ref().filter(|_| self.pins())
-            && self.server.workers.are.can_be_traced()
+        if let Some(cpus) = self.setting.pin.filter(|_| self.pins())
+            && self.setting.server.workers.are.can_be_traced()
         {
             workers.pin(cpus).map_err(process())?;
         }
-        drop(port);
         up.tracer = self.attach(&workers, means)?;
-        let ready = self.ready(root, &workers, means, (listen, setting.open_files), sockets);
+        let ready = self.ready(root, &workers, means, sockets);
         role::print(&Record::Ready(ready)).map_err(ServerError::Records)?;
-        let witnesses = match (means, &self.server.log) {
-            (_, None) => Witnesses::Trace,
-            (Some(Means::Bpftrace), _) => Witnesses::Both,
-            (Some(Means::Sample) | None, _) => Witnesses::Log,
-        };
-        (up.workers, up.join) = (workers, Join::new(witnesses));
-        Ok(ControlFlow::Continue(()))
+        up.workers = workers;
+        Ok(Some(()))
     }
 
-    /// Has us told when one of these processes ends, and what to call that.
-    fn tell_end(&self, processes: Vec<std::os::fd::OwnedFd>, what: &'static str) -> io::Result<()> {
-        let tell = self.tell.clone();
-        program::on_end(processes, move || {
-            let _ = tell.send(Event::Ended(what));
-        })
+    fn tell_end(&self, processes: Vec<OwnedFd>, what: &'static str) -> io::Result<()> {
+        program::on_end(processes, what, self.teller())
     }
 
     /// How its workers can be watched, now that it is known how they serve: not at all where one does
@@ -239,18 +150,16 @@ impl<'a> Run<'a> {
     ) -> Result<Option<Tracer>, ServerError> {
         let Some(means) = means else { return Ok(None) };
         let number = |n: i32| u32::try_from(n).unwrap_or(0);
-        let target = |(worker, found): (u32, &crate::workers::Worker)| Target {
+        let target = |(worker, found): (u32, &Worker)| Target {
             worker,
             pid: number(found.pid),
             tid: number(found.tid),
         };
         let targets: Vec<Target> = (0..).zip(&workers.0).map(target).collect();
-        let tell = self.tell.clone();
-        Tracer::attach(&targets, means, self.options.hold, move |record| {
-            let _ = tell.send(Event::Traced(Box::new(record)));
-        })
-        .map(Some)
-        .map_err(ServerError::host(format!("watch {}", self.name())))
+        let tell = self.teller();
+        let told = move |record| tell(Event::Traced(Box::new(record)));
+        let tracer = Tracer::attach(&targets, means, self.options.hold, told);
+        tracer.map(Some).map_err(ServerError::host(format!("watch {}", self.name())))
     }
 
     fn ready(
@@ -258,27 +167,27 @@ impl<'a> Run<'a> {
         root: Pid,
         workers: &Workers,
         means: Option<Means>,
-        (listen, max_open_files): (SocketAddr, u64),
         sockets: Vec<SocketSetting>,
     ) -> Ready {
-        let listening = processes::listening(root, listen).unwrap_or_default();
+        let Self { setting, .. } = self;
+        let listening = processes::listening(root, setting.listen).unwrap_or_default();
         let congestion = listening.socket.and_then(|socket| net::tcp::congestion(&socket).ok());
         let effective = Effective {
             cpus: workers.cpus(root),
             congestion: congestion.or_else(check::system_congestion),
             sockets,
-            max_open_files,
+            max_open_files: setting.open_files,
         };
         Ready {
-            listen: Some(listen),
+            listen: Some(setting.listen),
             worker_tids: workers.0.iter().map(|worker| worker.tid).collect(),
             listeners: workers.listeners(&listening.inodes),
             program: Some(ProgramRecord {
-                name: self.server.name.clone(),
+                name: setting.server.name.clone(),
                 version: self.name(),
-                path: self.build.path.clone(),
+                path: setting.build.path.clone(),
             }),
-            visibility: match (means, &self.server.log) {
+            visibility: match (means, &setting.server.log) {
                 (Some(Means::Bpftrace), _) => Visibility::Traced,
                 (Some(Means::Sample), _) => Visibility::Sampled,
                 (None, None) => Visibility::ClientsOnly,
@@ -286,5 +195,37 @@ impl<'a> Run<'a> {
             },
             ..Ready::new(Role::Proxy, std::process::id(), effective)
         }
+    }
+}
+
+/// A port that nobody listens on.
+///
+/// A socket that is bound with SO_REUSEADDR and does not listen keeps others from being given the
+/// port, and lets a socket with the same option bind it (socket(7), `inet_csk_bind_conflict`).
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    pub(crate) addr: SocketAddr,
+    _holder: Option<Socket>,
+}
+
+impl Reservation {
+    /// The port of `addr`, or a free one if that is 0.
+    ///
+    /// # Errors
+    /// Somebody listens on it, or it may not be used.
+    pub(crate) fn of(addr: SocketAddr, care: PortCare) -> io::Result<Self> {
+        // Of its own listener the kernel lets nobody bind beside it, whatever its options: so this
+        // finds one that shares its port as well.
+        let listen =
+            Listen { addr, mode: ListenerMode::Shared, backlog: 1, buffers: Buffers::default() };
+        if addr.port() != 0 {
+            drop(listen.open()?);
+        }
+        let holder = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
+        holder.set_reuse_address(true)?;
+        holder.bind(&addr.into())?;
+        let bound = holder.local_addr()?.as_socket();
+        let addr = bound.ok_or_else(|| io::Error::other("a socket without an address"))?;
+        Ok(Self { addr, _holder: (care == PortCare::Held).then_some(holder) })
     }
 }

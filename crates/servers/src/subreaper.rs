@@ -6,8 +6,8 @@
 //! of a line whose other side only the role has, so it notices every end of the role, SIGKILL
 //! included. Then it ends every descendant, and removes what was written for the program alone.
 //!
-//! When it is killed itself, the program's first process gets its last signal, and the role, which is
-//! a subreaper too, ends the others. Only who kills both at once leaves what went into the background.
+//! When it is killed itself, the program's first process is asked to end (SIGTERM), so that it may take its
+//! children along, and the role, which is a subreaper too, ends what is left. Only who kills both at once leaves what went into the background.
 //!
 //! What must be set in the program's own process before it starts cannot be set from outside of it without
 //! unsafe code. So the subreaper starts this program once more, which sets it and becomes the other.
@@ -31,11 +31,10 @@ use std::time::Instant;
 use net::cpu::{self, CpuList};
 use net::role;
 use rustix::process::{Pid, Signal, getpid};
-use serde::Deserialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::limits;
-use crate::orphans;
+use crate::processes;
 
 /// The subcommand by which this program has to be able to start itself, with [`SubreaperOptions`].
 pub const SUBREAPER: &str = "subreaper";
@@ -46,10 +45,6 @@ pub struct SubreaperOptions {
     /// Become the program, which ends with the process of this id, its subreaper
     #[arg(long, value_name = "PID")]
     pub below: Option<i32>,
-
-    /// The signal to end by: TERM or KILL
-    #[arg(long, value_name = "SIGNAL", default_value = "KILL")]
-    pub last_signal: LastSignal,
 
     /// Run the program only on these CPUs
     #[arg(long, value_name = "CPUS")]
@@ -62,19 +57,6 @@ pub struct SubreaperOptions {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
-}
-
-/// How a program ends whose subreaper has gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LastSignal {
-    /// It ends its children, then itself.
-    #[value(name = "TERM")]
-    Term,
-    /// It is ended at once.
-    #[default]
-    #[value(name = "KILL")]
-    Kill,
 }
 
 /// Why the program did not start.
@@ -102,7 +84,7 @@ pub fn subreaper(options: &SubreaperOptions) -> Result<(), SubreaperError> {
         return Err(become_program(options, subreaper));
     }
     let kept = keep(options);
-    let left = orphans::end_all(getpid(), Instant::now() + limits::ORPHANS);
+    let left = processes::end_all(getpid(), Instant::now() + limits::ORPHANS);
     if let Some(dir) = &options.remove {
         // The role has done it already, or there never was one.
         let _ = fs::remove_dir_all(dir);
@@ -112,12 +94,8 @@ pub fn subreaper(options: &SubreaperOptions) -> Result<(), SubreaperError> {
 
 /// Why it did not become the program.
 fn become_program(options: &SubreaperOptions, subreaper: i32) -> SubreaperError {
-    let signal = match options.last_signal {
-        LastSignal::Term => Signal::TERM,
-        LastSignal::Kill => Signal::KILL,
-    };
     let cpus = || options.cpus.as_ref().map_or(Ok(()), |c| cpu::pin_current_thread(c.as_slice()));
-    if let Err(error) = role::end_with(subreaper, signal).and_then(|()| cpus()) {
+    if let Err(error) = role::end_with(subreaper, Signal::TERM).and_then(|()| cpus()) {
         return error.into();
     }
     let Some((program, args)) = options.command.split_first() else {
@@ -133,7 +111,7 @@ fn keep(options: &SubreaperOptions) -> io::Result<()> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ignored))?;
     }
-    orphans::adopt()?;
+    processes::adopt()?;
     // Room for lines that wait for the role: a program may drop what does not fit. As large as it is
     // otherwise, nothing is lost until the role is late.
     let _ = rustix::pipe::fcntl_setpipe_size(rustix::stdio::stdout(), 1024 * 1024);
@@ -168,8 +146,7 @@ impl SubreaperOptions {
     /// This program, started with these options.
     fn command(&self) -> Command {
         let mut command = Command::new("/proc/self/exe");
-        command.args([SUBREAPER, "--last-signal"]);
-        command.arg(if self.last_signal == LastSignal::Term { "TERM" } else { "KILL" });
+        command.arg(SUBREAPER);
         if let Some(pid) = self.below {
             command.args(["--below", &pid.to_string()]);
         }

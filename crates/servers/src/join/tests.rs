@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
+use std::slice::from_ref;
 
 use proptest::prelude::*;
 use records::{LogTimes, Micros, SessionEnd};
@@ -59,123 +60,74 @@ fn line(worker: Option<u32>, port: u16, at: u64, request: &str) -> Line {
     }
 }
 
-#[test]
-fn a_log_may_claim_any_length() {
-    let mut join = Join::new(Witnesses::Log);
-    let mut line = line(Some(1), 80, 2 * SECOND, "GET /a");
-    line.entry.times.rt_ms = u64::MAX;
-    let told = join.logged(line, MonoNs(2 * SECOND));
-    let bounds: Vec<_> = told.iter().map(|one| (one.accepted_ns, one.closed_ns)).collect();
-    assert_eq!(bounds, [(MonoNs(0), MonoNs(2 * SECOND))]);
+/// What is told of connections that the trace saw accept and, if they ended, end, and of these lines.
+fn joined(open: &[Session], ended: &[Session], lines: Vec<Line>) -> Vec<Session> {
+    let mut seen = Seen::default();
+    open.iter().chain(ended).for_each(|session| seen.accepted(accepted(session)));
+    ended.iter().for_each(|session| seen.ended(session.clone()));
+    seen.join(lines)
 }
 
 #[test]
 fn a_session_has_its_times_from_the_trace_and_its_words_from_the_log() {
     let seen = session(1, 4, 80, SECOND, 2 * SECOND);
-    for line_first in [true, false] {
-        let mut join = Join::new(Witnesses::Both);
-        join.accepted(accepted(&seen));
-        let now = MonoNs(2 * SECOND);
-        let line = line(Some(1), 80, 2 * SECOND, "GET /a");
-        let mut told = Vec::new();
-        if line_first {
-            told.extend(join.logged(line.clone(), now));
-            assert!(told.is_empty(), "it is open");
-        }
-        told.extend(join.traced(seen.clone(), now));
-        if !line_first {
-            assert!(told.is_empty() && join.is_waiting());
-            told.extend(join.logged(line, now));
-        }
-        let expected = Session {
-            request: "GET /a".to_owned(),
-            status: 200,
-            end: SessionEnd::Completed,
-            body_bytes: Bytes(5),
-            log: LogTimes { rt_ms: 40, ..LogTimes::default() },
-            ..seen.clone()
-        };
-        assert_eq!(told, [expected]);
-        assert!(!join.is_waiting() && join.finish().is_empty());
-    }
-}
-
-#[test]
-fn what_asked_nothing_is_told_after_a_while() {
-    let mut join = Join::new(Witnesses::Both);
-    let seen = session(0, 0, 80, SECOND, 2 * SECOND);
-    assert!(join.traced(seen.clone(), MonoNs(2 * SECOND)).is_empty());
-    assert!(join.due(MonoNs(3 * SECOND)).is_empty());
-    assert_eq!(join.due(MonoNs(4 * SECOND)), [seen]);
-    assert!(!join.is_waiting());
+    let told = joined(&[], from_ref(&seen), vec![line(Some(1), 80, 2 * SECOND, "GET /a")]);
+    let expected = Session {
+        request: "GET /a".to_owned(),
+        status: 200,
+        end: SessionEnd::Completed,
+        body_bytes: Bytes(5),
+        log: LogTimes { rt_ms: 40, ..LogTimes::default() },
+        ..seen.clone()
+    };
+    assert_eq!(told, [expected]);
+    assert_eq!(joined(&[], from_ref(&seen), vec![]), [seen], "it asked nothing");
 }
 
 #[test]
 fn a_line_that_no_trace_saw_is_told_by_itself() {
-    let mut join = Join::new(Witnesses::Both);
-    assert!(join.logged(line(Some(1), 80, 9 * SECOND, "GET /a"), MonoNs(9 * SECOND)).is_empty());
-    let told = join.due(MonoNs(11 * SECOND));
-    let [session] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!((session.worker, session.session), (1, UNSEEN), "no number of the trace's");
-    assert_eq!(session.closed_ns, MonoNs(9 * SECOND));
-    assert_eq!(session.accepted_ns, MonoNs(9 * SECOND - 40_000_000));
+    let other = session(0, 0, 81, 1, 2);
+    let told = joined(&[], from_ref(&other), vec![line(Some(1), 80, 9 * SECOND, "GET /a")]);
+    let [first, alone] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(*first, other);
+    assert_eq!((alone.worker, alone.session), (1, UNSEEN), "no number of the trace's");
+    assert_eq!(alone.closed_ns, MonoNs(9 * SECOND));
+    assert_eq!(alone.accepted_ns, MonoNs(9 * SECOND - 40_000_000));
+
+    // Without any trace they are counted from 0; a log may claim any length.
+    let mut lines: Vec<_> = [(0, 1), (1, 2), (0, 3)]
+        .map(|(worker, port)| line(Some(worker), port, SECOND + u64::from(port), "a"))
+        .into();
+    lines[0].entry.times.rt_ms = u64::MAX;
+    let told = joined(&[], &[], lines);
+    let numbers: Vec<_> = told.iter().map(|one| (one.worker, one.session)).collect();
+    assert_eq!(numbers, [(0, 0), (1, 0), (0, 1)]);
+    assert_eq!(told[0].accepted_ns, MonoNs(0));
 }
 
 #[test]
-fn a_line_of_an_open_connection_waits_for_its_end() {
-    let mut join = Join::new(Witnesses::Both);
+fn several_requests_of_a_connection_are_one_session() {
     let seen = session(0, 7, 80, SECOND, 60 * SECOND);
-    join.accepted(accepted(&seen));
-    assert!(join.logged(line(Some(0), 80, 2 * SECOND, "GET /a"), MonoNs(2 * SECOND)).is_empty());
-    assert!(join.logged(line(Some(0), 80, 3 * SECOND, "GET /b"), MonoNs(3 * SECOND)).is_empty());
-    assert!(join.due(MonoNs(30 * SECOND)).is_empty());
-    let told = join.traced(seen, MonoNs(60 * SECOND));
-    let [session] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!((session.request.as_str(), session.body_bytes), ("GET /a", Bytes(10)), "both");
-}
-
-#[test]
-fn a_line_of_a_connection_that_never_ended_keeps_its_accept() {
-    let mut join = Join::new(Witnesses::Both);
-    let seen = session(0, 7, 80, SECOND, 60 * SECOND);
-    join.accepted(accepted(&seen));
-    assert!(join.logged(line(None, 80, 2 * SECOND, "GET /a"), MonoNs(2 * SECOND)).is_empty());
-    let told = join.finish();
-    let [session] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!((session.session, session.accepted_ns), (7, MonoNs(SECOND)));
+    let lines =
+        || [(2, "GET /a"), (3, "GET /b")].map(|(at, request)| line(None, 80, at * SECOND, request));
+    for (open, ended) in [(vec![], vec![seen.clone()]), (vec![seen.clone()], vec![])] {
+        let told = joined(&open, &ended, lines().into());
+        let [session] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((session.request.as_str(), session.body_bytes), ("GET /a", Bytes(10)), "both");
+        // Also of one whose end the trace did not see.
+        assert_eq!((session.session, session.accepted_ns), (7, MonoNs(SECOND)));
+    }
+    assert_eq!(joined(&[seen], &[], vec![]), [], "it did not end, and asked nothing");
 }
 
 #[test]
 fn a_clock_that_stood_still_finds_its_session() {
     // Two from one port; the second's line has the time of a turn that began before its accept.
-    let mut join = Join::new(Witnesses::Both);
-    let first = session(0, 1, 80, SECOND, 2 * SECOND);
-    let second = session(0, 2, 80, 8 * SECOND, 9 * SECOND);
-    let mut told = join.traced(first, MonoNs(2 * SECOND));
-    told.extend(join.logged(line(Some(0), 80, 2 * SECOND - 1, "first"), MonoNs(2 * SECOND)));
-    join.accepted(accepted(&second));
-    told.extend(join.logged(line(Some(0), 80, 4 * SECOND, "second"), MonoNs(9 * SECOND)));
-    told.extend(join.traced(second, MonoNs(9 * SECOND)));
-    // It could be the line of one that the trace has not told yet.
-    assert_eq!(told.len(), 1);
-    told.extend(join.due(MonoNs(11 * SECOND)));
+    let ended = [session(0, 1, 80, SECOND, 2 * SECOND), session(0, 2, 80, 8 * SECOND, 9 * SECOND)];
+    let lines = [(2 * SECOND - 1, "first"), (4 * SECOND, "second")];
+    let told = joined(&[], &ended, lines.map(|(at, text)| line(Some(0), 80, at, text)).into());
     let numbers: Vec<_> = told.iter().map(|s| (s.session, s.request.as_str())).collect();
     assert_eq!(numbers, [(1, "first"), (2, "second")]);
-}
-
-#[test]
-fn one_witness_needs_no_other() {
-    let mut log = Join::new(Witnesses::Log);
-    let numbers: Vec<_> = [(0, 1), (1, 2), (0, 3)]
-        .into_iter()
-        .flat_map(|(worker, port)| log.logged(line(Some(worker), port, SECOND, "a"), MonoNs(0)))
-        .map(|session| (session.worker, session.session))
-        .collect();
-    assert_eq!(numbers, [(0, 0), (1, 0), (0, 1)]);
-
-    let mut trace = Join::new(Witnesses::Trace);
-    let seen = session(0, 0, 80, 1, 2);
-    assert_eq!(trace.traced(seen.clone(), MonoNs(2)), [seen]);
 }
 
 /// One connection of a history.
@@ -204,55 +156,19 @@ fn history() -> impl Strategy<Value = Vec<Life>> {
     })
 }
 
-/// What reaches the join, and when.
-enum Event {
-    Accepted(usize),
-    Traced(usize),
-    Logged(usize),
-}
-
 proptest! {
-    /// However late each witness speaks, every session is told once and with its own words.
+    /// However long a clock stands still, every session is told once and with its own words.
     #[test]
-    fn every_session_is_told_once_with_its_own_line(
-        lives in history(),
-        delays in prop::collection::vec((0..400_u64, 0..400_u64), 30),
-        early_us in 0..5_000_u64,
-    ) {
-        let ms = 1_000_000;
-        let mut events = Vec::new();
-        for (index, (life, (trace, log))) in lives.iter().zip(&delays).enumerate() {
-            events.push((life.from + trace * ms, 0, Event::Accepted(index)));
-            events.push((life.to + trace * ms, 1, Event::Traced(index)));
+    fn every_session_is_told_once_with_its_own_line(lives in history(), early_us in 0..5_000_u64) {
+        let (mut ended, mut lines) = (Vec::new(), Vec::new());
+        for (index, life) in lives.iter().enumerate() {
+            ended.push(session(life.worker, index as u64, life.port, life.from, life.to));
             if life.logged {
-                events.push((life.to + log * ms, 2, Event::Logged(index)));
+                let at = life.to - (early_us * 1_000).min(life.to - life.from);
+                lines.push(line(Some(life.worker), life.port, at, &index.to_string()));
             }
         }
-        events.sort_by_key(|(at, order, _)| (*at, *order));
-        let mut join = Join::new(Witnesses::Both);
-        let mut told = Vec::new();
-        for (at, _, event) in events {
-            let now = MonoNs(at);
-            let seen = |index: usize| {
-                let life = &lives[index];
-                session(life.worker, index as u64, life.port, life.from, life.to)
-            };
-            match event {
-                Event::Accepted(index) => join.accepted(accepted(&seen(index))),
-                Event::Traced(index) => told.extend(join.traced(seen(index), now)),
-                Event::Logged(index) => {
-                    let life = &lives[index];
-                    let early = (early_us * 1_000).min(life.to - life.from);
-                    let at = life.to - early;
-                    told.extend(join.logged(
-                        line(Some(life.worker), life.port, at, &index.to_string()),
-                        now,
-                    ));
-                }
-            }
-            told.extend(join.due(now));
-        }
-        told.extend(join.finish());
+        let told = joined(&[], &ended, lines);
         let numbers: BTreeSet<u64> = told.iter().map(|session| session.session).collect();
         prop_assert_eq!(numbers.len(), lives.len(), "each once");
         prop_assert_eq!(told.len(), lives.len(), "no more");

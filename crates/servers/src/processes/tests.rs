@@ -1,4 +1,6 @@
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
 
 use procfs::FromRead;
 
@@ -54,4 +56,43 @@ fn this_process_is_seen_with_its_sockets() {
     assert!(borrowed.is_listener().expect("it tells"));
     let accepted = connected(root, from).expect("the other end");
     assert_eq!(accepted.local_addr().expect("bound").as_socket(), Some(addr));
+}
+
+/// A shell, and two below it: one in a session of its own.
+fn shells() -> (Child, Pid) {
+    let script = "setsid sleep 600 & sleep 600 & echo; wait";
+    let mut child = Command::new("sh")
+        .args(["-c", script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let out = child.stdout.take().expect("its output");
+    BufReader::new(out).read_line(&mut String::new()).expect("it has started both");
+    let pid = Pid::from_child(&child);
+    (child, pid)
+}
+
+#[test]
+fn whatever_session_they_are_in_they_are_found_and_end() {
+    let (mut child, root) = shells();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while living(root).len() < 2 {
+        assert!(Instant::now() < deadline, "{:?}", living(root));
+    }
+    let found = living(root);
+    assert!(!found.contains(&root.as_raw_pid()), "{found:?}");
+    for pid in &found {
+        assert!(descends(*pid, root) && descends(*pid, getpid()), "{pid:?}");
+        assert!(!descends(root.as_raw_pid(), Pid::from_raw(*pid).expect("a number")));
+    }
+    end_all(root, deadline).expect("they can be killed");
+    assert!(living(root).is_empty(), "{:?}", living(root));
+    assert!(child.wait().expect("our child").success(), "nobody is left to be waited for");
+}
+
+#[test]
+fn who_has_the_first_process_for_a_parent_descends_from_none_of_ours() {
+    assert!(!descends(1, getpid()));
+    assert!(descends(getpid().as_raw_pid(), getpid()));
 }

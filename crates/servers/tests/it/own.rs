@@ -49,7 +49,6 @@ are = 'threads'
 
 [log]
 file = '{dir}/tiny.log'
-format = 'words'
 ends = { all = 'completed', '' = 'client_closed' }
 
 [files]
@@ -100,15 +99,14 @@ fn a_server_is_run_and_told_of_as_its_file_says() {
 
     let (port, body) = server.fetch("70000");
     assert_eq!(body, 70_000);
-    let session = server.await_session(port);
+    let family = server.family();
+    let session = server.sessions().remove(&port).expect("its session");
+    await_gone(family);
     assert_eq!(session.request, "GET /bytes/70000 HTTP/1.1");
     assert_eq!((session.status, session.end), (200, SessionEnd::Completed));
     assert_eq!(session.body_bytes, Bytes(70_000));
     assert!(server.file("access.log").contains(" status=200 body_bytes_sent=70000 "));
     assert!(server.file("server.toml").contains("mark = 'tiny/'"), "the run says what it was");
-    let family = server.family();
-    server.stop().ended_well();
-    await_gone(family);
 }
 
 #[test]
@@ -135,7 +133,7 @@ fn what_it_cannot_do_is_refused_in_the_words_of_its_file() {
 
 #[test]
 fn a_file_that_is_none_is_refused_with_the_place_of_the_slip() {
-    let (dir, file) = tiny("commands = ['x']\n[log]\nfile = 'stdout'\nformat = 'prose'\n");
+    let (dir, file) = tiny("commands = ['x']\n[log]\nfile = 'stdout'\nends = { a = 'prose' }\n");
     let said = say(&mut command(&arm("tiny", json!({})), dir.path(), origin(), &args(&file)));
     let said = said.refused(2);
     for part in ["tiny.toml", "line 4", "prose"] {

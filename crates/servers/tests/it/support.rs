@@ -1,5 +1,6 @@
 //! A server role, and an origin whose connections stay.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,10 +8,10 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::Command;
 
-use records::{Record, Session};
+use records::Session;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Process, body, listen, read_head};
+use testkit::{Process, body, listen, pick, read_head, until};
 
 /// An arm of the defaults, with `changes`.
 pub(crate) fn arm(proxy: &str, changes: Value) -> String {
@@ -41,7 +42,7 @@ impl Server {
         Self { process, dir }
     }
 
-    /// Asks for `size` bytes; returns our port and the body's length.
+    /// Asks for `size` bytes, and waits for the line of that; returns our port and the body's length.
     pub(crate) fn fetch(&self, size: &str) -> (u16, usize) {
         let mut stream = self.connect();
         let port = stream.local_addr().expect("connected").port();
@@ -49,15 +50,25 @@ impl Server {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+        self.await_logged(port);
         (port, body(&answer).len())
     }
 
-    /// The session of the client at `port`.
-    pub(crate) fn await_session(&self, port: u16) -> Session {
-        self.await_record(&format!("the session of port {port}"), |record| match record {
-            Record::Session(session) if session.client_port == port => Some(session),
-            _ => None,
-        })
+    /// Waits until a request from that port is in the access log.
+    pub(crate) fn await_logged(&self, port: u16) {
+        let line = format!(" port={port} ");
+        until("a line of the log", || self.file("access.log").contains(&line).then_some(()));
+    }
+
+    /// Has it end, and takes what it tells of sessions: one from each port.
+    pub(crate) fn sessions(&mut self) -> BTreeMap<u16, Session> {
+        let told = self.stop().ended_well().records();
+        let mut sessions = BTreeMap::new();
+        for session in told.into_iter().filter_map(pick!(Session)) {
+            let twice = sessions.insert(session.client_port, session);
+            assert_eq!(twice, None, "once each");
+        }
+        sessions
     }
 
     /// Every process of the program: the role's descendants.
