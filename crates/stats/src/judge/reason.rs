@@ -84,10 +84,8 @@ pub(super) fn reasons(
     comparisons: &[Comparison],
     moved_control: Option<&Comparison>,
 ) -> Vec<Reason> {
-    let mut changed: Vec<&Comparison> = comparisons
-        .iter()
-        .filter(|c| matches!(c.finding, Finding::Higher | Finding::Lower))
-        .collect();
+    let mut changed: Vec<&Comparison> =
+        comparisons.iter().filter(|comparison| comparison.finding.is_change()).collect();
     let certainty = |c: &Comparison| c.p.unwrap_or(1.0);
     changed.sort_by(|left, right| {
         let weight = left.metric.weight.cmp(&right.metric.weight);
