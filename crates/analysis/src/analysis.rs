@@ -94,6 +94,9 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
         proxy.blocked = seen::blocked(records, loaded);
         proxy.absences = seen::absences(records, loaded);
     }
+    let law = windows.measure.and_then(|window| {
+        latency_model(records, window, &holders, &slow, Micros(measure.latency_us.p50))
+    });
     Summary {
         schema_version: SCHEMA_VERSION,
         verdict: Verdict::Inconclusive,
@@ -105,7 +108,7 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
         visibility: manifest.visibility,
         measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
         idle,
-        law: latency_model(records, join, windows, Micros(measure.latency_us.p50)),
+        law,
         measure,
         slow,
         causes: explained.causes,

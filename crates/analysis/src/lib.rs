@@ -23,14 +23,13 @@ mod analysis;
 mod baseline;
 mod explain;
 mod figures;
-#[cfg(test)]
-mod fixture;
-mod grouped;
 pub mod guard;
 mod histograms;
 mod join;
 mod judge;
 pub mod report;
+#[cfg(test)]
+mod tests;
 mod thresholds;
 mod window;
 

@@ -7,8 +7,8 @@ use records::{
 };
 
 use super::response_differs;
-use crate::fixture::garbage::garbage;
 use crate::summarise;
+use crate::tests::random::garbage;
 use testkit::fixture::{Run, at_ms};
 
 fn summary(run: &Run) -> Summary {

@@ -10,7 +10,6 @@ mod facts;
 mod load;
 mod preconditions;
 mod rules;
-mod stuck;
 mod wording;
 
 use records::Verdict;

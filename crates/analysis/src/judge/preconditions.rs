@@ -3,9 +3,8 @@
 use records::{FetchSummary, Micros, OutcomeCounts, Verdict, percent, percent_beside};
 
 use super::facts::Facts;
-use super::load;
+use super::load::{self, Stuck};
 use super::rules::Rules;
-use super::stuck::Stuck;
 use super::wording::{MORE, SHORTAGE, count, measured_when};
 use crate::baseline::Standing;
 use crate::thresholds::{Thresholds, part};

@@ -1,10 +1,8 @@
-//! Scenes for tests: the lives of workers put together piece by piece, and fetches laid beside them.
+//! Scenes: the lives of workers put together piece by piece, and fetches laid beside them; by calls,
+//! or as a script ([`Scene::of`]).
 //!
 //! Times are milliseconds after a moment in the measure phase. The kernel shows everything, and what
 //! a scene does not say did not happen: nobody waits for a CPU, no handshake is dropped.
-
-pub(crate) mod garbage;
-pub(crate) mod random;
 
 use std::collections::BTreeMap;
 
@@ -42,6 +40,7 @@ pub(crate) struct Scene {
     stolen: Vec<(u32, Lost)>,
     /// What each CPU ran; of none: nobody tells.
     used: Vec<(u32, Lost)>,
+    downloads: BTreeMap<String, Client>,
     port: u16,
     number: u64,
 }
@@ -79,7 +78,7 @@ pub(crate) struct Client {
 }
 
 /// When what happened to a fetch, ms. It starts when it is wanted, and connects at once.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) wanted: u64,
     pub(crate) started: u64,
@@ -140,8 +139,123 @@ impl Scene {
             waits: Vec::new(),
             stolen: Vec::new(),
             used: Vec::new(),
+            downloads: BTreeMap::new(),
             port: 50_000,
             number: 100,
+        }
+    }
+
+    /// What a script tells, a statement after the other, with `;` between them. Workers, CPUs and
+    /// slots are numbers, spans `FROM..TO`; what stands in brackets may be left out.
+    ///
+    /// - `workers N`, `reuseport`, `unpinned`, `apart` (each worker on a CPU of its own), `counterless`
+    ///   (the kernel shows no counters), `overflow` (it counted one)
+    /// - the next of a worker's life: `turns WORKER MS [turn=US] [poll=PERCENT] [off=PERCENT]`,
+    ///   `poll WORKER MS`, `lost WORKER MS`, `hold WORKER dSLOT MS [off=PERCENT]`; of the fetch made last
+    ///   `hold own MS`
+    /// - a long turn beside it: `turn WORKER SPAN`
+    /// - `waits WORKER SPAN MS`, `steals CPU SPAN MS`, `runs CPU SPAN MS`
+    /// - `fetch WORKER queued|awaiting|body SPAN [MILESTONE=MS|-]... [outcome=OUTCOME]`, and of it
+    ///   `origin ASKED HEAD|-`, `dialled MS`, `steps MS`, `stalls UPSTREAM CLIENT`
+    /// - `blind`: the harness does not look at threads
+    pub(crate) fn of(script: &str) -> Self {
+        let mut scene = Self::new(1);
+        let statements = || script.split(';').map(str::trim).filter(|text| !text.is_empty());
+        statements().filter(|text| *text != "blind").for_each(|text| scene.tell(text));
+        if statements().all(|text| text != "blind") {
+            scene.look();
+        }
+        scene
+    }
+
+    fn tell(&mut self, statement: &str) {
+        let words: Vec<&str> = statement.split_whitespace().collect();
+        let number = |text: &str| -> u64 {
+            text.parse().unwrap_or_else(|_| panic!("{text} is no number in {statement:?}"))
+        };
+        let who = |text: &str| u32::try_from(number(text)).expect("few");
+        let span = |text: &str| {
+            let (from, to) = text.split_once("..").unwrap_or_else(|| panic!("{statement:?}"));
+            (number(from), number(to))
+        };
+        let option =
+            |name: &str| words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        let or = |name: &str, usual: u64| option(name).map_or(usual, number);
+        match words.as_slice() {
+            ["workers", count] => self.run.arm().proxy.workers = who(count),
+            ["reuseport"] => self.run.arm().proxy.reuseport = true,
+            ["unpinned"] => self.run.records.manifest.host.worker_cpus.clear(),
+            ["apart"] => self.run.records.manifest.host.worker_cpus = vec![0, 1],
+            ["counterless"] => self.run.records.manifest.kernel_counters.clear(),
+            ["overflow"] => self.overflow(),
+            ["turns", worker, ms, ..] => {
+                let turn_us = or("turn", BUSY.turn_us);
+                let turns = Turns { turn_us, poll: or("poll", 0), off: or("off", 0) };
+                self.turns(who(worker), number(ms), turns);
+            }
+            ["poll", worker, ms] => self.poll(who(worker), number(ms)),
+            ["lost", worker, ms] => self.lost(who(worker), number(ms)),
+            ["hold", "own", ms] => {
+                self.hold(self.last_client(), number(ms), 0);
+            }
+            ["hold", worker, slot, ms, ..] => {
+                let known = self.downloads.get(*slot).copied();
+                let download = known.unwrap_or_else(|| {
+                    self.download(who(slot.trim_start_matches('d')), who(worker))
+                });
+                self.downloads.insert((*slot).to_owned(), download);
+                self.hold(download, number(ms), or("off", 0));
+            }
+            ["turn", worker, time] => self.long_turn(who(worker), span(time).0, span(time).1),
+            ["waits", worker, time, ms] => {
+                let (from, to) = span(time);
+                self.waits(who(worker), from, to, number(ms));
+            }
+            ["steals", cpu, time, ms] => {
+                let (from, to) = span(time);
+                self.steals(who(cpu), from, to, number(ms));
+            }
+            ["runs", cpu, time, ms] => {
+                let (from, to) = span(time);
+                self.runs(who(cpu), from, to, number(ms));
+            }
+            ["fetch", worker, kind, time, ..] => {
+                let (from, to) = span(time);
+                let times = match *kind {
+                    "queued" => Times::queued(from, to),
+                    "awaiting" => Times::awaiting(from, to),
+                    "body" => Times::body(from, to),
+                    _ => panic!("{statement:?}"),
+                };
+                let at = |name: &str, usual: Option<u64>| match option(name) {
+                    Some("-") => None,
+                    Some(ms) => Some(number(ms)),
+                    None => usual,
+                };
+                self.fetch(
+                    who(worker),
+                    Times {
+                        started: or("started", times.started),
+                        connected: at("connected", times.connected),
+                        accepted: at("accepted", times.accepted),
+                        request: at("request", times.request),
+                        head: at("head", times.head),
+                        closed: at("closed", times.closed),
+                        outcome: option("outcome").map_or(times.outcome, outcome),
+                        ..times
+                    },
+                );
+            }
+            ["origin", asked, "-"] => self.origin(number(asked), None),
+            ["origin", asked, head] => self.origin(number(asked), Some(number(head))),
+            ["dialled", ms] => self.session().connected_ns = Some(at(number(ms))),
+            ["steps", ms] => self.session().steps_us = Micros(number(ms) * 1_000),
+            ["stalls", upstream, client] => {
+                let [upstream, client] = [upstream, client].map(|ms| Micros(number(ms) * 1_000));
+                let session = self.session();
+                (session.stalled_upstream_us, session.stalled_client_us) = (upstream, client);
+            }
+            _ => panic!("{statement:?} tells nothing"),
         }
     }
 
@@ -209,7 +323,7 @@ impl Scene {
         self.run.records.turns.push(turn(worker, at(from), at(to)));
     }
 
-    fn stretch(&mut self, worker: u32, ms: u64, poll_us: u64, cpu_us: u64, turns: u32) {
+    pub(crate) fn stretch(&mut self, worker: u32, ms: u64, poll_us: u64, cpu_us: u64, turns: u32) {
         let start = self.now(worker);
         self.lost(worker, ms);
         self.run.records.stretches.push(Stretch {
@@ -224,14 +338,10 @@ impl Scene {
         });
     }
 
-    /// `worker` waited `ms` for a CPU, evenly between `from` and `to`.
+    /// `worker` waited `ms` for a CPU, evenly between `from` and `to`; where these are one, the kernel
+    /// tells all of it then: it adds a wait when it ends.
     pub(crate) fn waits(&mut self, worker: u32, from: u64, to: u64, ms: u64) {
         self.waits.push((worker, Lost { from, to, ms }));
-    }
-
-    /// `worker` waited `ms` for a CPU, until `to`: the kernel adds a wait when it ends.
-    pub(crate) fn waits_until(&mut self, worker: u32, to: u64, ms: u64) {
-        self.waits(worker, to, to, ms);
     }
 
     /// The hypervisor took `ms` from `cpu`, evenly between `from` and `to`.
@@ -247,8 +357,13 @@ impl Scene {
     /// A fetch that `worker` accepts, if anybody does. Returns its position.
     pub(crate) fn fetch(&mut self, worker: u32, times: Times) -> usize {
         let client = self.client(worker);
+        self.fetch_of(client, times)
+    }
+
+    /// The same of a connection that is known.
+    pub(crate) fn fetch_of(&mut self, client: Client, times: Times) -> usize {
         let records = &mut self.run.records;
-        let since = |ms: u64| Micros((ms - times.started) * 1_000);
+        let since = |ms: u64| Micros(ms.saturating_sub(times.started) * 1_000);
         records.fetches.push(Fetch {
             fetch: records.fetches.len() as u64,
             phase: Phase::Measure,
@@ -340,11 +455,19 @@ impl Scene {
         all(&Context::of(&self.run.records)).swap_remove(fetch)
     }
 
-    /// The causes of a fetch with their time in ms, rounded; those with less are left out.
-    pub(crate) fn causes(&self, fetch: usize) -> Vec<(Cause, u128)> {
+    /// The causes of a fetch with their time in ms, rounded, as `convoy 500, upstream 1500`; those with
+    /// less are left out.
+    pub(crate) fn causes(&self, fetch: usize) -> String {
         let shares = self.split(fetch).shares;
         let ms = |cause| (shares.of(cause).as_micros() + 500) / 1_000;
-        Cause::ALL.map(|cause| (cause, ms(cause))).into_iter().filter(|(_, ms)| *ms > 0).collect()
+        let told = Cause::ALL.map(|cause| (cause, ms(cause))).into_iter().filter(|(_, ms)| *ms > 0);
+        told.map(|(cause, ms)| format!("{cause} {ms}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The same of all fetches, with `|` between them.
+    pub(crate) fn all_causes(&self) -> String {
+        let all = 0..self.run.records.fetches.len();
+        all.map(|fetch| self.causes(fetch)).collect::<Vec<_>>().join(" | ")
     }
 
     /// The explanation of all fetches; those that failed are late.
@@ -356,6 +479,11 @@ impl Scene {
         let context = Context::of(records);
         explain(&context, &all(&context), &idle, &baseline)
     }
+}
+
+fn outcome(name: &str) -> Outcome {
+    let named = Outcome::ALL.into_iter().find(|outcome| outcome.name() == name);
+    named.unwrap_or_else(|| panic!("{name} is no outcome"))
 }
 
 /// A session of which only its bounds are known.

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 use records::{Bytes, Micros, StepEnd};
 
-use crate::fixture::at;
-use crate::fixture::random::{Cpu, runs};
+use crate::tests::random::{Cpu, runs};
+use crate::tests::scene::at;
 
 use super::*;
 
