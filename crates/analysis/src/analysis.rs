@@ -7,11 +7,11 @@ use records::{
     Visibility,
 };
 
-use crate::baseline::Baseline;
 use crate::explain::{Context, Explained, FetchSplit, explain, late, latency_model, split};
 use crate::figures::{fetch_summary, log, seen, slow, workers};
+use crate::idle::IdlePhase;
 use crate::join::Join;
-use crate::judge::{Facts, Judgement, caveats, judge};
+use crate::judge::{Facts, caveats, judge};
 use crate::thresholds::Thresholds;
 use crate::window::Window;
 
@@ -35,13 +35,13 @@ impl<'a> Analysis<'a> {
         let untraced = seen::untraced(records, join, windows, thresholds.unjoined_share);
         let idle = fetch_summary(&records.fetches, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
-        let baseline = Baseline::of(&records.fetches, &idle, cap, &thresholds);
+        let baseline = IdlePhase::of(&records.fetches, &idle, cap, &thresholds);
         let explained = explain(&context, &splits, &idle, &baseline);
         let figures = figures(&context, idle, explained);
         let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
         let facts = Facts::of(&context, &summary, baseline, untraced);
         let caveats = caveats(&facts, &thresholds);
-        let Judgement { verdict, reasons } = judge(&facts, &thresholds);
+        let (verdict, reasons) = judge(&facts, &thresholds);
         (summary.verdict, summary.verdict_reasons, summary.caveats) = (verdict, reasons, caveats);
         Self { records, summary, context, splits }
     }

@@ -21,8 +21,8 @@ use records::{Manifest, Record, Summary};
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 
-use crate::run_dir::{MANIFEST, SUMMARY};
 use crate::child;
+use crate::run_dir::{MANIFEST, SUMMARY};
 
 /// A trial that runs.
 #[derive(Debug)]

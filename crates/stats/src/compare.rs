@@ -117,7 +117,7 @@ impl Finding {
 /// One metric over the usable rounds. Effects and ends of intervals are B minus A, or the factor
 /// B over A, as the metric's [`Scale`] says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct MetricComparison {
     /// What was compared.
     pub metric: Metric,
     /// Rounds that have it in both arms; of two samples, of the one that has fewer.
@@ -159,7 +159,7 @@ pub enum Expected {
     No,
 }
 
-impl Comparison {
+impl MetricComparison {
     /// What became of B against A, by this metric.
     pub const fn change(&self) -> Change {
         self.finding.change(self.metric.direction)
@@ -287,7 +287,7 @@ impl Measured {
     }
 
     /// The comparison, by the p-value that the metric has in its family.
-    pub(crate) fn conclude(&self, p_family: Option<f64>, settings: &Settings) -> Comparison {
+    pub(crate) fn conclude(&self, p_family: Option<f64>, settings: &Settings) -> MetricComparison {
         let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let Self { metric, sample, numbers, known, .. } = self;
         let (effect, rounds) = (numbers.effect(), sample.rounds());
@@ -297,7 +297,7 @@ impl Measured {
             .interval(settings.confidence.alpha())
             .filter(|interval| interval.reach(effect) <= metric.untold());
         let [needed, _] = known.needed;
-        Comparison {
+        MetricComparison {
             metric: *metric,
             rounds: narrow(rounds),
             hidden: narrow(hidden),

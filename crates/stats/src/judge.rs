@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::compare::Measured;
 use crate::trials::Arms;
-use crate::{Arm, Change, Comparison, Finding, Metric, Settings, Trial, Trials};
+use crate::{Change, Finding, Metric, MetricComparison, PairArm, Settings, Trial, Trials};
 
 pub use reason::{Blind, Reason};
 
@@ -26,9 +26,9 @@ pub struct Judgement {
     pub left_out: Vec<LeftOut>,
     /// The control over the same rounds, by itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub control: Option<Comparison>,
+    pub control: Option<MetricComparison>,
     /// Every metric, in the order asked for.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<MetricComparison>,
     /// The numbers of the rule.
     pub settings: Settings,
 }
@@ -36,12 +36,12 @@ pub struct Judgement {
 impl Judgement {
     /// The comparisons that say so: the regressed ones are what a gate looks at, since a judgement
     /// of `Improved` may have been bought with another metric.
-    pub fn that_say(&self, change: Change) -> impl Iterator<Item = &Comparison> {
+    pub fn that_say(&self, change: Change) -> impl Iterator<Item = &MetricComparison> {
         self.comparisons.iter().filter(move |comparison| comparison.change() == change)
     }
 
     /// The metrics of which nobody knows what became of them, though they were asked for.
-    pub fn unknown(&self) -> impl Iterator<Item = &Comparison> {
+    pub fn unknown(&self) -> impl Iterator<Item = &MetricComparison> {
         self.comparisons.iter().filter(|comparison| comparison.is_unknown())
     }
 }
@@ -52,7 +52,7 @@ pub struct LeftOut {
     /// Its number; of two samples, within its arm.
     pub round: u32,
     /// The arm whose trial is at fault; A when both are.
-    pub arm: Arm,
+    pub arm: PairArm,
     /// Why.
     pub why: String,
 }
@@ -110,7 +110,7 @@ fn conclude(
     measured: &[Measured],
     control_floors: Option<f64>,
     settings: &Settings,
-) -> Vec<Comparison> {
+) -> Vec<MetricComparison> {
     let at_stake: Vec<Option<f64>> = measured.iter().map(Measured::p_at_stake).collect();
     let mut adjusted = holm(&at_stake.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
     let concluded = measured.iter().zip(at_stake).map(|(measured, p)| {

@@ -26,9 +26,9 @@ mod share;
 mod survival;
 mod trials;
 
-pub use compare::{Change, Comparison, Expected, Finding};
+pub use compare::{Change, Expected, Finding, MetricComparison};
 pub use judge::{Blind, Judgement, LeftOut, Reason, judge};
-pub use reading::{Arm, NotAReading, Reading, Round, Trial};
+pub use reading::{NotAReading, PairArm, Reading, Round, Trial};
 pub use rule::{Confidence, Direction, Metric, Scale, Settings, Weight};
 pub use sample::{Interval, Votes, median_whole};
 pub use share::{Count, CountError, ShareInterval, share_over_rounds, wilson};

@@ -85,7 +85,7 @@ pub struct Round {
 /// One of the two arms of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arm {
+pub enum PairArm {
     /// The one compared against.
     A,
     /// The one compared.

@@ -2,7 +2,7 @@
 
 use crate::compare::{Known, Measured};
 use crate::sample::{Design, Sample, median};
-use crate::{Arm, LeftOut, Metric, Reading, Round, Settings, Trial};
+use crate::{LeftOut, Metric, PairArm, Reading, Round, Settings, Trial};
 
 /// The trials of two arms.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl<'a> Arms<'a> {
         control: Option<&Metric>,
         settings: &Settings,
     ) -> (Self, Vec<LeftOut>) {
-        let faults = |arm: Arm, trials: &[(u32, &Trial)]| -> Vec<Option<LeftOut>> {
+        let faults = |arm: PairArm, trials: &[(u32, &Trial)]| -> Vec<Option<LeftOut>> {
             let steady = Steady::of(trials, control, settings);
             let fault = |&(round, trial): &(u32, &Trial)| {
                 let why = trial.inconclusive.clone().or_else(|| steady.fault(trial))?;
@@ -60,7 +60,7 @@ impl<'a> Arms<'a> {
             };
             trials.iter().map(fault).collect()
         };
-        let (mut of_a, mut of_b) = (faults(Arm::A, &self.a), faults(Arm::B, &self.b));
+        let (mut of_a, mut of_b) = (faults(PairArm::A, &self.a), faults(PairArm::B, &self.b));
         let left_out = |faults: &[Option<LeftOut>]| faults.iter().flatten().cloned().collect();
         let told: Vec<LeftOut> = match self.design {
             Design::Paired => {

@@ -7,7 +7,7 @@ use records::{
 
 use super::facts::{Facts, Measured};
 use super::load::Stuck;
-use super::wording::{SHORTAGE, count, list, measured_when};
+use super::{SHORTAGE, count, list, measured_when};
 use crate::figures::seen::Untraced;
 use crate::thresholds::{Thresholds, part};
 

@@ -7,7 +7,7 @@
 use records::{Micros, percent, percent_beside};
 
 use super::facts::{Facts, Measured};
-use super::wording::{count, list};
+use super::{count, list};
 use crate::thresholds::Thresholds;
 
 /// Why a run without starvation proves nothing: there was no load to stand up to. `None`: there was,

@@ -9,7 +9,7 @@ use records::{
     Bytes, CaveatCode, Download, DownloadEnd, Micros, Outcome, Phase, Side, Verdict, percent,
 };
 
-use super::wording::{count, list};
+use super::{count, list};
 use crate::report::Why;
 use crate::summarise;
 use testkit::fixture::{Run, at_ms};

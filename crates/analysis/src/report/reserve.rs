@@ -48,6 +48,3 @@ pub(crate) fn of(context: &Context<'_>, holds: impl IntoIterator<Item = usize>) 
         most: *depths.last()?,
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,10 +11,10 @@ use records::{
     MonoNs, Outcome, Phase, SchedSample, Session, SessionEnd, StepEnd, Stretch, Watched,
 };
 
-use crate::baseline::Baseline;
 use crate::explain::split::all;
 use crate::explain::{Context, Explained, FetchSplit, explain};
 use crate::figures::fetch_summary;
+use crate::idle::IdlePhase;
 use crate::thresholds::Thresholds;
 use testkit::fixture::{Run, at_ms};
 
@@ -475,7 +475,7 @@ impl Scene {
         let records = &self.run.records;
         let idle = fetch_summary(&records.fetches, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
-        let baseline = Baseline::of(&records.fetches, &idle, cap, &Thresholds::default());
+        let baseline = IdlePhase::of(&records.fetches, &idle, cap, &Thresholds::default());
         let context = Context::of(records);
         explain(&context, &all(&context), &idle, &baseline)
     }

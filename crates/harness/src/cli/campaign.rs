@@ -121,7 +121,9 @@ pub(super) fn run(
 pub(super) fn checked(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
     let arm = campaign::arm::from_words(name, args).map_err(|error| error.to_string())?;
     let options = campaign::arm::options(&arm).map_err(|error| error.to_string())?;
-    options.plan("runs".as_ref(), RunDirOptions::default()).map_err(|error| format!("{name}: {error}"))?;
+    options
+        .plan("runs".as_ref(), RunDirOptions::default())
+        .map_err(|error| format!("{name}: {error}"))?;
     Ok(arm)
 }
 

@@ -137,7 +137,9 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         let words: Vec<String> = words.chain(options.trial.iter().cloned()).collect();
         let spec = campaign::checked(name, words)?;
         let trial = crate::campaign::arm::options(&spec).map_err(|error| error.to_string())?;
-        let trial = trial.plan(&options.runs_dir, RunDirOptions::default()).map_err(|error| format!("{name}: {error}"))?;
+        let trial = trial
+            .plan(&options.runs_dir, RunDirOptions::default())
+            .map_err(|error| format!("{name}: {error}"))?;
         // Who gives phases another length is shown that length.
         (timing.idle, timing.measure) = (trial.idle, trial.measure);
         load_cpus = trial.cpus.load.clone();

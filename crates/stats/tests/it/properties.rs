@@ -57,7 +57,7 @@ fn is_the_same(mut left: Judgement, mut right: Judgement) -> bool {
 }
 
 /// p90 alone, of rounds that know nothing else.
-fn compared(pairs: &[(f64, f64)], absolute_floor: f64) -> Comparison {
+fn compared(pairs: &[(f64, f64)], absolute_floor: f64) -> MetricComparison {
     let metric = Metric { absolute_floor, ..Metric::OF_A_TRIAL[2] };
     let of = |value: f64| Trial {
         readings: [(metric.name.to_owned(), Reading::exact(value).unwrap())].into(),

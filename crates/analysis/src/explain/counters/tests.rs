@@ -14,25 +14,25 @@ fn between(counter: &Cumulative, start: u64, end: u64) -> u64 {
 }
 
 #[test]
-fn it_grows_evenly_between_readings() {
-    let counter = counter();
-    assert_eq!(between(&counter, 100, 400), 40);
-    assert_eq!(between(&counter, 150, 250), 5);
-    assert_eq!(between(&counter, 310, 320), 3);
-    assert_eq!(between(&counter, 320, 310), 0, "never backwards");
-}
-
-#[test]
-fn it_stands_still_where_nothing_was_read() {
-    let counter = counter();
-    assert_eq!((between(&counter, 0, 100), between(&counter, 400, u64::MAX)), (0, 0));
-    assert_eq!(between(&counter, 0, u64::MAX), 40);
-}
-
-#[test]
-fn a_reading_below_an_earlier_one_is_lifted() {
-    let counter = Cumulative::new([(1, 10), (2, 5), (3, 12)].map(|(at, n)| (MonoNs(at), n)));
-    assert_eq!((between(&counter, 1, 2), between(&counter, 2, 3)), (0, 2));
+fn it_grows_evenly_between_readings_and_stands_still_outside() {
+    for (start, end, grown, unread) in [
+        (100, 400, 40, 0),
+        (150, 250, 5, 0),
+        (310, 320, 3, 0),
+        (50, 150, 0, 50),
+        (350, 450, 15, 50),
+        (0, 500, 40, 200),
+        (0, 90, 0, 90),
+        (450, 470, 0, 20),
+        // Never backwards.
+        (320, 310, 0, 0),
+        (30, 20, 0, 0),
+    ] {
+        assert_eq!(between(&counter(), start, end), grown, "{start} to {end}");
+        assert_eq!(counter().unread(MonoNs(start), MonoNs(end)), unread, "{start} to {end}");
+    }
+    let lifted = Cumulative::new([(1, 10), (2, 5), (3, 12)].map(|(at, n)| (MonoNs(at), n)));
+    assert_eq!((between(&lifted, 1, 2), between(&lifted, 2, 3)), (0, 2), "5 is below 10");
 }
 
 #[test]
@@ -42,14 +42,6 @@ fn readings_before_and_after() {
     assert_eq!(before, [0, 0, 0, 10, 10, 40, 40]);
     let after = [0, 100, 101, 200, 201, 301, 400, 500].map(|at| counter.after(MonoNs(at)));
     assert_eq!(after, [0, 0, 10, 10, 10, 40, 40, 40]);
-}
-
-#[test]
-fn time_outside_its_readings() {
-    let unread = |start, end| counter().unread(MonoNs(start), MonoNs(end));
-    assert_eq!((unread(100, 400), unread(150, 250)), (0, 0));
-    assert_eq!((unread(50, 150), unread(350, 450), unread(0, 500)), (50, 50, 200));
-    assert_eq!((unread(0, 90), unread(450, 470), unread(30, 20)), (90, 20, 0));
 }
 
 #[test]

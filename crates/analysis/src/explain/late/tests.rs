@@ -15,8 +15,8 @@ fn idle(attempts: u64, p99: u64) -> FetchSummary {
     idle
 }
 
-const SOUND: Baseline =
-    Baseline { limit_us: Micros(200_000), stalled: 0, of: 40, standing: Standing::Sound };
+const SOUND: IdlePhase =
+    IdlePhase { limit_us: Micros(200_000), stalled: 0, of: 40, steadiness: Steadiness::Steady };
 
 /// A worker that is held for half a second, turns for half a second, and sleeps for a second; then
 /// these fetches.
@@ -117,7 +117,8 @@ const TOLD_BY_WORKERS: [Cause; 7] = [
 
 #[test]
 fn what_records_do_not_show_is_hidden_and_named_once() {
-    let rows: [(fn(&mut RunRecords), &[Cause], &str); 6] = [
+    type Row = (fn(&mut RunRecords), &'static [Cause], &'static str);
+    let rows: [Row; 6] = [
         (|_| (), &[], ""),
         (
             |records| records.stretches.clear(),

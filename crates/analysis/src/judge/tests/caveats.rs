@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, Visibility, TraceMode, WorkerTotals,
+    Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, TraceMode, Visibility, WorkerTotals,
 };
 
 use super::{changed, healthy, late, loaded, lose, sessions_lost, starved};
@@ -289,7 +289,10 @@ fn figures_that_are_missing_are_told() {
 #[test]
 fn steps_of_some_threads_are_not_told_for_those_of_all() {
     let known = summarise(&traced().records);
-    assert_eq!((known.visibility, known.proxy.workers[1].longest_step_us), (Visibility::Traced, 50_000));
+    assert_eq!(
+        (known.visibility, known.proxy.workers[1].longest_step_us),
+        (Visibility::Traced, 50_000)
+    );
     for (fetches, downloads) in [(5, 0), (0, 1)] {
         let summary = summarise(&unseen(fetches, downloads).records);
         assert_eq!((summary.visibility, summary.law), (Visibility::ClientsOnly, None));

@@ -9,7 +9,7 @@ use crate::thresholds::{Thresholds, part};
 
 /// The idle fetches that stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Baseline {
+pub(crate) struct IdlePhase {
     /// An idle fetch that took longer stalled; so did one that failed.
     pub(crate) limit_us: Micros,
     /// How many did.
@@ -17,20 +17,20 @@ pub(crate) struct Baseline {
     /// Of so many that could be tried.
     pub(crate) of: u64,
     /// Whether that is more than chance.
-    pub(crate) standing: Standing,
+    pub(crate) steadiness: Steadiness,
 }
 
 /// What the idle phase is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Steadiness {
     /// What is under load can be held against it.
-    Sound,
+    Steady,
     /// It stalls by itself.
     Stalls,
 }
 
-impl Baseline {
-    /// The baseline of a run whose idle fetches `idle` sums up.
+impl IdlePhase {
+    /// The idle phase of a run whose idle fetches `idle` sums up.
     pub(crate) fn of(
         fetches: &[Fetch],
         idle: &FetchSummary,
@@ -48,11 +48,11 @@ impl Baseline {
         let stalled = tried.filter(stalls).count() as u64;
         let of = idle.outcomes.tried();
         let many = stalled as f64 > of as f64 * thresholds.stalled_share;
-        let standing = if stalled >= thresholds.stalled_fetches && many {
-            Standing::Stalls
+        let steadiness = if stalled >= thresholds.stalled_fetches && many {
+            Steadiness::Stalls
         } else {
-            Standing::Sound
+            Steadiness::Steady
         };
-        Self { limit_us, stalled, of, standing }
+        Self { limit_us, stalled, of, steadiness }
     }
 }
