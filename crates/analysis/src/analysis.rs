@@ -7,11 +7,11 @@ use records::{
     Visibility,
 };
 
-use crate::baseline::Baseline;
 use crate::explain::{Context, Explained, FetchSplit, explain, late, latency_model, split};
 use crate::figures::{fetch_summary, log, seen, slow, workers};
+use crate::idle::IdlePhase;
 use crate::join::Join;
-use crate::judge::{Facts, Judgement, caveats, judge};
+use crate::judge::{Facts, caveats, judge};
 use crate::thresholds::Thresholds;
 use crate::window::Window;
 
@@ -35,13 +35,13 @@ impl<'a> Analysis<'a> {
         let untraced = seen::untraced(records, join, windows, thresholds.unjoined_share);
         let idle = fetch_summary(&records.fetches, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
-        let baseline = Baseline::of(&records.fetches, &idle, cap, &thresholds);
+        let baseline = IdlePhase::of(&records.fetches, &idle, cap, &thresholds);
         let explained = explain(&context, &splits, &idle, &baseline);
         let figures = figures(&context, idle, explained);
         let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
         let facts = Facts::of(&context, &summary, baseline, untraced);
         let caveats = caveats(&facts, &thresholds);
-        let Judgement { verdict, reasons } = judge(&facts, &thresholds);
+        let (verdict, reasons) = judge(&facts, &thresholds);
         (summary.verdict, summary.verdict_reasons, summary.caveats) = (verdict, reasons, caveats);
         Self { records, summary, context, splits }
     }
@@ -94,6 +94,9 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
         proxy.blocked = seen::blocked(records, loaded);
         proxy.absences = seen::absences(records, loaded);
     }
+    let law = windows.measure.and_then(|window| {
+        latency_model(records, window, &holders, &slow, Micros(measure.latency_us.p50))
+    });
     Summary {
         schema_version: SCHEMA_VERSION,
         verdict: Verdict::Inconclusive,
@@ -105,7 +108,7 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
         visibility: manifest.visibility,
         measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
         idle,
-        law: latency_model(records, join, windows, Micros(measure.latency_us.p50)),
+        law,
         measure,
         slow,
         causes: explained.causes,

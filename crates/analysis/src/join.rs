@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use records::{DownloadEnd, Fetch, MonoNs, Phase, RunRecords, Session, Visibility};
 
-use crate::grouped::grouped;
-use crate::window::Window;
+use crate::window::{Window, grouped};
 
 /// How much earlier than told a download's connection may have been accepted: its client tells of
 /// the handshake when it gets the CPU. Matters only where a port is used again within that time.

@@ -4,7 +4,7 @@
 //! - `window`: stretches of a run
 //! - `join`: which connection of the proxy served which fetch or download
 //! - `figures`: the figures of `summary.json`
-//! - `baseline`: whether the idle phase is one
+//! - `idle`: whether the idle phase is one
 //! - `explain`: what held each fetch
 //! - `judge`: the verdict, its reasons and its caveats, by [`Thresholds`]
 //! - `analysis`: all of it, once
@@ -20,17 +20,16 @@
 //! - Each module uses those above it in this list, and never one below.
 
 mod analysis;
-mod baseline;
 mod explain;
 mod figures;
-#[cfg(test)]
-mod fixture;
-mod grouped;
 pub mod guard;
 mod histograms;
+mod idle;
 mod join;
 mod judge;
 pub mod report;
+#[cfg(test)]
+mod tests;
 mod thresholds;
 mod window;
 

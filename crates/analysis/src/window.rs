@@ -1,5 +1,7 @@
-//! Stretches of a run on its true clock, and what of a record falls into them.
+//! Stretches of a run on its true clock, and what of a record falls into them; records by what they
+//! have in common.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use records::{Bytes, Manifest, MonoNs, Phase, PhaseSpan, RunRecords};
@@ -100,4 +102,18 @@ fn last_known(records: &RunRecords) -> MonoNs {
     let intervals = records.intervals.iter().map(|interval| interval.end_ns);
     let samples = records.samples.iter().map(|sample| sample.at_ns);
     phases.chain(fetches).chain(intervals).chain(samples).max().unwrap_or_default()
+}
+
+/// Values by their key, those of one key in the order in which they came.
+pub(crate) fn grouped<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+    let mut groups: BTreeMap<K, Vec<V>> = BTreeMap::new();
+    for (key, value) in pairs {
+        groups.entry(key).or_default().push(value);
+    }
+    groups
+}
+
+/// `part` of `whole`, 0 to 1 where it is not more; zero of nothing.
+pub(crate) fn share(part: Duration, whole: Duration) -> f64 {
+    if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() }
 }

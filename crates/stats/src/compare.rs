@@ -2,11 +2,8 @@
 
 use serde::Serialize;
 
-use crate::sample::Numbers;
-use crate::{Direction, Interval, Metric, Sample, Scale, Settings, Votes};
-
-#[cfg(test)]
-mod tests;
+use crate::sample::{Numbers, Sample};
+use crate::{Direction, Interval, Metric, Scale, Settings, Votes};
 
 /// The word for a pair of arms: what became of B against A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -95,6 +92,11 @@ impl Finding {
         }
     }
 
+    /// Whether the metric changed.
+    pub const fn is_change(self) -> bool {
+        matches!(self, Self::Higher | Self::Lower)
+    }
+
     /// Said of "the metric ...".
     pub const fn text(self) -> &'static str {
         match self {
@@ -115,7 +117,7 @@ impl Finding {
 /// One metric over the usable rounds. Effects and ends of intervals are B minus A, or the factor
 /// B over A, as the metric's [`Scale`] says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct MetricComparison {
     /// What was compared.
     pub metric: Metric,
     /// Rounds that have it in both arms; of two samples, of the one that has fewer.
@@ -157,7 +159,7 @@ pub enum Expected {
     No,
 }
 
-impl Comparison {
+impl MetricComparison {
     /// What became of B against A, by this metric.
     pub const fn change(&self) -> Change {
         self.finding.change(self.metric.direction)
@@ -188,16 +190,6 @@ impl Comparison {
     }
 }
 
-/// Compares one metric by itself; of several at once use [`crate::judge`], which knows of chance
-/// in numbers, and of the control.
-pub fn compare(sample: &Sample, metric: &Metric, settings: &Settings) -> Comparison {
-    let needed = settings.needed_rounds(sample.rounds());
-    let measured =
-        Measured::new(sample, metric, Known { needed: [needed; 2], a: needed }, settings);
-    let p_family = measured.p;
-    measured.conclude(p_family, settings)
-}
-
 /// How many usable rounds know a metric.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
@@ -207,36 +199,22 @@ pub(crate) struct Known {
     pub(crate) a: usize,
 }
 
-/// Everything about one metric but its part in a family.
+/// One metric before it is held against chance in its family.
 pub(crate) struct Measured {
     metric: Metric,
     sample: Sample,
     numbers: Numbers,
     known: Known,
-    a: Option<f64>,
-    b: Option<f64>,
-    effect: f64,
-    interval: Option<Interval>,
+    /// p-value of this metric alone.
     p: Option<f64>,
     p_ranks: Option<f64>,
 }
 
 impl Measured {
-    pub(crate) fn new(sample: &Sample, metric: &Metric, known: Known, settings: &Settings) -> Self {
+    pub(crate) fn new(sample: Sample, metric: &Metric, known: Known) -> Self {
         let numbers = sample.numbers(metric);
-        let [a, b] = sample.means(metric).map(|mean| mean.map(|mean| metric.said(mean)));
-        Self {
-            metric: *metric,
-            sample: sample.clone(),
-            known,
-            a,
-            b,
-            effect: numbers.effect(),
-            interval: numbers.interval(settings.confidence.alpha()),
-            p: numbers.p(),
-            p_ranks: numbers.p_ranks(),
-            numbers,
-        }
+        let (p, p_ranks) = (numbers.p(), numbers.p_ranks());
+        Self { metric: *metric, sample, numbers, known, p, p_ranks }
     }
 
     /// The p-value that this metric brings into a family; `None` when it could raise no alarm
@@ -249,77 +227,84 @@ impl Measured {
 
     fn has_rounds(&self) -> bool {
         let [of_a, of_b] = self.known.needed;
-        match &self.sample {
-            Sample::Paired(pairs) => pairs.len() >= of_a.max(of_b),
-            Sample::Apart { a, b } => a.len() >= of_a && b.len() >= of_b,
-        }
+        self.sample.a.len() >= of_a && self.sample.b.len() >= of_b
     }
 
     /// How many floors it moved, with the sign of worse (above zero) or better.
     pub(crate) fn floors_worse(&self) -> f64 {
-        let floors = self.effect / self.metric.floor();
+        let floors = self.numbers.effect() / self.metric.floor();
         match self.metric.direction {
             Direction::LowerIsBetter => floors,
             Direction::HigherIsBetter => -floors,
         }
     }
 
-    pub(crate) fn finding(&self, p_family: Option<f64>, settings: &Settings) -> Finding {
-        let Some(interval) = self.interval.filter(|_| self.has_rounds()) else {
+    fn finding(&self, p_family: Option<f64>, settings: &Settings) -> Finding {
+        let interval = self.numbers.interval(settings.confidence.alpha());
+        let Some(interval) = interval.filter(|_| self.has_rounds()) else {
             return Finding::TooFewRounds;
         };
         if self.sample.is_hidden() {
             return Finding::BeyondCap;
         }
-        let floor = self.metric.floor();
+        let (effect, floor) = (self.numbers.effect(), self.metric.floor());
         let alpha = settings.family_confidence.alpha();
         let ranks_may_say = alpha.max(self.numbers.smallest_p_ranks());
         let by_chance = !interval.excludes_zero()
             || p_family.is_none_or(|p| p > alpha)
             // The last bits of a sum of shares.
             || self.p_ranks.is_none_or(|p| p > ranks_may_say + 1e-12);
-        let doubt = if self.effect.abs() < floor || self.is_below_absolute_floor() {
+        let doubt = if effect.abs() < floor || self.is_below_absolute_floor() {
             Finding::BelowFloor
         } else if by_chance {
             Finding::WithinChance
-        } else if !self.numbers.votes(floor).agree_with(self.effect) {
+        } else if !self.numbers.votes(floor).agree_with(effect) {
             Finding::RoundsDisagree
-        } else if self.effect > 0.0 {
+        } else if effect > 0.0 {
             return Finding::Higher;
         } else {
             return Finding::Lower;
         };
         if interval.is_within(floor) {
             Finding::Excluded
-        } else if interval.reach(self.effect) > self.metric.widest() {
+        } else if interval.reach(effect) > self.metric.widest() {
             Finding::TooWide
         } else {
             doubt
         }
     }
 
+    /// The mean of each arm, in the metric's unit.
+    fn means(&self) -> [Option<f64>; 2] {
+        self.sample.means(&self.metric).map(|mean| mean.map(|mean| self.metric.said(mean)))
+    }
+
     fn is_below_absolute_floor(&self) -> bool {
-        match (self.a, self.b) {
-            (Some(a), Some(b)) => (b - a).abs() < self.metric.absolute_floor,
+        match self.means() {
+            [Some(a), Some(b)] => (b - a).abs() < self.metric.absolute_floor,
             _ => true,
         }
     }
 
-    pub(crate) fn conclude(self, p_family: Option<f64>, settings: &Settings) -> Comparison {
-        let finding = self.finding(p_family, settings);
+    /// The comparison, by the p-value that the metric has in its family.
+    pub(crate) fn conclude(&self, p_family: Option<f64>, settings: &Settings) -> MetricComparison {
         let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let (hidden, bounded) = self.sample.beyond_cap();
-        let rounds = self.sample.rounds();
-        let Self { metric, numbers, effect, known, .. } = self;
-        let told = self.interval.filter(|interval| interval.reach(effect) <= metric.untold());
+        let Self { metric, sample, numbers, known, .. } = self;
+        let (effect, rounds) = (numbers.effect(), sample.rounds());
+        let (hidden, bounded) = sample.beyond_cap();
+        let [a, b] = self.means();
+        let told = numbers
+            .interval(settings.confidence.alpha())
+            .filter(|interval| interval.reach(effect) <= metric.untold());
         let [needed, _] = known.needed;
-        Comparison {
+        MetricComparison {
+            metric: *metric,
             rounds: narrow(rounds),
             hidden: narrow(hidden),
             bounded: narrow(bounded),
             expected: if known.a >= needed { Expected::Yes } else { Expected::No },
-            a: self.a,
-            b: self.b,
+            a,
+            b,
             effect: (rounds > 0).then(|| metric.said(effect)),
             interval: told.map(|interval| Interval {
                 low: metric.said(metric.possible(interval.low)),
@@ -329,8 +314,7 @@ impl Measured {
             p: self.p,
             p_family,
             p_ranks: self.p_ranks,
-            finding,
-            metric,
+            finding: self.finding(p_family, settings),
         }
     }
 }

@@ -1,15 +1,14 @@
 //! The judgement of a pair of arms: every metric, the control, and one word.
 
 mod reason;
-mod usable;
 
 use serde::Serialize;
 
 use crate::compare::Measured;
-use crate::{Arm, Change, Comparison, Finding, Metric, Settings, Trial, holm};
+use crate::trials::Arms;
+use crate::{Change, Finding, Metric, MetricComparison, PairArm, Settings, Trial, Trials};
 
 pub use reason::{Blind, Reason};
-pub use usable::Trials;
 
 #[cfg(test)]
 mod tests;
@@ -27,9 +26,9 @@ pub struct Judgement {
     pub left_out: Vec<LeftOut>,
     /// The control over the same rounds, by itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub control: Option<Comparison>,
+    pub control: Option<MetricComparison>,
     /// Every metric, in the order asked for.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<MetricComparison>,
     /// The numbers of the rule.
     pub settings: Settings,
 }
@@ -37,12 +36,12 @@ pub struct Judgement {
 impl Judgement {
     /// The comparisons that say so: the regressed ones are what a gate looks at, since a judgement
     /// of `Improved` may have been bought with another metric.
-    pub fn that_say(&self, change: Change) -> impl Iterator<Item = &Comparison> {
+    pub fn that_say(&self, change: Change) -> impl Iterator<Item = &MetricComparison> {
         self.comparisons.iter().filter(move |comparison| comparison.change() == change)
     }
 
     /// The metrics of which nobody knows what became of them, though they were asked for.
-    pub fn unknown(&self) -> impl Iterator<Item = &Comparison> {
+    pub fn unknown(&self) -> impl Iterator<Item = &MetricComparison> {
         self.comparisons.iter().filter(|comparison| comparison.is_unknown())
     }
 }
@@ -53,7 +52,7 @@ pub struct LeftOut {
     /// Its number; of two samples, within its arm.
     pub round: u32,
     /// The arm whose trial is at fault; A when both are.
-    pub arm: Arm,
+    pub arm: PairArm,
     /// Why.
     pub why: String,
 }
@@ -70,52 +69,37 @@ pub fn judge(
     control: Option<&Metric>,
     settings: &Settings,
 ) -> Judgement {
-    let (usable, left_out) = trials.sort_out(control, settings);
+    let arms = Arms::of(trials);
+    let run = arms.count();
+    let (usable, left_out) = arms.sort_out(control, settings);
+    let control = control.map(|metric| usable.measured(metric, |trial| trial.control, settings));
+    let control = control.map(|measured| {
+        (measured.conclude(measured.p_at_stake(), settings), measured.floors_worse())
+    });
+    let moved = control.as_ref().filter(|(control, _)| control.finding.is_change());
     let measured: Vec<Measured> = metrics
         .iter()
         .map(|metric| {
             let named = |trial: &Trial| trial.readings.get(metric.name).copied();
-            let (sample, known) = usable.sample(named, settings);
-            Measured::new(&sample, metric, known, settings)
+            usable.measured(metric, named, settings)
         })
         .collect();
-    let control_measured = control.map(|metric| {
-        let (sample, known) = usable.sample(|trial| trial.control, settings);
-        Measured::new(&sample, metric, known, settings)
-    });
-    let control_floors = control_measured.as_ref().and_then(|measured| {
-        let moved = matches!(
-            measured.finding(measured.p_at_stake(), settings),
-            Finding::Higher | Finding::Lower
-        );
-        moved.then(|| measured.floors_worse())
-    });
-
-    let comparisons = conclude(measured, control_floors, settings);
-    let control = control_measured.map(|measured| {
-        let p = measured.p_at_stake();
-        measured.conclude(p, settings)
-    });
-    let counts = usable.count().into_iter().zip(trials.run());
+    let comparisons = conclude(&measured, moved.map(|(_, floors)| *floors), settings);
+    let counts = usable.count().into_iter().zip(run);
     let short = counts
-        .map(|(usable, run)| (usable, run, settings.needed_rounds(run)))
-        .find(|(usable, _, needed)| usable < needed);
+        .map(|(usable, run)| [usable, run, settings.needed_rounds(run)].map(narrow))
+        .find(|[usable, _, needed]| usable < needed);
     let reasons = match short {
-        None => {
-            reason::reasons(&comparisons, control.as_ref().filter(|_| control_floors.is_some()))
-        }
-        Some((usable, run, needed)) => {
-            let [usable, run, needed] = [usable, run, needed].map(narrow);
-            vec![Reason::TooFewRounds { usable, run, needed }]
-        }
+        None => reason::reasons(&comparisons, moved.map(|(control, _)| control)),
+        Some([usable, run, needed]) => vec![Reason::TooFewRounds { usable, run, needed }],
     };
-    let [_, run] = trials.run();
+    let [_, of_b] = run;
     Judgement {
         change: reasons.first().map_or(Change::Inconclusive, Reason::word),
         reasons,
-        rounds: narrow(run),
+        rounds: narrow(of_b),
         left_out,
-        control,
+        control: control.map(|(control, _)| control),
         comparisons,
         settings: *settings,
     }
@@ -123,28 +107,44 @@ pub fn judge(
 
 /// Holds every metric against chance in the family, and against the control.
 fn conclude(
-    measured: Vec<Measured>,
+    measured: &[Measured],
     control_floors: Option<f64>,
     settings: &Settings,
-) -> Vec<Comparison> {
+) -> Vec<MetricComparison> {
     let at_stake: Vec<Option<f64>> = measured.iter().map(Measured::p_at_stake).collect();
     let mut adjusted = holm(&at_stake.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
-    measured
-        .into_iter()
-        .zip(at_stake)
-        .map(|(measured, p)| {
-            let explained = control_floors.is_some_and(|control| {
-                let floors = measured.floors_worse();
-                control.signum() == floors.signum() && floors.abs() < 2.0 * control.abs()
-            });
-            let p_family = p.and_then(|_| adjusted.next());
-            let mut comparison = measured.conclude(p_family, settings);
-            if explained && matches!(comparison.finding, Finding::Higher | Finding::Lower) {
-                comparison.finding = Finding::ControlMoved;
-            }
-            comparison
-        })
-        .collect()
+    let concluded = measured.iter().zip(at_stake).map(|(measured, p)| {
+        let explained = control_floors.is_some_and(|control| {
+            let floors = measured.floors_worse();
+            control.signum() == floors.signum() && floors.abs() < 2.0 * control.abs()
+        });
+        let mut comparison = measured.conclude(p.and_then(|_| adjusted.next()), settings);
+        if explained && comparison.finding.is_change() {
+            comparison.finding = Finding::ControlMoved;
+        }
+        comparison
+    });
+    concluded.collect()
+}
+
+/// Several metrics at once: who looks six times finds by chance what is not there. Adjusted p-values
+/// by Holm (1979): each may be held against the level that the whole family must keep, whatever the
+/// metrics have to do with each other. In the order given; p-values are taken as in 0 to 1, NaN as 1.
+fn holm(p_values: &[f64]) -> Vec<f64> {
+    let p = |index: usize| {
+        p_values.get(index).map_or(1.0, |p| if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) })
+    };
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|left, right| p(*left).total_cmp(&p(*right)));
+    let mut adjusted = vec![1.0; p_values.len()];
+    let mut largest: f64 = 0.0;
+    for (rank, index) in order.iter().enumerate() {
+        largest = largest.max(p(*index) * (p_values.len() - rank) as f64).min(1.0);
+        if let Some(slot) = adjusted.get_mut(*index) {
+            *slot = largest;
+        }
+    }
+    adjusted
 }
 
 fn narrow(count: usize) -> u32 {

@@ -17,27 +17,20 @@
 //!   `Inconclusive`, with the reason.
 
 mod compare;
-mod family;
-mod interval;
 mod judge;
-mod metric;
 mod ranks;
 mod reading;
-mod round;
+mod rule;
 mod sample;
-mod settings;
 mod share;
 mod survival;
-mod tail;
+mod trials;
 
-pub use compare::{Change, Comparison, Expected, Finding, compare};
-pub use family::holm;
-pub use interval::Interval;
-pub use judge::{Blind, Judgement, LeftOut, Reason, Trials, judge};
-pub use metric::{Direction, Metric, Scale, Weight};
-pub use reading::{NotAReading, Reading};
-pub use round::{Arm, Round, Trial};
-pub use sample::{Pair, Sample, Votes, median_whole};
-pub use settings::{Confidence, Settings};
+pub use compare::{Change, Expected, Finding, MetricComparison};
+pub use judge::{Blind, Judgement, LeftOut, Reason, judge};
+pub use reading::{NotAReading, PairArm, Reading, Round, Trial};
+pub use rule::{Confidence, Direction, Metric, Scale, Settings, Weight};
+pub use sample::{Interval, Votes, median_whole};
 pub use share::{Count, CountError, ShareInterval, share_over_rounds, wilson};
-pub use survival::{Curve, Ending, Observation, Quantile, Step};
+pub use survival::{Curve, Ending, Observation, Step};
+pub use trials::Trials;

@@ -4,10 +4,7 @@
 //! paired, where it is a label. Both count every assignment of names that is as far from the middle
 //! as the one seen, so they assume no distribution, and know of no order of rounds.
 
-use crate::tail::normal_above;
-
-#[cfg(test)]
-mod tests;
+use crate::sample::normal_above;
 
 /// Up to so many values every assignment is counted; beyond, the sum of ranks is taken for normal.
 const COUNTED: usize = 24;

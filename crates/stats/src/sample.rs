@@ -4,35 +4,34 @@
 //! the whole round cancels. Rounds of different days are two samples, whatever their numbers.
 //!
 //! Invariants: no answer depends on the order of rounds (of pairs, or of values within an arm), to
-//! the last bit; swapped arms negate it.
+//! the last bit; swapped arms negate it. Finite in, finite out.
 
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::ranks::{rank_sum, signed_rank, smallest_signed, smallest_sum};
-use crate::tail::{t_critical, t_two_sided};
-use crate::{Interval, Metric, Reading};
+use crate::{Metric, Reading};
 
-/// The readings of one metric in one round.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Pair {
-    /// Of the arm that is compared against.
-    pub a: Reading,
-    /// Of the arm that is compared.
-    pub b: Reading,
+#[cfg(test)]
+mod tests;
+
+/// What the trials of two arms have to do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Design {
+    /// Those at the same place are of one round.
+    Paired,
+    /// Nothing: they are of different days.
+    Apart,
 }
 
-/// The readings of one metric, as far as they are known.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Sample {
-    /// Of rounds of two trials, those that know it in both.
-    Paired(Vec<Pair>),
-    /// Of trials that have nothing to do with each other.
-    Apart {
-        /// Of the arm that is compared against.
-        a: Vec<Reading>,
-        /// Of the arm that is compared.
-        b: Vec<Reading>,
-    },
+/// The readings of one metric, as far as they are known; of pairs, where both are.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    pub(crate) design: Design,
+    /// Of the arm that is compared against.
+    pub(crate) a: Vec<Reading>,
+    /// Of the arm that is compared.
+    pub(crate) b: Vec<Reading>,
 }
 
 /// The same where the metric reckons.
@@ -42,6 +41,15 @@ pub(crate) enum Numbers {
     Paired(Vec<f64>),
     /// The values of each arm.
     Apart { a: Vec<f64>, b: Vec<f64> },
+}
+
+/// From where to where.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
 }
 
 /// Which way the rounds went, counting those only that moved by more than the floor. Of rounds that
@@ -59,82 +67,82 @@ pub struct Votes {
 impl Sample {
     /// How many rounds there are: of two arms, in the one that has fewer.
     pub(crate) fn rounds(&self) -> usize {
-        match self {
-            Self::Paired(pairs) => pairs.len(),
-            Self::Apart { a, b } => a.len().min(b.len()),
-        }
+        self.a.len().min(self.b.len())
     }
 
     /// Rounds in which both arms lie beyond the cap, and those in which one does.
     pub(crate) fn beyond_cap(&self) -> (usize, usize) {
-        let bounds = |readings: &[Reading]| readings.iter().filter(|r| r.is_bound()).count();
-        match self {
-            Self::Paired(pairs) => {
-                let count = |which: fn(&Pair) -> bool| pairs.iter().filter(|p| which(p)).count();
-                (count(Pair::is_hidden), count(|pair| pair.a.is_bound() != pair.b.is_bound()))
-            }
-            Self::Apart { a, b } => {
-                let (of_a, of_b) = (bounds(a), bounds(b));
-                (of_a.min(of_b), of_a.abs_diff(of_b))
-            }
-        }
+        let bounds = |arm: &[Reading]| arm.iter().filter(|reading| reading.is_bound()).count();
+        let (of_a, of_b) = (bounds(&self.a), bounds(&self.b));
+        let both = match self.design {
+            Design::Paired => self.pairs().filter(|(a, b)| a.is_bound() && b.is_bound()).count(),
+            Design::Apart => of_a.min(of_b),
+        };
+        (both, of_a + of_b - 2 * both)
     }
 
     /// Whether every reading there is lies beyond the cap.
     pub(crate) fn is_hidden(&self) -> bool {
-        match self {
-            Self::Paired(pairs) => pairs.iter().all(Pair::is_hidden),
-            Self::Apart { a, b } => a.iter().chain(b).all(|reading| reading.is_bound()),
-        }
+        self.a.iter().chain(&self.b).all(|reading| reading.is_bound())
     }
 
     /// The mean of each arm where `metric` reckons; `None` of nothing.
     pub(crate) fn means(&self, metric: &Metric) -> [Option<f64>; 2] {
-        let of = |readings: &mut dyn Iterator<Item = &Reading>| {
-            let values: Vec<f64> = readings.map(|r| metric.reckoned(r.value())).collect();
+        [&self.a, &self.b].map(|arm| {
+            let values: Vec<f64> = arm.iter().map(|r| metric.reckoned(r.value())).collect();
             (!values.is_empty()).then(|| mean(&values))
-        };
-        match self {
-            Self::Paired(pairs) => {
-                [of(&mut pairs.iter().map(|p| &p.a)), of(&mut pairs.iter().map(|p| &p.b))]
-            }
-            Self::Apart { a, b } => [of(&mut a.iter()), of(&mut b.iter())],
-        }
+        })
     }
 
     /// Two percentiles beyond the cap do not differ, as far as anybody knows; one of them is taken
     /// for its bound, so that a difference is at least the one reckoned with.
     pub(crate) fn numbers(&self, metric: &Metric) -> Numbers {
-        match self {
-            Self::Paired(pairs) => {
-                Numbers::Paired(pairs.iter().map(|pair| pair.difference(metric)).collect())
-            }
-            Self::Apart { a, b } => {
-                let bounds = a.iter().chain(b).filter(|reading| reading.is_bound());
-                let cap = bounds.map(|reading| reading.value()).reduce(f64::min);
-                let value = |reading: &Reading| {
-                    let known = cap.filter(|_| reading.is_bound()).unwrap_or(reading.value());
-                    metric.reckoned(known)
+        let reckoned = |reading: &Reading| metric.reckoned(reading.value());
+        match self.design {
+            Design::Paired => {
+                let difference = |(a, b): (&Reading, &Reading)| match (a.is_bound(), b.is_bound()) {
+                    (true, true) => 0.0,
+                    _ => reckoned(b) - reckoned(a),
                 };
-                let [a, b] = [a, b].map(|arm| arm.iter().map(value).collect());
+                Numbers::Paired(self.pairs().map(difference).collect())
+            }
+            Design::Apart => {
+                let bounds = self.a.iter().chain(&self.b).filter(|reading| reading.is_bound());
+                let cap = bounds.map(reckoned).reduce(f64::min);
+                let value = |reading: &Reading| match cap {
+                    Some(cap) if reading.is_bound() => cap,
+                    _ => reckoned(reading),
+                };
+                let [a, b] = [&self.a, &self.b].map(|arm| arm.iter().map(value).collect());
                 Numbers::Apart { a, b }
             }
         }
     }
+
+    fn pairs(&self) -> impl Iterator<Item = (&Reading, &Reading)> {
+        self.a.iter().zip(&self.b)
+    }
 }
 
-impl Pair {
-    fn difference(&self, metric: &Metric) -> f64 {
-        if self.is_hidden() {
-            0.0
-        } else {
-            metric.reckoned(self.b.value()) - metric.reckoned(self.a.value())
-        }
+impl Interval {
+    /// The smallest interval that holds both.
+    pub(crate) const fn hull(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Whether both are beyond the cap.
-    const fn is_hidden(&self) -> bool {
-        self.a.is_bound() && self.b.is_bound()
+    /// Whether zero lies outside.
+    pub(crate) const fn excludes_zero(self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+
+    /// Whether all of it lies closer to zero than `floor`.
+    pub(crate) const fn is_within(self, floor: f64) -> bool {
+        self.low > -floor && self.high < floor
+    }
+
+    /// How far the further end is from `centre`.
+    pub(crate) const fn reach(self, centre: f64) -> f64 {
+        (self.high - centre).max(centre - self.low)
     }
 }
 
@@ -256,13 +264,13 @@ impl Votes {
 }
 
 /// The mean; 0 of nothing. The same to the last bit in any order, and negated with the signs.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+fn mean(values: &[f64]) -> f64 {
     let side = |sign: f64| sum(values.iter().map(|value| (value * sign).max(0.0)));
     if values.is_empty() { 0.0 } else { (side(1.0) - side(-1.0)) / values.len() as f64 }
 }
 
 /// The variance of the mean; `None` of fewer than two.
-pub(crate) fn variance_of_mean(values: &[f64]) -> Option<f64> {
+fn variance_of_mean(values: &[f64]) -> Option<f64> {
     let n = values.len();
     if n < 2 {
         return None;
@@ -298,4 +306,29 @@ pub fn median_whole(values: impl IntoIterator<Item = u64>) -> Option<u64> {
 fn middle<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
     let lower = sorted.get(sorted.len().checked_sub(1)? / 2)?;
     Some((*lower, *sorted.get(sorted.len() / 2)?))
+}
+
+/// The point of Student's t that is exceeded with probability `alpha / 2`; 0 without a degree of
+/// freedom.
+fn t_critical(alpha: f64, degrees: f64) -> f64 {
+    student(degrees).map_or(0.0, |t| t.inverse_cdf(1.0 - alpha / 2.0))
+}
+
+/// Probability of a |t| as large; 1 without a degree of freedom.
+fn t_two_sided(t: f64, degrees: f64) -> f64 {
+    student(degrees).map_or(1.0, |dist| (2.0 * dist.sf(t.abs())).min(1.0))
+}
+
+fn student(degrees: f64) -> Option<StudentsT> {
+    StudentsT::new(0.0, 1.0, degrees).ok()
+}
+
+/// Probability that a standard normal exceeds `z`.
+pub(crate) fn normal_above(z: f64) -> f64 {
+    Normal::standard().sf(z)
+}
+
+/// The point of the standard normal that is exceeded with probability `alpha / 2`.
+pub(crate) fn z_critical(alpha: f64) -> f64 {
+    Normal::standard().inverse_cdf(1.0 - alpha / 2.0)
 }

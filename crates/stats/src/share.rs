@@ -2,12 +2,8 @@
 
 use serde::Serialize;
 
-use crate::sample::Numbers;
-use crate::tail::z_critical;
+use crate::sample::{Numbers, z_critical};
 use crate::{Confidence, Interval};
-
-#[cfg(test)]
-mod tests;
 
 /// So many of so many; never of none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

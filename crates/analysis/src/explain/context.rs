@@ -6,14 +6,10 @@ use std::time::Duration;
 
 use records::{Answered, Holder, MonoNs, RunRecords, Session, Stretch};
 
-use super::answers::Answers;
-use super::counters::Counters;
-use super::cumulative::Cumulative;
-use super::queues::Queues;
+use super::counters::{Counters, Cumulative};
 use super::timeline::{Doing, Timeline};
-use crate::grouped::grouped;
 use crate::join::Join;
-use crate::window::{Window, Windows};
+use crate::window::{Window, Windows, grouped};
 
 /// See the module's head.
 pub(crate) struct Context<'a> {
@@ -161,6 +157,86 @@ fn overflow(records: &RunRecords) -> Overflow {
         Overflow::Seen
     } else {
         Overflow::NotSeen
+    }
+}
+
+/// What the origin told of the requests of each session, joined by the session's own port towards it.
+/// Whose time that was, [`super::life`] says.
+#[derive(Debug, Default)]
+struct Answers<'a> {
+    /// In order of their requests.
+    by_port: BTreeMap<u16, Vec<&'a Answered>>,
+}
+
+impl<'a> Answers<'a> {
+    /// What was told, in any order.
+    fn of(told: &'a [Answered]) -> Self {
+        let mut by_port = grouped(told.iter().map(|answered| (answered.upstream_port, answered)));
+        by_port.values_mut().for_each(|told| told.sort_by_key(|answered| answered.request_ns));
+        Self { by_port }
+    }
+
+    /// The first request that came from the session's port while the session lasted, from its own
+    /// request on: a port may be used again within a run.
+    fn to(&self, session: &Session) -> Option<&'a Answered> {
+        let told = self.by_port.get(&session.upstream_port?)?;
+        let asked = session.request_ns?;
+        let before = told.partition_point(|answered| answered.request_ns < asked);
+        told.get(before).copied().filter(|answered| answered.request_ns <= session.closed_ns)
+    }
+}
+
+/// Whose listener's queue a fetch was in that no worker accepted: until when each worker's is known to
+/// have been emptied.
+///
+/// With a listener per worker the kernel chose one, and does not say which; but a queue is first in,
+/// first out. A worker that accepted a connection which came later did not have this one; nor did a
+/// worker that slept in its poll after it came, since nginx's listeners, and the mirror's, are
+/// level-triggered; nor one whose queue was seen empty after it came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Queues {
+    emptied: BTreeMap<u32, MonoNs>,
+}
+
+impl Queues {
+    /// What the accepts and the polls of a run tell. Nothing when the listener is shared: then there
+    /// is one queue, and it is everybody's.
+    fn of(records: &RunRecords, join: &Join<'_>, timelines: &BTreeMap<u32, Timeline>) -> Self {
+        let mut queues = Self::default();
+        let inodes = &records.manifest.listeners;
+        // A command that was given no toggle may listen so as well: a single inode is shared.
+        if !records.manifest.arm.proxy.reuseport && inodes.len() < 2 {
+            return queues;
+        }
+        for (worker, inode) in (0..).zip(inodes) {
+            let seen = records.listeners.iter().filter(|sample| sample.inode == *inode);
+            let empty = seen.filter(|sample| sample.queue == 0).map(|sample| sample.at_ns);
+            queues.emptied_until(worker, empty.max().unwrap_or_default());
+        }
+        for (index, fetch) in records.fetches.iter().enumerate() {
+            if let Some(connection) = join.fetch(index) {
+                queues.emptied_until(connection.worker, fetch.start_ns);
+            }
+        }
+        for (worker, timeline) in timelines {
+            let mut segments = timeline.segments.iter().rev();
+            if let Some(last) = segments.find(|segment| segment.doing == Doing::Polling) {
+                // At its return something may just have come: at its start nothing was there.
+                queues.emptied_until(*worker, last.window.start);
+            }
+        }
+        queues
+    }
+
+    /// Whether a connection that came at `arrived` and was never accepted may be in the queue of
+    /// `worker`.
+    fn may_have(&self, worker: u32, arrived: MonoNs) -> bool {
+        self.emptied.get(&worker).is_none_or(|emptied| *emptied <= arrived)
+    }
+
+    fn emptied_until(&mut self, worker: u32, at: MonoNs) {
+        let emptied = self.emptied.entry(worker).or_default();
+        *emptied = at.max(*emptied);
     }
 }
 

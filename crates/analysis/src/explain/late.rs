@@ -10,7 +10,7 @@ use records::{
 
 use super::context::{Context, Overflow};
 use super::split::FetchSplit;
-use crate::baseline::{Baseline, Standing};
+use crate::idle::{IdlePhase, Steadiness};
 
 /// A fetch is late from so many times the idle p99 on: an idle machine's own moods stay below.
 pub const LATE_FACTOR: u64 = 3;
@@ -29,11 +29,11 @@ pub(crate) fn explain(
     context: &Context<'_>,
     splits: &[FetchSplit],
     idle: &FetchSummary,
-    baseline: &Baseline,
+    baseline: &IdlePhase,
 ) -> Explained {
-    let (phase, limit_us) = match baseline.standing {
-        Standing::Sound => (Phase::Measure, limit(idle)),
-        Standing::Stalls => (Phase::Idle, baseline.limit_us),
+    let (phase, limit_us) = match baseline.steadiness {
+        Steadiness::Steady => (Phase::Measure, limit(idle)),
+        Steadiness::Stalls => (Phase::Idle, baseline.limit_us),
     };
     let rule = LateSummary { phase, limit_us, ..LateSummary::default() };
     let splits = late_of(context, splits, &rule);

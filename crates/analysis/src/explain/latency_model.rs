@@ -3,38 +3,31 @@
 //!
 //! `docs/model.md` derives it and says where it ends.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use records::{Bytes, BytesPerSec, Law, Micros, Phase, RunRecords};
+use records::{Bytes, BytesPerSec, Law, Micros, Phase, RunRecords, SlowSummary};
 
-use crate::figures::slow;
-use crate::join::Join;
-use crate::window::{Window, Windows};
+use crate::window::Window;
 
 /// Loop turns that a proxied request needs before its body flows: accept; read and connect; send;
 /// read the head.
 const TURNS_TO_HEAD: f64 = 4.0;
 
-/// What the model says of a run's fetches. `None` without downloads, where no steps are known, and for
-/// read policies under which a step has no bound.
+/// What the model says of a run's fetches, whose downloads did this and were held by these workers in
+/// `measure`. `None` without downloads, where no steps are known, and for read policies under which a
+/// step has no bound.
 pub(crate) fn latency_model(
     records: &RunRecords,
-    join: &Join<'_>,
-    windows: &Windows,
+    measure: Window,
+    holders: &BTreeMap<u32, BTreeSet<u32>>,
+    slow: &SlowSummary,
     measured_us: Micros,
 ) -> Option<Law> {
-    let measure = windows.measure?;
-    if !records.manifest.arm.proxy.read_policy.is_bounded() {
-        return None;
-    }
-    let holding = holding(join, measure);
-    let workers: BTreeSet<u32> = holding.iter().map(|(w, _)| *w).collect();
-    let bytes_per_step = slow::bytes_per_step(join)?;
-    if workers.is_empty() {
-        return None;
-    }
-    let drain_rate = drain_rate(records, measure, &workers)?;
-    let downloads_per_worker = holding.len() as f64 / workers.len() as f64;
+    let bounded = records.manifest.arm.proxy.read_policy.is_bounded();
+    let bytes_per_step = slow.bytes_per_step.filter(|_| bounded && !holders.is_empty())?;
+    let drain_rate = drain_rate(records, measure, holders, slow.bytes)?;
+    let held: usize = holders.values().map(BTreeSet::len).sum();
+    let downloads_per_worker = held as f64 / holders.len() as f64;
     let fetch_bytes = records.manifest.arm.fetch.fetch_size;
     let turns = turns(fetch_bytes, bytes_per_step);
     let of_downloads = turns * downloads_per_worker * bytes_per_step.0 as f64;
@@ -57,26 +50,13 @@ fn turns(fetch: Bytes, bytes_per_step: Bytes) -> f64 {
     TURNS_TO_HEAD + (fetch.0 as f64 / bytes_per_step.0 as f64).max(1.0)
 }
 
-/// Worker and slot of every download held in `measure`.
-fn holding(join: &Join<'_>, measure: Window) -> BTreeSet<(u32, u32)> {
-    join.transfers
-        .iter()
-        .enumerate()
-        .filter(|(_, transfer)| transfer.open_in(measure))
-        .filter_map(|(index, transfer)| Some((join.transfer(index)?.worker, transfer.slot)))
-        .collect()
-}
-
 /// Bytes per second of busy time of one worker that holds downloads.
-fn drain_rate(records: &RunRecords, measure: Window, workers: &BTreeSet<u32>) -> Option<f64> {
-    let downloads: Bytes = records
-        .intervals
-        .iter()
-        .map(|interval| {
-            let span = Window::new(interval.start_ns, interval.end_ns);
-            interval.bytes.iter().map(|bytes| measure.share_of(*bytes, span)).sum()
-        })
-        .sum();
+fn drain_rate(
+    records: &RunRecords,
+    measure: Window,
+    holders: &BTreeMap<u32, BTreeSet<u32>>,
+    downloads: Bytes,
+) -> Option<f64> {
     let fetches: Bytes = records
         .fetches
         .iter()
@@ -86,7 +66,7 @@ fn drain_rate(records: &RunRecords, measure: Window, workers: &BTreeSet<u32>) ->
     let busy: f64 = records
         .stretches
         .iter()
-        .filter(|stretch| workers.contains(&stretch.worker))
+        .filter(|stretch| holders.contains_key(&stretch.worker))
         .map(|stretch| {
             let window = Window::new(stretch.start_ns, stretch.end_ns);
             let inside = window.clip(measure).length().as_secs_f64();

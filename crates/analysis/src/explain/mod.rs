@@ -18,14 +18,11 @@
 //! - A cause that the records cannot show is named in [`records::LateSummary::hidden`]; its time is
 //!   `unexplained`, never another cause's.
 
-mod answers;
 pub(crate) mod context;
-mod counters;
-pub(crate) mod cumulative;
+pub(crate) mod counters;
 pub(crate) mod late;
 mod latency_model;
 mod life;
-mod queues;
 mod shares;
 pub(crate) mod split;
 pub(crate) mod timeline;

@@ -13,7 +13,7 @@ use super::life::{Hands, Life};
 use super::shares::{Shares, part_of};
 use super::timeline::{Doing, Off, Segment};
 use crate::join::Connection;
-use crate::window::Window;
+use crate::window::{Window, share};
 
 /// Where the time of one fetch went.
 #[derive(Clone, Debug, PartialEq)]
@@ -302,12 +302,9 @@ impl Stalls {
         let waits =
             session.stalled_upstream_us.as_duration() + session.stalled_client_us.as_duration();
         let between = body.saturating_sub(session.steps_us.as_duration()).max(waits);
-        let part = |wait: Duration| {
-            if between.is_zero() { 0.0 } else { wait.as_secs_f64() / between.as_secs_f64() }
-        };
         Self {
-            upstream: part(session.stalled_upstream_us.as_duration()),
-            client: part(session.stalled_client_us.as_duration()),
+            upstream: share(session.stalled_upstream_us.as_duration(), between),
+            client: share(session.stalled_client_us.as_duration(), between),
         }
     }
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use records::{Hold, MonoNs, Stretch};
 
+use self::off::Reckoner;
 pub(crate) use self::off::{Kernel, Off};
-use self::off::{Reckoner, share};
-use crate::window::Window;
+use crate::window::{Window, share};
 
 /// Readings of the kernel are compared with a worker's own over at least so much time.
 const EPOCH: Duration = Duration::from_millis(100);

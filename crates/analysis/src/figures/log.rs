@@ -86,6 +86,3 @@ fn add(truth: &mut LogTruth, fetch: &Fetch, logged: Option<&Session>) {
         truth.overstated += u64::from(said / 2 > true_us);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,15 +1,131 @@
 //! The figures of `summary.json`, each from records alone.
 //!
+//! Those of the fetches of one phase stand here: outcomes, and times as an HDR histogram and the few
+//! figures that reports show. Every sample counts, whatever its outcome.
+//!
 //! Not for: what held a fetch ([`crate::explain`]), or the verdict's rules ([`crate::judge`]).
 
-mod fetches;
 pub(crate) mod log;
 pub(crate) mod seen;
 pub(crate) mod slow;
 pub(crate) mod workers;
 
-pub use fetches::{fetch_summary, response_differs};
-pub(crate) use fetches::{histogram, missing};
+use std::collections::BTreeSet;
+
+use hdrhistogram::Histogram;
+use records::{
+    CompletionUs, Fetch, FetchSummary, LatencyUs, Micros, Outcome, OutcomeCounts, Phase,
+};
+
+/// Outcomes and times of the fetches of `phase`, all outcomes at their true age.
+pub fn fetch_summary(fetches: &[Fetch], phase: Phase) -> FetchSummary {
+    let of_phase = || fetches.iter().filter(move |fetch| fetch.phase == phase);
+    let outcomes: OutcomeCounts = of_phase().map(|fetch| fetch.outcome).collect();
+    let censored = Outcome::ALL.into_iter().filter(|outcome| outcome.is_censored());
+    FetchSummary {
+        attempts: outcomes.attempts(),
+        latency_us: latency(of_phase().map(|fetch| fetch.total_us)),
+        response_us: latency(of_phase().map(|fetch| fetch.response_us)),
+        failed_share: outcomes.failed_share().unwrap_or(0.0),
+        censored: censored.map(|outcome| outcomes.count(outcome)).fold(0, u64::saturating_add),
+        lag_us: latency(of_phase().map(Fetch::lag_us)),
+        completion_us: completion(of_phase()),
+        outcomes,
+    }
+}
+
+/// Whether the times from intended start tell something else than those from real start: a median,
+/// 90th, 99th percentile or maximum that is more than 1 % off.
+pub fn response_differs(fetches: &FetchSummary) -> bool {
+    let figures = |latency: &LatencyUs| [latency.p50, latency.p90, latency.p99, latency.max];
+    figures(&fetches.latency_us)
+        .into_iter()
+        .zip(figures(&fetches.response_us))
+        .any(|(real, intended)| real.abs_diff(intended) > real / 100)
+}
+
+/// Fetches that were started but of which no record is there: gaps in their numbers.
+///
+/// A fast client counts from 0. One client for the whole run numbers on from phase to phase; one
+/// client a phase begins again, which shows as numbers that are there twice.
+pub(crate) fn missing(fetches: &[Fetch]) -> u64 {
+    let gaps = |numbers: &BTreeSet<u64>| {
+        numbers.last().map_or(0, |last| last.saturating_add(1).saturating_sub(numbers.len() as u64))
+    };
+    let all: BTreeSet<u64> = fetches.iter().map(|fetch| fetch.fetch).collect();
+    if all.len() == fetches.len() {
+        return gaps(&all);
+    }
+    [Phase::Idle, Phase::Measure]
+        .into_iter()
+        .map(|phase| {
+            let of_phase = fetches.iter().filter(|fetch| fetch.phase == phase);
+            gaps(&of_phase.map(|fetch| fetch.fetch).collect())
+        })
+        .fold(0, u64::saturating_add)
+}
+
+/// Three significant digits: percentiles are at most 0.1 % off.
+const DIGITS: u8 = 3;
+
+/// Times are counted as at most this long, a day: nothing here lives longer, and the histogram
+/// grows with its largest value.
+const LONGEST: Micros = Micros(86_400_000_000);
+
+/// The times as a histogram of us. It starts at the range of 1 us to 60 s and grows as needed.
+pub(crate) fn histogram(times: impl IntoIterator<Item = Micros>) -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(1, 60_000_000, DIGITS)
+        .expect("constants within the bounds that the crate documents");
+    histogram.auto(true);
+    for time in times {
+        histogram.record(time.min(LONGEST).0).expect("a day is in reach of auto-resize");
+    }
+    histogram
+}
+
+/// The times in a few figures; all zero when there are none.
+///
+/// Smallest, largest and mean are exact; percentiles come from [`histogram`] and are never above
+/// the largest.
+fn latency(times: impl IntoIterator<Item = Micros> + Clone) -> LatencyUs {
+    let histogram = histogram(times.clone());
+    let (mut min, mut max, mut sum) = (u64::MAX, 0, 0_u128);
+    for Micros(time) in times.into_iter().map(|time| time.min(LONGEST)) {
+        (min, max) = (min.min(time), max.max(time));
+        sum += u128::from(time);
+    }
+    let Some(mean) = sum.checked_div(u128::from(histogram.len())) else {
+        return LatencyUs::default();
+    };
+    let at = |quantile| histogram.value_at_quantile(quantile).min(max);
+    LatencyUs {
+        min,
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        max,
+        mean: u64::try_from(mean).unwrap_or(u64::MAX),
+    }
+}
+
+/// By when so many of those `fetches` that could be tried were done; `None` when there are none.
+///
+/// A fetch that failed never is, so it stands behind all others, and takes a quantile that reaches it
+/// with it.
+fn completion<'a>(fetches: impl Iterator<Item = &'a Fetch> + Clone) -> Option<CompletionUs> {
+    let tried = fetches.filter(|fetch| fetch.outcome != Outcome::LocalError);
+    tried.clone().next()?;
+    let failed = |fetch: &Fetch| fetch.outcome.is_failed();
+    let all = latency(tried.map(|fetch| if failed(fetch) { LONGEST } else { fetch.total_us }));
+    // A percentile is never above the largest, which is just that when any failed.
+    let known = |us: u64| (us < LONGEST.0).then_some(us);
+    Some(CompletionUs {
+        p50: known(all.p50),
+        p90: known(all.p90),
+        p99: known(all.p99),
+        max: known(all.max),
+    })
+}
 
 #[cfg(test)]
 mod tests;

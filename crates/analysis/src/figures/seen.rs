@@ -125,6 +125,3 @@ pub(crate) fn answers_unjoined(join: &Join<'_>) -> u64 {
 fn add(sum: &mut Micros, more: Micros) {
     sum.0 = sum.0.saturating_add(more.0);
 }
-
-#[cfg(test)]
-mod tests;

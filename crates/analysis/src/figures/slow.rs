@@ -43,7 +43,7 @@ pub(crate) fn summary(
 
 /// What one step of a download moved, over whole sessions; `None` where no steps are seen, or the
 /// downloads never moved.
-pub(crate) fn bytes_per_step(join: &Join<'_>) -> Option<Bytes> {
+fn bytes_per_step(join: &Join<'_>) -> Option<Bytes> {
     let sessions = (0..join.transfers.len()).filter_map(|index| join.transfer(index)?.session);
     let (bytes, steps) = sessions.fold((Bytes(0), 0_u64), |(bytes, steps), session| {
         (bytes + session.body_bytes, steps.saturating_add(session.steps))

@@ -2,13 +2,17 @@
 
 use proptest::prelude::*;
 use records::{
-    Bytes, Download, DownloadEnd, DownloadInterval, Micros, Outcome, Phase, SessionEnd, Summary,
-    Verdict,
+    Absence, Blocked, Bytes, CallTotal, CallTotals, Download, DownloadEnd, DownloadInterval,
+    LogTruth, Micros, MonoNs, Outcome, Phase, SessionEnd, Summary, Verdict,
 };
 
+use super::log::log_truth;
 use super::response_differs;
-use crate::fixture::garbage::garbage;
+use super::seen::{absences, blocked, calls};
+use crate::join::Join;
 use crate::summarise;
+use crate::tests::random::garbage;
+use crate::window::Window;
 use testkit::fixture::{Run, at_ms};
 
 fn summary(run: &Run) -> Summary {
@@ -172,4 +176,152 @@ proptest! {
         prop_assert!(summary.slow.workers_holding <= summary.proxy.workers.len() as u64);
         prop_assert!(!summary.verdict_reasons.is_empty());
     }
+}
+
+fn truth(run: &Run) -> LogTruth {
+    log_truth(&Join::of(&run.records))
+}
+
+#[test]
+fn one_fetch_and_its_line() {
+    let none = LogTruth::default;
+    let gap = |us| LogTruth { largest_gap_us: Micros(us), ..LogTruth::default() };
+    for (what, outcome, total_us, status, rt_ms, expected) in [
+        (
+            "a failure that is logged as such, with its time",
+            Outcome::TimeoutNoByte,
+            1_004_000,
+            499,
+            1_004,
+            LogTruth { failed: 1, ..none() },
+        ),
+        (
+            "the published case: a time is hidden",
+            Outcome::TimeoutNoByte,
+            1_004_000,
+            499,
+            0,
+            LogTruth { failed: 1, understated: 1, ..gap(1_004_000) },
+        ),
+        (
+            "a failure is called ok",
+            Outcome::TimeoutPartial,
+            1_000_000,
+            200,
+            1_000,
+            LogTruth { failed: 1, called_ok: 1, ..none() },
+        ),
+        ("it was ok", Outcome::Ok, 1_000_000, 200, 1_000, none()),
+        (
+            "a time is overstated",
+            Outcome::Ok,
+            5_000,
+            200,
+            30,
+            LogTruth { overstated: 1, ..gap(25_000) },
+        ),
+        // Under 10 ms it is the log's resolution; within a factor of 2 it is near enough.
+        ("under 10 ms", Outcome::Ok, 9_999, 200, 0, gap(9_999)),
+        ("half as long", Outcome::Ok, 100_000, 200, 50, gap(50_000)),
+        ("twice as long", Outcome::Ok, 100_000, 200, 200, gap(100_000)),
+    ] {
+        let mut run = Run::new();
+        run.fetches(Phase::Measure, 1, outcome, total_us);
+        let session = &mut run.records.sessions[0];
+        (session.status, session.log.rt_ms) = (status, rt_ms);
+        assert_eq!(truth(&run), expected, "{what}");
+    }
+}
+
+/// Nobody accepted the first, and the second asked for nothing. The third was ok.
+#[test]
+fn a_failure_may_be_in_no_line() {
+    let mut run = Run::new();
+    run.fetches(Phase::Measure, 2, Outcome::TimeoutNoByte, 1_004_000);
+    run.fetches(Phase::Measure, 1, Outcome::Ok, 5_000);
+    run.records.sessions[1].status = 0;
+    for lost in [0, 1] {
+        run.records.sessions.remove(lost);
+        run.records.accepted.remove(lost);
+    }
+    assert_eq!(truth(&run), LogTruth { failed: 2, unlogged: 2, ..LogTruth::default() });
+}
+
+#[test]
+fn fetches_without_load_do_not_count() {
+    let mut run = Run::new();
+    run.fetches(Phase::Idle, 3, Outcome::TimeoutNoByte, 1_004_000);
+    assert_eq!(truth(&run), LogTruth::default());
+}
+
+#[test]
+fn the_largest_gap_is_of_all() {
+    let mut run = Run::starved();
+    let found = truth(&run);
+    assert_eq!((found.failed, found.called_ok, found.unlogged), (62, 18, 0));
+    assert_eq!((found.understated, found.largest_gap_us), (44, Micros(1_004_000)));
+    run.records.sessions.iter_mut().for_each(|session| session.log.rt_ms = u64::MAX);
+    assert_eq!(truth(&run).overstated, 80);
+}
+
+fn ms(ms: u64) -> MonoNs {
+    MonoNs(ms * 1_000_000)
+}
+
+fn totals(worker: u32, at: u64, count: u64) -> CallTotals {
+    let call = CallTotal { count, time_us: Micros(count * 10), ..CallTotal::default() };
+    CallTotals { worker, at_ns: ms(at), calls: [("readv".to_owned(), call)].into() }
+}
+
+#[test]
+fn calls_are_the_last_of_each_worker_together() {
+    let mut run = Run::new().records;
+    run.calls = vec![totals(0, 2, 50), totals(0, 1, 20), totals(1, 1, 5)];
+    let all = calls(&run);
+    assert_eq!(all["readv"].count, 55);
+    assert_eq!(all["readv"].time_us, Micros(550));
+}
+
+#[test]
+fn sleeps_outside_the_load_do_not_count() {
+    let mut run = Run::new().records;
+    let sleep = |start, end, call: &str| Blocked {
+        worker: 0,
+        start_ns: ms(start),
+        end_ns: ms(end),
+        call: call.to_owned(),
+        client_port: None,
+    };
+    run.blocked = vec![
+        sleep(1, 8, "close"),
+        sleep(20, 60, "pwritev"),
+        sleep(70, 80, "pwritev"),
+        sleep(90, 99, ""),
+    ];
+    let by_call = blocked(&run, Window::new(ms(10), ms(100)));
+    assert_eq!(by_call.len(), 2);
+    assert_eq!(by_call["pwritev"].sleeps, 2);
+    assert_eq!(by_call["pwritev"].time_us, Micros(50_000));
+    assert_eq!(by_call["pwritev"].longest_us, Micros(40_000));
+    assert_eq!(by_call["a page fault"].sleeps, 1);
+}
+
+#[test]
+fn the_longest_absence_has_its_worker() {
+    let mut run = Run::new().records;
+    assert_eq!(absences(&run, Window::new(ms(0), ms(9))), None);
+    let absence = |worker, start, end, running| Absence {
+        worker,
+        start_ns: ms(start),
+        end_ns: ms(end),
+        looks: running + 1,
+        running,
+        waiting: 1,
+        blocked: 0,
+    };
+    run.absences = vec![absence(0, 0, 30, 29), absence(1, 5, 1_005, 900)];
+    let all = absences(&run, Window::new(ms(0), ms(2_000))).unwrap();
+    assert_eq!((all.absences, all.longest_worker), (2, 1));
+    assert_eq!((all.longest_us, all.time_us), (Micros(1_000_000), Micros(1_030_000)));
+    assert_eq!((all.looks, all.running, all.waiting), (931, 929, 2));
 }

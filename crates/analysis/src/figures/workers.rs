@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use records::{
-    Hold, LoopTurn, Micros, MonoNs, Recording, RunRecords, SchedulerFigures, WorkerSample,
-    WorkerSummary, WorkerTotals,
+    Hold, LoopTurn, Micros, Recording, RunRecords, SchedulerFigures, WorkerSample, WorkerSummary,
+    WorkerTotals,
 };
 
 use crate::join::Join;
@@ -142,8 +142,12 @@ fn count_scheduler(summary: &mut WorkerSummary, samples: &[WorkerSample], measur
     let first = inside.clone().min_by_key(|sample| sample.at_ns);
     let last = inside.max_by_key(|sample| sample.at_ns);
     let (Some(first), Some(last)) = (first, last) else { return };
-    let elapsed = Elapsed::between(first.at_ns, last.at_ns);
-    let Some(elapsed) = elapsed else { return };
+    let secs = last.at_ns.since(first.at_ns).as_secs_f64();
+    if secs <= 0.0 {
+        return;
+    }
+    let of_ms = |ms: u64| ms as f64 / 1e3 / secs;
+    let of_ns = |ns: u64| ns as f64 / 1e9 / secs;
     let grown = |counter: fn(&WorkerSample) -> u64| counter(last).saturating_sub(counter(first));
     let grown_ns = |counter: fn(&WorkerSample) -> Option<u64>| {
         Some(counter(last)?.saturating_sub(counter(first)?))
@@ -154,41 +158,15 @@ fn count_scheduler(summary: &mut WorkerSummary, samples: &[WorkerSample], measur
         (Some(_), Some(_)) => SchedulerFigures::All,
         _ => SchedulerFigures::NoWait,
     };
-    summary.user_share = elapsed.share_of_ms(user_ms);
-    summary.system_share = elapsed.share_of_ms(system_ms);
-    summary.cpu_share = run_ns.map_or_else(
-        || elapsed.share_of_ms(user_ms.saturating_add(system_ms)),
-        |ns| elapsed.share_of_ns(ns),
-    );
-    summary.wait_share = wait_ns.map_or(0.0, |ns| elapsed.share_of_ns(ns));
+    summary.user_share = of_ms(user_ms);
+    summary.system_share = of_ms(system_ms);
+    summary.cpu_share = run_ns.map_or_else(|| of_ms(user_ms.saturating_add(system_ms)), of_ns);
+    summary.wait_share = wait_ns.map_or(0.0, of_ns);
     summary.run_wait_us = wait_ns.unwrap_or(0) / 1_000;
     summary.voluntary_switches = grown(|s| s.voluntary_switches);
     summary.involuntary_switches = grown(|s| s.involuntary_switches);
-    summary.voluntary_per_sec = elapsed.per_sec(summary.voluntary_switches);
-    summary.involuntary_per_sec = elapsed.per_sec(summary.involuntary_switches);
-}
-
-/// A time above zero that counters grew in.
-#[derive(Clone, Copy)]
-struct Elapsed(f64);
-
-impl Elapsed {
-    fn between(first: MonoNs, last: MonoNs) -> Option<Self> {
-        let seconds = last.since(first).as_secs_f64();
-        (seconds > 0.0).then_some(Self(seconds))
-    }
-
-    fn share_of_ms(self, ms: u64) -> f64 {
-        ms as f64 / 1e3 / self.0
-    }
-
-    fn share_of_ns(self, ns: u64) -> f64 {
-        ns as f64 / 1e9 / self.0
-    }
-
-    fn per_sec(self, count: u64) -> f64 {
-        count as f64 / self.0
-    }
+    summary.voluntary_per_sec = summary.voluntary_switches as f64 / secs;
+    summary.involuntary_per_sec = summary.involuntary_switches as f64 / secs;
 }
 
 #[cfg(test)]

@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stats::{Change, Finding, Judgement, Metric, Reason, Settings, Trial, Trials, judge};
 
-use super::gate;
-use super::threshold::Outcome;
+use super::gate::{self, Gate};
 
 /// Rounds of one arm on one host, saved: the document of `--save-baseline`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,8 +37,7 @@ pub struct Baseline {
     /// The foreign program under test; absent: the mirror, or one that ran already.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub program: Option<Program>,
-    /// How the proxy's workers were seen, as it came about; empty: an earlier build saved it.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    /// How the proxy's workers were seen, as it came about.
     pub sights: BTreeSet<Visibility>,
     /// The conclusive trials, in the order of their end.
     pub rounds: Vec<Trial>,
@@ -67,9 +65,8 @@ pub struct Origin {
     pub measure_us: Micros,
     /// Steps and loop turns from this length on are recorded one by one.
     pub hold_us: Micros,
-    /// What else the figures hang on; absent: an earlier build saved it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub conditions: Option<Conditions>,
+    /// What else the figures hang on.
+    pub conditions: Conditions,
 }
 
 /// What figures hang on beside the machine and the arm.
@@ -113,7 +110,7 @@ pub struct Against {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
     /// Met: nothing regressed.
-    pub outcome: Outcome,
+    pub outcome: Gate,
     /// All that led there; A is the baseline, B is today.
     pub judgement: Judgement,
 }
@@ -144,21 +141,11 @@ pub const MIN_ROUNDS: usize = 3;
 impl Origin {
     /// In what `now` differs, each as `kernel was 6.1, is 6.2`; empty: in nothing.
     pub fn differences(&self, now: &Self) -> Vec<String> {
-        // One by one they would bury what does differ.
-        let untold = self.conditions.is_none() && now.conditions.is_some();
-        let now = Self { conditions: now.conditions.clone().filter(|_| !untold), ..now.clone() };
         let (Ok(then), Ok(now)) = (serde_json::to_value(self), serde_json::to_value(now)) else {
             return vec!["it cannot be read".to_owned()];
         };
         let mut found = Vec::new();
         differing("", &then, &now, &mut found);
-        if untold {
-            found.push(
-                "the turnstile that made it recorded neither sysctls nor allowed CPUs nor the extent \
-                 of its records"
-                    .to_owned(),
-            );
-        }
         found
     }
 }
@@ -228,8 +215,8 @@ impl Baseline {
         };
         // A change may be the watcher's then.
         let outcome = match refused {
-            Some(_) => Outcome::Unknown,
-            None => gate::outcome(&judgement),
+            Some(_) => Gate::Inconclusive,
+            None => gate::of(&judgement),
         };
         doubts.extend(refused);
         Against {
@@ -247,11 +234,10 @@ impl Baseline {
     /// In what way, if the workers were not seen as they were: a tracer takes time of its own, and
     /// tells what samples do not.
     fn seen_otherwise(&self, today: &Today) -> Option<String> {
-        let told = !self.sights.is_empty() && !today.sights.is_empty();
         let words = |sights: &BTreeSet<Visibility>| {
             sights.iter().map(|visibility| visibility.words()).collect::<Vec<_>>().join(", or ")
         };
-        (told && self.sights != today.sights).then(|| {
+        (!today.sights.is_empty() && self.sights != today.sights).then(|| {
             format!(
                 "the proxy's workers were seen in another way: then {}, now {}",
                 words(&self.sights),
@@ -265,15 +251,15 @@ impl Against {
     /// The word for it: what became of today, or that nobody knows.
     pub fn change(&self) -> Change {
         match self.outcome {
-            Outcome::Unknown => Change::Inconclusive,
-            Outcome::Met | Outcome::Breached => self.judgement.change,
+            Gate::Inconclusive => Change::Inconclusive,
+            Gate::Passed | Gate::Breached => self.judgement.change,
         }
     }
 
     /// Why, the weightiest first.
     pub fn reasons(&self) -> Vec<String> {
         let judged = self.judgement.reasons.iter().map(ToString::to_string);
-        if self.outcome == Outcome::Unknown && !self.doubts.is_empty() {
+        if self.outcome == Gate::Inconclusive && !self.doubts.is_empty() {
             self.doubts.clone()
         } else {
             judged.chain(self.doubts.iter().cloned()).collect()

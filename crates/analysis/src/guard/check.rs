@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use records::{ArmSpec, Program, SCHEMA_VERSION, Verdict};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use stats::Reading;
 
 use super::baseline::{Accepted, Against, Baseline, MIN_ROUNDS, Origin, Today};
 use super::figures;
 use super::gate::{ERROR, Gate};
 use super::rounds::{FailOn, OverRounds, Ran};
-use super::threshold::{Outcome, Threshold};
+use super::threshold::Threshold;
 
 /// The document of a check: `check.json`, and what `--json` prints. Fields are only ever added.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,7 +24,8 @@ pub struct Check {
     pub schema_version: u32,
     /// Version of `turnstile`.
     pub version: String,
-    /// The word.
+    /// The word: `passed`, `breached` or `inconclusive`.
+    #[serde(serialize_with = "named")]
     pub outcome: Gate,
     /// What the process ends with, unless a signal ends it.
     pub exit_code: u8,
@@ -55,6 +56,10 @@ pub struct Check {
     pub trials: Vec<TrialRow>,
     /// The directory of the campaign.
     pub records: PathBuf,
+}
+
+fn named<S: Serializer>(gate: &Gate, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(gate.name())
 }
 
 /// How many rounds.
@@ -135,14 +140,13 @@ impl Check {
             baseline.against(&file, accepted, today(trials, asked.rounds))
         });
         let too_few = conclusive.len() < MIN_ROUNDS || 2 * conclusive.len() <= asked.rounds;
-        let unsaved = (asked.save == Save::Wanted && too_few).then_some(Outcome::Unknown);
-        let cut = interrupted.is_some().then_some(Outcome::Unknown);
+        let unsaved = (asked.save == Save::Wanted && too_few).then_some(Gate::Inconclusive);
+        let cut = interrupted.is_some().then_some(Gate::Inconclusive);
         let outcomes = thresholds.iter().map(|held| held.outcome);
         let outcomes = outcomes.chain(baseline.as_ref().map(|against| against.outcome));
         let is_down = trials.iter().any(|ran| ran.proxy_fault.is_some());
-        let outcomes = outcomes.chain(is_down.then_some(Outcome::Breached));
-        let worst = outcomes.chain(unsaved).chain(cut).max();
-        let outcome = Gate::of(worst.unwrap_or(Outcome::Met));
+        let outcomes = outcomes.chain(is_down.then_some(Gate::Breached));
+        let outcome = outcomes.chain(unsaved).chain(cut).max().unwrap_or(Gate::Passed);
         let mut check = Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -198,20 +202,20 @@ impl Check {
             .map(|(trial, fault)| format!("the proxy failed in trial {}: {fault}", trial.trial))
             .collect();
         let with = |outcome| self.thresholds.iter().filter(move |held| held.outcome == outcome);
-        for held in with(Outcome::Breached) {
+        for held in with(Gate::Breached) {
             said.push(format!("{} breached: {}", held.threshold, held.found));
         }
         if let Some(against) = &self.baseline {
             let word = match against.outcome {
-                Outcome::Breached => "regressed against the baseline",
-                Outcome::Unknown => "the baseline could not be compared with",
-                Outcome::Met => "",
+                Gate::Breached => "regressed against the baseline",
+                Gate::Inconclusive => "the baseline could not be compared with",
+                Gate::Passed => "",
             };
-            if against.outcome != Outcome::Met {
+            if against.outcome != Gate::Passed {
                 said.push(format!("{word}: {}", against.reasons().join("; ")));
             }
         }
-        for held in with(Outcome::Unknown) {
+        for held in with(Gate::Inconclusive) {
             said.push(format!("{} cannot be told: {}", held.threshold, held.found));
         }
         if unsaved {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use records::{Fetch, Outcome, Phase, Summary};
+use records::{Fetch, Outcome, Phase};
 use serde::Serialize;
 use stats::{Curve, Ending, Judgement, Metric, Observation, Round, Settings, Trials, judge};
 
+use super::figures;
 use super::gate::{self, Gate};
-use super::{figures, threshold};
+use super::rounds::Ran;
 
 /// Every arm against the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,45 +39,32 @@ impl PairOf {
         fault.chain(gate::doubts(&self.judgement, &a, &b)).collect()
     }
 
-    fn outcome(&self) -> threshold::Outcome {
+    fn gate(&self) -> Gate {
         match self.proxy_fault {
-            Some(_) => threshold::Outcome::Breached,
-            None => gate::outcome(&self.judgement),
+            Some(_) => Gate::Breached,
+            None => gate::of(&self.judgement),
         }
     }
 }
 
-/// Everything one trial gives to a comparison.
-#[derive(Clone, Debug)]
-pub struct Told {
-    /// Which round.
-    pub round: u32,
-    /// Its summary.
-    pub summary: Summary,
-    /// Its fetches under load.
-    pub fetches: Vec<Observation>,
-    /// How its proxy failed, if it did: not as a client sees it, but as a process.
-    pub proxy_fault: Option<String>,
-}
-
 impl Comparison {
     /// Compares all arms with the first by every metric of a trial. `arms` are names and trials.
-    pub fn of(arms: &[(String, Vec<Told>)], settings: &Settings) -> Self {
+    pub fn of(arms: &[(String, Vec<Ran>)], settings: &Settings) -> Self {
         let Some(((a, first), others)) = arms.split_first() else {
             return Self { pairs: Vec::new() };
         };
-        let pair = |(b, told): &(String, Vec<Told>)| PairOf {
+        let pair = |(b, ran): &(String, Vec<Ran>)| PairOf {
             a: a.clone(),
             b: b.clone(),
             judgement: judge(
-                Trials::Rounds(&rounds(first, told)),
+                Trials::Rounds(&rounds(first, ran)),
                 &Metric::OF_A_TRIAL,
                 Some(&Metric::IDLE_P50),
                 settings,
             ),
-            proxy_fault: told.iter().find_map(|told| {
-                let fault = told.proxy_fault.as_ref()?;
-                Some(format!("{b}, round {}: {fault}", told.round + 1))
+            proxy_fault: ran.iter().find_map(|ran| {
+                let fault = ran.proxy_fault.as_ref()?;
+                Some(format!("{b}, round {}: {fault}", ran.round + 1))
             }),
         };
         Self { pairs: others.iter().map(pair).collect() }
@@ -84,15 +72,14 @@ impl Comparison {
 
     /// What a gate makes of it: the worst of all pairs. Without a pair nothing is known.
     pub fn gate(&self) -> Gate {
-        let outcomes = self.pairs.iter().map(PairOf::outcome);
-        Gate::of(outcomes.max().unwrap_or(threshold::Outcome::Unknown))
+        self.pairs.iter().map(PairOf::gate).max().unwrap_or(Gate::Inconclusive)
     }
 }
 
 /// Rounds in which both arms have a trial.
-fn rounds(a: &[Told], b: &[Told]) -> Vec<Round> {
-    let of_b: BTreeMap<u32, &Told> = b.iter().map(|told| (told.round, told)).collect();
-    let both = |a: &Told| {
+fn rounds(a: &[Ran], b: &[Ran]) -> Vec<Round> {
+    let of_b: BTreeMap<u32, &Ran> = b.iter().map(|ran| (ran.round, ran)).collect();
+    let both = |a: &Ran| {
         let b = of_b.get(&a.round)?;
         Some(Round {
             number: a.round + 1,
@@ -103,30 +90,26 @@ fn rounds(a: &[Told], b: &[Told]) -> Vec<Round> {
     a.iter().filter_map(both).collect()
 }
 
-/// The fetches under load as survival curves have them.
+/// The fetches of a phase as survival curves have them.
 ///
 /// A fetch that was given up, or that this host could not make, is only known to last longer; one
 /// that the proxy refused, cut or answered wrongly never comes to its completion.
-pub fn observations(fetches: &[Fetch]) -> Vec<Observation> {
-    let measured = fetches.iter().filter(|fetch| fetch.phase == Phase::Measure);
-    measured
-        .map(|fetch| Observation {
-            age: fetch.total_us,
-            ending: match fetch.outcome {
-                Outcome::Ok => Ending::Completed,
-                outcome if outcome.is_censored() => Ending::Censored,
-                Outcome::LocalError => Ending::Censored,
-                _ => Ending::Failed,
-            },
-        })
-        .collect()
+pub fn observations(fetches: &[Fetch], phase: Phase) -> Vec<Observation> {
+    let of_phase = fetches.iter().filter(|fetch| fetch.phase == phase);
+    let observed = of_phase.map(|fetch| Observation {
+        age: fetch.total_us,
+        ending: match fetch.outcome {
+            Outcome::Ok => Ending::Completed,
+            Outcome::LocalError => Ending::Censored,
+            outcome if outcome.is_censored() => Ending::Censored,
+            _ => Ending::Failed,
+        },
+    });
+    observed.collect()
 }
 
-/// The survival curve of an arm over all its trials.
-pub fn curve(told: &[Told]) -> Curve {
-    let all: Vec<Observation> = told.iter().flat_map(|told| told.fetches.iter().copied()).collect();
-    Curve::new(&all)
+/// The fetches of an arm under load as a survival curve, over all its trials.
+pub fn curve(trials: &[Ran]) -> Curve {
+    let observed = trials.iter().map(|ran| observations(&ran.fetches, Phase::Measure));
+    Curve::new(&observed.collect::<Vec<_>>().concat())
 }
-
-#[cfg(test)]
-mod tests;

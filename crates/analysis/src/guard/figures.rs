@@ -4,6 +4,7 @@ use records::{BytesPerSec, CompletionUs, FetchSummary, Micros, Summary, Verdict}
 use stats::{Reading, Trial};
 
 /// A figure of a trial: its name, its unit, where it stands in a summary.
+#[derive(Debug)]
 pub struct Figure {
     /// The name in thresholds and records, as `p99`.
     pub name: &'static str,
@@ -11,7 +12,7 @@ pub struct Figure {
     pub unit: Unit,
     /// What it is, in a few words.
     pub words: &'static str,
-    read: fn(&Summary) -> Option<Known>,
+    read: fn(&Summary) -> Option<Reading>,
 }
 
 /// What numbers are.
@@ -41,24 +42,6 @@ impl Unit {
             Self::BytesPerSec => BytesPerSec(whole).to_string(),
             Self::Share => format!("{value:.4}"),
             Self::Count => format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').into(),
-        }
-    }
-}
-
-/// How much is known of a figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Known {
-    /// It was measured.
-    Exactly(f64),
-    /// It is this or more: a percentile of fetches that were given up, or failed otherwise.
-    AtLeast(f64),
-}
-
-impl Known {
-    /// The figure, or its lower bound.
-    pub const fn value(self) -> f64 {
-        match self {
-            Self::Exactly(value) | Self::AtLeast(value) => value,
         }
     }
 }
@@ -103,7 +86,9 @@ pub const FIGURES: [Figure; 14] = [
         name: "slow_bytes_per_sec",
         unit: Unit::BytesPerSec,
         words: "all downloads together",
-        read: |s| (s.slow.downloads > 0).then_some(Known::Exactly(s.slow.bytes_per_sec.0 as f64)),
+        read: |s| {
+            Reading::exact(s.slow.bytes_per_sec.0 as f64).ok().filter(|_| s.slow.downloads > 0)
+        },
     },
     Figure {
         name: "early_closes",
@@ -118,14 +103,14 @@ pub const FIGURES: [Figure; 14] = [
         read: |s| measured(s, s.measure.outcomes.failed() as f64),
     },
     time("cpu_per_gb", "CPU time of the proxy for each GB", |s| {
-        s.proxy.cpu_us_per_gb.map(|cpu| Known::Exactly(cpu.0 as f64))
+        Reading::exact(s.proxy.cpu_us_per_gb?.0 as f64).ok()
     }),
 ];
 
 const fn time(
     name: &'static str,
     words: &'static str,
-    read: fn(&Summary) -> Option<Known>,
+    read: fn(&Summary) -> Option<Reading>,
 ) -> Figure {
     Figure { name, unit: Unit::Micros, words, read }
 }
@@ -133,7 +118,7 @@ const fn time(
 const fn share(
     name: &'static str,
     words: &'static str,
-    read: fn(&Summary) -> Option<Known>,
+    read: fn(&Summary) -> Option<Reading>,
 ) -> Figure {
     Figure { name, unit: Unit::Share, words, read }
 }
@@ -153,13 +138,13 @@ impl Figure {
     }
 
     /// Its value in a trial; `None`: that trial does not know it.
-    pub fn of(&self, summary: &Summary) -> Option<Known> {
+    pub fn of(&self, summary: &Summary) -> Option<Reading> {
         (self.read)(summary)
     }
 }
 
-fn measured(summary: &Summary, value: f64) -> Option<Known> {
-    (summary.measure.attempts > 0).then_some(Known::Exactly(value))
+fn measured(summary: &Summary, value: f64) -> Option<Reading> {
+    Reading::exact(value).ok().filter(|_| summary.measure.attempts > 0)
 }
 
 /// A quantile of the times of all fetches of a phase. A fetch that failed is not done within the cap,
@@ -169,49 +154,28 @@ fn age(
     fetches: &FetchSummary,
     seen_us: u64,
     done: fn(&CompletionUs) -> Option<u64>,
-) -> Option<Known> {
-    if fetches.attempts == 0 {
-        return None;
-    }
-    let failed_before_the_cap = fetches.outcomes.failed() > fetches.censored;
-    Some(match &fetches.completion_us {
-        Some(all) => match done(all) {
-            Some(us) => Known::Exactly(us as f64),
-            // Those that were given up may have been so later than at the cap.
-            None => Known::AtLeast(seen_us.max(summary.arm.fetch.cap.0) as f64),
-        },
-        // An earlier build made the summary: what failed soon stands among the times.
-        None if failed_before_the_cap => Known::AtLeast(seen_us as f64),
-        None => capped(summary, seen_us),
-    })
-}
-
-/// A fetch that was given up took its cap or more: 3 digits of a histogram below it are as good.
-fn capped(summary: &Summary, us: u64) -> Known {
+) -> Option<Reading> {
     let cap = summary.arm.fetch.cap.0;
-    if us >= cap - cap / 500 { Known::AtLeast(us as f64) } else { Known::Exactly(us as f64) }
+    match done(&fetches.completion_us?) {
+        Some(us) => Reading::exact(us as f64).ok(),
+        // Those that were given up may have been so later than at the cap.
+        None => Reading::at_least(seen_us.max(cap) as f64).ok(),
+    }
 }
 
-fn longest(summary: &Summary, figure: fn(&records::WorkerSummary) -> u64) -> Option<Known> {
+fn longest(summary: &Summary, figure: fn(&records::WorkerSummary) -> u64) -> Option<Reading> {
     let longest = summary.proxy.workers.iter().map(figure).max()?;
-    (longest > 0).then_some(Known::Exactly(longest as f64))
+    Reading::exact(longest as f64).ok().filter(|_| longest > 0)
 }
 
 /// A trial as statistics see it.
 pub fn trial(summary: &Summary) -> Trial {
-    let reading = |known: Known| match known {
-        Known::Exactly(value) => Reading::exact(value).ok(),
-        Known::AtLeast(value) => Reading::at_least(value).ok(),
-    };
     let inconclusive = (summary.verdict == Verdict::Inconclusive)
         .then(|| summary.verdict_reasons.first().cloned().unwrap_or_default());
-    let named = |figure: &Figure| Some((figure.name.to_owned(), reading(figure.of(summary)?)?));
+    let named = |figure: &Figure| Some((figure.name.to_owned(), figure.of(summary)?));
     Trial {
         inconclusive,
-        control: Figure::find(CONTROL).and_then(|figure| figure.of(summary)).and_then(reading),
+        control: Figure::find(CONTROL).and_then(|figure| figure.of(summary)),
         readings: FIGURES.iter().filter_map(named).collect(),
     }
 }
-
-#[cfg(test)]
-mod tests;

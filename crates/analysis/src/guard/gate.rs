@@ -1,36 +1,27 @@
 //! The word of a gate, and what a process ends with that was asked for one.
 
 use serde::Serialize;
-use stats::{Blind, Change, Comparison, Finding, Judgement, Reason};
-
-use super::threshold::Outcome;
+use stats::{Blind, Change, Finding, Judgement, MetricComparison, Reason};
 
 /// What a process ends with that could not do what it was asked for.
 pub const ERROR: u8 = 1;
 
-/// What a gate says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// What became of a threshold, of a comparison, or of a whole check; from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Gate {
-    /// Everything held.
+    /// It held; of a whole: everything did.
+    #[serde(rename = "met")]
     Passed,
-    /// Something did not.
-    Breached,
-    /// Nothing is known to be wrong, and something is not known.
+    /// It is not known; of a whole: nothing is known to be wrong, and something is not known.
+    #[serde(rename = "unknown")]
     Inconclusive,
+    /// It did not hold.
+    #[serde(rename = "breached")]
+    Breached,
 }
 
 impl Gate {
-    /// What the weightiest of all outcomes makes of it.
-    pub const fn of(worst: Outcome) -> Self {
-        match worst {
-            Outcome::Breached => Self::Breached,
-            Outcome::Unknown => Self::Inconclusive,
-            Outcome::Met => Self::Passed,
-        }
-    }
-
-    /// The word used in reports and records.
+    /// The word used for a whole check.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -51,15 +42,15 @@ impl Gate {
 
 /// A metric that regressed breaches, also where another improved; but not in rounds that prove
 /// nothing. A metric of which nobody knows what became of it is no pass, whatever the others say.
-pub(super) fn outcome(judgement: &Judgement) -> Outcome {
+pub(super) fn of(judgement: &Judgement) -> Gate {
     if judgement.change == Change::Inconclusive {
-        Outcome::Unknown
+        Gate::Inconclusive
     } else if judgement.that_say(Change::Regressed).next().is_some() {
-        Outcome::Breached
+        Gate::Breached
     } else if judgement.unknown().next().is_some() {
-        Outcome::Unknown
+        Gate::Inconclusive
     } else {
-        Outcome::Met
+        Gate::Passed
     }
 }
 
@@ -71,7 +62,7 @@ pub(super) fn doubts(judgement: &Judgement, then: &str, now: &str) -> Vec<String
     {
         return vec![first.to_string()];
     }
-    let said = |c: &Comparison| match c.finding {
+    let said = |c: &MetricComparison| match c.finding {
         Finding::TooWide => Blind::of(c).to_string(),
         Finding::TooFewRounds => format!("{} is known {then}, and not {now}", c.metric.name),
         finding => format!("{} {}", c.metric.name, finding.text()),

@@ -20,6 +20,8 @@ pub mod figures;
 pub mod gate;
 pub mod rounds;
 mod rows;
+#[cfg(test)]
+mod tests;
 pub mod threshold;
 
 pub use baseline::{Baseline, BaselineError};

@@ -8,29 +8,39 @@
 //! What is made of fetches must hold of those of all rounds together as well: a round of three in
 //! which everything fails is no outlier, but a third of all fetches. The worse of the two decides.
 
-use records::{Fetch, Manifest, Phase, Side, Summary, Verdict};
+use std::path::PathBuf;
+
+use records::{Fetch, Phase, RunRecords, Side, Summary, Verdict};
 use serde::Serialize;
 
-use super::threshold::{Held, Outcome, Threshold};
+use super::gate::Gate;
+use super::threshold::{Held, Threshold};
 use crate::fetch_summary;
 
-/// One trial of a check, as far as a gate looks at it.
+/// One trial, as far as a gate or a comparison looks at it.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// Its run directory, within the campaign's.
-    pub dir: std::path::PathBuf,
+    pub dir: PathBuf,
+    /// Which round it was, from 0.
+    pub round: u32,
     /// What it showed.
     pub summary: Summary,
     /// Its fetches, of all phases.
     pub fetches: Vec<Fetch>,
-    /// How its proxy failed, if it did: not as a client sees it, but as a process.
+    /// How its proxy failed, if it did: not as a client sees it, but as a process that died, or said
+    /// what is no record. A breach, whatever else there is.
     pub proxy_fault: Option<String>,
 }
 
-/// How the proxy of a trial failed, if it did: it died, or said what is no record.
-pub fn proxy_fault(manifest: &Manifest) -> Option<String> {
-    let fault = manifest.faults.iter().find(|fault| fault.side == Side::Proxy)?;
-    Some(format!("{} (in the {} phase)", fault.message, fault.phase.name()))
+impl Ran {
+    /// The trial in `dir` with these records.
+    pub fn of(dir: PathBuf, round: u32, summary: Summary, records: RunRecords) -> Self {
+        let fault = records.manifest.faults.iter().find(|fault| fault.side == Side::Proxy);
+        let proxy_fault =
+            fault.map(|fault| format!("{} (in the {} phase)", fault.message, fault.phase.name()));
+        Self { dir, round, summary, fetches: records.fetches, proxy_fault }
+    }
 }
 
 /// A threshold and what became of it.
@@ -39,7 +49,7 @@ pub struct OverRounds {
     /// As it was typed.
     pub threshold: String,
     /// Whether it held.
-    pub outcome: Outcome,
+    pub outcome: Gate,
     /// The figure that decided, with its unit; a lower bound begins with `>=`.
     pub found: String,
     /// Rounds that met it.
@@ -95,7 +105,7 @@ impl OverRounds {
         };
         let hold = |ran: &&Ran| {
             let verdict = ran.summary.verdict;
-            let outcome = if bad.contains(&verdict) { Outcome::Breached } else { Outcome::Met };
+            let outcome = if bad.contains(&verdict) { Gate::Breached } else { Gate::Passed };
             Held { threshold: threshold.to_owned(), outcome, found: verdict.name().to_owned() }
         };
         let mut held: Vec<Held> = conclusive.iter().map(hold).collect();
@@ -104,7 +114,7 @@ impl OverRounds {
         // The worst that was found, of the worse verdict first.
         held.sort_by_key(|held| (held.outcome, held.found == Verdict::Starved.name()));
         let middle = held.get(held.len() / 2).cloned().unwrap_or(missing);
-        let worst = held.last().filter(|held| held.outcome == Outcome::Breached).cloned();
+        let worst = held.last().filter(|held| held.outcome == Gate::Breached).cloned();
         Self::decided(worst.unwrap_or(middle), &held)
     }
 
@@ -115,16 +125,16 @@ impl OverRounds {
             threshold,
             outcome,
             found,
-            met: count(Outcome::Met),
-            breached: count(Outcome::Breached),
-            unknown: count(Outcome::Unknown),
+            met: count(Gate::Passed),
+            breached: count(Gate::Breached),
+            unknown: count(Gate::Inconclusive),
             pooled: None,
         }
     }
 }
 
 fn missing(threshold: String) -> Held {
-    Held { threshold, outcome: Outcome::Unknown, found: "no conclusive run".to_owned() }
+    Held { threshold, outcome: Gate::Inconclusive, found: "no conclusive run".to_owned() }
 }
 
 /// A summary of the fetches of all rounds, as if they were of one; what is not of fetches is the
@@ -138,6 +148,3 @@ fn pooled(conclusive: &[&Ran]) -> Option<Summary> {
         ..conclusive.first()?.summary.clone()
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -55,6 +55,3 @@ pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
             .find_map(|s| s.program.as_ref().map(|program| program.version.clone())),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,23 +7,20 @@ use std::str::FromStr;
 
 use records::{BytesPerSec, Micros, Summary};
 use serde::Serialize;
+use stats::Reading;
 
-use super::figures::{FIGURES, Figure, Known, Unit};
+use super::figures::{FIGURES, Figure, Unit};
+use super::gate::Gate;
 
 /// What must hold of a trial. Written `FIGURE[/FIGURE] OP VALUE`, blanks or none.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Threshold {
-    figure: Of,
+    figure: &'static Figure,
+    /// Another of the same unit, which the first is divided by.
+    by: Option<&'static Figure>,
     op: Op,
     limit: f64,
     text: String,
-}
-
-/// A figure, or one divided by another of the same unit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Of {
-    One(usize),
-    Ratio(usize, usize),
 }
 
 /// How a figure must stand to its limit.
@@ -45,32 +42,27 @@ pub struct Held {
     /// As it was typed.
     pub threshold: String,
     /// Whether it held.
-    pub outcome: Outcome,
+    pub outcome: Gate,
     /// The figure, with its unit; a lower bound begins with `>=`.
     pub found: String,
-}
-
-/// Whether a threshold held; from good to bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It did.
-    Met,
-    /// The trial does not know the figure.
-    Unknown,
-    /// It did not.
-    Breached,
 }
 
 impl Threshold {
     /// Holds a trial against it.
     pub fn hold(&self, summary: &Summary) -> Held {
-        self.holding(self.figure.of(summary))
+        let (outcome, found) = match self.of(summary) {
+            None => (Gate::Inconclusive, "not known of this run".to_owned()),
+            Some(known) => {
+                let bound = if known.is_bound() { ">= " } else { "" };
+                (self.outcome(known), format!("{bound}{}", self.unit().say(known.value())))
+            }
+        };
+        Held { threshold: self.text.clone(), outcome, found }
     }
 
     /// The figure, the smaller the better the threshold holds: to put trials in order by it.
     pub(super) fn strain(&self, summary: &Summary) -> f64 {
-        let value = self.figure.of(summary).map_or(0.0, Known::value);
+        let value = self.of(summary).map_or(0.0, Reading::value);
         match self.op {
             Op::Below | Op::AtMost => value,
             Op::Above | Op::AtLeast => -value,
@@ -79,70 +71,36 @@ impl Threshold {
 
     /// Whether its figures are of fetches alone, so that all rounds together can be held against it.
     pub(super) fn is_pooled(&self) -> bool {
-        let is = |at: usize| FIGURES.get(at).is_some_and(Figure::is_pooled);
-        match self.figure {
-            Of::One(at) => is(at),
-            Of::Ratio(above, below) => is(above) && is(below),
-        }
+        self.figure.is_pooled() && self.by.is_none_or(Figure::is_pooled)
     }
 
-    fn holding(&self, known: Option<Known>) -> Held {
-        let (outcome, found) = match known {
-            None => (Outcome::Unknown, "not known of this run".to_owned()),
-            Some(known) => {
-                let bound = if matches!(known, Known::AtLeast(_)) { ">= " } else { "" };
-                let found = format!("{bound}{}", self.figure.in_unit(known.value()));
-                (self.outcome(known), found)
-            }
-        };
-        Held { threshold: self.text.clone(), outcome, found }
+    fn unit(&self) -> Unit {
+        if self.by.is_some() { Unit::Count } else { self.figure.unit }
+    }
+
+    fn of(&self, summary: &Summary) -> Option<Reading> {
+        let above = self.figure.of(summary)?;
+        let Some(by) = self.by else { return Some(above) };
+        // What is divided by at least so much is at most so much: no side of a limit.
+        let below = by.of(summary).filter(|below| !below.is_bound() && below.value() > 0.0)?;
+        let ratio = above.value() / below.value();
+        if above.is_bound() { Reading::at_least(ratio) } else { Reading::exact(ratio) }.ok()
     }
 
     /// A lower bound can breach an upper limit, and meet a lower one; else it tells nothing.
-    fn outcome(&self, known: Known) -> Outcome {
+    fn outcome(&self, known: Reading) -> Gate {
         let value = known.value();
-        let holds = match self.op {
-            Op::Below => value < self.limit,
-            Op::AtMost => value <= self.limit,
-            Op::Above => value > self.limit,
-            Op::AtLeast => value >= self.limit,
+        let (holds, tells) = match self.op {
+            Op::Below => (value < self.limit, false),
+            Op::AtMost => (value <= self.limit, false),
+            Op::Above => (value > self.limit, true),
+            Op::AtLeast => (value >= self.limit, true),
         };
-        match (known, self.op, holds) {
-            (Known::Exactly(_), _, true) | (Known::AtLeast(_), Op::Above | Op::AtLeast, true) => {
-                Outcome::Met
-            }
-            (Known::Exactly(_), _, false) | (Known::AtLeast(_), Op::Below | Op::AtMost, false) => {
-                Outcome::Breached
-            }
-            (Known::AtLeast(_), ..) => Outcome::Unknown,
+        match holds {
+            _ if known.is_bound() && holds != tells => Gate::Inconclusive,
+            true => Gate::Passed,
+            false => Gate::Breached,
         }
-    }
-}
-
-impl Of {
-    fn of(self, summary: &Summary) -> Option<Known> {
-        let value = |at: usize| FIGURES.get(at)?.of(summary);
-        match self {
-            Self::One(at) => value(at),
-            Self::Ratio(above, below) => match (value(above)?, value(below)?) {
-                (_, below) if below.value() <= 0.0 => None,
-                (Known::Exactly(a), Known::Exactly(b)) => Some(Known::Exactly(a / b)),
-                (Known::AtLeast(a), Known::Exactly(b)) => Some(Known::AtLeast(a / b)),
-                // What is divided by at least so much is at most so much: no side of a limit.
-                (_, Known::AtLeast(_)) => None,
-            },
-        }
-    }
-
-    fn unit(self) -> Unit {
-        match self {
-            Self::One(at) => FIGURES.get(at).map_or(Unit::Count, |figure| figure.unit),
-            Self::Ratio(..) => Unit::Count,
-        }
-    }
-
-    fn in_unit(self, value: f64) -> String {
-        self.unit().say(value)
     }
 }
 
@@ -162,30 +120,24 @@ impl FromStr for Threshold {
         let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
         let find = |name: &str| {
             let name = name.trim();
-            FIGURES
-                .iter()
-                .position(|figure| figure.name == name)
-                .ok_or_else(|| ThresholdError::Figure(name.to_owned()))
+            Figure::find(name).ok_or_else(|| ThresholdError::Figure(name.to_owned()))
         };
-        let figure = match name.split_once('/') {
-            None => Of::One(find(name)?),
-            Some((above, below)) => {
-                let (above, below) = (find(above)?, find(below)?);
-                let unit = |at: usize| FIGURES.get(at).map(|figure| figure.unit);
-                if unit(above) != unit(below) {
-                    return Err(ThresholdError::Units(name.to_owned()));
-                }
-                Of::Ratio(above, below)
-            }
+        let (figure, by) = match name.split_once('/') {
+            None => (find(name)?, None),
+            Some((above, below)) => (find(above)?, Some(find(below)?)),
         };
+        if by.is_some_and(|by| by.unit != figure.unit) {
+            return Err(ThresholdError::Units(name.to_owned()));
+        }
+        let unit = if by.is_some() { Unit::Count } else { figure.unit };
         let wrong = || ThresholdError::Value {
             value: value.to_owned(),
             figure: name.to_owned(),
-            form: form(figure.unit()),
+            form: form(unit),
         };
-        let limit = limit(figure.unit(), value).ok_or_else(wrong)?;
+        let limit = limit(unit, value).ok_or_else(wrong)?;
         let text = format!("{name}{sign}{value}");
-        Ok(Self { figure, op, limit, text })
+        Ok(Self { figure, by, op, limit, text })
     }
 }
 
@@ -242,8 +194,5 @@ pub enum ThresholdError {
 }
 
 fn names() -> String {
-    FIGURES.iter().map(|figure: &Figure| figure.name).collect::<Vec<_>>().join(", ")
+    FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
 }
-
-#[cfg(test)]
-mod tests;

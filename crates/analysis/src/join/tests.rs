@@ -38,45 +38,42 @@ fn accepted_at(records: &RunRecords) -> Vec<Option<u64>> {
         .collect()
 }
 
+/// When the fetches of one port started, which workers accepted connections of it and when, and when
+/// the session of each fetch was accepted.
 #[test]
-fn a_port_that_is_used_again_leads_to_the_session_after_each_start() {
-    let mut run = fetches_at(50_000, &[6_000, 8_000, 10_000]);
-    for ms in [10_001, 6_001, 8_001] {
-        accept(&mut run, 0, 50_000, ms);
+fn fetches_and_sessions_of_one_port() {
+    for (what, starts, accepts, joined) in [
+        (
+            "used again, it leads to the session after each start",
+            &[6_000, 8_000, 10_000][..],
+            &[(0, 10_001), (0, 6_001), (0, 8_001)][..],
+            &[Some(6_001), Some(8_001), Some(10_001)][..],
+        ),
+        (
+            "a held worker accepts after its client gave up",
+            &[6_000, 12_000],
+            &[(0, 9_500)],
+            &[Some(9_500), None],
+        ),
+        (
+            "one that was never accepted does not take the next one's",
+            &[6_000, 8_000],
+            &[(0, 8_100)],
+            &[None, Some(8_100)],
+        ),
+        (
+            "of two sessions it has the first; the second is of somebody unknown",
+            &[6_000],
+            &[(0, 7_000), (1, 6_001)],
+            &[Some(6_001)],
+        ),
+        ("a session from before belongs to nobody", &[6_000], &[(0, 5_999)], &[None]),
+    ] {
+        let mut run = fetches_at(50_000, starts);
+        accepts.iter().for_each(|(worker, ms)| accept(&mut run, *worker, 50_000, *ms));
+        accept(&mut run, 1, 50_001, 6_001);
+        assert_eq!(accepted_at(&run.records), joined, "{what}");
     }
-    accept(&mut run, 1, 50_001, 6_001);
-    assert_eq!(accepted_at(&run.records), [Some(6_001), Some(8_001), Some(10_001)]);
-}
-
-#[test]
-fn a_worker_that_is_held_accepts_after_its_client_gave_up() {
-    let mut run = fetches_at(50_000, &[6_000, 12_000]);
-    accept(&mut run, 0, 50_000, 9_500);
-    assert_eq!(accepted_at(&run.records), [Some(9_500), None]);
-}
-
-/// The fetch at 6 s was never accepted: the session of the next one is not its.
-#[test]
-fn a_later_fetch_keeps_its_session() {
-    let mut run = fetches_at(50_000, &[6_000, 8_000]);
-    accept(&mut run, 0, 50_000, 8_100);
-    assert_eq!(accepted_at(&run.records), [None, Some(8_100)]);
-}
-
-/// The second is of somebody who is not in the records.
-#[test]
-fn a_fetch_has_the_first_of_two_sessions() {
-    let mut run = fetches_at(50_000, &[6_000]);
-    accept(&mut run, 0, 50_000, 7_000);
-    accept(&mut run, 1, 50_000, 6_001);
-    assert_eq!(accepted_at(&run.records), [Some(6_001)]);
-}
-
-#[test]
-fn a_session_from_before_belongs_to_nobody() {
-    let mut run = fetches_at(50_000, &[6_000]);
-    accept(&mut run, 0, 50_000, 5_999);
-    assert_eq!(accepted_at(&run.records), [None]);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use records::{
 };
 
 use super::facts::{Facts, Measured};
-use super::stuck::Stuck;
-use super::wording::{SHORTAGE, count, list, measured_when};
+use super::load::Stuck;
+use super::{SHORTAGE, count, list, measured_when};
 use crate::figures::seen::Untraced;
 use crate::thresholds::{Thresholds, part};
 
@@ -331,6 +331,3 @@ fn few_fetches(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
         )
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,11 +2,11 @@
 
 use records::{Manifest, Micros, Summary};
 
-use crate::baseline::Baseline;
 use crate::explain::Context;
 use crate::figures::seen::{self, Untraced};
 use crate::figures::slow::{self, Flow};
 use crate::figures::{missing, workers};
+use crate::idle::IdlePhase;
 
 /// A run's figures and the facts beside them. The verdict, its reasons and the caveats in
 /// `summary` are not looked at.
@@ -20,7 +20,7 @@ pub(crate) struct Facts<'a> {
     /// Whether there was a measure phase.
     pub(crate) measured: Measured,
     /// What the idle phase is worth.
-    pub(crate) baseline: Baseline,
+    pub(crate) baseline: IdlePhase,
     /// Slots of downloads that never received a byte.
     pub(crate) never_moved: Vec<u32>,
     /// Downloads that this host had nothing left to dial with.
@@ -54,7 +54,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn of(
         context: &Context<'a>,
         summary: &'a Summary,
-        baseline: Baseline,
+        baseline: IdlePhase,
         untraced: Option<Untraced>,
     ) -> Self {
         let Context { records, join, windows, .. } = context;

@@ -1,4 +1,4 @@
-//! Whether the load stood while fetches were measured.
+//! Whether the load was there, and stood while fetches were measured.
 //!
 //! A load that has stopped makes every fetch fast. Less load than was asked for cannot make a run look
 //! starved that is not; in such a run downloads also stand still behind each other, which is what is
@@ -7,7 +7,7 @@
 use records::{Micros, percent, percent_beside};
 
 use super::facts::{Facts, Measured};
-use super::wording::count;
+use super::{count, list};
 use crate::thresholds::Thresholds;
 
 /// Why a run without starvation proves nothing: there was no load to stand up to. `None`: there was,
@@ -53,5 +53,41 @@ fn kept_breaking(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
     })
 }
 
-#[cfg(test)]
-mod tests;
+/// What downloads that never received a byte mean for a run: a load that was not there, or the effect
+/// at its strongest. A worker that one download holds from the first moment serves no other either.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stuck {
+    /// All moved, or there was nothing to measure yet.
+    None,
+    /// The load was not what was asked for.
+    NoLoad(String),
+    /// They waited as the fetches did, behind downloads that moved.
+    HeldToo(String),
+}
+
+impl Stuck {
+    pub(crate) fn of(facts: &Facts<'_>, thresholds: &Thresholds) -> Self {
+        // Before the measure phase a download may well not have moved yet.
+        if facts.measured == Measured::Never || facts.never_moved.is_empty() {
+            return Self::None;
+        }
+        let (stuck, wanted) = (facts.never_moved.len(), facts.manifest.arm.load.slow);
+        let slots = list(&facts.never_moved);
+        let finding = format!("{stuck} of {wanted} downloads never received a byte (slot {slots})");
+        if facts.undialled > 0 {
+            let times = count(facts.undialled, "time", "times");
+            return Self::NoLoad(format!(
+                "{finding}: {times} this host had no descriptor, port or memory left to dial one; \
+                 raise `ulimit -n`, or lower --slow"
+            ));
+        }
+        let summary = facts.summary;
+        let share = summary.measure.outcomes.failed_share().unwrap_or(0.0);
+        let starved = share >= thresholds.starved_share;
+        if starved && summary.slow.bytes.0 > 0 {
+            Self::HeldToo(format!("{finding}: held like the fetches, while others moved"))
+        } else {
+            Self::NoLoad(finding)
+        }
+    }
+}

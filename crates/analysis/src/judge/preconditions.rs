@@ -3,11 +3,10 @@
 use records::{FetchSummary, Micros, OutcomeCounts, Verdict, percent, percent_beside};
 
 use super::facts::Facts;
-use super::load;
+use super::load::{self, Stuck};
 use super::rules::Rules;
-use super::stuck::Stuck;
-use super::wording::{MORE, SHORTAGE, count, measured_when};
-use crate::baseline::Standing;
+use super::{MORE, SHORTAGE, count, measured_when};
+use crate::idle::Steadiness;
 use crate::thresholds::{Thresholds, part};
 
 /// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
@@ -105,7 +104,7 @@ fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
 
 fn no_baseline(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
     let (baseline, cap) = (facts.baseline, facts.manifest.arm.fetch.cap);
-    (baseline.standing == Standing::Stalls).then(|| {
+    (baseline.steadiness == Steadiness::Stalls).then(|| {
         format!(
             "{} of {} fetches without any load failed or took over {} ({} x idle p50, at least {} \
              and at most {} of the {cap} cap): a server that stalls by itself is no baseline",

@@ -7,13 +7,13 @@ use records::{Cause, Fetch, Micros, MonoNs, Phase, SCHEMA_VERSION};
 use super::fetch::{
     CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid,
 };
-use super::share;
 use crate::analysis::Analysis;
 use crate::explain::late::holding_step;
 use crate::explain::timeline::Doing;
 use crate::explain::{Context, FetchSplit, Piece, Shares};
 use crate::figures::log::logged_time;
 use crate::join::Connection;
+use crate::window::share;
 
 impl FetchReport {
     /// The report on fetch `number` of `phase`.

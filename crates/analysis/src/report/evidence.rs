@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Longest;
 use super::reserve::{self, Reserve};
 use crate::explain::context::OVERFLOWS;
-use crate::explain::cumulative::Cumulative;
+use crate::explain::counters::Cumulative;
 use crate::explain::late::holding_step;
 use crate::explain::{Context, FetchSplit};
 use crate::figures::{seen, workers};

@@ -6,9 +6,9 @@ use std::time::Duration;
 use records::{Bytes, Cause, Holder, HoldingStep, Micros, Outcome};
 use serde::Serialize;
 
-use super::share;
 use crate::explain::late::longest_hold;
 use crate::explain::{Context, FetchSplit};
+use crate::window::share;
 
 /// So many of the worst fetches are told one by one.
 const WORST: usize = 10;

@@ -14,8 +14,6 @@ mod log;
 mod reserve;
 mod why;
 
-use std::time::Duration;
-
 use records::{Cause, CauseShare, Caveat, LateSummary, Micros, SCHEMA_VERSION, Summary, Verdict};
 use serde::Serialize;
 
@@ -158,11 +156,6 @@ fn most(context: &Context<'_>, splits: &[&FetchSplit], cause: Cause) -> Option<L
         .filter(|(time, _)| !time.is_zero())
         .max_by_key(|(time, split)| (*time, std::cmp::Reverse(split.index)))?;
     Some(Longest { time_us: time.into(), fetch: context.records.fetches.get(split.index)?.fetch })
-}
-
-/// `part` of `whole`, 0 to 1; of nothing: zero.
-fn share(part: Duration, whole: Duration) -> f64 {
-    if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() }
 }
 
 #[cfg(test)]

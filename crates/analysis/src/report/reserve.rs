@@ -8,7 +8,7 @@ use records::{Bytes, SocketEnd};
 use serde::Serialize;
 
 use crate::explain::Context;
-use crate::grouped::grouped;
+use crate::window::grouped;
 
 /// Receive queues of the upstream connections of sessions, looked at inside their holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,6 +48,3 @@ pub(crate) fn of(context: &Context<'_>, holds: impl IntoIterator<Item = usize>) 
         most: *depths.last()?,
     })
 }
-
-#[cfg(test)]
-mod tests;

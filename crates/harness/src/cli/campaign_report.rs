@@ -7,8 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use analysis::guard::compare::{Told, observations};
-use analysis::guard::rounds::proxy_fault;
+use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, arm_row};
 use anyhow::Context;
 use records::{ArmRow, Manifest, Summary};
@@ -23,7 +22,7 @@ use crate::run_dir::{MANIFEST, REPORT, RunRecords};
 /// A campaign whose trials were read.
 pub(super) struct CampaignReport {
     campaign: Campaign,
-    told: Vec<(String, Vec<Told>)>,
+    told: Vec<(String, Vec<Ran>)>,
     rows: Vec<ArmRow>,
     extra: Extra,
     manifest: Option<Manifest>,
@@ -112,18 +111,14 @@ impl CampaignReport {
 }
 
 /// All that the trials tell, by arm.
-fn told(campaign: &Campaign) -> anyhow::Result<Vec<(String, Vec<Told>)>> {
-    let mut arms: Vec<(String, Vec<Told>)> =
+fn told(campaign: &Campaign) -> anyhow::Result<Vec<(String, Vec<Ran>)>> {
+    let mut arms: Vec<(String, Vec<Ran>)> =
         campaign.journal.arms.iter().map(|arm| (arm.name.clone(), Vec::new())).collect();
     for done in &campaign.journal.done {
         let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
         if let Some((_, told)) = arms.get_mut(done.slot.arm) {
-            told.push(Told {
-                round: done.slot.round,
-                summary: campaign.summary(done)?,
-                fetches: observations(&records.fetches),
-                proxy_fault: proxy_fault(&records.manifest),
-            });
+            let summary = campaign.summary(done)?;
+            told.push(Ran::of(done.dir.clone(), done.slot.round, summary, records));
         }
     }
     arms.iter_mut().for_each(|(_, told)| told.sort_by_key(|told| told.round));

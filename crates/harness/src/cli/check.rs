@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use analysis::guard::baseline::{Accepted, BaselineHost, Conditions, MIN_ROUNDS, Origin};
 use analysis::guard::check::{Asked, Save};
-use analysis::guard::rounds::{FailOn, Ran, proxy_fault};
+use analysis::guard::rounds::{FailOn, Ran};
 use analysis::guard::{Baseline, BaselineError, Check, Threshold};
 use anyhow::Context;
 use records::{ArmSpec, SCHEMA_VERSION, Verdict};
@@ -204,11 +204,11 @@ fn origin(plan: &TrialPlan) -> Origin {
         idle_us: plan.idle.into(),
         measure_us: plan.measure.into(),
         hold_us: plan.hold,
-        conditions: Some(Conditions {
+        conditions: Conditions {
             recording: plan.recording,
             allowed_cpus,
             sysctls: machine.sysctls,
-        }),
+        },
     }
 }
 
@@ -272,12 +272,8 @@ fn trials(campaign: &Campaign) -> anyhow::Result<Vec<Ran>> {
 fn trial(campaign: &Campaign, done: &Done) -> anyhow::Result<Ran> {
     let dir = campaign.dir.join(&done.dir);
     let records = RunRecords::load(&dir).context("failed to read a trial")?;
-    Ok(Ran {
-        dir: done.dir.clone(),
-        summary: campaign.summary(done).context("failed to read a trial")?,
-        proxy_fault: proxy_fault(&records.manifest),
-        fetches: records.fetches,
-    })
+    let summary = campaign.summary(done).context("failed to read a trial")?;
+    Ok(Ran::of(done.dir.clone(), done.slot.round, summary, records))
 }
 
 /// Writes the check in every form that was asked for, and prints it. What cannot be written keeps

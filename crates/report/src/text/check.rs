@@ -11,7 +11,6 @@ use super::layout::{INDENT, MaxLines, WIDTH, labelled, wrap};
 use super::style::{Style, Tint};
 use analysis::guard::baseline::Against;
 use analysis::guard::rounds::OverRounds;
-use analysis::guard::threshold::Outcome;
 use analysis::guard::{Check, Gate};
 
 pub use github::annotations;
@@ -113,9 +112,9 @@ fn thresholds(held: &[OverRounds], rounds: usize, style: Style) -> Vec<String> {
     let mut lines = vec![style.paint(Tint::Label, head.trim_end())];
     for held in held {
         let tint = match held.outcome {
-            Outcome::Met => Tint::Good,
-            Outcome::Breached => Tint::Bad,
-            Outcome::Unknown => Tint::Warn,
+            Gate::Passed => Tint::Good,
+            Gate::Breached => Tint::Bad,
+            Gate::Inconclusive => Tint::Warn,
         };
         let word = style.paint(tint, &format!("{:<10}", word(held.outcome)));
         let counts = if rounds > 1 {
@@ -131,10 +130,10 @@ fn thresholds(held: &[OverRounds], rounds: usize, style: Style) -> Vec<String> {
 fn baseline(against: &Against, style: Style) -> Vec<String> {
     let judgement = &against.judgement;
     let tint = match against.outcome {
-        Outcome::Breached => Tint::Bad,
-        Outcome::Unknown => Tint::Warn,
-        Outcome::Met if against.change() == Change::Improved => Tint::Good,
-        Outcome::Met => Tint::Label,
+        Gate::Breached => Tint::Bad,
+        Gate::Inconclusive => Tint::Warn,
+        Gate::Passed if against.change() == Change::Improved => Tint::Good,
+        Gate::Passed => Tint::Label,
     };
     let mut lines = vec![format!(
         "{}{} of {}: {}",
@@ -164,11 +163,11 @@ fn rounds(check: &Check) -> String {
     said
 }
 
-pub(super) const fn word(outcome: Outcome) -> &'static str {
+pub(super) const fn word(outcome: Gate) -> &'static str {
     match outcome {
-        Outcome::Met => "met",
-        Outcome::Breached => "breached",
-        Outcome::Unknown => "unknown",
+        Gate::Passed => "met",
+        Gate::Breached => "breached",
+        Gate::Inconclusive => "unknown",
     }
 }
 

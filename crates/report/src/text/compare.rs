@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use records::ArmRow;
-use stats::{Change, Comparison as OfMetric, Finding, Judgement, LeftOut, Scale};
+use stats::{Change, Finding, Judgement, LeftOut, MetricComparison, Scale};
 
 use super::layout::{MaxLines, WIDTH, labelled, wrap};
 use super::style::{Style, Tint};
@@ -104,7 +104,7 @@ fn line(cells: [&str; 8], sees: &str) -> String {
 
 /// The smallest change that the rounds could have shown of a metric: no smaller one is excluded by
 /// what is not said to have changed.
-fn sees(metric: &OfMetric) -> String {
+fn sees(metric: &MetricComparison) -> String {
     match (metric.smallest_shown(), metric.metric.scale) {
         _ if metric.rounds == 0 || metric.finding == Finding::BeyondCap => "-".to_owned(),
         (None, _) => "nothing".to_owned(),
@@ -115,7 +115,7 @@ fn sees(metric: &OfMetric) -> String {
 
 /// A metric in words: name, A, B, change, interval, rounds up/down/still, p, and what may be
 /// concluded. The same wherever a comparison is shown.
-pub fn cells(metric: &OfMetric) -> [String; 8] {
+pub fn cells(metric: &MetricComparison) -> [String; 8] {
     let none = || "-".to_owned();
     let unit = Figure::find(metric.metric.name).map_or(Unit::Count, |figure| figure.unit);
     let value = |value: Option<f64>| value.map_or_else(none, |value| unit.say(value));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{Change, Comparison, Finding, Scale};
+use crate::{Change, Finding, MetricComparison, Scale};
 
 /// Why a judgement is what it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -70,7 +70,7 @@ impl Reason {
 
 impl Blind {
     /// What is to be said of a metric that varies too much.
-    pub fn of(comparison: &Comparison) -> Self {
+    pub fn of(comparison: &MetricComparison) -> Self {
         Self {
             metric: comparison.metric.name.to_owned(),
             scale: comparison.metric.scale,
@@ -81,14 +81,12 @@ impl Blind {
 
 /// Every reason that these comparisons give, the weightiest first.
 pub(super) fn reasons(
-    comparisons: &[Comparison],
-    moved_control: Option<&Comparison>,
+    comparisons: &[MetricComparison],
+    moved_control: Option<&MetricComparison>,
 ) -> Vec<Reason> {
-    let mut changed: Vec<&Comparison> = comparisons
-        .iter()
-        .filter(|c| matches!(c.finding, Finding::Higher | Finding::Lower))
-        .collect();
-    let certainty = |c: &Comparison| c.p.unwrap_or(1.0);
+    let mut changed: Vec<&MetricComparison> =
+        comparisons.iter().filter(|comparison| comparison.finding.is_change()).collect();
+    let certainty = |c: &MetricComparison| c.p.unwrap_or(1.0);
     changed.sort_by(|left, right| {
         let weight = left.metric.weight.cmp(&right.metric.weight);
         weight.then(certainty(left).total_cmp(&certainty(right)))
@@ -108,7 +106,7 @@ pub(super) fn reasons(
         return vec![Reason::ControlMoved { effect: control.effect.unwrap_or_default() }];
     }
     let has_a_say =
-        |c: &Comparison| !matches!(c.finding, Finding::TooFewRounds | Finding::BeyondCap);
+        |c: &MetricComparison| !matches!(c.finding, Finding::TooFewRounds | Finding::BeyondCap);
     if !comparisons.iter().any(has_a_say) {
         return vec![Reason::NothingKnown];
     }

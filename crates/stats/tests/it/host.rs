@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use stats::{Reading, Round, Trial};
-
-use crate::noise::normal;
 
 /// Every trial of both hosts; milliseconds, seconds, MB/s as the page has them.
 const TRIALS: &str = include_str!("trials.csv");
@@ -105,4 +103,14 @@ fn deviation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+}
+
+pub(crate) fn chance(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// A standard normal, by Box and Muller.
+pub(crate) fn normal(chance: &mut ChaCha8Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - chance.random::<f64>()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * chance.random::<f64>()).cos()
 }

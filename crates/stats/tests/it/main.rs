@@ -5,10 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test draws its own figures, and may fail by them")]
 
-mod busy;
-mod false_alarms;
 mod host;
-mod noise;
-mod power;
 mod properties;
+mod simulations;
 mod tally;

@@ -1,6 +1,7 @@
-use records::{Cause, CounterSpan, Micros, Watched};
+use records::{CounterSpan, Micros, Outcome, Phase, Watched};
 
-use crate::fixture::{BUSY, Client, HALF_IDLE, Scene, Times, at};
+use crate::tests::scene::{BUSY, Client, HALF_IDLE, Scene, Times, at};
+use testkit::fixture::{Run, at_ms};
 
 use super::*;
 
@@ -104,14 +105,10 @@ fn any_worker_may_have_had_it_once_all_have_told_of_themselves() {
 /// A command that was asked for two workers and has one.
 #[test]
 fn the_only_worker_there_is_had_it() {
-    let mut scene = Scene::new(2);
-    let download = scene.download(3, 0);
+    let mut scene = Scene::of("workers 2; hold 0 d3 1000; fetch 0 queued 0..1000");
     scene.run.records.manifest.workers = Some(1);
-    scene.hold(download, 1_000, 0);
-    let fetch = scene.fetch(0, Times::queued(0, 1_000));
-    scene.look();
     scene.run.records.sched.retain(|sample| sample.who != Watched::Worker(1));
-    assert_eq!(scene.causes(fetch), [(Cause::HeldByStep, 1_000)]);
+    assert_eq!(scene.all_causes(), "held_by_step 1000");
     let late = scene.explain().late;
     let step = late.worst.and_then(|worst| worst.step).expect("a step");
     assert_eq!((step.holder, late.hidden), (Holder::Download(3), Vec::new()));
@@ -157,4 +154,93 @@ fn waits_are_shown_when_they_are_of_every_worker() {
     assert!(shows(&scene));
     scene.run.records.sched.retain(|sample| sample.who == Watched::Worker(0));
     assert!(!shows(&scene));
+}
+
+const PORT: u16 = 5_000;
+
+fn told(upstream_port: u16, asked: u64) -> Answered {
+    Answered { upstream_port, request_ns: at(asked), head_ns: Some(at(asked + 1)) }
+}
+
+/// A session from 100 to 900 ms, of which the request was whole at 200 ms.
+fn session() -> Session {
+    let mut scene = Scene::new(1);
+    scene.fetch(0, Times { request: Some(200), ..Times::awaiting(100, 900) });
+    Session { upstream_port: Some(PORT), ..scene.session().clone() }
+}
+
+/// When the request was read that is told to be the session's.
+fn found(told: &[Answered], session: &Session) -> Option<MonoNs> {
+    Answers::of(told).to(session).map(|answered| answered.request_ns)
+}
+
+#[test]
+fn a_session_asked_from_its_port_while_it_lasted() {
+    let all = [(PORT, 901), (PORT, 300), (PORT, 199), (PORT + 1, 250), (PORT, 400)]
+        .map(|(port, asked)| told(port, asked));
+    assert_eq!(found(&all, &session()), Some(at(300)));
+    assert_eq!(found(&all[..1], &session()), None, "it had ended");
+    assert_eq!(found(&all[2..4], &session()), None, "one came before, one from elsewhere");
+}
+
+#[test]
+fn the_bounds_of_a_session_are_its_own() {
+    for asked in [200, 900] {
+        assert_eq!(found(&[told(PORT, asked)], &session()), Some(at(asked)));
+    }
+}
+
+#[test]
+fn a_session_that_asked_nothing_has_no_answer() {
+    let all = [told(PORT, 300)];
+    assert_eq!(found(&all, &Session { upstream_port: None, ..session() }), None);
+    assert_eq!(found(&all, &Session { request_ns: None, ..session() }), None);
+    assert_eq!(found(&[], &session()), None);
+}
+
+/// A run with a listener per worker and two fetches, at 50 and 147 ms of the measure phase: the
+/// first at worker 0, the second at worker 1.
+fn run() -> Run {
+    let mut run = Run::good();
+    run.arm().proxy.reuseport = true;
+    let idle = run.records.fetches.len() as u64;
+    assert_eq!(idle % 2, 0, "the next fetch is worker 0's");
+    run.fetches(Phase::Measure, 2, Outcome::Ok, 5_000);
+    run
+}
+
+fn queues(run: &Run) -> Queues {
+    Queues::of(&run.records, &Join::of(&run.records), &BTreeMap::new())
+}
+
+#[test]
+fn a_worker_that_accepted_what_came_later_did_not_have_it() {
+    let queues = queues(&run());
+    let between = at_ms(5_100);
+    assert!(queues.may_have(0, between), "its last accept came before");
+    assert!(!queues.may_have(1, between), "it accepted one that came later");
+    assert!(queues.may_have(7, between), "of this one nothing is known");
+}
+
+/// A command that makes a listener for each of its workers by itself.
+#[test]
+fn a_worker_whose_queue_was_empty_later_did_not_have_it() {
+    let mut run = Run::good();
+    run.arm().proxy.reuseport = false;
+    run.records.manifest.listeners = vec![1, 2];
+    run.listener(5_000, 0);
+    run.listener(5_050, 3);
+    let two = queues(&run);
+    assert!(!two.may_have(0, at_ms(4_999)), "its queue was empty at 5 s");
+    assert!(two.may_have(0, at_ms(5_000)) && two.may_have(1, at_ms(4_999)));
+
+    run.records.manifest.listeners = vec![1];
+    assert!(queues(&run).may_have(0, at_ms(4_999)), "a shared one says nothing of who took it");
+}
+
+#[test]
+fn a_shared_queue_is_everybodys() {
+    let mut run = run();
+    run.arm().proxy.reuseport = false;
+    assert!(queues(&run).may_have(1, at_ms(5_100)));
 }

@@ -1,33 +1,27 @@
 use proptest::prelude::*;
 use records::{Holder, Outcome, RunRecords};
 
-use crate::explain::latency_model;
 use crate::explain::split::all;
 use crate::figures::log::log_truth;
-use crate::fixture::garbage::garbage;
-use crate::fixture::random::{Cpu, runs};
-use crate::fixture::{BUSY, Scene, Times};
+use crate::summarise;
+use crate::tests::random::{Cpu, garbage, runs};
+use crate::tests::scene::Scene;
 
 use super::*;
 
 fn idle(attempts: u64, p99: u64) -> FetchSummary {
-    let mut idle = crate::summarise(&Scene::new(1).run.records).idle;
+    let mut idle = summarise(&Scene::new(1).run.records).idle;
     (idle.attempts, idle.latency_us.p99) = (attempts, p99);
     idle
 }
 
-const SOUND: Baseline =
-    Baseline { limit_us: Micros(200_000), stalled: 0, of: 40, standing: Standing::Sound };
+const SOUND: IdlePhase =
+    IdlePhase { limit_us: Micros(200_000), stalled: 0, of: 40, steadiness: Steadiness::Steady };
 
-/// A worker that is held for half a second, turns for half a second, and sleeps for a second.
-fn scene() -> Scene {
-    let mut scene = Scene::new(1);
-    let download = scene.download(2, 0);
-    scene.hold(download, 500, 0);
-    scene.turns(0, 500, BUSY);
-    scene.poll(0, 1_000);
-    scene.look();
-    scene
+/// A worker that is held for half a second, turns for half a second, and sleeps for a second; then
+/// these fetches.
+fn scene(fetches: &str) -> Scene {
+    Scene::of(&format!("hold 0 d2 500; turns 0 500; poll 0 1000; {fetches}"))
 }
 
 #[test]
@@ -39,30 +33,35 @@ fn late_is_three_times_the_idle_p99() {
 
 #[test]
 fn late_is_failed_or_slow_and_under_load() {
-    let mut scene = scene();
-    let index = scene.fetch(0, Times { outcome: Outcome::Ok, ..Times::body(0, 100) });
-    let fetch = &mut scene.run.records.fetches[index];
-    let rule = |limit| LateSummary { limit_us: Micros(limit), ..LateSummary::default() };
-    assert!(!is_late(fetch, &rule(100_000)), "not longer");
-    assert!(is_late(fetch, &rule(99_999)));
-    fetch.outcome = Outcome::LocalError;
-    assert!(!is_late(fetch, &rule(100_000)), "nobody was asked");
-    fetch.outcome = Outcome::ClosedEarly;
-    assert!(is_late(fetch, &rule(u64::MAX)));
-    fetch.phase = Phase::Idle;
-    assert!(!is_late(fetch, &rule(0)));
-    assert!(is_late(fetch, &LateSummary { phase: Phase::Idle, ..rule(0) }), "of its own phase");
+    let of = |phase, outcome, limit_us| {
+        let mut scene = scene("fetch 0 body 0..100");
+        let fetch = &mut scene.run.records.fetches[0];
+        (fetch.phase, fetch.outcome) = (phase, outcome);
+        let late_in = |phase| {
+            let limit_us = Micros(limit_us);
+            is_late(fetch, &LateSummary { phase, limit_us, ..LateSummary::default() })
+        };
+        [Phase::Measure, Phase::Idle].map(late_in)
+    };
+    assert_eq!(of(Phase::Measure, Outcome::Ok, 100_000), [false, false], "not longer");
+    assert_eq!(of(Phase::Measure, Outcome::Ok, 99_999), [true, false]);
+    assert_eq!(
+        of(Phase::Measure, Outcome::LocalError, 100_000),
+        [false, false],
+        "nobody was asked"
+    );
+    assert_eq!(of(Phase::Measure, Outcome::ClosedEarly, u64::MAX), [true, false]);
+    assert_eq!(of(Phase::Idle, Outcome::ClosedEarly, 0), [false, true], "of its own phase");
 }
 
 /// Two wait 400 ms each in the step, one of them 300 ms more in turns; a third 800 ms for the
 /// origin, and a fourth is not late.
 #[test]
 fn causes_come_in_the_order_of_their_time() {
-    let mut scene = scene();
-    scene.fetch(0, Times::awaiting(100, 500));
-    scene.fetch(0, Times::awaiting(100, 800));
-    scene.fetch(0, Times::awaiting(1_100, 1_900));
-    scene.fetch(0, Times { outcome: Outcome::Ok, ..Times::body(1_000, 1_010) });
+    let scene = scene(
+        "fetch 0 awaiting 100..500; fetch 0 awaiting 100..800; fetch 0 awaiting 1100..1900; \
+         fetch 0 body 1000..1010 outcome=ok",
+    );
     let context = Context::of(&scene.run.records);
     let explained = explain(&context, &all(&context), &idle(40, 5_000), &SOUND);
     let LateSummary { limit_us, fetches, time_us, .. } = explained.late;
@@ -79,10 +78,10 @@ fn causes_come_in_the_order_of_their_time() {
 
 #[test]
 fn the_worst_waited_longest_and_of_equals_it_came_first() {
-    let mut scene = scene();
-    for (from, to) in [(100, 500), (1_100, 1_700), (200, 800), (0, 300)] {
-        scene.fetch(0, Times::awaiting(from, to));
-    }
+    let scene = scene(
+        "fetch 0 awaiting 100..500; fetch 0 awaiting 1100..1700; fetch 0 awaiting 200..800; \
+         fetch 0 awaiting 0..300",
+    );
     let worst = scene.explain().late.worst.expect("late fetches");
     assert_eq!((worst.fetch, worst.response_us), (1, Micros(600_000)));
     assert_eq!((worst.cause, worst.cause_us, worst.step), (Cause::Upstream, Micros(600_000), None));
@@ -92,60 +91,74 @@ fn the_worst_waited_longest_and_of_equals_it_came_first() {
 /// The step is told only where it was what took longest.
 #[test]
 fn the_worst_names_its_step() {
-    let mut scene = scene();
-    scene.fetch(0, Times::awaiting(100, 1_000));
-    assert_eq!(scene.explain().late.worst.and_then(|worst| worst.step), None);
-    scene.fetch(0, Times::awaiting(0, 1_000));
-    let worst = scene.explain().late.worst.expect("late");
-    let step = worst.step.expect("500 ms of a second, before turns in the order of causes");
+    let worst = |fetches| scene(fetches).explain().late.worst.expect("late");
+    assert_eq!(worst("fetch 0 awaiting 100..1000").step, None);
+    let step = worst("fetch 0 awaiting 0..1000").step;
+    let step = step.expect("500 ms of a second, before turns in the order of causes");
     assert_eq!((step.holder, step.waited_us), (Holder::Download(2), Micros(500_000)));
 }
 
 #[test]
 fn a_run_in_which_nothing_was_late_has_no_causes() {
-    let explained = scene().explain();
+    let explained = scene("").explain();
     assert_eq!((explained.late.fetches, explained.late.time_us), (0, Micros(0)));
     assert!(explained.causes.is_empty() && explained.late.worst.is_none());
 }
 
-fn hidden_of(scene: &Scene) -> Vec<(Cause, String)> {
-    let hidden = scene.explain().late.hidden;
-    hidden.into_iter().map(|hidden| (hidden.cause, hidden.reason)).collect()
-}
+const TOLD_BY_WORKERS: [Cause; 7] = [
+    Cause::HeldByStep,
+    Cause::Convoy,
+    Cause::AcceptQueue,
+    Cause::Upstream,
+    Cause::OwnTransfer,
+    Cause::OffCpuRunnable,
+    Cause::OffCpuBlocked,
+];
 
 #[test]
-fn a_run_that_shows_everything_hides_nothing() {
-    assert_eq!(hidden_of(&scene()), []);
-}
-
-#[test]
-fn what_workers_do_not_tell_is_hidden_and_named_once() {
-    let mut scene = scene();
-    scene.run.records.stretches.clear();
-    let hidden = hidden_of(&scene);
-    let causes: Vec<Cause> = hidden.iter().map(|(cause, _)| *cause).collect();
-    let expected = [
-        Cause::HeldByStep,
-        Cause::Convoy,
-        Cause::AcceptQueue,
-        Cause::Upstream,
-        Cause::OwnTransfer,
-        Cause::OffCpuRunnable,
-        Cause::OffCpuBlocked,
+fn what_records_do_not_show_is_hidden_and_named_once() {
+    type Row = (fn(&mut RunRecords), &'static [Cause], &'static str);
+    let rows: [Row; 6] = [
+        (|_| (), &[], ""),
+        (
+            |records| records.stretches.clear(),
+            &TOLD_BY_WORKERS,
+            "the workers told nothing of their time",
+        ),
+        (
+            |records| records.sched.clear(),
+            &[Cause::OffCpuRunnable, Cause::OffCpuBlocked],
+            "the kernel shows no schedstat of the workers",
+        ),
+        (
+            // One reading is as good as none.
+            |records| records.sched.truncate(1),
+            &[Cause::OffCpuRunnable, Cause::OffCpuBlocked],
+            "the kernel shows no schedstat of the workers",
+        ),
+        (
+            |records| records.manifest.kernel_counters.clear(),
+            &[Cause::BacklogOverflow],
+            "the kernel shows no netstat counters",
+        ),
+        (
+            // Of workers that nobody knows the kernel was not asked.
+            |records| {
+                records.manifest.visibility = Visibility::ClientsOnly;
+                records.stretches.clear();
+                records.sched.clear();
+            },
+            &TOLD_BY_WORKERS,
+            "of this proxy only its clients tell",
+        ),
     ];
-    assert_eq!(causes, expected);
-    for (cause, reason) in hidden {
-        assert_eq!(reason, "the workers told nothing of their time", "{cause}");
+    for (change, causes, why) in rows {
+        let mut scene = scene("");
+        change(&mut scene.run.records);
+        let hidden = scene.explain().late.hidden;
+        assert_eq!(hidden.iter().map(|hidden| hidden.cause).collect::<Vec<_>>(), causes, "{why}");
+        assert!(hidden.iter().all(|hidden| hidden.reason == why), "{hidden:?}");
     }
-}
-
-#[test]
-fn what_the_kernel_does_not_show_is_hidden() {
-    let mut scene = scene();
-    scene.run.records.sched.clear();
-    scene.run.records.manifest.kernel_counters.clear();
-    let hidden: Vec<Cause> = hidden_of(&scene).into_iter().map(|(cause, _)| cause).collect();
-    assert_eq!(hidden, [Cause::OffCpuRunnable, Cause::OffCpuBlocked, Cause::BacklogOverflow]);
 }
 
 proptest! {
@@ -181,23 +194,10 @@ fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
         }
     }
     // Beside it, from the same records.
-    let median = Micros(1);
-    if let Some(law) = latency_model(records, &context.join, &context.windows, median) {
+    if let Some(law) = summarise(records).law {
         prop_assert!(law.turns.is_finite() && law.downloads_per_worker.is_finite());
     }
     let truth = log_truth(&context.join);
     prop_assert!(truth.called_ok + truth.unlogged <= truth.failed);
     Ok(())
-}
-
-#[test]
-fn of_workers_that_nobody_knows_the_kernel_was_not_asked() {
-    let mut scene = scene();
-    scene.run.records.manifest.visibility = Visibility::ClientsOnly;
-    scene.run.records.stretches.clear();
-    scene.run.records.sched.clear();
-    let hidden = hidden_of(&scene);
-    assert_eq!(hidden.len(), 7, "{hidden:?}");
-    let clients = "of this proxy only its clients tell";
-    assert!(hidden.iter().all(|(_, reason)| reason == clients), "{hidden:?}");
 }

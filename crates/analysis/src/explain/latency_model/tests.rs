@@ -2,6 +2,9 @@ use records::{Outcome, ReadPolicy, Stretch};
 use testkit::fixture::{Run, at_ms};
 
 use super::*;
+use crate::figures::slow;
+use crate::join::Join;
+use crate::window::Windows;
 
 const MIB: u64 = 1 << 20;
 
@@ -34,7 +37,10 @@ fn run(workers: &[u32]) -> Run {
 
 fn law_of(run: &Run) -> Option<Law> {
     let records = &run.records;
-    latency_model(records, &Join::of(records), &Windows::of(records), Micros(77_000))
+    let (join, windows) = (Join::of(records), Windows::of(records));
+    let holders = slow::holders(&join, &windows);
+    let slow = slow::summary(records, &windows, &holders, &join);
+    latency_model(records, windows.measure?, &holders, &slow, Micros(77_000))
 }
 
 /// 100 MB/s for 8 s by one worker that is busy for 6 s: 133 MB/s. Two steps of 256 KiB at that rate

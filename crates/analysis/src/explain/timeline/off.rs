@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use records::{MonoNs, Stretch};
 
-use crate::explain::cumulative::Cumulative;
+use crate::explain::counters::Cumulative;
+use crate::window::share;
 
 /// Below this part of the busy time, time off CPU that nothing accounts for is an error of
 /// measurement, and stays with what the worker was doing.
@@ -184,11 +185,3 @@ fn off(stretch: &Stretch) -> Duration {
 fn ns(nanos: u64) -> Duration {
     Duration::from_nanos(nanos)
 }
-
-/// `part` of `whole`, 0 to 1 where it is not more; zero of nothing.
-pub(crate) fn share(part: Duration, whole: Duration) -> f64 {
-    if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() }
-}
-
-#[cfg(test)]
-mod tests;

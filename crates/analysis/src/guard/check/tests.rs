@@ -1,29 +1,17 @@
-use records::{ArmSpec, Outcome as FetchOutcome, Phase, Side};
+use records::{ArmSpec, Outcome as FetchOutcome, Side};
 
 use super::{Asked, Check, Save};
-use crate::guard::rounds::{FailOn, Ran, proxy_fault};
+use crate::guard::rounds::{FailOn, Ran};
+use crate::guard::tests::{self, of as ran};
 use crate::guard::{Gate, Threshold};
-use crate::summarise;
 use testkit::fixture::Run;
 
-fn ran(run: &Run) -> Ran {
-    Ran {
-        dir: "trials/01-1-check/x".into(),
-        summary: summarise(&run.records),
-        fetches: run.records.fetches.clone(),
-        proxy_fault: proxy_fault(&run.records.manifest),
-    }
-}
-
 fn good() -> Ran {
-    ran(&Run::loaded(&[(80, FetchOutcome::Ok, 20_000)]))
+    tests::ran(0, 20_000)
 }
 
 fn starved() -> Ran {
-    ran(&Run::loaded(&[
-        (40, FetchOutcome::Ok, 20_000),
-        (40, FetchOutcome::TimeoutNoByte, 1_000_500),
-    ]))
+    tests::ran(40, 20_000)
 }
 
 /// A trial that somebody on this side died in.
@@ -57,26 +45,41 @@ fn asked(
     Check::of(asked, arm, "runs/x-check".into(), trials, None)
 }
 
+fn arm(words: &[&str]) -> ArmSpec {
+    let args = words.iter().map(|word| (*word).to_owned()).collect();
+    ArmSpec { name: "check".to_owned(), args }
+}
+
 fn gate(thresholds: &[&str], trials: &[Ran]) -> (Gate, u8) {
     let check = check(thresholds, Save::No, 1, trials);
     (check.outcome, check.exit_code)
 }
 
-fn arm(words: &[&str]) -> ArmSpec {
-    ArmSpec {
-        name: "check".to_owned(),
-        args: words.iter().map(|word| (*word).to_owned()).collect(),
-    }
-}
-
 #[test]
 fn the_exit_code_says_what_became_of_the_gate() {
-    let all = ["failed_share<=0.01", "p99<100ms"];
-    assert_eq!(gate(&all, &[good()]), (Gate::Passed, 0));
-    assert_eq!(gate(&all, &[starved()]), (Gate::Breached, 10));
-    assert_eq!(gate(&all, &[dead(), dead(), dead()]), (Gate::Inconclusive, 11));
-    assert_eq!(gate(&all, &[]), (Gate::Inconclusive, 11));
-    assert_eq!(gate(&all, &[dead(), good()]), (Gate::Passed, 0), "the second attempt tells");
+    let untried = Run::loaded(&[(79, FetchOutcome::Ok, 20_000), (1, FetchOutcome::LocalError, 90)]);
+    let all = &["failed_share<=0.01", "p99<100ms"][..];
+    for (what, thresholds, trials, expected) in [
+        ("good", all, vec![good()], (Gate::Passed, 0)),
+        ("starved", all, vec![starved()], (Gate::Breached, 10)),
+        ("nothing proven", all, vec![dead(), dead(), dead()], (Gate::Inconclusive, 11)),
+        ("nothing run", all, vec![], (Gate::Inconclusive, 11)),
+        ("the second attempt tells", all, vec![dead(), good()], (Gate::Passed, 0)),
+        // The cap was 1 s: what took that long may have taken longer.
+        ("not known", &["p99<5s"], vec![starved()], (Gate::Inconclusive, 11)),
+        ("another breached", &["p99<5s", "p50<1ms"], vec![starved()], (Gate::Breached, 10)),
+        (
+            "what this host could not try is no failure",
+            &["failed_share<=0", "failed<=0"],
+            vec![ran(&untried)],
+            (Gate::Passed, 0),
+        ),
+    ] {
+        assert_eq!(gate(thresholds, &trials), expected, "{what}");
+    }
+    let reasons = check(&["p99<5s", "p50<1ms"], Save::No, 1, &[starved()]).reasons;
+    assert!(reasons[0].starts_with("p50<1ms breached"), "{reasons:?}");
+    assert!(reasons[1].starts_with("p99<5s cannot be told"), "{reasons:?}");
 }
 
 #[test]
@@ -96,47 +99,24 @@ fn a_proxy_that_dies_breaches_every_gate() {
 
 #[test]
 fn a_verdict_may_be_the_gate() {
-    let slow = || ran(&Run::loaded(&[(80, FetchOutcome::Ok, 300_000)]));
-    let gate = |fail_on, trials: &[Ran]| {
-        let check = asked(&[], Some(fail_on), Save::No, trials.len(), trials);
-        (check.exit_code, check.thresholds[0].found.clone())
-    };
-    let said = |word: &str| word.to_owned();
     use FailOn::{Degraded, Starved};
-    assert_eq!(gate(Starved, &[good()]), (0, said("healthy")));
-    assert_eq!(gate(Starved, &[starved()]), (10, said("starved")));
-    assert_eq!(gate(Starved, &[dead()]), (11, said("no conclusive run")));
-    assert_eq!(gate(Degraded, &[slow()]).0, 10);
-    assert_eq!(gate(Degraded, &[starved()]).0, 10);
-    // One round in three is enough; one that is not known is not.
-    assert_eq!(gate(Starved, &[good(), starved(), good()]), (10, said("starved")));
-    assert_eq!(gate(Starved, &[good(), dead(), good()]).0, 0);
-    assert_eq!(gate(Starved, &[good(), dead(), dead()]).0, 11);
-}
-
-#[test]
-fn what_this_host_could_not_try_is_no_failure() {
-    let mut run = Run::loaded(&[(79, FetchOutcome::Ok, 20_000)]);
-    run.fetches(Phase::Measure, 1, FetchOutcome::LocalError, 90);
-    assert_eq!(gate(&["failed_share<=0", "failed<=0"], &[ran(&run)]), (Gate::Passed, 0));
-}
-
-#[test]
-fn what_is_not_known_is_no_pass_and_no_breach() {
-    // The cap was 1 s: what took that long may have taken longer.
-    let unknown = "p99<5s";
-    assert_eq!(gate(&[unknown], &[starved()]), (Gate::Inconclusive, 11));
-    let both = check(&[unknown, "p50<1ms"], Save::No, 1, &[starved()]);
-    assert_eq!(both.outcome, Gate::Breached, "another is breached");
-    assert!(both.reasons[0].starts_with("p50<1ms breached"), "{:?}", both.reasons);
-    assert!(both.reasons[1].starts_with("p99<5s cannot be told"), "{:?}", both.reasons);
-}
-
-#[test]
-fn a_run_that_proves_nothing_says_why() {
-    let check = check(&["p99<100ms"], Save::No, 1, &[dead()]);
-    assert!(check.reasons.iter().any(|why| why.contains("ended unasked")), "{:?}", check.reasons);
-    assert_eq!(check.rounds.conclusive, 0);
+    let slow = || tests::ran(0, 300_000);
+    for (fail_on, trials, code, found) in [
+        (Starved, vec![good()], 0, "healthy"),
+        (Starved, vec![starved()], 10, "starved"),
+        (Starved, vec![dead()], 11, "no conclusive run"),
+        (Degraded, vec![slow()], 10, "degraded"),
+        (Degraded, vec![starved()], 10, "starved"),
+        // One round in three is enough; one that is not known is not.
+        (Starved, vec![good(), starved(), good()], 10, "starved"),
+        (Starved, vec![good(), dead(), good()], 0, "healthy"),
+        (Starved, vec![good(), dead(), dead()], 11, "no conclusive run"),
+    ] {
+        let check = asked(&[], Some(fail_on), Save::No, trials.len(), &trials);
+        let verdicts: Vec<_> = trials.iter().map(|ran| ran.summary.verdict.name()).collect();
+        assert_eq!(check.exit_code, code, "{fail_on:?} {verdicts:?}");
+        assert_eq!(check.thresholds[0].found, found, "{fail_on:?} {verdicts:?}");
+    }
 }
 
 #[test]

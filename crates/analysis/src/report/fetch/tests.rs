@@ -9,27 +9,6 @@ fn told(run: &Run, phase: Phase, fetch: u64) -> FetchReport {
 }
 
 #[test]
-fn the_stays_of_every_fetch_cover_its_time_and_the_causes_sum_to_it() {
-    let run = Run::held();
-    for fetch in &run.records.fetches {
-        let story = told(&run, fetch.phase, fetch.fetch);
-        let whole = fetch.response_us.0 * 1_000;
-        let mut at = 0;
-        for stay in &story.stays {
-            assert_eq!(stay.start_ns, at, "no gap in fetch {}", fetch.fetch);
-            assert!(stay.length_ns > 0);
-            let parts: u64 = stay.causes.iter().map(|part| part.time_ns).sum();
-            assert_eq!(parts, stay.length_ns);
-            at += stay.length_ns;
-        }
-        assert_eq!(at, whole);
-        assert_eq!(story.causes.iter().map(|part| part.time_ns).sum::<u64>(), whole);
-        let shares: f64 = story.causes.iter().map(|part| part.share).sum();
-        assert!((shares - 1.0).abs() < 1e-9, "{shares}");
-    }
-}
-
-#[test]
 fn both_sides_are_on_one_clock() {
     let story = told(&Run::held(), Phase::Measure, 43);
     let events: Vec<(Happening, u64)> =

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use analysis::guard::compare::{Told, curve};
+use analysis::guard::compare::curve;
+use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, PairOf};
 use records::{ArmRow, ArmSpec, Manifest};
 use report::{
@@ -28,14 +29,14 @@ pub(in crate::cli) enum Extra {
 /// All that the page shows of a campaign.
 pub(in crate::cli) fn campaign(
     campaign: &Campaign,
-    told: &[(String, Vec<Told>)],
+    told: &[(String, Vec<Ran>)],
     rows: &[ArmRow],
     extra: &Extra,
     manifest: Option<&Manifest>,
 ) -> CampaignData {
     let journal = &campaign.journal;
-    let arms = journal.arms.iter().zip(told).zip(rows).enumerate();
-    let arms = arms.map(|(place, ((spec, (_, told)), row))| arm(campaign, place, spec, told, row));
+    let arms = journal.arms.iter().zip(told).zip(rows);
+    let arms = arms.map(|((spec, (_, told)), row)| arm(spec, told, row));
     let (pairs, case) = match extra {
         Extra::None => Default::default(),
         Extra::Comparison(comparison) => (comparison.pairs.iter().map(pair).collect(), None),
@@ -54,18 +55,10 @@ pub(in crate::cli) fn campaign(
     })
 }
 
-fn arm<'a>(
-    campaign: &Campaign,
-    place: usize,
-    spec: &'a ArmSpec,
-    told: &'a [Told],
-    row: &'a ArmRow,
-) -> ArmInput<'a> {
-    let trial = |told: &'a Told| {
-        let of =
-            |done: &&crate::campaign::Done| done.slot.arm == place && done.slot.round == told.round;
-        let dir = campaign.journal.done.iter().find(of).map(|done| page_of(&done.dir));
-        TrialInput { round: told.round, page: dir.unwrap_or_default(), summary: &told.summary }
+fn arm<'a>(spec: &'a ArmSpec, told: &'a [Ran], row: &'a ArmRow) -> ArmInput<'a> {
+    let trial = |told: &'a Ran| {
+        let page = page_of(&told.dir);
+        TrialInput { round: told.round, page, summary: &told.summary }
     };
     ArmInput {
         name: &spec.name,
@@ -94,7 +87,7 @@ fn pair(of: &PairOf) -> PairInput {
 }
 
 /// A metric as `turnstile compare` prints it, with its figures.
-fn metric(of: &stats::Comparison) -> MetricInput {
+fn metric(of: &stats::MetricComparison) -> MetricInput {
     let [name, a, b, change, interval, votes, p, said] = report::metric_cells(of);
     let counts = match (of.finding, of.change()) {
         (Finding::Higher | Finding::Lower, stats::Change::Improved) => Counts::Better,

@@ -7,7 +7,6 @@ use records::Verdict;
 use stats::Change;
 
 use analysis::guard::baseline::Against;
-use analysis::guard::threshold::Outcome;
 use analysis::guard::{Check, Gate};
 
 /// The document, in the elements that all readers of JUnit's format know.
@@ -21,13 +20,13 @@ pub fn junit(check: &Check) -> String {
         cases.extend(metrics(against));
     }
     for fault in check.trials.iter().filter_map(|trial| trial.proxy_fault.as_ref()) {
-        cases.push(case("check", "the proxy stays up", &status(Outcome::Breached, fault)));
+        cases.push(case("check", "the proxy stays up", &status(Gate::Breached, fault)));
     }
     // A check of which nothing is known, that was to save a baseline only, or that could not.
     let gates = check.thresholds.len() + usize::from(check.baseline.is_some());
     if gates == 0 || check.interrupted.is_some() || !check.errors.is_empty() {
         let whole = check.outcome == Gate::Passed && check.errors.is_empty();
-        let outcome = if whole { Outcome::Met } else { Outcome::Unknown };
+        let outcome = if whole { Gate::Passed } else { Gate::Inconclusive };
         let said: Vec<&str> =
             check.reasons.iter().chain(&check.errors).map(String::as_str).collect();
         cases.push(case("check", "whole", &status(outcome, &said.join("; "))));
@@ -73,10 +72,10 @@ fn metrics(against: &Against) -> Vec<String> {
         let name = metric.metric.name;
         let said = format!("{name} {}", metric.finding.text());
         let status = match (against.change(), metric.change()) {
-            _ if metric.is_unknown() => status(Outcome::Unknown, &said),
-            (Change::Inconclusive, _) => status(Outcome::Unknown, &said),
-            (_, Change::Regressed) => status(Outcome::Breached, &said),
-            (_, Change::NoChange | Change::Improved) => status(Outcome::Met, &said),
+            _ if metric.is_unknown() => status(Gate::Inconclusive, &said),
+            (Change::Inconclusive, _) => status(Gate::Inconclusive, &said),
+            (_, Change::Regressed) => status(Gate::Breached, &said),
+            (_, Change::NoChange | Change::Improved) => status(Gate::Passed, &said),
             (_, Change::Inconclusive) => format!(r#"<skipped message="{}"/>"#, escaped(&said)),
         };
         case("baseline", name, &status)
@@ -90,11 +89,11 @@ fn case(class: &str, name: &str, status: &str) -> String {
 }
 
 /// What a test case holds: nothing if it passed.
-fn status(outcome: Outcome, said: &str) -> String {
+fn status(outcome: Gate, said: &str) -> String {
     let (tag, word) = match outcome {
-        Outcome::Met => return String::new(),
-        Outcome::Breached => ("failure", "breached"),
-        Outcome::Unknown => ("error", "inconclusive"),
+        Gate::Passed => return String::new(),
+        Gate::Breached => ("failure", "breached"),
+        Gate::Inconclusive => ("error", "inconclusive"),
     };
     format!(r#"<{tag} type="{word}" message="{}"/>"#, escaped(said))
 }

@@ -4,7 +4,6 @@
 use std::fmt::Write;
 
 use analysis::guard::figures::{FIGURES, Unit};
-use analysis::guard::threshold::Outcome;
 use analysis::guard::{Check, Gate};
 
 /// The document.
@@ -28,7 +27,7 @@ pub fn open_metrics(check: &Check) -> String {
         for held in &check.thresholds {
             let labels =
                 [("threshold", held.threshold.as_str()), ("outcome", super::word(held.outcome))];
-            text.sample(name, &labels, u8::from(held.outcome == Outcome::Met));
+            text.sample(name, &labels, u8::from(held.outcome == Gate::Passed));
         }
     }
     if let Some(against) = &check.baseline {
@@ -37,7 +36,7 @@ pub fn open_metrics(check: &Check) -> String {
         for metric in &against.judgement.comparisons {
             // Where it is not known whether the whole regressed, no metric did.
             let regressed = metric.change() == stats::Change::Regressed;
-            let regressed = u8::from(regressed && against.outcome == Outcome::Breached);
+            let regressed = u8::from(regressed && against.outcome == Gate::Breached);
             text.sample(name, &[("metric", metric.metric.name)], regressed);
         }
     }

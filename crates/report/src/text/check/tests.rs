@@ -1,13 +1,13 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use records::{ArmSpec, Outcome as FetchOutcome, Side, Visibility};
+use records::{ArmSpec, Outcome as FetchOutcome, Recording, Side, Visibility};
 
 use super::{annotations, check, check_markdown, junit, open_metrics};
 use crate::text::Style;
-use analysis::guard::baseline::{Accepted, Baseline, BaselineHost, Origin, Today};
+use analysis::guard::baseline::{Accepted, Baseline, BaselineHost, Conditions, Origin, Today};
 use analysis::guard::check::{Asked, Check, Save};
 use analysis::guard::figures;
-use analysis::guard::rounds::{Ran, proxy_fault};
+use analysis::guard::rounds::Ran;
 use analysis::summarise;
 use testkit::fixture::Run;
 
@@ -18,12 +18,8 @@ fn trial(failed: u64) -> Ran {
 }
 
 fn ran(run: &Run) -> Ran {
-    Ran {
-        dir: "trials/01-1-check/x".into(),
-        summary: summarise(&run.records),
-        fetches: run.records.fetches.clone(),
-        proxy_fault: proxy_fault(&run.records.manifest),
-    }
+    let dir = "trials/01-1-check/x".into();
+    Ran::of(dir, 0, summarise(&run.records), run.records.clone())
 }
 
 /// A trial in which this side died.
@@ -44,7 +40,11 @@ fn baseline() -> Baseline {
         idle_us: records::Micros(3_000_000),
         measure_us: records::Micros(8_000_000),
         hold_us: records::Micros(10_000),
-        conditions: None,
+        conditions: Conditions {
+            recording: Recording::Full,
+            allowed_cpus: vec![0, 1],
+            sysctls: BTreeMap::new(),
+        },
     };
     Baseline { saved_at: "2026-11-21T08:00:00Z".into(), ..Baseline::new(origin, None, made) }
 }

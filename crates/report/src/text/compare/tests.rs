@@ -5,26 +5,25 @@ use stats::Settings;
 
 use super::{comparison, comparison_markdown, digits};
 use crate::text::Style;
-use analysis::guard::compare::{Told, observations};
+use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, arm_row};
 use analysis::summarise;
 use testkit::fixture::Run;
 
-fn arm(name: &str, failed: u64, us: u64) -> (String, Vec<Told>) {
+fn arm(name: &str, failed: u64, us: u64) -> (String, Vec<Ran>) {
     let told = |round: u32| {
         let us = us + 700 * u64::from(round);
         let outcomes =
             [(80 - failed, Outcome::Ok, us), (failed, Outcome::TimeoutNoByte, 1_000_500)];
         let run = Run::loaded(&outcomes);
-        let fetches = observations(&run.records.fetches);
-        Told { round, summary: summarise(&run.records), fetches, proxy_fault: None }
+        Ran::of("x".into(), round, summarise(&run.records), run.records)
     };
     (name.to_owned(), (0..5).map(told).collect())
 }
 
 fn told() -> (Comparison, Vec<ArmRow>) {
     let arms = [arm("drain", 40, 400_000), arm("fionread", 0, 80_000)];
-    let row = |(name, told): &(String, Vec<Told>)| {
+    let row = |(name, told): &(String, Vec<Ran>)| {
         let summaries: Vec<_> = told.iter().map(|told| &told.summary).collect();
         arm_row(name, &summaries)
     };

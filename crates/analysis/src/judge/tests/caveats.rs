@@ -1,0 +1,304 @@
+//! Every caveat: when it is said, and how.
+
+use std::collections::BTreeMap;
+
+use records::{
+    Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, TraceMode, Visibility, WorkerTotals,
+};
+
+use super::{changed, healthy, late, loaded, lose, sessions_lost, starved};
+use crate::summarise;
+use testkit::fixture::{Run, at_ms};
+
+/// What the summary of a run says of `code`, at most once; empty: nothing.
+pub(super) fn of(run: &Run, code: CaveatCode) -> String {
+    let caveats = summarise(&run.records).caveats;
+    let mut found = caveats.into_iter().filter(|caveat| caveat.code == code);
+    let first = found.next().map(|caveat| caveat.message);
+    assert_eq!(found.next(), None, "said twice");
+    first.unwrap_or_default()
+}
+
+/// What is changed in a run, and how the caveat that comes of it begins; empty: there is none.
+#[track_caller]
+fn assert_caveats<const N: usize>(code: CaveatCode, rows: [(&str, Run, &str); N]) {
+    for (what, run, begins) in rows {
+        let said = of(&run, code);
+        assert!(said.starts_with(begins) && said.is_empty() == begins.is_empty(), "{what}: {said}");
+    }
+}
+
+#[test]
+fn placement_bounds_the_failed_share_only_with_a_listener_each() {
+    let uneven = |holding: u32, workers: u32| {
+        let mut run = Run::good();
+        (2..workers).for_each(|worker| run.worker(worker));
+        (0..holding).for_each(|slot| run.download(slot, slot, 1_000_000));
+        run.fetches(Phase::Measure, 80, Outcome::Ok, 6_000);
+        run
+    };
+    let shared = changed(uneven(1, 2), |run| run.arm().proxy.reuseport = false);
+    let unheld = changed(uneven(1, 2), |run| {
+        run.records.dialed.clear();
+        run.records.downloads.clear();
+    });
+    let half = "1 of 2 workers holds a download: at most about 50 % of the fetches can meet it";
+    let most = "3 of 4 workers hold a download: at most about 75 % of the fetches can meet it";
+    let free = "1 of 2 workers holds a download: the others are free to accept every fetch";
+    assert_caveats(
+        CaveatCode::UnevenPlacement,
+        [
+            ("two of two", uneven(2, 2), ""),
+            ("one of two", uneven(1, 2), half),
+            ("three of four", uneven(3, 4), most),
+            ("a shared listener", shared, free),
+            ("no download was asked for", uneven(0, 2), ""),
+            ("none holds one", unheld, "none of 2 workers held a download"),
+        ],
+    );
+}
+
+#[test]
+fn a_buffer_that_is_not_twice_what_was_asked_is_told_with_its_limit() {
+    let asked = |name: &str, asked: u64, effective: u64| {
+        let mut run = healthy();
+        run.socket(name, Some(Bytes(asked)), Bytes(effective));
+        run.socket("upstream SO_SNDBUF", None, Bytes(16_384));
+        run
+    };
+    let capped = "proxy, upstream SO_RCVBUF: asked for 1.0 MiB, the kernel grants 208.0 KiB \
+                  (net.core.rmem_max = 212992); raise that limit or ask for less";
+    let sending = "proxy, accepted SO_SNDBUF: asked for 1.0 MiB, the kernel grants 208.0 KiB \
+                   (net.core.wmem_max); raise";
+    let least =
+        "proxy, upstream SO_RCVBUF: asked for 512 B, the kernel grants 1.1 KiB, the least it";
+    assert_caveats(
+        CaveatCode::BufferNotAsAsked,
+        [
+            ("as asked", asked("upstream SO_RCVBUF", 40_960, 81_920), ""),
+            ("a mark is not doubled", asked("download SO_RCVLOWAT", 4 << 20, 4 << 20), ""),
+            ("capped", asked("upstream SO_RCVBUF", 1 << 20, 425_984), capped),
+            ("of what is sent", asked("accepted SO_SNDBUF", 1 << 20, 425_984), sending),
+            ("raised", asked("upstream SO_RCVBUF", 512, 2_304), least),
+        ],
+    );
+}
+
+#[test]
+fn the_machine_is_told_of_where_it_blurs_the_picture() {
+    let stolen = |ms| changed(healthy(), |run| run.records.manifest.host.stolen_ms = ms);
+    assert_caveats(
+        CaveatCode::StolenCpu,
+        [
+            ("nothing", healthy(), ""),
+            ("2 % of 14 s", stolen(280), ""),
+            ("more", stolen(281), "the hypervisor took 281 ms of CPU time in 14.000 s (2.01 %"),
+        ],
+    );
+    let on = |load_cpus: &[usize], own: &[(Role, usize)]| {
+        changed(healthy(), |run| {
+            run.records.manifest.host.load_cpus = load_cpus.to_vec();
+            let own = own.iter().map(|(role, cpu)| (*role, vec![*cpu]));
+            run.arm().cpus = own.collect::<BTreeMap<_, _>>();
+        })
+    };
+    let own = [(Role::Origin, 0), (Role::Fast, 1)];
+    let free = changed(healthy(), |run| {
+        run.arm().pin = Pin::Off;
+        let host = &mut run.records.manifest.host;
+        (host.worker_cpus, host.load_cpus) = (vec![], vec![]);
+    });
+    assert_eq!(of(&free, CaveatCode::SharedCpu), "");
+    assert_caveats(
+        CaveatCode::SharedCpu,
+        [
+            ("apart", healthy(), ""),
+            ("the load", on(&[1, 0], &[]), "workers and load share CPU 0:"),
+            ("the origin too", on(&[1, 0], &own), "workers, load and origin share CPU 0:"),
+            ("the origin alone", on(&[1], &own), "workers and origin share CPU 0:"),
+        ],
+    );
+    assert_caveats(
+        CaveatCode::NotPinned,
+        [("pinned", healthy(), ""), ("free", free, "workers and load are not pinned")],
+    );
+}
+
+/// Two workers on CPU 0 that each run half of the time wait for one another. What they wait beyond
+/// that, somebody else has their CPU.
+#[test]
+fn a_cpu_that_others_use_is_told() {
+    let share = |run_percent: u64, wait_percent: u64| {
+        changed(healthy(), |run| {
+            for sample in &mut run.records.samples {
+                let ns = sample.at_ns.since(at_ms(0)).as_secs() * 10_000_000;
+                (sample.run_ns, sample.run_wait_ns) =
+                    (Some(ns * run_percent), Some(ns * wait_percent));
+            }
+        })
+    };
+    let apart = changed(share(50, 50), |run| run.records.manifest.host.worker_cpus = vec![0, 1]);
+    let free = changed(share(40, 60), |run| run.records.manifest.host.worker_cpus.clear());
+    let took = |percent| format!("others than the workers took at least {percent} % of CPU ");
+    assert_caveats(
+        CaveatCode::BusyHost,
+        [
+            ("half and half", share(50, 50), ""),
+            ("a tenth", share(40, 49), ""),
+            ("a fifth", share(40, 60), &format!("{}0 (a caveat above 10 %)", took(20))),
+            ("each has a CPU of its own", apart, &took(50)),
+            ("nobody knows whose CPU it was", free, ""),
+        ],
+    );
+}
+
+#[test]
+fn what_was_lost_or_late_or_not_to_be_had_is_told() {
+    let unread = changed(healthy(), |run| run.records.manifest.log_lines_unread = 3);
+    let unanswered = changed(healthy(), |run| run.records.manifest.answers_lost = 3);
+    assert_caveats(
+        CaveatCode::RecordsLost,
+        [
+            ("nothing", healthy(), ""),
+            ("fetches", lose(loaded("90 ok 6000, 2 reset 500"), 2), "2 fetches left no record"),
+            ("sessions", sessions_lost(4, 7), "the proxy lost 7 records"),
+            ("lines", unread, "3 lines of the access log could not be read"),
+            ("answers", unanswered, "the origin has no record of 3 requests"),
+        ],
+    );
+    let maximum = "the fast client started a fetch up to 101 ms late";
+    assert_caveats(
+        CaveatCode::ClientLate,
+        [("at the limit", late(100, 80), ""), ("now and then", late(101, 8), maximum)],
+    );
+    assert_caveats(
+        CaveatCode::FetchesUntried,
+        [
+            ("all were tried", healthy(), ""),
+            (
+                "three were not",
+                loaded("77 ok 6000, 3 local_error 90"),
+                "3 fetches could not be tried: this host had no",
+            ),
+        ],
+    );
+    let held = changed(starved(), |run| {
+        run.arm().load.slow = 3;
+        run.bytes(2, 0);
+    });
+    let says = "1 of 3 downloads never received a byte (slot 2): ";
+    assert_caveats(CaveatCode::DownloadsHeld, [("moved", starved(), ""), ("held", held, says)]);
+    let paused = changed(healthy(), |run| {
+        let totals = WorkerTotals { worker: 1, accept_pauses: 3, ..WorkerTotals::default() };
+        run.records.totals.push(WorkerTotals { at_ns: at_ms(14_100), ..totals });
+    });
+    let says = "worker 1 turned clients away or stopped accepting 3 times";
+    assert_caveats(CaveatCode::AcceptPaused, [("no", healthy(), ""), ("paused", paused, says)]);
+    let says = "99 fetches under load: p99 is their maximum (from 100 on it is not)";
+    assert_caveats(
+        CaveatCode::FewFetches,
+        [("99", loaded("99 ok 6000"), says), ("100", loaded("100 ok 6000"), "")],
+    );
+    let cut = |ms| changed(healthy(), |run| run.interrupt(ms));
+    assert_caveats(
+        CaveatCode::Interrupted,
+        [
+            ("whole", healthy(), ""),
+            ("in the middle", cut(9_000), "SIGINT cut the run short: 4.000 s of 8.000 s were"),
+            ("early", cut(2_000), "SIGINT cut the run short before anything was measured"),
+        ],
+    );
+}
+
+/// A run of a traced program; each of its two workers has a hold.
+fn traced() -> Run {
+    changed(healthy(), |run| {
+        run.hold(0, 6_000, 30, Bytes::mib(3));
+        run.hold(1, 7_000, 50, Bytes::mib(5));
+        run.records.manifest.visibility = Visibility::Traced;
+        run.arm().server.kind = "exec:p {listen}".parse().expect("a proxy");
+    })
+}
+
+/// The same, but so many fetches and downloads are served by somebody whom nobody watches.
+fn unseen(fetches: usize, downloads: usize) -> Run {
+    changed(traced(), |run| {
+        let records = &mut run.records;
+        let measured = records.fetches.iter().filter(|fetch| fetch.phase == Phase::Measure);
+        let ports: Vec<u16> = measured
+            .filter_map(|fetch| fetch.client_port)
+            .take(fetches)
+            .chain(records.dialed.iter().map(|dialed| dialed.client_port).take(downloads))
+            .collect();
+        records.sessions.retain(|session| !ports.contains(&session.client_port));
+        records.accepted.retain(|accepted| !ports.contains(&accepted.client_port));
+    })
+}
+
+#[test]
+fn figures_that_are_missing_are_told() {
+    let no_waits = |run: &mut Run| {
+        run.records.samples.iter_mut().for_each(|sample| sample.run_wait_ns = None);
+    };
+    let no_samples = |run: &mut Run| run.records.samples.clear();
+    let minimal = |run: &mut Run| run.records.manifest.recording = Recording::Minimal;
+    // A download that was dialled again from its port is joined as long as one connection of it is.
+    let again = |run: &mut Run| {
+        let mut dialed = run.records.dialed[0].clone();
+        dialed.at_ns = at_ms(6_000);
+        run.records.dialed.push(dialed);
+    };
+    // The mirror tells of itself, and of what it lost.
+    let own = |run: &mut Run| run.records.manifest.visibility = Visibility::Own;
+    let clients = |run: &mut Run| run.records.manifest.visibility = Visibility::ClientsOnly;
+    let unwatched = |run: &mut Run| {
+        clients(run);
+        run.arm().server.trace = TraceMode::Off;
+    };
+    let of_fetches = "5 of 80 answered fetches and 0 of 2 downloads were served by threads";
+    let of_downloads = "0 of 80 answered fetches and 1 of 2 downloads were served by threads";
+    let left_out = "--recording minimal leaves out steps and CPU figures: nothing is known of what held \
+                    the workers, nor is it checked whether others took their CPU";
+    assert_caveats(
+        CaveatCode::FigureMissing,
+        [
+            ("none", healthy(), ""),
+            ("no waits", changed(healthy(), no_waits), "the kernel hides schedstat"),
+            ("no samples", changed(healthy(), no_samples), "no CPU figures of worker 0 and 1"),
+            ("minimal", changed(healthy(), minimal), left_out),
+            ("traced", traced(), ""),
+            ("a twentieth unseen", unseen(4, 0), ""),
+            ("more unseen", unseen(5, 0), of_fetches),
+            ("a download unseen", unseen(0, 1), of_downloads),
+            ("a download dialled again", changed(traced(), again), ""),
+            ("the mirror", changed(unseen(5, 1), own), ""),
+            (
+                "threads that hand work on",
+                changed(traced(), clients),
+                "the threads of the command hand work to each other",
+            ),
+            (
+                "a command that nobody watched",
+                changed(traced(), unwatched),
+                "only the clients' side is known",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn steps_of_some_threads_are_not_told_for_those_of_all() {
+    let known = summarise(&traced().records);
+    assert_eq!(
+        (known.visibility, known.proxy.workers[1].longest_step_us),
+        (Visibility::Traced, 50_000)
+    );
+    for (fetches, downloads) in [(5, 0), (0, 1)] {
+        let summary = summarise(&unseen(fetches, downloads).records);
+        assert_eq!((summary.visibility, summary.law), (Visibility::ClientsOnly, None));
+        let workers = &summary.proxy.workers;
+        assert!(workers.iter().all(|worker| worker.longest_step_us == 0), "{workers:?}");
+        assert!(workers.iter().all(|worker| worker.longest_loop_turn_us == 0), "{workers:?}");
+        assert_eq!(summary.slow.bytes_per_step, None);
+    }
+}
