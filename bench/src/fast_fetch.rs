@@ -13,9 +13,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use analysis::guard::arm_row;
 use anyhow::{Context, anyhow, bail, ensure};
 use criterion::{BenchmarkId, Criterion, SamplingMode};
-use harness::campaign::arm_row;
 use harness::live::LiveTrial;
 use harness::run_dir::FETCHES;
 use records::{Fetch, Outcome, Phase, Record, Summary, Verdict};

@@ -21,8 +21,8 @@ mod meter;
 use std::ffi::OsString;
 
 use harness::live::OwnCpus;
-use harness::trial::cpu_plan::CpuPlan;
 use records::{Pin, ProxyToggles};
+use trial::cpu_plan::CpuPlan;
 
 /// Whether this process is `turnstile`, started by another of this program: a trial or a role. Cargo
 /// adds `--bench` for people, who may mean a filter by such a word.

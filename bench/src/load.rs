@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, SamplingMode, Throughput};
-use harness::roles::{Given, LOOPBACK, ProxySetup, RoleCommand};
 use net::child::{Child, Dropped, Event};
 use net::clock;
 use net::role::RoleOptions;
@@ -17,6 +16,7 @@ use records::{
     Arm, Bytes, DownloadInterval, Micros, ProxyToggles, Record, Recording, Requests, Role,
     SlowToggles,
 };
+use trial::roles::{Given, LOOPBACK, ProxySetup, RoleCommand};
 
 use crate::meter::Meter;
 use crate::{Host, or_panic};

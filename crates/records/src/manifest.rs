@@ -75,7 +75,7 @@ impl Manifest {
     /// That of a run of `arm` which is about to begin: nothing has happened in it, and nothing is known of
     /// its host.
     pub fn begun(arm: Arm, idle_us: Micros, measure_us: Micros, hold_us: Micros) -> Self {
-        let sight = match arm.server.kind {
+        let visibility = match arm.server.kind {
             ProxyKind::Url(_) => Visibility::ClientsOnly,
             _ => Visibility::Own,
         };
@@ -96,7 +96,7 @@ impl Manifest {
             listeners: Vec::new(),
             kernel_counters: BTreeMap::new(),
             program: None,
-            sight,
+            visibility,
             proxy_cpu_ms: None,
             log_lines_unread: 0,
             answers_lost: 0,
