@@ -39,9 +39,9 @@ impl<'a> Analysis<'a> {
         let explained = explain(&context, &splits, &idle, &baseline);
         let figures = figures(&context, idle, explained);
         let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
-        let facts = Facts::of(&context, &summary, baseline, untraced);
-        let caveats = caveats(&facts, &thresholds);
-        let (verdict, reasons) = judge(&facts, &thresholds);
+        let facts = Facts::of(&context, &summary, baseline, untraced, thresholds);
+        let caveats = caveats(&facts);
+        let (verdict, reasons) = judge(&facts);
         (summary.verdict, summary.verdict_reasons, summary.caveats) = (verdict, reasons, caveats);
         Self { records, summary, context, splits }
     }

@@ -9,35 +9,35 @@ use super::facts::{Facts, Measured};
 use super::load::Stuck;
 use super::{SHORTAGE, count, list, measured_when};
 use crate::figures::seen::Untraced;
-use crate::thresholds::{Thresholds, part};
+use crate::thresholds::part;
 
 /// The caveats of a run, the weightiest first.
-pub(crate) fn caveats(facts: &Facts<'_>, thresholds: &Thresholds) -> Vec<Caveat> {
+pub(crate) fn caveats(facts: &Facts<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut say = |code, message: Option<String>| {
         caveats.extend(message.map(|message| Caveat { code, message }));
     };
     say(CaveatCode::Interrupted, interrupted(facts));
     say(CaveatCode::UnevenPlacement, uneven_placement(facts));
-    say(CaveatCode::DownloadsHeld, downloads_held(facts, thresholds));
+    say(CaveatCode::DownloadsHeld, downloads_held(facts));
     for message in buffers_not_as_asked(facts) {
         say(CaveatCode::BufferNotAsAsked, Some(message));
     }
     say(CaveatCode::RecordsLost, records_lost(facts));
     say(CaveatCode::FetchesUntried, fetches_untried(facts));
     say(CaveatCode::AcceptPaused, accept_paused(facts));
-    say(CaveatCode::ClientLate, client_late(facts, thresholds));
-    say(CaveatCode::StolenCpu, stolen_cpu(facts, thresholds));
-    say(CaveatCode::BusyHost, busy_host(facts, thresholds));
+    say(CaveatCode::ClientLate, client_late(facts));
+    say(CaveatCode::StolenCpu, stolen_cpu(facts));
+    say(CaveatCode::BusyHost, busy_host(facts));
     say(CaveatCode::SharedCpu, shared_cpu(facts));
     say(CaveatCode::NotPinned, not_pinned(facts));
     say(CaveatCode::FigureMissing, figure_missing(facts));
-    say(CaveatCode::FewFetches, few_fetches(facts, thresholds));
+    say(CaveatCode::FewFetches, few_fetches(facts));
     caveats
 }
 
-fn downloads_held(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    match Stuck::of(facts, thresholds) {
+fn downloads_held(facts: &Facts<'_>) -> Option<String> {
+    match Stuck::of(facts) {
         Stuck::HeldToo(finding) => Some(finding),
         Stuck::None | Stuck::NoLoad(_) => None,
     }
@@ -168,10 +168,10 @@ fn accept_paused(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
-fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn client_late(facts: &Facts<'_>) -> Option<String> {
     let (lag, cap) = (facts.summary.measure.lag_us, facts.manifest.arm.fetch.cap);
     let most = Micros(lag.max);
-    let limit = part(cap, thresholds.lag_of_cap);
+    let limit = part(cap, facts.thresholds.lag_of_cap);
     (most > limit).then(|| {
         format!(
             "the fast client started a fetch up to {} late (p90 {}): times from the intended \
@@ -182,28 +182,28 @@ fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
     })
 }
 
-fn stolen_cpu(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn stolen_cpu(facts: &Facts<'_>) -> Option<String> {
     let stolen = Micros(facts.manifest.host.stolen_ms.saturating_mul(1_000));
     let share = facts.stolen_share()?;
-    (share > thresholds.steal_caveat).then(|| {
+    (share > facts.thresholds.steal_caveat).then(|| {
         format!(
             "the hypervisor took {stolen} of CPU time in {} ({}; a caveat above {}): some waiting is \
              its doing",
             facts.elapsed_us,
-            percent_beside(share, thresholds.steal_caveat),
-            percent(thresholds.steal_caveat)
+            percent_beside(share, facts.thresholds.steal_caveat),
+            percent(facts.thresholds.steal_caveat)
         )
     })
 }
 
-fn busy_host(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn busy_host(facts: &Facts<'_>) -> Option<String> {
     let (cpu, share) = facts.taken_by_others()?;
-    (share > thresholds.contention_caveat).then(|| {
+    (share > facts.thresholds.contention_caveat).then(|| {
         format!(
             "others than the workers took at least {} of CPU {cpu} (a caveat above {}): some \
              waiting is their doing",
-            percent_beside(share, thresholds.contention_caveat),
-            percent(thresholds.contention_caveat)
+            percent_beside(share, facts.thresholds.contention_caveat),
+            percent(facts.thresholds.contention_caveat)
         )
     })
 }
@@ -320,14 +320,14 @@ fn handed_on(manifest: &Manifest) -> bool {
         && manifest.arm.server.trace != TraceMode::Off
 }
 
-fn few_fetches(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn few_fetches(facts: &Facts<'_>) -> Option<String> {
     let attempts = facts.summary.measure.attempts;
-    (attempts > 0 && attempts < thresholds.coarse_fetches).then(|| {
+    (attempts > 0 && attempts < facts.thresholds.coarse_fetches).then(|| {
         format!(
             "{} {}: p99 is their maximum (from {} on it is not)",
             count(attempts, "fetch", "fetches"),
             measured_when(&facts.manifest.arm),
-            thresholds.coarse_fetches
+            facts.thresholds.coarse_fetches
         )
     })
 }

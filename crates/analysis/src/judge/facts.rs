@@ -7,10 +7,13 @@ use crate::figures::seen::{self, Untraced};
 use crate::figures::slow::{self, Flow};
 use crate::figures::{missing, workers};
 use crate::idle::IdlePhase;
+use crate::thresholds::Thresholds;
 
 /// A run's figures and the facts beside them. The verdict, its reasons and the caveats in
 /// `summary` are not looked at.
 pub(crate) struct Facts<'a> {
+    /// The numbers that decide.
+    pub(crate) thresholds: Thresholds,
     /// What the run was.
     pub(crate) manifest: &'a Manifest,
     /// Its figures.
@@ -56,10 +59,12 @@ impl<'a> Facts<'a> {
         summary: &'a Summary,
         baseline: IdlePhase,
         untraced: Option<Untraced>,
+        thresholds: Thresholds,
     ) -> Self {
         let Context { records, join, windows, .. } = context;
         let began = windows.measure.is_some();
         Self {
+            thresholds,
             manifest: &records.manifest,
             summary,
             elapsed_us: windows.run.length().into(),

@@ -8,11 +8,10 @@ use records::{Micros, percent, percent_beside};
 
 use super::facts::{Facts, Measured};
 use super::{count, list};
-use crate::thresholds::Thresholds;
 
 /// Why a run without starvation proves nothing: there was no load to stand up to. `None`: there was,
 /// or none was asked for.
-pub(crate) fn fallen(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+pub(crate) fn fallen(facts: &Facts<'_>) -> Option<String> {
     let (slow, measured) = (facts.manifest.arm.load.slow, facts.summary.measured_us);
     if slow == 0 || facts.measured == Measured::Never || measured == Micros(0) {
         return None;
@@ -20,35 +19,35 @@ pub(crate) fn fallen(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<Strin
     if facts.summary.slow.bytes.0 == 0 {
         return Some("no download received a byte while fetches were measured".to_owned());
     }
-    stood_still(facts, thresholds).or_else(|| kept_breaking(facts, thresholds))
+    stood_still(facts).or_else(|| kept_breaking(facts))
 }
 
-fn stood_still(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let long = facts.flow.still.iter().filter(|still| **still >= thresholds.standstill);
+fn stood_still(facts: &Facts<'_>) -> Option<String> {
+    let long = facts.flow.still.iter().filter(|still| **still >= facts.thresholds.standstill);
     let still = Micros(long.fold(0, |sum, still| still.0.saturating_add(sum)));
     let measured = facts.summary.measured_us;
     let share = still.as_secs() / measured.as_secs();
-    (share > thresholds.stood_still_share).then(|| {
+    (share > facts.thresholds.stood_still_share).then(|| {
         format!(
             "for {still} of {measured} no download received a byte ({}; at most {}): there was \
              hardly any load",
-            percent_beside(share, thresholds.stood_still_share),
-            percent(thresholds.stood_still_share)
+            percent_beside(share, facts.thresholds.stood_still_share),
+            percent(facts.thresholds.stood_still_share)
         )
     })
 }
 
-fn kept_breaking(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn kept_breaking(facts: &Facts<'_>) -> Option<String> {
     let (slow, measured) = (facts.manifest.arm.load.slow, facts.summary.measured_us);
     let in_all = measured.0.saturating_mul(u64::from(slow));
     let life = Micros(in_all.checked_div(facts.flow.broken)?);
-    (life < thresholds.download_life).then(|| {
+    (life < facts.thresholds.download_life).then(|| {
         format!(
             "{} broke off in {measured}: each of {slow} lasted {} in the mean (below {} that is \
              no load; `downloads.ndjson` tells how they ended)",
             count(facts.flow.broken, "download", "downloads"),
-            life.beside(thresholds.download_life),
-            thresholds.download_life
+            life.beside(facts.thresholds.download_life),
+            facts.thresholds.download_life
         )
     })
 }
@@ -66,7 +65,7 @@ pub(crate) enum Stuck {
 }
 
 impl Stuck {
-    pub(crate) fn of(facts: &Facts<'_>, thresholds: &Thresholds) -> Self {
+    pub(crate) fn of(facts: &Facts<'_>) -> Self {
         // Before the measure phase a download may well not have moved yet.
         if facts.measured == Measured::Never || facts.never_moved.is_empty() {
             return Self::None;
@@ -83,7 +82,7 @@ impl Stuck {
         }
         let summary = facts.summary;
         let share = summary.measure.outcomes.failed_share().unwrap_or(0.0);
-        let starved = share >= thresholds.starved_share;
+        let starved = share >= facts.thresholds.starved_share;
         if starved && summary.slow.bytes.0 > 0 {
             Self::HeldToo(format!("{finding}: held like the fetches, while others moved"))
         } else {

@@ -1,7 +1,7 @@
 //! What a run proves: the verdict with its reasons, and the caveats.
 //!
 //! Not for: making figures. The judge reads a summary and the few [`Facts`] beside it, and applies
-//! [`Thresholds`] to them.
+//! the [thresholds](crate::Thresholds) among them.
 //!
 //! Invariant: a run whose preconditions failed is `inconclusive`, however its figures look.
 
@@ -15,7 +15,6 @@ use records::{Arm, Verdict};
 
 pub(crate) use records::count;
 
-use crate::thresholds::Thresholds;
 use rules::Rules;
 
 pub(crate) use caveats::caveats;
@@ -23,12 +22,12 @@ pub(crate) use facts::Facts;
 
 /// Judges a run: preconditions first, then `starved`, `degraded`, `healthy`. What it proves, and why:
 /// sentences with figures and the threshold applied, the weightiest first; never empty.
-pub(crate) fn judge(facts: &Facts<'_>, thresholds: &Thresholds) -> (Verdict, Vec<String>) {
-    let against = preconditions::failed(facts, thresholds);
+pub(crate) fn judge(facts: &Facts<'_>) -> (Verdict, Vec<String>) {
+    let against = preconditions::failed(facts);
     if !against.is_empty() {
         return (Verdict::Inconclusive, against);
     }
-    let rules = Rules::of(facts, thresholds);
+    let rules = Rules::of(facts);
     (rules.verdict(), rules.reasons())
 }
 

@@ -7,20 +7,20 @@ use super::load::{self, Stuck};
 use super::rules::Rules;
 use super::{MORE, SHORTAGE, count, measured_when};
 use crate::idle::Steadiness;
-use crate::thresholds::{Thresholds, part};
+use crate::thresholds::part;
 
 /// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
-pub(crate) fn failed(facts: &Facts<'_>, thresholds: &Thresholds) -> Vec<String> {
+pub(crate) fn failed(facts: &Facts<'_>) -> Vec<String> {
     let mut reasons = faults(facts);
-    reasons.extend(too_few(facts, thresholds));
-    reasons.extend(untried(facts, thresholds));
-    reasons.extend(no_load(facts, thresholds));
-    reasons.extend(client_late(facts, thresholds));
-    reasons.extend(no_baseline(facts, thresholds));
-    reasons.extend(steal(facts, thresholds));
-    reasons.extend(contention(facts, thresholds));
-    reasons.extend(fetches_lost(facts, thresholds));
-    reasons.extend(proxy_records_lost(facts, thresholds));
+    reasons.extend(too_few(facts));
+    reasons.extend(untried(facts));
+    reasons.extend(no_load(facts));
+    reasons.extend(client_late(facts));
+    reasons.extend(no_baseline(facts));
+    reasons.extend(steal(facts));
+    reasons.extend(contention(facts));
+    reasons.extend(fetches_lost(facts));
+    reasons.extend(proxy_records_lost(facts));
     reasons
 }
 
@@ -30,8 +30,8 @@ fn faults(facts: &Facts<'_>) -> Vec<String> {
 }
 
 /// An interruption is the reason itself when it left too few fetches, and no matter otherwise.
-fn too_few(facts: &Facts<'_>, thresholds: &Thresholds) -> Vec<String> {
-    let needed = thresholds.min_fetches;
+fn too_few(facts: &Facts<'_>) -> Vec<String> {
+    let needed = facts.thresholds.min_fetches;
     let when = measured_when(&facts.manifest.arm);
     let (idle, measure) = (facts.summary.idle.attempts, facts.summary.measure.attempts);
     if let Some(signal) = &facts.manifest.interrupted
@@ -58,16 +58,16 @@ fn too_few(facts: &Facts<'_>, thresholds: &Thresholds) -> Vec<String> {
 }
 
 /// Fetches that came to nothing on this host say nothing of the proxy.
-fn untried(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn untried(facts: &Facts<'_>) -> Option<String> {
     let of = |when: &'static str, fetches: &FetchSummary| {
         let (untried, attempts) = (fetches.outcomes.untried(), fetches.attempts);
         let share = if attempts == 0 { 0.0 } else { untried as f64 / attempts as f64 };
-        (share >= thresholds.untried_share).then(|| {
+        (share >= facts.thresholds.untried_share).then(|| {
             format!(
                 "{untried} of {attempts} fetches {when} could not be tried: {SHORTAGE} ({}; from {} \
                  on nothing is proven); {MORE}",
-                percent_beside(share, thresholds.untried_share),
-                percent(thresholds.untried_share)
+                percent_beside(share, facts.thresholds.untried_share),
+                percent(facts.thresholds.untried_share)
             )
         })
     };
@@ -76,33 +76,33 @@ fn untried(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
         .or_else(|| of("without any load", &summary.idle))
 }
 
-fn no_load(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
-    let starved = Rules::of(facts, thresholds).verdict() == Verdict::Starved;
-    match Stuck::of(facts, thresholds) {
+fn no_load(facts: &Facts<'_>) -> Option<String> {
+    let starved = Rules::of(facts).verdict() == Verdict::Starved;
+    match Stuck::of(facts) {
         Stuck::NoLoad(finding) => Some(finding),
         Stuck::None | Stuck::HeldToo(_) if starved => None,
-        Stuck::None | Stuck::HeldToo(_) => load::fallen(facts, thresholds),
+        Stuck::None | Stuck::HeldToo(_) => load::fallen(facts),
     }
 }
 
-fn client_late(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn client_late(facts: &Facts<'_>) -> Option<String> {
     let cap = facts.manifest.arm.fetch.cap;
     let when = measured_when(&facts.manifest.arm);
     let late = |phase: &'static str, fetches: &FetchSummary| {
-        let (lag, limit) = (Micros(fetches.lag_us.p90), part(cap, thresholds.lag_of_cap));
+        let (lag, limit) = (Micros(fetches.lag_us.p90), part(cap, facts.thresholds.lag_of_cap));
         (lag > limit).then(|| {
             format!(
                 "the fast client itself was late {phase}: p90 of its lag is {} (above {} of \
                  the {cap} cap; this host is too busy)",
                 lag.beside(limit),
-                percent(thresholds.lag_of_cap)
+                percent(facts.thresholds.lag_of_cap)
             )
         })
     };
     late(when, &facts.summary.measure).or_else(|| late("while idle", &facts.summary.idle))
 }
 
-fn no_baseline(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn no_baseline(facts: &Facts<'_>) -> Option<String> {
     let (baseline, cap) = (facts.baseline, facts.manifest.arm.fetch.cap);
     (baseline.steadiness == Steadiness::Stalls).then(|| {
         format!(
@@ -111,41 +111,41 @@ fn no_baseline(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
             baseline.stalled,
             baseline.of,
             baseline.limit_us,
-            thresholds.stall_p50_factor,
-            percent(thresholds.stall_least_of_cap),
-            percent(thresholds.stall_most_of_cap)
+            facts.thresholds.stall_p50_factor,
+            percent(facts.thresholds.stall_least_of_cap),
+            percent(facts.thresholds.stall_most_of_cap)
         )
     })
 }
 
 /// A host whose CPUs were away makes fetches late under any proxy.
-fn steal(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn steal(facts: &Facts<'_>) -> Option<String> {
     let share = facts.stolen_share()?;
-    (share >= thresholds.steal_limit).then(|| {
+    (share >= facts.thresholds.steal_limit).then(|| {
         format!(
             "the hypervisor took CPU time worth {} of the run (from {} on nothing is proven): run it \
              again when its neighbours are quiet",
-            percent_beside(share, thresholds.steal_limit),
-            percent(thresholds.steal_limit)
+            percent_beside(share, facts.thresholds.steal_limit),
+            percent(facts.thresholds.steal_limit)
         )
     })
 }
 
 /// A worker that others keep from its CPU makes fetches late under any read policy.
-fn contention(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn contention(facts: &Facts<'_>) -> Option<String> {
     let (cpu, share) = facts.taken_by_others()?;
-    (share >= thresholds.contention_limit).then(|| {
+    (share >= facts.thresholds.contention_limit).then(|| {
         format!(
             "others than the workers took at least {} of CPU {cpu} (from {} on nothing is proven): \
              run it again when the host is quiet",
-            percent_beside(share, thresholds.contention_limit),
-            percent(thresholds.contention_limit)
+            percent_beside(share, facts.thresholds.contention_limit),
+            percent(facts.thresholds.contention_limit)
         )
     })
 }
 
 /// Missing fetches matter when the verdict would differ between all of them failed and none.
-fn fetches_lost(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn fetches_lost(facts: &Facts<'_>) -> Option<String> {
     let missing = facts.fetches_missing;
     // What was under way when the run was cut short was never told.
     if missing == 0 || facts.manifest.interrupted.is_some() {
@@ -155,9 +155,10 @@ fn fetches_lost(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
     let attempts = outcomes.tried().saturating_add(missing);
     let best = outcomes.failed();
     let worst = best.saturating_add(missing);
-    let rules = Rules::of(facts, thresholds);
+    let rules = Rules::of(facts);
     let judged = |failed| rules.had(failed, attempts).verdict();
-    let share = |failed| percent_beside(failed as f64 / attempts as f64, thresholds.starved_share);
+    let share =
+        |failed| percent_beside(failed as f64 / attempts as f64, facts.thresholds.starved_share);
     (judged(best) != judged(worst)).then(|| {
         format!(
             "{} left no record: between {} and {} failed ({} or {}; starved from {})",
@@ -166,23 +167,23 @@ fn fetches_lost(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
             share(worst),
             judged(best),
             judged(worst),
-            percent(thresholds.starved_share)
+            percent(facts.thresholds.starved_share)
         )
     })
 }
 
 /// Records the proxy lost matter when they left answered fetches without a session: then nobody
 /// knows which worker served them, and what its log said.
-fn proxy_records_lost(facts: &Facts<'_>, thresholds: &Thresholds) -> Option<String> {
+fn proxy_records_lost(facts: &Facts<'_>) -> Option<String> {
     let (unjoined, attempts) = (facts.answers_unjoined, facts.summary.measure.attempts);
     let share = if attempts == 0 { 0.0 } else { unjoined as f64 / attempts as f64 };
-    (facts.records_lost > 0 && share > thresholds.unjoined_share).then(|| {
+    (facts.records_lost > 0 && share > facts.thresholds.unjoined_share).then(|| {
         format!(
             "the proxy lost {}, and {unjoined} of {attempts} fetches were answered by a session \
              that is not known ({}; at most {})",
             count(facts.records_lost, "record", "records"),
-            percent_beside(share, thresholds.unjoined_share),
-            percent(thresholds.unjoined_share)
+            percent_beside(share, facts.thresholds.unjoined_share),
+            percent(facts.thresholds.unjoined_share)
         )
     })
 }

@@ -8,7 +8,7 @@ use crate::thresholds::{Thresholds, part};
 
 /// Times are those by which fetches were done: one that failed never was, however soon it failed.
 #[derive(Clone, Copy)]
-pub(crate) struct Rules<'a> {
+pub(crate) struct Rules {
     idle: CompletionUs,
     measure: CompletionUs,
     /// Under load, of those that could be tried.
@@ -16,11 +16,11 @@ pub(crate) struct Rules<'a> {
     tried: u64,
     cap: Micros,
     when: &'static str,
-    thresholds: &'a Thresholds,
+    thresholds: Thresholds,
 }
 
-impl<'a> Rules<'a> {
-    pub(crate) fn of(facts: &Facts<'_>, thresholds: &'a Thresholds) -> Self {
+impl Rules {
+    pub(crate) fn of(facts: &Facts<'_>) -> Self {
         let arm: &Arm = &facts.manifest.arm;
         let (idle, measure) = (&facts.summary.idle, &facts.summary.measure);
         let done = |fetches: &FetchSummary| fetches.completion_us.unwrap_or_default();
@@ -31,7 +31,7 @@ impl<'a> Rules<'a> {
             tried: measure.outcomes.tried(),
             cap: arm.fetch.cap,
             when: measured_when(arm),
-            thresholds,
+            thresholds: facts.thresholds,
         }
     }
 
@@ -84,7 +84,7 @@ impl<'a> Rules<'a> {
 
     /// From where on p99 is `degraded`.
     fn long(&self) -> Micros {
-        let Thresholds { degraded_p99_factor, degraded_p99_floor, .. } = *self.thresholds;
+        let Thresholds { degraded_p99_factor, degraded_p99_floor, .. } = self.thresholds;
         let idle = self.idle.p99.unwrap_or(u64::MAX);
         Micros(idle.saturating_mul(degraded_p99_factor).max(degraded_p99_floor.0))
     }
@@ -108,7 +108,7 @@ impl<'a> Rules<'a> {
     }
 
     fn told_p99(&self) -> String {
-        let Thresholds { degraded_p99_factor, degraded_p99_floor, .. } = *self.thresholds;
+        let Thresholds { degraded_p99_factor, degraded_p99_floor, .. } = self.thresholds;
         let finding = self.finding("p99", self.idle.p99, self.measure.p99, self.long());
         format!("{finding} (degraded from {degraded_p99_factor} x and {degraded_p99_floor})")
     }
