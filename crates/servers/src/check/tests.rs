@@ -4,7 +4,7 @@ use records::{
 
 use super::*;
 use crate::build::Version;
-use crate::fixture::{arm, build, server};
+use crate::tests::{arm, build, server};
 
 fn refused(arm: &Arm, version: Version) -> Option<String> {
     let server = server(&arm.server.kind.to_string());
