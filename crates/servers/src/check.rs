@@ -1,7 +1,5 @@
 //! What a server cannot do, said before a run.
 
-use std::net::SocketAddr;
-
 use records::{Arm, Placement, ProxyKind, Recording};
 use tracer::Means;
 
@@ -17,16 +15,43 @@ use crate::toggles::{Reason, State, Toggle};
 /// # Errors
 /// The first [`Refusal`]: of a toggle, or of a program that is not there.
 pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refusal> {
-    if arm.server.kind != ProxyKind::Mirror && recording == Recording::Minimal {
-        return Err(nothing_to_leave_out(arm));
+    let kind = &arm.server.kind;
+    if *kind != ProxyKind::Mirror && recording == Recording::Minimal {
+        let instead = match kind {
+            ProxyKind::Url(_) => "leave it out: of one that runs already only its clients tell",
+            _ => "take --trace off, so that nobody looks at its workers, or --proxy mirror",
+        };
+        let reason = Reason::new("it records nothing that could be left out", instead);
+        return Err(refusal(kind.to_string(), format!("--recording {recording}"), reason));
     }
-    match &arm.server.kind {
-        ProxyKind::Mirror => no_binary(arm, given).and_then(|()| meant_for_others(arm)),
-        ProxyKind::Url(addr) => no_binary(arm, given)
-            .and_then(|()| on_loopback(*addr))
-            .and_then(|()| running_already(arm)),
-        _ => prepare(arm, given).map(drop),
+    let (program, refused, reason) = match kind {
+        ProxyKind::Mirror => {
+            let why = "it has no configuration file and serves no files";
+            let reason = Reason::new(why, "take it with --proxy nginx or the like");
+            let foreign = |flag: &str| ["--directive", "--content"].contains(&flag);
+            ("the mirror".to_owned(), foreign as fn(&str) -> bool, reason)
+        }
+        ProxyKind::Url(_) => {
+            let why = "it runs already, and we have no hand in it";
+            let instead =
+                "set it there, or let us start the program with --proxy nginx or the like";
+            let any = |flag: &str| flag != "--congestion";
+            (kind.to_string(), any as fn(&str) -> bool, Reason::new(why, instead))
+        }
+        _ => return prepare(arm, given).map(drop),
+    };
+    if given.proxy_bin.is_some() {
+        return Err(Refusal::NeedlessBinary(kind.name().to_owned()));
     }
+    match kind {
+        // The clients ask for consent to load another host. A trial has no way to give it: what it starts
+        // may be as much as this host can.
+        ProxyKind::Url(addr) if !addr.ip().is_loopback() => return Err(Refusal::Elsewhere(*addr)),
+        _ => {}
+    }
+    let all = Toggle::all(arm);
+    let found = all.iter().find(|toggle| is_asked(toggle) && refused(toggle.flag));
+    found.map_or(Ok(()), |toggle| Err(refusal(program, toggle.typed(), reason)))
 }
 
 /// Name and version of a program, as it tells them: `nginx 1.17.4`.
@@ -136,53 +161,6 @@ fn other_congestion(arm: &Arm) -> Option<Reason> {
 pub(crate) fn system_congestion() -> Option<String> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok()?;
     Some(text.trim().to_owned())
-}
-
-fn no_binary(arm: &Arm, given: &Given) -> Result<(), Refusal> {
-    match given.proxy_bin {
-        None => Ok(()),
-        Some(_) => Err(Refusal::NeedlessBinary(arm.server.kind.name().to_owned())),
-    }
-}
-
-/// A program that does not know us records nothing for us.
-fn nothing_to_leave_out(arm: &Arm) -> Refusal {
-    let instead = match arm.server.kind {
-        ProxyKind::Url(_) => "leave it out: of one that runs already only its clients tell",
-        _ => "take --trace off, so that nobody looks at its workers, or --proxy mirror",
-    };
-    let reason = Reason::new("it records nothing that could be left out", instead);
-    refusal(arm.server.kind.to_string(), format!("--recording {}", Recording::Minimal), reason)
-}
-
-/// What only a foreign program has.
-fn meant_for_others(arm: &Arm) -> Result<(), Refusal> {
-    let all = Toggle::all(arm);
-    let foreign = |toggle: &&Toggle| ["--directive", "--content"].contains(&toggle.flag);
-    all.iter().filter(|toggle| is_asked(toggle)).find(foreign).map_or(Ok(()), |toggle| {
-        let why = "it has no configuration file and serves no files";
-        let reason = Reason::new(why, "take it with --proxy nginx or the like");
-        Err(refusal("the mirror", toggle.typed(), reason))
-    })
-}
-
-/// The clients ask for consent to load another host. A trial has no way to give it: what it starts may
-/// be as much as this host can.
-fn on_loopback(addr: SocketAddr) -> Result<(), Refusal> {
-    if addr.ip().is_loopback() { Ok(()) } else { Err(Refusal::Elsewhere(addr)) }
-}
-
-/// A proxy that runs already has the settings that it has.
-fn running_already(arm: &Arm) -> Result<(), Refusal> {
-    let all = Toggle::all(arm);
-    let set = |toggle: &&Toggle| is_asked(toggle) && toggle.flag != "--congestion";
-    all.iter().find(set).map_or(Ok(()), |toggle| {
-        let reason = Reason::new(
-            "it runs already, and we have no hand in it",
-            "set it there, or let us start the program with --proxy nginx or the like",
-        );
-        Err(refusal(arm.server.kind.to_string(), toggle.typed(), reason))
-    })
 }
 
 #[cfg(test)]

@@ -23,8 +23,6 @@ mod check;
 mod configuration;
 mod content;
 mod error;
-#[cfg(test)]
-mod fixture;
 mod join;
 mod limits;
 mod log;
@@ -38,6 +36,8 @@ mod run;
 mod server;
 mod start;
 mod subreaper;
+#[cfg(test)]
+mod tests;
 mod toggles;
 mod workers;
 

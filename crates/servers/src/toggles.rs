@@ -213,6 +213,3 @@ impl Rule {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,34 +12,24 @@
 //! - Whatever is started has the defaults of all signals, however the tests were started.
 //! - What hangs fails after [`PATIENCE`], and is named.
 
-mod command;
 pub mod fixture;
-mod lines;
 mod proc;
 mod process;
 mod programs;
 mod running;
-mod said;
-mod server;
-mod signals;
 mod socket;
 #[cfg(test)]
 mod tests;
-mod turn;
 mod wait;
 
-pub use command::{script, with_open_files};
-pub use proc::{await_gone, family, is_gone, kill, open_files, pids, state};
+pub use proc::{await_gone, family, is_gone, kill, open_files, pids};
 pub use process::Process;
-pub use programs::{installed, is_root, note, program, skip};
-pub use running::Running;
+pub use programs::{installed, is_root, note, program, script, skip, with_open_files};
+pub use running::{Running, Said, say};
 /// What processes are sent.
 pub use rustix::process::Signal;
-pub use said::{Said, say};
-pub use server::{origin, read_head, serve};
-pub use socket::{body, connect, free_addr, listen};
-pub use turn::{Turn, in_turn};
-pub use wait::{PATIENCE, until};
+pub use socket::{body, connect, free_addr, listen, origin, read_head, serve};
+pub use wait::{PATIENCE, Turn, in_turn, until};
 
 /// A server in Python that holds its only loop for as long as an answer lasts: the file to be run.
 pub const NEVER_POLLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/never_polls.py");

@@ -17,7 +17,7 @@ pub fn pids() -> impl Iterator<Item = u32> {
 }
 
 /// The state of a process, a letter of proc(5); `None`: it has ended and was reaped.
-pub fn state(pid: u32) -> Option<char> {
+pub(crate) fn state(pid: u32) -> Option<char> {
     stat(pid).map(|(state, _)| state)
 }
 

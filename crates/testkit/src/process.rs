@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use records::{Ready, Record};
 
-use crate::said::record;
+use crate::running::record;
 use crate::socket::connect;
 use crate::wait::soon;
 use crate::{PATIENCE, Running};

@@ -1,9 +1,12 @@
-//! What this host must have for a test, and a word for people where it has not.
+//! What this host must have for a test, a word for people where it has not, and commands that a test makes up.
 
 use std::env;
 use std::fmt::Display;
+use std::fs::{self, Permissions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 
 /// Where servers and tools for root are, which a user's `PATH` may lack.
@@ -57,4 +60,21 @@ pub fn is_root(what: &str) -> bool {
         skip(format_args!("{what} needs root"));
     }
     root
+}
+
+/// Writes `text` to the file `name` below `dir`, for anybody to run; says where it is.
+pub fn script(dir: &Path, name: &str, text: &str) -> PathBuf {
+    let path = dir.join(name);
+    fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    fs::write(&path, text).expect("written");
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("executable");
+    path
+}
+
+/// The same program with the same arguments, which may have so many descriptors open.
+pub fn with_open_files(limit: u32, command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("ulimit -n {limit} && exec \"$0\" \"$@\"")]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
 }

@@ -1,18 +1,22 @@
-//! A command that runs beside its test.
+//! A command that runs beside its test, or to its end, and what it says.
 
-use std::io;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::thread;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+use std::{iter, mem, thread};
 
+use records::Record;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::lines::Lines;
+use crate::PATIENCE;
 use crate::proc::ends_by;
-use crate::signals::by_default_in_children;
-use crate::wait::soon;
-use crate::{PATIENCE, Said};
+use crate::wait::{left, soon};
 
 /// How long the last words of a process that was killed may take to arrive.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -150,6 +154,122 @@ impl Drop for Running {
             if !said.is_empty() {
                 eprintln!("{} said:\n{said}", self.command);
             }
+        }
+    }
+}
+
+/// What a command said that has ended.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The command, in words.
+    pub command: String,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// All of its standard output that was not taken before.
+    pub stdout: String,
+    /// The same of its standard error.
+    pub stderr: String,
+}
+
+impl Said {
+    /// Its exit code; a death by signal has none.
+    pub fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// What it said, if it ended well: with exit code 0.
+    #[track_caller]
+    pub fn ended_well(self) -> Self {
+        assert!(self.status.success(), "{}", self.all());
+        self
+    }
+
+    /// What it said on its standard error, if it ended with `code` and printed nothing.
+    #[track_caller]
+    pub fn refused(self, code: i32) -> String {
+        assert_eq!((self.code(), &*self.stdout), (Some(code), ""), "{}", self.all());
+        self.stderr
+    }
+
+    /// Its standard output as records, a line each.
+    #[track_caller]
+    pub fn records(&self) -> Vec<Record> {
+        // Who was killed may have torn its last line.
+        let is_torn = |line: &&str| self.status.signal().is_some() && !line.ends_with('\n');
+        self.stdout.split_inclusive('\n').filter(|line| !is_torn(line)).map(record).collect()
+    }
+
+    /// Everything, for a test that failed.
+    pub fn all(&self) -> String {
+        let Self { command, status, stdout, stderr } = self;
+        format!("{command}: {status}\n{stdout}\n{stderr}")
+    }
+}
+
+#[track_caller]
+pub(crate) fn record(line: &str) -> Record {
+    match Record::from_line(line) {
+        Ok(record) => record,
+        Err(error) => panic!("{error}: {line:?}"),
+    }
+}
+
+/// Runs a command to its end, with nothing on its standard input.
+#[track_caller]
+pub fn say(command: &mut Command) -> Said {
+    Running::start(command).finish()
+}
+
+/// The lines of a stream, of which each is taken once. They are read as they come: who writes them never
+/// waits for us.
+#[derive(Debug)]
+pub(crate) struct Lines(Receiver<Vec<u8>>);
+
+impl Lines {
+    /// Reads `stream` on a thread of its own until its end.
+    pub(crate) fn of(stream: impl Read + Send + 'static) -> Self {
+        let (tell, lines) = channel();
+        thread::spawn(move || {
+            let mut stream = BufReader::new(stream);
+            let mut line = Vec::new();
+            while stream.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                if tell.send(mem::take(&mut line)).is_err() {
+                    break;
+                }
+            }
+        });
+        Self(lines)
+    }
+
+    /// The next line with its end, which only the last one may lack, where `what` is waited for;
+    /// `None`: there is no more.
+    #[track_caller]
+    pub(crate) fn next(&self, deadline: Instant, what: &str) -> Option<String> {
+        match self.0.recv_timeout(left(deadline)) {
+            Ok(line) => Some(String::from_utf8(line).expect("processes write UTF-8")),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("waited in vain for {what}"),
+        }
+    }
+
+    /// What comes until then, as far as it is text: for who must not fail any more.
+    pub(crate) fn last_words(&self, deadline: Instant) -> String {
+        let lines = iter::from_fn(|| self.0.recv_timeout(left(deadline)).ok());
+        String::from_utf8_lossy(&lines.flatten().collect::<Vec<u8>>()).into_owned()
+    }
+}
+
+/// Gives every process that is started from now on the default of each signal that this one ignores.
+/// This one goes on ignoring them: what ignores a signal hands that on to all that it starts.
+fn by_default_in_children() {
+    let status = fs::read_to_string("/proc/self/status").expect("procfs");
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("proc(5)");
+    let ignored = u64::from_str_radix(ignored.trim(), 16).expect("proc(5)");
+    for signal in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM] {
+        if ignored & (1 << (signal.as_raw() - 1)) != 0 {
+            // A signal that has a handler gets its default back at exec: execve(2).
+            let unread = Arc::new(AtomicBool::new(false));
+            signal_hook::flag::register(signal.as_raw(), unread).expect("a handler");
         }
     }
 }

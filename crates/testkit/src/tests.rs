@@ -1,6 +1,6 @@
 //! What other tests rely upon, with a shell in the place of a role.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use std::{env, fs};
 use records::{Effective, Ready, Record, Role};
 
 use super::*;
-use crate::turn::in_turn_by;
-use crate::wait::until_by;
+use crate::proc::state;
+use crate::wait::{in_turn_by, until_by};
 
 const MOMENT: Duration = Duration::from_millis(5);
 
@@ -25,16 +25,6 @@ fn role(script: &str) -> Command {
     let ready = Ready::new(Role::Slow, 1, Effective::default());
     let line = Record::Ready(ready).to_line().expect("a line");
     shell(&format!("echo '{}'; {script}", line.trim_end()))
-}
-
-#[test]
-fn what_comes_is_waited_for() {
-    let mut looks = 0;
-    until("the third look", || {
-        looks += 1;
-        (looks == 3).then_some(())
-    });
-    assert_eq!((until("a number", || Some(7)), looks), (7, 3));
 }
 
 #[test]
@@ -115,26 +105,6 @@ fn half_a_line_of_a_process_that_was_killed_is_no_record() {
 #[should_panic(expected = "not a record")]
 fn half_a_line_of_one_that_ended_by_itself_is_a_fault() {
     Process::start(&mut role("printf '{\"record\":'")).finish().records();
-}
-
-#[test]
-fn an_origin_answers_whoever_asks() {
-    let mut stream = connect(origin(|mut stream, request| {
-        let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\n\r\n{request}").as_bytes());
-    }));
-    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("it reads");
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("an answer and a close");
-    assert_eq!(body(&answer), b"GET / HTTP/1.1\r\n\r\n");
-}
-
-#[test]
-fn a_script_runs_with_few_descriptors() {
-    let dir = env::temp_dir().join(format!("testkit-{}", std::process::id()));
-    let script = script(&dir, "bin/limit", "#!/bin/sh\nulimit -n; echo \"$1\"\n");
-    let said = say(&mut with_open_files(17, Command::new(script).arg("a b")));
-    fs::remove_dir_all(dir).expect("ours");
-    assert_eq!(said.stdout, "17\na b\n");
 }
 
 /// This test again, in a process of its own with more variables, started by a shell after `first`.

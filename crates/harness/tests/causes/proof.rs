@@ -11,15 +11,15 @@ pub(crate) enum Proof {
     Open,
 }
 
-/// Five right answers and no wrong one are enough, or eight and one; a second wrong one is too many.
+/// Four right answers and no wrong one are enough, or eight and one; a second wrong one is too many.
 ///
-/// An explanation that is right in half of its trials passes with a fault once in 24 times; one that is
+/// An explanation that is right in half of its trials passes with a fault once in 14 times; one that is
 /// right in 199 of 200 passes in 9,992 of 10,000, and so with twelve faults in 99 of 100. Nine trials
 /// of a fault decide at the latest.
 pub(crate) fn proof(right: usize, wrong: usize) -> Proof {
     match (right, wrong) {
         (_, 2..) => Proof::NotNamed,
-        (5.., 0) | (8.., 1) => Proof::Named,
+        (4.., 0) | (8.., 1) => Proof::Named,
         _ => Proof::Open,
     }
 }
@@ -41,7 +41,7 @@ fn passes(share: f64, right: usize, wrong: usize) -> (f64, usize) {
 #[test]
 fn a_coin_fails_and_a_good_explanation_passes() {
     let (coin, most) = passes(0.5, 0, 0);
-    assert!(coin < 1.0 / 24.0, "{coin}");
+    assert!(coin < 1.0 / 14.0, "{coin}");
     assert_eq!(most, 9);
     let (good, _) = passes(0.995, 0, 0);
     assert!(good > 0.9992 && good.powi(12) > 0.989, "{good}");

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use harness::campaign::{Journal, Slot};
 use harness::run_dir::RunRecords;
+use records::{Manifest, Phase};
 use rustix::process::Signal;
 use serde_json::Value;
 use testkit::script;
@@ -92,19 +93,32 @@ fn two_arms_are_compared() {
     campaign_pages::is_reported_again(&dir, &again.stdout);
 }
 
-/// Cuts a campaign short while its second trial runs.
+/// The manifest of the one trial in `place`, once it is there.
+fn manifest_in(place: &Path) -> Option<Manifest> {
+    let run = fs::read_dir(place).ok()?.next()?.ok()?;
+    let text = fs::read_to_string(run.path().join("manifest.json")).ok()?;
+    Some(serde_json::from_str(&text).expect("a manifest"))
+}
+
+fn is_in_measure(place: &&PathBuf) -> bool {
+    let last = |manifest: Manifest| manifest.phases.last().map(|span| span.phase);
+    manifest_in(place).and_then(last) == Some(Phase::Measure)
+}
+
+/// Cuts a campaign short while its second trial runs. The signal goes to the campaign alone, as `kill`
+/// sends it: no terminal has told the trial.
 fn cut_short(signal: Signal) {
     let _turn = in_turn();
     let runs = Runs::new();
     let more = [ARMS.as_slice(), &["--rounds", "2"]].concat();
     let mut running = Running::start(&mut compare(&runs, &more));
     let id = running.id();
-    let dir = until("a second trial in its measure phase", || {
+    let (dir, second) = until("a second trial in its measure phase", || {
         assert!(!running.has_ended(), "it ended by itself");
         let dir = runs.dir()?;
-        let second = trials(&dir).into_iter().filter(|place| is_in_measure(place)).count();
-        (dir.join("campaign.json").exists() && journal(&dir).done.len() == 1 && second == 1)
-            .then_some(dir)
+        let second = trials(&dir).iter().find(is_in_measure)?.clone();
+        (dir.join("campaign.json").exists() && journal(&dir).done.len() == 1)
+            .then_some((dir, second))
     });
     let all = family(id);
     assert!(all.len() >= 4, "a trial and its roles: {all:?}");
@@ -119,6 +133,8 @@ fn cut_short(signal: Signal) {
         let hint =
             format!("cut short after 1 of 4 trials; turnstile report {} tells", dir.display());
         assert!(run.stderr.contains(&hint), "no {hint:?} in {}", run.stderr);
+        let cut = manifest_in(&second).expect("the second trial's").interrupted;
+        assert_eq!(cut.as_deref(), Some("SIGTERM"), "it ran to its end");
     } else {
         // Who was killed wrote no page; the directory has all that one is made of.
         assert!(!dir.join("report.html").exists());
@@ -131,42 +147,8 @@ fn cut_short(signal: Signal) {
 }
 
 #[test]
-fn a_signal_to_a_campaign_alone_reaches_its_trial() {
-    // As `kill -INT` sends it: no terminal has told the trial.
-    let _turn = in_turn();
-    let runs = Runs::new();
-    let mut command = compare(&runs, &ARMS);
-    let mut running = Running::start(command.args(["--duration", "20s"]));
-    let dir = until("a trial in its measure phase", || {
-        assert!(!running.has_ended(), "it ended by itself");
-        let dir = runs.dir()?;
-        trials(&dir).iter().any(|place| is_in_measure(place)).then_some(dir)
-    });
-    running.signal(Signal::INT);
-    let run = running.finish();
-    assert_eq!(run.status.signal(), Some(Signal::INT.as_raw()), "{}", run.stderr);
-    let place = trials(&dir).pop().expect("a trial");
-    let manifest = fs::read_dir(place).expect("read_dir").next().expect("a run").expect("entry");
-    let manifest = fs::read_to_string(manifest.path().join("manifest.json")).expect("a manifest");
-    let manifest: records::Manifest = serde_json::from_str(&manifest).expect("a manifest");
-    assert_eq!(manifest.interrupted.as_deref(), Some("SIGINT"), "it ran to its end");
-}
-
-fn is_in_measure(place: &Path) -> bool {
-    let Ok(mut entries) = fs::read_dir(place) else { return false };
-    let Some(Ok(run)) = entries.next() else { return false };
-    let Ok(text) = fs::read_to_string(run.path().join("manifest.json")) else { return false };
-    let manifest: records::Manifest = serde_json::from_str(&text).expect("a manifest");
-    manifest.phases.last().is_some_and(|span| span.phase == records::Phase::Measure)
-}
-
-#[test]
-fn a_campaign_that_was_asked_to_end_tells_what_is_done() {
+fn a_campaign_that_was_cut_short_tells_what_is_done() {
     cut_short(Signal::TERM);
-}
-
-#[test]
-fn a_campaign_that_was_killed_is_told_from_its_directory() {
     cut_short(Signal::KILL);
 }
 

@@ -38,9 +38,8 @@ impl Stage {
     }
 
     /// Starts a show whose trials do not end by themselves.
-    fn begin(&self, before: &str, options: &str) {
-        let line =
-            format!("{before} $TURNSTILE demo --runs-dir $PLACE/runs {options} -- {ENDLESS}");
+    fn begin(&self, before: &str) {
+        let line = format!("{before} $TURNSTILE demo --runs-dir $PLACE/runs -- {ENDLESS}");
         self.tmux.line(line.trim_start());
         self.await_act(1);
     }
@@ -117,11 +116,11 @@ fn only(place: &Path) -> Option<PathBuf> {
 }
 
 #[test]
-fn every_key_does_what_it_says() {
+fn every_key_does_what_it_says_in_colour_and_in_any_size() {
     let _turn = in_turn();
     let Some(stage) = Stage::new((80, 24)) else { return };
     let tmux = &stage.tmux;
-    stage.begin("", "");
+    stage.begin("");
     assert_eq!((tmux.knows("alternate_on"), tmux.knows("cursor_flag")), ("1".into(), "0".into()));
     tmux.key("x");
     // It would be over in 6 s: held, it is still there when the clock has gone on.
@@ -138,9 +137,12 @@ fn every_key_does_what_it_says() {
     tmux.await_screen("an idle fetch", |screen| {
         screen.contains("fetches alone") && screen.contains("served, half in")
     });
+    assert_ne!(colours(tmux), 0);
     stage.go_to(3);
     tmux.await_text("fetches beside downloads");
     tmux.await_screen("a fetch under load", |screen| screen.contains("fetches failed."));
+    the_picture_follows_the_size(tmux);
+    assert!(tmux.text().contains("act 3 of 9"));
     tmux.key("Space");
     tmux.await_text("the trial goes on behind the picture");
     stage.go_to(4);
@@ -166,17 +168,18 @@ fn every_key_does_what_it_says() {
 }
 
 #[test]
-fn ctrl_c_in_every_act_leaves_nothing() {
+fn ctrl_c_in_any_act_leaves_nothing() {
     let _turn = in_turn();
-    for act in 1..=ACTS {
+    // Before a trial, in the first, in the second, and after both.
+    for act in [1, 3, 6, ACTS] {
         let Some(stage) = Stage::new((80, 24)) else { return };
-        stage.begin("", "");
+        stage.begin("");
         stage.go_to(act);
         let family = stage.family();
         assert!(!family.is_empty());
         stage.tmux.key("C-c");
         assert_eq!(stage.assert_restored(&family), 128 + 2, "in act {act}");
-        if (2..=3).contains(&act) {
+        if act == 3 {
             // What it had is kept, and says that it is a part.
             let trials = stage.trials();
             assert!(trials.iter().all(|(manifest, _)| manifest.interrupted.is_some()), "{act}");
@@ -184,13 +187,8 @@ fn ctrl_c_in_every_act_leaves_nothing() {
     }
 }
 
-#[test]
-fn the_picture_follows_the_size_of_the_terminal() {
-    let _turn = in_turn();
-    let Some(stage) = Stage::new((80, 24)) else { return };
-    let tmux = &stage.tmux;
-    stage.begin("", "");
-    stage.go_to(3);
+/// In an act with a trial behind it.
+fn the_picture_follows_the_size(tmux: &Tmux) {
     let both = |screen: &str| screen.contains("starved: ") && screen.contains("cured: ");
     let wide = |screen: &str, width: usize| {
         let widest = screen.lines().map(|line| line.chars().count()).max();
@@ -207,31 +205,29 @@ fn the_picture_follows_the_size_of_the_terminal() {
     tmux.resize((2, 2));
     tmux.resize((80, 24));
     tmux.await_screen("80 columns again", |screen| wide(screen, 80));
-    assert!(tmux.text().contains("act 3 of 9"));
-    let family = stage.family();
-    tmux.key("q");
-    assert_eq!(stage.assert_restored(&family), 0);
+}
+
+/// How many of the screen's sequences colour letters or their ground: ECMA-48, SGR. 39 and 49 are the
+/// terminal's own.
+fn colours(tmux: &Tmux) -> usize {
+    let is_colour = |code: &str| {
+        let number: u32 = code.parse().unwrap_or(0);
+        matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107)
+    };
+    let screen = tmux.coloured();
+    let codes = screen.split("\u{1b}[").skip(1).filter_map(|rest| rest.split_once('m'));
+    codes.filter(|(codes, _)| codes.split([';', ':']).any(is_colour)).count()
 }
 
 #[test]
 fn a_terminal_without_colour_gets_none() {
     let _turn = in_turn();
-    // Colours of letters and of their ground: ECMA-48, SGR. 39 and 49 are the terminal's own.
-    let colours = |screen: &str| {
-        let codes = screen.split("\u{1b}[").skip(1).filter_map(|rest| rest.split_once('m'));
-        let codes: Vec<String> = codes.map(|(codes, _)| codes.to_owned()).collect();
-        let is_colour = |code: &str| {
-            let number: u32 = code.parse().unwrap_or(0);
-            matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107)
-        };
-        codes.into_iter().filter(|codes| codes.split([';', ':']).any(is_colour)).count()
-    };
-    for (before, coloured) in [("", true), ("TERM=vt100", false), ("NO_COLOR=1", false)] {
+    for before in ["TERM=vt100", "NO_COLOR=1"] {
         let Some(stage) = Stage::new((80, 24)) else { return };
-        stage.begin(before, "");
+        stage.begin(before);
         stage.go_to(2);
         stage.tmux.await_text("served, half in");
-        assert_eq!(colours(&stage.tmux.coloured()) > 0, coloured, "{before:?}");
+        assert_eq!(colours(&stage.tmux), 0, "{before:?}");
         let family = stage.family();
         stage.tmux.key("q");
         assert_eq!(stage.assert_restored(&family), 0, "{before:?}");
@@ -241,9 +237,9 @@ fn a_terminal_without_colour_gets_none() {
 #[test]
 fn a_signal_restores_the_terminal() {
     let _turn = in_turn();
-    for (signal, act) in [(Signal::TERM, 3), (Signal::HUP, 2), (Signal::INT, 1)] {
+    for (signal, act) in [(Signal::TERM, 3), (Signal::HUP, 2)] {
         let Some(stage) = Stage::new((80, 24)) else { return };
-        stage.begin("", "");
+        stage.begin("");
         stage.go_to(act);
         let family = stage.family();
         // The eldest: the show itself.

@@ -113,11 +113,9 @@ fn an_origin_that_delays_is_told_from_a_worker_that_turns() {
     let summary: Summary = serde_json::from_str(&text).expect("a summary");
     let attempts = summary.measure.attempts;
     assert!(summary.measure.outcomes.count(Outcome::Ok) > 0, "{text}");
-    for number in 0..attempts {
-        let fetch = json(explain(&dir, &["--json", "--fetch", &number.to_string()]));
-        if fetch["outcome"] != Outcome::Ok.name() {
-            continue;
-        }
+    let fetch = |number: u64| json(explain(&dir, &["--json", "--fetch", &number.to_string()]));
+    let served = |fetch: &Value| fetch["outcome"] == Outcome::Ok.name();
+    for fetch in (0..attempts).map(fetch).filter(served).take(8) {
         let stays = fetch["stays"].as_array().expect("stays").iter();
         let thought: Vec<&Value> = stays.filter(|s| s["hands"] == "awaiting_origin").collect();
         let lengths = thought.iter().filter_map(|stay| stay["length_ns"].as_u64());

@@ -1,18 +1,16 @@
 //! The real binary, end to end.
 
-mod baseline;
 mod campaign_pages;
 mod campaigns;
 mod ci;
 mod commands;
 mod demo;
-mod eras;
+mod ends;
 mod explain;
-mod faults;
+mod foreign;
 mod netns;
 mod peers;
 mod run;
 mod samples;
-mod signals;
 mod support;
 mod tmux;

@@ -133,15 +133,18 @@ fn nginx_on_a_host_of_its_own() {
     }
 }
 
-fn ends(signal: Signal, phase: Phase, more: &[&str]) {
+/// Ends the harness while nginx, if it is installed, is under load on a host of its own.
+fn ends(signal: Signal) {
     let _turn = in_turn();
     if !root() || !installed("ip") || !installed("tc") {
         return;
     }
     let (before, runs) = (outside(), Runs::new());
     let mut command = runs.trial(&["--netns"]);
-    let mut running = Running::start(command.args(["--duration", "50s"]).args(more));
-    runs.await_phase(&mut running, phase);
+    let nginx = installed("nginx").then_some(["--proxy", "nginx", "--trace=off"]);
+    let command = command.args(["--duration", "50s"]).args(nginx.iter().flatten());
+    let mut running = Running::start(command);
+    runs.await_phase(&mut running, Phase::Measure);
     let all = family(running.id());
     let nets = kept_by(running.id());
     assert_eq!(nets.len(), 5, "four hosts and a switch");
@@ -154,27 +157,12 @@ fn ends(signal: Signal, phase: Phase, more: &[&str]) {
 
 #[test]
 fn ctrl_c_takes_the_hosts_along() {
-    let nginx = installed("nginx");
-    ends(
-        Signal::INT,
-        Phase::Measure,
-        if nginx { &["--proxy", "nginx", "--trace=off"] } else { &[] },
-    );
-}
-
-#[test]
-fn ctrl_c_while_the_hosts_are_new() {
-    ends(Signal::INT, Phase::Idle, &[]);
+    ends(Signal::INT);
 }
 
 #[test]
 fn hosts_do_not_outlive_a_killed_harness() {
-    let nginx = installed("nginx");
-    ends(
-        Signal::KILL,
-        Phase::Measure,
-        if nginx { &["--proxy", "nginx", "--trace=off"] } else { &[] },
-    );
+    ends(Signal::KILL);
 }
 
 #[test]

@@ -118,24 +118,10 @@ fn relays(kind: &str, configuration: &str) {
 }
 
 #[test]
-fn nginx_takes_the_mirrors_place() {
-    let _turn = in_turn();
-    if installed("nginx") {
-        relays("nginx", "nginx.conf");
-    }
-}
-
-#[test]
-fn haproxy_takes_the_mirrors_place() {
-    let _turn = in_turn();
-    if installed("haproxy") {
-        relays("haproxy", "haproxy.cfg");
-    }
-}
-
-#[test]
-fn caddy_apache_and_h2o_take_the_mirrors_place() {
+fn each_takes_the_mirrors_place() {
     for (kind, program, configuration) in [
+        ("nginx", "nginx", "nginx.conf"),
+        ("haproxy", "haproxy", "haproxy.cfg"),
         ("caddy", "caddy", "Caddyfile"),
         ("apache", "apache2", "apache.conf"),
         ("h2o", "h2o", "h2o.yaml"),
@@ -180,38 +166,19 @@ fn what_does_not_fit_is_refused_before_the_run() {
         ("--tcp-rmem 40960,40960,40960", &["--netns"]),
         ("--link-rate 5Gbit", &["--netns"]),
         ("--netns --tcp-rmem 9,8,7", &["write it as 4096,131072,6291456"]),
+        // What means nothing to the mirror.
+        ("--directive gzip=on", &["--directive", "mirror"]),
+        ("--content file", &["--content file", "mirror"]),
+        // Hosts of their own do not reach this one.
+        ("--netns --proxy url:127.0.0.1:80", &["--netns", "url:"]),
+        ("--netns --origin-listen 127.0.0.1:4567", &["--netns", "--origin-listen"]),
     ]);
-}
-
-#[test]
-fn what_nginx_cannot_do_is_refused_before_the_run() {
     if installed("nginx") {
         are_refused(&[
             ("--proxy nginx --rcvbuf 40960", &["nginx", "--rcvbuf 40KiB", "--netns"]),
             ("--proxy nginx --read-policy bytes:64KiB", &["bytes:64KiB", "--proxy mirror"]),
-            ("--proxy nginx --accept herd", &["--accept herd", "--proxy mirror"]),
         ]);
     }
-}
-
-#[test]
-fn what_means_nothing_to_the_mirror_is_refused() {
-    are_refused(&[
-        ("--directive gzip=on", &["--directive", "mirror"]),
-        ("--content file", &["--content file", "mirror"]),
-    ]);
-}
-
-#[test]
-fn hosts_of_their_own_do_not_reach_this_one() {
-    are_refused(&[
-        ("--netns --proxy url:127.0.0.1:80", &["--netns", "url:"]),
-        ("--netns --origin-listen 127.0.0.1:4567", &["--netns", "--origin-listen"]),
-    ]);
-}
-
-#[test]
-fn a_build_of_another_program_is_refused_before_the_run() {
     if installed("haproxy") {
         are_refused(&[("--proxy nginx --proxy-bin /usr/sbin/haproxy", &["is it nginx?"])]);
     }
@@ -225,7 +192,7 @@ fn a_command_is_a_proxy_too() {
         "exec:'{own}' proxy --listen {{listen}} --upstream {{origin}} --workers {{workers}} \
          --read-policy fionread"
     );
-    let Done { manifest, summary, .. } = trial(&["--proxy", &command]);
+    let Done { manifest, summary, .. } = trial(&["--proxy", &command, UNTRACED]);
     let program = manifest.program.expect("a program");
     assert_eq!((program.name.as_str(), program.path.display().to_string()), ("exec", own));
     // It does not tell us of itself, though it could.
@@ -235,27 +202,17 @@ fn a_command_is_a_proxy_too() {
 }
 
 #[test]
-fn a_command_that_dies_is_the_proxys_fault() {
+fn a_command_that_dies_is_the_proxys_fault_and_orders_no_terminal_about() {
     let _turn = in_turn();
     let runs = Runs::new();
-    let run = say(&mut runs.trial(&["--proxy", "exec:sh -c 'echo no luck >&2; exit 7' {listen}"]));
-    assert_eq!(run.code(), Some(1), "{}", run.stderr);
-    assert!(run.stderr.contains("its last words: no luck"), "{}", run.stderr);
-    assert!(run.stdout.starts_with("verdict     inconclusive"), "{}", run.stdout);
-    assert!(!run.stdout.contains("it told of itself"), "it told of nothing: {}", run.stdout);
-    assert_eq!(those_of(runs.path()), []);
-}
-
-#[test]
-fn what_a_command_says_orders_no_terminal_about() {
-    let _turn = in_turn();
-    let runs = Runs::new();
-    let says = r#"printf "\033]0;mine\007\033[2Jgone\n" >&2; exit 1"#;
+    let says = r#"printf "\033]0;mine\007\033[2Jno luck\n" >&2; exit 7"#;
     let run = say(&mut runs.trial(&["--proxy", &format!("exec:sh -c '{says}' {{listen}}")]));
     assert_eq!(run.code(), Some(1), "{}", run.stderr);
-    let all = run.stderr + &run.stdout;
-    assert!(all.contains("last words: ]0;mine[2Jgone"), "{all:?}");
-    assert!(!all.contains(['\u{1b}', '\u{7}']), "{all:?}");
+    assert!(run.stderr.contains("its last words: ]0;mine[2Jno luck"), "{}", run.stderr);
+    assert!(run.stdout.starts_with("verdict     inconclusive"), "{}", run.stdout);
+    assert!(!run.stdout.contains("it told of itself"), "it told of nothing: {}", run.stdout);
+    assert!(!(run.stderr + &run.stdout).contains(['\u{1b}', '\u{7}']));
+    assert_eq!(those_of(runs.path()), []);
 }
 
 #[test]
@@ -370,8 +327,7 @@ fn ends_under_load(signal: Signal, more: &[&str]) {
         assert_eq!(manifest.interrupted, None);
         return;
     }
-    let name = if signal == Signal::INT { "SIGINT" } else { "SIGTERM" };
-    assert_eq!(manifest.interrupted.as_deref(), Some(name));
+    assert_eq!(manifest.interrupted.as_deref(), Some("SIGTERM"));
     assert_eq!(manifest.faults, []);
     assert!(run.stdout.contains("inconclusive"), "{}", run.stdout);
     assert!(run.stdout.contains("/nginx)"), "which program it was: {}", run.stdout);
@@ -384,17 +340,8 @@ fn is_named(pid: u32, name: &str) -> bool {
 }
 
 #[test]
-fn ctrl_c_leaves_no_nginx() {
-    ends_under_load(Signal::INT, &[UNTRACED]);
-}
-
-#[test]
-fn sigterm_leaves_no_nginx() {
+fn nginx_does_not_outlive_the_harness() {
     ends_under_load(Signal::TERM, &[UNTRACED]);
-}
-
-#[test]
-fn nginx_does_not_outlive_a_killed_harness() {
     // The tracer has nobody to tell it to go.
     ends_under_load(Signal::KILL, &[]);
 }
@@ -462,28 +409,6 @@ fn nothing_outlives_the_role_and_the_master_of_nginx() {
     assert_eq!(run.code(), Some(1), "{}", run.stderr);
     runs.await_nobody(&all);
     until("the end of its files", || (!www.exists()).then_some(()));
-}
-
-#[test]
-fn a_command_that_goes_into_the_background_is_refused_and_ends() {
-    let _turn = in_turn();
-    if !installed("setsid") {
-        return;
-    }
-    let own = assert_cmd::cargo::cargo_bin!("turnstile").display().to_string();
-    let (runs, beside) = (Runs::new(), tempfile::tempdir().expect("a directory"));
-    let log = beside.path().join("access.log").display().to_string();
-    let command = format!(
-        "exec:setsid -f '{own}' proxy --listen {{listen}} --upstream {{origin}} --access-log {log}"
-    );
-    let run = say(&mut runs.trial(&["--proxy", &command]));
-    assert_eq!(run.code(), Some(1), "{}", run.stderr);
-    for part in ["went into the background as process", "keeps it in the foreground"] {
-        assert!(run.stderr.contains(part), "no {part:?} in {}", run.stderr);
-    }
-    assert!(run.stdout.starts_with("verdict     inconclusive"), "{}", run.stdout);
-    // It is known by the file that it names.
-    assert_eq!((those_of(runs.path()), those_of(beside.path())), (vec![], vec![]));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::fs;
 use harness::run_dir::RunRecords;
 use records::{Phase, Recording, Role, Summary, Verdict};
 
+use crate::samples;
 use crate::support::{Runs, in_turn, say, turnstile};
 
 #[test]
@@ -68,6 +69,7 @@ fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
     assert!(manifest.processes.iter().all(|process| process.effective.max_open_files > 0));
     assert_eq!((manifest.faults.len(), manifest.interrupted.is_none()), (0, true));
     runs.assert_nobody_left();
+    samples::is_seen_from_outside(&RunRecords::load(&dir).expect("a whole run"));
 }
 
 #[test]
@@ -107,19 +109,8 @@ fn faults_reach_their_roles_and_the_baseline_has_no_bursts() {
     assert!(starts(Phase::Measure).values().all(|&fetches| fetches == 3), "three together");
     assert!(starts(Phase::Measure).len() >= 20);
     assert_eq!(records.fetches.len(), lines, "a line for each");
+    samples::is_not_sampled(&records);
     assert_eq!((manifest.arm.faults.burst, manifest.arm.faults.origin_workers), (3, Some(9)));
-}
-
-#[test]
-fn json_is_the_summary_and_nothing_else() {
-    let _turn = in_turn();
-    let runs = Runs::new();
-    let run = say(&mut runs.trial(&["--json", "--quiet"]));
-    assert_eq!((run.code(), run.stderr.as_str()), (Some(0), ""));
-    let filed = fs::read_to_string(runs.dir().expect("a run").join("summary.json")).expect("read");
-    assert_eq!(run.stdout, filed);
-    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
-    assert!(!summary.arm.proxy.reuseport);
 }
 
 #[test]
@@ -129,8 +120,12 @@ fn without_downloads_fetches_are_healthy() {
     let mut reasons = Vec::new();
     for _ in 0..3 {
         let runs = Runs::new();
-        let run = say(&mut runs.trial(&["--slow", "0", "--json"])).ended_well();
-        let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+        let run = say(&mut runs.trial(&["--slow", "0", "--json", "--quiet"])).ended_well();
+        let dir = runs.dir().expect("a run");
+        let filed = fs::read_to_string(dir.join("summary.json")).expect("read");
+        assert_eq!((run.stdout, run.stderr.as_str()), (filed.clone(), ""), "nothing else");
+        let summary: Summary = serde_json::from_str(&filed).expect("a summary");
+        assert!(!summary.arm.proxy.reuseport);
         assert_eq!((summary.slow.downloads, summary.slow.bytes.0), (0, 0));
         assert!(summary.measure.attempts >= 20);
         if summary.verdict == Verdict::Healthy {

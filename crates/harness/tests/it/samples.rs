@@ -6,20 +6,6 @@ use std::fmt::Debug;
 use harness::run_dir::RunRecords;
 use records::{MonoNs, Phase, Recording, Role, SocketEnd, Watched};
 
-use crate::support::{Runs, in_turn, say, turnstile};
-
-/// As short as phases may be.
-const SHORTEST: [&str; 5] = ["--idle=1s", "--duration=1s", "--slow=2", "--reuseport", "--quiet"];
-
-fn records_of(more: &[&str]) -> RunRecords {
-    let _turn = in_turn();
-    let runs = Runs::new();
-    let mut command = turnstile();
-    command.args(SHORTEST).args(more).arg("--runs-dir").arg(runs.path());
-    say(&mut command).ended_well();
-    RunRecords::load(&runs.dir().expect("a run directory")).expect("a whole run")
-}
-
 /// The samples of each, in the order of their times.
 fn by<K: Ord, S: Copy>(samples: &[S], key: fn(&S) -> K) -> BTreeMap<K, Vec<S>> {
     let mut all: BTreeMap<K, Vec<S>> = BTreeMap::new();
@@ -33,9 +19,8 @@ fn assert_never_back<S: Debug, T: PartialOrd>(samples: &[S], figure: fn(&S) -> T
     }
 }
 
-#[test]
-fn a_trial_is_seen_from_outside() {
-    let records = records_of(&[]);
+/// A run of two workers with a listener and downloads each.
+pub(crate) fn is_seen_from_outside(records: &RunRecords) {
     let manifest = &records.manifest;
     assert_eq!(manifest.recording, Recording::Full);
     let start = |phase| {
@@ -108,9 +93,8 @@ fn a_trial_is_seen_from_outside() {
     assert!(last.is_some_and(|last| start(Phase::Measure) < last && last < end), "{last:?}");
 }
 
-#[test]
-fn when_little_is_to_be_recorded_nothing_is_sampled() {
-    let records = records_of(&["--recording=minimal"]);
+/// A run of which little was to be recorded.
+pub(crate) fn is_not_sampled(records: &RunRecords) {
     let manifest = &records.manifest;
     assert_eq!(manifest.recording, Recording::Minimal);
     assert_eq!(manifest.kernel_counters, BTreeMap::new());

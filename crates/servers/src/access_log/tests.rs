@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use records::{Bytes, LogTimes, SessionEnd};
 
 use super::*;
-use crate::fixture::server;
 use crate::log::Served;
+use crate::tests::server;
 
 /// What is published of a request.
 fn published(request: &str) -> String {

@@ -4,7 +4,7 @@ use records::{
 
 use super::*;
 use crate::build::Version;
-use crate::fixture::{arm, build, server};
+use crate::tests::{arm, build, server};
 
 fn refused(arm: &Arm, version: Version) -> Option<String> {
     let server = server(&arm.server.kind.to_string());
@@ -66,23 +66,6 @@ fn changes() -> Vec<(&'static str, Change)> {
     ]
 }
 
-/// Who refuses what: the table that the documentation tells.
-#[test]
-fn the_table_of_refusals() {
-    let mut table = String::new();
-    for (name, change) in changes() {
-        table += &format!("{name:18}");
-        for (kind, version) in kinds() {
-            let mut arm = arm(kind);
-            change(&mut arm);
-            let word = if refused(&arm, version).is_some() { "refused" } else { "yes" };
-            table += &format!(" {:14}", format!("{} {word}", arm.server.kind.name()));
-        }
-        table = table.trim_end().to_owned() + "\n";
-    }
-    insta::assert_snapshot!(table);
-}
-
 #[test]
 fn every_refusal_says_who_what_why_and_what_instead() {
     let mut all = String::new();
@@ -104,43 +87,56 @@ fn every_refusal_says_who_what_why_and_what_instead() {
     insta::assert_snapshot!(all);
 }
 
+/// What a version, a build or another toggle decides: what must be said of it, or that nothing is.
 #[test]
-fn nginx_is_judged_by_its_version() {
-    let asks = |change: Change| {
-        let mut arm = arm("nginx");
+fn some_are_judged_by_what_is_there() {
+    const MODULES: &str = "--without-http_gzip_module";
+    let cases: &[(&str, Version, &str, Change, Option<&str>)] = &[
+        ("nginx", Version(1, 31, 2), "", |arm| arm.proxy.rcvbuf = SMALL, Some("--netns")),
+        ("nginx", Version(1, 31, 3), "", |arm| arm.proxy.rcvbuf = SMALL, None),
+        ("nginx", Version(1, 11, 3), "", |arm| arm.proxy.accept = AcceptMode::Herd, Some("1.11.3")),
+        ("nginx", Version(1, 11, 2), "", |arm| arm.proxy.accept = AcceptMode::Herd, None),
+        ("nginx", Version(1, 8, 0), "", |arm| arm.proxy.reuseport = true, Some("1.9.1")),
+        ("nginx", Version(1, 22, 1), MODULES, |arm| arm.proxy.gzip = Some(1), Some("gzip module")),
+        ("apache", Version(2, 4, 57), "", |arm| arm.proxy.buffer = Bytes(8191), Some("at least")),
+        ("apache", Version(2, 4, 57), "", |arm| arm.proxy.buffer = Bytes::kib(8), None),
+        // Toggles that contradict each other.
+        ("nginx", Version(1, 22, 1), "", both_listeners, Some("--accept mutex")),
+        ("nginx", Version(1, 22, 1), "", files_and_a_buffer, Some("--content file")),
+        ("nginx", Version(1, 22, 1), "", spool_and_none, Some("--spool off")),
+        ("nginx", Version(1, 22, 1), "", spool_unbuffered, Some("--buffering off")),
+    ];
+    for (kind, version, about, change, says) in cases {
+        let mut arm = arm(kind);
         change(&mut arm);
-        arm
-    };
-    let rcvbuf = asks(|arm| arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960)));
-    assert!(refused(&rcvbuf, Version(1, 31, 2)).is_some_and(|why| why.contains("--netns")));
-    assert_eq!(refused(&rcvbuf, Version(1, 31, 3)), None);
-    let herd = asks(|arm| arm.proxy.accept = AcceptMode::Herd);
-    assert!(refused(&herd, Version(1, 11, 3)).is_some());
-    assert_eq!(refused(&herd, Version(1, 11, 2)), None);
-    let reuseport = asks(|arm| arm.proxy.reuseport = true);
-    assert!(refused(&reuseport, Version(1, 8, 0)).is_some());
-    let both = asks(|arm| {
-        arm.proxy.reuseport = true;
-        arm.proxy.accept = AcceptMode::Mutex;
-    });
-    assert!(refused(&both, Version(1, 22, 1)).is_some());
+        let server = server(kind);
+        let refused = refuse_toggles(&arm, &server, &build(kind, *version, about));
+        let refused = refused.err().map(|refusal| refusal.to_string());
+        match says {
+            Some(says) => {
+                assert!(refused.is_some_and(|why| why.contains(says)), "{kind} {version}: {says}");
+            }
+            None => assert_eq!(refused, None, "{kind} {version}"),
+        }
+    }
 }
 
-#[test]
-fn toggles_that_contradict_each_other_are_refused() {
-    let mut files = arm("nginx");
-    files.server.content = Content::File;
-    files.proxy.buffer = Bytes::kib(16);
-    assert!(refused(&files, Version(1, 22, 1)).is_some_and(|why| why.contains("--content file")));
-    let mut spool = arm("nginx");
-    spool.proxy.spool = Spool::Off;
-    spool.proxy.spool_max = Some(Bytes(1));
-    assert!(refused(&spool, Version(1, 22, 1)).is_some_and(|why| why.contains("--spool off")));
-    let mut off = arm("nginx");
-    off.proxy.buffering = BufferingMode::Off;
-    off.proxy.spool = Spool::Dir("/spool".into());
-    let why = refused(&off, Version(1, 22, 1));
-    assert!(why.is_some_and(|why| why.contains("--buffering off")));
+const SMALL: Rcvbuf = Rcvbuf::Size(Bytes(40_960));
+
+fn both_listeners(arm: &mut Arm) {
+    (arm.proxy.reuseport, arm.proxy.accept) = (true, AcceptMode::Mutex);
+}
+
+fn files_and_a_buffer(arm: &mut Arm) {
+    (arm.server.content, arm.proxy.buffer) = (Content::File, Bytes::kib(16));
+}
+
+fn spool_and_none(arm: &mut Arm) {
+    (arm.proxy.spool, arm.proxy.spool_max) = (Spool::Off, Some(Bytes(1)));
+}
+
+fn spool_unbuffered(arm: &mut Arm) {
+    (arm.proxy.buffering, arm.proxy.spool) = (BufferingMode::Off, Spool::Dir("/spool".into()));
 }
 
 #[test]
@@ -214,24 +210,4 @@ fn who_records_nothing_for_us_cannot_record_less() {
             assert!(text.contains(part), "{kind}: no {part:?} in {text}");
         }
     }
-}
-
-#[test]
-fn a_missing_module_of_nginx_is_named() {
-    let mut arm = arm("nginx");
-    arm.proxy.gzip = Some(1);
-    let build = build("nginx", Version(1, 22, 1), "--without-http_gzip_module");
-    let refused = refuse_toggles(&arm, &server("nginx"), &build).expect_err("a refusal");
-    assert!(refused.to_string().contains("without its gzip module"), "{refused}");
-}
-
-#[test]
-fn apache_is_judged_by_the_size_of_the_buffer() {
-    let with = |size| {
-        let mut arm = arm("apache");
-        arm.proxy.buffer = size;
-        refused(&arm, Version(2, 4, 57))
-    };
-    assert!(with(Bytes(8191)).is_some_and(|why| why.contains("8 KiB at least")));
-    assert_eq!(with(Bytes::kib(8)), None);
 }

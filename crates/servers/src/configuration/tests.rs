@@ -2,7 +2,7 @@ use records::{AcceptMode, BufferingMode, Bytes, Content, Rcvbuf, Spool};
 
 use super::*;
 use crate::build::{Build, Version};
-use crate::fixture::{arm, build, server, with, with_setting};
+use crate::tests::{arm, build, server, with, with_setting};
 
 /// Configuration, command line and environment, as text.
 fn made(arm: &Arm, build: &Build, pin: Option<&str>) -> String {

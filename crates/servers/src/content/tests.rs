@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::{arm, with};
+use crate::tests::{arm, with};
 
 #[test]
 fn files_are_there_while_they_are_needed() {

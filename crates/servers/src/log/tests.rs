@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fixture::server;
+use crate::tests::server;
 
 #[test]
 fn seconds_become_milliseconds() {

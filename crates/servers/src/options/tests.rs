@@ -1,7 +1,7 @@
 use clap::Parser;
 
 use super::*;
-use crate::fixture;
+use crate::tests::arm as arm_of;
 
 #[derive(Debug, Parser)]
 struct Cli {
@@ -17,7 +17,7 @@ fn read(args: &[&str]) -> Result<ServerOptions, String> {
 
 #[test]
 fn an_arm_comes_back_and_one_that_is_none_is_named() {
-    let arm = fixture::arm("exec:p '{listen}' \"x\"");
+    let arm = arm_of("exec:p '{listen}' \"x\"");
     let text = serde_json::to_string(&arm).expect("finite numbers");
     assert_eq!(read(&["--arm", &text]).expect("an arm").arm, arm);
     let refused = read(&["--arm", "{}"]).expect_err("no arm");
@@ -25,22 +25,10 @@ fn an_arm_comes_back_and_one_that_is_none_is_named() {
 }
 
 #[test]
-fn what_is_given_of_the_program_reads_back() {
-    let arm = serde_json::to_string(&fixture::arm("envoy")).expect("finite numbers");
-    let given = Given {
-        server_file: Some("/etc/servers/envoy.toml".into()),
-        proxy_bin: Some("/opt/envoy".into()),
-    };
-    let file = ["--server-file", "/etc/servers/envoy.toml", "--proxy-bin", "/opt/envoy"];
-    let args: Vec<&str> = ["--arm", &arm].into_iter().chain(file).collect();
-    assert_eq!(read(&args).expect("they are valid").given, given);
-    assert_eq!(given.kind(), Some(ProxyKind::Server("envoy".to_owned())));
-    assert_eq!(Given::default().kind(), None);
-}
-
-#[test]
 fn a_file_must_have_a_name_of_its_own() {
-    let arm = serde_json::to_string(&fixture::arm("envoy")).expect("finite numbers");
+    let envoy = Given { server_file: Some("/etc/servers/envoy.toml".into()), ..Given::default() };
+    assert_eq!(envoy.kind(), Some(ProxyKind::Server("envoy".to_owned())));
+    let arm = serde_json::to_string(&arm_of("envoy")).expect("finite numbers");
     for (file, says) in [
         ("nginx.toml", "nginx is built in"),
         ("mirror.toml", "no name of a server"),

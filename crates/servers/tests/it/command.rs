@@ -88,11 +88,12 @@ fn a_command_that_goes_into_the_background_is_refused() {
 }
 
 #[test]
-fn what_a_command_put_into_the_background_ends_with_its_role() {
+fn what_a_command_put_into_the_background_ends_with_its_role_or_its_subreaper() {
     if !installed("python3") || !installed("setsid") {
         return;
     }
-    for with in [Signal::TERM, Signal::INT, Signal::KILL] {
+    // `None`: the subreaper is killed.
+    for with in [Some(Signal::TERM), Some(Signal::INT), Some(Signal::KILL), None] {
         let elsewhere = tempfile::TempDir::new().expect("a directory");
         let server = script(elsewhere.path(), "server.py", SERVER);
         let template = format!(
@@ -106,26 +107,15 @@ fn what_a_command_put_into_the_background_ends_with_its_role() {
         let family = server.family();
         let serving = pid_in(server.dir.path());
         assert!([beside, serving].iter().all(|pid| family.contains(pid)), "{family:?}");
-        server.end(with);
+        match with {
+            Some(signal) => drop(server.end(signal)),
+            None => {
+                kill(family[0], Signal::KILL);
+                assert_eq!(server.finish().code(), Some(1));
+            }
+        }
         await_gone(family);
     }
-}
-
-#[test]
-fn what_went_into_the_background_ends_with_a_killed_subreaper() {
-    if !installed("python3") || !installed("setsid") {
-        return;
-    }
-    let elsewhere = tempfile::TempDir::new().expect("a directory");
-    let server = script(elsewhere.path(), "server.py", SERVER);
-    let template =
-        format!("exec:sh -c 'setsid -f sleep 600; exec {} \"$0\"' {{listen}}", server.display());
-    let mut server = Server::start(&arm(&template, json!({})), &[]);
-    let family = server.family();
-    assert!(family.len() >= 3, "a subreaper, a server, what is beside it: {family:?}");
-    kill(family[0], Signal::KILL);
-    assert_eq!(server.finish().code(), Some(1));
-    await_gone(family);
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! `turnstile check` end to end: a foreign proxy that is fair and one that is not, bad input, every
 //! form of output, and the examples of `docs/ci.md`.
 
-mod bad_input;
 mod docs;
 mod gate;
-mod interrupted;
 mod outputs;
 mod schema;
 mod support;
