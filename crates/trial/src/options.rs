@@ -21,10 +21,6 @@ use crate::roles::{self, Given, NetworkOptions, Refusal, plain_path};
     mut_arg("server_file", |file| file.conflicts_with("proxy"))
 )]
 pub struct TrialOptions {
-    /// What sets it apart from others.
-    #[command(flatten)]
-    pub arm: Arm,
-
     /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
     /// may be given for each of them
     #[arg(long, value_name = "ROLE=CPUS")]
@@ -46,6 +42,10 @@ pub struct TrialOptions {
     /// log). To measure what recording costs: a minimal record explains nothing
     #[arg(long, value_enum, value_name = "EXTENT", default_value_t, hide_possible_values = true)]
     pub recording: Recording,
+
+    /// What sets it apart from others.
+    #[command(flatten)]
+    pub arm: Arm,
 
     #[command(flatten, next_help_heading = "Proxy under test")]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
