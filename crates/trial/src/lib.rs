@@ -21,14 +21,12 @@
 //!   there is no run to report on.
 
 mod children;
-mod counters;
 pub mod cpu_plan;
 pub mod host;
 mod options;
 mod phases;
 pub mod placement;
 pub mod progress;
-mod proxy_cpu;
 pub mod roles;
 mod run;
 pub mod run_dir;
