@@ -47,7 +47,7 @@ use crate::roles::Given;
 use crate::run_dir::{RunWriter, WriteError};
 use children::Children;
 use cpu_plan::CpuPlan;
-pub use options::{RunDirOptions, TrialOptions, UsageError};
+pub use options::{NetworkOptions, RunDirOptions, TrialOptions, UsageError};
 use run::Run;
 use signals::Signals;
 
