@@ -6,10 +6,6 @@ use std::path::PathBuf;
 
 use tracer::TracerError;
 
-/// What `--proxy` takes.
-pub(crate) const PROXIES: &str =
-    "mirror, nginx, haproxy, caddy, apache, h2o, exec:COMMAND or url:IP:PORT";
-
 /// Why a run with this proxy would not be what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
@@ -59,10 +55,15 @@ pub enum Refusal {
     NeedlessBinary(String),
     /// Nobody has described that server.
     #[error(
-        "failed to find a server of the name {0}: write {PROXIES}, or describe it in a file and name \
-         that with --server-file"
+        "failed to find a server of the name {name}: write mirror, {known}, exec:COMMAND or \
+         url:IP:PORT, or describe it in a file and name that with --server-file"
     )]
-    NoServer(String),
+    NoServer {
+        /// As it was typed.
+        name: String,
+        /// The servers that are built in.
+        known: String,
+    },
     /// The file that describes a server cannot be read.
     #[error("failed to read what describes the server, {path}: {source}")]
     ServerFile {

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::build;
 use crate::log::LogFormat;
-use crate::refusal::{PROXIES, Refusal};
+use crate::refusal::Refusal;
 use crate::toggles::Rule;
 
 /// The servers that are built in, in the order in which they are shown.
@@ -37,13 +37,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// There is no such proxy.
-pub fn proxy_kind(text: &str) -> Result<ProxyKind, ParseUnitError> {
-    let wrong = || ParseUnitError::new(text, "a proxy", PROXIES);
-    let kind = text.parse().map_err(|_| wrong())?;
-    match &kind {
-        ProxyKind::Server(name) if !names().any(|known| known == name) => Err(wrong()),
-        _ => Ok(kind),
+pub fn proxy_kind(text: &str) -> Result<ProxyKind, String> {
+    match text.parse().map_err(|error: ParseUnitError| error.to_string())? {
+        ProxyKind::Server(name) if !names().any(|known| known == name) => {
+            Err(no_server(name).to_string())
+        }
+        kind => Ok(kind),
     }
+}
+
+fn no_server(name: String) -> Refusal {
+    Refusal::NoServer { name, known: names().collect::<Vec<_>>().join(", ") }
 }
 
 /// One server, as its file describes it.
@@ -153,7 +157,7 @@ impl Server {
             }
             (ProxyKind::Server(name), None) => match BUILT_IN.iter().find(|(n, _)| n == name) {
                 Some((_, text)) => Self::built_in(name, text).map(Some),
-                None => Err(Refusal::NoServer(name.clone())),
+                None => Err(no_server(name.clone())),
             },
         }
     }

@@ -1,13 +1,22 @@
-//! The machine, as the manifest tells of it.
+//! What the kernel says of this machine, of its TCP and of the proxy, from outside (proc(5)): for the
+//! manifest, read once or at the bounds of a phase.
+//!
+//! Not for: what is read again and again; that is the sampler's.
+//!
+//! Invariant: what the kernel hides is left out, or zero where the manifest has it so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
+use procfs::process::{self, Process, Stat};
 use procfs::{Current, CurrentSI};
-use records::{Bytes, Host};
+use records::{Bytes, CounterSpan, Host};
 
 use super::cpu_plan::CpuPlan;
+
+#[cfg(test)]
+mod tests;
 
 /// Settings of the kernel that bear on the effect.
 pub const SYSCTLS: [&str; 9] = [
@@ -72,4 +81,115 @@ pub fn cpu_model() -> Option<String> {
 /// Those of [`SYSCTLS`] that this kernel has and shows.
 pub fn sysctls() -> BTreeMap<String, String> {
     SYSCTLS.iter().filter_map(|&name| Some((name.to_owned(), sysctl(name)?))).collect()
+}
+
+/// Counters of the kernel's TCP at one point of time, as `TcpExt.ListenOverflows`. They count for all
+/// sockets of this network namespace, whoever owns them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counters(BTreeMap<&'static str, u64>);
+
+/// Both have the same format.
+const FILES: [&str; 2] = ["/proc/thread-self/net/netstat", "/proc/thread-self/net/snmp"];
+
+/// What bears on a connection that was late. Their meaning: `SNMP_MIB_ITEM` and
+/// `Documentation/networking/snmp_counter.rst` in the kernel's source.
+const WATCHED: [&str; 16] = [
+    // A handshake that found the accept queue full; and one that was dropped for any reason.
+    "TcpExt.ListenOverflows",
+    "TcpExt.ListenDrops",
+    // A SYN that found the queue of unfinished handshakes full: dropped, or answered by a cookie.
+    "TcpExt.TCPReqQFullDrop",
+    "TcpExt.TCPReqQFullDoCookies",
+    // Timers that fired; SYNs and SYN-ACKs sent again; segments sent again.
+    "TcpExt.TCPTimeouts",
+    "TcpExt.TCPSynRetrans",
+    "Tcp.RetransSegs",
+    "TcpExt.TCPFastRetrans",
+    "TcpExt.TCPLostRetransmit",
+    // Receive buffers without room: queues that were repacked, pruned, or cut.
+    "TcpExt.TCPRcvCollapsed",
+    "TcpExt.PruneCalled",
+    "TcpExt.RcvPruned",
+    "TcpExt.TCPRcvQDrop",
+    "TcpExt.TCPZeroWindowDrop",
+    // Segments that found the queue of a locked socket full.
+    "TcpExt.TCPBacklogDrop",
+    // Connections given up for want of memory.
+    "TcpExt.TCPAbortOnMemory",
+];
+
+impl Counters {
+    /// What they are now. It takes 0.1 ms.
+    pub(super) fn read() -> Self {
+        let texts = FILES.iter().filter_map(|path| fs::read_to_string(path).ok());
+        Self(texts.flat_map(|text| watched(&text)).collect())
+    }
+
+    /// What they were at this point and are at a later one; only what was read at both.
+    pub(super) fn until(&self, later: &Self) -> BTreeMap<String, CounterSpan> {
+        let span = |(&name, &before): (&&'static str, &u64)| {
+            let after = *later.0.get(name)?;
+            Some((name.to_owned(), CounterSpan { before, after }))
+        };
+        self.0.iter().filter_map(span).collect()
+    }
+}
+
+/// The watched counters in a text of line pairs: names and values, both after the same `TcpExt:`.
+fn watched(text: &str) -> Vec<(&'static str, u64)> {
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+        let (Some((group, names)), Some((same, values))) =
+            (names.split_once(": "), values.split_once(": "))
+        else {
+            continue;
+        };
+        if group != same {
+            continue;
+        }
+        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
+            let is_it = |watched: &&&str| watched.split_once('.') == Some((group, name));
+            // A value below zero, as MaxConn has, is a setting and no counter.
+            if let (Some(watched), Ok(value)) = (WATCHED.iter().find(is_it), value.parse()) {
+                found.push((*watched, value));
+            }
+        }
+    }
+    found
+}
+
+/// CPU time of the proxy under test, whatever it consists of: of the processes that run the file `program` and are `root` or descend from it, in ms;
+/// `None`: none is there, or the kernel hides them.
+///
+/// Those that ended before are not in it: nobody waits for a worker's CPU time but its parent.
+pub(super) fn used_ms(root: u32, program: &Path) -> Option<u64> {
+    let root = i32::try_from(root).ok()?;
+    let all: HashMap<i32, (Process, Stat)> = process::all_processes()
+        .ok()?
+        .filter_map(|process| {
+            let process = process.ok()?;
+            let stat = process.stat().ok()?;
+            Some((stat.pid, (process, stat)))
+        })
+        .collect();
+    let descends = |mut pid: i32| {
+        // Chains of parents are short; the bound is for a table that changes under our eyes.
+        for _ in 0..64 {
+            if pid == root {
+                return true;
+            }
+            match all.get(&pid) {
+                Some((_, stat)) => pid = stat.ppid,
+                None => return false,
+            }
+        }
+        false
+    };
+    let ours = all.iter().filter(|(pid, (process, _))| {
+        descends(**pid) && process.exe().is_ok_and(|exe| exe == program)
+    });
+    let ticks: Vec<u64> = ours.map(|(_, (_, stat))| stat.utime + stat.stime).collect();
+    let sum: u64 = ticks.iter().sum();
+    (!ticks.is_empty()).then(|| sum.saturating_mul(1_000) / procfs::ticks_per_second().max(1))
 }

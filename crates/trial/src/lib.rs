@@ -21,14 +21,12 @@
 //!   there is no run to report on.
 
 mod children;
-mod counters;
 pub mod cpu_plan;
 pub mod host;
 mod options;
 mod phases;
 pub mod placement;
 pub mod progress;
-mod proxy_cpu;
 pub mod roles;
 mod run;
 pub mod run_dir;
@@ -49,7 +47,7 @@ use crate::roles::Given;
 use crate::run_dir::{RunWriter, WriteError};
 use children::Children;
 use cpu_plan::CpuPlan;
-pub use options::{RunDirOptions, TrialOptions, UsageError};
+pub use options::{NetworkOptions, RunDirOptions, TrialOptions, UsageError};
 use run::Run;
 use signals::Signals;
 

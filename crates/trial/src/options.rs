@@ -1,18 +1,19 @@
 //! The options of a trial as they are typed, and how they become a plan.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use netlab::{LabPlan, LinkRate, Sysctl};
 use records::{
-    Arm, Arrivals, Bytes, Coding, Micros, ProxyKind, Rcvbuf, ReadPolicy, Recording, Spool,
-    ToggleError, socket_addr, within,
+    Arm, Arrivals, Bytes, Coding, Micros, Namespaces, ProxyKind, Rcvbuf, ReadPolicy, Recording,
+    Role, Spool, ToggleError, socket_addr, within,
 };
 
 use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
 use super::{TrialPlan, host};
-use crate::roles::{self, Given, NetworkOptions, Refusal, plain_path};
+use crate::roles::{self, Given, Refusal, plain_path};
 
 /// One trial, as typed.
 #[derive(Clone, Debug, clap::Args)]
@@ -21,10 +22,6 @@ use crate::roles::{self, Given, NetworkOptions, Refusal, plain_path};
     mut_arg("server_file", |file| file.conflicts_with("proxy"))
 )]
 pub struct TrialOptions {
-    /// What sets it apart from others.
-    #[command(flatten)]
-    pub arm: Arm,
-
     /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
     /// may be given for each of them
     #[arg(long, value_name = "ROLE=CPUS")]
@@ -47,6 +44,10 @@ pub struct TrialOptions {
     #[arg(long, value_enum, value_name = "EXTENT", default_value_t, hide_possible_values = true)]
     pub recording: Recording,
 
+    /// What sets it apart from others.
+    #[command(flatten)]
+    pub arm: Arm,
+
     #[command(flatten, next_help_heading = "Proxy under test")]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub given: Given,
@@ -65,6 +66,24 @@ pub struct TrialOptions {
     pub network: NetworkOptions,
 }
 
+/// The network between the roles.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+#[command(next_help_heading = "Network")]
+pub struct NetworkOptions {
+    /// Put origin, proxy, slow and fast client on hosts of their own: network namespaces joined by a
+    /// switch, made for the run and gone with it (needs root)
+    #[arg(long)]
+    pub netns: bool,
+
+    /// What each of their links carries at most, as 1Gbit [default: all that the CPUs can]
+    #[arg(long, value_name = "RATE", requires = "netns")]
+    pub link_rate: Option<LinkRate>,
+
+    /// net.ipv4.tcp_rmem of the proxy's host, as 40960,40960,40960 [default: as on this host]
+    #[arg(long, value_name = "MIN,DEFAULT,MAX", requires = "netns", value_parser = tcp_rmem)]
+    pub tcp_rmem: Option<String>,
+}
+
 /// What the records of a trial are called, and where its access log goes.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
@@ -77,6 +96,64 @@ pub struct RunDirOptions {
     /// access.log in the run directory]
     #[arg(long, value_name = "FILE")]
     pub access_log: Option<PathBuf>,
+}
+
+/// The hosts of a lab, which have the names of their roles.
+const HOSTS: [Role; 4] = [Role::Origin, Role::Proxy, Role::Slow, Role::Fast];
+/// The setting of a host's receive buffers: least, first, most (tcp(7)).
+const TCP_RMEM: &str = "net.ipv4.tcp_rmem";
+/// The congestion control of sockets that choose none (tcp(7)).
+const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
+
+impl NetworkOptions {
+    /// The same, as records have it.
+    pub fn namespaces(&self) -> Option<Namespaces> {
+        self.netns.then(|| Namespaces {
+            link_rate: self.link_rate.map(|rate| rate.to_string()),
+            tcp_rmem: self.tcp_rmem.clone(),
+        })
+    }
+
+    /// The lab that `arm` wants; `None`: all is on loopback.
+    ///
+    /// A program that cannot choose its congestion control gets that of the arm from its host.
+    pub fn lab(&self, arm: &Arm) -> Option<LabPlan> {
+        if !self.netns {
+            return None;
+        }
+        let mut plan = LabPlan::of(HOSTS.map(Role::name));
+        plan.rate = self.link_rate;
+        if let Some(proxy) = plan.host_mut(Role::Proxy.name()) {
+            let congestion = arm.proxy.congestion.name();
+            for (name, value) in [(TCP_RMEM, self.tcp_rmem.as_deref()), (CONGESTION, congestion)] {
+                proxy.sysctls.extend(value.map(|value| Sysctl { name, value: value.to_owned() }));
+            }
+        }
+        Some(plan)
+    }
+}
+
+/// The host of a role; the tracer looks from outside.
+pub(crate) fn host_of(role: Role) -> Option<&'static str> {
+    HOSTS.contains(&role).then(|| role.name())
+}
+
+/// Loopback, where every role is unless it has a host of its own.
+pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+fn tcp_rmem(text: &str) -> Result<String, String> {
+    let wrong = || format!("{text:?} is no tcp_rmem: write it as 4096,131072,6291456");
+    let numbers: Vec<u64> = text
+        .split(|letter: char| letter == ',' || letter.is_whitespace())
+        .filter(|word| !word.is_empty())
+        .map(|word| word.parse().map_err(|_| wrong()))
+        .collect::<Result<_, _>>()?;
+    match numbers.as_slice() {
+        [min, default, max] if min <= default && default <= max && *min > 0 => {
+            Ok(format!("{min} {default} {max}"))
+        }
+        _ => Err(wrong()),
+    }
 }
 
 impl TrialOptions {
@@ -272,3 +349,6 @@ fn label_of(arm: &Arm, recording: Recording) -> String {
     add(recording != Recording::Full, recording.to_string());
     words.join("-").replace(' ', "").chars().take(LABEL_MAX).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,9 +24,6 @@ use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
 use slow_client::SlowOptions;
 use tracer::TracerOptions;
 
-mod network;
-
-pub use network::{LOOPBACK, NetworkOptions, host_of};
 pub use servers::{
     Given, Refusal, build_title, check as check_proxy, names as server_names, plain_path,
     proxy_kind,

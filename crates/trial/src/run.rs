@@ -12,10 +12,10 @@ use netlab::Lab;
 use records::{CounterSpan, Fault, Manifest, Phase, PhaseSpan, ProxyKind, Recording, Role, Side};
 
 use super::children::Children;
-use super::counters::Counters;
 use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
-use super::{Finished, TrialError, TrialPlan, host, proxy_cpu, signals};
+use super::{Finished, TrialError, TrialPlan, host, signals};
+use crate::host::Counters;
 use crate::progress::Progress;
 use crate::run_dir::{RunWriter, WriteError};
 use records::run_dir::NETWORK;
@@ -278,7 +278,7 @@ impl<'a> Run<'a> {
     fn proxy_cpu_ms(&self) -> Option<u64> {
         let own = std::env::current_exe().ok();
         let program = self.manifest.program.as_ref().map(|program| program.path.clone()).or(own)?;
-        proxy_cpu::used_ms(self.children.pid(Role::Proxy)?, &program.canonicalize().ok()?)
+        host::used_ms(self.children.pid(Role::Proxy)?, &program.canonicalize().ok()?)
     }
 
     /// The kernel's counters now, if they are to be recorded.

@@ -60,6 +60,6 @@ pub fn die_by(signal: i32) {
 }
 
 /// `SIGINT` for 2.
-pub(super) fn name(signal: i32) -> String {
+pub fn name(signal: i32) -> String {
     low_level::signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
 }

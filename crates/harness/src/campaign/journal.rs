@@ -169,22 +169,6 @@ impl Campaign {
         let text = fs::read(&path).map_err(|source| CampaignError::io(&path, source))?;
         serde_json::from_slice(&text).map_err(|source| CampaignError::Foreign { path, source })
     }
-
-    /// The summaries of all trials that are done, by arm: round and summary, rounds in order.
-    ///
-    /// # Errors
-    /// As [`Self::summary`].
-    pub fn by_arm(&self) -> Result<Vec<Vec<(u32, Summary)>>, CampaignError> {
-        let mut arms = vec![Vec::new(); self.journal.arms.len()];
-        for done in &self.journal.done {
-            let summary = self.summary(done)?;
-            if let Some(arm) = arms.get_mut(done.slot.arm) {
-                arm.push((done.slot.round, summary));
-            }
-        }
-        arms.iter_mut().for_each(|arm| arm.sort_by_key(|(round, _)| *round));
-        Ok(arms)
-    }
 }
 
 /// A campaign that cannot be run or read.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use net::child::Child;
 use net::stop::{self, Next};
-use records::{Summary, Verdict};
+use records::Summary;
 use rustix::process::Signal;
 use trial::roles::PROGRAM;
 
@@ -145,10 +145,4 @@ fn run_in(place: &Path) -> Option<(PathBuf, Summary)> {
     })?;
     let text = fs::read(dir.join(SUMMARY)).ok()?;
     Some((dir, serde_json::from_slice(&text).ok()?))
-}
-
-/// How many of `summaries` can carry a conclusion.
-pub fn conclusive<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> usize {
-    let conclusive = |summary: &&Summary| summary.verdict != Verdict::Inconclusive;
-    summaries.into_iter().filter(conclusive).count()
 }

@@ -1,76 +1,104 @@
 //! What all commands of many trials share: how often, in which order, where; their progress and end.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use records::{ArmSpec, SCHEMA_VERSION, count};
-use trial::{RunDirOptions, signals};
+use records::{ArmSpec, SCHEMA_VERSION, Summary, count};
+use trial::signals;
 
+use super::campaign_report::CampaignReport;
+use super::common::{OutputOptions, TrialsOptions};
 use super::output;
+use super::preflight::{self, Way, Written};
 use crate::campaign::{self, Campaign, Ended, Journal, MAX_ROUNDS, Seed, Slot};
 
-/// How a campaign is run.
+/// How a campaign is run and told.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Campaign")]
 pub struct CampaignOptions {
+    /// Further options of every trial, after --
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub trial: Vec<String>,
+
     /// Rounds: trials of every arm, in an order drawn anew for each round
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ROUNDS)))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ROUNDS)), help_heading = "Campaign")]
     pub rounds: u32,
 
     /// Draw the order from this number [default: a new one, printed]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Campaign")]
     pub seed: Option<Seed>,
 
     /// Print which trials would be run, and how long they take
-    #[arg(long)]
+    #[arg(long, help_heading = "Campaign")]
     pub dry_run: bool,
 
-    /// Where the directory of the campaign is made
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub runs_dir: PathBuf,
+    /// Write the result as Markdown there as well
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub markdown: Option<PathBuf>,
 
-    /// Show no progress
-    #[arg(short, long)]
-    pub quiet: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub trials: TrialsOptions,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub output: OutputOptions,
 }
 
-/// A campaign that was run, to its end or not.
-pub(super) struct Finished {
-    campaign: Campaign,
-    ended: Ended,
+/// How a command ends when all its trials were run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// With 0, whatever became of the arms.
+    Well,
+    /// As the comparison's gate says.
+    AsGated,
 }
 
-impl Finished {
-    pub(super) fn dir(&self) -> &Path {
-        &self.campaign.dir
-    }
-
-    pub(super) fn campaign(&self) -> &Campaign {
-        &self.campaign
-    }
-
-    /// Ends the process by the signal that cut the campaign short, if one did.
-    pub(super) fn die_if_interrupted(&self) {
-        if let Ended::Interrupted(signal) = self.ended {
-            let dir = self.dir().display();
-            let journal = &self.campaign.journal;
-            let (done, all) = (journal.done.len(), journal.planned());
-            output::say(&format!(
-                "turnstile: cut short after {done} of {all} trials; turnstile report {dir} tells them \
-                 again"
-            ));
-            signals::die_by(signal);
-        }
-    }
-}
-
-/// Runs `arms` in turn.
+/// Runs `arms` in turn, writes what is to be written and prints what became of them. What cannot be
+/// written keeps nothing else from being written, and is told at the end.
 pub(super) fn run(
     purpose: &str,
     arms: Vec<ArmSpec>,
     options: &CampaignOptions,
-) -> anyhow::Result<Finished> {
+    ends: Ends,
+) -> anyhow::Result<ExitCode> {
+    preflight::look_at([("--markdown", &options.markdown, Way::InPlace)])
+        .unwrap_or_else(|error| super::usage_text(&error));
+    let (campaign, ended) = run_trials(purpose, arms, options)?;
+    let report = CampaignReport::of(&campaign)?;
+    let gate = if ends == Ends::AsGated { report.gate() } else { None };
+    let mut written = Written::default();
+    written.note(report.write_comparison());
+    written.note(report.write_page().map(drop));
+    if let Some(path) = &options.markdown {
+        written.file(path, &report.markdown());
+    }
+    let style = options.output.color.style();
+    let text = if options.output.json {
+        report.json()
+    } else {
+        let code = gate.map(|gate| written.exit_code(Some(gate)));
+        report.text(style) + &code.map_or_else(String::new, |code| report.gate_text(code, style))
+    };
+    written.note(output::print(text.as_bytes()).context("failed to print the result"));
+    written.say();
+    if let Ended::Interrupted(signal) = ended {
+        let (done, all) = (campaign.journal.done.len(), campaign.journal.planned());
+        output::say(&format!(
+            "turnstile: cut short after {done} of {all} trials; turnstile report {} tells them again",
+            campaign.dir.display()
+        ));
+        signals::die_by(signal);
+    }
+    Ok(ExitCode::from(written.exit_code(gate)))
+}
+
+fn run_trials(
+    purpose: &str,
+    arms: Vec<ArmSpec>,
+    options: &CampaignOptions,
+) -> anyhow::Result<(Campaign, Ended)> {
     let journal = Journal {
         schema_version: SCHEMA_VERSION,
         purpose: purpose.to_owned(),
@@ -84,47 +112,37 @@ pub(super) fn run(
         print_plan(&journal, &campaign::order(journal.arms.len(), journal.rounds, journal.seed))?;
         std::process::exit(0);
     }
+    let TrialsOptions { runs_dir, quiet } = &options.trials;
+    let progress = |line: String| {
+        if !quiet {
+            output::say(&line);
+        }
+    };
     let mut campaign =
-        Campaign::create(&options.runs_dir, journal).context("failed to begin the campaign")?;
-    let quiet = options.quiet;
-    if !quiet {
-        let Journal { rounds, seed, arms, .. } = &campaign.journal;
-        output::say(&format!(
-            "turnstile: {}, {}, seed {seed}; about {}",
-            count(arms.len() as u64, "arm", "arms"),
-            count((*rounds).into(), "round", "rounds"),
-            length(&campaign.journal, campaign.to_do().len()),
-        ));
-    }
-    let ended = campaign::run(
-        &mut campaign,
-        |campaign, slot, after, left| {
-            if !quiet {
-                let arm = campaign.journal.arms.get(slot.arm).map_or("", |arm| arm.name.as_str());
-                let left = left.map_or_else(String::new, |left| format!("; {} left", short(left)));
-                let (round, rounds) = (slot.round + 1, campaign.journal.rounds);
-                output::say(&format!("round {round}/{rounds}  {arm}  ({after} to come{left})"));
-            }
-        },
-        |_, _, summary| {
-            if !quiet {
-                let first = summary.verdict_reasons.first().map_or("", String::as_str);
-                output::say(&format!("            {}: {first}", summary.verdict));
-            }
-        },
-    )
-    .context("failed to run the campaign")?;
-    Ok(Finished { campaign, ended })
+        Campaign::create(runs_dir, journal).context("failed to begin the campaign")?;
+    let Journal { rounds, seed, arms, .. } = &campaign.journal;
+    progress(format!(
+        "turnstile: {}, {}, seed {seed}; about {}",
+        count(arms.len() as u64, "arm", "arms"),
+        count((*rounds).into(), "round", "rounds"),
+        length(&campaign.journal, campaign.to_do().len()),
+    ));
+    let before = |campaign: &Campaign, slot: Slot, after: usize, left: Option<Duration>| {
+        let arm = campaign.journal.arms.get(slot.arm).map_or("", |arm| arm.name.as_str());
+        let left = left.map_or_else(String::new, |left| format!("; {} left", short(left)));
+        let (round, rounds) = (slot.round + 1, campaign.journal.rounds);
+        progress(format!("round {round}/{rounds}  {arm}  ({after} to come{left})"));
+    };
+    let after = |_: &Campaign, _: Slot, summary: &Summary| progress(outcome(summary));
+    let ended =
+        campaign::run(&mut campaign, before, after).context("failed to run the campaign")?;
+    Ok((campaign, ended))
 }
 
-/// An arm whose options fit each other, this host and its proxy.
-pub(super) fn checked(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
-    let arm = campaign::arm::from_words(name, args).map_err(|error| error.to_string())?;
-    let options = campaign::arm::options(&arm).map_err(|error| error.to_string())?;
-    options
-        .plan("runs".as_ref(), RunDirOptions::default())
-        .map_err(|error| format!("{name}: {error}"))?;
-    Ok(arm)
+/// What a trial proved, as progress tells it.
+pub(super) fn outcome(summary: &Summary) -> String {
+    let first = summary.verdict_reasons.first().map_or("", String::as_str);
+    format!("            {}: {first}", summary.verdict)
 }
 
 fn print_plan(journal: &Journal, trials: &[Slot]) -> anyhow::Result<()> {

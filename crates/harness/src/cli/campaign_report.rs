@@ -8,11 +8,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use analysis::guard::rounds::Ran;
-use analysis::guard::{Comparison, arm_row};
+use analysis::guard::{Comparison, Gate, arm_row};
 use anyhow::Context;
 use records::{ArmRow, Manifest, Summary};
 use report::{CampaignData, Figure, Style};
 use stats::Settings;
+use trial::run_dir;
 
 use super::show::{self, Extra};
 use crate::campaign::Campaign;
@@ -31,6 +32,8 @@ pub(super) struct CampaignReport {
 /// What a journal says that its campaign is for: a comparison, or a case by the name that follows.
 pub(super) const COMPARE: &str = "compare";
 pub(super) const CASE: &str = "case ";
+/// Where a comparison is kept, beside the journal.
+const COMPARISON: &str = "comparison.json";
 
 impl CampaignReport {
     /// Reads the trials that are done, as many as there are.
@@ -62,18 +65,9 @@ impl CampaignReport {
         })
     }
 
-    pub(super) const fn extra(&self) -> &Extra {
-        &self.extra
-    }
-
-    /// A row for each arm.
-    pub(super) fn rows(&self) -> &[ArmRow] {
-        &self.rows
-    }
-
     /// As people read it in a terminal.
     pub(super) fn text(&self, style: Style) -> String {
-        let (rows, dir) = (self.rows(), &self.campaign.dir);
+        let (rows, dir) = (&self.rows, &self.campaign.dir);
         match &self.extra {
             Extra::None => {
                 format!("{}\nrecords     {}\n", report::arms(rows, style), dir.display())
@@ -89,6 +83,37 @@ impl CampaignReport {
             Extra::Comparison(comparison) => report::json(comparison),
             Extra::None | Extra::Case(..) => report::json(&self.rows),
         }
+    }
+
+    /// The comparison as Markdown; of others, the table.
+    pub(super) fn markdown(&self) -> String {
+        match &self.extra {
+            Extra::Comparison(comparison) => report::comparison_markdown(comparison, &self.rows),
+            Extra::None | Extra::Case(..) => report::arms_markdown(&self.rows),
+        }
+    }
+
+    /// What the comparison says as a gate; absent: there is none.
+    pub(super) fn gate(&self) -> Option<Gate> {
+        match &self.extra {
+            Extra::Comparison(comparison) => Some(comparison.gate()),
+            Extra::None | Extra::Case(..) => None,
+        }
+    }
+
+    /// The same for people, with the exit code that follows from it.
+    pub(super) fn gate_text(&self, exit_code: u8, style: Style) -> String {
+        match &self.extra {
+            Extra::Comparison(comparison) => report::comparison_gate(comparison, exit_code, style),
+            Extra::None | Extra::Case(..) => String::new(),
+        }
+    }
+
+    /// Writes the comparison, if it is one, into the campaign's directory.
+    pub(super) fn write_comparison(&self) -> anyhow::Result<()> {
+        let Extra::Comparison(comparison) = &self.extra else { return Ok(()) };
+        let path = self.campaign.dir.join(COMPARISON);
+        run_dir::write_json(&path, comparison).context("failed to file the comparison")
     }
 
     /// Writes the page into the campaign's directory; returns its path.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use records::{ArmSpec, ProxyKind};
+use records::ProxyKind;
 
-use super::builds::Build;
-use super::campaign::{self, CampaignOptions};
-use super::campaign_report::{CASE, CampaignReport};
-use super::output::{self, Color};
-use super::preflight::Written;
+use super::arms::{Build, Candidate, runnable};
+use super::campaign::{self, CampaignOptions, Ends};
+use super::campaign_report::CASE;
+use super::common::OutputOptions;
+use super::output;
 use crate::cases::{self, Case, CaseArm};
 
 /// Which case, and how it is run.
@@ -35,14 +35,6 @@ pub struct CaseOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub campaign: CampaignOptions,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
-
-    /// Further options of every trial, after --
-    #[arg(last = true, value_name = "OPTIONS")]
-    pub trial: Vec<String>,
 }
 
 /// The examples of its help.
@@ -58,40 +50,35 @@ Examples:
 /// Lists the cases, or runs one and prints it.
 pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if options.name == "list" {
-        return list(options.color);
+        return list(options.campaign.output);
     }
     let case = cases::find(&options.name).unwrap_or_else(|error| match error {
         cases::CaseError::Unknown(_) => super::usage_text(&error.to_string()),
         cases::CaseError::File { .. } => panic!("{error}: {:?}", std::error::Error::source(&error)),
     });
-    let (arms, missing) = arms(options, &case);
-    missing.iter().for_each(|why| output::say(&format!("turnstile: left out: {why}")));
+    let arms = runnable(candidates(options, &case), &options.campaign.trial);
     if arms.is_empty() {
         anyhow::bail!("failed to run case {}: none of its arms can be run here", options.name);
     }
-    let finished = campaign::run(&format!("{CASE}{}", options.name), arms, &options.campaign)?;
-    let report = CampaignReport::of(finished.campaign())?;
-    let mut written = Written::default();
-    written.note(report.write_page().map(drop));
-    let text = report.text(options.color.style());
-    written.note(output::print(text.as_bytes()).context("failed to print the case"));
-    written.say();
-    finished.die_if_interrupted();
-    Ok(ExitCode::from(written.exit_code(None)))
+    campaign::run(&format!("{CASE}{}", options.name), arms, &options.campaign, Ends::Well)
 }
 
-fn list(color: Color) -> anyhow::Result<ExitCode> {
+fn list(output: OutputOptions) -> anyhow::Result<ExitCode> {
     let mut cases = Vec::new();
     for name in cases::names() {
         cases.push((name, cases::find(name)?.title));
     }
-    output::print(report::case_list(&cases, color.style()).as_bytes())
-        .context("failed to print the list")?;
+    let text = if output.json {
+        report::json(&cases)
+    } else {
+        report::case_list(&cases, output.color.style())
+    };
+    output::print(text.as_bytes()).context("failed to print the list")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The arms that can be run here, and why others cannot.
-fn arms(options: &CaseOptions, case: &Case) -> (Vec<ArmSpec>, Vec<String>) {
+/// The arms of the case: those of a foreign proxy once for each build that was given by hand.
+fn candidates(options: &CaseOptions, case: &Case) -> Vec<Candidate> {
     let builds = builds(options, case);
     let mut candidates = Vec::new();
     for arm in &case.arms {
@@ -106,23 +93,7 @@ fn arms(options: &CaseOptions, case: &Case) -> (Vec<ArmSpec>, Vec<String>) {
             candidates.push((arm.name_with(&build.title), words));
         }
     }
-    let (mut arms, mut missing) = (Vec::new(), Vec::new());
-    for (name, words) in candidates {
-        let arm = words.and_then(|mut words| {
-            if options.netns {
-                words.push("--netns".to_owned());
-                words.extend(options.link_rate.map(|rate| format!("--link-rate={rate}")));
-            }
-            words.extend(options.trial.iter().cloned());
-            campaign::checked(&name, words)
-        });
-        match arm {
-            Ok(arm) => arms.push(arm),
-            Err(why) if why.starts_with(&name) => missing.push(why),
-            Err(why) => missing.push(format!("{name}: {why}")),
-        }
-    }
-    (arms, missing)
+    candidates
 }
 
 /// The builds given by hand; one that is none is refused.
@@ -155,7 +126,12 @@ fn words(options: &CaseOptions, arm: &CaseArm) -> Result<Vec<String>, String> {
     let line =
         if options.netns { arm.netns.as_ref().or(arm.args.as_ref()) } else { arm.args.as_ref() };
     let line = line.ok_or("it sets what only a host of its own has: add --netns, as root")?;
-    split(line)
+    let mut words = split(line)?;
+    if options.netns {
+        words.push("--netns".to_owned());
+        words.extend(options.link_rate.map(|rate| format!("--link-rate={rate}")));
+    }
+    Ok(words)
 }
 
 fn split(line: &str) -> Result<Vec<String>, String> {

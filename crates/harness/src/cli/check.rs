@@ -10,9 +10,12 @@ use analysis::guard::rounds::{FailOn, Ran};
 use analysis::guard::{Baseline, BaselineError, Check, Threshold};
 use anyhow::Context;
 use records::{ArmSpec, SCHEMA_VERSION, Verdict};
-use trial::{RunDirOptions, TrialPlan, host, signals};
+use trial::{TrialPlan, host, signals};
 
-use super::output::{self, Color};
+use super::arms::planned;
+use super::campaign::outcome;
+use super::common::{OutputOptions, TrialsOptions};
+use super::output;
 use super::preflight::{self, Way};
 use crate::campaign::{self, Campaign, Done, Ended, Journal, Seed};
 use crate::run_dir::{RunRecords, write};
@@ -20,6 +23,10 @@ use crate::run_dir::{RunRecords, write};
 /// What must hold, how often it is tried, and who is told.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CheckOptions {
+    /// Options of the trial, after --
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub trial: Vec<String>,
+
     /// What must hold, as 'p99<100ms', 'failed_share<=0.01' or 'p99/idle_p99<5'; may be repeated
     #[arg(long = "threshold", value_name = "FIGURE<LIMIT")]
     pub thresholds: Vec<Threshold>,
@@ -48,10 +55,6 @@ pub struct CheckOptions {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub attempts: u32,
 
-    /// Where the directory of the check is made
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub runs_dir: PathBuf,
-
     /// Write a JUnit report there: a test case for each threshold and each metric of the baseline
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
@@ -64,21 +67,13 @@ pub struct CheckOptions {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub openmetrics: Option<PathBuf>,
 
-    /// Print check.json instead of text
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub trials: TrialsOptions,
 
-    /// Show no progress
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
-    pub color: Color,
-
-    /// Options of the trial, after --
-    #[arg(last = true, value_name = "OPTIONS")]
-    pub trial: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub output: OutputOptions,
 }
 
 /// The examples of its help.
@@ -140,10 +135,7 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
         rounds: rounds as usize,
         attempts: options.attempts,
     };
-    let name = interrupted.map(|signal| {
-        let name = signal_hook::low_level::signal_name(signal);
-        name.map_or_else(|| format!("signal {signal}"), str::to_owned)
-    });
+    let name = interrupted.map(signals::name);
     let mut check = Check::of(asked, arm, campaign.dir.clone(), &trials, name);
     if let Some(path) = &options.save_baseline
         && let Some(baseline) = check.new_baseline(origin, &trials)
@@ -181,11 +173,7 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
         ("--markdown", &options.markdown, Way::InPlace),
         ("--openmetrics", &options.openmetrics, Way::InPlace),
     ])?;
-    let arm = super::campaign::checked("check", options.trial.clone())?;
-    let trial = campaign::arm::options(&arm).map_err(|error| error.to_string())?;
-    let plan = trial
-        .plan(&options.runs_dir, RunDirOptions::default())
-        .map_err(|error| error.to_string())?;
+    let (arm, plan) = planned("check", options.trial.clone())?;
     Ok((arm, origin(&plan), rounds))
 }
 
@@ -227,10 +215,10 @@ fn run(options: &CheckOptions, arm: ArmSpec, rounds: u32) -> anyhow::Result<(Cam
         done: Vec::new(),
     };
     let mut campaign =
-        Campaign::create(&options.runs_dir, journal).context("failed to begin the check")?;
-    let progress = |line: &str| {
-        if !options.quiet {
-            output::say(line);
+        Campaign::create(&options.trials.runs_dir, journal).context("failed to begin the check")?;
+    let progress = |line: String| {
+        if !options.trials.quiet {
+            output::say(&line);
         }
     };
     let mut attempt = 1;
@@ -241,12 +229,9 @@ fn run(options: &CheckOptions, arm: ArmSpec, rounds: u32) -> anyhow::Result<(Cam
                 let (trial, of) = (slot.round + 1, campaign.journal.rounds);
                 let again =
                     if attempt > 1 { format!("  attempt {attempt}") } else { String::new() };
-                progress(&format!("trial {trial}/{of}{again}"));
+                progress(format!("trial {trial}/{of}{again}"));
             },
-            |_, _, summary| {
-                let first = summary.verdict_reasons.first().map_or("", String::as_str);
-                progress(&format!("            {}: {first}", summary.verdict));
-            },
+            |_, _, summary| progress(outcome(summary)),
         )
         .context("failed to run the check")?;
         let mut unproven = 0;
@@ -295,10 +280,10 @@ fn tell(check: &mut Check, options: &CheckOptions) {
     if let Err(error) = write::replace(&path, report::json(check).as_bytes()) {
         check.could_not_write(unwritten("the check", &path, &error));
     }
-    let text = if options.json {
+    let text = if options.output.json {
         report::json(check)
     } else {
-        report::check(check, options.color.style())
+        report::check(check, options.output.color.style())
     };
     if let Err(error) = output::print(text.as_bytes()) {
         check.could_not_write(format!("failed to print the check: {error}"));

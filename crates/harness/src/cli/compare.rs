@@ -4,18 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use analysis::guard::Gate;
-use anyhow::Context;
 use records::ArmSpec;
 use serde::Deserialize;
 
-use super::campaign::{self, CampaignOptions};
-use super::campaign_report::{COMPARE, CampaignReport};
-use super::output::{self, Color};
-use super::preflight::{self, Way, Written};
-use super::show::Extra;
+use super::arms::planned;
+use super::campaign::{self, CampaignOptions, Ends};
+use super::campaign_report::COMPARE;
 use crate::campaign::arm;
-use crate::run_dir::write;
 
 /// Which arms, how often, and what to do with the result.
 #[derive(Clone, Debug, clap::Args)]
@@ -29,30 +24,14 @@ pub struct CompareOptions {
     #[arg(long = "arms", value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub campaign: CampaignOptions,
-
     /// End with 10 when an arm regressed against the first, with 11 when it is not known: a gate for
     /// CI (docs/ci.md) [default: 0, whatever became of the arms]
     #[arg(long)]
     pub gate: bool,
 
-    /// Print the comparison as JSON instead of text
-    #[arg(long)]
-    pub json: bool,
-
-    /// Write the comparison as Markdown there as well
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
-
-    /// Further options of every arm, after --
-    #[arg(last = true, value_name = "OPTIONS")]
-    pub trial: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub campaign: CampaignOptions,
 }
 
 /// The examples of its help.
@@ -79,48 +58,11 @@ struct ArmInFile {
     args: String,
 }
 
-/// Names of what is written beside the journal.
-const COMPARISON: &str = "comparison.json";
-
-/// Runs the rounds, writes what can be written, and prints what became of each arm.
+/// Runs the rounds, and tells what became of each arm.
 pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
     let arms = arms(options).unwrap_or_else(|error| super::usage_text(&error));
-    preflight::look_at([("--markdown", &options.markdown, Way::InPlace)])
-        .unwrap_or_else(|error| super::usage_text(&error));
-    let finished = campaign::run(COMPARE, arms, &options.campaign)?;
-    let report = CampaignReport::of(finished.campaign())?;
-    let mut written = Written::default();
-    if let Extra::Comparison(comparison) = report.extra() {
-        let path = finished.dir().join(COMPARISON);
-        written.note(write::write_json(&path, comparison).context("failed to file the comparison"));
-        if let Some(path) = &options.markdown {
-            let text = report::comparison_markdown(comparison, report.rows());
-            written.file(path, &text);
-        }
-    }
-    written.note(report.write_page().map(drop));
-    let style = options.color.style();
-    let gate = gate(options, &report);
-    let code = written.exit_code(gate);
-    let mut text = if options.json { report.json() } else { report.text(style) };
-    if let Extra::Comparison(comparison) = report.extra()
-        && options.gate
-        && !options.json
-    {
-        text += &report::comparison_gate(comparison, code, style);
-    }
-    written.note(output::print(text.as_bytes()).context("failed to print the comparison"));
-    written.say();
-    finished.die_if_interrupted();
-    Ok(ExitCode::from(written.exit_code(gate)))
-}
-
-/// What the gate says, if one was asked for.
-fn gate(options: &CompareOptions, report: &CampaignReport) -> Option<Gate> {
-    match report.extra() {
-        Extra::Comparison(comparison) if options.gate => Some(comparison.gate()),
-        _ => None,
-    }
+    let ends = if options.gate { Ends::AsGated } else { Ends::Well };
+    campaign::run(COMPARE, arms, &options.campaign, ends)
 }
 
 /// The arms as typed and from the file.
@@ -146,8 +88,8 @@ fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
         return Err(format!("two arms are named {:?}: give each a name of its own", twice.name));
     }
     let with_all = |arm: ArmSpec| {
-        let words = arm.args.iter().chain(&options.trial).cloned().collect();
-        campaign::checked(&arm.name, words)
+        let words = arm.args.iter().chain(&options.campaign.trial).cloned().collect();
+        planned(&arm.name, words).map(|(arm, _)| arm)
     };
     arms.into_iter().map(with_all).collect()
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use ::demo::{Act, ArmPlan, Colours, Timing};
 use anyhow::Context;
 use net::terminal::printable;
-use trial::{RunDirOptions, signals};
+use trial::signals;
 
-use super::campaign;
+use super::arms::planned;
 use super::output::{self, Color};
 use crate::demo::{DemoPlan, Ended, Place};
 
@@ -135,11 +135,7 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         let phases = ["--idle", &span(timing.idle), "--duration", &span(timing.measure)];
         let words = phases.iter().chain(&own).map(ToString::to_string);
         let words: Vec<String> = words.chain(options.trial.iter().cloned()).collect();
-        let spec = campaign::checked(name, words)?;
-        let trial = crate::campaign::arm::options(&spec).map_err(|error| error.to_string())?;
-        let trial = trial
-            .plan(&options.runs_dir, RunDirOptions::default())
-            .map_err(|error| format!("{name}: {error}"))?;
+        let (spec, trial) = planned(name, words)?;
         // Who gives phases another length is shown that length.
         (timing.idle, timing.measure) = (trial.idle, trial.measure);
         load_cpus = trial.cpus.load.clone();

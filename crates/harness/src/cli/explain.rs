@@ -1,6 +1,5 @@
 //! `turnstile explain [DIR]`: what held the late fetches of a run, or one of its fetches.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use analysis::Analysis;
@@ -11,8 +10,9 @@ use clap::error::ErrorKind;
 use records::Phase;
 
 use super::Cli;
-use super::last_run::chosen;
-use super::output::{self, Color};
+use super::common::OutputOptions;
+use super::last_run::WhichRun;
+use super::output;
 use super::report::load;
 
 /// What to explain, and how to tell it.
@@ -26,12 +26,9 @@ Examples:
 
 Exit codes: 0 done; 1 no run, or one that cannot be read; 2 usage, or no such fetch.")]
 pub struct ExplainOptions {
-    /// A run directory [default: the last run]
-    pub dir: Option<PathBuf>,
-
-    /// Where to look for the last run
-    #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "dir")]
-    pub runs_dir: PathBuf,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub run: WhichRun,
 
     /// Tell this fetch from start to end, by its number
     #[arg(long, value_name = "N")]
@@ -41,13 +38,9 @@ pub struct ExplainOptions {
     #[arg(long, value_enum, default_value_t, value_name = "PHASE", requires = "fetch")]
     pub phase: FetchPhase,
 
-    /// Print a JSON document instead of text
-    #[arg(long)]
-    pub json: bool,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub output: OutputOptions,
 }
 
 /// Phases that have fetches.
@@ -73,19 +66,27 @@ impl From<FetchPhase> for Phase {
 ///
 /// A fetch that is not there ends the process with exit code 2.
 pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
-    let dir = chosen(options.dir.as_deref(), &options.runs_dir)?;
+    let dir = options.run.dir()?;
     let records = load(&dir)?;
     let analysis = Analysis::of(&records);
-    let style = options.color.style();
+    let style = options.output.color.style();
     let text = match options.fetch {
         None => {
             let story = Explanation::of(&analysis);
-            if options.json { report::json(&story) } else { report::story(&story, &dir, style) }
+            if options.output.json {
+                report::json(&story)
+            } else {
+                report::story(&story, &dir, style)
+            }
         }
         Some(number) => {
             let story = FetchReport::of(&analysis, options.phase.into(), number)
                 .unwrap_or_else(|error| usage(&error));
-            if options.json { report::json(&story) } else { report::timeline(&story, &dir, style) }
+            if options.output.json {
+                report::json(&story)
+            } else {
+                report::timeline(&story, &dir, style)
+            }
         }
     };
     output::print(text.as_bytes()).context("failed to print the story")?;

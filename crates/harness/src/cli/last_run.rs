@@ -1,4 +1,4 @@
-//! The run that is meant when none is named.
+//! The run that is meant, also when none is named.
 
 use std::fs;
 use std::io;
@@ -7,12 +7,25 @@ use std::time::SystemTime;
 
 use crate::run_dir::MANIFEST;
 
-/// `dir`, if one was named; else the last run in `runs_dir`.
-///
-/// # Errors
-/// There is none, or `runs_dir` cannot be read.
-pub(super) fn chosen(dir: Option<&Path>, runs_dir: &Path) -> Result<PathBuf, NoRun> {
-    dir.map_or_else(|| last_run(runs_dir), |dir| Ok(dir.to_owned()))
+/// Which run is meant.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WhichRun {
+    /// The directory of a run, or for report that of a campaign [default: the last run]
+    pub dir: Option<PathBuf>,
+
+    /// Where to look for the last run
+    #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "dir")]
+    pub runs_dir: PathBuf,
+}
+
+impl WhichRun {
+    /// The directory that was named; else that of the last run.
+    ///
+    /// # Errors
+    /// There is none, or `--runs-dir` cannot be read.
+    pub(super) fn dir(&self) -> Result<PathBuf, NoRun> {
+        self.dir.clone().map_or_else(|| last_run(&self.runs_dir), Ok)
+    }
 }
 
 /// The run in `runs_dir` that began last, whole or not: the names of run directories begin with

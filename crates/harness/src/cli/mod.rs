@@ -1,13 +1,13 @@
 //! The command line of `turnstile`.
 
-mod builds;
+mod arms;
 mod campaign;
 mod campaign_report;
 mod case;
 mod check;
+mod common;
 mod compare;
 mod demo;
-mod docs;
 mod explain;
 mod last_run;
 mod preflight;
@@ -18,6 +18,7 @@ mod zoo;
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use trial::UsageError;
@@ -29,9 +30,11 @@ use crate::output;
 pub use campaign::CampaignOptions;
 pub use case::CaseOptions;
 pub use check::CheckOptions;
+pub use common::{OutputOptions, TrialsOptions};
 pub use compare::CompareOptions;
 pub use demo::{Cure, DemoOptions};
 pub use explain::{ExplainOptions, FetchPhase};
+pub use last_run::WhichRun;
 pub use report::ReportOptions;
 pub use run::RunOptions;
 pub use zoo::ZooOptions;
@@ -143,13 +146,29 @@ pub fn main() -> ExitCode {
         // A role in this process: the harness has no part in it.
         Some(Command::Role(role)) => return role.run(),
         Some(Command::Hop(hop)) => return hop.run(),
-        Some(Command::Completions { shell }) => docs::completions(shell),
-        Some(Command::Man) => docs::man(),
+        Some(Command::Completions { shell }) => completions(shell),
+        Some(Command::Man) => man(),
     };
     done.unwrap_or_else(|error| {
         output::say(&format!("turnstile: {error:#}"));
         ExitCode::FAILURE
     })
+}
+
+/// Prints completions for `shell`.
+fn completions(shell: Shell) -> anyhow::Result<ExitCode> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "turnstile", &mut text);
+    output::print(&text).context("failed to print the completions")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the manual page as roff.
+fn man() -> anyhow::Result<ExitCode> {
+    let mut text = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut text).context("failed to write the page")?;
+    output::print(&text).context("failed to print the page")?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Ends the process with clap's message and exit code 2.

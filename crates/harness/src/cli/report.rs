@@ -1,7 +1,7 @@
 //! `turnstile report [DIR]`, and the report at the end of a run: the same text from the same records.
 //! Of a campaign's directory, what the campaign said at its end.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use analysis::Analysis;
@@ -10,8 +10,9 @@ use records::RunRecords;
 use report::Figure;
 
 use super::campaign_report::CampaignReport;
-use super::last_run::chosen;
-use super::output::{self, Color};
+use super::common::OutputOptions;
+use super::last_run::WhichRun;
+use super::output;
 use super::show;
 use crate::campaign::Campaign;
 use crate::campaign::journal::CAMPAIGN;
@@ -29,16 +30,9 @@ Examples:
   turnstile report runs/20260301T140210Z-compare --html
   turnstile report runs/20260301T140210Z-compare --svg differences > differences.svg")]
 pub struct ReportOptions {
-    /// A run directory, or that of a campaign [default: the last run]
-    pub dir: Option<PathBuf>,
-
-    /// Where to look for the last run
-    #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "dir")]
-    pub runs_dir: PathBuf,
-
-    /// Print summary.json instead of text; of a campaign its comparison, or its table
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub run: WhichRun,
 
     /// Write the page, report.html, and print where it is
     #[arg(long, conflicts_with_all = ["json", "svg"])]
@@ -53,9 +47,9 @@ pub struct ReportOptions {
     #[arg(long, value_name = "FIGURE", conflicts_with = "json")]
     pub svg: Option<Figure>,
 
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub output: OutputOptions,
 }
 
 /// What `dir` has recorded.
@@ -63,18 +57,17 @@ pub(super) fn load(dir: &Path) -> anyhow::Result<RunRecords> {
     RunRecords::load(dir).context("failed to read the run")
 }
 
-/// Prints the report of the run in `dir`: text in the style of `color`, or the document.
+/// Prints the report of the run in `dir`: text, or JSON.
 pub(super) fn print(
     analysis: &Analysis<'_>,
     dir: &Path,
-    json: bool,
-    color: Color,
+    output: OutputOptions,
 ) -> anyhow::Result<()> {
     let Analysis { records, summary, .. } = analysis;
-    let text = if json {
+    let text = if output.json {
         report::json(summary)
     } else {
-        report::text(&records.manifest, summary, dir, color.style())
+        report::text(&records.manifest, summary, dir, output.color.style())
     };
     output::print(text.as_bytes()).context("failed to print the report")
 }
@@ -86,7 +79,7 @@ pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
         None if options.html || options.open => Wanted::Page,
         None => Wanted::Text,
     };
-    let dir = chosen(options.dir.as_deref(), &options.runs_dir)?;
+    let dir = options.run.dir()?;
     if dir.join(CAMPAIGN).is_file() {
         of_campaign(&dir, options, wanted)?;
     } else {
@@ -107,7 +100,7 @@ fn of_run(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result
     let records = load(dir)?;
     let analysis = Analysis::of(&records);
     match wanted {
-        Wanted::Text => print(&analysis, dir, options.json, options.color),
+        Wanted::Text => print(&analysis, dir, options.output),
         Wanted::Page => made(options, &show::page(dir, &analysis)?),
         Wanted::Figure(figure) => drawn(&show::svg(&analysis, figure)?),
     }
@@ -118,8 +111,8 @@ fn of_campaign(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::R
     let report = CampaignReport::of(&campaign)?;
     match wanted {
         Wanted::Text => {
-            let style = options.color.style();
-            let text = if options.json { report.json() } else { report.text(style) };
+            let style = options.output.color.style();
+            let text = if options.output.json { report.json() } else { report.text(style) };
             output::print(text.as_bytes()).context("failed to print the report")
         }
         Wanted::Page => made(options, &report.write_page()?),

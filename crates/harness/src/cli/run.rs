@@ -1,6 +1,6 @@
 //! `turnstile run`: a trial, its summary, its report, its exit code.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use analysis::Analysis;
@@ -11,10 +11,11 @@ use trial::progress::Show;
 use trial::run_dir;
 use trial::{Finished, RunDirOptions, TrialOptions, signals};
 
+use super::common::{OutputOptions, TrialsOptions};
 use super::report::{load, print};
 use super::show;
 use crate::child;
-use crate::output::{self, Color};
+use crate::output::say;
 use crate::run_dir::{HISTOGRAM_LOG, PERCENTILES, SUMMARY};
 
 /// One trial, and how it is told.
@@ -24,47 +25,40 @@ pub struct RunOptions {
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub trial: TrialOptions,
 
-    /// Where run directories are made
-    #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Output")]
-    pub runs_dir: PathBuf,
-
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub files: RunDirOptions,
-
-    /// Print summary.json instead of text
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
 
     /// End when the process with this id, our parent, ends
     #[arg(long, value_name = "PID", hide = true)]
     pub parent_pid: Option<i32>,
 
-    /// Show no progress
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub trials: TrialsOptions,
 
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
-    pub color: Color,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub output: OutputOptions,
 }
 
 /// Runs one trial and reports on it.
 pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
-    let RunOptions { trial, runs_dir, files, json, parent_pid, quiet, color } = options;
+    let RunOptions { trial, files, parent_pid, trials, output } = options;
     if let Some(parent) = parent_pid {
         role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
     }
-    let plan = trial.plan(&runs_dir, files).unwrap_or_else(|error| super::usage(&error));
+    let plan = trial.plan(&trials.runs_dir, files).unwrap_or_else(|error| super::usage(&error));
     let command = child::by_hand(std::env::args().collect());
-    let Finished { dir, faults, interrupted } = trial::run(&plan, command, Show::fitting(quiet))?;
+    let Finished { dir, faults, interrupted } =
+        trial::run(&plan, command, Show::fitting(trials.quiet))?;
     let records = load(&dir)?;
     let analysis = Analysis::of(&records);
     file(&dir, &analysis)?;
     show::page(&dir, &analysis)?;
-    print(&analysis, &dir, json, color)?;
+    print(&analysis, &dir, output)?;
     for fault in &faults {
-        output::say(&format!("turnstile: {}", fault.message));
+        say(&format!("turnstile: {}", fault.message));
     }
     if let Some(signal) = interrupted {
         signals::die_by(signal);

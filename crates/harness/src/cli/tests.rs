@@ -23,8 +23,8 @@ fn run(words: &str) -> RunOptions {
 }
 
 fn planned(words: &str) -> TrialPlan {
-    let RunOptions { trial, runs_dir, files, .. } = run(words);
-    trial.plan(&runs_dir, files).expect("a plan")
+    let RunOptions { trial, trials, files, .. } = run(words);
+    trial.plan(&trials.runs_dir, files).expect("a plan")
 }
 
 /// The message when the options are bad, by clap's parsing or by our own plan.
@@ -32,7 +32,7 @@ fn refusal(words: &str) -> String {
     match typed(words) {
         Err(message) => message,
         Ok(Cli { run, .. }) => {
-            let refused = run.trial.plan(&run.runs_dir, run.files);
+            let refused = run.trial.plan(&run.trials.runs_dir, run.files);
             refused.expect_err("bad options").to_string()
         }
     }

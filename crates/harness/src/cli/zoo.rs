@@ -3,15 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
-use records::{ArmSpec, ProxyKind};
+use records::ProxyKind;
 use trial::roles::{proxy_kind, server_names};
 
-use super::builds::Build;
-use super::campaign::{self, CampaignOptions};
-use super::campaign_report::CampaignReport;
-use super::output::{self, Color};
-use super::preflight::{self, Way, Written};
+use super::arms::{Build, Candidate, runnable};
+use super::campaign::{self, CampaignOptions, Ends};
 
 /// Which proxies, how often, and what to do with the table.
 #[derive(Clone, Debug, clap::Args)]
@@ -27,22 +23,6 @@ pub struct ZooOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub campaign: CampaignOptions,
-
-    /// Write the table as Markdown there as well
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-
-    /// Print the table as JSON instead of text
-    #[arg(long)]
-    pub json: bool,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
-
-    /// Options of every trial, after --
-    #[arg(last = true, value_name = "OPTIONS")]
-    pub trial: Vec<String>,
 }
 
 /// A build of a proxy that is not in PATH.
@@ -64,32 +44,18 @@ const MIRRORS: [(&str, &str); 2] = [("mirror drain", "drain"), ("mirror fionread
 
 /// Runs the trials and prints the table.
 pub(super) fn zoo(options: &ZooOptions) -> anyhow::Result<ExitCode> {
-    preflight::look_at([("--markdown", &options.markdown, Way::InPlace)])
-        .unwrap_or_else(|error| super::usage_text(&error));
-    let (arms, missing) = arms(options);
+    let arms = runnable(candidates(options), &options.campaign.trial);
     if arms.is_empty() {
         super::usage_text("none of these proxies can be run here");
     }
-    missing.iter().for_each(|why| output::say(&format!("turnstile: left out: {why}")));
-    let finished = campaign::run("zoo", arms, &options.campaign)?;
-    let report = CampaignReport::of(finished.campaign())?;
-    let mut written = Written::default();
-    if let Some(path) = &options.markdown {
-        written.file(path, &report::arms_markdown(report.rows()));
-    }
-    written.note(report.write_page().map(drop));
-    let text = if options.json { report.json() } else { report.text(options.color.style()) };
-    written.note(output::print(text.as_bytes()).context("failed to print the table"));
-    written.say();
-    finished.die_if_interrupted();
-    Ok(ExitCode::from(written.exit_code(None)))
+    campaign::run("zoo", arms, &options.campaign, Ends::Well)
 }
 
-/// The arms that can be run, and why others cannot.
-fn arms(options: &ZooOptions) -> (Vec<ArmSpec>, Vec<String>) {
+/// The mirror, every server by name, and the builds that were given.
+fn candidates(options: &ZooOptions) -> Vec<Candidate> {
     let wanted = |kind: &ProxyKind| options.only.is_empty() || options.only.contains(kind);
-    let mut candidates: Vec<(String, Vec<String>)> = Vec::new();
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let words = |words: &[&str]| Ok(words.iter().map(|word| (*word).to_owned()).collect());
     if wanted(&ProxyKind::Mirror) {
         let mirror =
             |(name, policy): (&str, &str)| (name.to_owned(), words(&["--read-policy", policy]));
@@ -104,19 +70,12 @@ fn arms(options: &ZooOptions) -> (Vec<ArmSpec>, Vec<String>) {
     let mut builds = Vec::new();
     for OtherBuild { kind, path } in &options.build {
         let build = Build::given(kind, path, &builds);
-        let args = [words(&["--proxy", kind.name()]), build.args().to_vec()].concat();
+        let [option, path] = &build.args();
+        let args = words(&["--proxy", kind.name(), option, path]);
         candidates.push((build.title.clone(), args));
         builds.push(build);
     }
-    let (mut arms, mut missing) = (Vec::new(), Vec::new());
-    for (name, mut args) in candidates {
-        args.extend(options.trial.iter().cloned());
-        match campaign::checked(&name, args) {
-            Ok(arm) => arms.push(arm),
-            Err(why) => missing.push(why),
-        }
-    }
-    (arms, missing)
+    candidates
 }
 
 fn build(text: &str) -> Result<OtherBuild, String> {

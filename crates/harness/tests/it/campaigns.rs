@@ -214,7 +214,7 @@ fn arms_that_make_no_comparison_are_refused() {
         (&["--arm", "a: --slow many", "--arm", good], &["arm a", "many", "--slow"]),
         (&["--arm", "a: --slow '2", "--arm", good], &["quotes", "do not close"]),
         (&["--arm", ": --slow 2", "--arm", good], &["is no name of an arm"]),
-        (&["--arm", "a: --json", "--arm", good], &["--json does not belong to an arm"]),
+        (&["--arm", "a: --json", "--arm", good], &["arm a", "unexpected argument '--json'"]),
         (&["--arm", "a: --parent-pid 1", "--arm", good], &["--parent-pid", "arm"]),
         (
             &["--arm", "a: --reuseport --accept mutex", "--arm", good],

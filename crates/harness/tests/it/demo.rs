@@ -359,7 +359,7 @@ fn bad_options_are_refused_before_anything_runs() {
     for (words, says) in [
         (["--cure", "prayer"].as_slice(), "rcvbuf, fionread, quota"),
         (&["--", "--frobnicate"], "unexpected argument"),
-        (&["--", "--json"], "does not belong to an arm"),
+        (&["--", "--json"], "arm starved: unexpected argument '--json'"),
     ] {
         let (code, said) = refused(words);
         assert_eq!(code, Some(2), "{words:?}: {said}");

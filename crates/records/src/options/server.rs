@@ -15,8 +15,9 @@ use crate::ParseUnitError;
 #[command(next_help_heading = "Proxy under test")]
 #[serde(default)]
 pub struct ServerToggles {
-    /// Which proxy: mirror (ours), nginx, haproxy, caddy, apache, h2o, exec:COMMAND (with {listen},
-    /// {origin} and {workers} filled in) or url:IP:PORT (one that runs already)
+    /// Which proxy: mirror (ours), a server that is built in, as nginx (docs/proxies.md has them all),
+    /// exec:COMMAND (with {listen}, {origin} and {workers} filled in) or url:IP:PORT (one that runs
+    /// already)
     #[arg(id = "proxy", long, value_name = "PROXY", default_value_t)]
     #[serde(rename = "proxy")]
     pub kind: ProxyKind,

@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::time::Duration;
 
 use super::*;
@@ -28,10 +27,6 @@ fn told(children: &mut Children) -> Vec<String> {
     }
 }
 
-fn exists(pid: u32) -> bool {
-    PathBuf::from(format!("/proc/{pid}")).exists()
-}
-
 #[test]
 fn everything_said_is_told_before_the_end() {
     let mut children = Children::default();
@@ -40,15 +35,6 @@ fn everything_said_is_told_before_the_end() {
     children.start(Role::Slow, &shell(script)).expect("start");
     assert_eq!(told(&mut children), ["Diale", "garbled gibberish", "exit status: 3"]);
     assert_eq!(children.pid(Role::Slow), None, "reaped");
-}
-
-#[test]
-fn the_tail_of_its_standard_error_can_be_quoted() {
-    let mut children = Children::default();
-    let script = "for i in $(seq 30); do echo line $i >&2; done; echo >&2";
-    children.start(Role::Proxy, &shell(script)).expect("start");
-    told(&mut children);
-    assert_eq!(children.stderr_tail(Role::Proxy).as_deref(), Some("line 30"));
 }
 
 #[test]
@@ -81,13 +67,4 @@ fn a_dismissed_child_ends_and_a_stubborn_one_is_killed() {
     assert!(children.pid(Role::Proxy).is_some(), "not reaped");
     children.kill(Role::Proxy);
     assert_eq!(told(&mut children), ["signal: 9 (SIGKILL)"]);
-}
-
-#[test]
-fn nobody_survives_the_children() {
-    let mut children = Children::default();
-    let pid = children.start(Role::Origin, &shell("exec sleep 60")).expect("start");
-    assert!(exists(pid));
-    drop(children);
-    assert!(!exists(pid), "dead and reaped");
 }

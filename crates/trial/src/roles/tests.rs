@@ -2,6 +2,8 @@ use std::path::Path;
 
 use records::{Arm, Rcvbuf, from_words};
 
+use crate::options::LOOPBACK;
+
 use super::*;
 
 /// What a child makes of the words that it is started with.

@@ -10,6 +10,7 @@ use records::{Effective, Role, RoleProcess};
 
 use super::Run;
 use crate::TrialError;
+use crate::options;
 use crate::phases::Start;
 use crate::roles::{self, ProxySetup, RoleCommand};
 use crate::sampler::Watch;
@@ -75,12 +76,12 @@ impl Run<'_> {
 
     /// On which address `role` listens.
     fn addr(&self, role: Role) -> IpAddr {
-        self.host(role).map_or(roles::LOOPBACK, Host::addr)
+        self.host(role).map_or(options::LOOPBACK, Host::addr)
     }
 
     /// The host of its own that `role` has.
     fn host(&self, role: Role) -> Option<&Host> {
-        let (lab, name) = self.lab.zip(roles::host_of(role))?;
+        let (lab, name) = self.lab.zip(options::host_of(role))?;
         lab.host(name)
     }
 }

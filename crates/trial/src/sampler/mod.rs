@@ -1,11 +1,8 @@
 //! A trial as it is seen from outside: a thread of its own looks at threads, CPUs, queues and
 //! sockets at a steady pace, and reports what it saw as events.
 //!
-//! - [`threads`]: time on and without a CPU
-//! - [`workers`]: CPU time and switches of the workers
-//! - [`steal`]: CPU time withheld by the hypervisor
-//! - [`listeners`]: accept queues
-//! - [`sockets`]: sockets of downloads
+//! - [`proc`]: threads, workers and CPUs
+//! - [`sockets`]: sockets of downloads, and accept queues
 //!
 //! Not for: the roles' own records, or for judging.
 //!
@@ -14,12 +11,9 @@
 //! - A slow look delays other looks, never the trial.
 //! - It takes no CPU but that of the load, and little of it: see [`pace`].
 
-mod listeners;
 mod pace;
+mod proc;
 mod sockets;
-mod steal;
-mod threads;
-mod workers;
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,12 +24,9 @@ use std::time::{Duration, Instant};
 
 use records::{Phase, Record, Role, Watched};
 
-use self::listeners::Listeners;
 use self::pace::Pace;
-use self::sockets::Sockets;
-use self::steal::Steal;
-use self::threads::Threads;
-use self::workers::Workers;
+use self::proc::{Steal, Threads, Workers};
+use self::sockets::{Listeners, Sockets};
 use super::children::Event;
 
 #[cfg(test)]

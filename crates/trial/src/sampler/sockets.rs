@@ -1,4 +1,5 @@
-//! The sockets of downloads, from the origin to the slow client, by sock_diag(7).
+//! The sockets of downloads, from the origin to the slow client, and the accept queues of the proxy's
+//! listeners, by sock_diag(7).
 //!
 //! To find connections the kernel walks its whole table, so they are looked for once and looked up
 //! by their addresses from then on. Those to the proxy are known by the ports that the slow client
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use net::clock;
 use net::sock_diag::{Connection, SockDiag};
-use records::{Phase, Record, Role, SocketEnd, SocketSample};
+use records::{ListenerSample, Phase, Record, Role, SocketEnd, SocketSample};
 
 use super::Look;
 
@@ -170,4 +171,44 @@ fn sample(
 fn keep_largest(found: &mut Vec<Connection>, count: usize) {
     found.sort_by_key(|one| std::cmp::Reverse(one.info.map(|info| info.received)));
     found.truncate(count);
+}
+
+/// The listeners on one address, and their accept queues.
+#[derive(Debug)]
+pub(super) struct Listeners {
+    /// Absent: this kernel or container has no such thing.
+    diag: Option<SockDiag>,
+    addr: Option<SocketAddr>,
+}
+
+impl Look for Listeners {
+    /// One look takes 18 us where the kernel's table of listeners has 16384 entries (24 GiB of
+    /// memory), 75 us in a loaded trial (Linux 6.18): 0.15 % of a CPU.
+    const INTERVAL: Duration = Duration::from_millis(50);
+
+    fn look(&mut self, seen: &mut Vec<Record>) {
+        let (Some(diag), Some(addr)) = (&mut self.diag, self.addr) else { return };
+        let at_ns = clock::now();
+        let listeners = diag.listeners(addr).unwrap_or_default();
+        seen.extend(listeners.into_iter().map(|listener| {
+            Record::ListenerSample(ListenerSample {
+                at_ns,
+                inode: listener.inode,
+                queue: listener.queue,
+                limit: listener.limit,
+            })
+        }));
+    }
+}
+
+impl Listeners {
+    /// Nothing to look at yet.
+    pub(super) fn open() -> Self {
+        Self { diag: SockDiag::open().ok(), addr: None }
+    }
+
+    /// Watches all that listen on exactly `addr`.
+    pub(super) fn listen(&mut self, addr: SocketAddr) {
+        self.addr = Some(addr);
+    }
 }

@@ -43,35 +43,26 @@ fn what_was_not_read_twice_is_left_out() {
 }
 
 proptest! {
-    /// Whatever stands around them, and wherever they stand in their line.
-    #[test]
-    fn each_has_the_value_below_its_name(
-        values in prop::collection::vec(any::<u64>(), WATCHED.len()),
-        others in prop::collection::vec(("[A-Z][a-zA-Z]{0,12}", any::<i64>()), 0..20),
-        at in any::<prop::sample::Index>(),
-    ) {
-        let mut columns: Vec<(String, String)> = others
-            .into_iter()
-            .map(|(name, value)| (format!("Other{name}"), value.to_string()))
-            .collect();
-        let at = at.index(columns.len() + 1);
-        let mut expected = Vec::new();
-        for (name, value) in WATCHED.iter().zip(values) {
-            if let Some(name_in_group) = name.strip_prefix("TcpExt.") {
-                columns.insert(at, (name_in_group.to_owned(), value.to_string()));
-                expected.push((*name, value));
-            }
-        }
-        let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
-        let text = format!("TcpExt: {}\nTcpExt: {}\n", names.join(" "), values.join(" "));
-        let mut found = watched(&text);
-        found.sort_unstable();
-        expected.sort_unstable();
-        prop_assert_eq!(found, expected);
-    }
-
     #[test]
     fn any_text_is_read_without_a_panic(text in "(TcpExt|Tcp|[a-zA-Z: \n0-9.-]){0,60}") {
         watched(&text);
     }
+}
+
+#[test]
+fn our_own_time_is_counted_and_grows() {
+    let program = std::env::current_exe().expect("our file").canonicalize().expect("a file");
+    let first = used_ms(std::process::id(), &program).expect("we are there");
+    let mut spun = 0_u64;
+    while used_ms(std::process::id(), &program).expect("we are there") == first {
+        for _ in 0..1_000_000 {
+            spun = std::hint::black_box(spun + 1);
+        }
+    }
+}
+
+#[test]
+fn a_process_that_runs_something_else_does_not_count() {
+    let other = Path::new("/nowhere/nginx");
+    assert_eq!(used_ms(std::process::id(), other), None);
 }

@@ -1,0 +1,147 @@
+use std::sync::mpsc;
+use std::thread;
+
+use records::Role;
+
+use super::*;
+
+fn own_thread() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+/// What one look brings, of records that `only` takes: there must be no others.
+fn looked<T>(at: &mut impl Look, only: impl Fn(Record) -> Option<T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    at.look(&mut seen);
+    seen.into_iter().map(|record| only(record).expect("another record")).collect()
+}
+
+fn scheds(threads: &mut Threads) -> Vec<SchedSample> {
+    looked(threads, |record| match record {
+        Record::SchedSample(sample) => Some(sample),
+        _ => None,
+    })
+}
+
+fn samples(workers: &mut Workers) -> Vec<WorkerSample> {
+    looked(workers, |record| match record {
+        Record::WorkerSample(sample) => Some(sample),
+        _ => None,
+    })
+}
+
+#[test]
+fn time_on_a_cpu_grows_with_work() {
+    let tid = own_thread();
+    let mut threads = Threads::default();
+    threads.add(Watched::Worker(3), tid);
+    let first = scheds(&mut threads)[0];
+    assert_eq!(first.who, Watched::Worker(3));
+    let (mut last, mut spun) = (first, 0_u64);
+    // Until the kernel has counted some of this very loop.
+    while last.run_ns == first.run_ns {
+        spun = std::hint::black_box(spun + 1);
+        last = scheds(&mut threads)[0];
+    }
+    assert!(last.at_ns > first.at_ns && last.run_ns > first.run_ns);
+    assert!(last.run_wait_ns >= first.run_wait_ns);
+}
+
+#[test]
+fn a_thread_that_ended_is_forgotten() {
+    let ((tell, told), (go, end)) = (mpsc::channel(), mpsc::channel::<()>());
+    let thread = thread::spawn(move || {
+        tell.send(own_thread()).expect("somebody listens");
+        let _ = end.recv();
+    });
+    let tid = told.recv().expect("its id");
+    let mut threads = Threads::default();
+    threads.add(Watched::Worker(0), tid);
+    assert_eq!(scheds(&mut threads).len(), 1);
+    drop(go);
+    thread.join().expect("no panic");
+    // It is joined somewhat before the kernel has taken it down.
+    testkit::until("the end of a thread", || {
+        scheds(&mut threads);
+        threads.files.is_empty().then_some(())
+    });
+}
+
+#[test]
+fn a_new_process_of_a_role_takes_the_place_of_the_old() {
+    let tid = own_thread();
+    let mut threads = Threads::default();
+    threads.add(Watched::Role(Role::Fast), tid);
+    threads.add(Watched::Role(Role::Slow), tid);
+    threads.add(Watched::Role(Role::Fast), tid);
+    let who: Vec<_> = scheds(&mut threads).into_iter().map(|sample| sample.who).collect();
+    assert_eq!(who, [Watched::Role(Role::Slow), Watched::Role(Role::Fast)]);
+    threads.add(Watched::Role(Role::Fast), i32::MAX);
+    assert_eq!(scheds(&mut threads).len(), 1, "nobody there");
+}
+
+#[test]
+fn what_the_kernel_does_not_count_is_no_zero() {
+    let times = |sum_exec_runtime, run_delay, pcount| {
+        counted(Schedstat { sum_exec_runtime, run_delay, pcount })
+    };
+    assert_eq!(times(0, 0, 0), None);
+    assert_eq!(times(0, 0, 1), Some((0, 0)));
+    assert_eq!(times(7, 5, 2), Some((7, 5)));
+}
+
+#[test]
+fn counters_of_a_thread_grow_with_its_work() {
+    let tid = own_thread();
+    let mut workers = Workers::new(&[tid]);
+    let first = samples(&mut workers);
+    assert_eq!(first.len(), 1);
+    let (mut last, mut spun) = (first.clone(), 0_u64);
+    // Until the kernel has counted some of this very loop.
+    while last[0].user_ms + last[0].system_ms == first[0].user_ms + first[0].system_ms {
+        spun = std::hint::black_box(spun + 1);
+        last = samples(&mut workers);
+    }
+    assert!(last[0].at_ns > first[0].at_ns);
+    assert!(last[0].run_ns >= first[0].run_ns);
+}
+
+#[test]
+fn a_thread_that_is_not_there_leaves_the_others_their_numbers() {
+    let tid = own_thread();
+    let mut workers = Workers::new(&[i32::MAX, tid]);
+    let who: Vec<_> = samples(&mut workers).into_iter().map(|sample| sample.worker).collect();
+    assert_eq!(who, [1]);
+}
+
+const STAT: &str = "\
+cpu  10 20 30 40 50 60 70 80 0 0
+cpu0 1 2 3 4 5 6 7 8 0 0
+cpu2 1 2 3 4 5 6 7 18 9 9
+cpu3 1 2 3
+intr 4567 8 9
+ctxt 123 4 5 6 7 8 9 10
+";
+
+#[test]
+fn each_cpu_has_its_own_number_and_the_sum_has_none() {
+    let found: Vec<_> = ticks(STAT).collect();
+    // Idle time and waits for a disk are nobody's.
+    assert_eq!(found, [(0, 1 + 2 + 3 + 6 + 7, 8), (2, 1 + 2 + 3 + 6 + 7, 18)]);
+    assert_eq!(ticks("").count(), 0);
+}
+
+#[test]
+fn only_the_cpus_of_workers_are_looked_at() {
+    let cpus = |mut steal| {
+        let cpu = |record: Record| match record {
+            Record::CpuSample(sample) => Some(sample.cpu),
+            _ => None,
+        };
+        looked(&mut steal, cpu)
+    };
+    let all = cpus(Steal::new(Vec::new()));
+    assert!((1..=MOST).contains(&all.len()), "{all:?}");
+    let last = *all.last().expect("a CPU");
+    assert_eq!(cpus(Steal::new(vec![last as usize])), [last]);
+}
