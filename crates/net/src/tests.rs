@@ -7,18 +7,12 @@ use records::{Bytes, Congestion, ListenerMode, socket_addr};
 use crate::cpu::{self, CpuList};
 use crate::tcp::{self, Buffers, Dial, Listen};
 use crate::terminal::printable;
-use crate::{clock, limit, low_water};
+use crate::{limit, low_water};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 fn listen(addr: SocketAddr, mode: ListenerMode) -> Listen {
     Listen { addr, mode, backlog: 16, buffers: Buffers::default() }
-}
-
-#[test]
-fn the_clock_never_goes_back() {
-    let (first, second) = (clock::now(), clock::now());
-    assert!(second >= first);
 }
 
 #[test]

@@ -10,9 +10,9 @@ use net::role::in_net;
 
 use crate::error::LabError;
 use crate::links::{self, Place, TOOLS, UPLINK};
-use crate::namespace::Namespace;
+use crate::namespace::{Namespace, end_all};
 use crate::plan::{SWITCH, addr};
-use crate::{HostPlan, HostReadBack, LabPlan, LabReadBack, NetId, orphans, read_back};
+use crate::{HostPlan, HostReadBack, LabPlan, LabReadBack, NetId, read_back};
 
 /// Hosts on one switch, each with its own network. It ends when this is dropped, and every process
 /// that is still inside ends with it.
@@ -128,7 +128,7 @@ impl Drop for Lab {
     fn drop(&mut self) {
         let mut nets: Vec<NetId> = self.hosts.iter().map(|host| host.net.id()).collect();
         nets.push(self.switch.id());
-        orphans::end_all(&nets, Instant::now() + PATIENCE);
+        end_all(&nets, Instant::now() + PATIENCE);
     }
 }
 

@@ -27,7 +27,6 @@ mod error;
 mod lab;
 mod links;
 mod namespace;
-mod orphans;
 mod plan;
 mod read_back;
 
@@ -36,3 +35,6 @@ pub use lab::{Host, Lab};
 pub use namespace::NetId;
 pub use plan::{HostPlan, LabPlan, LinkRate, Sysctl};
 pub use read_back::{HostReadBack, LabReadBack, SysctlReadBack};
+
+#[cfg(test)]
+mod tests;

@@ -90,7 +90,7 @@ fn queue(rate: LinkRate, dev: &str) -> Step {
 }
 
 /// A token bucket and its queue. Both are 32 bits wide in the kernel (`struct tc_tbf_qopt`).
-fn bucket(rate: LinkRate) -> (Bytes, Bytes) {
+pub(crate) fn bucket(rate: LinkRate) -> (Bytes, Bytes) {
     let of = |length: Duration, least: Bytes| rate.within(length).clamp(least, Bytes::mib(256));
     let burst = of(LinkRate::BURST, Bytes::kib(16));
     // Room for one whole GSO segment at least: else no full one could ever pass.
@@ -134,6 +134,3 @@ pub(crate) fn said(tool: &str, args: &str) -> io::Result<String> {
     let complaint = crate::plan::flat(&String::from_utf8_lossy(&ran.stderr));
     Err(io::Error::other(if complaint.is_empty() { ran.status.to_string() } else { complaint }))
 }
-
-#[cfg(test)]
-mod tests;

@@ -133,6 +133,3 @@ impl FromStr for LinkRate {
         bits.and_then(Self::from_bits).ok_or_else(wrong)
     }
 }
-
-#[cfg(test)]
-mod tests;

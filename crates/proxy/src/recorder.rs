@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use net::clock::thread_cpu;
 use records::{
     Accepted, Hold, LoopTurn, Micros, MonoNs, Record, Recording, Session, StepHistogram, Stretch,
     WorkerTotals,
 };
 use rtrb::{Consumer, PopError, Producer, RingBuffer};
-use rustix::time::{ClockId, clock_gettime};
 
 use self::stretches::{Sink, Stretches};
 
@@ -272,14 +272,6 @@ impl Sink for Ring {
     fn tell(&mut self, stretch: Stretch) {
         self.push(Event::Stretch(stretch));
     }
-}
-
-/// CPU time of the calling thread so far: a system call (no vDSO has it).
-fn thread_cpu() -> Micros {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let secs = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
-    Micros(secs * 1_000_000 + nanos / 1_000)
 }
 
 #[cfg(test)]

@@ -82,26 +82,12 @@ impl Manifest {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: Vec::new(),
-            started_at: String::new(),
             arm,
             idle_us,
             measure_us,
             hold_us,
-            host: Host::default(),
-            processes: Vec::new(),
-            phases: Vec::new(),
-            recording: Recording::Full,
-            workers: None,
-            listeners: Vec::new(),
-            kernel_counters: BTreeMap::new(),
-            program: None,
             visibility,
-            proxy_cpu_ms: None,
-            log_lines_unread: 0,
-            answers_lost: 0,
-            faults: Vec::new(),
-            interrupted: None,
+            ..Self::default()
         }
     }
 

@@ -10,7 +10,6 @@
 mod load;
 mod policy;
 mod proxy;
-mod rcvbuf;
 mod server;
 
 use std::net::SocketAddr;
@@ -24,8 +23,7 @@ pub use policy::ReadPolicy;
 pub use proxy::{
     AcceptMode, BufferingMode, Congestion, ListenerMode, LogMode, ProxyToggles, Spool, ToggleError,
 };
-pub use rcvbuf::Rcvbuf;
-pub use server::{Content, ProxyKind, ServerToggles, TraceMode};
+pub use server::{Content, ProxyKind, Rcvbuf, ServerToggles, TraceMode};
 
 use crate::{Micros, ParseUnitError};
 

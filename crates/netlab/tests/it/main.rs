@@ -1,4 +1,240 @@
-//! Labs on this kernel. Without the right to make one, or without a part of the kernel that they
+//! Labs on this kernel: what it is like inside (addresses, settings, rates), why there may be none, and
+//! that nothing is left of one. Without the right to make one, or without a part of the kernel that they
 //! need, these tests say so and pass.
 
-mod lab;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use net::role::in_net;
+use netlab::{Host, Lab, LabError, LabPlan, LinkRate, NetId, Sysctl};
+use records::Bytes;
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+use testkit::{PATIENCE, Running, installed, skip};
+
+const RMEM: &str = "/proc/sys/net/ipv4/tcp_rmem";
+
+fn four() -> LabPlan {
+    LabPlan::of(["origin", "proxy", "slow", "fast"])
+}
+
+/// A lab; `None`, and a word why the test is skipped, where there can be none.
+fn up(plan: &LabPlan) -> Option<Lab> {
+    match Lab::up(plan) {
+        Ok(lab) => Some(lab),
+        Err(LabError::NoTool(name)) => {
+            assert!(!installed(name), "{name} is there");
+            None
+        }
+        Err(error) if cannot_be_here(&error) => {
+            skip(error);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Whether this host, and not the lab, is the reason.
+fn cannot_be_here(error: &LabError) -> bool {
+    match error {
+        LabError::NotAllowed => true,
+        LabError::Tool { said, module: Some(_), .. } => {
+            said.contains("Unknown device type") || said.contains("qdisc kind is unknown")
+        }
+        _ => false,
+    }
+}
+
+fn host<'a>(lab: &'a Lab, name: &str) -> &'a Host {
+    lab.host(name).expect("it is in the plan")
+}
+
+/// Starts a program on a host.
+fn start(host: &Host, words: &[&str]) -> Running {
+    let net = format!("--net={}", host.net_path().display());
+    Running::start(Command::new("nsenter").arg(net).args(words))
+}
+
+fn text(host: &Host, words: &[&str]) -> String {
+    start(host, words).finish().ended_well().stdout.trim().to_owned()
+}
+
+/// The links that the namespace of the test has, as everybody sees them.
+fn own_links() -> BTreeSet<String> {
+    let entries = fs::read_dir("/sys/class/net").expect("sysfs").map_while(Result::ok);
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// A server on a host that sends `size` bytes to whoever connects, on a thread of this process.
+fn server(host: &Host, size: Bytes) -> SocketAddr {
+    let bind = || TcpListener::bind((host.addr(), 0));
+    let listener = in_net(&host.net_path(), bind).expect("inside").expect("its address");
+    let addr = listener.local_addr().expect("bound");
+    // A socket stays in the namespace it was made in: the thread need not enter.
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok).take(8) {
+            let _ = stream.write_all(&vec![b'x'; size.as_usize()]);
+        }
+    });
+    addr
+}
+
+#[test]
+fn a_program_on_one_host_reaches_a_server_on_another() {
+    let Some(lab) = up(&four()) else { return };
+    let addr = server(host(&lab, "origin"), Bytes(300_000));
+    let fetch = format!("exec 3<>/dev/tcp/{}/{} && wc -c <&3", addr.ip(), addr.port());
+    for name in ["proxy", "slow", "fast", "origin"] {
+        assert_eq!(text(host(&lab, name), &["bash", "-c", &fetch]), "300000", "from {name}");
+    }
+    // The address exists inside only.
+    TcpStream::connect_timeout(&addr, Duration::from_millis(300)).expect_err("outside");
+}
+
+#[test]
+fn a_setting_holds_on_its_host_alone() {
+    let mut plan = four();
+    let sysctl = |name, value: &str| Sysctl { name, value: value.to_owned() };
+    plan.host_mut("proxy").expect("it is there").sysctls.extend([
+        sysctl("net.ipv4.tcp_rmem", "40960 40960 40960"),
+        sysctl("net.ipv4.tcp_congestion_control", "reno"),
+    ]);
+    let before = fs::read_to_string(RMEM).expect("procfs");
+    let Some(lab) = up(&plan) else { return };
+
+    assert_eq!(text(host(&lab, "proxy"), &["cat", RMEM]), "40960\t40960\t40960");
+    for name in ["origin", "slow", "fast"] {
+        assert_eq!(text(host(&lab, name), &["cat", RMEM]), before.trim(), "on {name}");
+    }
+    assert_eq!(fs::read_to_string(RMEM).expect("procfs"), before);
+
+    // A socket that was made there has it.
+    let socket = in_net(&host(&lab, "proxy").net_path(), || TcpListener::bind("127.0.0.1:0"));
+    let socket = socket.expect("inside").expect("loopback is up");
+    assert_eq!(rustix::net::sockopt::socket_recv_buffer_size(&socket), Ok(40_960));
+
+    let back = lab.read_back().expect("it is up");
+    let of = |host: usize, name: &str| {
+        let sysctls = &back.hosts[host].sysctls;
+        let found = sysctls.iter().find(|sysctl| sysctl.name == name).expect("it was read");
+        (found.requested.clone(), found.effective.clone())
+    };
+    let asked = |value: &str| (Some(value.to_owned()), value.to_owned());
+    assert_eq!(of(1, "net.ipv4.tcp_rmem"), asked("40960 40960 40960"));
+    assert_eq!(of(1, "net.ipv4.tcp_congestion_control"), asked("reno"));
+    let as_outside = before.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(of(0, "net.ipv4.tcp_rmem"), (None, as_outside));
+}
+
+#[test]
+fn a_lab_tells_what_it_is() {
+    let mut plan = four();
+    plan.rate = LinkRate::from_bits(1_000_000_000);
+    let before = own_links();
+    let Some(lab) = up(&plan) else { return };
+    assert_eq!(own_links(), before);
+    let back = lab.read_back().expect("it is up");
+    assert_eq!(back.rate_bits_per_sec, plan.rate);
+    assert_eq!(back.hosts.len(), 4);
+    let mut nets = BTreeSet::from([NetId::current().expect("procfs").ino]);
+    for (index, host) in back.hosts.iter().enumerate() {
+        assert_eq!(host.name, plan.hosts[index].name);
+        assert_eq!(host.addr.to_string(), format!("10.77.0.{}", index + 1));
+        assert_eq!(host.addresses, ["lo 127.0.0.1/8".into(), format!("eth0 {}/24", host.addr)]);
+        for queues in [&host.uplink, &host.downlink] {
+            let [queue] = &queues[..] else { panic!("one queue: {queues:?}") };
+            assert!(queue.starts_with("qdisc tbf 10: root"), "{queue}");
+            assert!(queue.contains("rate 1Gbit"), "{queue}");
+        }
+        assert!(nets.insert(host.net.ino), "a namespace of its own");
+        assert_eq!(NetId::of_path(&host.net_path).expect("it is up"), host.net);
+    }
+}
+
+#[test]
+fn a_transfer_takes_as_long_as_the_rate_says() {
+    let mut plan = LabPlan::of(["origin", "proxy"]);
+    plan.rate = LinkRate::from_bits(32_000_000);
+    let Some(lab) = up(&plan) else { return };
+    let size = Bytes::mib(4);
+    let addr = server(host(&lab, "origin"), size);
+    let begun = Instant::now();
+    let connect = || TcpStream::connect_timeout(&addr, PATIENCE);
+    let stream = in_net(&host(&lab, "proxy").net_path(), connect).expect("inside");
+    let mut body = Vec::new();
+    stream.expect("it listens").read_to_end(&mut body).expect("the whole of it");
+    let took = begun.elapsed();
+    assert_eq!(body.len(), size.as_usize());
+    // 4 MiB at 4 MB/s are 1.05 s; without a limit, some ms.
+    assert!(took > Duration::from_millis(500), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
+}
+
+#[test]
+fn a_thread_that_enters_sees_the_host_and_others_do_not() {
+    let Some(lab) = up(&four()) else { return };
+    let path = host(&lab, "slow").net_path();
+    let (entered, routes) = in_net(&path, || {
+        let routes = fs::read_to_string("/proc/thread-self/net/route").expect("procfs");
+        (NetId::current().expect("procfs"), routes)
+    })
+    .expect("it is up");
+    assert_eq!(entered, NetId::of_path(&path).expect("it is up"));
+    assert_eq!(routes.lines().count(), 2, "a heading and one network: {routes}");
+    assert_ne!(NetId::current().expect("procfs"), entered);
+}
+
+/// How a harness that is killed or signalled takes its hosts along is tested there.
+#[test]
+fn a_lab_that_is_dropped_ends_with_all_that_is_inside() {
+    let before = own_links();
+    let Some(lab) = up(&LabPlan::of(["a", "b"])) else { return };
+    let path = host(&lab, "b").net_path();
+    let mut orphan = start(host(&lab, "b"), &["sh", "-c", "echo up; exec sleep 60"]);
+    assert_eq!(orphan.line().as_deref(), Some("up"));
+    assert_eq!(own_links(), before, "a lab is not to be seen outside");
+    drop(lab);
+    // No waiting here: a drop has waited.
+    assert!(orphan.has_ended());
+    assert_eq!(orphan.finish().status.signal(), Some(9));
+    assert!(!path.exists(), "an open file was all that kept it");
+    assert_eq!(own_links(), before);
+}
+
+#[test]
+fn a_setting_that_cannot_be_made_is_told_with_its_host() {
+    for (name, value, why) in [
+        ("net.ipv4.tcp_rmem", "many", "Invalid argument"),
+        ("net.ipv4.tcp_none", "1", "No such file"),
+    ] {
+        // Whatever else is missing here is not what is tested.
+        let Some(lab) = up(&LabPlan::of(["a"])) else { return };
+        drop(lab);
+        let mut plan = LabPlan::of(["a", "b"]);
+        let sysctl = Sysctl { name, value: value.to_owned() };
+        plan.host_mut("b").expect("it is there").sysctls.push(sysctl);
+        let text = Lab::up(&plan).expect_err("it cannot be built").to_string();
+        assert!(text.contains(&format!("\"{name}={value}\" on host b: {why}")), "{text}");
+    }
+}
+
+#[test]
+fn without_the_right_it_says_how_to_get_it() {
+    if !installed("ip") || !installed("tc") {
+        return;
+    }
+    // Rights are a thread's own, capabilities(7); a thread that it starts has no more.
+    let made = thread::spawn(|| {
+        let mut rights = capabilities(None).expect("our own");
+        rights.effective = CapabilitySet::empty();
+        set_capabilities(None, rights).expect("less than before");
+        Lab::up(&LabPlan::of(["a"])).expect_err("no right").to_string()
+    });
+    let text = made.join().expect("no panic");
+    assert!(text.contains("need root (CAP_SYS_ADMIN)") && text.contains("sudo"), "{text}");
+}

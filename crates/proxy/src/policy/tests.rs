@@ -46,50 +46,41 @@ fn short_read_ends_at_the_first_short_read_only() {
     assert_eq!(read(&mut limit, PAGE - 1), Break(Stop::Blocked(StepEnd::ShortRead)));
 }
 
+/// Full reads, each with what FIONREAD sees if it is asked: `None` means that it must not be.
 #[test]
 fn fionread_reads_what_it_saw_and_no_more() {
-    let mut limit = limit(ReadPolicy::Fionread);
-    // The first full read asks: three pages are waiting.
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 3 * PAGE as u64), Continue(()));
-    for _ in 0..2 {
-        assert_eq!(full(&mut limit), Continue(()));
+    const EMPTY: ControlFlow<Stop> = Break(Stop::Blocked(StepEnd::UpstreamEmpty));
+    const OVERTAKEN: ControlFlow<Stop> = Break(Stop::Blocked(StepEnd::Fionread));
+    const ON: ControlFlow<Stop> = Continue(());
+    const PAGES: u64 = PAGE as u64;
+    for reads in [
+        // The first asks: three pages are waiting. An exact hit is EAGAIN without a call.
+        &[(Some(3 * PAGES), ON), (None, ON), (None, ON), (None, EMPTY)][..],
+        &[(Some(0), EMPTY)],
+        // More came than it saw: an event is due.
+        &[(Some(100), ON), (None, OVERTAKEN)],
+    ] {
+        let mut limit = limit(ReadPolicy::Fionread);
+        for (at, &(unread, goes)) in reads.iter().enumerate() {
+            let said = match unread {
+                Some(unread) => read_with_fionread(&mut limit, PAGE, unread),
+                None => full(&mut limit),
+            };
+            assert_eq!(said, goes, "read {at} of {reads:?}");
+        }
     }
-    let empty = Break(Stop::Blocked(StepEnd::UpstreamEmpty));
-    assert_eq!(full(&mut limit), empty, "an exact hit is EAGAIN without a call");
 }
 
 #[test]
-fn fionread_that_sees_nothing_is_eagain_too() {
-    let mut limit = limit(ReadPolicy::Fionread);
-    let empty = Break(Stop::Blocked(StepEnd::UpstreamEmpty));
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 0), empty);
-}
-
-#[test]
-fn fionread_that_is_overtaken_ends_the_step_and_an_event_is_due() {
-    let mut limit = limit(ReadPolicy::Fionread);
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), Continue(()));
-    assert_eq!(full(&mut limit), Break(Stop::Blocked(StepEnd::Fionread)));
-}
-
-#[test]
-fn fionread_keeps_its_count_over_steps_until_an_event() {
+fn fionread_keeps_its_count_over_steps_until_an_event_or_a_failure() {
     let mut limit = limit(ReadPolicy::Fionread);
     assert_eq!(read_with_fionread(&mut limit, PAGE, 2 * PAGE as u64), Continue(()));
     limit.begin_step(MonoNs(1));
     assert_eq!(full(&mut limit), Continue(()));
     limit.on_readable();
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), Continue(()), "it asks again");
-    assert_eq!(full(&mut limit), Break(Stop::Blocked(StepEnd::Fionread)));
-}
-
-#[test]
-fn a_failing_fionread_asks_again() {
-    let mut limit = limit(ReadPolicy::Fionread);
-    let failing = || Err(io::Error::other("no ioctl"));
-    let done = ReadDone { got: PAGE, offered: PAGE };
+    let (failing, done) = (|| Err(io::Error::other("no")), ReadDone { got: PAGE, offered: PAGE });
     assert_eq!(limit.after_read(done, failing, || MonoNs(0)), Continue(()));
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), Continue(()));
+    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), Continue(()), "it asks again");
     assert_eq!(full(&mut limit), Break(Stop::Blocked(StepEnd::Fionread)));
 }
 

@@ -15,7 +15,6 @@
 //! a page even while nothing new is read, and an answer
 //! in chunks is passed on as it came.
 
-mod outlet;
 mod pages;
 
 use std::fmt;

@@ -17,7 +17,7 @@ use flate2::write::GzEncoder;
 use http1::{BodyFraming, Method, RequestHead, ResponseHead, Version};
 use records::SessionEnd;
 
-use super::buffer::Buffer;
+use super::connection::Buffer;
 
 /// Compressed bytes in one chunk at most (`gzip_buffers`, of a page each).
 const OUTPUT: usize = 4096;

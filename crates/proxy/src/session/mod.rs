@@ -18,7 +18,6 @@
 //! - What belongs to a phase is made when it begins and freed when it ends.
 //! - Once an answer's head is on its way the logged status does not change.
 
-mod buffer;
 mod buffered;
 mod client;
 mod connection;

@@ -8,8 +8,7 @@ use http1::Body;
 use records::{SessionEnd, StepEnd};
 
 use super::Env;
-use super::buffer::Buffer;
-use super::connection::{Connection, IoResult};
+use super::connection::{Buffer, Connection, IoResult};
 use super::gzip::{Compressed, Ending, Gzip};
 use super::phase::Context;
 use crate::policy::{ReadDone, Stop};

@@ -7,9 +7,8 @@ use std::time::Duration;
 use http1::{Body, FramingError, HeadError, HeadLimit, Method, Parsed, RequestHead, ResponseHead};
 use records::{SessionEnd, StepEnd};
 
-use super::buffer::Buffer;
 use super::buffered::{Buffered, Pages};
-use super::connection::{ConnectState, Connection, Event, IoResult};
+use super::connection::{Buffer, ConnectState, Connection, Event, IoResult};
 use super::gzip;
 use super::phase::{Context, Leave, Phase};
 use super::relay::{Outgoing, Relay};

@@ -9,7 +9,6 @@ use mio::{Interest, Registry};
 use net::tcp::Dial;
 use records::MonoNs;
 use rustix::io::{Errno, ioctl_fionread};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::WorkerSetup;
 use super::sessions::SessionKey;
@@ -108,11 +107,8 @@ impl CachedClock {
 
     /// Reads both clocks; called once a loop turn.
     pub(crate) fn refresh(&mut self) {
-        let wall = clock_gettime(ClockId::Realtime);
-        let secs = u64::try_from(wall.tv_sec).unwrap_or(0);
-        let nanos = u64::try_from(wall.tv_nsec).unwrap_or(0);
+        self.unix_ms = net::clock::unix_ms();
         self.mono = net::clock::now();
-        self.unix_ms = secs * 1_000 + nanos / 1_000_000;
     }
 
     pub(crate) fn mono(&self) -> MonoNs {

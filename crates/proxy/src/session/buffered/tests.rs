@@ -8,7 +8,7 @@ use records::Bytes;
 
 use super::pages::{HandOut, PAGES, Pages};
 use super::*;
-use crate::session::buffer::Buffer;
+use crate::session::connection::Buffer;
 
 /// Small, so that every limit is met.
 const SIZE: usize = 64;

@@ -48,38 +48,19 @@ fn a_stall_is_told_by_what_its_first_step_lacked() {
 }
 
 #[test]
-fn short_gaps_and_gaps_before_the_head_are_no_stalls() {
+fn stalls_add_up_and_short_gaps_and_gaps_before_the_head_are_none() {
     use StepEnd as E;
-    let short = steps(Some(5), &[(0, 10, E::UpstreamEmpty), (1_009, 1_020, E::Closed)]);
-    assert_eq!(short.stalled_upstream_us, Micros(0));
-    // The head came in the second step, or never: what was before it was waiting for the head.
-    for head in [Some(2_015), None] {
-        let waiting = steps(
-            head,
-            &[
-                (0, 10, E::UpstreamEmpty),
-                (2_010, 2_020, E::UpstreamEmpty),
-                (2_100, 2_110, E::DownstreamFull),
-            ],
-        );
-        assert_eq!(waiting.stalled_upstream_us, Micros(0), "{head:?}");
-        assert_eq!(waiting.stalled_client_us, Micros(0), "{head:?}");
+    let waits = [
+        (0, 10, E::UpstreamEmpty),
+        (3_010, 3_020, E::DownstreamFull),
+        (5_020, 5_030, E::UpstreamEmpty),
+        (6_029, 6_040, E::Closed),
+    ];
+    // A head that came in the third step, or never: what was before it was waiting for the head.
+    for (head, upstream, client) in [(Some(5), 3_000, 2_000), (Some(5_025), 0, 0), (None, 0, 0)] {
+        let steps = steps(head, &waits);
+        let stalled = (steps.stalled_upstream_us, steps.stalled_client_us);
+        assert_eq!(stalled, (Micros(upstream), Micros(client)), "{head:?}");
+        assert_eq!(steps.steps_us, Micros(41));
     }
-}
-
-#[test]
-fn stalls_add_up() {
-    use StepEnd as E;
-    let steps = steps(
-        Some(5),
-        &[
-            (0, 10, E::UpstreamEmpty),
-            (3_010, 3_020, E::DownstreamFull),
-            (5_020, 5_030, E::UpstreamEmpty),
-            (9_030, 9_040, E::Closed),
-        ],
-    );
-    assert_eq!(steps.stalled_upstream_us, Micros(7_000));
-    assert_eq!(steps.stalled_client_us, Micros(2_000));
-    assert_eq!(steps.steps_us, Micros(40));
 }
