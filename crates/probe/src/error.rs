@@ -1,0 +1,61 @@
+//! Why processes cannot be watched.
+
+use std::io;
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// Processes cannot be watched, or not any more.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// No such process, or it has ended.
+    #[error("failed to watch process {pid}: there is none")]
+    NoProcess {
+        /// Its id.
+        pid: u32,
+    },
+    /// The kernel does not describe its structures.
+    #[error(
+        "failed to watch: this kernel has no BTF: it needs CONFIG_DEBUG_INFO_BTF, and \
+         /sys/kernel/btf/vmlinux"
+    )]
+    NoBtf,
+    /// This user may not load programs into the kernel.
+    #[error(
+        "failed to load programs into the kernel: it needs CAP_BPF and CAP_PERFMON: run it as \
+         root, or once `setcap cap_bpf,cap_perfmon=ep {program}`"
+    )]
+    NoRights {
+        /// This program's file.
+        program: String,
+        /// What the kernel said.
+        source: Source,
+    },
+    /// A hook that this kernel does not have.
+    #[error(
+        "failed to attach to {hook}: this kernel has no such hook; it is there from {since} on"
+    )]
+    TooOld {
+        /// The hook.
+        hook: &'static str,
+        /// The first version of Linux that has it.
+        since: &'static str,
+        /// What the kernel said.
+        source: Source,
+    },
+    /// The programs could not be loaded or attached, for another reason.
+    #[error("failed to {what}")]
+    Bpf {
+        /// What was tried, as "load the probe".
+        what: &'static str,
+        /// What the kernel said.
+        source: Source,
+    },
+    /// A file under `/proc` could not be read.
+    #[error("failed to read {path}")]
+    Proc {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
