@@ -18,7 +18,10 @@ pub enum ProbeError {
         "failed to watch: this kernel has no BTF: it needs CONFIG_DEBUG_INFO_BTF, and \
          /sys/kernel/btf/vmlinux"
     )]
-    NoBtf,
+    NoBtf {
+        /// What was tried.
+        source: Source,
+    },
     /// This user may not load programs into the kernel.
     #[error(
         "failed to load programs into the kernel: it needs CAP_BPF and CAP_PERFMON: run it as \
@@ -49,6 +52,12 @@ pub enum ProbeError {
         what: &'static str,
         /// What the kernel said.
         source: Source,
+    },
+    /// The object was built of another source than this program.
+    #[error("failed to find {lacks} in the probe's object: build it with scripts/build-bpf.sh")]
+    Object {
+        /// What is missing.
+        lacks: &'static str,
     },
     /// A file under `/proc` could not be read.
     #[error("failed to read {path}")]

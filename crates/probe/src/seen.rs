@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use records::{Bytes, Micros, MonoNs, StepHistogram};
 
+use crate::calls::Call;
+
 /// What is to be told of a live process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldOptions {
@@ -86,15 +88,6 @@ pub struct Moved {
     pub read: Bytes,
     /// Bytes sent to it.
     pub written: Bytes,
-}
-
-/// A system call by its number; a page fault is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Call {
-    /// A call of this number.
-    Number(u32),
-    /// Not in a call: a page had to be fetched.
-    PageFault,
 }
 
 /// Turns of one thread, all of them, by length.

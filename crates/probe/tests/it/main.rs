@@ -1,0 +1,4 @@
+//! The probe upon real processes.
+
+mod holds;
+mod support;
