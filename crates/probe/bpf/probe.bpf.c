@@ -131,7 +131,7 @@ struct hold {
 	struct moved moved;
 };
 
-struct call { u64 count, bytes, asleep, samples; };
+struct call { u64 count, asleep, samples; };
 struct of_call { u32 tid, nr; };
 struct board { u64 began[BOARD]; };
 
@@ -760,7 +760,12 @@ int stated(u64 *ctx)
 	event.at = bpf_ktime_get_ns();
 	event.a = sk;
 	event.b = READ(tcp, rcv_nxt) != READ(tcp, copied_seq);
-	event.c = (u32)ctx[1] << 8 | (u32)ctx[2];
+	/* Closed by a watched thread, and not by the other end: close(2) is under way. */
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 host = task->pid;
+	struct pt_regs *regs = bpf_task_pt_regs(task);
+	u32 own = bpf_map_lookup_elem(&threads, &host) && class_of(CALL(regs)) == CLOSE;
+	event.c = own << 16 | (u32)ctx[1] << 8 | (u32)ctx[2];
 	tell(&event, sizeof(event));
 	return 0;
 }

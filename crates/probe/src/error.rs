@@ -2,11 +2,35 @@
 
 use std::io;
 
+use net::role::Failure;
+
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Processes cannot be watched, or not any more.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
+    /// Nobody to watch was named.
+    #[error("no worker to watch: name a process with --pid, or a thread with --worker")]
+    NoTarget,
+    /// A worker that was named does not run.
+    #[error("failed to watch worker {worker}: this host has no thread {tid} in process {pid}")]
+    Gone {
+        /// Its number.
+        worker: u32,
+        /// Its process.
+        pid: u32,
+        /// Its thread.
+        tid: u32,
+    },
+    /// A process without a thread that polls.
+    #[error(
+        "failed to find the workers of process {pid}: none of its threads was seen in a poll: \
+         name them with --worker"
+    )]
+    NoWorkers {
+        /// The process.
+        pid: u32,
+    },
     /// No such process, or it has ended.
     #[error("failed to watch process {pid}: there is none")]
     NoProcess {
@@ -59,6 +83,23 @@ pub enum ProbeError {
         /// What is missing.
         lacks: &'static str,
     },
+    /// A thread could not be started.
+    #[error("failed to start {what}")]
+    Start {
+        /// Which.
+        what: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The thread that reads what is told ended by a panic.
+    #[error("failed to go on: the thread that reads what is told ended")]
+    Died,
+    /// This process could not be set up: CPUs, signals, its parent.
+    #[error("failed to set up the process")]
+    Process(#[source] io::Error),
+    /// Records could not be written.
+    #[error("failed to write records")]
+    Records(#[source] io::Error),
     /// A file under `/proc` could not be read.
     #[error("failed to read {path}")]
     Proc {
@@ -67,4 +108,15 @@ pub enum ProbeError {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl ProbeError {
+    /// Who can mend it.
+    pub fn failure(&self) -> Failure {
+        match self {
+            Self::NoTarget => Failure::Usage,
+            Self::Records(error) if error.kind() == io::ErrorKind::BrokenPipe => Failure::Unheard,
+            _ => Failure::Trouble,
+        }
+    }
 }

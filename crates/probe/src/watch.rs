@@ -280,7 +280,7 @@ impl Guard {
                 }
             }
         });
-        let thread = thread.map_err(|e| refused("start a thread", e))?;
+        let thread = thread.map_err(|source| ProbeError::Start { what: "a thread", source })?;
         Ok(Self { stop, state, thread: Some(thread) })
     }
 

@@ -7,7 +7,7 @@ use records::StepHistogram;
 /// Sizes of the kernel's structures.
 pub(crate) const THREAD: usize = 112 + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
 pub(crate) const MOVED: usize = 16 + 8 * 64;
-pub(crate) const CALL: usize = 32;
+pub(crate) const CALL: usize = 24;
 pub(crate) const BOARD: usize = 4_096 * 8;
 const EVENT: usize = 48;
 const SLOT: usize = 48;

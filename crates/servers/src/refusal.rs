@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use tracer::TracerError;
+use probe::ProbeError;
 
 /// What `--proxy` takes.
 pub(crate) const PROXIES: &str =
@@ -83,5 +83,5 @@ pub enum Refusal {
     Command(String),
     /// The workers cannot be watched as asked.
     #[error(transparent)]
-    Trace(#[from] TracerError),
+    Trace(#[from] ProbeError),
 }

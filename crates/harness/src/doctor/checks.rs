@@ -219,11 +219,11 @@ pub(super) fn steal(facts: &Facts) -> Finding {
 
 pub(super) fn tracing(facts: &Facts) -> Finding {
     const CHECK: &str = "tracing";
-    let finding = match (facts.root, facts.bpftrace) {
-        (true, true) => "root, with bpftrace",
-        (true, false) => "root, without bpftrace",
-        (false, true) => "not root, with bpftrace",
-        (false, false) => "not root, without bpftrace",
+    let finding = match (facts.root, facts.btf) {
+        (true, true) => "root, and the kernel has BTF",
+        (true, false) => "root, and the kernel has no BTF",
+        (false, true) => "not root, and the kernel has BTF",
+        (false, false) => "not root, and the kernel has no BTF",
     };
     let meaning = "trials of the mirror need neither; tracing a foreign proxy's turns needs both";
     found(CHECK, Level::Ok, finding, meaning)

@@ -1,5 +1,7 @@
 //! What the checks look at, read from this machine.
 
+use std::path::Path;
+
 use procfs::{Current, CurrentSI};
 use records::Bytes;
 use trial::host;
@@ -23,8 +25,8 @@ pub(super) struct Facts {
     pub(super) stolen_share: Option<f64>,
     /// Whether we are root.
     pub(super) root: bool,
-    /// Whether there is a `bpftrace` in PATH.
-    pub(super) bpftrace: bool,
+    /// Whether the kernel describes its structures (BTF).
+    pub(super) btf: bool,
 }
 
 impl Facts {
@@ -39,7 +41,7 @@ impl Facts {
             load_average: procfs::LoadAverage::current().ok().map(|load| load.one),
             stolen_share: stolen_share(),
             root: rustix::process::geteuid().is_root(),
-            bpftrace: in_path("bpftrace"),
+            btf: Path::new("/sys/kernel/btf/vmlinux").exists(),
         }
     }
 }
@@ -57,9 +59,4 @@ fn stolen_share() -> Option<f64> {
         + total.softirq.unwrap_or(0)
         + stolen;
     (all > 0).then(|| stolen as f64 / all as f64)
-}
-
-fn in_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }

@@ -14,7 +14,7 @@ fn facts() -> Facts {
         load_average: Some(0.1),
         stolen_share: Some(0.0),
         root: false,
-        bpftrace: false,
+        btf: false,
     }
 }
 
