@@ -7,7 +7,7 @@
 #   scripts/install-servers.sh --list                what there is, and which version is installed
 set -euo pipefail
 
-all=(nginx haproxy caddy apache h2o bpftrace curl)
+all=(nginx haproxy caddy apache h2o curl)
 
 usage() {
   echo "usage: install-servers.sh [--list] [${all[*]}]..." >&2
@@ -18,7 +18,7 @@ package() { # the Debian package of a program
   case "$1" in
     nginx) echo nginx-light ;;
     apache) echo apache2-bin ;; # the program without its service
-    haproxy | caddy | h2o | bpftrace | curl) echo "$1" ;;
+    haproxy | caddy | h2o | curl) echo "$1" ;;
     *) return 1 ;;
   esac
 }
@@ -33,7 +33,7 @@ version() { # one line, or nothing
   case "$1" in
     nginx | haproxy | apache) "$path" -v ;;
     caddy) "$path" version ;;
-    h2o | bpftrace | curl) "$path" --version ;;
+    h2o | curl) "$path" --version ;;
   esac 2>&1 | sed -n 1p || true
 }
 

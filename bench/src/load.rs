@@ -1,6 +1,6 @@
 //! A standing load: downloads that never end, from an origin, through a proxy or not.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path as FilePath;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -16,7 +16,7 @@ use records::{
     Arm, Bytes, DownloadInterval, Micros, ProxyToggles, Record, Recording, Requests, Role,
     SlowToggles,
 };
-use trial::roles::{Given, LOOPBACK, ProxySetup, RoleCommand};
+use trial::roles::{Given, ProxySetup, RoleCommand};
 
 use crate::meter::Meter;
 use crate::{Host, or_panic};
@@ -89,7 +89,7 @@ impl Load {
         let (sender, told) = mpsc::channel();
         let mut load = Self { told, sender, children: Vec::new() };
         let role = RoleOptions::of_child(host.plan.load.as_ref());
-        let loopback = SocketAddr::new(LOOPBACK, 0);
+        let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
         let slow = SlowToggles { slow: downloads, slow_size: ENDLESS, ..SlowToggles::default() };
         let mut arm = Arm { load: slow, ..Arm::default() };
         let origin = RoleCommand::origin(&arm, loopback, Duration::ZERO, role.clone());
@@ -98,7 +98,7 @@ impl Load {
             arm.proxy = *toggles.clone();
             // As in a trial, but for the access log, which nobody reads.
             let setup = ProxySetup {
-                listen: LOOPBACK,
+                listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
                 upstream: target,
                 access_log: FilePath::new("/dev/null"),
                 dir: FilePath::new("/"),

@@ -139,7 +139,7 @@ pub enum Visibility {
     #[strum(message = "by their own account")]
     Own,
     /// Every system call and switch of its workers was traced.
-    #[strum(message = "traced by bpftrace")]
+    #[strum(message = "traced by the probe")]
     Traced,
     /// Its workers were looked at, a thousand times a second.
     #[strum(message = "sampled from /proc")]

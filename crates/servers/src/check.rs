@@ -1,7 +1,7 @@
 //! What a server cannot do, said before a run.
 
+use probe::Means;
 use records::{Arm, Placement, ProxyKind, Recording};
-use tracer::Means;
 
 use crate::build::Build;
 use crate::options::Given;
@@ -76,10 +76,10 @@ pub(crate) fn prepare(arm: &Arm, given: &Given) -> Result<Prepared, Refusal> {
     let (server, build) = found(&arm.server.kind, given)?;
     refuse_toggles(arm, &server, &build)?;
     let means =
-        if server.workers.are.can_be_traced() { tracer::means(arm.server.trace)? } else { None };
-    if arm.place == Placement::OneWorker && means != Some(Means::Bpftrace) {
+        if server.workers.are.can_be_traced() { probe::means(arm.server.trace)? } else { None };
+    if arm.place == Placement::OneWorker && means != Some(Means::Probe) {
         let why = "which worker accepted a connection is known only from a trace of its workers";
-        let instead = "run as root with bpftrace installed, or take --place hash";
+        let instead = "run as root, or take --place hash";
         let toggle = format!("--place {}", arm.place);
         return Err(refusal(build.title(), toggle, Reason::new(why, instead)));
     }

@@ -5,7 +5,7 @@
 //! a server stands in its data file (`server`); this crate is the one driver for all of them. It tells in
 //! the mirror's own records what a server's access log and a look from outside show of it.
 //!
-//! Not for: how workers are watched (that is `tracer`), or any decision about the load.
+//! Not for: how workers are watched (that is `probe`), or any decision about the load.
 //!
 //! Invariants:
 //! - A toggle is honoured or refused before the run ([`check`]), never ignored. A toggle at the

@@ -37,15 +37,15 @@ const ENDED: Duration = ASKED.saturating_add(SUBREAPER.saturating_mul(2));
 /// version, the means to watch it, the program itself with the look at its threads, the tracer; or the
 /// end of a program that is of no use.
 pub const READY_WITHIN: Duration = VERSION
-    .saturating_add(tracer::MEANS_WITHIN)
+    .saturating_add(probe::ATTACHED_WITHIN)
     .saturating_add(PROVEN)
     .saturating_add(DISCOVERED)
     // The last attempt begins within that: a dial, a request and two parts of an answer. And so do
     // the last round of four, and the look at its sockets.
     .saturating_add(ANSWER.saturating_mul(24))
-    .saturating_add(tracer::ATTACHED_WITHIN)
+    .saturating_add(probe::ATTACHED_WITHIN)
     .saturating_add(ENDED);
 
 /// The longest that [`crate::run()`] takes to end when it is told to: the tracer first, then the
 /// program.
-pub const STOPPED_WITHIN: Duration = tracer::STOPPED_WITHIN.saturating_add(ENDED);
+pub const STOPPED_WITHIN: Duration = probe::STOPPED_WITHIN.saturating_add(ENDED);

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use tracer::TracerError;
+use probe::ProbeError;
 
 /// Why a run with this proxy would not be what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -84,5 +84,5 @@ pub enum Refusal {
     Command(String),
     /// The workers cannot be watched as asked.
     #[error(transparent)]
-    Trace(#[from] TracerError),
+    Trace(#[from] ProbeError),
 }

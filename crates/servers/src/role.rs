@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender};
 
-use tracer::{Means, Tracer};
+use probe::{Means, Tracer};
 
 use crate::access_log::{AccessLog, Follower};
 use crate::configuration::Setting;

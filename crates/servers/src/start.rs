@@ -8,13 +8,13 @@ use std::path::Path;
 
 use net::role;
 use net::tcp::{Buffers, Listen};
+use probe::{Means, Target, Tracer};
 use records::{
     Content, Effective, ListenerMode, Placement, Program as ProgramRecord, Ready, Record, Role,
     SocketSetting, TraceMode, Visibility,
 };
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use socket2::{Domain, Protocol, Socket, Type};
-use tracer::{Means, Target, Tracer};
 
 use crate::access_log::{AccessLog, Follower};
 use crate::check;
@@ -125,7 +125,7 @@ impl Run<'_> {
     /// the work of another, since what is seen of each is no step then.
     fn fitting(&self, serving: Serving) -> Result<Option<Means>, ServerError> {
         let arm = &self.options.arm;
-        let asked = matches!(arm.server.trace, TraceMode::Bpftrace | TraceMode::Sample)
+        let asked = matches!(arm.server.trace, TraceMode::Probe | TraceMode::Sample)
             || arm.place == Placement::OneWorker;
         if serving == Serving::Own || self.means.is_none() {
             return Ok(self.means);
@@ -188,7 +188,7 @@ impl Run<'_> {
                 path: setting.build.path.clone(),
             }),
             visibility: match (means, &setting.server.log) {
-                (Some(Means::Bpftrace), _) => Visibility::Traced,
+                (Some(Means::Probe), _) => Visibility::Traced,
                 (Some(Means::Sample), _) => Visibility::Sampled,
                 (None, None) => Visibility::ClientsOnly,
                 (None, Some(_)) => Visibility::LogOnly,

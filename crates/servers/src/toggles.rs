@@ -37,7 +37,7 @@ impl Toggle {
     pub(crate) fn all(arm: &Arm) -> Vec<Self> {
         let usual = ProxyToggles::default();
         let buffer = (arm.proxy.buffer != usual.buffer).then_some(arm.proxy.buffer);
-        let is_traced = matches!(arm.server.trace, TraceMode::Bpftrace | TraceMode::Sample);
+        let is_traced = matches!(arm.server.trace, TraceMode::Probe | TraceMode::Sample);
         vec![
             Self::of("--read-policy", &arm.proxy.read_policy, &ReadPolicy::default()),
             Self::of("--congestion", &arm.proxy.congestion, &Congestion::default()),

@@ -233,7 +233,7 @@ impl<'a> Phases<'a> {
     }
 
     fn is_to_be_traced(&self) -> bool {
-        let asked = matches!(self.arm.server.trace, TraceMode::Bpftrace | TraceMode::Sample);
+        let asked = matches!(self.arm.server.trace, TraceMode::Probe | TraceMode::Sample);
         asked && self.visibility == Visibility::Own
     }
 

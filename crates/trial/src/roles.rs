@@ -17,12 +17,12 @@ use net::cpu::CpuList;
 use net::role::{self, Failure, RoleError, RoleOptions};
 use net::target::TargetOptions;
 use origin::OriginOptions;
+use probe::TraceOptions;
 use proxy::ProxyOptions;
 use records::{Arm, BufferingMode, Micros, Phase, ProxyKind, Recording, Requests, Role, Spool};
 use serde::{Deserialize, Serialize};
 use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
 use slow_client::SlowOptions;
-use tracer::TracerOptions;
 
 pub use servers::{
     Given, Refusal, build_title, check as check_proxy, names as server_names, plain_path,
@@ -61,8 +61,8 @@ Examples:
   turnstile fast 127.0.0.1:8000 --arrivals closed --cap 1s --fetch-size 3MiB")]
     Fast(Box<FastOptions>),
     /// Watch the workers of a proxy that runs: their holds, sleeps and system calls
-    #[command(after_help = tracer::EXAMPLES)]
-    Trace(Box<TracerOptions>),
+    #[command(after_help = probe::EXAMPLES)]
+    Trace(Box<TraceOptions>),
     /// Run a foreign server in the mirror's place
     #[command(hide = true)]
     Server(Box<ServerOptions>),
@@ -140,7 +140,7 @@ impl RoleCommand {
 
     /// The tracer of these workers, threads of our own proxy.
     pub fn trace(arm: &Arm, workers: &[i32], hold: Micros, role: RoleOptions) -> Self {
-        Self::Trace(Box::new(TracerOptions {
+        Self::Trace(Box::new(TraceOptions {
             pid: Vec::new(),
             threads: false,
             worker: workers.iter().filter_map(|tid| u32::try_from(*tid).ok()).collect(),
@@ -225,7 +225,7 @@ impl RoleCommand {
                 role::finish(name, fast_client::run(options), RoleError::failure)
             }
             Self::Trace(options) => {
-                role::finish(name, tracer::run(options), tracer::TracerError::failure)
+                role::finish(name, probe::run(options), probe::ProbeError::failure)
             }
             Self::Server(options) => {
                 role::finish(name, servers::run(options), servers::ServerError::failure)
@@ -256,7 +256,7 @@ pub fn timeouts(role: Role, proxy: &ProxyKind) -> Timeouts {
     let (ready, end) = match role {
         Role::Proxy if *proxy == ProxyKind::Mirror => (Duration::ZERO, proxy::STOPPED_WITHIN),
         Role::Proxy => (servers::READY_WITHIN, servers::STOPPED_WITHIN),
-        Role::Trace => (tracer::READY_WITHIN, tracer::STOPPED_WITHIN),
+        Role::Trace => (probe::READY_WITHIN, probe::STOPPED_WITHIN),
         Role::Origin | Role::Slow | Role::Fast => return OWN,
     };
     Timeouts { ready: OWN.ready.max(ready + MARGIN), end: OWN.end.max(end + MARGIN) }

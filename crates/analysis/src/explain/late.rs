@@ -180,7 +180,7 @@ const fn untold(visibility: Visibility) -> &'static str {
         Visibility::Own | Visibility::Traced => "the workers told nothing of their time",
         Visibility::Sampled => {
             "the workers were looked at, not traced: which step they were in is not known (a trace \
-             needs root and bpftrace)"
+             needs root, and a kernel with BTF)"
         }
         Visibility::LogOnly => "of this proxy only its access log tells",
         Visibility::ClientsOnly => "of this proxy only its clients tell",

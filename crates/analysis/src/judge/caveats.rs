@@ -271,8 +271,8 @@ fn figure_missing(facts: &Facts<'_>) -> Option<String> {
         Visibility::Sampled => {
             return Some(
                 "the workers were looked at a thousand times a second, not traced: steps are \
-                 unknown, and a poll that does not sleep is not seen (a trace needs root and \
-                 bpftrace)"
+                 unknown, and a poll that does not sleep is not seen (a trace needs root, \
+                 and a kernel with BTF)"
                     .to_owned(),
             );
         }

@@ -251,12 +251,12 @@ fn one_that_runs_already_is_left_as_it_is() {
 #[test]
 fn a_server_that_never_polls_again_is_held_by_its_download() {
     let _turn = in_turn();
-    if !installed("python3") || !installed("bpftrace") || !is_root("a trace") {
+    if !installed("python3") || !is_root("a trace") {
         return;
     }
     let runs = Runs::new();
     let command = format!("exec:python3 {NEVER_POLLS} {{listen}}");
-    let words = ["--proxy", &command, "--slow=1", "--slow-size=4GiB", "--trace=bpftrace", "--json"];
+    let words = ["--proxy", &command, "--slow=1", "--slow-size=4GiB", "--trace=probe", "--json"];
     let run = say(&mut runs.trial(&words)).ended_well();
     let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
     let records = RunRecords::load(&runs.dir().expect("a run")).expect("a whole run");

@@ -23,7 +23,7 @@ pub struct ServerToggles {
     #[serde(rename = "proxy")]
     pub kind: ProxyKind,
 
-    /// How to watch its workers: auto, bpftrace (needs root), sample (/proc) or off. The mirror
+    /// How to watch its workers: auto, probe (needs root), sample (/proc) or off. The mirror
     /// tells of itself and is watched only when asked
     #[arg(long, value_enum, value_name = "MEANS", default_value_t, hide_possible_values = true)]
     pub trace: TraceMode,
@@ -111,11 +111,13 @@ as_text!(ProxyKind);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceMode {
-    /// bpftrace where it is installed and allowed, else samples; the mirror tells of itself.
+    /// The probe where the kernel allows it, else samples; the mirror tells of itself.
     #[default]
     Auto,
-    /// System calls and switches of every worker, by bpftrace; needs root.
-    Bpftrace,
+    /// System calls and switches of every worker, by programs in the kernel; needs root. Runs of
+    /// earlier builds call it by the program that they used.
+    #[serde(alias = "bpftrace")]
+    Probe,
     /// `/proc`, a thousand times a second.
     Sample,
     /// Not at all.

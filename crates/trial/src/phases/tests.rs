@@ -172,7 +172,7 @@ fn the_mirror_is_traced_when_asked_and_others_trace_themselves() {
         [(Visibility::Own, Action::Start(Start::Trace)), (Visibility::Traced, IDLE)]
     {
         let mut arm = Arm::default();
-        arm.server.trace = TraceMode::Bpftrace;
+        arm.server.trace = TraceMode::Probe;
         let mut trial = Trial::of_arm(arm);
         trial.on(Input::Ready(Role::Origin));
         trial.on(Input::ProxyReady(visibility, AcceptsTold::AtOnce));

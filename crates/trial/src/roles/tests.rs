@@ -136,7 +136,7 @@ fn a_tracer_watches_the_threads_it_is_told() {
 #[test]
 fn a_role_that_waits_for_its_parts_is_waited_for_longer() {
     for (role, proxy, ready, end) in [
-        (Role::Trace, "mirror", tracer::READY_WITHIN, tracer::STOPPED_WITHIN),
+        (Role::Trace, "mirror", probe::READY_WITHIN, probe::STOPPED_WITHIN),
         (Role::Proxy, "mirror", Duration::ZERO, proxy::STOPPED_WITHIN),
         (Role::Proxy, "nginx", servers::READY_WITHIN, servers::STOPPED_WITHIN),
         (Role::Proxy, "exec:x {listen}", servers::READY_WITHIN, servers::STOPPED_WITHIN),
@@ -145,6 +145,6 @@ fn a_role_that_waits_for_its_parts_is_waited_for_longer() {
         assert!(outer.ready > ready && outer.end > end, "{role}, {proxy}: {outer:?}");
     }
     // And a server waits for its tracer.
-    assert!(servers::READY_WITHIN > tracer::ATTACHED_WITHIN);
-    assert!(servers::STOPPED_WITHIN > tracer::STOPPED_WITHIN);
+    assert!(servers::READY_WITHIN > probe::ATTACHED_WITHIN);
+    assert!(servers::STOPPED_WITHIN > probe::STOPPED_WITHIN);
 }

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// Then what it started is killed.
 const MERCY: Duration = Duration::from_secs(5);
 /// Enough fetches in each phase for a conclusion, and no more. One download: others would be waited
-/// for that an unfair proxy of one thread lets not even begin. No tracer: it takes four seconds to come
+/// for that an unfair proxy of one thread lets not even begin. Nothing is traced: it costs time to come
 /// and go, and tells nothing that these gates ask for.
 pub(crate) const SHORT: [&str; 5] =
     ["--idle=1s", "--duration=1.5s", "--arrivals=22/s", "--slow=1", "--trace=off"];

@@ -1,0 +1,225 @@
+//! The programs in the kernel: loaded, set up, attached and taken away. Nothing is pinned: what the
+//! kernel holds of them ends with their descriptors, and so with this process, however it ends.
+
+use std::error::Error;
+use std::fs;
+use std::io;
+
+use aya::maps::{Array, HashMap, Map, MapData, RingBuf};
+use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
+use aya::programs::tp_btf::BtfTracePointLinkId;
+use aya::programs::{BtfTracePoint, PerfEvent};
+use aya::{Btf, Ebpf, EbpfLoader};
+use records::Micros;
+
+use crate::calls;
+use crate::error::ProbeError;
+
+#[cfg(target_arch = "x86_64")]
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/probe.x86_64.o");
+#[cfg(target_arch = "aarch64")]
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/probe.aarch64.o");
+
+/// The first PID namespace has a number of its own (PROC_PID_INIT_INO, include/linux/proc_ns.h).
+const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
+
+/// How often CPU time is sampled, in Hz: not in step with anything.
+pub(crate) const SAMPLED_HZ: u64 = 997;
+
+/// What the programs are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Each return of each call.
+    EveryStep,
+    /// Holds of at least this length.
+    Holds(Micros),
+}
+
+/// A program, and the tracepoint it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hook {
+    program: &'static str,
+    tracepoint: &'static str,
+    /// The first Linux with the tracepoint as the program reads it.
+    since: &'static str,
+}
+
+const fn hook(program: &'static str, tracepoint: &'static str, since: &'static str) -> Hook {
+    Hook { program, tracepoint, since }
+}
+
+/// Always there. Its fourth argument, the state of who leaves, is there from 5.18 on.
+pub(crate) const SWITCHED: Hook = hook("switched", "sched_switch", "5.18");
+pub(crate) const ENDED: Hook = hook("ended", "sched_process_exit", "5.5");
+/// For every step.
+pub(crate) const RETURNED: Hook = hook("returned", "sys_exit", "5.5");
+pub(crate) const STATED: Hook = hook("stated", "inet_sock_set_state", "5.5");
+/// For holds, while one is suspected.
+pub(crate) const ARMED: [Hook; 3] = [
+    hook("exited", "sys_exit", "5.5"),
+    hook("sent", "sock_send_length", "6.3"),
+    hook("received", "sock_recv_length", "6.3"),
+];
+
+/// The programs of one watch.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    bpf: Ebpf,
+    btf: Btf,
+}
+
+impl Engine {
+    /// Loads the programs; none is attached yet.
+    pub(crate) fn load(way: Way) -> Result<Self, ProbeError> {
+        let btf =
+            Btf::from_sys_fs().map_err(|source| ProbeError::NoBtf { source: source.into() })?;
+        let (every, threshold, ring) = match way {
+            Way::EveryStep => (1_u32, 0, 1 << 24),
+            Way::Holds(threshold) => (0, threshold.0.saturating_mul(1_000), 1 << 20),
+        };
+        let namespace = namespace()?;
+        let mut bpf = EbpfLoader::new()
+            .btf(Some(&btf))
+            .override_global("every", &every, true)
+            .override_global("ns_inum", &namespace, true)
+            .override_global("threshold", &threshold, true)
+            .map_max_entries("ring", ring)
+            .load(OBJECT)
+            .map_err(|source| refused("load the probe", source))?;
+        let map = bpf.map_mut("classes").ok_or(ProbeError::Object { lacks: "classes" })?;
+        let mut classes: Array<_, u32> = map.try_into().map_err(|e| refused("set it up", e))?;
+        for (number, class) in calls::classes() {
+            classes.set(number, class as u32, 0).map_err(|e| refused("set it up", e))?;
+        }
+        Ok(Self { bpf, btf })
+    }
+
+    /// Loads a program and leaves it unattached.
+    pub(crate) fn prepare(&mut self, hook: Hook) -> Result<(), ProbeError> {
+        let Self { bpf, btf } = self;
+        let loaded = program(bpf, hook)?.load(hook.tracepoint, btf);
+        loaded.map_err(|source| match refused("load a program", source) {
+            ProbeError::Bpf { source, .. } if is_unknown(source.as_ref()) => {
+                ProbeError::TooOld { hook: hook.tracepoint, since: hook.since, source }
+            }
+            other => other,
+        })
+    }
+
+    /// Attaches a program that was loaded, until [`Engine::detach`].
+    pub(crate) fn attach(&mut self, hook: Hook) -> Result<BtfTracePointLinkId, ProbeError> {
+        program(&mut self.bpf, hook)?.attach().map_err(|e| refused("attach a program", e))
+    }
+
+    /// Loads and attaches a program for as long as the engine lives.
+    pub(crate) fn keep(&mut self, hook: Hook) -> Result<(), ProbeError> {
+        self.prepare(hook)?;
+        self.attach(hook).map(drop)
+    }
+
+    /// Takes a program away again.
+    pub(crate) fn detach(
+        &mut self,
+        hook: Hook,
+        link: BtfTracePointLinkId,
+    ) -> Result<(), ProbeError> {
+        program(&mut self.bpf, hook)?.detach(link).map_err(|e| refused("take a program away", e))
+    }
+
+    /// Samples where CPU time goes, on all CPUs.
+    pub(crate) fn sample(&mut self) -> Result<(), ProbeError> {
+        let program =
+            self.bpf.program_mut("sampled").ok_or(ProbeError::Object { lacks: "sampled" })?;
+        let program: &mut PerfEvent = program.try_into().map_err(|e| refused("sample", e))?;
+        program.load().map_err(|e| refused("sample CPU time", e))?;
+        let cpus = aya::util::online_cpus()
+            .map_err(|(path, source)| ProbeError::Proc { path: path.to_owned(), source })?;
+        for cpu in cpus {
+            let config = PerfEventConfig::Software(SoftwareEvent::CpuClock);
+            let scope = PerfEventScope::AllProcessesOneCpu { cpu };
+            program
+                .attach(config, scope, SamplePolicy::Frequency(SAMPLED_HZ), false)
+                .map_err(|e| refused("sample CPU time", e))?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, lacks: &'static str) -> Result<Map, ProbeError> {
+        self.bpf.take_map(lacks).ok_or(ProbeError::Object { lacks })
+    }
+
+    /// The ring of events.
+    pub(crate) fn ring(&mut self) -> Result<RingBuf<MapData>, ProbeError> {
+        self.take("ring")?.try_into().map_err(|e| refused("read the ring", e))
+    }
+
+    /// A table by key, of values as the kernel lays them out.
+    pub(crate) fn table<K: aya::Pod, const N: usize>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<HashMap<MapData, K, [u8; N]>, ProbeError> {
+        self.take(name)?.try_into().map_err(|e| refused("read a table", e))
+    }
+
+    /// A single value.
+    pub(crate) fn value<const N: usize>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<Array<MapData, [u8; N]>, ProbeError> {
+        self.take(name)?.try_into().map_err(|e| refused("read a table", e))
+    }
+}
+
+fn program(bpf: &mut Ebpf, hook: Hook) -> Result<&mut BtfTracePoint, ProbeError> {
+    let program =
+        bpf.program_mut(hook.program).ok_or(ProbeError::Object { lacks: hook.program })?;
+    program.try_into().map_err(|e| refused("find a program", e))
+}
+
+/// The PID namespace whose numbers are asked for: this process's own; 0: the first.
+fn namespace() -> Result<u32, ProbeError> {
+    let path = "/proc/self/ns/pid";
+    let failed = |source| ProbeError::Proc { path: path.to_owned(), source };
+    let link = fs::read_link(path).map_err(failed)?;
+    let number = link
+        .to_str()
+        .and_then(|text| text.strip_prefix("pid:[")?.strip_suffix(']')?.parse::<u32>().ok());
+    match number {
+        Some(FIRST_NAMESPACE) => Ok(0),
+        Some(number) => Ok(number),
+        None => Err(failed(io::ErrorKind::InvalidData.into())),
+    }
+}
+
+/// What the kernel said no to, and what would help.
+pub(crate) fn refused(
+    what: &'static str,
+    source: impl Error + Send + Sync + 'static,
+) -> ProbeError {
+    let denied = errors(&source)
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    let source = source.into();
+    if denied {
+        let program = std::env::current_exe().unwrap_or_default().display().to_string();
+        ProbeError::NoRights { program, source }
+    } else {
+        ProbeError::Bpf { what, source }
+    }
+}
+
+/// Whether the kernel's types do not have what was looked for.
+fn is_unknown(error: &(dyn Error + 'static)) -> bool {
+    errors(error)
+        .filter_map(|error| error.downcast_ref::<aya::BtfError>())
+        .any(|error| matches!(error, aya::BtfError::UnknownBtfTypeName { .. }))
+}
+
+fn errors<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}

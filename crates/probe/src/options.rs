@@ -1,0 +1,64 @@
+//! The command line of `trace`.
+
+use clap::builder::{EnumValueParser, TypedValueParser};
+use net::role::RoleOptions;
+use records::{Micros, TraceMode};
+use serde::{Deserialize, Serialize};
+
+/// What to type, for the end of the help.
+pub const EXAMPLES: &str = "\
+Examples:
+  turnstile trace --pid 4711 --pid 4712          two nginx workers, until Ctrl-C
+  turnstile trace $(pgrep -P $(cat /run/nginx.pid) | sed 's/^/--pid /') --duration 10s
+  turnstile trace --pid $(pidof haproxy) --threads --hold 5ms
+  turnstile trace --worker 815 --trace sample    one thread, without root";
+
+/// Watch the workers of a proxy that runs, and tell what they do: one record a line.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+pub struct TraceOptions {
+    /// A process whose main thread is a worker (with --threads: whose threads are)
+    #[arg(long, value_name = "PID", required_unless_present = "worker")]
+    pub pid: Vec<u32>,
+
+    /// Watch every thread of --pid that polls
+    #[arg(long, requires = "pid")]
+    pub threads: bool,
+
+    /// A thread that is a worker
+    #[arg(long, value_name = "TID", conflicts_with = "pid")]
+    pub worker: Vec<u32>,
+
+    /// How to watch: auto, probe (root) or sample [default: auto]
+    #[arg(long, value_name = "MODE", default_value_t, value_parser = mode(), hide_default_value = true, hide_possible_values = true)]
+    pub trace: TraceMode,
+
+    /// Tell steps and loop turns from this length on one by one
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = some_time)]
+    pub hold: Micros,
+
+    /// End after this long [default: when stopped]
+    #[arg(long, value_name = "TIME", value_parser = some_time)]
+    pub duration: Option<Micros>,
+
+    /// What every role has.
+    #[command(flatten)]
+    pub role: RoleOptions,
+}
+
+fn mode() -> impl TypedValueParser<Value = TraceMode> {
+    EnumValueParser::<TraceMode>::new().try_map(|mode| match mode {
+        TraceMode::Off => Err("nothing would be watched"),
+        mode => Ok(mode),
+    })
+}
+
+fn some_time(text: &str) -> Result<Micros, String> {
+    match text.parse() {
+        Ok(Micros(0)) => Err("no time at all: write it as 10ms or 5s".into()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(format!("{error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Every step of workers, as the programs tell it: for a trial.
+//!
+//! What it cannot see: connections of a thread that never polls (Apache's pool), calls through
+//! io_uring, which bytes of one upstream connection were whose when requests are multiplexed upon it.
+//! Whose an upstream connection is, it learns from the order of calls: a proxy that asks for many
+//! clients before it connects for the first has them paired in that order, and mended when what is
+//! read from one is written to the other.
+//!
+//! A step begins where the one before it ended, or the poll returned: what a loop does between two
+//! steps belongs to the later one.
+
+mod book;
+mod session;
+mod worker;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use aya::maps::{Array, HashMap, MapData, RingBuf};
+use records::{Micros, MonoNs, Record};
+
+use self::book::{Book, CallCounts};
+use crate::calls::Call;
+use crate::engine::{ENDED, Engine, RETURNED, SAMPLED_HZ, STATED, SWITCHED, Way, refused};
+use crate::error::ProbeError;
+use crate::sample::{Doing, Watched};
+use crate::tracer::{SETTLED, Target};
+use crate::wire::{self, Event, Reader, Thread};
+
+/// How often the ring is emptied, and totals are told.
+const READ_EVERY: Duration = Duration::from_millis(20);
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+/// Time between two looks whether steps have ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+type Take = Box<dyn FnMut(Record) + Send>;
+
+/// Workers whose every step is told.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    targets: Vec<Target>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), ProbeError>>>,
+}
+
+impl Steps {
+    /// Attaches the programs; returns when all are in place.
+    pub(crate) fn attach(targets: &[Target], hold: Micros, take: Take) -> Result<Self, ProbeError> {
+        let pids: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
+        let listening = pids.into_iter().flat_map(crate::workers::listening_ports).collect();
+        let mut engine = Engine::load(Way::EveryStep)?;
+        let mut watched: HashMap<_, u32, [u8; 4]> = engine.table("watched")?;
+        let one_thread = 2_u32.to_ne_bytes();
+        for target in targets {
+            let inserted = watched.insert(target.tid, one_thread, 0);
+            inserted.map_err(|e| refused("watch a worker", e))?;
+        }
+        let (ring, threads) = (engine.ring()?, engine.table("threads")?);
+        let (calls, lost) = (engine.table("calls")?, engine.value("lost")?);
+        for hook in [RETURNED, STATED, ENDED] {
+            engine.prepare(hook)?;
+        }
+        engine.keep(SWITCHED)?;
+        for hook in [STATED, ENDED, RETURNED] {
+            engine.attach(hook)?;
+        }
+        engine.sample()?;
+        let book = Book::new(targets, listening, hold, net::clock::now());
+        let engine = Some(engine);
+        let stop = Arc::new(AtomicBool::new(false));
+        let reader = Follower { engine, ring, threads, calls, lost, book, take };
+        let thread = thread::Builder::new().name("trace-probe".into()).spawn({
+            let stop = Arc::clone(&stop);
+            move || reader.follow(&stop)
+        });
+        let thread = thread.map_err(|source| ProbeError::Start { what: "a thread", source })?;
+        Ok(Self { targets: targets.to_vec(), stop, thread: Some(thread) })
+    }
+
+    /// Ends: what is under way is told when this returns.
+    pub(crate) fn stop(mut self) -> Result<(), ProbeError> {
+        // Steps end in numbers when their clients have just been hung up.
+        let until = Instant::now() + SETTLED;
+        let rests = |target: &Target| {
+            let looked = Watched::open(target).ok().and_then(|mut watched| watched.look());
+            looked.is_none_or(|doing| doing == Doing::Polling)
+        };
+        while Instant::now() < until && !self.targets.iter().all(rests) {
+            thread::sleep(LOOK);
+        }
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), ProbeError> {
+        self.stop.store(true, Ordering::Relaxed);
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        thread.thread().unpark();
+        thread.join().unwrap_or(Err(ProbeError::Died))
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Reads what is told, and makes records of it.
+struct Follower {
+    /// `None`: the programs have been taken away.
+    engine: Option<Engine>,
+    ring: RingBuf<MapData>,
+    threads: HashMap<MapData, u32, [u8; wire::THREAD]>,
+    calls: HashMap<MapData, [u32; 2], [u8; wire::CALL]>,
+    lost: Array<MapData, [u8; 8]>,
+    book: Book,
+    take: Take,
+}
+
+impl Follower {
+    fn follow(mut self, stop: &AtomicBool) -> Result<(), ProbeError> {
+        let mut due = Instant::now() + TOLD_EVERY;
+        while !stop.load(Ordering::Relaxed) {
+            self.drain();
+            if Instant::now() >= due {
+                due += TOLD_EVERY;
+                let lost = self.lost()?;
+                self.book.tell_totals(net::clock::now(), lost, &mut self.take);
+            }
+            thread::park_timeout(READ_EVERY);
+        }
+        let end = net::clock::now();
+        drop(self.engine.take());
+        self.drain();
+        self.finish(end)
+    }
+
+    fn drain(&mut self) {
+        while let Some(item) = self.ring.next() {
+            self.book.event(&Event::read(&item), &mut self.take);
+        }
+    }
+
+    fn lost(&self) -> Result<u64, ProbeError> {
+        let lost = self.lost.get(&0, 0).map_err(|e| refused("read a table", e))?;
+        Ok(u64::from_ne_bytes(lost))
+    }
+
+    /// Tells what was under way when the programs were taken away.
+    fn finish(mut self, end: MonoNs) -> Result<(), ProbeError> {
+        let failed = |e| refused("read a table", e);
+        for found in self.threads.iter() {
+            let (_, bytes) = found.map_err(failed)?;
+            self.book.finish_thread(Thread::read(&bytes), end, &mut self.take);
+        }
+        let mut calls = CallCounts::new();
+        for found in self.calls.iter() {
+            let ([tid, number], bytes) = found.map_err(failed)?;
+            let mut r = Reader(&bytes);
+            let (count, asleep, samples) = (r.u64(), r.u64(), r.u64());
+            let time = samples.saturating_mul(1_000_000) / SAMPLED_HZ + asleep / 1_000;
+            let call = calls.entry((tid, Call::of(number))).or_default();
+            (call.count, call.asleep_us, call.time_us) =
+                (count, Micros(asleep / 1_000), Micros(time));
+        }
+        let lost = self.lost()?;
+        self.book.finish(end, lost, calls, &mut self.take);
+        Ok(())
+    }
+}

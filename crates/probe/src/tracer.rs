@@ -1,0 +1,85 @@
+//! Workers being watched, by whichever means.
+
+use std::time::Duration;
+
+use records::{Micros, Record};
+
+use crate::error::ProbeError;
+use crate::means::Means;
+use crate::sample::Sampler;
+use crate::steps::Steps;
+
+/// How long steps may take to end before nobody watches any more.
+pub(crate) const SETTLED: Duration = Duration::from_millis(300);
+
+/// How long a thread is looked for in its poll.
+pub(crate) const LOOKED_FOR: Duration = Duration::from_millis(500);
+
+/// The longest that [`Tracer::attach`] takes: the kernel checks and attaches programs in a tenth of a
+/// second on an idle CPU, in many times that where all are taken.
+pub const ATTACHED_WITHIN: Duration = Duration::from_secs(10);
+
+/// The longest that [`Tracer::stop`] takes: what is in the ring is still told.
+pub const STOPPED_WITHIN: Duration = SETTLED.saturating_add(Duration::from_secs(5));
+
+/// The longest that [`crate::run()`] takes until it is ready, or says why it is not.
+pub const READY_WITHIN: Duration =
+    LOOKED_FOR.saturating_add(ATTACHED_WITHIN).saturating_add(ATTACHED_WITHIN);
+
+/// One worker to be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its number, from 0.
+    pub worker: u32,
+    /// Its process.
+    pub pid: u32,
+    /// Its thread; of a worker that is a process, the same number.
+    pub tid: u32,
+}
+
+/// Workers being watched. Dropped without [`Tracer::stop`], it ends at once and tells nothing more.
+#[derive(Debug)]
+pub struct Tracer {
+    at_work: AtWork,
+}
+
+#[derive(Debug)]
+enum AtWork {
+    Steps(Steps),
+    Sample(Sampler),
+}
+
+impl Tracer {
+    /// Begins to watch; returns when the first event would be seen. Steps, loop turns and absences are told one by one from `hold` on (an absence from
+    /// 20 ms on, if that is longer). `take` is called on a thread of the tracer.
+    ///
+    /// # Errors
+    /// The workers are not there, or this host does not allow it.
+    pub fn attach(
+        targets: &[Target],
+        means: Means,
+        hold: Micros,
+        take: impl FnMut(Record) + Send + 'static,
+    ) -> Result<Self, ProbeError> {
+        for target in targets {
+            crate::workers::check(target)?;
+        }
+        let at_work = match means {
+            Means::Probe => AtWork::Steps(Steps::attach(targets, hold, Box::new(take))?),
+            Means::Sample => AtWork::Sample(Sampler::attach(targets, hold, Box::new(take))?),
+        };
+        Ok(Self { at_work })
+    }
+
+    /// Ends: what is still to be told is told before this returns. A step, a turn or a poll that is
+    /// under way is told as far as it has come.
+    ///
+    /// # Errors
+    /// The tracer failed while it ran: what it told is not all there was.
+    pub fn stop(self) -> Result<(), ProbeError> {
+        match self.at_work {
+            AtWork::Steps(steps) => steps.stop(),
+            AtWork::Sample(sampler) => sampler.stop(),
+        }
+    }
+}

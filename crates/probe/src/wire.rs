@@ -1,0 +1,269 @@
+//! What the programs tell, as bytes: the structures of bpf/probe.bpf.c, read member by member.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use records::StepHistogram;
+
+/// Sizes of the kernel's structures.
+pub(crate) const THREAD: usize = 112 + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
+pub(crate) const MOVED: usize = 16 + 8 * 64;
+pub(crate) const CALL: usize = 24;
+pub(crate) const BOARD: usize = 4_096 * 8;
+const EVENT: usize = 48;
+const SLOT: usize = 48;
+
+/// Kinds of what the ring holds.
+pub(crate) const POLLED: u32 = 2;
+pub(crate) const BEGUN: u32 = 3;
+pub(crate) const ACCEPTED: u32 = 4;
+pub(crate) const CONNECTED: u32 = 5;
+pub(crate) const SOCKET: u32 = 6;
+pub(crate) const CLOSED: u32 = 7;
+pub(crate) const STATE: u32 = 8;
+pub(crate) const SLEPT: u32 = 9;
+pub(crate) const HOLD: u32 = 10;
+
+/// Takes numbers off the front. What is not there reads as zeros, which nothing that was told holds.
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (head, rest) = self.0.split_first_chunk().unwrap_or((&[0; N], &[]));
+        self.0 = rest;
+        *head
+    }
+
+    pub(crate) fn u64(&mut self) -> u64 {
+        u64::from_ne_bytes(self.take())
+    }
+
+    pub(crate) fn u32(&mut self) -> u32 {
+        u32::from_ne_bytes(self.take())
+    }
+
+    fn u16(&mut self) -> u16 {
+        u16::from_ne_bytes(self.take())
+    }
+
+    fn u8(&mut self) -> u8 {
+        let [byte] = self.take();
+        byte
+    }
+
+    /// A name that ends with the first zero.
+    pub(crate) fn name(&mut self) -> String {
+        let bytes: [u8; 16] = self.take();
+        String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+    }
+}
+
+/// A thread as the kernel keeps it: `struct thread`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Thread {
+    pub(crate) on: u64,
+    pub(crate) cpu: u64,
+    pub(crate) off: u64,
+    pub(crate) began: u64,
+    pub(crate) cpu_before: u64,
+    pub(crate) delay: u64,
+    pub(crate) delay_before: u64,
+    pub(crate) slept: u64,
+    pub(crate) poll_off: u64,
+    pub(crate) total: u64,
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) slept_in: u32,
+    pub(crate) off_in: u32,
+    pub(crate) asleep: bool,
+    pub(crate) delay_known: bool,
+    pub(crate) turns: Vec<u64>,
+    /// What its slots have gathered.
+    pub(crate) pending: Event,
+}
+
+impl Thread {
+    pub(crate) fn read(bytes: &[u8; THREAD]) -> Self {
+        let mut r = Reader(bytes);
+        let (on, cpu, off, began, cpu_before) = (r.u64(), r.u64(), r.u64(), r.u64(), r.u64());
+        let (delay, delay_before, slept, poll_off) = (r.u64(), r.u64(), r.u64(), r.u64());
+        let (_flushed, total) = (r.u64(), r.u64());
+        let (pid, tid, slept_in, off_in, _off_fd) = (r.u32(), r.u32(), r.u32(), r.u32(), r.u32());
+        let [asleep, _epolls, _woken, delay_known] = [r.u8(), r.u8(), r.u8(), r.u8()];
+        Self {
+            on,
+            cpu,
+            off,
+            began,
+            cpu_before,
+            delay,
+            delay_before,
+            slept,
+            poll_off,
+            total,
+            pid,
+            tid,
+            slept_in,
+            off_in,
+            asleep: asleep != 0,
+            delay_known: delay_known != 0,
+            turns: (0..StepHistogram::BUCKETS).map(|_| r.u64()).collect(),
+            pending: Event::read(r.0),
+        }
+    }
+}
+
+/// Both ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ends {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    /// As in include/net/tcp_states.h.
+    pub(crate) state: u16,
+}
+
+impl Ends {
+    pub(crate) fn read(r: &mut Reader<'_>) -> Self {
+        let (local, remote): ([u8; 16], [u8; 16]) = (r.take(), r.take());
+        let (local_port, remote_port, family, state) = (r.u16(), r.u16(), r.u16(), r.u16());
+        // AF_INET
+        let addr = |[a, b, c, d, ..]: [u8; 16], all: [u8; 16]| match family {
+            2 => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
+            _ => Ipv6Addr::from(all).to_canonical(),
+        };
+        Self {
+            local: SocketAddr::new(addr(local, local), local_port),
+            remote: SocketAddr::new(addr(remote, remote), u16::from_be(remote_port)),
+            state,
+        }
+    }
+}
+
+/// Bytes of one connection within a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    pub(crate) ends: Ends,
+    pub(crate) read: u64,
+    pub(crate) written: u64,
+}
+
+/// `struct moved`: of which turn, what eight connections moved, and what others did.
+pub(crate) fn moved(r: &mut Reader<'_>) -> (u64, Vec<Flow>, u64) {
+    let (began, elsewhere) = (r.u64(), r.u64());
+    let flows = (0..8).filter_map(|_| {
+        let (sk, read, written) = (r.u64(), r.u64(), r.u64());
+        let ends = Ends::read(r);
+        (sk != 0).then_some(Flow { ends, read, written })
+    });
+    (began, flows.collect(), elsewhere)
+}
+
+/// What happened: `struct event`, with its slots.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Event {
+    pub(crate) kind: u32,
+    pub(crate) tid: u32,
+    pub(crate) at: u64,
+    pub(crate) cpu: u64,
+    pub(crate) a: u64,
+    pub(crate) b: u64,
+    pub(crate) c: u32,
+    pub(crate) slots: Vec<Slot>,
+    /// Of a socket that is told of.
+    pub(crate) ends: Option<Ends>,
+}
+
+impl Event {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        let mut r = Reader(bytes);
+        let (kind, tid, at, cpu) = (r.u32(), r.u32(), r.u64(), r.u64());
+        let (a, b, c, slots) = (r.u64(), r.u64(), r.u32(), r.u32());
+        let slots = (0..slots.min(4)).map(|_| Slot::read(&mut r)).collect();
+        let ends = matches!(kind, ACCEPTED | CONNECTED | SOCKET) && !r.0.is_empty();
+        let ends = ends.then(|| Ends::read(&mut r));
+        Self { kind, tid, at, cpu, a, b, c, slots, ends }
+    }
+}
+
+/// What a descriptor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A TCP connection, by the kernel's address of it.
+    Socket(u64),
+    File,
+    Other,
+}
+
+/// Which way a call moves bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    In,
+    Out,
+}
+
+/// What came of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Came {
+    Data,
+    Again,
+    Nothing,
+    Error,
+}
+
+/// A run of calls of one number upon one descriptor: `struct slot`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) what: What,
+    pub(crate) bytes: u64,
+    /// Return of the first that moved bytes, or of the first.
+    pub(crate) first: u64,
+    /// Return of the last.
+    pub(crate) last: u64,
+    pub(crate) fd: u32,
+    /// Calls that moved bytes, and those that did not.
+    pub(crate) data: u32,
+    pub(crate) other: u32,
+    pub(crate) call: u32,
+    pub(crate) direction: Direction,
+    came_last: Came,
+    came: u8,
+}
+
+impl Slot {
+    fn read(r: &mut Reader<'_>) -> Self {
+        let (sk, bytes, first, last) = (r.u64(), r.u64(), r.u64(), r.u64());
+        let (fd, data, other) = (r.u32(), r.u32(), r.u32());
+        let (call, kind, came) = (r.u16(), r.u8(), r.u8());
+        Self {
+            what: match kind >> 4 {
+                1 => What::Socket(sk),
+                2 => What::File,
+                _ => What::Other,
+            },
+            bytes,
+            first,
+            last,
+            fd,
+            data,
+            other,
+            call: u32::from(call),
+            direction: if kind & 15 == 4 { Direction::Out } else { Direction::In },
+            came_last: match came & 15 {
+                0 => Came::Data,
+                1 => Came::Again,
+                2 => Came::Nothing,
+                _ => Came::Error,
+            },
+            came: came >> 4,
+        }
+    }
+
+    /// What came of its last call.
+    pub(crate) fn ended(&self) -> Came {
+        self.came_last
+    }
+
+    /// Whether this came of any of its calls.
+    pub(crate) fn had(&self, came: Came) -> bool {
+        self.came & (1 << came as u8) != 0
+    }
+}

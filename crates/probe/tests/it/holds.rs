@@ -1,0 +1,150 @@
+//! Holds of threads of this very process, made on purpose.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use probe::{Hold, HoldOptions, HoldState, READ_EVERY, Seen, Watch};
+use testkit::in_turn;
+
+use crate::support::can_probe;
+
+/// A watch of this process.
+fn watch() -> Option<Watch> {
+    can_probe().then(|| {
+        let watch = Watch::holds(&[std::process::id()], HoldOptions::default());
+        watch.expect("it can be watched")
+    })
+}
+
+/// What is under way or over while `body` runs upon a thread of the name `name`, which polls before and
+/// after.
+fn during(watch: &mut Watch, name: &str, body: impl FnOnce() + Send + 'static) -> Vec<Seen> {
+    let body = move || {
+        for _ in 0..20 {
+            doze();
+        }
+        body();
+        for _ in 0..20 {
+            doze();
+        }
+    };
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(body).expect("a thread");
+    let mut seen = Vec::new();
+    while !thread.is_finished() {
+        thread::sleep(READ_EVERY / 10);
+        seen.push(watch.read().expect("it can be read"));
+    }
+    thread.join().expect("no panic");
+    seen.push(watch.read().expect("it can be read"));
+    seen
+}
+
+/// A poll that sleeps.
+fn doze() {
+    let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+    let _ = rustix::event::poll(&mut [], Some(&patience));
+}
+
+fn compute(length: Duration) {
+    let until = Instant::now() + length;
+    while Instant::now() < until {}
+}
+
+fn of<'a>(seen: &'a [Seen], name: &str, state: HoldState) -> Vec<&'a Hold> {
+    let all = seen.iter().flat_map(|seen| seen.open.iter().chain(&seen.closed));
+    all.filter(|hold| hold.comm == name && hold.state == state).collect()
+}
+
+#[test]
+fn a_hold_is_told_while_it_lasts_and_parted_when_it_is_over() {
+    let _turn = in_turn();
+    let Some(mut watch) = watch() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut sender = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+    let (mut receiver, from) = listener.accept().expect("it connected");
+    let ends = (sender.local_addr().expect("bound"), sender.peer_addr().expect("connected"));
+    assert_eq!(from, ends.0);
+    let drain = thread::spawn(move || {
+        let mut sum = 0;
+        let mut some = [0; 65_536];
+        while let Ok(got @ 1..) = receiver.read(&mut some) {
+            sum += got;
+        }
+        sum
+    });
+    let seen = during(&mut watch, "held", move || {
+        thread::sleep(Duration::from_millis(100));
+        compute(Duration::from_millis(75));
+        sender.write_all(&[1; 100_000]).expect("it is read");
+        compute(Duration::from_millis(75));
+    });
+    assert_eq!(drain.join().expect("no panic"), 100_000);
+
+    let closed = of(&seen, "held", HoldState::Closed);
+    let [hold] = closed.as_slice() else { panic!("one hold: {closed:#?}") };
+    assert_eq!(hold.pid, std::process::id());
+    let ms = |length: records::Micros| length.0 / 1_000;
+    assert!((245..400).contains(&ms(hold.length)), "{hold:#?}");
+    assert!((90..130).contains(&ms(hold.asleep)), "{hold:#?}");
+    // What it did not run it waited for a CPU, as others compute as well.
+    let awake = ms(hold.on_cpu) + ms(hold.runnable);
+    assert!((140..300).contains(&awake) && ms(hold.on_cpu) > 70, "{hold:#?}");
+    let call = hold.asleep_in.expect("it slept").to_string();
+    assert!(call.ends_with("nanosleep"), "{call}");
+    let [moved] = hold.moved.as_slice() else { panic!("one connection: {hold:#?}") };
+    assert_eq!((moved.local, moved.remote), ends);
+    assert_eq!((moved.read.0, moved.written.0), (0, 100_000));
+
+    let open = of(&seen, "held", HoldState::Open);
+    assert!(open.iter().all(|open| open.began == hold.began), "{open:#?}");
+    let first = open.first().expect("told while it lasted");
+    assert!(first.length <= hold.length && ms(first.length) < 120, "{first:#?}");
+    let last = open.last().expect("the same");
+    assert_eq!(last.moved, hold.moved);
+    assert_eq!(seen.last().map(|seen| seen.lost), Some(0));
+}
+
+#[test]
+fn turns_are_counted_and_a_thread_that_ended_is_not_held() {
+    let _turn = in_turn();
+    let Some(mut watch) = watch() else { return };
+    let seen = during(&mut watch, "short", || {});
+    assert!(of(&seen, "short", HoldState::Closed).is_empty(), "{seen:#?}");
+    let turns = seen.iter().rev().flat_map(|seen| &seen.turns).find(|turns| turns.comm == "short");
+    let counted: u64 = turns.expect("it polled").lengths.0.iter().sum();
+    assert!((30..45).contains(&counted), "{turns:#?}");
+    thread::sleep(Duration::from_millis(100));
+    let last = watch.read().expect("it can be read");
+    assert!(last.open.iter().all(|hold| hold.comm != "short"), "{last:#?}");
+    assert!(last.turns.iter().all(|turns| turns.comm != "short"), "{last:#?}");
+}
+
+/// Programs of ours in the kernel: descriptors of this process tell what they are of.
+fn programs() -> usize {
+    let fds = std::fs::read_dir("/proc/self/fd").expect("it can be read");
+    let links = fds.filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok());
+    links.filter(|link| link.to_string_lossy().contains("bpf")).count()
+}
+
+#[test]
+fn nothing_is_left_when_a_watch_is_dropped() {
+    let _turn = in_turn();
+    let Some(watch) = watch() else { return };
+    assert!(programs() > 5, "{}", programs());
+    drop(watch);
+    assert_eq!(programs(), 0);
+}
+
+#[test]
+fn a_process_that_is_not_there_is_named() {
+    let _turn = in_turn();
+    let Some(mut watch) = watch() else { return };
+    let mut child = Command::new("true").spawn().expect("true(1)");
+    let pid = child.id();
+    child.wait().expect("it ends");
+    let error = watch.add(pid).expect_err("it has ended");
+    assert_eq!(error.to_string(), format!("failed to watch process {pid}: there is none"));
+}

@@ -1,0 +1,211 @@
+//! What the tracer sees of the mirror's workers, beside what they tell of themselves.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use probe::{Means, Target, Tracer};
+use records::{Hold, Micros, Record, Session, StepEnd, Stretch, WorkerTotals};
+use testkit::{PATIENCE, in_turn};
+
+use crate::support::{can_probe, download, proxy, role};
+
+const HOLD: Micros = Micros(10_000);
+
+/// What one side told.
+#[derive(Debug, Default)]
+struct Told {
+    holds: Vec<Hold>,
+    stretches: BTreeMap<u32, Vec<Stretch>>,
+    totals: BTreeMap<u32, WorkerTotals>,
+    sessions: BTreeMap<(u32, u16), Session>,
+    accepted: usize,
+    turns: usize,
+}
+
+impl Told {
+    fn of(records: impl IntoIterator<Item = Record>) -> Self {
+        let mut told = Self::default();
+        for record in records {
+            match record {
+                Record::Hold(hold) => told.holds.push(hold),
+                Record::Stretch(stretch) => {
+                    told.stretches.entry(stretch.worker).or_default().push(stretch);
+                }
+                Record::WorkerTotals(totals) => {
+                    told.totals.insert(totals.worker, totals);
+                }
+                Record::Session(session) => {
+                    told.sessions.insert((session.worker, session.client_port), session);
+                }
+                Record::Accepted(_) => told.accepted += 1,
+                Record::LoopTurn(_) => told.turns += 1,
+                _ => {}
+            }
+        }
+        told
+    }
+}
+
+/// The mirror with `args` under downloads for a while: what it told, and what the tracer did.
+fn both(args: &[&str], downloads: u32, length: Duration) -> (Told, Told) {
+    let origin = role("origin", &[]);
+    let mut proxy = proxy(&origin, &[&["--hold", "10ms"], args].concat());
+    let targets: Vec<Target> = (0..)
+        .zip(&proxy.ready.worker_tids)
+        .map(|(worker, tid)| Target {
+            worker,
+            pid: proxy.id(),
+            tid: u32::try_from(*tid).expect("a tid"),
+        })
+        .collect();
+    let (tell, seen) = channel();
+    let take = move |record| drop(tell.send(record));
+    let tracer = Tracer::attach(&targets, Means::Probe, HOLD, take).expect("it can be watched");
+    download(proxy.addr(), downloads, length);
+    // The downloads were hung up: the proxy closes them in its next turns.
+    std::thread::sleep(Duration::from_millis(200));
+    tracer.stop().expect("all was seen");
+    (Told::of(proxy.stop().records()), Told::of(seen))
+}
+
+/// Whether two lengths are the same within 5 % or 200 us.
+fn alike(one: u64, other: u64, floor: u64) -> bool {
+    one.abs_diff(other) <= (one.max(other) / 20).max(floor)
+}
+
+/// The hold of `others` that `hold` is: of the same connection, with the most time in common.
+fn twin<'a>(hold: &Hold, others: &'a [Hold]) -> Option<&'a Hold> {
+    let common = |other: &&Hold| {
+        let (start, end) = (hold.start_ns.max(other.start_ns), hold.end_ns.min(other.end_ns));
+        end.0.saturating_sub(start.0)
+    };
+    let same = |other: &&Hold| {
+        (other.worker, other.client_port) == (hold.worker, hold.client_port) && common(other) > 0
+    };
+    others.iter().filter(same).max_by_key(common)
+}
+
+#[test]
+fn holds_are_those_the_mirror_tells() {
+    let _turn = in_turn();
+    if !can_probe() {
+        return;
+    }
+    // A drain may be one hold only, that lasts until the load ends.
+    for (policy, at_least) in [("drain", 1), ("bytes:16MiB", 10)] {
+        let args = ["--workers", "1", "--read-policy", policy, "--rcvbuf", "1MiB"];
+        let (own, seen) = both(&args, 3, Duration::from_secs(4));
+        assert!(own.holds.len() >= at_least, "{policy}: the load makes {} holds", own.holds.len());
+        let mut unlike = Vec::new();
+        for hold in &own.holds {
+            let twin = twin(hold, &seen.holds);
+            let same = twin.is_some_and(|twin| {
+                let pages = 2 * 4_096;
+                alike(hold.length_us().0, twin.length_us().0, 200)
+                    && alike(hold.bytes.0, twin.bytes.0, pages)
+                    && alike(hold.reads, twin.reads, 2)
+                    && hold.turn == twin.turn
+            });
+            if !same && hold.length_us().0 > HOLD.0 * 21 / 20 {
+                unlike.push((hold, twin));
+            }
+        }
+        let share = unlike.len() as f64 / own.holds.len() as f64;
+        println!("{policy}: {} holds, {} unlike", own.holds.len(), unlike.len());
+        // Either side can lose its CPU between its own reading of the clock and the other's.
+        assert!(share <= 0.05, "{policy}: {unlike:#?}");
+    }
+}
+
+#[test]
+fn sums_and_sessions_are_those_the_mirror_tells() {
+    let _turn = in_turn();
+    if !can_probe() {
+        return;
+    }
+    let args = ["--workers", "2", "--reuseport", "--read-policy", "bytes:256KiB"];
+    let (own, seen) = both(&args, 6, Duration::from_secs(3));
+    for (worker, totals) in &own.totals {
+        let told = &seen.totals[worker];
+        println!("worker {worker}: {totals:?}\n    seen: {told:?}");
+        assert_eq!(told.records_lost, 0);
+        assert_eq!(told.sessions, totals.sessions);
+        assert!(alike(told.bytes.0, totals.bytes.0, 1 << 20), "bytes: {told:?} {totals:?}");
+        assert!(alike(told.reads, totals.reads, 100), "reads: {told:?} {totals:?}");
+        assert!(alike(told.turns, totals.turns, 10), "turns: {told:?} {totals:?}");
+        assert!(alike(told.steps, totals.steps, 20), "steps: {told:?} {totals:?}");
+        let counted: u64 = told.step_lengths.0.iter().sum();
+        assert_eq!(counted, told.steps, "every step has a length");
+    }
+    assert_eq!(own.accepted, seen.accepted);
+    for (key, session) in &own.sessions {
+        let told = seen.sessions.get(key).expect("every session is seen");
+        let sent = (session.body_bytes.0, told.body_bytes.0);
+        assert!(alike(sent.0, sent.1, 4_096), "bytes: {session:?} {told:?}");
+        assert!(alike(session.steps, told.steps, 5), "steps: {session:?} {told:?}");
+        // From outside, a step begins where the one before it ended, or the poll returned.
+        let (own_us, us) = (session.steps_us.0, told.steps_us.0);
+        assert!(own_us * 3 < us * 4 && us * 3 < own_us * 4, "steps: {session:?} {told:?}");
+        assert_eq!(session.upstream_port, told.upstream_port);
+    }
+    check_stretches(&seen);
+}
+
+/// They follow each other, and sum to the totals.
+fn check_stretches(told: &Told) {
+    for (worker, stretches) in &told.stretches {
+        for pair in stretches.windows(2) {
+            assert_eq!(pair[0].end_ns, pair[1].start_ns, "worker {worker}: a gap");
+        }
+        for stretch in stretches {
+            assert!(stretch.poll_us <= stretch.length_us(), "{stretch:?}");
+            assert!(stretch.cpu_us <= stretch.length_us(), "{stretch:?}");
+        }
+        let totals = &told.totals[worker];
+        let sum =
+            |of: fn(&Stretch) -> u32| -> u64 { stretches.iter().map(of).map(u64::from).sum() };
+        assert_eq!(sum(|stretch| stretch.turns), totals.turns, "worker {worker}: turns");
+        assert_eq!(sum(|stretch| stretch.steps), totals.steps, "worker {worker}: steps");
+        assert_eq!(sum(|stretch| stretch.accepts), totals.sessions, "worker {worker}: accepts");
+    }
+}
+
+#[test]
+fn a_step_under_way_is_told_at_the_end() {
+    let _turn = in_turn();
+    if !can_probe() {
+        return;
+    }
+    let origin = role("origin", &[]);
+    let proxy = proxy(&origin, &["--workers", "1", "--rcvbuf", "4MiB"]);
+    let tid = u32::try_from(proxy.ready.worker_tids[0]).expect("a tid");
+    let target = Target { worker: 0, pid: proxy.id(), tid };
+    let (tell, seen) = channel();
+    let take = move |record| drop(tell.send(record));
+    let tracer = Tracer::attach(&[target], Means::Probe, HOLD, take).expect("it can be watched");
+    let addr = proxy.addr();
+    let load = std::thread::spawn(move || download(addr, 2, Duration::from_secs(8)));
+    let mut records = Vec::new();
+    let accepted = |record: &&Record| matches!(record, Record::Accepted(_));
+    while records.iter().filter(accepted).count() < 2 {
+        records.push(seen.recv_timeout(PATIENCE).expect("two downloads"));
+    }
+    // For as long as a step is to be.
+    std::thread::sleep(Duration::from_millis(300));
+    tracer.stop().expect("all was seen");
+    records.extend(seen);
+    let told = Told::of(records);
+    load.join().expect("no panic");
+    check_stretches(&told);
+    assert_eq!(told.sessions.len(), told.accepted, "{:?}", told.sessions);
+    let open = told.sessions.values().filter(|s| s.end == records::SessionEnd::Shutdown);
+    assert!(open.count() > 0, "downloads were under way");
+    // The load never lets the upstream run empty: a step was under way, and has no end of its own.
+    let last = told.holds.iter().max_by_key(|hold| hold.end_ns).expect("a hold");
+    assert!(last.bytes.0 > 0 && last.reads > 0, "{last:?}");
+    // A download that came to its end at that very moment left nothing under way.
+    if last.ended_by != StepEnd::Closed {
+        assert_eq!(last.ended_by, StepEnd::Unknown, "{last:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! The roles of a trial, and what a host must have for a test.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use probe::{HoldOptions, ProbeError, Watch};
+use testkit::{Process, skip};
+
+/// Whether the kernel can be asked; says why a test is skipped. In CI it fails instead.
+pub(crate) fn can_probe() -> bool {
+    match Watch::holds(&[], HoldOptions::default()) {
+        Ok(_) => true,
+        Err(
+            error @ (ProbeError::NoRights { .. }
+            | ProbeError::NoBtf { .. }
+            | ProbeError::TooOld { .. }),
+        ) => {
+            assert!(env::var_os("CI").is_none(), "{error}: {error:?}");
+            skip(error);
+            false
+        }
+        Err(error) => panic!("{error}: {error:?}"),
+    }
+}
+
+/// A role that is up.
+pub(crate) fn role(role: &str, args: &[&str]) -> Process {
+    let parent = std::process::id().to_string();
+    let mut command = Command::new(roles());
+    Process::start(command.arg(role).args(args).args(["--parent-pid", &parent]))
+}
+
+/// The example, beside the directory of the tests.
+fn roles() -> PathBuf {
+    let own = env::current_exe().expect("this program");
+    let roles = own.parent().expect("in a directory").with_file_name("examples").join("roles");
+    assert!(roles.is_file(), "{} is not built: cargo build -p probe --examples", roles.display());
+    roles
+}
+
+/// A proxy before `origin`, with more arguments.
+pub(crate) fn proxy(origin: &Process, args: &[&str]) -> Process {
+    let upstream = origin.addr().to_string();
+    role("proxy", &[&["--upstream", &upstream], args].concat())
+}
+
+/// Puts `downloads` upon `addr` for `length` and waits for their end.
+pub(crate) fn download(addr: SocketAddr, downloads: u32, length: Duration) {
+    let (addr, downloads) = (addr.to_string(), downloads.to_string());
+    let length = format!("{}ms", length.as_millis());
+    role("slow", &[&*addr, "--slow", &downloads, "--duration", &length]).finish();
+}
