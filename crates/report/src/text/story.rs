@@ -6,9 +6,10 @@ use std::path::Path;
 
 use records::{Cause, CauseShare, LogGap, Micros, percent};
 
-use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, labelled, short_bytes, wrap};
+use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
 use super::style::{Style, Tint};
-use super::{explain_command, sentences, verdict};
+use super::{explain_command, verdict};
+use crate::words;
 use analysis::report::{
     CauseReport, Explanation, HolderReport, LateFetch, LogRow, Longest, hidden_by_reason,
 };
@@ -31,11 +32,7 @@ pub fn story(story: &Explanation, run_dir: &Path, style: Style) -> String {
         worst(story, style),
         holders(story, style),
         log(story, style),
-        story
-            .law
-            .iter()
-            .flat_map(|law| labelled(style, "law", &sentences::law(law), ALL))
-            .collect(),
+        story.law.iter().flat_map(|law| labelled(style, "law", &words::law(law), ALL)).collect(),
         not_in_the_table(story, style),
         verdict::caveats(&story.caveats, style, usize::MAX, ALL),
         go_on(story, run_dir, style),
@@ -50,7 +47,7 @@ fn paragraph(lines: &[String]) -> String {
 }
 
 fn head(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
-    let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "run"));
+    let label = label(style, "run");
     let mut lines = vec![format!("{label}{}", run_dir.display())];
     let why = story.verdict_reasons.first().map_or("", String::as_str);
     lines.extend(verdict::first_line(story.verdict, story.interrupted.as_deref(), why, style, ALL));
@@ -60,7 +57,7 @@ fn head(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
 
 fn late(story: &Explanation) -> String {
     let late = &story.late;
-    let which = sentences::which_are_late(late.phase, story.late_limit_us());
+    let which = words::which_are_late(late.phase, story.late_limit_us());
     if late.fetches == 0 {
         return format!("no fetch{which}");
     }
@@ -120,7 +117,7 @@ fn worst(story: &Explanation, style: Style) -> Vec<String> {
 
 fn worst_row(late: &LateFetch) -> String {
     let step = late.step.as_ref().map_or_else(String::new, |step| {
-        let holder = sentences::holder(step.holder);
+        let holder = words::holder(step.holder);
         format!("{holder}, {}, {}", step.length_us, short_bytes(step.bytes))
     });
     let worker = late.worker.map_or_else(|| "-".to_owned(), |worker| worker.to_string());
@@ -160,7 +157,7 @@ fn holders(story: &Explanation, style: Style) -> Vec<String> {
 /// `download 3 held 14 fetches for 9.200 s in 6 steps, the longest 2.400 s (1.2 GiB)`.
 fn held_words(held: &HolderReport) -> String {
     let fetches = if held.fetches == 1 { "fetch" } else { "fetches" };
-    let (holder, length) = (sentences::holder(held.holder), held.longest_step_us);
+    let (holder, length) = (words::holder(held.holder), held.longest_step_us);
     let bytes = short_bytes(held.longest_step_bytes);
     let steps = match held.steps {
         1 => format!("1 step of {length} ({bytes})"),
@@ -174,7 +171,7 @@ fn log(story: &Explanation, style: Style) -> Vec<String> {
         return Vec::new();
     }
     let truth = &story.log.truth;
-    let mut lines = labelled(style, "log", &sentences::log(truth), ALL);
+    let mut lines = labelled(style, "log", &words::log(truth), ALL);
     if truth.understated > 0 || truth.overstated > 0 {
         let off = format!(
             "{} logged times under half of the true one, {} over twice it (10 ms or more off)",
@@ -208,12 +205,12 @@ fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
     }
     let absent: Vec<Cause> = story.absent();
     if !absent.is_empty() {
-        let text = format!("{}: no part in it", sentences::names(&absent));
+        let text = format!("{}: no part in it", words::names(&absent));
         lines.extend(labelled(style, "absent", &text, ALL));
     }
     let hidden = hidden_by_reason(&story.late);
     if !hidden.is_empty() {
-        let text = format!("{}; their time is unexplained", sentences::hidden(&hidden));
+        let text = format!("{}; their time is unexplained", words::hidden(&hidden));
         lines.extend(labelled(style, "hidden", &text, ALL));
     }
     lines

@@ -3,8 +3,8 @@
 use records::{Caveat, CaveatCode, Summary, Verdict};
 
 use super::Limits;
-use super::layout::{INDENT, MaxLines, WIDTH, labelled, wrap};
-use super::style::{Style, Tint};
+use super::layout::{INDENT, MaxLines, WIDTH, label, labelled, wrap};
+use super::style::Style;
 
 /// The verdict line, then one line or more for each further reason.
 pub(crate) fn verdict(summary: &Summary, style: Style, limits: &Limits) -> Vec<String> {
@@ -36,8 +36,7 @@ pub(crate) fn first_line(
     let head = format!("{name}{interrupted}: {reason}");
     let mut lines = Vec::new();
     for (index, line) in wrap(&head, WIDTH - INDENT, max).into_iter().enumerate() {
-        let label = if index == 0 { "verdict" } else { "" };
-        let label = style.paint(Tint::Label, &format!("{label:<INDENT$}"));
+        let label = label(style, if index == 0 { "verdict" } else { "" });
         let line = match line.strip_prefix(name).filter(|_| index == 0) {
             Some(rest) => format!("{}{rest}", style.paint(verdict.into(), name)),
             None => line,

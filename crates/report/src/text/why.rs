@@ -4,8 +4,8 @@ use records::{CauseShare, Summary, percent};
 
 use super::Limits;
 use super::layout::{MaxLines, NARROW, heading, labelled_within, wrap};
-use super::sentences;
 use super::style::Style;
+use crate::words;
 use analysis::LATE_FACTOR;
 use analysis::measured_when;
 use analysis::report::Why;
@@ -30,7 +30,7 @@ pub(crate) fn why(summary: &Summary, style: Style, limits: &Limits) -> Vec<Strin
     };
     let Some(why) = Why::of(summary, most) else { return Vec::new() };
     let said = |label: &str, text: &str, max| labelled_within(NARROW, style, label, text, max);
-    let max = MaxLines(limits.why_lines);
+    let max = MaxLines(3);
     let mut lines = match limits.causes {
         _ if why.late == 0 => {
             said("why", &nothing_late(&why, measured_when(&summary.arm)), MaxLines(2))
@@ -39,17 +39,17 @@ pub(crate) fn why(summary: &Summary, style: Style, limits: &Limits) -> Vec<Strin
         CausesAs::Sentence => said("why", &sentence(&why), MaxLines(1)),
     };
     if let Some(worst) = &why.worst {
-        lines.extend(said("worst", &sentences::worst(worst), max));
+        lines.extend(said("worst", &words::worst(worst), max));
     }
     if let Some(law) = why.law.as_ref().filter(|_| limits.causes != CausesAs::Sentence) {
-        lines.extend(said("law", &sentences::law(law), max));
+        lines.extend(said("law", &words::law(law), max));
     }
     if let Some(log) = &why.log {
-        lines.extend(said("log", &sentences::log(log), MaxLines(2.min(max.0))));
+        lines.extend(said("log", &words::log(log), MaxLines(2)));
     }
     if !why.hidden.is_empty() {
         let max = MaxLines(limits.hidden_lines);
-        lines.extend(said("hidden", &sentences::hidden(&why.hidden), max));
+        lines.extend(said("hidden", &words::hidden(&why.hidden), max));
     }
     lines
 }
@@ -77,7 +77,7 @@ fn rows(why: &Why, style: Style) -> Vec<String> {
         let name = format!("others ({})", others.causes);
         lines.push(row(&name, others.share_of_late_time, others.time_us, others.fetches));
     }
-    let which = sentences::which_are_late(why.phase, why.limit_us);
+    let which = words::which_are_late(why.phase, why.limit_us);
     let note = format!("(late: {} of {}{which}; {} in all)", why.late, why.attempts, why.time_us);
     lines.extend(wrap(&note, NARROW - 2, MaxLines(2)).into_iter().map(|line| format!("  {line}")));
     lines

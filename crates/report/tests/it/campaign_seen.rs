@@ -5,11 +5,11 @@ use serde_json::json;
 
 use crate::browser::Browser;
 use crate::stage::{SCREENS, STAGE, fits, written_campaign};
-use crate::trials::Trials;
+use crate::trials::{case, cut_to, two_arms, zoo};
 
 #[test]
 fn a_comparison_is_seen_on_every_screen() {
-    let file = written_campaign("campaign", &Trials::two_arms(10).data());
+    let file = written_campaign("campaign", &two_arms(10));
     let Some(mut browser) = Browser::start() else { return };
     for (name, screen) in SCREENS {
         browser.open(&file, screen);
@@ -23,14 +23,14 @@ fn a_comparison_is_seen_on_every_screen() {
 #[test]
 fn campaigns_of_every_kind_are_seen() {
     let kinds = [
-        ("campaign-zoo", Trials::zoo(8, 3)),
-        ("campaign-case", Trials::case()),
-        ("campaign-cut-short", Trials::two_arms(3).cut_to(1)),
-        ("campaign-of-nothing", Trials::two_arms(3).cut_to(0)),
+        ("campaign-zoo", zoo(8, 3)),
+        ("campaign-case", case()),
+        ("campaign-cut-short", cut_to(1)),
+        ("campaign-of-nothing", cut_to(0)),
     ];
     let Some(mut browser) = Browser::start() else { return };
-    for (name, trials) in kinds {
-        let file = written_campaign(name, &trials.data());
+    for (name, campaign) in kinds {
+        let file = written_campaign(name, &campaign);
         for (_, screen) in SCREENS {
             browser.open(&file, screen);
             fits(&mut browser, name, screen);
@@ -43,8 +43,8 @@ fn campaigns_of_every_kind_are_seen() {
 
 #[test]
 fn its_figures_stand_where_their_values_are_and_lead_to_their_trials() {
-    let data = Trials::two_arms(4).data();
-    let file = written_campaign("campaign-values", &data);
+    let campaign = two_arms(4);
+    let file = written_campaign("campaign-values", &campaign);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
     // Each point of the failures, by its x: in the order of the shares, and on one scale.
@@ -53,17 +53,20 @@ fn its_figures_stand_where_their_values_are_and_lead_to_their_trials() {
              .map(c => [Number(c.getAttribute('transform').slice(10).split(' ')[0]), c.closest('a').getAttribute('href')])",
     );
     let places = places.as_array().expect("points");
-    let trials: Vec<_> = data.arms.iter().flat_map(|arm| &arm.trials).collect();
+    let trials: Vec<_> = campaign.arms.iter().flat_map(|arm| &arm.trials).collect();
     assert_eq!(places.len(), trials.len());
-    let share = |at: usize| trials[at].failed_share.expect("a share").share;
+    let share = |at: usize| trials[at].summary.measure.failed_share;
     let x = |at: usize| places[at][0].as_f64().expect("a number");
     let wide = (x(0) - x(4)) / (share(0) - share(4));
     for at in 0..trials.len() {
         assert!((x(at) - x(0) - wide * (share(at) - share(0))).abs() < 0.2, "point {at}");
         let href = places[at][1].as_str().expect("a link");
-        assert_eq!(href.replace("%20", " ").replace("%22", "\""), trials[at].page);
+        assert_eq!(
+            href.replace("%20", " ").replace("%22", "\""),
+            format!("{}/report.html", trials[at].dir.display())
+        );
     }
-    for figure in Figure::ALL.into_iter().filter(|figure| figure.is_of_a_campaign()) {
+    for figure in Figure::all().filter(|figure| figure.is_of_a_campaign()) {
         let drawn =
             browser.eval(&format!("document.querySelectorAll('#figure-{figure} svg').length"));
         assert_eq!(drawn, json!(1), "{figure}");

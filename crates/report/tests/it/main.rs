@@ -1,5 +1,6 @@
 //! The pages as text, and in a real browser.
 
+mod boundless;
 mod browser;
 mod campaign;
 mod campaign_seen;

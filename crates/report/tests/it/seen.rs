@@ -1,6 +1,6 @@
 //! Pages as they are seen: on every screen, of every kind of run.
 
-use records::{Cause, Micros, Outcome, Summary};
+use records::{Cause, Micros, Outcome, Summary, percent};
 use report::PageData;
 use serde_json::Value;
 
@@ -45,7 +45,8 @@ fn it_says_what_the_summary_says() {
     let file = written("values", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
-    let summary = &run.summary;
+    let analysis = run.analysis();
+    let summary = &analysis.summary;
     for (row, phase) in [("measure", &summary.measure), ("idle", &summary.idle)] {
         let cells = texts(&mut browser, &format!("#row-{row} td"));
         let l = &phase.latency_us;
@@ -63,7 +64,7 @@ fn it_says_what_the_summary_says() {
     let causes = texts(&mut browser, "#figure-causes svg text");
     let held = &summary.causes[0];
     assert_eq!(held.cause, Cause::HeldByStep);
-    let share = format!("{:.0} %, led {} fetches", held.share_of_late_time * 100.0, held.fetches);
+    let share = format!("{}, led {} fetches", percent(held.share_of_late_time), held.fetches);
     assert!(causes.contains(&share), "{causes:?} lack {share}");
     // What the page holds is what stands in the file.
     let held =
@@ -71,7 +72,7 @@ fn it_says_what_the_summary_says() {
     let held: Summary = serde_json::from_str(held.as_str().expect("text")).expect("a summary");
     assert_eq!(&held, summary);
     // Whose steps held whom: as the data have it, in the order of their waits.
-    let data: PageData = run.data();
+    let data = PageData::of(&analysis);
     let blame = texts(&mut browser, "#picture tbody tr");
     let named = data.blame.iter().filter(|blame| blame.waited > Micros(0));
     for (row, blame) in blame.iter().zip(named) {
@@ -84,13 +85,11 @@ fn it_says_what_the_summary_says() {
 #[test]
 fn runs_of_every_kind_are_seen() {
     let starved = || Run::of(Shape::STARVED);
-    let mut inconclusive = starved();
-    inconclusive.summary = inconclusive.summarised("inconclusive");
     let kinds = [
-        ("no-failure", starved().all_end(Outcome::Ok, "healthy"), "healthy", "Healthy: all 80"),
-        ("all-refused", starved().all_end(Outcome::Refused, "starved"), "starved", "80 of 80"),
+        ("no-failure", starved().all_end(Outcome::Ok), "healthy", "Healthy: all 80"),
+        ("all-refused", starved().all_end(Outcome::Refused), "starved", "80 of 80"),
         ("interrupted", starved().interrupted(), "inconclusive", "cut short by SIGINT"),
-        ("inconclusive", inconclusive, "inconclusive", "so the fixture says"),
+        ("inconclusive", starved().broken(), "inconclusive", "the proxy ended with signal 9"),
         ("unseen", starved().unseen(), "starved", "fetches failed"),
     ];
     let Some(mut browser) = Browser::start() else { return };
@@ -110,7 +109,7 @@ fn runs_of_every_kind_are_seen() {
         // Who looks for the next failed fetch is told of it, or that there is none.
         browser.eval("document.getElementById('after').click()");
         let told = texts(&mut browser, "#told").concat();
-        let failed = run.fetches.iter().any(|fetch| fetch.outcome != Outcome::Ok);
+        let failed = run.records().fetches.iter().any(|fetch| fetch.outcome != Outcome::Ok);
         assert_eq!(told.starts_with("No fetch failed"), !failed, "{name}: {told}");
     }
     assert_eq!(browser.complaints, Vec::<String>::new());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use report::{CampaignData, campaign_html, html};
+use report::{Campaign, campaign_html, html};
 
 use crate::browser::{Browser, Screen, artefacts};
 use crate::fixture::Run;
@@ -25,11 +25,11 @@ pub(crate) const SCREENS: [(&str, Screen); 4] = [
 
 /// The page of a run, on the disk.
 pub(crate) fn written(name: &str, run: &Run) -> PathBuf {
-    kept(name, &html(&run.data()))
+    kept(name, &html(&run.analysis()))
 }
 
 /// The page of a campaign, on the disk.
-pub(crate) fn written_campaign(name: &str, campaign: &CampaignData) -> PathBuf {
+pub(crate) fn written_campaign(name: &str, campaign: &Campaign) -> PathBuf {
     kept(name, &campaign_html(campaign))
 }
 
@@ -37,6 +37,13 @@ fn kept(name: &str, page: &str) -> PathBuf {
     let path = artefacts().join(format!("{name}.html"));
     std::fs::write(&path, page).expect("written");
     path
+}
+
+/// What a page holds for scripts and other programs.
+pub(crate) fn json_of(page: &str) -> serde_json::Value {
+    let (_, rest) = page.split_once("id=\"data\">").expect("a data element");
+    let (json, _) = rest.split_once("</script>").expect("its end");
+    serde_json::from_str(json).expect("JSON")
 }
 
 /// The box of the picture's time on the screen: x, y, width, height.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use records::{BlockedSummary, LogMode};
 
-use crate::text::sentences;
+use crate::words;
 use analysis::report::{Evidence, Longest, Reserve};
 
 /// What shows a cause, in a sentence.
@@ -15,7 +15,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
             "{steps} steps; longest wait {} of {} in one of {}{}",
             step.waited_us,
             step.length_us,
-            sentences::step(step),
+            words::step(step),
             reserve.as_ref().map(self::reserve).unwrap_or_default(),
         ),
         Evidence::Turns { longest: None, .. } => {

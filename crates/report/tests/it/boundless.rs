@@ -1,15 +1,12 @@
 //! Files of a run may hold any number: a program said so, or somebody wrote it.
 
-use std::path::Path;
-
 use records::{
-    Absence, Blocked, Bytes, CallTotal, CallTotals, Micros, MonoNs, Phase, Verdict, WorkerTotals,
+    Absence, Blocked, Bytes, CallTotal, CallTotals, Micros, MonoNs, Phase, WorkerTotals,
 };
-use report::Style;
+use report::{MAX_LINES, Style, html, text};
 
-use super::{case, data};
-use crate::cases::{self, CaseArm, CaseFigure, Shown};
 use analysis::Analysis;
+
 use testkit::fixture::Run;
 
 const MOST: u64 = u64::MAX;
@@ -80,41 +77,8 @@ fn a_run_of_numbers_without_bounds_has_a_summary_and_a_page() {
     let readv = &summary.proxy.calls["readv"];
     assert_eq!((readv.count, readv.asleep_us, readv.bytes), (MOST, Micros(MOST), Bytes(MOST)));
     assert_eq!(summary.slow.bytes, Bytes(MOST));
-    let report = report::text(&run.records.manifest, summary, "runs/x".as_ref(), Style::Plain);
-    assert!(report.lines().count() <= report::MAX_LINES, "{report}");
-    let html = report::html(&data(&analysis));
+    let report = text(&run.records.manifest, summary, "runs/x".as_ref(), Style::Plain);
+    assert!(report.lines().count() <= MAX_LINES, "{report}");
+    let html = html(&analysis);
     assert!(html.contains("readv"), "what was told is shown");
-}
-
-#[test]
-fn every_case_is_told_within_the_width() {
-    for name in cases::names() {
-        let told = cases::find(name).expect("a case");
-        let figures = |arm: &CaseArm| {
-            let figure = |figure: &CaseFigure| {
-                let here = (*figure != CaseFigure::Calls).then(|| "12.4 ms ".repeat(20));
-                (*figure, here, arm.published.get(figure).cloned())
-            };
-            told.figures.iter().map(figure).collect()
-        };
-        let shown: Vec<Shown> = told
-            .arms
-            .iter()
-            .map(|arm| Shown {
-                arm: arm.name.clone(),
-                verdict: Verdict::Starved,
-                dir: "trials/01-1-x/20260301T120000Z-trial".into(),
-                figures: figures(arm),
-            })
-            .collect();
-        let text = report::case(&case(&told, &shown), &[], Path::new("runs/x-case"), Style::Plain);
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{name}:\n{text}");
-        assert!(text.contains(&told.title) && text.contains("records     runs/x-case"));
-        for arm in &told.arms {
-            for published in arm.published.values() {
-                let words: Vec<&str> = published.split_whitespace().take(3).collect();
-                assert!(text.contains(&words.join(" ")), "{name}: {published}");
-            }
-        }
-    }
 }

@@ -2,13 +2,18 @@
 
 use std::fmt::Write as _;
 
-use records::{Holder, Micros, Outcome, Phase, STARVED_SHARE, Verdict, Visibility, percent_beside};
+use analysis::Analysis;
+use records::{
+    Holder, Micros, Outcome, Phase, RunRecords, STARVED_SHARE, Verdict, Visibility, percent_beside,
+    shell_line,
+};
 
-use super::table::{self, Table, environment, key, list};
-use crate::data::{Blame, FigureLine, HoldData, PageData};
+use super::head::FigureLine;
+use super::table::{self, Table, key, list};
+use super::{Blame, HoldData, PageData, environment};
 use crate::escape::html;
-use crate::svg::{Figure, inline, marks};
-use crate::{palette, words};
+use crate::svg::{Figure, inline, marks, palette};
+use crate::words;
 
 /// The figures that carry the verdict.
 pub(crate) fn figures(figures: &[FigureLine]) -> String {
@@ -26,9 +31,9 @@ pub(crate) fn figures(figures: &[FigureLine]) -> String {
 }
 
 /// What the picture cannot show of this run.
-pub(super) fn unseen(data: &PageData) -> String {
+pub(super) fn unseen(data: &PageData<'_>) -> String {
     let mut notes: Vec<&str> = Vec::new();
-    match data.summary.visibility {
+    match data.analysis.summary.visibility {
         Visibility::LogOnly | Visibility::ClientsOnly => notes.push(
             "The workers of this proxy were not seen: nothing here tells what held its fetches.",
         ),
@@ -49,7 +54,7 @@ pub(super) fn unseen(data: &PageData) -> String {
 }
 
 /// What the colours and marks of the picture mean.
-pub(super) fn legend(data: &PageData) -> String {
+pub(super) fn legend(data: &PageData<'_>) -> String {
     const MOST: usize = 12;
     let mut out = String::new();
     let shown = if data.holds.is_empty() { &[][..] } else { &data.downloads };
@@ -69,7 +74,7 @@ pub(super) fn legend(data: &PageData) -> String {
     if !data.absences.is_empty() {
         out.push_str("<li><i class=\"key away\"></i>away from its poll, seen from outside</li>");
     }
-    for outcome in marks::used(&data.summary) {
+    for outcome in data.outcomes() {
         let (mark, words) = (marks::reference(outcome, "0", 0.0), words::outcome(outcome).short);
         let _ = write!(
             out,
@@ -81,7 +86,7 @@ pub(super) fn legend(data: &PageData) -> String {
 }
 
 /// Who held whom.
-pub(super) fn blame(data: &PageData) -> String {
+pub(super) fn blame(data: &PageData<'_>) -> String {
     let holders: Vec<&Blame> = data.blame.iter().filter(|blame| blame.waited > Micros(0)).collect();
     if holders.is_empty() {
         return String::new();
@@ -107,8 +112,8 @@ pub(super) fn blame(data: &PageData) -> String {
     table.end()
 }
 
-pub(super) fn latency(data: &PageData) -> String {
-    let (idle, load) = (&data.summary.idle, &data.summary.measure);
+pub(super) fn latency(data: &PageData<'_>) -> String {
+    let (idle, load) = (&data.analysis.summary.idle, &data.analysis.summary.measure);
     let mut out = String::from("<div class=\"pair\">");
     out += &figure(
         data,
@@ -140,13 +145,13 @@ pub(super) fn latency(data: &PageData) -> String {
     out + "</div>" + &table.end()
 }
 
-pub(super) fn why(data: &PageData) -> String {
+pub(super) fn why(data: &PageData<'_>) -> String {
     let mut out = String::from("<div class=\"pair\">");
     out += &figure(
         data,
         Figure::Causes,
         "Where the late time went",
-        if data.summary.late.phase == Phase::Idle {
+        if data.analysis.summary.late.phase == Phase::Idle {
             "Without any load: a fetch is late that failed or stalled, and these are no baseline."
         } else {
             "A fetch is late when it failed or took over three times the idle p99."
@@ -154,13 +159,14 @@ pub(super) fn why(data: &PageData) -> String {
     );
     out += &log_truth(data);
     out.push_str("</div>");
-    let hidden = data.summary.late.hidden.iter();
+    let hidden = data.analysis.summary.late.hidden.iter();
     let hidden = hidden.map(|hidden| format!("{}: {}", hidden.cause, hidden.reason));
     out + &list("What this run could not have shown", hidden)
 }
 
-fn log_truth(data: &PageData) -> String {
-    let (proxy, truth) = (&data.summary.proxy, &data.summary.log_truth);
+fn log_truth(data: &PageData<'_>) -> String {
+    let summary = &data.analysis.summary;
+    let (proxy, truth) = (&summary.proxy, &summary.log_truth);
     let mut out = String::from(
         "<figure><figcaption><h3>The access log against the truth</h3>\
          </figcaption>",
@@ -197,7 +203,7 @@ fn log_truth(data: &PageData) -> String {
             truth.understated
         ));
     }
-    if let Some(gap) = &data.summary.log_gap {
+    if let Some(gap) = &summary.log_gap {
         items.push(format!(
             "Fetch {} on worker {}: the log says {} after {}, its client waited {}.",
             gap.fetch, gap.worker, gap.status, gap.logged_us, gap.true_us
@@ -206,7 +212,7 @@ fn log_truth(data: &PageData) -> String {
     out + &list("", items) + "</figure>"
 }
 
-pub(super) fn over_time(data: &PageData) -> String {
+pub(super) fn over_time(data: &PageData<'_>) -> String {
     let mut out = String::from("<div class=\"pair\">");
     out += &figure(
         data,
@@ -215,29 +221,27 @@ pub(super) fn over_time(data: &PageData) -> String {
         "Connections that the kernel has finished and no worker has taken yet.",
     );
     out += &figure(data, Figure::Throughput, "Downloads", "What each download received.");
-    if !data.receive_queues.is_empty() {
-        out += &figure(
-            data,
-            Figure::ReceiveQueue,
-            "Receive queues",
-            "Bytes of each download that wait in its worker's socket: while there are any, a \
+    out += &figure(
+        data,
+        Figure::ReceiveQueue,
+        "Receive queues",
+        "Bytes of each download that wait in its worker's socket: while there are any, a \
              step has no end.",
-        );
-    }
+    );
     out.push_str("</div>");
     out
 }
 
-fn figure(data: &PageData, which: Figure, title: &str, told: &str) -> String {
+fn figure(data: &PageData<'_>, which: Figure, title: &str, told: &str) -> String {
     let drawn = inline(data, which).map(|svg| format!("<div class=\"drawn\">{svg}</div>"));
     table::figure(which, title, told, drawn)
 }
 
-pub(super) fn about(data: &PageData) -> String {
-    let summary = &data.summary;
+pub(super) fn about(data: &PageData<'_>) -> String {
+    let Analysis { records: RunRecords { manifest, .. }, summary, .. } = data.analysis;
     let mut out =
         list(&format!("Why the verdict is {}", summary.verdict), &summary.verdict_reasons);
-    out += &list("What went wrong", &data.faults);
+    out += &list("What went wrong", environment::faults(manifest));
     out += &list("Caveats", summary.caveats.iter().map(|caveat| &caveat.message));
     if summary.verdict == Verdict::Inconclusive {
         out.push_str("<p>The figures above are what was recorded; they prove nothing.</p>");
@@ -246,15 +250,15 @@ pub(super) fn about(data: &PageData) -> String {
         out,
         "<h3>How to reproduce</h3><pre><code>{}</code></pre><p>Started {} (UTC); fetches under \
          load for {}, a fetch given up after {}, steps recorded from {} on.</p>",
-        html(&data.command),
-        html(&data.started_at),
+        html(&shell_line(&manifest.command)),
+        html(&manifest.started_at),
         summary.measured_us,
-        data.cap_us,
-        data.hold_us
+        manifest.arm.fetch.cap,
+        manifest.hold_us
     );
     if let Some(signal) = &summary.interrupted {
         let reached = data.phases.last().map_or("setup", |(phase, _)| phase.name());
         let _ = write!(out, "<p>{} cut the run short in its phase {reached}.</p>", html(signal));
     }
-    out + &environment(&data.environment)
+    out + &table::environment(&environment::rows(manifest))
 }

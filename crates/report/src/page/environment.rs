@@ -1,11 +1,9 @@
 //! The machine, the program and the settings, as rows of a table.
 
-use records::{Manifest, Recording, Visibility};
-
-use crate::input::RunInput;
+use records::{Manifest, Recording};
 
 /// What all trials of a campaign share.
-pub(crate) fn machine(manifest: &Manifest) -> Vec<(String, String)> {
+pub(super) fn machine(manifest: &Manifest) -> Vec<(String, String)> {
     let Manifest { host, version, started_at, .. } = manifest;
     let rows = [
         ("turnstile", version.clone()),
@@ -19,9 +17,9 @@ pub(crate) fn machine(manifest: &Manifest) -> Vec<(String, String)> {
     rows.chain(sysctls).collect()
 }
 
-pub(super) fn rows(run: &RunInput<'_>) -> Vec<(String, String)> {
-    let Manifest { host, arm, program, .. } = run.manifest;
-    let mut rows = machine(run.manifest);
+pub(super) fn rows(manifest: &Manifest) -> Vec<(String, String)> {
+    let Manifest { host, arm, program, .. } = manifest;
+    let mut rows = machine(manifest);
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
     let proxy = match program {
         Some(program) if program.version.is_empty() => program.name.clone(),
@@ -29,15 +27,15 @@ pub(super) fn rows(run: &RunInput<'_>) -> Vec<(String, String)> {
         None => arm.server.kind.to_string(),
     };
     row("proxy", proxy);
-    row("workers seen", visibility(run.manifest.visibility).to_owned());
-    if run.manifest.recording == Recording::Minimal {
+    row("workers seen", manifest.visibility.words().to_owned());
+    if manifest.recording == Recording::Minimal {
         row("recording", "minimal: no step, stretch or sample".to_owned());
     }
     row("CPUs of the workers", cpus(&host.worker_cpus));
     row("CPUs of the load", cpus(&host.load_cpus));
     row("withheld by the hypervisor", format!("{} ms", host.stolen_ms));
-    rows.extend(buffers(run.manifest));
-    for (name, span) in &run.manifest.kernel_counters {
+    rows.extend(buffers(manifest));
+    for (name, span) in &manifest.kernel_counters {
         if span.moved() > 0 {
             rows.push((name.clone(), format!("moved by {}", span.moved())));
         }
@@ -61,11 +59,11 @@ fn buffers(manifest: &Manifest) -> Vec<(String, String)> {
     rows
 }
 
-pub(super) fn faults(run: &RunInput<'_>) -> Vec<String> {
+pub(super) fn faults(manifest: &Manifest) -> Vec<String> {
     let fault = |fault: &records::Fault| {
         format!("{} in phase {}: {}", side(fault.side), fault.phase.name(), fault.message)
     };
-    run.manifest.faults.iter().map(fault).collect()
+    manifest.faults.iter().map(fault).collect()
 }
 
 const fn side(side: records::Side) -> &'static str {
@@ -75,16 +73,6 @@ const fn side(side: records::Side) -> &'static str {
         records::Side::Slow => "slow client",
         records::Side::Fast => "fast client",
         records::Side::Host => "this host",
-    }
-}
-
-const fn visibility(visibility: Visibility) -> &'static str {
-    match visibility {
-        Visibility::Own => "the proxy told of itself",
-        Visibility::Traced => "every system call and switch was traced",
-        Visibility::Sampled => "looked at a thousand times a second",
-        Visibility::LogOnly => "not at all: only its access log and its clients tell of it",
-        Visibility::ClientsOnly => "not at all: only its clients tell of it",
     }
 }
 

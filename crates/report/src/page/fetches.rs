@@ -3,57 +3,91 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use records::{Cause, Fetch, Holder, Micros, Outcome, Phase};
+use analysis::{Analysis, FetchSplit};
+use records::{Fetch, Holder, Micros, Outcome, Phase};
 
-use super::{Clock, Owners, end_of};
-use crate::data::{Blame, FetchData, HoldData};
-use crate::input::{Fate, RunInput};
+use super::data::{Clock, Span, end_of};
+use super::lanes::HoldData;
 use crate::words;
+
+/// An attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchData {
+    /// Without load or under load.
+    pub phase: Phase,
+    /// From its true start to its end.
+    pub span: Span,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The worker that owned it, as far as known.
+    pub worker: Option<u32>,
+    /// Its place below the lane's blocks, from 0: no two overlap in one.
+    pub row: u32,
+    /// The holds that it waited in, longest wait first: position in [`super::PageData::holds`].
+    pub held: Vec<(usize, Micros)>,
+    /// What became of it and what held it, in sentences.
+    pub told: String,
+}
+
+/// What the steps of one download did to fetches under load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blame {
+    /// Which download; absent: all that are none, together.
+    pub slot: Option<u32>,
+    /// Fetches that waited in its steps.
+    pub fetches: u64,
+    /// Failed ones that waited longer in its steps than in any other's.
+    pub led_failed: u64,
+    /// The waits together.
+    pub waited: Micros,
+    /// Its longest step in which one waited: position in [`super::PageData::holds`].
+    pub longest: usize,
+}
 
 /// Fetches by start. `places` says where each record of a hold went.
 pub(super) fn fetches(
-    run: &RunInput<'_>,
-    clock: &Clock,
+    analysis: &Analysis<'_>,
+    clock: Clock,
     holds: &[HoldData],
     places: &[usize],
 ) -> Vec<FetchData> {
-    let owners = Owners::new(run.accepted);
-    let fates: BTreeMap<usize, &Fate> = run.fates.iter().map(|fate| (fate.fetch, fate)).collect();
-    let mut order: Vec<(usize, &Fetch)> = run.fetches.iter().enumerate().collect();
-    order.sort_by_key(|(_, fetch)| (fetch.start_ns, fetch.fetch));
+    let fetches = &analysis.records.fetches;
+    let splits = analysis.splits().iter();
+    let mut order: Vec<(&Fetch, &FetchSplit)> =
+        splits.filter_map(|split| Some((fetches.get(split.index)?, split))).collect();
+    order.sort_by_key(|(fetch, _)| (fetch.start_ns, fetch.fetch));
     let mut rows = Rows::default();
-    let of = |(at, fetch): (usize, &Fetch)| {
-        let fate = fates.get(&at).copied();
-        let worker = fate.and_then(|fate| fate.worker).or_else(|| owners.of(fetch));
-        let held = held(fate, places);
+    let of = |(fetch, split): (&Fetch, &FetchSplit)| {
+        let worker = split.worker;
+        let held = held(split, places);
         let span = clock.span(fetch.start_ns, end_of(fetch));
-        let start = Micros(span.start_us);
-        let causes = fate.map_or(&[][..], |fate| &fate.causes);
-        let what = if held.is_empty() { unheld(fetch, causes) } else { waits(&held, holds) };
+        let what = if held.is_empty() { unheld(fetch, split) } else { waits(&held, holds) };
         FetchData {
             phase: fetch.phase,
             span,
             outcome: fetch.outcome,
             worker,
             row: rows.next(worker, span.start_us, span.end_us()),
-            told: format!("{} {what}", words::fetch(fetch, start, worker)),
+            told: format!("{} {what}", words::fetch(fetch, Micros(span.start_us), worker)),
             held,
         }
     };
     order.into_iter().map(of).collect()
 }
 
-fn held(fate: Option<&Fate>, places: &[usize]) -> Vec<(usize, Micros)> {
-    let held = fate.map_or(&[][..], |fate| &fate.held).iter();
-    let held = held.filter_map(|(hold, waited)| Some((*places.get(*hold)?, *waited)));
+fn held(split: &FetchSplit, places: &[usize]) -> Vec<(usize, Micros)> {
+    let held = split.held.iter();
+    let held = held.filter_map(|(hold, waited)| Some((*places.get(*hold)?, Micros::from(*waited))));
     let mut held: Vec<(usize, Micros)> = held.filter(|(_, waited)| *waited > Micros(0)).collect();
     held.sort_by_key(|&(hold, waited)| (Reverse(waited), hold));
     held
 }
 
-fn unheld(fetch: &Fetch, causes: &[(Cause, Micros)]) -> String {
-    match causes.iter().max_by_key(|(_, time)| *time) {
-        Some((cause, time)) => format!("Most of its time was {cause} ({time})."),
+fn unheld(fetch: &Fetch, split: &FetchSplit) -> String {
+    match split.shares.largest() {
+        Some(cause) => {
+            format!("Most of its time was {cause} ({}).", Micros::from(split.shares.of(cause)))
+        }
         None if fetch.outcome == Outcome::Ok => "No step of another held it.".to_owned(),
         None => "No recorded step held it: what did is not known.".to_owned(),
     }

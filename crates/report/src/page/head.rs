@@ -6,8 +6,17 @@ use records::{
     percent_beside,
 };
 
-use crate::data::FigureLine;
 use crate::words::{failed, holder, lead};
+
+/// A figure that carries the verdict.
+pub(crate) struct FigureLine {
+    /// The figure, with its unit.
+    pub(crate) value: String,
+    /// What it is of.
+    pub(crate) of: String,
+    /// What to hold it against.
+    pub(crate) against: String,
+}
 
 /// What a run is called: the settings that tell it from others.
 pub(crate) fn title(summary: &Summary) -> String {
@@ -25,11 +34,6 @@ pub(crate) fn title(summary: &Summary) -> String {
     let listener =
         if arm.proxy.reuseport { "a listener per worker" } else { "one listener for all" };
     format!("{}, {listener}{buffer}, {}", arm.server.kind, arm.proxy.read_policy)
-}
-
-/// The command as a shell takes it. What no shell can take is shown as it is.
-pub(crate) fn command(words: &[String]) -> String {
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 /// The verdict in one sentence; `worst`: the download whose steps fetches waited in longest.

@@ -4,7 +4,6 @@
 //! fetch that failed. Black and grey are left out: they are ink and what is no download.
 
 use records::Holder;
-use serde::Serialize;
 
 /// Colours of downloads, in the order of their slots.
 const DOWNLOADS: [&str; 6] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442"];
@@ -14,8 +13,8 @@ const DOWNLOADS: [&str; 6] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4
 const FAILED: &str = "#d55e00";
 
 /// What something is drawn with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Ink {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ink {
     /// `#rrggbb`.
     pub color: &'static str,
     /// Whether it is hatched, hollow or dashed, since another has the same colour.

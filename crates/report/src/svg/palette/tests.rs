@@ -39,10 +39,11 @@ fn downloads_differ_for_every_eye() {
 fn no_download_has_the_colour_of_a_failure() {
     assert!(!DOWNLOADS.contains(&FAILED));
     assert!(
-        include_str!("../../assets/page.css").contains(&format!("--failed: light-dark({FAILED}"))
+        include_str!("../../../assets/page.css")
+            .contains(&format!("--failed: light-dark({FAILED}"))
     );
     assert!(
-        include_str!("../../assets/figure-colors.css").contains(&format!("--failed: {FAILED}"))
+        include_str!("../../../assets/figure-colors.css").contains(&format!("--failed: {FAILED}"))
     );
 }
 

@@ -6,14 +6,14 @@ use records::{Micros, Outcome, Phase};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::data::PageData;
+use super::PageData;
 use crate::words;
 
 /// Layout of the data; the script knows this one.
 const VERSION: u32 = 2;
 
 /// Columns, not rows, and starts as differences: a hundred thousand holds stay a few megabytes.
-pub(super) fn data(data: &PageData) -> Value {
+pub(super) fn data(data: &PageData<'_>) -> Value {
     let PageData { holds, fetches, stretches, absences, .. } = data;
     let (mut who, mut told, mut ends) = (Texts::default(), Texts::default(), Texts::default());
     json!({
@@ -55,7 +55,7 @@ pub(super) fn data(data: &PageData) -> Value {
                 format!("Worker {}: {}, {}.", absence.worker, Micros(absence.span.length_us), absence.told)
             }),
         },
-        "summary": data.summary,
+        "summary": data.analysis.summary,
     })
 }
 

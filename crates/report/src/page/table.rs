@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use crate::escape::html;
-use crate::palette::Ink;
+use crate::svg::palette::Ink;
 
 /// A table in a box that scrolls where it is too wide. Cells are HTML already.
 pub(crate) struct Table {

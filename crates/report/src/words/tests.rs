@@ -1,4 +1,4 @@
-use records::{Bytes, BytesPerSec, Law, Micros, Outcome, StepEnd};
+use records::{Bytes, BytesPerSec, Law, StepEnd};
 
 use super::*;
 

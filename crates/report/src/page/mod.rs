@@ -1,33 +1,47 @@
 //! The page of a run: a template, its style and script, the parts that are text, and the data.
 
-pub(crate) mod parts;
+mod campaign;
+mod data;
+mod environment;
+mod fetches;
+pub(crate) mod head;
+mod lanes;
+mod parts;
 mod script;
 pub(crate) mod table;
 
-use crate::data::PageData;
+use analysis::Analysis;
+use records::shell_line;
+
+pub use self::campaign::campaign_html;
+pub use self::data::{PageData, Span};
+pub use self::fetches::{Blame, FetchData};
+pub use self::lanes::{AbsenceData, HoldData, StretchData};
 use crate::{escape, svg};
 
 /// What every page stands in.
-const FRAME: &str = include_str!("../assets/frame.html");
-const TEMPLATE: &str = include_str!("../assets/page.html");
-const STYLE: &str = include_str!("../assets/page.css");
+const FRAME: &str = include_str!("../../assets/frame.html");
+const TEMPLATE: &str = include_str!("../../assets/page.html");
+const STYLE: &str = include_str!("../../assets/page.css");
 /// Light and dark, on every page.
-pub(crate) const THEME: &str = include_str!("../assets/js/theme.js");
+pub(crate) const THEME: &str = include_str!("../../assets/js/theme.js");
 /// In this order; they share one scope.
 const SCRIPTS: [&str; 6] = [
-    include_str!("../assets/js/run.js"),
+    include_str!("../../assets/js/run.js"),
     THEME,
-    include_str!("../assets/js/view.js"),
-    include_str!("../assets/js/told.js"),
-    include_str!("../assets/js/replay.js"),
-    include_str!("../assets/js/controls.js"),
+    include_str!("../../assets/js/view.js"),
+    include_str!("../../assets/js/told.js"),
+    include_str!("../../assets/js/replay.js"),
+    include_str!("../../assets/js/controls.js"),
 ];
 
 /// The run as one HTML file: style, script and data inside, nothing to load.
-pub fn html(data: &PageData) -> String {
-    let json = script::data(data).to_string();
-    let title = format!("{}: {}", data.summary.verdict, data.title);
-    let body = fill(TEMPLATE, |name| part(name, data));
+pub fn html(analysis: &Analysis<'_>) -> String {
+    let data = PageData::of(analysis);
+    let json = script::data(&data).to_string();
+    let summary = &analysis.summary;
+    let title = format!("{}: {}", summary.verdict, head::title(summary));
+    let body = fill(TEMPLATE, |name| part(name, &data));
     framed(&title, &body, &json, &SCRIPTS.join("\n"))
 }
 
@@ -58,13 +72,15 @@ pub(crate) fn fill(template: &str, part: impl Fn(&str) -> String) -> String {
     page
 }
 
-fn part(name: &str, data: &PageData) -> String {
+fn part(name: &str, data: &PageData<'_>) -> String {
+    let summary = &data.analysis.summary;
+    let worst = data.blame.first().and_then(|first| first.slot);
     match name {
-        "subtitle" => escape::html(&data.title),
-        "verdict" => data.summary.verdict.name().to_owned(),
-        "sentence" => escape::html(&data.sentence),
-        "figures" => parts::figures(&data.figures),
-        "command" => escape::html(&data.command),
+        "subtitle" => escape::html(&head::title(summary)),
+        "verdict" => summary.verdict.name().to_owned(),
+        "sentence" => escape::html(&head::sentence(summary, worst)),
+        "figures" => parts::figures(&head::figures(summary)),
+        "command" => escape::html(&shell_line(&data.analysis.records.manifest.command)),
         "unseen" => parts::unseen(data),
         "legend" => parts::legend(data),
         "blame" => parts::blame(data),
