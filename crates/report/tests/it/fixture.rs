@@ -146,7 +146,7 @@ impl Run {
                 start_ns: at(from),
                 end_ns: at(from + length),
                 poll_us: Micros(length * polls),
-                cpu_us: Micros(length * 500),
+                cpu_us: Micros(length * (1_000 - polls)),
                 turns,
                 steps: turns,
                 accepts: 0,
