@@ -15,7 +15,6 @@ mod proxy;
 mod story;
 mod style;
 mod timeline;
-mod verdict;
 mod why;
 
 use std::path::Path;
@@ -165,7 +164,7 @@ fn compose(
     }
     end.extend(next_command(manifest, summary, style));
     let sections = [
-        verdict::verdict(summary, style, limits),
+        why::verdict(summary, style, limits),
         proxy::under_test(summary, style),
         fetches::outcomes(summary, style),
         fetches::latencies(summary, style),
@@ -173,7 +172,7 @@ fn compose(
         fetches::downloads(manifest, summary, style),
         proxy::workers(manifest, summary, style, limits),
         proxy::statuses(summary, style, limits),
-        verdict::caveats(&summary.caveats, style, limits.caveats, MaxLines(limits.caveat_lines)),
+        why::caveats(&summary.caveats, style, limits.caveats, MaxLines(limits.caveat_lines)),
         end,
     ];
     let mut lines: Vec<String> = Vec::new();

@@ -4,7 +4,7 @@ use records::Micros;
 use report::{Figure, SvgError, campaign_html, campaign_svg};
 use stats::{Change, Finding};
 
-use crate::stage::json_of;
+use crate::browser::json_of;
 use crate::trials::{case, cut_to, two_arms, zoo};
 
 #[test]

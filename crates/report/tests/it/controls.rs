@@ -6,8 +6,8 @@ use report::words::holder;
 use serde_json::json;
 
 use crate::browser::Browser;
+use crate::browser::{STAGE, stage, told, written};
 use crate::fixture::{Run, Shape};
-use crate::stage::{STAGE, stage, told, written};
 
 #[test]
 fn every_control_does_something() {

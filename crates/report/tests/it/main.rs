@@ -3,13 +3,11 @@
 mod boundless;
 mod browser;
 mod campaign;
-mod campaign_seen;
 mod controls;
 mod fixture;
 mod large;
 mod paper;
 mod replay;
 mod seen;
-mod stage;
 mod text;
 mod trials;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::browser::{Browser, Screen};
+use crate::browser::{STAGE_DARK, written, written_campaign};
 use crate::fixture::{Run, Shape};
-use crate::stage::{STAGE_DARK, written, written_campaign};
 use crate::trials::two_arms;
 
 /// What an upright A4 sheet has room for between its margins of 0.4 inch, at 96 px an inch.

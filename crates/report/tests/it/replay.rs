@@ -5,8 +5,8 @@ use report::PageData;
 use serde_json::Value;
 
 use crate::browser::Browser;
+use crate::browser::{STAGE, stage, written};
 use crate::fixture::{Run, Shape};
-use crate::stage::{STAGE, stage, written};
 
 #[test]
 fn a_replay_shows_nothing_before_it_happened_and_comes_to_its_end() {

@@ -3,8 +3,8 @@
 use records::{Caveat, CaveatCode, Outcome, RunRecords};
 use report::{Figure, PageData, SvgError, html, svg};
 
+use crate::browser::json_of;
 use crate::fixture::{Run, Shape};
-use crate::stage::json_of;
 
 #[test]
 fn the_page_holds_the_summary_as_it_is() {
