@@ -344,7 +344,7 @@ fn kept(name: &str, page: &str) -> PathBuf {
 }
 
 /// What a page holds for scripts and other programs.
-pub(crate) fn json_of(page: &str) -> serde_json::Value {
+pub(crate) fn json_of(page: &str) -> Value {
     let (_, rest) = page.split_once("id=\"data\">").expect("a data element");
     let (json, _) = rest.split_once("</script>").expect("its end");
     serde_json::from_str(json).expect("JSON")
