@@ -1,163 +1,337 @@
-//! A campaign as a page holds it: arms over rounds, pairs of arms, links to the trials.
+//! A campaign: what it says in a terminal and as a document, its title, its sentence and the figures
+//! that carry it. Its page is [`crate::campaign_html`], its figures [`crate::campaign_svg`].
 //!
-//! - [`input`]: what it is made from
-//! - [`gather`]: from there to here
-//! - [`words`]: its sentence and the figures that carry it
-//! - [`html`]: the page
-//!
-//! Not for: comparing arms or judging pairs. Medians of arms, effects and their intervals come from
-//! whoever ran the campaign; only intervals of shares are taken from the statistics here.
+//! Not for: comparing arms or judging pairs; medians of arms, effects and their intervals are in what it
+//! is made from.
 //!
 //! Invariant: what is missing (a trial that was not run, a figure that is not known) is left out of
 //! a figure and named as missing in its table; it is never a zero.
 
-mod gather;
-mod html;
-mod input;
-mod tables;
-pub(crate) mod words;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use records::{ArmRow, Verdict};
-use serde::Serialize;
-use stats::Change;
+use analysis::guard::rounds::Ran;
+use analysis::guard::{Comparison, Gate, PairOf};
+use records::{ArmRow, ArmSpec, Caveat, CaveatCode, Manifest, Micros, Verdict, count};
+use stats::{Change, Finding, MetricComparison};
 
-pub use self::html::campaign_html;
-pub use self::input::{
-    ArmInput, CampaignInput, CaseArmInput, CaseFigure, CaseInput, Counts, MetricInput, PairInput,
-    TrialInput,
-};
-use crate::curve::SurvivalPoint;
-use crate::data::FigureLine;
-use crate::palette::Ink;
+use crate::page::head::FigureLine;
+use crate::text::{self, Style, metric_cells};
+use crate::words::lead;
 
-/// A campaign, ready to be drawn.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CampaignData {
-    /// Version of this layout: 1.
-    pub page_version: u32,
-    /// What the campaign is called.
-    pub title: String,
-    /// What came of it, in one sentence.
-    pub sentence: String,
-    /// The same in a word or two, each with how good that is.
-    pub chips: Vec<(String, Standing)>,
-    /// Why it is not whole, if it is not.
-    pub cut_short: Option<String>,
-    /// The figures that carry the sentence.
-    pub figures: Vec<FigureLine>,
-    /// The command, as a shell takes it.
-    pub command: String,
+/// A campaign, as its journal and its trials tell of it.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// Where it is kept.
+    pub dir: PathBuf,
+    /// What it is for: `compare`, `zoo`, or `case` with its name.
+    pub purpose: String,
+    /// The command, as it was typed.
+    pub command: Vec<String>,
     /// Rounds that were wanted.
     pub rounds: u32,
-    /// Trials that were wanted.
+    /// Trials that were wanted; more than are done: it was cut short, or is still under way.
     pub planned: usize,
-    /// Trials that are done.
-    pub done: usize,
-    /// What the order of trials and the resampling started from.
+    /// What the order of trials was drawn from.
     pub seed: u64,
-    /// When a fetch is given up, us; absent: the trials differ in it, or there is none.
-    pub cap_us: Option<u64>,
     /// The arms; the first is what the others are held against.
-    pub arms: Vec<ArmData>,
-    /// Every other arm against the first; empty where nothing was compared.
-    pub pairs: Vec<PairInput>,
-    /// A published situation with its figures; absent: the campaign is of none.
-    pub case: Option<CaseInput>,
-    /// Caveats of the trials, and of how many each is, the most frequent first.
-    pub caveats: Vec<(String, usize)>,
-    /// Machine and versions, as of the first trial: name and value.
-    pub environment: Vec<(String, String)>,
-}
-
-/// How good a word is: its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// Of a verdict.
-    Verdict(Verdict),
-    /// Of what became of an arm.
-    Change(Change),
-    /// Neither good nor bad.
-    Plain,
-}
-
-impl Standing {
-    /// The style's class of it.
-    pub(crate) const fn class(self) -> &'static str {
-        match self {
-            Self::Verdict(Verdict::Starved) | Self::Change(Change::Regressed) => "verdict-starved",
-            Self::Verdict(Verdict::Degraded) => "verdict-degraded",
-            Self::Verdict(Verdict::Healthy) | Self::Change(Change::Improved) => "verdict-healthy",
-            Self::Verdict(Verdict::Inconclusive)
-            | Self::Change(Change::NoChange | Change::Inconclusive)
-            | Self::Plain => "verdict-inconclusive",
-        }
-    }
+    pub arms: Vec<Arm>,
+    /// Every other arm against the first, if they were compared.
+    pub comparison: Option<Comparison>,
+    /// The published situation, if it is of one.
+    pub case: Option<Case>,
+    /// Of the first trial, if there is one: the machine is the same for all.
+    pub manifest: Option<Manifest>,
 }
 
 /// One arm over its trials.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ArmData {
-    /// What it is called.
-    pub name: String,
-    /// Its options, as a shell takes them.
-    pub options: String,
-    /// What it is drawn with.
-    pub ink: Ink,
-    /// How its trials were judged, the most frequent first.
-    pub verdicts: Vec<(Verdict, usize)>,
+#[derive(Clone, Debug)]
+pub struct Arm {
+    /// What was asked for.
+    pub spec: ArmSpec,
     /// What it came to.
     pub row: ArmRow,
-    /// Fetches that failed, of all trials together; absent: there was none.
-    pub failed: Option<ShareData>,
-    /// Its trials, by round.
-    pub trials: Vec<TrialData>,
-    /// All its fetches under load, not yet done by age.
-    pub survival: Vec<SurvivalPoint>,
+    /// Its trials, in the order of rounds.
+    pub trials: Vec<Ran>,
 }
 
-/// A share with its 95 % interval, each 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ShareData {
-    /// The share seen.
-    pub share: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+/// A published situation, with its figures as they were published and as they are here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// What happens, in one line.
+    pub title: String,
+    /// Who told of it.
+    pub source: String,
+    /// The words that explain it: paragraphs.
+    pub story: Vec<String>,
+    /// What to look at.
+    pub look: String,
+    /// Its arms as they are here.
+    pub arms: Vec<CaseArm>,
 }
 
-/// One trial.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TrialData {
-    /// Its round, from 1.
-    pub round: u32,
-    /// Its own page, as an address relative to this one.
-    pub page: String,
-    /// How it was judged.
+/// One arm of a published situation: its typical trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseArm {
+    /// What it is called.
+    pub name: String,
+    /// How the trial was judged.
     pub verdict: Verdict,
-    /// Why.
-    pub reason: String,
-    /// Fetches under load that could be tried.
-    pub tried: u64,
-    /// Of these, failed.
-    pub failed: u64,
-    /// Their share with Wilson's interval; absent: there was no fetch.
-    pub failed_share: Option<ShareData>,
-    /// Idle p50; then p50, p90, p99 and the slowest under load; absent: there was no fetch.
-    pub latency: [Option<LatencyData>; 5],
-    /// Rate of all downloads together; absent: there was none.
-    pub slow_bytes_per_sec: Option<u64>,
+    /// Its run directory, within the campaign's.
+    pub dir: PathBuf,
+    /// The figures, the same ones in the same order in every arm.
+    pub figures: Vec<CaseFigure>,
 }
 
-/// What [`TrialData::latency`] is of.
-pub(crate) const PERCENTILES: [&str; 5] = ["idle p50", "p50", "p90", "p99", "slowest"];
+/// A figure of a published situation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseFigure {
+    /// What it is of.
+    pub label: &'static str,
+    /// As measured here; absent: unknown.
+    pub here: Option<String>,
+    /// As published; absent: it was not.
+    pub published: Option<String>,
+}
 
-/// A percentile of one trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct LatencyData {
-    /// The latency.
-    pub us: u64,
-    /// Whether fetches were given up there: it would have been longer.
-    pub given_up: bool,
+/// So many pairs or arms fit above the fold.
+const MOST: usize = 3;
+
+impl Campaign {
+    /// As people read it in a terminal.
+    pub fn text(&self, style: Style) -> String {
+        let (rows, dir) = (self.rows(), &self.dir);
+        match (&self.case, &self.comparison) {
+            (Some(case), _) => text::case(case, &rows, dir, style),
+            (None, Some(comparison)) => text::comparison(comparison, &rows, dir, style),
+            (None, None) => {
+                format!("{}\nrecords     {}\n", text::arms(&rows, style), dir.display())
+            }
+        }
+    }
+
+    /// The comparison as a document; of others, the table.
+    pub fn json(&self) -> String {
+        match &self.comparison {
+            Some(comparison) => text::json(comparison),
+            None => text::json(&self.rows()),
+        }
+    }
+
+    /// The comparison as Markdown; of others, the table.
+    pub fn markdown(&self) -> String {
+        match &self.comparison {
+            Some(comparison) => text::comparison_markdown(comparison, &self.rows()),
+            None => text::arms_markdown(&self.rows()),
+        }
+    }
+
+    /// What the comparison says as a gate; absent: there is none.
+    pub fn gate(&self) -> Option<Gate> {
+        self.comparison.as_ref().map(Comparison::gate)
+    }
+
+    /// The same for people, with the exit code that follows from it.
+    pub fn gate_text(&self, exit_code: u8, style: Style) -> String {
+        let said = |comparison| text::comparison_gate(comparison, exit_code, style);
+        self.comparison.as_ref().map_or_else(String::new, said)
+    }
+
+    /// A row for each arm.
+    pub(crate) fn rows(&self) -> Vec<ArmRow> {
+        self.arms.iter().map(|arm| arm.row.clone()).collect()
+    }
+
+    /// Trials that are done.
+    pub fn done(&self) -> usize {
+        self.arms.iter().map(|arm| arm.trials.len()).sum()
+    }
+
+    /// Every other arm against the first.
+    pub(crate) fn pairs(&self) -> &[PairOf] {
+        self.comparison.as_ref().map_or(&[], |comparison| &comparison.pairs)
+    }
+
+    fn trials(&self) -> impl Iterator<Item = &Ran> {
+        self.arms.iter().flat_map(|arm| &arm.trials)
+    }
+
+    /// When a fetch is given up; `None`: the trials differ in it, or there is none.
+    pub(crate) fn cap(&self) -> Option<Micros> {
+        let mut caps = self.trials().map(|trial| trial.summary.arm.fetch.cap);
+        let first = caps.next()?;
+        caps.all(|cap| cap == first).then_some(first)
+    }
+
+    /// Why it is not whole, if it is not.
+    pub(crate) fn cut_short(&self) -> Option<String> {
+        let (done, planned) = (self.done(), self.planned);
+        (done < planned).then(|| {
+            format!(
+                "{done} of {planned} trials are done: this campaign was cut short, or is still \
+                 under way. What is here is what there was by then."
+            )
+        })
+    }
+
+    /// Caveats of the trials, each with how many have it, the most frequent first.
+    pub(crate) fn caveats(&self) -> Vec<String> {
+        // By code: the words hold figures, which differ between trials.
+        let mut by_code: BTreeMap<CaveatCode, (&str, u64)> = BTreeMap::new();
+        for Caveat { code, message } in self.trials().flat_map(|trial| &trial.summary.caveats) {
+            by_code.entry(*code).or_insert((message, 0)).1 += 1;
+        }
+        let mut caveats: Vec<(&str, u64)> = by_code.into_values().collect();
+        caveats.sort_by_key(|(_, trials)| std::cmp::Reverse(*trials));
+        let said = |(message, trials)| format!("{}: {message}", count(trials, "trial", "trials"));
+        caveats.into_iter().map(said).collect()
+    }
+
+    /// What it is called.
+    pub(crate) fn title(&self) -> String {
+        /// Letters of the arms' names that a line has room for.
+        const ROOM: usize = 60;
+        let names: Vec<&str> = self.arms.iter().map(|arm| arm.spec.name.as_str()).collect();
+        let names = match names.join(", ") {
+            names if names.len() <= ROOM => names,
+            _ => format!("{} arms", names.len()),
+        };
+        let case = self.case.as_ref().map(|case| format!(": {}", case.title));
+        let of = case.unwrap_or_else(|| format!(" of {names}"));
+        let rounds = match self.rounds {
+            1 => "one round".to_owned(),
+            rounds => format!("{rounds} rounds"),
+        };
+        format!("{}{of}, {rounds}", self.purpose)
+    }
+
+    /// What came of it, in one sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let pairs = self.pairs();
+        if self.done() == 0 {
+            return "No trial is done: there is nothing to show yet.".to_owned();
+        }
+        if pairs.is_empty() {
+            return self.by_verdict();
+        }
+        let mut said: Vec<String> = pairs.iter().take(MOST).map(pair).collect();
+        if pairs.len() > MOST {
+            said.push(format!("And {} more, below.", pairs.len() - MOST));
+        }
+        said.join(" ")
+    }
+
+    /// `Starved: drain, nginx. Healthy: fionread.`
+    fn by_verdict(&self) -> String {
+        let order = [Verdict::Starved, Verdict::Degraded, Verdict::Healthy, Verdict::Inconclusive];
+        let mut said = Vec::new();
+        for verdict in order {
+            let names = self.arms.iter().filter_map(|arm| {
+                let (most, times) = *arm.verdicts().first()?;
+                let all = arm.trials.len();
+                let of = if times == all { String::new() } else { format!(" ({times} of {all})") };
+                (most == verdict).then(|| format!("{}{of}", arm.spec.name))
+            });
+            let names: Vec<String> = names.collect();
+            if !names.is_empty() {
+                said.push(format!("{}: {}.", lead(verdict), names.join(", ")));
+            }
+        }
+        said.join(" ")
+    }
+
+    /// The two weightiest metrics of each of the first pairs; without pairs, the failures of the arms.
+    pub(crate) fn figures(&self) -> Vec<FigureLine> {
+        let pairs = self.pairs();
+        if pairs.is_empty() {
+            let arms = self.arms.iter().filter(|arm| arm.row.tried > 0);
+            return arms.take(MOST + 1).map(of_arm).collect();
+        }
+        let each = if pairs.len() == 1 { 2 } else { 1 };
+        let of_pair = |pair: &PairOf| -> Vec<FigureLine> {
+            let known = pair.judgement.comparisons.iter().filter(|metric| effect(metric).is_some());
+            known.take(each).map(|metric| of_metric(pair, metric)).collect()
+        };
+        pairs.iter().take(MOST).flat_map(of_pair).collect()
+    }
+}
+
+impl Arm {
+    /// How its trials were judged, the most frequent first.
+    pub(crate) fn verdicts(&self) -> Vec<(Verdict, usize)> {
+        let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
+        for trial in &self.trials {
+            *counts.entry(trial.summary.verdict).or_default() += 1;
+        }
+        let mut verdicts: Vec<(Verdict, usize)> = counts.into_iter().collect();
+        verdicts.sort_by_key(|(_, trials)| std::cmp::Reverse(*trials));
+        verdicts
+    }
+}
+
+/// The page of the trial in `dir`, within its campaign.
+pub(crate) fn page_of(dir: &Path) -> String {
+    dir.join(records::run_dir::REPORT).display().to_string()
+}
+
+/// A metric, as people call it.
+pub(crate) fn metric_name(of: &MetricComparison) -> String {
+    match of.metric.name {
+        "failed_share" => "failed fetches".to_owned(),
+        "slow_bytes_per_sec" => "downloads' rate".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// The change, B minus A or B over A; `None`: no round knows the metric in both arms.
+pub(crate) fn effect(of: &MetricComparison) -> Option<f64> {
+    of.effect.filter(|_| of.rounds > 0)
+}
+
+/// A change with its interval, if one is known: `x0.06 (x0.06 to x0.07)`.
+pub(crate) fn change(of: &MetricComparison) -> String {
+    let [_, _, _, change, interval, ..] = metric_cells(of);
+    if of.interval.is_some() { format!("{change} ({interval})") } else { change }
+}
+
+/// Whether a change counts, as the styles call it.
+pub(crate) fn counts(of: &MetricComparison) -> &'static str {
+    match (of.finding, of.change()) {
+        (Finding::Higher | Finding::Lower, Change::Improved) => "better",
+        (Finding::Higher | Finding::Lower, _) => "worse",
+        _ => "doubt",
+    }
+}
+
+/// `rcvbuf against drain: improved (failed fetches, p50, p90).`
+fn pair(PairOf { a, b, judgement, .. }: &PairOf) -> String {
+    let of = |class: &str| {
+        let names = judgement.comparisons.iter().filter(|metric| counts(metric) == class);
+        names.map(metric_name).collect::<Vec<_>>().join(", ")
+    };
+    let (better, worse) = (of("better"), of("worse"));
+    let why = match (judgement.change, better.is_empty(), worse.is_empty()) {
+        (Change::Improved, _, true) => better,
+        (Change::Regressed, true, _) => worse,
+        (Change::Improved | Change::Regressed, ..) => format!("better: {better}; worse: {worse}"),
+        _ => text::reasons(judgement),
+    };
+    format!("{b} against {a}: {} ({why}).", judgement.change)
+}
+
+fn of_arm(Arm { spec, row, .. }: &Arm) -> FigureLine {
+    FigureLine {
+        value: format!("{} of {}", row.failed, row.tried),
+        of: format!("{}: fetches under load failed", spec.name),
+        against: format!("p50 {}, idle {}", row.p50, row.idle_p50),
+    }
+}
+
+fn of_metric(pair: &PairOf, of: &MetricComparison) -> FigureLine {
+    let [_, a, b, .., said] = metric_cells(of);
+    FigureLine {
+        value: format!("{a} \u{2192} {b}"),
+        of: format!("{}, {} \u{2192} {}", metric_name(of), pair.a, pair.b),
+        against: format!("change {}: {said}", change(of)),
+    }
 }

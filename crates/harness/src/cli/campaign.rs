@@ -8,7 +8,7 @@ use anyhow::Context;
 use records::{ArmSpec, SCHEMA_VERSION, Summary, count};
 use trial::signals;
 
-use super::campaign_report::CampaignReport;
+use super::campaign_report;
 use super::common::{OutputOptions, TrialsOptions};
 use super::output;
 use super::preflight::{self, Way, Written};
@@ -66,11 +66,11 @@ pub(super) fn run(
     preflight::look_at([("--markdown", &options.markdown, Way::InPlace)])
         .unwrap_or_else(|error| super::usage_text(&error));
     let (campaign, ended) = run_trials(purpose, arms, options)?;
-    let report = CampaignReport::of(&campaign)?;
+    let report = campaign_report::read(&campaign)?;
     let gate = if ends == Ends::AsGated { report.gate() } else { None };
     let mut written = Written::default();
-    written.note(report.write_comparison());
-    written.note(report.write_page().map(drop));
+    written.note(campaign_report::write_comparison(&report));
+    written.note(campaign_report::write_page(&report).map(drop));
     if let Some(path) = &options.markdown {
         written.file(path, &report.markdown());
     }

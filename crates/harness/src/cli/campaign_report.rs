@@ -8,26 +8,16 @@ use std::fs;
 use std::path::PathBuf;
 
 use analysis::guard::rounds::Ran;
-use analysis::guard::{Comparison, Gate, arm_row};
+use analysis::guard::{Comparison, arm_row};
 use anyhow::Context;
-use records::{ArmRow, Manifest, Summary};
-use report::{CampaignData, Figure, Style};
+use records::{Manifest, Summary};
+use report::{Arm, Case, CaseArm, CaseFigure};
 use stats::Settings;
 use trial::run_dir;
 
-use super::show::{self, Extra};
 use crate::campaign::Campaign;
-use crate::cases;
+use crate::cases::{self, Shown};
 use crate::run_dir::{MANIFEST, REPORT, RunRecords};
-
-/// A campaign whose trials were read.
-pub(super) struct CampaignReport {
-    campaign: Campaign,
-    told: Vec<(String, Vec<Ran>)>,
-    rows: Vec<ArmRow>,
-    extra: Extra,
-    manifest: Option<Manifest>,
-}
 
 /// What a journal says that its campaign is for: a comparison, or a case by the name that follows.
 pub(super) const COMPARE: &str = "compare";
@@ -35,104 +25,48 @@ pub(super) const CASE: &str = "case ";
 /// Where a comparison is kept, beside the journal.
 const COMPARISON: &str = "comparison.json";
 
-impl CampaignReport {
-    /// Reads the trials that are done, as many as there are.
-    pub(super) fn of(campaign: &Campaign) -> anyhow::Result<Self> {
-        let told = told(campaign).context("failed to read the trials")?;
-        let rows = told.iter().map(|(name, told)| {
-            let trials: Vec<&Summary> = told.iter().map(|told| &told.summary).collect();
-            arm_row(name, &trials)
-        });
-        let purpose = campaign.journal.purpose.as_str();
-        let case = purpose.strip_prefix(CASE).and_then(|name| cases::find(name).ok());
-        let extra = match case {
-            Some(case) => {
-                let shown = cases::shown(&case, campaign).context("failed to read the trials")?;
-                Extra::Case(Box::new(show::case(&case, &shown)))
-            }
-            None if purpose == COMPARE => {
-                let comparison = Comparison::of(&told, &Settings::default());
-                Extra::Comparison(Box::new(comparison))
-            }
-            None => Extra::None,
-        };
-        Ok(Self {
-            campaign: campaign.clone(),
-            rows: rows.collect(),
-            extra,
-            manifest: manifest(campaign),
-            told,
-        })
-    }
+/// Reads the trials of a campaign that are done, as many as there are.
+pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
+    let told = told(campaign).context("failed to read the trials")?;
+    let journal = &campaign.journal;
+    let purpose = journal.purpose.as_str();
+    let case = purpose.strip_prefix(CASE).and_then(|name| cases::find(name).ok());
+    let case = case.map(|case| Ok((cases::shown(&case, campaign)?, case)));
+    let case = case
+        .transpose()
+        .map_err(|error: anyhow::Error| error.context("failed to read the trials"))?;
+    let comparison = (purpose == COMPARE).then(|| Comparison::of(&told, &Settings::default()));
+    let arms = journal.arms.iter().zip(told).map(|(spec, (name, trials))| {
+        let summaries: Vec<&Summary> = trials.iter().map(|told| &told.summary).collect();
+        Arm { spec: spec.clone(), row: arm_row(&name, &summaries), trials }
+    });
+    Ok(report::Campaign {
+        dir: campaign.dir.clone(),
+        purpose: journal.purpose.clone(),
+        command: journal.command.clone(),
+        rounds: journal.rounds,
+        planned: journal.planned(),
+        seed: journal.seed.0,
+        arms: arms.collect(),
+        comparison,
+        case: case.map(|(shown, case)| self::case(&case, shown)),
+        manifest: manifest(campaign),
+    })
+}
 
-    /// As people read it in a terminal.
-    pub(super) fn text(&self, style: Style) -> String {
-        let (rows, dir) = (&self.rows, &self.campaign.dir);
-        match &self.extra {
-            Extra::None => {
-                format!("{}\nrecords     {}\n", report::arms(rows, style), dir.display())
-            }
-            Extra::Comparison(comparison) => report::comparison(comparison, rows, dir, style),
-            Extra::Case(case) => report::case(case, rows, dir, style),
-        }
-    }
+/// Writes the comparison, if it is one, into the campaign's directory.
+pub(super) fn write_comparison(campaign: &report::Campaign) -> anyhow::Result<()> {
+    let Some(comparison) = &campaign.comparison else { return Ok(()) };
+    let path = campaign.dir.join(COMPARISON);
+    run_dir::write_json(&path, comparison).context("failed to file the comparison")
+}
 
-    /// The comparison as a document; of others, the table.
-    pub(super) fn json(&self) -> String {
-        match &self.extra {
-            Extra::Comparison(comparison) => report::json(comparison),
-            Extra::None | Extra::Case(..) => report::json(&self.rows),
-        }
-    }
-
-    /// The comparison as Markdown; of others, the table.
-    pub(super) fn markdown(&self) -> String {
-        match &self.extra {
-            Extra::Comparison(comparison) => report::comparison_markdown(comparison, &self.rows),
-            Extra::None | Extra::Case(..) => report::arms_markdown(&self.rows),
-        }
-    }
-
-    /// What the comparison says as a gate; absent: there is none.
-    pub(super) fn gate(&self) -> Option<Gate> {
-        match &self.extra {
-            Extra::Comparison(comparison) => Some(comparison.gate()),
-            Extra::None | Extra::Case(..) => None,
-        }
-    }
-
-    /// The same for people, with the exit code that follows from it.
-    pub(super) fn gate_text(&self, exit_code: u8, style: Style) -> String {
-        match &self.extra {
-            Extra::Comparison(comparison) => report::comparison_gate(comparison, exit_code, style),
-            Extra::None | Extra::Case(..) => String::new(),
-        }
-    }
-
-    /// Writes the comparison, if it is one, into the campaign's directory.
-    pub(super) fn write_comparison(&self) -> anyhow::Result<()> {
-        let Extra::Comparison(comparison) = &self.extra else { return Ok(()) };
-        let path = self.campaign.dir.join(COMPARISON);
-        run_dir::write_json(&path, comparison).context("failed to file the comparison")
-    }
-
-    /// Writes the page into the campaign's directory; returns its path.
-    pub(super) fn write_page(&self) -> anyhow::Result<PathBuf> {
-        let text = report::campaign_html(&self.data());
-        let path = self.campaign.dir.join(REPORT);
-        fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
-        Ok(path)
-    }
-
-    /// One figure.
-    pub(super) fn svg(&self, figure: Figure) -> anyhow::Result<String> {
-        report::campaign_svg(&self.data(), figure).context("failed to draw the figure")
-    }
-
-    fn data(&self) -> CampaignData {
-        let Self { campaign, told, rows, extra, manifest } = self;
-        show::campaign(campaign, told, rows, extra, manifest.as_ref())
-    }
+/// Writes the page into the campaign's directory; returns its path.
+pub(super) fn write_page(campaign: &report::Campaign) -> anyhow::Result<PathBuf> {
+    let path = campaign.dir.join(REPORT);
+    fs::write(&path, report::campaign_html(campaign))
+        .with_context(|| format!("failed to write {}", path.display()))?;
+    Ok(path)
 }
 
 /// All that the trials tell, by arm.
@@ -150,6 +84,28 @@ fn told(campaign: &Campaign) -> anyhow::Result<Vec<(String, Vec<Ran>)>> {
     Ok(arms)
 }
 
+/// A case as it is told, with its figures here.
+fn case(case: &cases::Case, shown: Vec<Shown>) -> Case {
+    let figure = |(figure, here, published): (cases::CaseFigure, _, _)| CaseFigure {
+        label: figure.label(),
+        here,
+        published,
+    };
+    let arm = |Shown { arm, verdict, dir, figures }: Shown| CaseArm {
+        name: arm,
+        verdict,
+        dir,
+        figures: figures.into_iter().map(figure).collect(),
+    };
+    Case {
+        title: case.title.clone(),
+        source: case.source.clone(),
+        story: case.story.trim().split("\n\n").map(str::to_owned).collect(),
+        look: case.look.clone(),
+        arms: shown.into_iter().map(arm).collect(),
+    }
+}
+
 /// Of the first trial: the machine is the same for all. One that
 /// cannot be read is none.
 fn manifest(campaign: &Campaign) -> Option<Manifest> {
@@ -157,3 +113,6 @@ fn manifest(campaign: &Campaign) -> Option<Manifest> {
     let text = fs::read(campaign.dir.join(&first.dir).join(MANIFEST)).ok()?;
     serde_json::from_slice(&text).ok()
 }
+
+#[cfg(test)]
+mod tests;

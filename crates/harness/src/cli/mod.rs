@@ -13,7 +13,6 @@ mod last_run;
 mod preflight;
 mod report;
 mod run;
-mod show;
 mod zoo;
 
 use std::process::ExitCode;

@@ -1,7 +1,8 @@
 //! `turnstile report [DIR]`, and the report at the end of a run: the same text from the same records.
 //! Of a campaign's directory, what the campaign said at its end.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use analysis::Analysis;
@@ -9,13 +10,13 @@ use anyhow::Context;
 use records::RunRecords;
 use report::Figure;
 
-use super::campaign_report::CampaignReport;
+use super::campaign_report;
 use super::common::OutputOptions;
 use super::last_run::WhichRun;
 use super::output;
-use super::show;
 use crate::campaign::Campaign;
 use crate::campaign::journal::CAMPAIGN;
+use crate::run_dir::REPORT;
 
 /// What to report on, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -44,7 +45,13 @@ pub struct ReportOptions {
 
     /// Print one figure as SVG: picture, latency, survival, causes, throughput, accept-queue or
     /// receive-queue; of a campaign latency, failures, survival, throughput or differences
-    #[arg(long, value_name = "FIGURE", conflicts_with = "json")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FIGURE",
+        hide_possible_values = true,
+        conflicts_with = "json"
+    )]
     pub svg: Option<Figure>,
 
     #[command(flatten)]
@@ -70,6 +77,14 @@ pub(super) fn print(
         report::text(&records.manifest, summary, dir, output.color.style())
     };
     output::print(text.as_bytes()).context("failed to print the report")
+}
+
+/// Writes the page into the run directory; returns its path.
+pub(super) fn write_page(dir: &Path, analysis: &Analysis<'_>) -> anyhow::Result<PathBuf> {
+    let path = dir.join(REPORT);
+    fs::write(&path, report::html(analysis))
+        .with_context(|| format!("failed to write {}", path.display()))?;
+    Ok(path)
 }
 
 /// Makes and prints the report of a run or a campaign. But for the page, its directory stays as it is.
@@ -101,22 +116,22 @@ fn of_run(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result
     let analysis = Analysis::of(&records);
     match wanted {
         Wanted::Text => print(&analysis, dir, options.output),
-        Wanted::Page => made(options, &show::page(dir, &analysis)?),
-        Wanted::Figure(figure) => drawn(&show::svg(&analysis, figure)?),
+        Wanted::Page => made(options, &write_page(dir, &analysis)?),
+        Wanted::Figure(figure) => drawn(report::svg(&analysis, figure)),
     }
 }
 
 fn of_campaign(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
     let campaign = Campaign::open(dir).context("failed to read the campaign")?;
-    let report = CampaignReport::of(&campaign)?;
+    let report = campaign_report::read(&campaign)?;
     match wanted {
         Wanted::Text => {
             let style = options.output.color.style();
             let text = if options.output.json { report.json() } else { report.text(style) };
             output::print(text.as_bytes()).context("failed to print the report")
         }
-        Wanted::Page => made(options, &report.write_page()?),
-        Wanted::Figure(figure) => drawn(&report.svg(figure)?),
+        Wanted::Page => made(options, &campaign_report::write_page(&report)?),
+        Wanted::Figure(figure) => drawn(report::campaign_svg(&report, figure)),
     }
 }
 
@@ -126,8 +141,8 @@ fn made(options: &ReportOptions, page: &Path) -> anyhow::Result<()> {
     if options.open { open(page) } else { Ok(()) }
 }
 
-fn drawn(figure: &str) -> anyhow::Result<()> {
-    output::print(figure.as_bytes()).context("failed to print the figure")
+fn drawn(figure: Result<String, report::SvgError>) -> anyhow::Result<()> {
+    output::print(figure?.as_bytes()).context("failed to print the figure")
 }
 
 /// Hands the page to whatever this desktop opens pages with (xdg-open, from xdg-utils).

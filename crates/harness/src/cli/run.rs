@@ -12,8 +12,7 @@ use trial::run_dir;
 use trial::{Finished, RunDirOptions, TrialOptions, signals};
 
 use super::common::{OutputOptions, TrialsOptions};
-use super::report::{load, print};
-use super::show;
+use super::report::{load, print, write_page};
 use crate::child;
 use crate::output::say;
 use crate::run_dir::{HISTOGRAM_LOG, PERCENTILES, SUMMARY};
@@ -55,7 +54,7 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
     let records = load(&dir)?;
     let analysis = Analysis::of(&records);
     file(&dir, &analysis)?;
-    show::page(&dir, &analysis)?;
+    write_page(&dir, &analysis)?;
     print(&analysis, &dir, output)?;
     for fault in &faults {
         say(&format!("turnstile: {}", fault.message));

@@ -1,13 +1,16 @@
 //! Arms side by side: a row an arm, a point a round, all rows on one scale.
 
-use records::{ArmRow, BytesPerSec, Micros, Verdict, percent};
+use analysis::guard::rounds::Ran;
+use records::{ArmRow, BytesPerSec, Micros, Summary, Verdict, percent};
+use stats::{Count, Interval, Settings, ShareInterval, share_over_rounds, wilson};
 
 use super::Points;
 use super::over_time::whole;
+use super::palette::{self, Ink};
 use super::plot::{Axes, Drawing, Rect, Scale, cut, even_ticks, time_decades};
-use crate::campaign::{ArmData, CampaignData, PERCENTILES, ShareData, TrialData};
+use crate::campaign::{Arm, Campaign, page_of};
 use crate::escape;
-use crate::palette::Ink;
+use crate::words::failed;
 
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 160.0;
@@ -15,6 +18,18 @@ const PLOT: f64 = 370.0;
 const TOP: f64 = 8.0;
 const ROW: f64 = 27.0;
 const TITLE: f64 = 26.0;
+
+/// What [`percentiles`] are of.
+const PERCENTILES: [&str; 5] = ["idle p50", "p50", "p90", "p99", "slowest"];
+
+/// Idle p50; then p50, p90, p99 and the slowest under load, us; absent: there was no fetch.
+pub(crate) fn percentiles(summary: &Summary) -> [Option<u64>; 5] {
+    let (idle, load) = (&summary.idle, &summary.measure);
+    let of_idle = (idle.attempts > 0).then_some(idle.latency_us.p50);
+    let of_load = |us| (load.attempts > 0).then_some(us);
+    let l = &load.latency_us;
+    [of_idle, of_load(l.p50), of_load(l.p90), of_load(l.p99), of_load(l.max)]
+}
 
 /// Rows under a title.
 struct Group<'a> {
@@ -24,8 +39,9 @@ struct Group<'a> {
 
 /// One arm: its rounds, its middle and where that may be, and the middle in words.
 struct Row<'a> {
-    arm: &'a ArmData,
-    rounds: Vec<(&'a TrialData, Value)>,
+    arm: &'a Arm,
+    ink: Ink,
+    rounds: Vec<(&'a Ran, Value)>,
     middle: Option<f64>,
     reach: Option<(f64, f64)>,
     told: String,
@@ -42,8 +58,8 @@ struct Value {
 
 impl<'a> Row<'a> {
     fn of(
-        arm: &'a ArmData,
-        value: impl Fn(&TrialData) -> Option<Value>,
+        (place, arm): (u32, &'a Arm),
+        value: impl Fn(&Ran) -> Option<Value>,
         (middle, told): (f64, String),
     ) -> Self {
         let rounds: Vec<_> =
@@ -52,67 +68,79 @@ impl<'a> Row<'a> {
             [] => (None, "\u{2013}".to_owned()),
             _ => (Some(middle), told),
         };
-        Self { arm, rounds, middle, reach: None, told, height: ROW }
+        let ink = palette::download(place);
+        Self { arm, ink, rounds, middle, reach: None, told, height: ROW }
     }
 }
 
 /// Percentiles of every arm.
-pub(super) fn latency<'a>(campaign: &'a CampaignData, points: Points) -> Option<Drawing> {
+pub(super) fn latency<'a>(campaign: &'a Campaign, points: Points) -> Option<Drawing> {
     let group = |(place, title): (usize, &'static str)| {
-        let row = |arm: &'a ArmData| {
-            let value = |trial: &TrialData| {
-                let at = trial.latency.get(place).copied().flatten()?;
-                let (told, is_bound) = (Micros(at.us).to_string(), at.given_up);
-                Some(Value { at: at.us as f64, is_bound, reach: None, told })
+        let row = |(at, arm): (u32, &'a Arm)| {
+            let value = |trial: &Ran| {
+                let us = percentiles(&trial.summary).get(place).copied().flatten()?;
+                // A fetch that was given up took its cap or more; a histogram of 3 digits may say a
+                // little less.
+                let cap = trial.summary.arm.fetch.cap.0;
+                let is_bound = us >= cap - cap / 500;
+                Some(Value { at: us as f64, is_bound, reach: None, told: Micros(us).to_string() })
             };
-            let ArmData { row: ArmRow { idle_p50, p50, p90, p99, max, .. }, .. } = arm;
+            let ArmRow { idle_p50, p50, p90, p99, max, .. } = &arm.row;
             let middle = [idle_p50, p50, p90, p99, max].get(place).map_or(Micros(0), |us| **us);
-            Row::of(arm, value, (middle.0 as f64, middle.to_string()))
+            Row::of((at, arm), value, (middle.0 as f64, middle.to_string()))
         };
-        Group { title, rows: campaign.arms.iter().map(row).collect() }
+        Group { title, rows: (0..).zip(&campaign.arms).map(row).collect() }
     };
     let groups: Vec<Group<'_>> = PERCENTILES.into_iter().enumerate().map(group).collect();
     let all = groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.rounds);
     let all: Vec<f64> = all.map(|(_, value)| value.at).collect();
     let low = all.iter().copied().reduce(f64::min)?;
     let low = 10_f64.powf(low.max(1.0).log10().floor());
-    let high = all.iter().copied().fold(campaign.cap_us.unwrap_or(0) as f64, f64::max) * 1.5;
+    let high =
+        all.iter().copied().fold(campaign.cap().unwrap_or_default().0 as f64, f64::max) * 1.5;
     let plot = Plot {
         name: "latency",
-        title: format!("latency of arms by round: {}", campaign.title),
+        title: format!("latency of arms by round: {}", campaign.title()),
         scale: Scale::Log { low, high },
         ticks: time_decades(low, high),
-        cap: campaign.cap_us,
+        cap: campaign.cap(),
     };
     Some(plot.draw(&groups, points))
 }
 
 /// Failed shares of every arm.
-pub(super) fn failures<'a>(campaign: &'a CampaignData, points: Points) -> Option<Drawing> {
-    let row = |arm: &'a ArmData| {
-        let value = |trial: &TrialData| {
-            let ShareData { share, low, high } = trial.failed_share?;
-            let told = format!("{} of {} failed", trial.failed, trial.tried);
-            Some(Value { at: share, is_bound: false, reach: Some((low, high)), told })
+pub(super) fn failures<'a>(campaign: &'a Campaign, points: Points) -> Option<Drawing> {
+    let confidence = Settings::default().confidence;
+    let count = |trial: &Ran| {
+        let outcomes = &trial.summary.measure.outcomes;
+        Count::new(outcomes.failed(), outcomes.tried()).ok()
+    };
+    let row = |(at, arm): (u32, &'a Arm)| {
+        let value = |trial: &Ran| {
+            let ShareInterval { share, interval } = wilson(count(trial)?, confidence);
+            let told = format!("{} failed", failed(&trial.summary.measure.outcomes));
+            let reach = Some((interval.low, interval.high));
+            Some(Value { at: share, is_bound: false, reach, told })
         };
-        let ArmData { failed, .. } = arm;
-        let mut row = Row::of(arm, value, (0.0, String::new()));
+        let counts: Vec<Count> = arm.trials.iter().filter_map(count).collect();
+        let mut row = Row::of((at, arm), value, (0.0, String::new()));
         // Intervals must not lie on each other: a line for each round, as long as there is room.
         row.height = ROW.max(row.rounds.len() as f64 * 7.0 + 10.0).min(150.0);
-        if let Some(ShareData { share, low, high }) = *failed {
+        let all = share_over_rounds(&counts, confidence);
+        if let Some(ShareInterval { share, interval: Interval { low, high } }) = all {
             let bare = |share| percent(share).trim_end_matches(" %").to_owned();
             (row.middle, row.reach) = (Some(share), Some((low, high)));
             row.told = format!("{} ({} to {})", percent(share), bare(low), bare(high));
         }
         row
     };
-    let rows: Vec<Row<'_>> = campaign.arms.iter().map(row).collect();
+    let rows: Vec<Row<'_>> = (0..).zip(&campaign.arms).map(row).collect();
     if rows.iter().all(|row| row.rounds.is_empty()) {
         return None;
     }
     let plot = Plot {
         name: "failures",
-        title: format!("share of fetches that failed, by arm and round: {}", campaign.title),
+        title: format!("share of fetches that failed, by arm and round: {}", campaign.title()),
         scale: Scale::Linear { low: 0.0, high: 1.0 },
         ticks: [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| (share, percent(share))).into(),
         cap: None,
@@ -121,24 +149,25 @@ pub(super) fn failures<'a>(campaign: &'a CampaignData, points: Points) -> Option
 }
 
 /// Rates of the downloads of every arm.
-pub(super) fn throughput<'a>(campaign: &'a CampaignData, points: Points) -> Option<Drawing> {
-    let row = |arm: &'a ArmData| {
-        let value = |trial: &TrialData| {
-            let rate = trial.slow_bytes_per_sec?;
-            let told = BytesPerSec(rate).to_string();
-            Some(Value { at: rate as f64, is_bound: false, reach: None, told })
+pub(super) fn throughput<'a>(campaign: &'a Campaign, points: Points) -> Option<Drawing> {
+    let row = |(at, arm): (u32, &'a Arm)| {
+        let value = |trial: &Ran| {
+            let slow = &trial.summary.slow;
+            let rate = (slow.downloads > 0).then_some(slow.bytes_per_sec)?;
+            let (at, told) = (rate.0 as f64, rate.to_string());
+            Some(Value { at, is_bound: false, reach: None, told })
         };
-        let ArmData { row: ArmRow { slow_rate, .. }, .. } = arm;
-        Row::of(arm, value, (slow_rate.0 as f64, slow_rate.to_string()))
+        let rate = arm.row.slow_rate;
+        Row::of((at, arm), value, (rate.0 as f64, rate.to_string()))
     };
-    let rows: Vec<Row<'_>> = campaign.arms.iter().map(row).collect();
+    let rows: Vec<Row<'_>> = (0..).zip(&campaign.arms).map(row).collect();
     let rounds = rows.iter().flat_map(|row| &row.rounds);
     let most = rounds.map(|(_, value)| value.at).reduce(f64::max)?;
     let high = (most * 1.1).max(1.0);
     let label = |at: f64| BytesPerSec(whole(at)).to_string();
     let plot = Plot {
         name: "throughput",
-        title: format!("rate of all downloads, by arm and round: {}", campaign.title),
+        title: format!("rate of all downloads, by arm and round: {}", campaign.title()),
         scale: Scale::Linear { low: 0.0, high },
         ticks: even_ticks(high, 4).into_iter().map(|at| (at, label(at))).collect(),
         cap: None,
@@ -152,7 +181,7 @@ struct Plot {
     title: String,
     scale: Scale,
     ticks: Vec<(f64, String)>,
-    cap: Option<u64>,
+    cap: Option<Micros>,
 }
 
 impl Plot {
@@ -178,9 +207,9 @@ impl Plot {
         }
         axes.x_ticks(&mut drawing, &self.ticks);
         if let Some(cap) = self.cap {
-            let x = axes.x(cap as f64);
+            let x = axes.x(cap.0 as f64);
             drawing.line((x, axes.top), (x, axes.bottom()), "cap");
-            let text = format!("cap {}: given up", Micros(cap));
+            let text = format!("cap {cap}: given up");
             drawing.text(x + 4.0, axes.bottom() + 42.0, "cap-label end", &text);
         }
         let mut y = TOP;
@@ -200,8 +229,8 @@ impl Plot {
 }
 
 fn draw_row(drawing: &mut Drawing, axes: &Axes, row: &Row<'_>, top: f64, points: Points) {
-    let (middle, ArmData { name, ink, .. }) = (top + row.height / 2.0, row.arm);
-    let Ink { color, hatched } = *ink;
+    let (middle, name) = (top + row.height / 2.0, &row.arm.spec.name);
+    let Ink { color, hatched } = row.ink;
     let key = Rect { x: 12.0, y: middle - 6.0, width: 12.0, height: 12.0 };
     let fill = if hatched { "none" } else { color };
     drawing.rect(key, &format!("fill=\"{fill}\" stroke=\"{color}\" stroke-width=\"2\""), name);
@@ -222,19 +251,20 @@ fn draw_row(drawing: &mut Drawing, axes: &Axes, row: &Row<'_>, top: f64, points:
         if let Some((low, high)) = value.reach {
             drawing.line((axes.x(low), at.1), (axes.x(high), at.1), "whisker");
         }
-        draw_mark(drawing, row.arm, trial, value, at, points);
+        draw_mark(drawing, row, trial, value, at, points);
     }
 }
 
 fn draw_mark(
     drawing: &mut Drawing,
-    ArmData { name, ink: Ink { color, hatched }, .. }: &ArmData,
-    TrialData { round, verdict, page, .. }: &TrialData,
+    Row { arm, ink: Ink { color, hatched }, .. }: &Row<'_>,
+    Ran { round, summary, dir, .. }: &Ran,
     value: &Value,
     (x, y): (f64, f64),
     points: Points,
 ) {
-    let (shape, class) = match (*verdict, value.is_bound) {
+    let verdict = summary.verdict;
+    let (shape, class) = match (verdict, value.is_bound) {
         // A trial that proves nothing.
         (Verdict::Inconclusive, _) => ("M-3.5-3.5l7 7m0-7l-7 7", "doubtful"),
         (_, true) => ("M-4-5l10 5l-10 5z", "point"),
@@ -242,7 +272,8 @@ fn draw_mark(
     };
     let fill = if *hatched { "var(--paper)" } else { color };
     let more = if value.is_bound { " or more" } else { "" };
-    let told = format!("{name}, round {round}: {}{more} ({verdict})", value.told);
+    let name = &arm.spec.name;
+    let told = format!("{name}, round {}: {}{more} ({verdict})", round + 1, value.told);
     let mark = format!(
         "<path transform=\"translate({x:.1} {y:.1})\" d=\"{shape}\" class=\"{class}\" \
          fill=\"{fill}\" stroke=\"{color}\"><title>{}</title></path>",
@@ -252,7 +283,7 @@ fn draw_mark(
         Points::Plain => mark,
         // The table of trials holds the same links: these need no stop of the Tab key.
         Points::Links => {
-            let page = escape::html(&escape::path(page));
+            let page = escape::html(&escape::path(&page_of(dir)));
             format!("<a href=\"{page}\" tabindex=\"-1\">{mark}</a>")
         }
     });

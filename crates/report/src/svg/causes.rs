@@ -1,22 +1,22 @@
 //! Late time by cause, as bars.
 
-use records::{Cause, percent};
+use records::{Cause, Summary, count, percent};
 
 use super::plot::{Drawing, Rect};
-use crate::data::PageData;
+use crate::page::head;
 
 const ROW: f64 = 46.0;
 const TOP: f64 = 30.0;
 
-pub(super) fn draw(data: &PageData) -> Option<Drawing> {
-    let causes = &data.summary.causes;
+pub(super) fn draw(summary: &Summary) -> Option<Drawing> {
+    let causes = &summary.causes;
     if causes.is_empty() {
         return None;
     }
     let height = TOP + ROW * causes.len() as f64 + 8.0;
-    let title = format!("late time by cause: {}", data.title);
+    let title = format!("late time by cause: {}", head::title(summary));
     let mut drawing = Drawing::new("causes", &title, 640.0, height);
-    let late = &data.summary.late;
+    let late = &summary.late;
     let head = format!("{} late fetches, {} in all", late.fetches, late.time_us);
     drawing.text(8.0, 18.0, "label", &head);
     for (place, share) in causes.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn draw(data: &PageData) -> Option<Drawing> {
         drawing.rect(bar(width.max(1.5)), &format!("class=\"{class}\""), &words);
         let led = match share.fetches {
             0 => String::new(),
-            led => format!(", led {}", records::count(led, "fetch", "fetches")),
+            led => format!(", led {}", count(led, "fetch", "fetches")),
         };
         let figure = format!("{}{led}", percent(share.share_of_late_time));
         drawing.text(full + 18.0, y + 33.0, "tick strong", &figure);

@@ -3,10 +3,12 @@
 //! Shares are set against each other by difference, times and rates by ratio; "no change" stands in
 //! the middle of both scales, so one line down the figure is what every change is held against.
 
-use stats::Scale as Kind;
+use analysis::guard::PairOf;
+use stats::{MetricComparison, Scale as Kind};
 
 use super::plot::{Axes, Drawing, Rect, Scale, cut};
-use crate::campaign::{CampaignData, Counts, MetricInput, PairInput, words};
+use crate::campaign::{Campaign, change, counts, effect, metric_name};
+use crate::text::metric_cells;
 
 const WIDTH: f64 = 1080.0;
 const LEFT: f64 = 150.0;
@@ -16,25 +18,26 @@ const HEAD: f64 = 34.0;
 /// Room for the labels of a scale.
 const SCALE: f64 = 40.0;
 
-pub(super) fn draw(campaign: &CampaignData) -> Option<Drawing> {
-    let pairs = &campaign.pairs;
-    if pairs.iter().flat_map(|pair| &pair.metrics).all(|metric| metric.effect.is_none()) {
+pub(super) fn draw(campaign: &Campaign) -> Option<Drawing> {
+    let pairs = campaign.pairs();
+    if metrics(pairs).all(|metric| effect(metric).is_none()) {
         return None;
     }
     let factor = widest(pairs, Kind::Ratio).clamp(2.0, 1e6);
     let points = widest(pairs, Kind::Difference).clamp(0.1, 1.0);
-    let rows: usize = pairs.iter().map(|pair| pair.metrics.len()).sum();
+    let rows = metrics(pairs).count();
     let height = pairs.len() as f64 * (HEAD + 2.0 * SCALE) + rows as f64 * ROW;
-    let title = format!("arms against the first: {}", campaign.title);
+    let title = format!("arms against the first: {}", campaign.title());
     let mut drawing = Drawing::new("differences", &title, WIDTH, height + 8.0);
     let mut top = 4.0;
     for pair in pairs {
-        let head = format!("{} against {}: {}", pair.b, pair.a, pair.change);
+        let head = format!("{} against {}: {}", pair.b, pair.a, pair.judgement.change);
         drawing.text(8.0, top + 20.0, "label", &cut(&head, WIDTH - 20.0, 8.0));
         top += HEAD;
         for kind in [Kind::Difference, Kind::Ratio] {
-            let of_kind = |metric: &&MetricInput| metric.scale == kind;
-            let metrics: Vec<&MetricInput> = pair.metrics.iter().filter(of_kind).collect();
+            let of_kind = |metric: &&MetricComparison| metric.metric.scale == kind;
+            let metrics: Vec<&MetricComparison> =
+                pair.judgement.comparisons.iter().filter(of_kind).collect();
             if metrics.is_empty() {
                 continue;
             }
@@ -61,13 +64,16 @@ pub(super) fn draw(campaign: &CampaignData) -> Option<Drawing> {
     Some(drawing)
 }
 
+fn metrics(pairs: &[PairOf]) -> impl Iterator<Item = &MetricComparison> {
+    pairs.iter().flat_map(|pair| &pair.judgement.comparisons)
+}
+
 /// How far from no change anything of this kind reaches: a factor, or a difference.
-fn widest(pairs: &[PairInput], kind: Kind) -> f64 {
-    let metrics = pairs.iter().flat_map(|pair| &pair.metrics);
-    let of_kind = metrics.filter(|metric| metric.scale == kind);
+fn widest(pairs: &[PairOf], kind: Kind) -> f64 {
+    let of_kind = metrics(pairs).filter(|metric| metric.metric.scale == kind);
     let ends = of_kind.flat_map(|metric| {
-        let reach = metric.reach.map(|reach| [reach.low, reach.high]);
-        metric.effect.into_iter().chain(reach.into_iter().flatten())
+        let reach = metric.interval.map(|reach| [reach.low, reach.high]);
+        effect(metric).into_iter().chain(reach.into_iter().flatten())
     });
     let far = |end: f64| match kind {
         Kind::Difference => end.abs() * 1.1,
@@ -112,7 +118,7 @@ fn ratio_ticks(factor: f64) -> Vec<(f64, String)> {
 fn block(
     drawing: &mut Drawing,
     axes: &Axes,
-    metrics: &[&MetricInput],
+    metrics: &[&MetricComparison],
     ticks: &[(f64, String)],
     kind: Kind,
 ) {
@@ -132,27 +138,24 @@ fn block(
     }
 }
 
-fn row(drawing: &mut Drawing, axes: &Axes, metric: &MetricInput, y: f64) {
-    drawing.text(8.0, y + 5.0, "tick strong", &words::metric(&metric.name));
-    let class = match metric.counts {
-        Counts::Better => "better",
-        Counts::Worse => "worse",
-        Counts::Not => "doubt",
-    };
-    if let Some(reach) = metric.reach {
+fn row(drawing: &mut Drawing, axes: &Axes, metric: &MetricComparison, y: f64) {
+    drawing.text(8.0, y + 5.0, "tick strong", &metric_name(metric));
+    let (class, change) = (counts(metric), change(metric));
+    let [_, a, b, .., said] = metric_cells(metric);
+    if let Some(reach) = metric.interval {
         let ends = ((axes.x(reach.low), y), (axes.x(reach.high), y));
         drawing.line(ends.0, ends.1, &format!("forest {class}"));
         for (x, y) in [ends.0, ends.1] {
             drawing.line((x, y - 5.0), (x, y + 5.0), &format!("forest {class}"));
         }
     }
-    if let Some(effect) = metric.effect {
+    if let Some(effect) = effect(metric) {
         let at = Rect { x: axes.x(effect) - 6.0, y: y - 6.0, width: 12.0, height: 12.0 };
-        drawing.rect(at, &format!("class=\"effect {class}\""), &words::change(metric));
+        drawing.rect(at, &format!("class=\"effect {class}\""), &change);
     }
     let x = axes.right() + 26.0;
-    let values = format!("{} \u{2192} {}", metric.a, metric.b);
+    let values = format!("{a} \u{2192} {b}");
     drawing.text(x, y + 5.0, "tick", &values);
-    drawing.text(x + 170.0, y + 5.0, "tick", &words::change(metric));
-    drawing.text(x + 356.0, y + 5.0, &format!("tick strong {class}"), &metric.said);
+    drawing.text(x + 170.0, y + 5.0, "tick", &change);
+    drawing.text(x + 356.0, y + 5.0, &format!("tick strong {class}"), &said);
 }

@@ -1,18 +1,50 @@
 //! Latency by percentile on an axis that gives every nine of the tail the same room.
 
-use records::Micros;
+use analysis::Analysis;
+use records::{Fetch, Micros, Outcome, Phase};
 
 use super::plot::{Axes, Drawing, Rect, Scale, time_decades};
-use crate::curve::{LatencyCurve, LatencyPoint};
-use crate::data::PageData;
+use crate::page::head;
 
-pub(super) fn draw(data: &PageData) -> Option<Drawing> {
-    let [idle, load] = &data.latency;
-    let curves = [(idle, "idle"), (load, "load")];
-    let fetches = curves.iter().map(|(curve, _)| curve.fetches).max().filter(|most| *most > 0)?;
-    let all = || curves.iter().flat_map(|(curve, _)| &curve.points);
-    let low = all().map(|point| point.us).min().unwrap_or(1).max(1) as f64;
-    let high = all().map(|point| point.us).max().unwrap_or(1).max(data.cap_us.0) as f64;
+/// So many points are enough; beyond, those near each other are left out.
+const POINTS: usize = 400;
+
+/// A latency, and up to which share of fetches it holds.
+#[derive(Clone, Copy)]
+struct Point {
+    share: f64,
+    us: u64,
+    /// Whether this one did not end `ok`: its time is no latency but when it was given up.
+    failed: bool,
+}
+
+/// Latencies by rank, ascending.
+fn ranked(fetches: &[Fetch], phase: Phase) -> Vec<Point> {
+    let of_phase = fetches.iter().filter(|fetch| fetch.phase == phase);
+    let mut all: Vec<(u64, bool)> =
+        of_phase.map(|fetch| (fetch.total_us.0, fetch.outcome != Outcome::Ok)).collect();
+    all.sort_unstable();
+    let count = all.len();
+    let mut points = Vec::new();
+    let mut rank = 0;
+    while let Some(&(us, failed)) = all.get(rank) {
+        points.push(Point { share: (rank + 1) as f64 / count as f64, us, failed });
+        // Near the tail every rank is kept; before it, so many as can be told apart.
+        rank += ((count - rank) / (POINTS / 4)).max(1);
+    }
+    points
+}
+
+pub(super) fn draw(analysis: &Analysis<'_>) -> Option<Drawing> {
+    let Analysis { records, summary, .. } = analysis;
+    let cap = records.manifest.arm.fetch.cap;
+    let (idle, load) = (&summary.idle, &summary.measure);
+    let phases = [(Phase::Idle, idle, "idle"), (Phase::Measure, load, "load")];
+    let curves = phases.map(|(phase, of, class)| (ranked(&records.fetches, phase), of, class));
+    let fetches = idle.attempts.max(load.attempts);
+    let all = || curves.iter().flat_map(|(points, ..)| points).map(|point| point.us);
+    let low = all().min()?.max(1) as f64;
+    let high = all().max()?.max(cap.0) as f64;
     let low = 10_f64.powf((low * 0.9).log10().floor());
     let nines = (fetches as f64).log10().max(1.0) + 0.15;
     let axes = Axes {
@@ -23,7 +55,7 @@ pub(super) fn draw(data: &PageData) -> Option<Drawing> {
         x: Scale::Linear { low: 0.0, high: nines },
         y: Scale::Log { low, high: high * 1.6 },
     };
-    let title = format!("latency by percentile: {}", data.title);
+    let title = format!("latency by percentile: {}", head::title(summary));
     let mut drawing = Drawing::new("latency", &title, 640.0, 340.0);
     axes.y_ticks(&mut drawing, &time_decades(low, high * 1.6));
     let ticks = [0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999];
@@ -40,9 +72,11 @@ pub(super) fn draw(data: &PageData) -> Option<Drawing> {
         "label",
         "share of fetches that took at most so long",
     );
-    cap(&mut drawing, &axes, data);
-    for (curve, class) in curves {
-        line(&mut drawing, &axes, curve, class, nines);
+    let y = axes.y(cap.0 as f64);
+    drawing.line((axes.left, y), (axes.right(), y), "cap");
+    drawing.text(axes.right(), y - 8.0, "cap-label end", &format!("cap {cap}: given up"));
+    for (points, of, class) in curves {
+        line(&mut drawing, &axes, &points, (class, Micros(of.latency_us.p50)), nines);
     }
     Some(drawing)
 }
@@ -52,18 +86,17 @@ fn tail(share: f64) -> f64 {
     -(1.0 - share).max(1e-9).log10()
 }
 
-fn cap(drawing: &mut Drawing, axes: &Axes, data: &PageData) {
-    let y = axes.y(data.cap_us.0 as f64);
-    drawing.line((axes.left, y), (axes.right(), y), "cap");
-    let text = format!("cap {}: given up", data.cap_us);
-    drawing.text(axes.right(), y - 8.0, "cap-label end", &text);
-}
-
 /// Rank by rank, as stairs: solid what was served, dashed what was given up or failed.
-fn line(drawing: &mut Drawing, axes: &Axes, curve: &LatencyCurve, class: &str, nines: f64) {
+fn line(
+    drawing: &mut Drawing,
+    axes: &Axes,
+    points: &[Point],
+    (class, p50): (&str, Micros),
+    nines: f64,
+) {
     let mut before = 0.0;
     let mut parts: Vec<(bool, Vec<(f64, f64)>)> = Vec::new();
-    for &LatencyPoint { share, us, failed } in &curve.points {
+    for &Point { share, us, failed } in points {
         let y = axes.y(us as f64);
         let (from, to) = (axes.x(tail(before)), axes.x(tail(share).min(nines)));
         match parts.last_mut() {
@@ -83,10 +116,6 @@ fn line(drawing: &mut Drawing, axes: &Axes, curve: &LatencyCurve, class: &str, n
     }
     let Some((x, y)) = end else { return };
     let (name, dy) = if class == "idle" { ("idle", 20.0) } else { ("under load", -8.0) };
-    let place = |share: f64| {
-        curve.points.iter().find(|point| point.share >= share).map(|point| Micros(point.us))
-    };
-    let p50 = place(0.5).map(|us| us.to_string()).unwrap_or_default();
     let given_up = parts.last().is_some_and(|(failed, _)| *failed);
     let dy = if given_up { 22.0 } else { dy };
     let text = format!("{name}: p50 {p50}");

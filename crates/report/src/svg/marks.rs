@@ -1,14 +1,6 @@
 //! How an outcome looks: a mark that tells as much by its shape as by its colour.
 
-use records::{Outcome, Summary};
-
-/// The outcomes that a legend of this run must have.
-pub(crate) fn used(summary: &Summary) -> impl Iterator<Item = Outcome> {
-    let (idle, load) = (&summary.idle.outcomes, &summary.measure.outcomes);
-    Outcome::ALL.into_iter().filter(move |outcome| {
-        *outcome == Outcome::Ok || idle.count(*outcome) + load.count(*outcome) > 0
-    })
-}
+use records::Outcome;
 
 /// The style's class.
 pub(crate) fn class(outcome: Outcome) -> &'static str {

@@ -1,10 +1,12 @@
 //! Series over the time of the run: throughput and queues.
 
-use records::{Bytes, BytesPerSec, Phase};
+use std::collections::BTreeMap;
 
+use records::{Bytes, BytesPerSec, DownloadInterval, ListenerSample, Phase, RunRecords, SocketEnd};
+
+use super::palette::{self, Ink};
 use super::plot::{Axes, Drawing, Rect, Scale, even_ticks, time_label};
-use crate::data::{PageData, Series};
-use crate::palette::{self, Ink};
+use crate::page::{PageData, head};
 
 /// So many lines can be told apart; of more, their sum is drawn.
 const MOST_LINES: usize = 8;
@@ -23,36 +25,78 @@ struct Line {
     points: Vec<(f64, f64)>,
 }
 
-pub(super) fn throughput(data: &PageData) -> Option<Drawing> {
-    let lines = data.throughput.iter().map(of_download).collect();
+/// What each download got, as a rate that stands from the start to the end of each interval.
+pub(super) fn throughput(data: &PageData<'_>) -> Option<Drawing> {
+    let intervals = &data.analysis.records.intervals;
+    let slots = intervals.iter().map(|interval| interval.bytes.len()).max().unwrap_or(0);
+    let of = |slot: u32| {
+        let rate = |one: &DownloadInterval| {
+            let length = one.end_ns.since(one.start_ns);
+            one.bytes.get(slot as usize).map_or(0, |bytes| bytes.per(length).0)
+        };
+        let ends = |one: &DownloadInterval| {
+            [one.start_ns, one.end_ns].map(|at| (data.clock.us(at) as f64, rate(one) as f64))
+        };
+        of_download(slot, intervals.iter().flat_map(ends).collect())
+    };
+    let lines = (0..u32::try_from(slots).unwrap_or(0)).map(of).collect();
     let label = |value: f64| BytesPerSec(whole(value)).to_string();
     plot(data, "throughput", "downloads, bytes per second", lines, None, &label)
 }
 
-pub(super) fn accept_queues(data: &PageData) -> Option<Drawing> {
-    let dashes = DASHES.into_iter().cycle();
-    let lines = data.accept_queues.iter().zip(dashes);
-    let lines = lines.map(|(series, dashes)| line(series, "var(--ink)", dashes));
-    let limit = data.accept_queues.iter().filter_map(|series| series.limit).min();
+/// Accept queues by listener, in the order of workers.
+pub(super) fn accept_queues(data: &PageData<'_>) -> Option<Drawing> {
+    let RunRecords { manifest, listeners, .. } = data.analysis.records;
+    let place = |inode: u64| manifest.listeners.iter().position(|known| *known == inode);
+    let mut by_inode: BTreeMap<(usize, u64), Vec<&ListenerSample>> = BTreeMap::new();
+    for sample in listeners {
+        let place = place(sample.inode).unwrap_or(usize::MAX);
+        by_inode.entry((place, sample.inode)).or_default().push(sample);
+    }
+    let limit = listeners.iter().map(|sample| u64::from(sample.limit)).min();
+    let is_shared = by_inode.len() == 1;
+    let line = |(((place, inode), samples), dashes): ((_, Vec<&ListenerSample>), _)| Line {
+        name: match place {
+            _ if is_shared => "the listener of all workers".to_owned(),
+            usize::MAX => format!("listener {inode}"),
+            worker => format!("worker {worker}"),
+        },
+        color: "var(--ink)",
+        dashes,
+        points: samples
+            .into_iter()
+            .map(|one| (data.clock.us(one.at_ns) as f64, f64::from(one.queue)))
+            .collect(),
+    };
+    let lines = by_inode.into_iter().zip(DASHES.into_iter().cycle()).map(line).collect();
     let what = "connections that wait to be accepted";
-    plot(data, "accept-queue", what, lines.collect(), limit, &|value| format!("{value:.0}"))
+    plot(data, "accept-queue", what, lines, limit, &|value| format!("{value:.0}"))
 }
 
-pub(super) fn receive_queues(data: &PageData) -> Option<Drawing> {
-    let lines = data.receive_queues.iter().map(of_download).collect();
+/// By download: what lay in the proxy's socket towards the origin, to be read.
+pub(super) fn receive_queues(data: &PageData<'_>) -> Option<Drawing> {
+    let join = data.analysis.join();
+    let transfers = join.transfers.iter().enumerate().filter_map(|(index, transfer)| {
+        Some((join.transfer(index)?.session?.upstream_port?, transfer.slot))
+    });
+    let upstream: BTreeMap<u16, u32> = transfers.collect();
+    let mut by_slot: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+    for sample in &data.analysis.records.sockets {
+        if let (SocketEnd::Upstream, Some(slot)) = (sample.end, upstream.get(&sample.port)) {
+            let point = (data.clock.us(sample.at_ns) as f64, sample.receive_queue.0 as f64);
+            by_slot.entry(*slot).or_default().push(point);
+        }
+    }
+    let lines = by_slot.into_iter().map(|(slot, points)| of_download(slot, points)).collect();
     let label = |value: f64| Bytes(whole(value)).to_string();
     plot(data, "receive-queue", "bytes that wait in the worker's socket", lines, None, &label)
 }
 
 /// In the download's colour, with dashes where it is hatched elsewhere.
-fn of_download(series: &Series) -> Line {
-    let Ink { color, hatched } = palette::download(series.slot.unwrap_or(0));
-    line(series, color, if hatched { "7 4" } else { "" })
-}
-
-fn line(series: &Series, color: &'static str, dashes: &'static str) -> Line {
-    let points = series.points.iter().map(|(at, value)| (*at as f64, *value as f64)).collect();
-    Line { name: series.name.clone(), color, dashes, points }
+fn of_download(slot: u32, points: Vec<(f64, f64)>) -> Line {
+    let Ink { color, hatched } = palette::download(slot);
+    let dashes = if hatched { "7 4" } else { "" };
+    Line { name: format!("download {slot}"), color, dashes, points }
 }
 
 /// A value of an axis back as a whole number; axes begin at zero.
@@ -66,15 +110,14 @@ pub(super) fn whole(value: f64) -> u64 {
 }
 
 fn plot(
-    data: &PageData,
+    data: &PageData<'_>,
     name: &'static str,
     what: &str,
-    lines: Vec<Line>,
+    mut lines: Vec<Line>,
     limit: Option<u64>,
     label: &dyn Fn(f64) -> String,
 ) -> Option<Drawing> {
     let end = data.end_us as f64;
-    let mut lines = lines;
     lines.iter_mut().for_each(|line| line.points.retain(|(at, _)| *at <= end));
     lines.retain(|line| !line.points.is_empty());
     if lines.is_empty() {
@@ -92,7 +135,12 @@ fn plot(
     };
     let rows = if lines.len() > MOST_LINES { 1 } else { lines.len().div_ceil(4) };
     let height = 272.0 + 22.0 * rows as f64;
-    let mut drawing = Drawing::new(name, &format!("{what}: {}", data.title), 640.0, height);
+    let mut drawing = Drawing::new(
+        name,
+        &format!("{what}: {}", head::title(&data.analysis.summary)),
+        640.0,
+        height,
+    );
     if let Some(span) = data.phase(Phase::Measure) {
         let (x, to) = (axes.x(span.start_us as f64), axes.x(span.end_us() as f64));
         let band = Rect { x, y: axes.top, width: to - x, height: axes.height };

@@ -13,9 +13,10 @@ use records::Phase;
 
 use self::across::{Across, Level, Medium};
 use super::marks;
+use super::palette;
 use super::plot::{Drawing, even_ticks};
-use crate::data::{PageData, Span};
-use crate::{escape, palette, words};
+use crate::page::{PageData, Span, head};
+use crate::{escape, words};
 
 /// What stands above the lanes: names of phases.
 const TOP: f64 = 34.0;
@@ -23,11 +24,12 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 30.0;
 
 /// The picture as a document of its own, with a legend; `None` where there is nothing to show.
-pub(super) fn draw(data: &PageData) -> Option<Drawing> {
+pub(super) fn draw(data: &PageData<'_>) -> Option<Drawing> {
     let lanes = Lane::all(data)?;
     let bottom = bottom(&lanes);
     let width = Across::LEFT + Across::WIDTH + 12.0;
-    let title = format!("workers, steps and fetches over time: {}", data.title);
+    let title =
+        format!("workers, steps and fetches over time: {}", head::title(&data.analysis.summary));
     let mut drawing = Drawing::new("picture", &title, width, bottom + 78.0);
     drawing.raw(&names(&lanes));
     let (plot, labels) = plot(data, &lanes, Medium::Sheet);
@@ -39,7 +41,7 @@ pub(super) fn draw(data: &PageData) -> Option<Drawing> {
 /// The same for inside the page: names that stay, beside the plot `#plot` in a box `#view` that shows
 /// a part of it. Over the plot lie what a script sets: a veil with holes where something is chosen,
 /// what a replay has not come to, its cursor; and labels, which must not be cut.
-pub(crate) fn stage(data: &PageData) -> String {
+pub(crate) fn stage(data: &PageData<'_>) -> String {
     let lanes = Lane::all(data).unwrap_or_default();
     let (bottom, end) = (bottom(&lanes), data.end_us);
     let height = bottom + BOTTOM;
@@ -78,7 +80,7 @@ struct Lane {
 
 impl Lane {
     /// From above to below; `None`: there is nothing to show.
-    fn all(data: &PageData) -> Option<Vec<Self>> {
+    fn all(data: &PageData<'_>) -> Option<Vec<Self>> {
         let mut workers: Vec<Option<u32>> = data.workers.iter().copied().map(Some).collect();
         if data.has_unowned() {
             workers.push(None);
@@ -169,7 +171,7 @@ impl Labels {
 }
 
 /// All but labels, and the labels.
-fn plot(data: &PageData, lanes: &[Lane], medium: Medium) -> (String, String) {
+fn plot(data: &PageData<'_>, lanes: &[Lane], medium: Medium) -> (String, String) {
     let bottom = bottom(lanes);
     let across = Across { medium, end_us: data.end_us, height: bottom + BOTTOM };
     let mut labels = Labels::default();
@@ -194,14 +196,14 @@ fn plot(data: &PageData, lanes: &[Lane], medium: Medium) -> (String, String) {
 }
 
 /// From which length on steps have a label, us: the longest ones.
-fn labelled(data: &PageData) -> u64 {
+fn labelled(data: &PageData<'_>) -> u64 {
     const MOST: usize = 300;
     let mut lengths: Vec<u64> = data.holds.iter().map(|hold| hold.span.length_us).collect();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
     lengths.get(MOST).map_or(0, |longest| longest.saturating_add(1))
 }
 
-fn phases(across: &Across, data: &PageData, bottom: f64, labels: &mut Labels) -> String {
+fn phases(across: &Across, data: &PageData<'_>, bottom: f64, labels: &mut Labels) -> String {
     let mut out = String::new();
     for &(phase, span) in &data.phases {
         let x = across.x(span.start_us);
@@ -279,7 +281,7 @@ fn tick(across: &Across, at: f64, digits: f64, bottom: f64) -> String {
     )
 }
 
-fn legend(drawing: &mut Drawing, data: &PageData, y: f64) {
+fn legend(drawing: &mut Drawing, data: &PageData<'_>, y: f64) {
     let mut x = Across::LEFT;
     for slot in data.downloads.iter().take(6) {
         let (fill, top) = (steps::fill(palette::download(*slot)), y - 12.0);
@@ -289,7 +291,7 @@ fn legend(drawing: &mut Drawing, data: &PageData, y: f64) {
         drawing.text(x + 22.0, y, "tick", &format!("download {slot}"));
         x += 128.0;
     }
-    for outcome in marks::used(&data.summary) {
+    for outcome in data.outcomes() {
         drawing.raw(&marks::mark(outcome, &format!("{x:.1}"), y - 5.0));
         let words = words::outcome(outcome).short;
         drawing.text(x + 10.0, y, "tick", words);

@@ -1,12 +1,12 @@
 //! Arms in a table, as text and as Markdown.
 
-use records::{ArmRow, BytesPerSec, Micros, Verdict};
+use records::{ArmRow, BytesPerSec, Verdict};
 
 use super::layout::{MaxLines, wrap};
 use super::style::{Style, Tint};
 
 /// The table as text, 100 columns wide, with a newline after each line.
-pub fn arms(rows: &[ArmRow], style: Style) -> String {
+pub(crate) fn arms(rows: &[ArmRow], style: Style) -> String {
     let names =
         ["arm", "p50", "p90", "p99", "max", "failed", "slow/s", "turn", "CPU/GB", "verdicts"];
     let mut lines = vec![
@@ -14,11 +14,10 @@ pub fn arms(rows: &[ArmRow], style: Style) -> String {
         style.paint(Tint::Label, &line(names)),
     ];
     for row in rows {
-        let figures = Figures::of(row);
         // Names often differ in their last word only.
         let mut name = wrap(&row.name, NAME - 1, MaxLines(4)).into_iter();
         let first = name.next().unwrap_or_default();
-        let Figures { p50, p90, p99, max, failed, slow, turn, cpu, .. } = &figures;
+        let [.., p50, p90, p99, max, failed, _, slow, turn, _, cpu] = &cells(row);
         lines.push(line([&first, p50, p90, p99, max, failed, slow, turn, cpu, &most(row)]));
         lines.extend(name);
     }
@@ -35,49 +34,31 @@ pub(super) fn compared(rows: &[ArmRow], style: Style) -> String {
     let mut text =
         style.paint(Tint::Label, &line(["arm", "failed", "longest turn", "CPU/GB", "verdicts"]));
     for row in rows {
-        let Figures { failed, turn, cpu, .. } = Figures::of(row);
-        text += &line([&row.name, &failed, &turn, &cpu, &most(row)]);
-    }
-    text
-}
-
-/// The same as Markdown.
-pub(super) fn compared_markdown(rows: &[ArmRow]) -> String {
-    let mut text = String::from(
-        "| arm | version | trials | verdicts | failed | 499 | longest turn | bytes a step | CPU for a \
-         GB |\n|---|---|---|---|---|---|---|---|---|\n",
-    );
-    for row in rows {
-        let Figures { failed, early, turn, cpu, verdicts, .. } = Figures::of(row);
-        let name = row.name.replace('|', "\\|");
-        let (version, trials) = (row.version.as_deref().unwrap_or("-"), row.trials);
-        let step = row.bytes_per_step.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
-        text += &format!(
-            "| {name} | {version} | {trials} | {verdicts} | {failed} | {early} | {turn} | {step} | {cpu} |\n"
-        );
+        let [.., failed, _, _, turn, _, cpu] = &cells(row);
+        text += &line([&row.name, failed, turn, cpu, &most(row)]);
     }
     text
 }
 
 /// The table as Markdown.
 pub fn arms_markdown(rows: &[ArmRow]) -> String {
-    let mut text = String::from(
-        "| arm | version | trials | verdicts | fetch p50 | p90 | p99 | max | failed | 499 | \
-         downloads | longest turn | bytes a step | CPU for a GB |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-    );
-    for row in rows {
-        let Figures { p50, p90, p99, max, failed, early, slow, turn, cpu, verdicts } =
-            Figures::of(row);
-        let name = row.name.replace('|', "\\|");
-        let (version, trials) = (row.version.as_deref().unwrap_or("-"), row.trials);
-        let step = row.bytes_per_step.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
-        text += &format!(
-            "| {name} | {version} | {trials} | {verdicts} | {p50} | {p90} | {p99} | {max} | \
-             {failed} | {early} | {slow} | {turn} | {step} | {cpu} |\n"
-        );
-    }
-    text
+    markdown(rows, &[])
+}
+
+/// The same without what the metrics of a comparison tell.
+pub(super) fn compared_markdown(rows: &[ArmRow]) -> String {
+    markdown(rows, &["fetch p50", "p90", "p99", "max", "downloads"])
+}
+
+fn markdown(rows: &[ArmRow], without: &[&str]) -> String {
+    let line = |cells: [&str; 14]| {
+        let shown = HEADS.iter().zip(cells).filter(|(head, _)| !without.contains(head));
+        shown.map(|(_, cell)| format!("| {} ", cell.replace('|', "\\|"))).collect::<String>()
+            + "|\n"
+    };
+    let rule = "|---".repeat(HEADS.len() - without.len()) + "|\n";
+    let rows = rows.iter().map(|row| line(cells(row).each_ref().map(String::as_str)));
+    line(HEADS) + &rule + &rows.collect::<String>()
 }
 
 /// Columns of an arm's name; what is longer goes on below.
@@ -95,40 +76,49 @@ fn most(row: &ArmRow) -> String {
     }
 }
 
-/// A row with its units.
-struct Figures {
-    p50: String,
-    p90: String,
-    p99: String,
-    max: String,
-    failed: String,
-    early: String,
-    slow: String,
-    turn: String,
-    cpu: String,
-    verdicts: String,
-}
+/// What [`cells`] are of.
+const HEADS: [&str; 14] = [
+    "arm",
+    "version",
+    "trials",
+    "verdicts",
+    "fetch p50",
+    "p90",
+    "p99",
+    "max",
+    "failed",
+    "499",
+    "downloads",
+    "longest turn",
+    "bytes a step",
+    "CPU for a GB",
+];
 
-impl Figures {
-    fn of(row: &ArmRow) -> Self {
-        let none = || "-".to_owned();
-        let time = |time: Micros| if row.trials == 0 { none() } else { time.to_string() };
-        let known = |time: Option<Micros>| time.map_or_else(none, |time| time.to_string());
-        let verdict = |(verdict, trials): (&Verdict, &u64)| format!("{trials} {verdict}");
-        let verdicts: Vec<String> = row.verdicts.iter().map(verdict).collect();
-        Self {
-            p50: time(row.p50),
-            p90: time(row.p90),
-            p99: time(row.p99),
-            max: time(row.max),
-            failed: if row.trials == 0 { none() } else { format!("{}/{}", row.failed, row.tried) },
-            early: row.early_closes.map_or_else(none, |closes| closes.to_string()),
-            slow: if row.slow_rate == BytesPerSec(0) { none() } else { row.slow_rate.to_string() },
-            turn: known(row.longest_turn),
-            cpu: known(row.cpu_per_gb),
-            verdicts: verdicts.join(", "),
-        }
+/// A row with its units.
+fn cells(row: &ArmRow) -> [String; 14] {
+    fn known(figure: Option<impl ToString>) -> String {
+        figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string())
     }
+    let ArmRow { trials, failed, tried, slow_rate, .. } = row;
+    let ran = *trials > 0;
+    let verdict = |(verdict, trials): (&Verdict, &u64)| format!("{trials} {verdict}");
+    let verdicts: Vec<String> = row.verdicts.iter().map(verdict).collect();
+    [
+        row.name.clone(),
+        known(row.version.as_ref()),
+        trials.to_string(),
+        verdicts.join(", "),
+        known(ran.then_some(row.p50)),
+        known(ran.then_some(row.p90)),
+        known(ran.then_some(row.p99)),
+        known(ran.then_some(row.max)),
+        known(ran.then(|| format!("{failed}/{tried}"))),
+        known(row.early_closes),
+        known((*slow_rate != BytesPerSec(0)).then_some(slow_rate)),
+        known(row.longest_turn),
+        known(row.bytes_per_step),
+        known(row.cpu_per_gb),
+    ]
 }
 
 fn line(cells: [&str; 10]) -> String {

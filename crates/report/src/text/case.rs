@@ -6,13 +6,13 @@ use records::ArmRow;
 
 use super::layout::{MaxLines, WIDTH, wrap};
 use super::style::{Style, Tint};
-use crate::campaign::{CaseArmInput, CaseFigure, CaseInput};
+use crate::campaign::{Case, CaseArm, CaseFigure};
 
 /// Where the figures begin.
 const AT: usize = 28;
 
 /// The whole of it, with a newline after each line.
-pub fn case(case: &CaseInput, rows: &[ArmRow], dir: &Path, style: Style) -> String {
+pub(crate) fn case(case: &Case, rows: &[ArmRow], dir: &Path, style: Style) -> String {
     let mut lines = vec![style.paint(Tint::Label, &case.title), String::new()];
     for paragraph in &case.story {
         lines.extend(wrap(paragraph, WIDTH, MaxLines(20)));
@@ -45,8 +45,8 @@ fn field(label: &str, text: &str) -> Vec<String> {
     lines.map(|(at, line)| format!("{:<12}{line}", if at == 0 { label } else { "" })).collect()
 }
 
-fn arm(arm: &CaseArmInput, style: Style) -> String {
-    let CaseArmInput { name, verdict, dir, figures } = arm;
+fn arm(arm: &CaseArm, style: Style) -> String {
+    let CaseArm { name, verdict, dir, figures } = arm;
     let verdict = style.paint((*verdict).into(), verdict.name());
     let mut text = format!("{}  {verdict}  {}\n", style.paint(Tint::Label, name), dir.display());
     for CaseFigure { label, here, published } in figures {

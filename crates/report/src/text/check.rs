@@ -1,19 +1,17 @@
 //! A check: as text, as Markdown, and (in files of their own) as CI systems and monitors take it.
 
-mod github;
 mod junit;
 mod open_metrics;
 
 use stats::Change;
 
 use super::compare::{left_out, metrics, metrics_markdown};
-use super::layout::{INDENT, MaxLines, WIDTH, labelled, wrap};
+use super::layout::{MaxLines, WIDTH, label, labelled, wrap};
 use super::style::{Style, Tint};
 use analysis::guard::baseline::Against;
 use analysis::guard::rounds::OverRounds;
 use analysis::guard::{Check, Gate};
 
-pub use github::annotations;
 pub use junit::junit;
 pub use open_metrics::open_metrics;
 
@@ -42,27 +40,23 @@ pub fn check(check: &Check, style: Style) -> String {
         lines.extend(labelled(style, "saved", &path.display().to_string(), MaxLines(2)));
     }
     // Not wrapped: it is there to be copied.
-    let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "records"));
+    let label = label(style, "records");
     lines.push(format!("{label}{}", check.records.display()));
     lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 /// What a gate says and the process ends with, in a line without its end.
-pub fn gate(label: &str, gate: Gate, exit_code: u8, style: Style) -> String {
+pub(super) fn gate(label: &str, gate: Gate, exit_code: u8, style: Style) -> String {
     gate_line(label, gate, gate.name(), exit_code, style)
 }
 
-fn gate_line(label: &str, gate: Gate, word: &str, exit_code: u8, style: Style) -> String {
+fn gate_line(name: &str, gate: Gate, word: &str, exit_code: u8, style: Style) -> String {
     let tint = match gate {
         Gate::Passed => Tint::Good,
         Gate::Breached => Tint::Bad,
         Gate::Inconclusive => Tint::Warn,
     };
-    format!(
-        "{}{} (exit {exit_code})",
-        style.paint(Tint::Label, &format!("{label:<INDENT$}")),
-        style.paint(tint, word),
-    )
+    format!("{}{} (exit {exit_code})", label(style, name), style.paint(tint, word),)
 }
 
 /// The same as Markdown: the file of `--markdown`, and the step summary of GitHub.
@@ -97,6 +91,33 @@ pub fn check_markdown(check: &Check) -> String {
         rounds(check),
         check.records.display()
     )
+}
+
+/// Lines that GitHub's runner takes from a step's output
+/// (<https://docs.github.com/actions/reference/workflow-commands-for-github-actions>): one for each reason of a check that did not pass, one notice for each of one that did (a
+/// warning, if only at a later attempt), one
+/// error for what could not be written; a newline after each.
+pub fn annotations(check: &Check) -> String {
+    let level = match check.outcome {
+        Gate::Passed if check.is_flaky() => "warning",
+        Gate::Passed => "notice",
+        Gate::Breached => "error",
+        Gate::Inconclusive => "warning",
+    };
+    let title = property(&format!("turnstile check: {}", check.word()));
+    let line = |level: &str, said: &String| format!("::{level} title={title}::{}\n", data(said));
+    let reasons = check.reasons.iter().map(|reason| line(level, reason));
+    reasons.chain(check.errors.iter().map(|error| line("error", error))).collect()
+}
+
+/// Letters that would end the line or begin an escape.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Those, and the ones that end a property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 /// Thresholds in columns as wide as they need.
@@ -137,7 +158,7 @@ fn baseline(against: &Against, style: Style) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "{}{} of {}: {}",
-        style.paint(Tint::Label, &format!("{:<INDENT$}", "baseline")),
+        label(style, "baseline"),
         against.file.display(),
         against.saved_at,
         style.paint(tint, against.change().name())

@@ -11,7 +11,12 @@ use analysis::guard::figures::{Figure, Unit};
 use analysis::guard::{Comparison, PairOf};
 
 /// The whole of it, with a newline after each line.
-pub fn comparison(comparison: &Comparison, rows: &[ArmRow], dir: &Path, style: Style) -> String {
+pub(crate) fn comparison(
+    comparison: &Comparison,
+    rows: &[ArmRow],
+    dir: &Path,
+    style: Style,
+) -> String {
     let mut text = super::arms::compared(rows, style);
     for pair in &comparison.pairs {
         text += "\n";
@@ -22,12 +27,11 @@ pub fn comparison(comparison: &Comparison, rows: &[ArmRow], dir: &Path, style: S
 }
 
 /// The same as Markdown.
-pub fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> String {
+pub(crate) fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> String {
     let mut text = super::arms::compared_markdown(rows);
     for PairOf { a, b, judgement, .. } in &comparison.pairs {
         text += &format!("\n**{b} against {a}: {}**. ", judgement.change);
-        let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
-        text += &format!("{}.\n\n", reasons.join("; "));
+        text += &format!("{}.\n\n", reasons(judgement));
         text += &metrics_markdown(judgement, ["A", "B"]);
     }
     text
@@ -42,8 +46,7 @@ fn pair(pair: &PairOf, style: Style) -> String {
         Change::Inconclusive => Tint::Warn,
     };
     let mut text = format!("{b} against {a}: {}\n", style.paint(tint, judgement.change.name()));
-    let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
-    let mut said = vec![reasons.join("; ")];
+    let mut said = vec![reasons(judgement)];
     said.extend(judgement.left_out.iter().map(left_out));
     for said in said {
         let lines = wrap(&said, WIDTH - 2, MaxLines(3));
@@ -80,7 +83,7 @@ pub(super) fn metrics_markdown(judgement: &Judgement, [a, b]: [&str; 2]) -> Stri
 }
 
 /// What a gate on the comparison says, and of which pairs why.
-pub fn comparison_gate(comparison: &Comparison, exit_code: u8, style: Style) -> String {
+pub(crate) fn comparison_gate(comparison: &Comparison, exit_code: u8, style: Style) -> String {
     let mut text = super::gate("gate", comparison.gate(), exit_code, style) + "\n";
     for pair in &comparison.pairs {
         for doubt in pair.doubts() {
@@ -92,8 +95,14 @@ pub fn comparison_gate(comparison: &Comparison, exit_code: u8, style: Style) -> 
     text
 }
 
+/// Why a pair was judged so, the weightiest first.
+pub(crate) fn reasons(judgement: &Judgement) -> String {
+    let reasons: Vec<String> = judgement.reasons.iter().map(ToString::to_string).collect();
+    reasons.join("; ")
+}
+
 /// A round that is left out, in words.
-pub fn left_out(of: &LeftOut) -> String {
+pub(crate) fn left_out(of: &LeftOut) -> String {
     format!("round {} is left out: {}", of.round, of.why)
 }
 
@@ -115,7 +124,7 @@ fn sees(metric: &MetricComparison) -> String {
 
 /// A metric in words: name, A, B, change, interval, rounds up/down/still, p, and what may be
 /// concluded. The same wherever a comparison is shown.
-pub fn cells(metric: &MetricComparison) -> [String; 8] {
+pub(crate) fn cells(metric: &MetricComparison) -> [String; 8] {
     let none = || "-".to_owned();
     let unit = Figure::find(metric.metric.name).map_or(Unit::Count, |figure| figure.unit);
     let value = |value: Option<f64>| value.map_or_else(none, |value| unit.say(value));

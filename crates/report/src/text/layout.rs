@@ -34,10 +34,14 @@ pub(crate) fn labelled_within(
     let mut lines = wrap(text, width - INDENT, max);
     for (index, line) in lines.iter_mut().enumerate() {
         let label = if index == 0 { label } else { "" };
-        let padded = format!("{label:<INDENT$}");
-        *line = format!("{}{line}", style.paint(Tint::Label, &padded));
+        *line = format!("{}{line}", self::label(style, label));
     }
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// `label` as wide as the labels of sections are, painted.
+pub(crate) fn label(style: Style, label: &str) -> String {
+    style.paint(Tint::Label, &format!("{label:<INDENT$}"))
 }
 
 /// The first line of a table: its name, painted, and its columns.

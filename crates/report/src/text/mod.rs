@@ -9,15 +9,12 @@ mod case;
 mod check;
 mod compare;
 mod fetches;
-mod layout;
+pub(crate) mod layout;
 mod next;
 mod proxy;
-mod sentences;
 mod story;
 mod style;
 mod timeline;
-mod under_test;
-mod verdict;
 mod why;
 
 use std::path::Path;
@@ -25,16 +22,18 @@ use std::path::Path;
 use records::{Manifest, Summary};
 use serde::Serialize;
 
-pub use arms::{arms, arms_markdown};
-pub use case::{case, case_list};
-pub use check::{annotations, check, check_markdown, gate, junit, open_metrics};
-pub use compare::{
-    cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out,
+pub(crate) use arms::arms;
+pub use arms::arms_markdown;
+pub(crate) use case::case;
+pub use case::case_list;
+use check::gate;
+pub use check::{annotations, check, check_markdown, junit, open_metrics};
+pub(crate) use compare::{
+    cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out, reasons,
 };
-use layout::{INDENT, MaxLines, WIDTH, columns, labelled};
+use layout::{INDENT, MaxLines, WIDTH, columns, label, labelled};
 pub use story::story;
 pub use style::Style;
-use style::Tint;
 pub use timeline::timeline;
 use why::CausesAs;
 
@@ -70,111 +69,85 @@ pub(crate) struct Limits {
     pub(crate) reasons: usize,
     pub(crate) reason_lines: usize,
     pub(crate) causes: CausesAs,
-    /// Lines of a sentence that tells why.
-    pub(crate) why_lines: usize,
     /// Lines that name hidden causes.
     pub(crate) hidden_lines: usize,
     pub(crate) workers: usize,
     pub(crate) statuses: usize,
-    pub(crate) log_gap: LogGapLine,
+    /// The access log's largest error with its fetch.
+    pub(crate) log_gap: Shown,
     pub(crate) caveats: usize,
     pub(crate) caveat_lines: usize,
-    pub(crate) explain: CommandLine,
-    pub(crate) gaps: Gaps,
+    /// The command that explains the run.
+    pub(crate) explain: Shown,
+    /// A blank line between two sections.
+    pub(crate) gaps: Shown,
 }
 
-/// What stands between two sections.
+/// Whether something is told at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gaps {
-    Blank,
-    Nothing,
+pub(crate) enum Shown {
+    Yes,
+    No,
 }
 
-/// Whether the access log's largest error is told with its fetch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogGapLine {
-    Told,
-    LeftOut,
-}
+const AMPLE: Limits = Limits {
+    reasons: 4,
+    reason_lines: 3,
+    causes: CausesAs::Rows(10),
+    hidden_lines: 4,
+    workers: 8,
+    statuses: 10,
+    log_gap: Shown::Yes,
+    caveats: 10,
+    caveat_lines: 2,
+    explain: Shown::Yes,
+    gaps: Shown::Yes,
+};
 
-/// Whether the command that explains the run is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CommandLine {
-    Told,
-    LeftOut,
-}
+const SHORT: Limits = Limits {
+    reasons: 2,
+    reason_lines: 2,
+    causes: CausesAs::Rows(3),
+    workers: 4,
+    statuses: 5,
+    log_gap: Shown::No,
+    caveats: 3,
+    explain: Shown::No,
+    ..AMPLE
+};
 
 /// From generous to what fits into 50 lines whatever happens: the first that fits is used.
 const LIMITS: [Limits; 5] = [
-    Limits {
-        reasons: 4,
-        reason_lines: 3,
-        causes: CausesAs::Rows(10),
-        why_lines: 3,
-        hidden_lines: 4,
-        workers: 8,
-        statuses: 10,
-        log_gap: LogGapLine::Told,
-        caveats: 10,
-        caveat_lines: 2,
-        explain: CommandLine::Told,
-        gaps: Gaps::Blank,
-    },
+    AMPLE,
     Limits {
         reasons: 3,
-        reason_lines: 2,
         causes: CausesAs::Rows(5),
-        why_lines: 3,
         hidden_lines: 3,
         workers: 8,
         statuses: 6,
-        log_gap: LogGapLine::LeftOut,
         caveats: 4,
-        caveat_lines: 2,
-        explain: CommandLine::Told,
-        gaps: Gaps::Blank,
+        explain: Shown::Yes,
+        ..SHORT
     },
+    SHORT,
     Limits {
-        reasons: 2,
-        reason_lines: 2,
-        causes: CausesAs::Rows(3),
-        why_lines: 3,
-        hidden_lines: 4,
-        workers: 4,
-        statuses: 5,
-        log_gap: LogGapLine::LeftOut,
-        caveats: 3,
-        caveat_lines: 2,
-        explain: CommandLine::LeftOut,
-        gaps: Gaps::Blank,
-    },
-    Limits {
-        reasons: 2,
-        reason_lines: 2,
-        causes: CausesAs::Rows(3),
-        why_lines: 3,
         hidden_lines: 3,
         workers: 8,
-        statuses: 5,
-        log_gap: LogGapLine::LeftOut,
-        caveats: 3,
         caveat_lines: 1,
-        explain: CommandLine::Told,
-        gaps: Gaps::Nothing,
+        explain: Shown::Yes,
+        gaps: Shown::No,
+        ..SHORT
     },
     Limits {
         reasons: 1,
-        reason_lines: 2,
         causes: CausesAs::Sentence,
-        why_lines: 3,
         hidden_lines: 1,
         workers: 3,
         statuses: 3,
-        log_gap: LogGapLine::LeftOut,
         caveats: 2,
         caveat_lines: 1,
-        explain: CommandLine::LeftOut,
-        gaps: Gaps::Nothing,
+        gaps: Shown::No,
+        ..SHORT
     },
 ];
 
@@ -185,31 +158,27 @@ fn compose(
     style: Style,
     limits: &Limits,
 ) -> Vec<String> {
-    let mut end = vec![format!(
-        "{}{}",
-        style.paint(Tint::Label, &format!("{:<INDENT$}", "run")),
-        run_dir.display()
-    )];
-    if limits.explain == CommandLine::Told && summary.late.fetches > 0 {
-        let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "explain"));
-        end.push(format!("{label}{}", explain_command(&manifest.command, run_dir, None)));
+    let mut end = vec![format!("{}{}", label(style, "run"), run_dir.display())];
+    if limits.explain == Shown::Yes && summary.late.fetches > 0 {
+        let command = explain_command(&manifest.command, run_dir, None);
+        end.push(label(style, "explain") + &command);
     }
     end.extend(next_command(manifest, summary, style));
     let sections = [
-        verdict::verdict(summary, style, limits),
-        under_test::lines(summary, style),
+        why::verdict(summary, style, limits),
+        proxy::under_test(summary, style),
         fetches::outcomes(summary, style),
         fetches::latencies(summary, style),
         why::why(summary, style, limits),
         fetches::downloads(manifest, summary, style),
         proxy::workers(manifest, summary, style, limits),
         proxy::statuses(summary, style, limits),
-        verdict::caveats(&summary.caveats, style, limits.caveats, MaxLines(limits.caveat_lines)),
+        why::caveats(&summary.caveats, style, limits.caveats, MaxLines(limits.caveat_lines)),
         end,
     ];
     let mut lines: Vec<String> = Vec::new();
     for section in sections {
-        if limits.gaps == Gaps::Blank && !lines.is_empty() && !section.is_empty() {
+        if limits.gaps == Shown::Yes && !lines.is_empty() && !section.is_empty() {
             lines.push(String::new());
         }
         lines.extend(section.into_iter().map(|line| line.trim_end().to_owned()));

@@ -11,15 +11,52 @@ pub(crate) struct Next {
     pub(crate) why: &'static str,
 }
 
-/// The first row of [`SUGGESTIONS`] that fits.
+/// What to try after `command`, which had this summary.
 pub(crate) fn next(command: &[String], summary: &Summary) -> Next {
-    let state = State::of(summary);
-    let fitting = SUGGESTIONS
-        .iter()
-        .find(|row| row.verdicts.contains(&summary.verdict) && row.states.contains(&state));
-    let (edits, why) = fitting.map_or((DOCTOR, CHECK), |row| (row.edits, row.why));
+    let (edits, why) = suggestion(State::of(summary), summary.verdict);
     Next { command: edits.iter().fold(command.to_vec(), |command, edit| edit.apply(command)), why }
 }
+
+/// What to change, and what that would show.
+fn suggestion(state: State, verdict: Verdict) -> (&'static [Edit], &'static str) {
+    const RCVBUF: Edit = Edit::Set("--rcvbuf", "40960");
+    const FIONREAD: Edit = Edit::Set("--read-policy", "fionread");
+    const QUOTA: Edit = Edit::Set("--read-policy", "bytes:64KiB");
+    const REMOVE_RCVBUF: Edit = Edit::Remove("--rcvbuf");
+    use State::{Foreign, Interrupted, NoLoad, Policy, Quota, Reuseport, Shared};
+    use Verdict::{Degraded, Healthy, Inconclusive, Starved};
+    match (state, verdict) {
+        (Interrupted, _) => (&[], "the same run, to its end"),
+        (_, Inconclusive) => (DOCTOR, CHECK),
+        (Foreign, _) => {
+            (&[Edit::Subcommand("zoo")], "the same load over every proxy that is installed here")
+        }
+        (Shared | Reuseport, Starved | Degraded) => {
+            (&[RCVBUF], "the published cure: a receive buffer that runs empty")
+        }
+        (State::Rcvbuf, Starved) => (&[FIONREAD], "another cure: what nginx does from 1.17.5 on"),
+        (Policy, Starved) => (&[QUOTA], "another cure: a quota of bytes for each step"),
+        (State::Rcvbuf | Policy, Degraded) => {
+            (&[QUOTA], "shorter steps: a quota of bytes for each")
+        }
+        (State::Rcvbuf, Healthy) => (
+            &[REMOVE_RCVBUF, FIONREAD],
+            "another cure, without the buffer: what nginx does from 1.17.5 on",
+        ),
+        (Policy | Quota, Healthy) => {
+            (&[Edit::Remove("--read-policy")], "the same load without the cure")
+        }
+        (NoLoad, Healthy) => (&[Edit::Remove("--slow")], "the same fetches beside downloads"),
+        (Shared, Healthy) => (
+            &[Edit::Flag("--reuseport")],
+            "a listener for each worker: no free worker can help out",
+        ),
+        (Reuseport, Healthy) | (Quota | NoLoad, Starved | Degraded) => (DOCTOR, CHECK),
+    }
+}
+
+const DOCTOR: &[Edit] = &[Edit::Subcommand("doctor")];
+const CHECK: &str = "what this machine can and cannot show";
 
 /// What of an arm decides where to look next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,86 +154,6 @@ fn remove(command: Vec<String>, option: &str) -> Vec<String> {
     }
     kept
 }
-
-/// One row: where it fits, and what to change.
-struct Suggestion {
-    verdicts: &'static [Verdict],
-    states: &'static [State],
-    edits: &'static [Edit],
-    why: &'static str,
-}
-
-const ANY: &[Verdict] =
-    &[Verdict::Starved, Verdict::Degraded, Verdict::Healthy, Verdict::Inconclusive];
-
-const RCVBUF: Edit = Edit::Set("--rcvbuf", "40960");
-const FIONREAD: Edit = Edit::Set("--read-policy", "fionread");
-const QUOTA: Edit = Edit::Set("--read-policy", "bytes:64KiB");
-const DOCTOR: &[Edit] = &[Edit::Subcommand("doctor")];
-const CHECK: &str = "what this machine can and cannot show";
-
-const SUGGESTIONS: &[Suggestion] = &[
-    Suggestion {
-        verdicts: ANY,
-        states: &[State::Interrupted],
-        edits: &[],
-        why: "the same run, to its end",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Starved, Verdict::Degraded, Verdict::Healthy],
-        states: &[State::Foreign],
-        edits: &[Edit::Subcommand("zoo")],
-        why: "the same load over every proxy that is installed here",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Starved, Verdict::Degraded],
-        states: &[State::Shared, State::Reuseport],
-        edits: &[RCVBUF],
-        why: "the published cure: a receive buffer that runs empty",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Starved],
-        states: &[State::Rcvbuf],
-        edits: &[FIONREAD],
-        why: "another cure: what nginx does from 1.17.5 on",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Starved],
-        states: &[State::Policy],
-        edits: &[QUOTA],
-        why: "another cure: a quota of bytes for each step",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Degraded],
-        states: &[State::Rcvbuf, State::Policy],
-        edits: &[QUOTA],
-        why: "shorter steps: a quota of bytes for each",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Healthy],
-        states: &[State::Rcvbuf],
-        edits: &[Edit::Remove("--rcvbuf"), FIONREAD],
-        why: "another cure, without the buffer: what nginx does from 1.17.5 on",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Healthy],
-        states: &[State::Policy, State::Quota],
-        edits: &[Edit::Remove("--read-policy")],
-        why: "the same load without the cure",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Healthy],
-        states: &[State::NoLoad],
-        edits: &[Edit::Remove("--slow")],
-        why: "the same fetches beside downloads",
-    },
-    Suggestion {
-        verdicts: &[Verdict::Healthy],
-        states: &[State::Shared],
-        edits: &[Edit::Flag("--reuseport")],
-        why: "a listener for each worker: no free worker can help out",
-    },
-];
 
 /// The command as it is typed in a shell.
 pub(crate) fn quoted(command: &[String]) -> Vec<String> {

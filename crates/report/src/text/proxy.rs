@@ -1,13 +1,13 @@
 //! What the proxy's side tells: a row for each worker, the access log, and where that log misleads.
 
 use records::{
-    Bytes, LogGap, Manifest, Micros, Outcome, OutcomeCounts, Recording, SchedulerFigures, StepEnd,
-    Summary, Visibility, WorkerSummary,
+    AbsenceSummary, Bytes, LogGap, Manifest, Micros, Outcome, OutcomeCounts, ProxyKind, Recording,
+    SchedulerFigures, StepEnd, Summary, Visibility, WorkerSummary,
 };
 
 use super::layout::{MaxLines, WIDTH, heading, labelled, short_bytes, short_count, wrap};
 use super::style::{Style, Tint};
-use super::{Limits, LogGapLine};
+use super::{Limits, Shown};
 
 /// Where the outcomes of a status begin.
 const SEEN_AT: usize = 22;
@@ -86,19 +86,14 @@ fn row(worker: &WorkerSummary, steps: Steps) -> String {
     };
     let ended = worker.longest_step_ended_by.map_or("-", ended_by);
     let turn = steps.length(worker.longest_loop_turn_us);
+    let known = |is_known: bool, figure: String| if is_known { figure } else { "-".to_owned() };
+    let sampled = worker.scheduler != SchedulerFigures::None;
     let share = |share: f64| format!("{:.1}", (share * 100.0).min(999.9));
-    let [user, system, wait, cpu] =
-        [worker.user_share, worker.system_share, worker.wait_share, worker.cpu_share].map(share);
-    let [voluntary, involuntary] =
-        [worker.voluntary_per_sec, worker.involuntary_per_sec].map(|rate| short_count(rate, 5));
-    let unknown = || "-".to_owned();
-    let (user, system, cpu, voluntary, involuntary) = match worker.scheduler {
-        SchedulerFigures::None => (unknown(), unknown(), unknown(), unknown(), unknown()),
-        SchedulerFigures::All | SchedulerFigures::NoWait => {
-            (user, system, cpu, voluntary, involuntary)
-        }
-    };
-    let wait = if worker.scheduler == SchedulerFigures::All { wait } else { unknown() };
+    let [user, system, cpu] = [worker.user_share, worker.system_share, worker.cpu_share]
+        .map(|part| known(sampled, share(part)));
+    let wait = known(worker.scheduler == SchedulerFigures::All, share(worker.wait_share));
+    let [voluntary, involuntary] = [worker.voluntary_per_sec, worker.involuntary_per_sec]
+        .map(|rate| known(sampled, short_count(rate, 5)));
     let sessions = short_count(*sessions as f64, 8);
     let downloads = short_count(*downloads as f64, 4);
     cells([
@@ -168,7 +163,7 @@ pub(crate) fn statuses(summary: &Summary, style: Style, limits: &Limits) -> Vec<
     if lines.len() == 1 {
         lines.push("  no fetch was measured".to_owned());
     }
-    if let Some(gap) = summary.log_gap.as_ref().filter(|_| limits.log_gap == LogGapLine::Told) {
+    if let Some(gap) = summary.log_gap.as_ref().filter(|_| limits.log_gap == Shown::Yes) {
         lines.extend(log_gap(gap, style));
     }
     lines
@@ -196,3 +191,56 @@ fn log_gap(gap: &LogGap, style: Style) -> Vec<String> {
     );
     labelled(style, "log gap", &text, MaxLines(2))
 }
+
+/// Which foreign program was under test, how its workers were seen, and where they slept; nothing of the
+/// mirror, which is the ordinary case.
+pub(crate) fn under_test(summary: &Summary, style: Style) -> Vec<String> {
+    if summary.arm.server.kind == ProxyKind::Mirror {
+        return Vec::new();
+    }
+    let name = match &summary.program {
+        Some(program) if program.version.is_empty() => program.path.display().to_string(),
+        Some(program) => format!("{} ({})", program.version, program.path.display()),
+        None => summary.arm.server.kind.to_string(),
+    };
+    let never = summary.program.is_none() && !matches!(summary.arm.server.kind, ProxyKind::Url(_));
+    let text = if never {
+        format!("{name}; it was never ready")
+    } else {
+        format!("{name}; its workers were seen {}", summary.visibility.words())
+    };
+    let mut lines = labelled(style, "proxy", &text, MaxLines(2));
+    if let Some(slept) = slept(summary) {
+        lines.extend(labelled(style, "asleep", &slept, MaxLines(2)));
+    }
+    if let Some(absences) = &summary.proxy.absences {
+        lines.extend(labelled(style, "away", &away(absences), MaxLines(2)));
+    }
+    lines
+}
+
+/// The calls in which workers slept longest.
+fn slept(summary: &Summary) -> Option<String> {
+    const SHOWN: usize = 3;
+    let mut calls: Vec<_> = summary.proxy.blocked.iter().collect();
+    calls.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.time_us));
+    let told = calls.iter().take(SHOWN).map(|(call, sum)| {
+        format!("{call} {} in {} (longest {})", sum.time_us, sum.sleeps, sum.longest_us)
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("workers slept outside their polls: {}", told.join(", ")))
+}
+
+fn away(absences: &AbsenceSummary) -> String {
+    let AbsenceSummary { longest_us, longest_worker, looks, running, waiting, blocked, .. } =
+        absences;
+    format!(
+        "{} times a worker was not seen in its poll for 20 ms or more, the longest {longest_us} \
+         (worker {longest_worker}); of {looks} looks {running} found it running, {waiting} without \
+         a CPU, {blocked} asleep",
+        absences.absences
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,16 +1,17 @@
 //! The late fetches of a run at length: `turnstile explain`.
 
-mod evidence;
-
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use records::{Cause, CauseShare, LogGap, Micros, percent};
+use records::{BlockedSummary, Cause, CauseShare, LogGap, LogMode, Micros, percent};
 
-use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, labelled, short_bytes, wrap};
+use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
 use super::style::{Style, Tint};
-use super::{explain_command, sentences, verdict};
+use super::{explain_command, why};
+use crate::words;
 use analysis::report::{
-    CauseReport, Explanation, HolderReport, LateFetch, LogRow, Longest, hidden_by_reason,
+    CauseReport, Evidence, Explanation, HolderReport, LateFetch, LogRow, Longest, Reserve,
+    hidden_by_reason,
 };
 
 /// Where what a cause means begins.
@@ -31,13 +32,9 @@ pub fn story(story: &Explanation, run_dir: &Path, style: Style) -> String {
         worst(story, style),
         holders(story, style),
         log(story, style),
-        story
-            .law
-            .iter()
-            .flat_map(|law| labelled(style, "law", &sentences::law(law), ALL))
-            .collect(),
+        story.law.iter().flat_map(|law| labelled(style, "law", &words::law(law), ALL)).collect(),
         not_in_the_table(story, style),
-        verdict::caveats(&story.caveats, style, usize::MAX, ALL),
+        why::caveats(&story.caveats, style, usize::MAX, ALL),
         go_on(story, run_dir, style),
     ];
     let sections = sections.into_iter().filter(|section| !section.is_empty());
@@ -50,17 +47,18 @@ fn paragraph(lines: &[String]) -> String {
 }
 
 fn head(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
-    let label = style.paint(Tint::Label, &format!("{:<INDENT$}", "run"));
+    let label = label(style, "run");
     let mut lines = vec![format!("{label}{}", run_dir.display())];
-    let why = story.verdict_reasons.first().map_or("", String::as_str);
-    lines.extend(verdict::first_line(story.verdict, story.interrupted.as_deref(), why, style, ALL));
+    let reason = story.verdict_reasons.first().map_or("", String::as_str);
+    let interrupted = story.interrupted.as_deref();
+    lines.extend(why::first_line(story.verdict, interrupted, reason, style, ALL));
     lines.extend(labelled(style, "late", &late(story), ALL));
     lines
 }
 
 fn late(story: &Explanation) -> String {
     let late = &story.late;
-    let which = sentences::which_are_late(late.phase, story.late_limit_us());
+    let which = words::which_are_late(late.phase, story.late_limit_us());
     if late.fetches == 0 {
         return format!("no fetch{which}");
     }
@@ -97,7 +95,7 @@ fn causes(story: &Explanation, style: Style) -> Vec<String> {
         }
         // Without a part there is nothing to be shown.
         if share.time_us > Micros(0) {
-            means.extend(wrap(&evidence::evidence(&cause.evidence), width, ALL));
+            means.extend(wrap(&evidence(&cause.evidence), width, ALL));
         }
         lines.extend(beside(&[left], MEANS_AT, &means));
     }
@@ -120,7 +118,7 @@ fn worst(story: &Explanation, style: Style) -> Vec<String> {
 
 fn worst_row(late: &LateFetch) -> String {
     let step = late.step.as_ref().map_or_else(String::new, |step| {
-        let holder = sentences::holder(step.holder);
+        let holder = words::holder(step.holder);
         format!("{holder}, {}, {}", step.length_us, short_bytes(step.bytes))
     });
     let worker = late.worker.map_or_else(|| "-".to_owned(), |worker| worker.to_string());
@@ -160,7 +158,7 @@ fn holders(story: &Explanation, style: Style) -> Vec<String> {
 /// `download 3 held 14 fetches for 9.200 s in 6 steps, the longest 2.400 s (1.2 GiB)`.
 fn held_words(held: &HolderReport) -> String {
     let fetches = if held.fetches == 1 { "fetch" } else { "fetches" };
-    let (holder, length) = (sentences::holder(held.holder), held.longest_step_us);
+    let (holder, length) = (words::holder(held.holder), held.longest_step_us);
     let bytes = short_bytes(held.longest_step_bytes);
     let steps = match held.steps {
         1 => format!("1 step of {length} ({bytes})"),
@@ -174,7 +172,7 @@ fn log(story: &Explanation, style: Style) -> Vec<String> {
         return Vec::new();
     }
     let truth = &story.log.truth;
-    let mut lines = labelled(style, "log", &sentences::log(truth), ALL);
+    let mut lines = labelled(style, "log", &words::log(truth), ALL);
     if truth.understated > 0 || truth.overstated > 0 {
         let off = format!(
             "{} logged times under half of the true one, {} over twice it (10 ms or more off)",
@@ -208,12 +206,12 @@ fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
     }
     let absent: Vec<Cause> = story.absent();
     if !absent.is_empty() {
-        let text = format!("{}: no part in it", sentences::names(&absent));
+        let text = format!("{}: no part in it", words::names(&absent));
         lines.extend(labelled(style, "absent", &text, ALL));
     }
     let hidden = hidden_by_reason(&story.late);
     if !hidden.is_empty() {
-        let text = format!("{}; their time is unexplained", sentences::hidden(&hidden));
+        let text = format!("{}; their time is unexplained", words::hidden(&hidden));
         lines.extend(labelled(style, "hidden", &text, ALL));
     }
     lines
@@ -226,4 +224,82 @@ fn go_on(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let mut lines = labelled(style, "next", "the worst fetch from start to end", ALL);
     lines.push(format!("{:INDENT$}{command}", ""));
     lines
+}
+
+/// What shows a cause, in a sentence.
+fn evidence(evidence: &Evidence) -> String {
+    match evidence {
+        Evidence::Steps { steps, longest: None, .. } => format!("{steps} steps"),
+        Evidence::Steps { steps, longest: Some(step), reserve } => format!(
+            "{steps} steps; longest wait {} of {} in one of {}{}",
+            step.waited_us,
+            step.length_us,
+            words::step(step),
+            reserve.as_ref().map(reserve_words).unwrap_or_default(),
+        ),
+        Evidence::Turns { longest: None, .. } => {
+            "no loop turn of short steps was as long as a hold".to_owned()
+        }
+        Evidence::Turns { long_turns, longest: Some(turn) } => format!(
+            "{long_turns} loop turns as long as a hold without one in them; the longest {}, {} \
+             steps on worker {}",
+            turn.length_us, turn.steps, turn.worker
+        ),
+        Evidence::Queues { deepest: None, .. } => "no accept queue was sampled".to_owned(),
+        Evidence::Queues { samples, deepest: Some(depth) } => {
+            format!(
+                "accept queues: at most {} of {} in {samples} samples",
+                depth.queue, depth.limit
+            )
+        }
+        Evidence::Counters { moved } if moved.is_empty() => "no counter moved".to_owned(),
+        Evidence::Counters { moved } => {
+            let moved: Vec<String> =
+                moved.iter().map(|(name, by)| format!("{name} +{by}")).collect();
+            moved.join(", ")
+        }
+        Evidence::Ready { run_wait_us, stolen_us } => format!(
+            "workers ready without a CPU: {run_wait_us}; taken from their CPUs by the hypervisor: \
+             {stolen_us}"
+        ),
+        Evidence::Asleep { busy_us, cpu_us, run_wait_us, log_mode, slept } => format!(
+            "workers outside of polls: {busy_us}, of it {cpu_us} on a CPU and {run_wait_us} ready \
+             for one; {}{}",
+            match log_mode {
+                LogMode::Writer => "a thread writes the access log",
+                LogMode::Inline => "they write the access log themselves",
+            },
+            slept_in(slept)
+        ),
+        Evidence::Origin { longest } => longest_words("wait for a head", *longest),
+        Evidence::Bodies { longest } => longest_words("body", *longest),
+        Evidence::Lag { longest } => longest_words("lag of the client", *longest),
+        Evidence::Silence { never_accepted, without_session, records_lost } => format!(
+            "never accepted: {never_accepted} fetches; without a session's record: \
+             {without_session}; records lost: {records_lost}"
+        ),
+    }
+}
+
+fn longest_words(what: &str, longest: Option<Longest>) -> String {
+    match longest {
+        Some(Longest { time_us, fetch }) => format!("longest {what}: {time_us}, in fetch {fetch}"),
+        None => format!("no {what} is on record"),
+    }
+}
+
+/// What waited in the upstream's receive buffer while steps went on.
+fn reserve_words(reserve: &Reserve) -> String {
+    format!(
+        "; the upstream's receive buffer held {} meanwhile (median; most {}), and was empty in {} of \
+         {} looks",
+        reserve.median, reserve.most, reserve.empty, reserve.samples
+    )
+}
+
+/// `; asleep in pwritev 5.500 s (20 times)`; nothing when nothing is known.
+fn slept_in(slept: &BTreeMap<String, BlockedSummary>) -> String {
+    let told = slept.iter().map(|(call, sum)| format!("{call} {} ({} x)", sum.time_us, sum.sleeps));
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { String::new() } else { format!("; asleep in {}", told.join(", ")) }
 }

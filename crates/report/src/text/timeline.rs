@@ -4,9 +4,9 @@ use std::path::Path;
 
 use records::{Holder, Micros, Outcome, SessionEnd, percent};
 
-use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, labelled, short_bytes, wrap};
-use super::sentences;
+use super::layout::{MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
 use super::style::{Style, Tint};
+use crate::words;
 use analysis::report::{CausePart, Entry, Event, FetchReport, Folded, Hands, Happening, HoldGroup};
 
 /// Where what happened begins; left of it stand the time, the side or the length.
@@ -24,7 +24,7 @@ const ALL: MaxLines = MaxLines(20);
 /// the side that knows of it; or where time went, with its length, what the worker did and the
 /// cause.
 pub fn timeline(story: &FetchReport, run_dir: &Path, style: Style) -> String {
-    let run = style.paint(Tint::Label, &format!("{:<INDENT$}", "run"));
+    let run = label(style, "run");
     let mut lines = vec![format!("{run}{}", run_dir.display())];
     lines.extend(labelled(style, "fetch", &head(story), ALL));
     lines.extend(labelled(style, "", &server(story), ALL));
@@ -204,7 +204,7 @@ fn hold_briefly(story: &FetchReport, group: &HoldGroup) -> String {
 fn steps(story: &FetchReport, group: &HoldGroup) -> String {
     let whose = match group.holder {
         Holder::Fetch(fetch) if fetch == story.fetch => "its own".to_owned(),
-        holder => sentences::holder(holder),
+        holder => words::holder(holder),
     };
     match group.steps {
         1 => format!("hold of {whose}"),

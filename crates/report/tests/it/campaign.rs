@@ -1,53 +1,58 @@
 //! The page of a campaign as text: what it holds, what it says of what is missing.
 
-use records::{Micros, Verdict};
+use records::Micros;
 use report::{Figure, SvgError, campaign_html, campaign_svg};
-use stats::{Count, Settings, wilson};
+use stats::{Change, Finding};
 
-use crate::trials::Trials;
-
-fn json_of(page: &str) -> serde_json::Value {
-    let (_, rest) = page.split_once("id=\"data\">").expect("a data element");
-    let (json, _) = rest.split_once("</script>").expect("its end");
-    serde_json::from_str(json).expect("JSON")
-}
+use crate::browser::json_of;
+use crate::trials::{case, cut_to, two_arms, zoo};
 
 #[test]
 fn every_round_of_every_arm_is_in_it_as_its_summary_says() {
-    let trials = Trials::two_arms(5);
-    let data = trials.data();
-    for (arm, runs) in data.arms.iter().zip(trials.runs()) {
-        assert_eq!(arm.trials.len(), 5);
-        for (trial, run) in arm.trials.iter().zip(runs) {
-            let measure = &run.summary.measure;
-            assert_eq!(trial.verdict, run.summary.verdict);
-            assert_eq!(trial.failed, measure.outcomes.failed());
+    let campaign = two_arms(5);
+    let page = campaign_html(&campaign);
+    let data = json_of(&page);
+    for (place, arm) in campaign.arms.iter().enumerate() {
+        let told = data["arms"][place]["trials"].as_array().expect("trials");
+        assert_eq!((told.len(), arm.trials.len()), (5, 5));
+        for (told, trial) in told.iter().zip(&arm.trials) {
+            let measure = &trial.summary.measure;
+            assert_eq!(told["verdict"], trial.summary.verdict.name());
+            assert_eq!(told["failed"], measure.outcomes.failed());
+            assert_eq!(told["tried"], measure.outcomes.tried());
             let l = &measure.latency_us;
-            let percentiles = [run.summary.idle.latency_us.p50, l.p50, l.p90, l.p99, l.max];
-            assert_eq!(trial.latency.map(|at| at.map(|at| at.us)), percentiles.map(Some));
-            let count = Count::new(trial.failed, trial.tried).expect("attempts");
-            let wilson = wilson(count, Settings::default().confidence);
-            let share = trial.failed_share.expect("a share");
-            assert_eq!((share.low, share.high), (wilson.interval.low, wilson.interval.high));
+            let percentiles = [trial.summary.idle.latency_us.p50, l.p50, l.p90, l.p99, l.max];
+            for (at, us) in percentiles.into_iter().enumerate() {
+                assert_eq!(told["latency"][at]["us"], us);
+            }
+            let cell =
+                format!("{} of {} failed, p50 {}", told["failed"], told["tried"], Micros(l.p50));
+            assert!(page.contains(&cell), "no {cell}");
         }
     }
-    // A median at the cap is one that was given up; a fetch of a cured arm never is.
-    let given_up = |arm: usize| {
-        let slowest = data.arms[arm].trials.iter().filter_map(|trial| trial.latency[4]);
-        slowest.filter(|at| at.given_up).count()
-    };
-    assert_eq!((given_up(0), given_up(1)), (5, 0));
-    let page = campaign_html(&data);
-    assert_eq!(json_of(&page), serde_json::to_value(&data).expect("JSON"));
     assert!(!page.contains("{{") && !page.contains("NaN"));
     for word in ["src=", "@import", "http://", "https://", "fetch(", "url("] {
         assert!(!page.contains(word), "{word} would load something");
     }
 }
 
+/// A triangle stands where fetches were given up: a median at the cap is one; none of a cured arm is.
+#[test]
+fn what_was_given_up_is_drawn_as_a_bound() {
+    let campaign = two_arms(5);
+    let drawn = campaign_svg(&campaign, Figure::Latency).expect("a figure");
+    let marks = |arm: &str| {
+        let told = format!("<title>{arm}, round ");
+        let marks = drawn.split("<path ").filter(move |mark| mark.contains(&told));
+        marks.filter(|mark| mark.contains(" or more (")).count()
+    };
+    assert!(marks("drain") >= 5, "the slowest of each round");
+    assert_eq!(marks("rcvbuf 40 KiB"), 0);
+}
+
 #[test]
 fn every_trial_is_linked_by_a_relative_path() {
-    let page = campaign_html(&Trials::two_arms(2).data());
+    let page = campaign_html(&two_arms(2));
     for place in 0..2 {
         for round in 0..2 {
             let path = format!("href=\"trials/{round:02}-{place}%20%22a%22/report.html\"");
@@ -60,33 +65,41 @@ fn every_trial_is_linked_by_a_relative_path() {
 
 #[test]
 fn a_comparison_says_what_became_of_each_pair() {
-    let data = Trials::two_arms(5).data();
-    let said =
-        "rcvbuf 40 KiB against drain: improved (failed fetches, p50, p90, p99, longest step).";
-    assert_eq!(data.sentence, said);
-    let page = campaign_html(&data);
-    for word in ["x0.06", "x0.06 to x0.07", "0/10/0", "too small to count"] {
-        assert!(page.contains(word), "no {word}");
+    let campaign = two_arms(5);
+    let page = campaign_html(&campaign);
+    let said = "rcvbuf 40 KiB against drain: improved (failed fetches, p50";
+    assert!(page.contains(&format!("<h1>{said}")), "no {said}");
+    let judgement = &campaign.comparison.as_ref().expect("one").pairs[0].judgement;
+    let told = &json_of(&page)["pairs"][0]["metrics"];
+    let forest = campaign_svg(&campaign, Figure::Differences).expect("a figure");
+    let mut better = 0;
+    for (at, metric) in judgement.comparisons.iter().enumerate() {
+        let counts = matches!(metric.finding, Finding::Higher | Finding::Lower);
+        better += usize::from(counts && metric.change() == Change::Improved);
+        for cell in ["a", "b", "change", "said"].map(|cell| told[at][cell].as_str().expect("text"))
+        {
+            assert!(page.contains(&format!("<td>{cell}</td>")), "no {cell}");
+        }
     }
-    let forest = campaign_svg(&data, Figure::Differences).expect("a figure");
-    assert_eq!(forest.matches("class=\"effect better\"").count(), 5);
-    assert_eq!(forest.matches("class=\"effect doubt\"").count(), 1);
+    assert!(better > 1, "the cure shows");
+    assert_eq!(forest.matches("class=\"effect better\"").count(), better);
 }
 
 #[test]
 fn a_zoo_says_which_arms_starved() {
-    let data = Trials::zoo(8, 2).data();
-    assert!(data.sentence.starts_with("Starved: drain, drain with"), "{}", data.sentence);
-    assert!(data.sentence.contains("Healthy: rcvbuf"), "{}", data.sentence);
-    let page = campaign_html(&data);
+    let campaign = zoo(8, 2);
+    let page = campaign_html(&campaign);
+    for said in ["<h1>Starved: drain, drain with", " Healthy: rcvbuf"] {
+        assert!(page.contains(said), "no {said}");
+    }
     assert!(!page.contains("id=\"differences\""));
-    let missing = SvgError::Nothing { figure: Figure::Differences };
-    assert_eq!(campaign_svg(&data, Figure::Differences), Err(missing));
+    let missing = SvgError::Nothing(Figure::Differences);
+    assert_eq!(campaign_svg(&campaign, Figure::Differences), Err(missing));
 }
 
 #[test]
 fn a_case_stands_beside_what_was_published() {
-    let page = campaign_html(&Trials::case().data());
+    let page = campaign_html(&case());
     for word in ["The starvation of 2023", "37 of 50 &lt;b&gt;", "53 of 80 failed", "<p>Then.</p>"]
     {
         assert!(page.contains(word), "no {word}");
@@ -95,19 +108,16 @@ fn a_case_stands_beside_what_was_published() {
 
 #[test]
 fn one_that_was_cut_short_says_so_and_shows_what_there_is() {
-    let whole = Trials::two_arms(3).data();
-    assert_eq!(whole.cut_short, None);
+    assert!(!campaign_html(&two_arms(1)).contains("not whole"));
     for (done, empty) in [(1, 1), (0, 2)] {
-        let data = Trials::two_arms(3).cut_to(done).data();
-        assert_eq!((data.done, data.planned), (done, 6));
-        let page = campaign_html(&data);
+        let campaign = cut_to(done);
+        let page = campaign_html(&campaign);
         assert!(page.contains(&format!("{done} of 6 trials are done")), "{done}");
         assert!(page.contains("not whole") && page.contains("not run"));
-        let without = data.arms.iter().filter(|arm| arm.trials.is_empty()).count();
-        assert_eq!(without, empty);
+        assert_eq!(page.matches("no trial yet").count(), empty);
         assert!(!page.contains("NaN") && !page.contains("inf"), "{done}");
-        for figure in Figure::ALL.into_iter().filter(|figure| figure.is_of_a_campaign()) {
-            let drawn = campaign_svg(&data, figure);
+        for figure in Figure::all().filter(|figure| figure.is_of_a_campaign()) {
+            let drawn = campaign_svg(&campaign, figure);
             assert!(drawn.is_ok() || done == 0 || figure == Figure::Differences, "{figure}");
         }
     }
@@ -115,9 +125,9 @@ fn one_that_was_cut_short_says_so_and_shows_what_there_is() {
 
 #[test]
 fn figures_of_runs_are_refused_with_what_to_do() {
-    let data = Trials::two_arms(2).data();
-    for figure in Figure::ALL {
-        let drawn = campaign_svg(&data, figure);
+    let campaign = two_arms(2);
+    for figure in Figure::all() {
+        let drawn = campaign_svg(&campaign, figure);
         if figure.is_of_a_campaign() {
             let drawn = drawn.expect("a figure");
             assert!(drawn.starts_with("<svg xmlns") && !drawn.contains("<a "), "{figure}");
@@ -131,20 +141,13 @@ fn figures_of_runs_are_refused_with_what_to_do() {
 
 #[test]
 fn names_stay_names() {
-    let mut data = Trials::two_arms(2).data();
-    data.arms[0].name = "<script>alert(1)</script>".to_owned();
-    data.arms[0].trials[0].page = "javascript:alert(1)".to_owned();
-    data.arms[0].trials[0].reason = "\" onload=\"x".to_owned();
-    let page = campaign_html(&data);
+    let mut campaign = two_arms(2);
+    campaign.arms[0].spec.name = "<script>alert(1)</script>".to_owned();
+    let trial = &mut campaign.arms[0].trials[0];
+    trial.dir = "javascript:alert(1)".into();
+    trial.summary.verdict_reasons = vec!["\" onload=\"x".to_owned()];
+    let page = campaign_html(&campaign);
     assert_eq!(page.matches("<script").count(), 2);
     assert!(!page.contains("href=\"javascript:"));
     assert!(!page.contains("title=\"\" onload"));
-}
-
-#[test]
-fn an_arm_without_a_verdict_of_most_is_called_by_its_most_frequent_one() {
-    let data = Trials::two_arms(3).data();
-    assert_eq!(data.arms[0].verdicts, [(Verdict::Starved, 3)]);
-    assert_eq!(data.arms[1].verdicts, [(Verdict::Healthy, 3)]);
-    assert_eq!(data.cap_us.map(Micros), Some(Micros(1_000_000)));
 }

@@ -1,12 +1,13 @@
 //! Every control of the picture: by pointer, by wheel, and by the keyboard alone.
 
 use records::Outcome;
+use report::PageData;
 use report::words::holder;
 use serde_json::json;
 
 use crate::browser::Browser;
+use crate::browser::{STAGE, stage, told, written};
 use crate::fixture::{Run, Shape};
-use crate::stage::{STAGE, stage, told, written};
 
 #[test]
 fn every_control_does_something() {
@@ -69,7 +70,8 @@ fn every_control_does_something() {
 #[test]
 fn a_pointer_is_told_what_it_is_on_and_a_click_says_who_held_whom() {
     let run = Run::of(Shape::STARVED);
-    let data = run.data();
+    let analysis = run.analysis();
+    let data = PageData::of(&analysis);
     let file = written("pointer", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
@@ -102,8 +104,10 @@ fn a_pointer_is_told_what_it_is_on_and_a_click_says_who_held_whom() {
 
 #[test]
 fn what_is_zoomed_stands_where_its_time_is_and_nothing_is_stretched() {
-    let data = Run::of(Shape::STARVED).data();
-    let file = written("zoomed", &Run::of(Shape::STARVED));
+    let run = Run::of(Shape::STARVED);
+    let analysis = run.analysis();
+    let data = PageData::of(&analysis);
+    let file = written("zoomed", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
     let [x, y, width, height] = stage(&mut browser);

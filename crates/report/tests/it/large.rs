@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::browser::Browser;
+use crate::browser::{STAGE, stage, written};
 use crate::fixture::{Run, Shape};
-use crate::stage::{STAGE, stage, written};
 
 /// The page of a large run, made once.
 fn large() -> &'static Path {

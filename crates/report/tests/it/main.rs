@@ -1,14 +1,13 @@
 //! The pages as text, and in a real browser.
 
+mod boundless;
 mod browser;
 mod campaign;
-mod campaign_seen;
 mod controls;
 mod fixture;
 mod large;
 mod paper;
 mod replay;
 mod seen;
-mod stage;
 mod text;
 mod trials;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::browser::{Browser, Screen};
+use crate::browser::{STAGE_DARK, written, written_campaign};
 use crate::fixture::{Run, Shape};
-use crate::stage::{STAGE_DARK, written, written_campaign};
-use crate::trials::Trials;
+use crate::trials::two_arms;
 
 /// What an upright A4 sheet has room for between its margins of 0.4 inch, at 96 px an inch.
 const SHEET: Screen = Screen { width: 717, height: 1045, scheme: "dark" };
@@ -84,7 +84,7 @@ fn a_run_is_printed_whole() {
 
 #[test]
 fn a_campaign_is_printed_whole() {
-    let file = written_campaign("paper-campaign", &Trials::two_arms(10).data());
+    let file = written_campaign("paper-campaign", &two_arms(10));
     let Some(mut browser) = Browser::start() else { return };
     printed(&mut browser, "paper-campaign", &file);
     assert_eq!(browser.complaints, Vec::<String>::new());

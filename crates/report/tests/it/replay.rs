@@ -1,11 +1,12 @@
 //! Replay: the cursor runs as fast as it says, and what is counted beside it is what is seen.
 
 use records::Outcome;
+use report::PageData;
 use serde_json::Value;
 
 use crate::browser::Browser;
+use crate::browser::{STAGE, stage, written};
 use crate::fixture::{Run, Shape};
-use crate::stage::{STAGE, stage, written};
 
 #[test]
 fn a_replay_shows_nothing_before_it_happened_and_comes_to_its_end() {
@@ -63,7 +64,8 @@ const RUN: &str = "(wall => (async () => {
 #[test]
 fn the_cursor_runs_at_the_speed_that_is_chosen() {
     let run = Run::of(Shape::STARVED);
-    let data = run.data();
+    let analysis = run.analysis();
+    let data = PageData::of(&analysis);
     let file = written("speeds", &run);
     let Some(mut browser) = Browser::start() else { return };
     for (speed, zooms, wall) in [(1.0, 0, 1500), (0.25, 4, 1500), (0.05, 8, 1500)] {
@@ -93,7 +95,8 @@ fn the_cursor_runs_at_the_speed_that_is_chosen() {
 #[test]
 fn what_is_counted_at_the_cursor_is_what_the_records_say() {
     let run = Run::of(Shape::STARVED);
-    let data = run.data();
+    let analysis = run.analysis();
+    let data = PageData::of(&analysis);
     let file = written("counted", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);

@@ -1,24 +1,20 @@
 //! The page and the figures as text: what they hold, how large they are, what they never let in.
 
-use records::{Caveat, CaveatCode, Outcome};
+use records::{Caveat, CaveatCode, Outcome, RunRecords};
 use report::{Figure, PageData, SvgError, html, svg};
 
+use crate::browser::json_of;
 use crate::fixture::{Run, Shape};
-
-fn json_of(page: &str) -> serde_json::Value {
-    let (_, rest) = page.split_once("id=\"data\">").expect("a data element");
-    let (json, _) = rest.split_once("</script>").expect("its end");
-    serde_json::from_str(json).expect("JSON")
-}
 
 #[test]
 fn the_page_holds_the_summary_as_it_is() {
     let run = Run::of(Shape::STARVED);
-    let page = html(&run.data());
+    let (analysis, records) = (run.analysis(), run.records());
+    let page = html(&analysis);
     let data = json_of(&page);
-    assert_eq!(data["summary"], serde_json::to_value(&run.summary).expect("a summary"));
-    assert_eq!(data["fetches"]["outcome"].as_array().map(Vec::len), Some(run.fetches.len()));
-    assert_eq!(data["holds"]["told"].as_array().map(Vec::len), Some(run.holds.len()));
+    assert_eq!(data["summary"], serde_json::to_value(&analysis.summary).expect("a summary"));
+    assert_eq!(data["fetches"]["outcome"].as_array().map(Vec::len), Some(records.fetches.len()));
+    assert_eq!(data["holds"]["told"].as_array().map(Vec::len), Some(records.holds.len()));
     assert!(page.len() < 1_000_000, "an ordinary run takes {} bytes", page.len());
     assert!(!page.contains("{{"), "a part of the template has no text");
 }
@@ -27,7 +23,7 @@ fn the_page_holds_the_summary_as_it_is() {
 fn the_page_loads_nothing() {
     // So many that colours come again, hatched: a hatch is named by an address within the page.
     let run = Run::of(Shape { downloads: 8, ..Shape::STARVED });
-    let page = html(&run.data());
+    let page = html(&run.analysis());
     for word in ["src=", "@import", "http://", "https://", "fetch("] {
         assert!(!page.contains(word), "{word} would load something");
     }
@@ -39,8 +35,8 @@ fn the_page_loads_nothing() {
 fn the_picture_is_drawn_once_and_the_script_draws_nothing() {
     for shape in [Shape::STARVED, Shape { workers: 7, downloads: 14, ..Shape::STARVED }] {
         let run = Run::of(shape);
-        let data = run.data();
-        let (page, alone) = (html(&data), svg(&data, Figure::Picture));
+        let analysis = run.analysis();
+        let (page, alone) = (html(&analysis), svg(&analysis, Figure::Picture));
         let alone = alone.expect("a picture");
         for part in ["class=\"block\"", "class=\"tail ok\"", "class=\"tail failed\"", "behind"] {
             let times = alone.matches(part).count();
@@ -49,7 +45,7 @@ fn the_picture_is_drawn_once_and_the_script_draws_nothing() {
             let (_, picture) = picture.split_once("id=\"names\"").expect("a picture");
             assert_eq!(picture.matches(part).count(), times, "{part}");
         }
-        assert_eq!(page.matches("class=\"block\"").count(), run.holds.len());
+        assert_eq!(page.matches("class=\"block\"").count(), run.records().holds.len());
         assert!(!page.contains("<canvas") && !page.contains("createElement"));
         assert!(!page.contains("innerHTML") && !page.contains("getContext"));
     }
@@ -72,8 +68,9 @@ fn bars(picture: &str, class: &str) -> Vec<u64> {
 
 #[test]
 fn a_large_run_has_every_step_in_few_elements() {
-    let data = Run::of(Shape::LARGE).data();
-    let page = html(&data);
+    let run = Run::of(Shape::LARGE);
+    let analysis = run.analysis();
+    let (data, page) = (PageData::of(&analysis), html(&analysis));
     let (picture, _) = page.split_once("id=\"chosen\"").expect("a picture");
     // The longest stand alone, all others are in paths: as long as the records have them.
     let drawn = bars(picture, "class=\"bars hold");
@@ -90,8 +87,10 @@ fn a_large_run_has_every_step_in_few_elements() {
 /// What a run's short steps took of its time, as areas of the paths that show it.
 #[test]
 fn a_large_run_shows_how_the_time_of_a_pixel_was_shared() {
-    let data = Run::of(Shape::LARGE).data();
-    let picture = svg(&data, Figure::Picture).expect("a picture");
+    let run = Run::of(Shape::LARGE);
+    let analysis = run.analysis();
+    let data = PageData::of(&analysis);
+    let picture = svg(&analysis, Figure::Picture).expect("a picture");
     let mut area = 0.0;
     for path in picture.split("<path d=\"").skip(1) {
         let (path, rest) = path.split_once('"').expect("a path");
@@ -114,7 +113,7 @@ fn a_large_run_shows_how_the_time_of_a_pixel_was_shared() {
 
 #[test]
 fn the_same_records_make_the_same_bytes() {
-    let page = || html(&Run::of(Shape::STARVED).data());
+    let page = || html(&Run::of(Shape::STARVED).analysis());
     assert_eq!(page(), page());
 }
 
@@ -122,19 +121,19 @@ fn the_same_records_make_the_same_bytes() {
 fn foreign_text_stays_text() {
     let evil = "</script><script>alert(1)</script><!-- {{data}} \" onload='x' &";
     let mut run = Run::of(Shape::STARVED);
-    run.manifest.command = vec!["turnstile".into(), evil.into()];
-    run.manifest.host.cpu_model = evil.into();
-    run.summary.verdict_reasons = vec![evil.into()];
+    run.records_mut().manifest.command = vec!["turnstile".into(), evil.into()];
+    run.records_mut().manifest.host.cpu_model = evil.into();
+    let mut analysis = run.analysis();
+    analysis.summary.verdict_reasons = vec![evil.into()];
     let message = evil.to_owned();
-    run.summary.caveats = vec![Caveat { code: CaveatCode::FewFetches, message }];
-    let data = run.data();
-    let page = html(&data);
+    analysis.summary.caveats = vec![Caveat { code: CaveatCode::FewFetches, message }];
+    let page = html(&analysis);
     assert_eq!(page.matches("</script>").count(), 2, "the data's and the script's");
     assert_eq!(page.matches("<script").count(), 2);
     assert!(!page.contains("alert(1)</script>"));
     assert_eq!(json_of(&page)["summary"]["verdict_reasons"][0], evil);
-    for figure in Figure::ALL {
-        if let Ok(svg) = svg(&data, figure) {
+    for figure in Figure::all() {
+        if let Ok(svg) = svg(&analysis, figure) {
             assert!(!svg.contains("<script"), "{figure}");
         }
     }
@@ -142,7 +141,9 @@ fn foreign_text_stays_text() {
 
 #[test]
 fn a_fetch_names_the_holds_that_it_waited_in() {
-    let data = Run::of(Shape::STARVED).data();
+    let run = Run::of(Shape::STARVED);
+    let analysis = run.analysis();
+    let data = PageData::of(&analysis);
     let (fetches, holds) = (&data.fetches, &data.holds);
     let mut failed = 0;
     for fetch in fetches {
@@ -150,7 +151,7 @@ fn a_fetch_names_the_holds_that_it_waited_in() {
             assert_eq!(Some(holds[hold].worker), fetch.worker);
             let from = holds[hold].span.start_us.max(fetch.span.start_us);
             let to = holds[hold].span.end_us().min(fetch.span.end_us());
-            assert_eq!(waited.0, to - from);
+            assert!(waited.0 <= to - from, "it waited {waited} of {} us", to - from);
         }
         assert!(fetch.held.is_sorted_by_key(|(_, waited)| std::cmp::Reverse(*waited)));
         failed += usize::from(fetch.outcome != Outcome::Ok && !fetch.held.is_empty());
@@ -158,12 +159,14 @@ fn a_fetch_names_the_holds_that_it_waited_in() {
     assert!(failed > 5, "the fixture starves: {failed}");
     let blamed: u64 = data.blame.iter().map(|blame| blame.led_failed).sum();
     assert_eq!(blamed, failed as u64);
-    assert!(data.sentence.contains("behind download"), "{}", data.sentence);
+    assert!(html(&analysis).contains("most of it behind download"), "in the sentence");
 }
 
 #[test]
 fn fetches_in_one_row_do_not_overlap() {
-    let data = Run::of(Shape::STARVED).data();
+    let run = Run::of(Shape::STARVED);
+    let analysis = run.analysis();
+    let data = PageData::of(&analysis);
     let mut ends = std::collections::BTreeMap::new();
     for fetch in &data.fetches {
         let before = ends.insert((fetch.worker, fetch.row), fetch.span.end_us());
@@ -174,15 +177,12 @@ fn fetches_in_one_row_do_not_overlap() {
 /// Runs of every kind, each with a word its page must have.
 fn kinds() -> Vec<(&'static str, Run, &'static str)> {
     let starved = || Run::of(Shape::STARVED);
-    let none = |outcome, verdict| starved().all_end(outcome, verdict);
-    let mut inconclusive = starved();
-    inconclusive.summary = inconclusive.summarised("inconclusive");
     vec![
         ("starved", starved(), "Starved"),
-        ("healthy", none(Outcome::Ok, "healthy"), "all 80 fetches were served"),
-        ("all failed", none(Outcome::Refused, "starved"), "80 of 80"),
+        ("healthy", starved().all_end(Outcome::Ok), "all 80 fetches were served"),
+        ("all failed", starved().all_end(Outcome::Refused), "80 of 80"),
         ("interrupted", starved().interrupted(), "cut short by SIGINT"),
-        ("inconclusive", inconclusive, "they prove nothing"),
+        ("inconclusive", starved().broken(), "they prove nothing"),
         ("unseen", starved().unseen(), "workers of this proxy were not seen"),
     ]
 }
@@ -190,7 +190,7 @@ fn kinds() -> Vec<(&'static str, Run, &'static str)> {
 #[test]
 fn every_kind_of_run_has_a_page_that_says_so() {
     for (name, run, word) in kinds() {
-        let page = html(&run.data());
+        let page = html(&run.analysis());
         assert!(page.contains(word), "{name} lacks {word:?}");
         assert!(!page.contains("NaN") && !page.contains("inf s"), "{name}");
     }
@@ -199,15 +199,15 @@ fn every_kind_of_run_has_a_page_that_says_so() {
 #[test]
 fn no_figure_has_a_place_that_is_no_number() {
     for (name, run, _) in kinds() {
-        let data = run.data();
-        for figure in Figure::ALL {
-            match svg(&data, figure) {
+        let analysis = run.analysis();
+        for figure in Figure::all() {
+            match svg(&analysis, figure) {
                 Ok(svg) => {
                     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}: {figure}");
                     assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
                 }
-                Err(SvgError::OfCampaigns { .. }) => assert!(!figure.is_of_a_run(), "{figure}"),
-                Err(error) => assert_eq!(error, SvgError::Nothing { figure }),
+                Err(SvgError::OfCampaigns(_)) => assert!(!figure.is_of_a_run(), "{figure}"),
+                Err(error) => assert_eq!(error, SvgError::Nothing(figure)),
             }
         }
     }
@@ -215,33 +215,22 @@ fn no_figure_has_a_place_that_is_no_number() {
 
 #[test]
 fn an_empty_run_has_a_page() {
-    let mut run = Run::of(Shape::STARVED).interrupted();
-    run.fetches.clear();
-    run.stretches.clear();
-    run.accepted.clear();
-    run.listeners.clear();
-    run.manifest.phases.clear();
-    run.summary = run.summarised("inconclusive");
-    let data: PageData = run.data();
-    assert!(data.end_us > 0);
-    assert!(html(&data).contains("No worker and no fetch is known"));
-    assert!(svg(&data, Figure::Latency).is_err());
-}
-
-#[test]
-fn a_figure_is_named_as_it_is_written() {
-    for figure in Figure::ALL {
-        assert_eq!(figure.name().parse(), Ok(figure));
-    }
-    assert!("pie".parse::<Figure>().is_err());
+    let mut run = Run::of(Shape::STARVED);
+    let mut manifest = run.records().manifest.clone();
+    manifest.phases.clear();
+    *run.records_mut() = RunRecords::new(manifest);
+    let analysis = run.analysis();
+    assert!(PageData::of(&analysis).end_us > 0);
+    assert!(html(&analysis).contains("No worker and no fetch is known"));
+    assert!(svg(&analysis, Figure::Latency).is_err());
 }
 
 #[test]
 fn a_large_run_stays_a_few_megabytes() {
     let run = Run::of(Shape::LARGE);
-    assert!(run.holds.len() > 90_000, "{} steps", run.holds.len());
-    let page = html(&run.data());
+    assert!(run.records().holds.len() > 90_000, "{} steps", run.records().holds.len());
+    let page = html(&run.analysis());
     assert!(page.len() < 8_000_000, "{} bytes", page.len());
-    let picture = svg(&run.data(), Figure::Picture).expect("a picture");
+    let picture = svg(&run.analysis(), Figure::Picture).expect("a picture");
     assert!(picture.len() < 4_000_000, "{} bytes", picture.len());
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use crate::data::Span;
+use crate::page::Span;
 
 /// What the picture is for.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,16 +8,16 @@ use std::fmt::Write as _;
 use super::Lane;
 use super::across::{Across, Level, Medium, Part};
 use super::steps::pale;
-use crate::data::{FetchData, PageData, Span};
-use crate::palette::{self, Ink};
+use crate::page::{FetchData, PageData, Span};
 use crate::svg::marks;
+use crate::svg::palette::{self, Ink};
 
 /// So many fetches make a part.
 const TOGETHER: usize = 100;
 /// So many marks can be in sight at once.
 const IN_SIGHT: usize = 300;
 
-pub(super) fn draw(across: &Across, data: &PageData, lane: &Lane) -> String {
+pub(super) fn draw(across: &Across, data: &PageData<'_>, lane: &Lane) -> String {
     let own: Vec<&FetchData> = data.fetches.iter().filter(|f| f.worker == lane.worker).collect();
     let limit = match across.medium {
         Medium::Sheet => None,
@@ -47,7 +47,7 @@ pub(super) fn draw(across: &Across, data: &PageData, lane: &Lane) -> String {
 /// Lines with their starts, and over them the parts in which a fetch waited behind others.
 fn lines(
     across: &Across,
-    data: &PageData,
+    data: &PageData<'_>,
     lane: &Lane,
     fetches: &[&FetchData],
     span: Span,

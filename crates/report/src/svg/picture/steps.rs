@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use super::across::{Across, Level, Medium, Part};
 use super::{Labels, Lane};
-use crate::data::{HoldData, PageData, Span, StretchData};
-use crate::palette::{self, Ink};
+use crate::page::{HoldData, PageData, Span, StretchData};
+use crate::svg::palette::{self, Ink};
 use crate::{escape, words};
 
 /// Parts of the run whose time is shown as shared: about as many as a large screen has pixels across.
@@ -36,7 +36,7 @@ pub(super) const fn pale(ink: Ink) -> &'static str {
 }
 
 /// The hatches that [`fill`] names.
-pub(super) fn patterns(data: &PageData) -> String {
+pub(super) fn patterns(data: &PageData<'_>) -> String {
     let inks = data.holds.iter().map(|hold| palette::holder(hold.holder));
     let inks = inks.chain(data.downloads.iter().map(|slot| palette::download(*slot)));
     let hatched: BTreeSet<Ink> = inks.filter(|ink| ink.hatched).collect();
@@ -54,7 +54,7 @@ pub(super) fn patterns(data: &PageData) -> String {
 /// The lane's steps, and the labels of those that `labelled` has, which are written over all blocks.
 pub(super) fn draw(
     across: &Across,
-    data: &PageData,
+    data: &PageData<'_>,
     lane: &Lane,
     labels: &mut Labels,
     labelled: u64,
@@ -166,7 +166,7 @@ fn shares(across: &Across, lane: &Lane, holds: &[&HoldData], cell: u64, level: L
 }
 
 /// Short steps, faint: the busier, the darker, in five shades.
-fn short_steps(across: &Across, data: &PageData, lane: &Lane) -> String {
+fn short_steps(across: &Across, data: &PageData<'_>, lane: &Lane) -> String {
     let own = data.stretches.iter().filter(|stretch| Some(stretch.worker) == lane.worker);
     let of = |some: &[&StretchData]| {
         let span = Span::around(some.iter().map(|stretch| stretch.span));
@@ -186,7 +186,7 @@ fn short_steps(across: &Across, data: &PageData, lane: &Lane) -> String {
     own.collect::<Vec<&StretchData>>().chunks(TOGETHER).map(of).collect()
 }
 
-fn away(across: &Across, data: &PageData, lane: &Lane) -> String {
+fn away(across: &Across, data: &PageData<'_>, lane: &Lane) -> String {
     let own = data.absences.iter().filter(|absence| Some(absence.worker) == lane.worker);
     let mut part = Part::new(across, Span::new(0, across.end_us), Level::Always);
     let bars: Vec<String> = own.map(|absence| part.bar(absence.span, lane.middle())).collect();

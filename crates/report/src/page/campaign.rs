@@ -1,0 +1,320 @@
+//! The page of a campaign: its template, and the parts that are filled in.
+
+use std::fmt::Write as _;
+
+use analysis::guard::PairOf;
+use analysis::guard::rounds::Ran;
+use records::{ArmRow, BytesPerSec, Micros, Verdict, count, shell_line};
+use serde_json::{Value, json};
+use stats::Change;
+
+use super::parts::figures;
+use super::table::{self, Table, environment, key, list};
+use super::{THEME, environment::machine, fill, framed};
+use crate::campaign::{Arm, Campaign, CaseFigure, metric_name, page_of};
+use crate::escape::{self, html};
+use crate::svg::{Figure, inline_campaign, palette, percentiles};
+use crate::text::{left_out, metric_cells, reasons};
+
+const TEMPLATE: &str = include_str!("../../assets/campaign.html");
+const UNKNOWN: &str = "\u{2013}";
+/// Of many columns.
+const WIDE: &str = " class=\"wide\"";
+
+/// The campaign as one HTML file: style, script and data inside, nothing to load. Links lead to the
+/// pages of its trials, as paths relative to its own.
+pub fn campaign_html(campaign: &Campaign) -> String {
+    let body = fill(TEMPLATE, |name| part(name, campaign));
+    framed(&campaign.title(), &body, &data(campaign).to_string(), THEME)
+}
+
+/// What the page holds for other programs.
+fn data(campaign: &Campaign) -> Value {
+    let trial = |told: &Ran| {
+        let Ran { round, summary, dir, .. } = told;
+        let latency = percentiles(summary).map(|us| us.map(|us| json!({"us": us})));
+        json!({"round": round + 1, "page": page_of(dir), "verdict": summary.verdict,
+            "failed": summary.measure.outcomes.failed(),
+            "tried": summary.measure.outcomes.tried(), "latency": latency})
+    };
+    let arm = |arm: &Arm| {
+        json!({"name": arm.spec.name, "row": arm.row,
+            "trials": arm.trials.iter().map(trial).collect::<Vec<_>>()})
+    };
+    let pair = |PairOf { a, b, judgement, .. }: &PairOf| {
+        let metrics = judgement.comparisons.iter().map(|metric| {
+            let [name, a, b, change, interval, votes, p, said] = metric_cells(metric);
+            json!({"name": name, "a": a, "b": b, "change": change, "interval": interval,
+                "votes": votes, "p": p, "said": said})
+        });
+        json!({"a": a, "b": b, "change": judgement.change, "metrics": metrics.collect::<Vec<_>>()})
+    };
+    json!({"page_version": 2, "cut_short": campaign.cut_short(),
+        "arms": campaign.arms.iter().map(arm).collect::<Vec<_>>(),
+        "pairs": campaign.pairs().iter().map(pair).collect::<Vec<_>>()})
+}
+
+fn part(name: &str, campaign: &Campaign) -> String {
+    match name {
+        "subtitle" => html(&campaign.title()),
+        "chips" => chips(campaign),
+        "sentence" => html(&campaign.sentence()),
+        "cut" => campaign
+            .cut_short()
+            .map_or_else(String::new, |why| format!("<p class=\"cut\">{}</p>", html(&why))),
+        "figures" => figures(&campaign.figures()),
+        "command" => html(&shell_line(&campaign.command)),
+        "arms" => arms(campaign),
+        "differences" => differences(campaign),
+        "case" => case(campaign),
+        "trials" => trials(campaign),
+        "about" => about(campaign),
+        _ => String::new(),
+    }
+}
+
+/// The words at the top, in their colours: one for each pair where there are few, else what the
+/// campaign is for.
+fn chips(campaign: &Campaign) -> String {
+    let chip =
+        |word: &str, class: &str| format!("<span class=\"chip {class}\">{}</span>", html(word));
+    let plain = verdict_class(Verdict::Inconclusive);
+    let mut chips = match campaign.pairs() {
+        [] => chip(&campaign.purpose, plain),
+        pairs if pairs.len() > 3 => chip(&format!("{} pairs", pairs.len()), plain),
+        pairs => {
+            let changes = pairs.iter().map(|pair| pair.judgement.change);
+            changes.map(|change| chip(change.name(), change_class(change))).collect()
+        }
+    };
+    if campaign.cut_short().is_some() {
+        chips += &chip("not whole", verdict_class(Verdict::Degraded));
+    }
+    chips
+}
+
+const fn verdict_class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Starved => "verdict-starved",
+        Verdict::Degraded => "verdict-degraded",
+        Verdict::Healthy => "verdict-healthy",
+        Verdict::Inconclusive => "verdict-inconclusive",
+    }
+}
+
+const fn change_class(change: Change) -> &'static str {
+    verdict_class(match change {
+        Change::Regressed => Verdict::Starved,
+        Change::Improved => Verdict::Healthy,
+        Change::NoChange | Change::Inconclusive => Verdict::Inconclusive,
+    })
+}
+
+fn arms(campaign: &Campaign) -> String {
+    let mut out = table_of_arms(campaign);
+    out += "<div class=\"pair\"><div class=\"column\">";
+    out += &figure(
+        campaign,
+        Figure::Latency,
+        "How long fetches took",
+        "Percentiles of each round, on one scale. A triangle: fetches were given up there, and \
+         would have taken longer still.",
+    );
+    out += "</div><div class=\"column\">";
+    out += &figure(
+        campaign,
+        Figure::Failures,
+        "Fetches that failed",
+        "Each round's share with its 95 % interval (Wilson), each round on a line of its own; \
+         the bar: all rounds, with the wider of the intervals over rounds and over fetches.",
+    );
+    out += &figure(
+        campaign,
+        Figure::Throughput,
+        "What the downloads got",
+        "The rate of all downloads together: what a cure costs.",
+    );
+    out += &figure(
+        campaign,
+        Figure::Survival,
+        "Not yet done",
+        "Of all fetches under load of an arm, the share that still waits at an age.",
+    );
+    out + "</div></div>"
+}
+
+fn figure(campaign: &Campaign, which: Figure, title: &str, told: &str) -> String {
+    // Tall and dense: on a narrow screen it is moved, not shrunk.
+    let drawn = inline_campaign(campaign, which)
+        .map(|svg| format!("<div class=\"scroll\"><div class=\"drawn dense\">{svg}</div></div>"));
+    table::figure(which, title, told, drawn)
+}
+
+/// A row an arm: what its trials say together.
+fn table_of_arms(campaign: &Campaign) -> String {
+    let heads = [
+        "arm",
+        "verdicts",
+        "failed",
+        "idle p50",
+        "p50",
+        "p90",
+        "p99",
+        "slowest",
+        "downloads",
+        "longest step",
+        "CPU/GB",
+    ];
+    let mut table = Table::new(WIDE, "", &heads);
+    for (place, arm) in (0..).zip(&campaign.arms) {
+        let mut options = shell_line(&arm.spec.args);
+        if options.is_empty() {
+            "no option".clone_into(&mut options);
+        }
+        if let Some(version) = arm.row.version.as_ref().filter(|version| !version.is_empty()) {
+            options += &format!(" ({version})");
+        }
+        let (key, name) = (key(palette::download(place)), html(&arm.spec.name));
+        let head = format!("{key}{name}<br><small><code>{}</code></small>", html(&options));
+        table.row(&format!("arm-{place}"), head, cells(arm));
+    }
+    let told = "Percentiles are medians of the rounds' percentiles.";
+    format!("{}<p class=\"nothing\">{told}</p>", table.end())
+}
+
+fn cells(arm: &Arm) -> [String; 10] {
+    let ArmRow { attempts, tried, failed, slow_rate, longest_step, cpu_per_gb, .. } = arm.row;
+    let verdicts = arm.verdicts().into_iter();
+    let verdicts: Vec<String> =
+        verdicts.map(|(verdict, trials)| format!("{trials} {}", word(verdict))).collect();
+    let unknown = || UNKNOWN.to_owned();
+    let known = |time: Option<Micros>| time.map_or_else(unknown, |time| time.to_string());
+    let time = |time: Micros| known((attempts > 0).then_some(time));
+    [
+        if verdicts.is_empty() { "no trial yet".to_owned() } else { verdicts.join(", ") },
+        if tried == 0 { unknown() } else { format!("{failed} of {tried}") },
+        time(arm.row.idle_p50),
+        time(arm.row.p50),
+        time(arm.row.p90),
+        time(arm.row.p99),
+        time(arm.row.max),
+        if slow_rate == BytesPerSec(0) { unknown() } else { slow_rate.to_string() },
+        known(longest_step),
+        known(cpu_per_gb),
+    ]
+}
+
+/// A verdict in its colour.
+fn word(verdict: Verdict) -> String {
+    format!("<span class=\"word {}\">{verdict}</span>", verdict_class(verdict))
+}
+
+fn differences(campaign: &Campaign) -> String {
+    if campaign.pairs().is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<section id=\"differences\" aria-labelledby=\"h-differences\"><h2 \
+         id=\"h-differences\">The differences</h2>",
+    );
+    out += &figure(
+        campaign,
+        Figure::Differences,
+        "Each arm against the first",
+        "A line is where the change may be, at 95 %; filled: it counts. The line in the middle is \
+         no change at all. A run is the unit, not a fetch.",
+    );
+    out.extend(campaign.pairs().iter().map(pair));
+    out + "</section>"
+}
+
+/// A pair: the word, why, and every metric.
+fn pair(PairOf { a, b, judgement, .. }: &PairOf) -> String {
+    let (a, b) = (html(a), html(b));
+    let mut out = format!(
+        "<h3>{b} against {a}: <span class=\"word {}\">{}</span></h3><p>{}.</p>",
+        change_class(judgement.change),
+        judgement.change,
+        html(&reasons(judgement))
+    );
+    out += &list("", judgement.left_out.iter().map(left_out));
+    let heads = ["metric", &a, &b, "change", "95 % interval", "rounds up/down/still", "p", "so"];
+    let mut table = Table::new(WIDE, "", &heads);
+    for metric in &judgement.comparisons {
+        let [_, cells @ ..] = metric_cells(metric);
+        table.row("", html(&metric_name(metric)), cells.iter().map(|cell| html(cell)));
+    }
+    out + &table.end()
+}
+
+/// A row a round, a column an arm; every cell leads to the trial's own page.
+fn trials(campaign: &Campaign) -> String {
+    let arms = (0..).zip(&campaign.arms);
+    let arms = arms.map(|(place, arm)| key(palette::download(place)) + &html(&arm.spec.name));
+    let heads: Vec<String> = std::iter::once("round".to_owned()).chain(arms).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new(WIDE, "", &heads);
+    for round in 0..campaign.rounds {
+        let cell = |arm: &Arm| {
+            let trial = arm.trials.iter().find(|trial| trial.round == round);
+            trial.map_or_else(|| "<span class=\"nothing\">not run</span>".to_owned(), self::trial)
+        };
+        table.row("", round + 1, campaign.arms.iter().map(cell));
+    }
+    table.end()
+}
+
+fn trial(Ran { dir, summary, .. }: &Ran) -> String {
+    let measure = &summary.measure;
+    let p50 = match measure.attempts {
+        0 => String::new(),
+        _ => format!(", p50 {}", Micros(measure.latency_us.p50)),
+    };
+    format!(
+        "<a href=\"{}\" title=\"{}\">{}</a><br><small>{} failed{p50}</small>",
+        html(&escape::path(&page_of(dir))),
+        html(summary.verdict_reasons.first().map_or("", String::as_str)),
+        word(summary.verdict),
+        crate::words::failed(&measure.outcomes),
+    )
+}
+
+/// A published situation: its words, and its figures beside ours.
+fn case(campaign: &Campaign) -> String {
+    let Some(case) = &campaign.case else { return String::new() };
+    let mut out = format!(
+        "<section id=\"case\" aria-labelledby=\"h-case\"><h2 id=\"h-case\">{}</h2>",
+        html(&case.title)
+    );
+    for paragraph in &case.story {
+        let _ = write!(out, "<p>{}</p>", html(paragraph));
+    }
+    let (source, look) = (html(&case.source), html(&case.look));
+    let _ = write!(out, "<p><b>Source:</b> {source}</p><p><b>Look at:</b> {look}</p>");
+    for arm in &case.arms {
+        let (name, page) = (html(&arm.name), html(&escape::path(&page_of(&arm.dir))));
+        let _ = write!(out, "<h3>{name}: <a href=\"{page}\">{}</a></h3>", word(arm.verdict));
+        let mut table = Table::new("", "", &["figure", "here", "published"]);
+        for CaseFigure { label, here, published } in &arm.figures {
+            let told = |told: &Option<String>| told.as_ref().map_or(UNKNOWN.into(), |s| html(s));
+            table.row("", html(label), [told(here), told(published)]);
+        }
+        out += &table.end();
+    }
+    out + "</section>"
+}
+
+fn about(campaign: &Campaign) -> String {
+    let mut out = list("Caveats of the trials", campaign.caveats());
+    let _ = write!(
+        out,
+        "<h3>How to reproduce</h3><pre><code>{}</code></pre><p>{} of {} wanted; seed {}. Rounds \
+         hold one trial of every arm, in an order drawn from the seed. Each trial is the command \
+         that stands on its own page.</p>",
+        html(&shell_line(&campaign.command)),
+        count(campaign.done() as u64, "trial", "trials"),
+        campaign.planned,
+        campaign.seed
+    );
+    out + &environment(&campaign.manifest.as_ref().map(machine).unwrap_or_default())
+}

@@ -1,0 +1,151 @@
+//! One run as the page and its figures have it: times since its start, and what each fetch waited in.
+
+use std::collections::BTreeSet;
+
+use analysis::Analysis;
+use records::{Fetch, MonoNs, Outcome, Phase, RunRecords};
+
+use super::fetches::{self, Blame, FetchData};
+use super::lanes::{self, AbsenceData, HoldData, StretchData};
+
+/// One run. Times are whole microseconds since the start of its first phase.
+pub struct PageData<'a> {
+    /// What it is made from.
+    pub analysis: &'a Analysis<'a>,
+    /// Length of the run, us; never zero.
+    pub end_us: u64,
+    /// The phases that began.
+    pub phases: Vec<(Phase, Span)>,
+    /// The workers that have a lane.
+    pub workers: Vec<u32>,
+    /// The slots of the parallel downloads.
+    pub downloads: Vec<u32>,
+    /// Steps, by start.
+    pub holds: Vec<HoldData>,
+    /// Stretches with short steps in them, by start.
+    pub stretches: Vec<StretchData>,
+    /// Other times in which a worker was away from its poll, by start.
+    pub absences: Vec<AbsenceData>,
+    /// Attempts, by start.
+    pub fetches: Vec<FetchData>,
+    /// Who held late fetches of the measure phase, the longest wait first.
+    pub blame: Vec<Blame>,
+    pub(crate) clock: Clock,
+}
+
+impl<'a> PageData<'a> {
+    /// All that the page shows of a run.
+    pub fn of(analysis: &'a Analysis<'a>) -> Self {
+        let RunRecords { manifest, dialed, .. } = analysis.records;
+        let clock = Clock::of(analysis.records);
+        let (holds, places) = lanes::holds(analysis, clock);
+        let fetches = fetches::fetches(analysis, clock, &holds, &places);
+        let slots = (0..manifest.arm.load.slow).chain(dialed.iter().map(|dialed| dialed.slot));
+        let shown = manifest.phases.iter().filter(|phase| phase.phase != Phase::Teardown);
+        // A phase that did not end lasts as long as the run.
+        let end = |end: Option<MonoNs>| end.map_or(clock.end_us, |end| clock.us(end));
+        let phases: Vec<(Phase, Span)> =
+            shown.map(|of| (of.phase, Span::new(clock.us(of.start_ns), end(of.end_ns)))).collect();
+        let ends = phases.iter().map(|(_, span)| span.end_us());
+        Self {
+            analysis,
+            end_us: ends.fold(clock.end_us.max(1), u64::max),
+            workers: lanes::workers(analysis),
+            downloads: slots.collect::<BTreeSet<u32>>().into_iter().collect(),
+            stretches: lanes::stretches(analysis.records, clock),
+            absences: lanes::absences(analysis.records, clock),
+            blame: fetches::blame(&fetches, &holds),
+            phases,
+            holds,
+            fetches,
+            clock,
+        }
+    }
+
+    /// When a phase was, if it began.
+    pub(crate) fn phase(&self, phase: Phase) -> Option<Span> {
+        self.phases.iter().find(|(known, _)| *known == phase).map(|(_, span)| *span)
+    }
+
+    /// Whether any fetch has no known owner, so that a lane of its own is needed.
+    pub(crate) fn has_unowned(&self) -> bool {
+        self.fetches.iter().any(|fetch| fetch.worker.is_none())
+    }
+
+    /// The outcomes that a legend of this run must have.
+    pub(crate) fn outcomes(&self) -> impl Iterator<Item = Outcome> {
+        let summary = &self.analysis.summary;
+        let (idle, load) = (&summary.idle.outcomes, &summary.measure.outcomes);
+        Outcome::ALL.into_iter().filter(move |outcome| {
+            *outcome == Outcome::Ok || idle.count(*outcome) + load.count(*outcome) > 0
+        })
+    }
+}
+
+/// A time of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Its start.
+    pub start_us: u64,
+    /// Its length.
+    pub length_us: u64,
+}
+
+impl Span {
+    /// From one instant to another; of no length where that is earlier.
+    pub const fn new(start_us: u64, end_us: u64) -> Self {
+        Self { start_us, length_us: end_us.saturating_sub(start_us) }
+    }
+
+    /// From the start of the earliest to the end of the latest.
+    pub(crate) fn around(spans: impl Iterator<Item = Self> + Clone) -> Self {
+        let start = spans.clone().map(|span| span.start_us).min().unwrap_or(0);
+        Self::new(start, spans.map(Self::end_us).max().unwrap_or(start))
+    }
+
+    /// Its end.
+    pub const fn end_us(self) -> u64 {
+        self.start_us.saturating_add(self.length_us)
+    }
+
+    /// What this and another have in common; of no length where that is nothing.
+    pub fn common(self, other: Self) -> Self {
+        let start = self.start_us.max(other.start_us);
+        Self::new(start, self.end_us().min(other.end_us()))
+    }
+}
+
+/// When a fetch ended.
+pub(super) fn end_of(fetch: &Fetch) -> MonoNs {
+    fetch.start_ns + fetch.total_us.as_duration()
+}
+
+/// Instants as microseconds since the start of the run.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock {
+    start: MonoNs,
+    pub(super) end_us: u64,
+}
+
+impl Clock {
+    fn of(RunRecords { manifest, fetches, .. }: &RunRecords) -> Self {
+        let start = manifest.phases.first().map(|phase| phase.start_ns);
+        let start = start.or_else(|| fetches.iter().map(|fetch| fetch.start_ns).min());
+        let start = start.unwrap_or_default();
+        // Taking processes down is no part of the picture.
+        let shown = manifest.phases.iter().filter(|phase| phase.phase != Phase::Teardown);
+        let ends = shown.map(|phase| phase.end_ns.unwrap_or(phase.start_ns));
+        let end = ends.chain(fetches.iter().map(end_of)).max().unwrap_or_default();
+        Self { start, end_us: end.micros_since(start).0 }
+    }
+
+    /// `at` as us since the start; zero before it.
+    pub(crate) const fn us(self, at: MonoNs) -> u64 {
+        at.micros_since(self.start).0
+    }
+
+    /// What began before the run is of its start on.
+    pub(super) const fn span(self, start: MonoNs, end: MonoNs) -> Span {
+        Span::new(self.us(start), self.us(end))
+    }
+}

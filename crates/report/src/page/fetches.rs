@@ -1,0 +1,191 @@
+//! Fetches, what is said of each, and who held them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use analysis::{Analysis, FetchSplit};
+use records::{Fetch, Holder, Micros, Outcome, Phase};
+
+use super::data::{Clock, Span, end_of};
+use super::lanes::HoldData;
+use crate::words;
+
+/// An attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchData {
+    /// Without load or under load.
+    pub phase: Phase,
+    /// From its true start to its end.
+    pub span: Span,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The worker that owned it, as far as known.
+    pub worker: Option<u32>,
+    /// Its place below the lane's blocks, from 0: no two overlap in one.
+    pub row: u32,
+    /// The holds that it waited in, longest wait first: position in [`super::PageData::holds`].
+    pub held: Vec<(usize, Micros)>,
+    /// What became of it and what held it, in sentences.
+    pub told: String,
+}
+
+/// What the steps of one download did to fetches under load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blame {
+    /// Which download; absent: all that are none, together.
+    pub slot: Option<u32>,
+    /// Fetches that waited in its steps.
+    pub fetches: u64,
+    /// Failed ones that waited longer in its steps than in any other's.
+    pub led_failed: u64,
+    /// The waits together.
+    pub waited: Micros,
+    /// Its longest step in which one waited: position in [`super::PageData::holds`].
+    pub longest: usize,
+}
+
+/// Fetches by start. `places` says where each record of a hold went.
+pub(super) fn fetches(
+    analysis: &Analysis<'_>,
+    clock: Clock,
+    holds: &[HoldData],
+    places: &[usize],
+) -> Vec<FetchData> {
+    let fetches = &analysis.records.fetches;
+    let splits = analysis.splits().iter();
+    let mut order: Vec<(&Fetch, &FetchSplit)> =
+        splits.filter_map(|split| Some((fetches.get(split.index)?, split))).collect();
+    order.sort_by_key(|(fetch, _)| (fetch.start_ns, fetch.fetch));
+    let mut rows = Rows::default();
+    let of = |(fetch, split): (&Fetch, &FetchSplit)| {
+        let worker = split.worker;
+        let held = held(split, places);
+        let span = clock.span(fetch.start_ns, end_of(fetch));
+        let what = if held.is_empty() { unheld(fetch, split) } else { waits(&held, holds) };
+        FetchData {
+            phase: fetch.phase,
+            span,
+            outcome: fetch.outcome,
+            worker,
+            row: rows.next(worker, span.start_us, span.end_us()),
+            told: format!("{} {what}", words::fetch(fetch, Micros(span.start_us), worker)),
+            held,
+        }
+    };
+    order.into_iter().map(of).collect()
+}
+
+fn held(split: &FetchSplit, places: &[usize]) -> Vec<(usize, Micros)> {
+    let held = split.held.iter();
+    let held = held.filter_map(|(hold, waited)| Some((*places.get(*hold)?, Micros::from(*waited))));
+    let mut held: Vec<(usize, Micros)> = held.filter(|(_, waited)| *waited > Micros(0)).collect();
+    held.sort_by_key(|&(hold, waited)| (Reverse(waited), hold));
+    held
+}
+
+fn unheld(fetch: &Fetch, split: &FetchSplit) -> String {
+    match split.shares.largest() {
+        Some(cause) => {
+            format!("Most of its time was {cause} ({}).", Micros::from(split.shares.of(cause)))
+        }
+        None if fetch.outcome == Outcome::Ok => "No step of another held it.".to_owned(),
+        None => "No recorded step held it: what did is not known.".to_owned(),
+    }
+}
+
+/// The longest waits by holder, and the longest of all.
+fn waits(held: &[(usize, Micros)], holds: &[HoldData]) -> String {
+    /// So many holders are named.
+    const MOST: usize = 3;
+    let held = || held.iter().filter_map(|&(hold, waited)| Some((holds.get(hold)?, waited)));
+    let mut by_holder: BTreeMap<Holder, (u64, usize)> = BTreeMap::new();
+    for (hold, Micros(waited)) in held() {
+        let (sum, steps) = by_holder.entry(hold.holder).or_default();
+        *sum = sum.saturating_add(waited);
+        *steps += 1;
+    }
+    let mut waits: Vec<(Holder, (u64, usize))> = by_holder.into_iter().collect();
+    waits.sort_by_key(|(_, (waited, _))| Reverse(*waited));
+    let more = match waits.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let wait = |&(holder, (waited, steps)): &(Holder, (u64, usize))| {
+        let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
+        format!("{} in {steps} of {}", Micros(waited), words::holder(holder))
+    };
+    let named: Vec<String> = waits.iter().take(MOST).map(wait).collect();
+    let longest = held().next().map(|(hold, waited)| {
+        let (who, end) = (words::holder(hold.holder), hold.ended_by.words());
+        let told = hold.told();
+        format!(" The block that held it longest ({waited}) is {who}'s: {told}, ended by {end}.")
+    });
+    format!("It waited {}{more}.{}", named.join(", "), longest.unwrap_or_default())
+}
+
+/// Rows for fetches below the blocks of their lane.
+#[derive(Default)]
+struct Rows {
+    /// By lane: until when each row is taken.
+    lanes: BTreeMap<Option<u32>, Vec<u64>>,
+    again: usize,
+}
+
+impl Rows {
+    /// The row of the next fetch by start: the first that is free again.
+    fn next(&mut self, worker: Option<u32>, start: u64, end: u64) -> u32 {
+        /// More rows than these cannot be told apart; beyond, rows are used again though they overlap.
+        const MOST: usize = 64;
+        /// A little air between one's end and the next one's start, us.
+        const AIR: u64 = 20_000;
+        let ends = self.lanes.entry(worker).or_default();
+        let row = match ends.iter().position(|&until| until <= start) {
+            Some(row) => row,
+            None if ends.len() < MOST => {
+                ends.push(0);
+                ends.len() - 1
+            }
+            None => {
+                self.again = (self.again + 1) % MOST;
+                self.again
+            }
+        };
+        if let Some(until) = ends.get_mut(row) {
+            *until = end.saturating_add(AIR);
+        }
+        u32::try_from(row).unwrap_or(0)
+    }
+}
+
+/// What the steps of each download, and of all others together, did to fetches under load.
+pub(super) fn blame(fetches: &[FetchData], holds: &[HoldData]) -> Vec<Blame> {
+    let slot = |hold: &HoldData| match hold.holder {
+        Holder::Download(slot) => Some(slot),
+        Holder::Fetch(_) | Holder::Session(_) => None,
+    };
+    let length = |place: usize| holds.get(place).map_or(0, |hold| hold.span.length_us);
+    let mut by_slot: BTreeMap<Option<u32>, Blame> = BTreeMap::new();
+    for fetch in fetches.iter().filter(|fetch| fetch.phase == Phase::Measure) {
+        let mut waits: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+        for &(place, Micros(waited)) in &fetch.held {
+            let Some(slot) = holds.get(place).map(slot) else { continue };
+            let sum = waits.entry(slot).or_default();
+            *sum = sum.saturating_add(waited);
+            let first = || Blame { slot, longest: place, ..Blame::default() };
+            let blame = by_slot.entry(slot).or_insert_with(first);
+            if length(place) > length(blame.longest) {
+                blame.longest = place;
+            }
+        }
+        let most = waits.iter().max_by_key(|(_, waited)| **waited).map(|(slot, _)| *slot);
+        for (slot, waited) in waits {
+            let Some(blame) = by_slot.get_mut(&slot) else { continue };
+            blame.fetches += 1;
+            blame.led_failed += u64::from(most == Some(slot) && fetch.outcome != Outcome::Ok);
+            blame.waited = Micros(blame.waited.0.saturating_add(waited));
+        }
+    }
+    let mut blames: Vec<Blame> = by_slot.into_values().collect();
+    blames.sort_by_key(|blame| Reverse(blame.waited));
+    blames
+}

@@ -1,0 +1,94 @@
+//! The page of a run: a template, its style and script, the parts that are text, and the data.
+
+mod campaign;
+mod data;
+mod environment;
+mod fetches;
+pub(crate) mod head;
+mod lanes;
+mod parts;
+mod script;
+pub(crate) mod table;
+
+use analysis::Analysis;
+use records::shell_line;
+
+pub use self::campaign::campaign_html;
+pub use self::data::{PageData, Span};
+pub use self::fetches::{Blame, FetchData};
+pub use self::lanes::{AbsenceData, HoldData, StretchData};
+use crate::{escape, svg};
+
+/// What every page stands in.
+const FRAME: &str = include_str!("../../assets/frame.html");
+const TEMPLATE: &str = include_str!("../../assets/page.html");
+const STYLE: &str = include_str!("../../assets/page.css");
+/// Light and dark, on every page.
+pub(crate) const THEME: &str = include_str!("../../assets/js/theme.js");
+/// In this order; they share one scope.
+const SCRIPTS: [&str; 6] = [
+    include_str!("../../assets/js/run.js"),
+    THEME,
+    include_str!("../../assets/js/view.js"),
+    include_str!("../../assets/js/told.js"),
+    include_str!("../../assets/js/replay.js"),
+    include_str!("../../assets/js/controls.js"),
+];
+
+/// The run as one HTML file: style, script and data inside, nothing to load.
+pub fn html(analysis: &Analysis<'_>) -> String {
+    let data = PageData::of(analysis);
+    let json = script::data(&data).to_string();
+    let summary = &analysis.summary;
+    let title = format!("{}: {}", summary.verdict, head::title(summary));
+    let body = fill(TEMPLATE, |name| part(name, &data));
+    framed(&title, &body, &json, &SCRIPTS.join("\n"))
+}
+
+/// A whole page: its title, what is seen, its data as JSON, and its script.
+pub(crate) fn framed(title: &str, body: &str, json: &str, script: &str) -> String {
+    fill(FRAME, |name| match name {
+        "title" => escape::html(title),
+        "style" => format!("{STYLE}\n{}", svg::RULES),
+        "body" => body.to_owned(),
+        "data" => escape::script(json),
+        "script" => script.to_owned(),
+        _ => String::new(),
+    })
+}
+
+/// A template with its `{{parts}}` filled in. Foreign text is never looked through for names of
+/// parts: the template is cut once.
+pub(crate) fn fill(template: &str, part: impl Fn(&str) -> String) -> String {
+    let mut page = String::new();
+    for (place, piece) in template.split("{{").enumerate() {
+        let Some((name, rest)) = piece.split_once("}}").filter(|_| place > 0) else {
+            page.push_str(piece);
+            continue;
+        };
+        page.push_str(&part(name));
+        page.push_str(rest);
+    }
+    page
+}
+
+fn part(name: &str, data: &PageData<'_>) -> String {
+    let summary = &data.analysis.summary;
+    let worst = data.blame.first().and_then(|first| first.slot);
+    match name {
+        "subtitle" => escape::html(&head::title(summary)),
+        "verdict" => summary.verdict.name().to_owned(),
+        "sentence" => escape::html(&head::sentence(summary, worst)),
+        "figures" => parts::figures(&head::figures(summary)),
+        "command" => escape::html(&shell_line(&data.analysis.records.manifest.command)),
+        "unseen" => parts::unseen(data),
+        "legend" => parts::legend(data),
+        "blame" => parts::blame(data),
+        "latency" => parts::latency(data),
+        "why" => parts::why(data),
+        "time" => parts::over_time(data),
+        "about" => parts::about(data),
+        "stage" => svg::stage(data),
+        _ => String::new(),
+    }
+}

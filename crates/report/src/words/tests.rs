@@ -1,0 +1,76 @@
+use records::{Bytes, BytesPerSec, Law, StepEnd};
+
+use super::*;
+
+fn worst_of(cause: Cause, step: Option<HoldingStep>) -> WorstFetch {
+    WorstFetch {
+        fetch: 17,
+        response_us: Micros(1_004_000),
+        outcome: Outcome::TimeoutNoByte,
+        worker: Some(1),
+        cause,
+        cause_us: Micros(998_000),
+        step,
+    }
+}
+
+fn step_of(waited_us: Micros) -> HoldingStep {
+    HoldingStep {
+        holder: Holder::Download(3),
+        worker: 1,
+        length_us: Micros(2_400_000),
+        waited_us,
+        bytes: Bytes::mib(412),
+        ended_by: StepEnd::UpstreamEmpty,
+    }
+}
+
+#[test]
+fn each_cause_has_a_sentence_that_fits() {
+    let mut sentences: Vec<String> = [998_000, 700_000]
+        .map(|waited| worst(&worst_of(Cause::HeldByStep, Some(step_of(Micros(waited))))))
+        .to_vec();
+    sentences.extend(Cause::ALL.map(|cause| worst(&worst_of(cause, None))));
+    sentences.push(worst(&WorstFetch { worker: None, ..worst_of(Cause::Upstream, None) }));
+    insta::assert_snapshot!(sentences.join("\n"));
+}
+
+#[test]
+fn the_law_stands_beside_what_was_measured() {
+    let law = Law {
+        turns: 52.0,
+        downloads_per_worker: 2.0,
+        bytes_per_step: Bytes::kib(176),
+        fetch_bytes: Bytes::mib(3),
+        drain_rate: BytesPerSec(560_000_000),
+        predicted_us: Micros(33_470),
+        measured_us: Micros(29_120),
+    };
+    let mut story = ModelReport { law, median: Median::Measured };
+    assert_eq!(
+        super::law(&story),
+        "33.5 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.1 ms measured"
+    );
+    (story.median, story.law.turns) = (Median::Censored, 5.04);
+    story.law.downloads_per_worker = 1.5;
+    assert_eq!(
+        super::law(&story),
+        "33.5 ms predicted: (5 turns x 1.5 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; measured \
+         29.1 ms, which is the cap"
+    );
+}
+
+#[test]
+fn the_log_is_said_in_a_line() {
+    let truth = LogTruth {
+        failed: 62,
+        called_ok: 18,
+        unlogged: 2,
+        understated: 40,
+        overstated: 1,
+        largest_gap_us: Micros(1_004_000),
+    };
+    assert_eq!(log(&truth), "62 failed: 18 logged as 200, 2 not at all; times up to 1.004 s off");
+    let none = LogTruth { failed: 0, ..truth };
+    assert_eq!(log(&none), "none failed; logged times up to 1.004 s off");
+}
