@@ -1,5 +1,6 @@
 //! Holds of threads of this very process, made on purpose.
 
+use std::env;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -7,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use probe::{Hold, HoldOptions, HoldState, READ_EVERY, Seen, Watch};
-use testkit::in_turn;
+use testkit::{PATIENCE, in_turn, until};
 
 use crate::support::can_probe;
 
@@ -136,6 +137,50 @@ fn nothing_is_left_when_a_watch_is_dropped() {
     assert!(programs() > 5, "{}", programs());
     drop(watch);
     assert_eq!(programs(), 0);
+}
+
+/// Set for the process that is to be killed.
+const WAITS: &str = "PROBE_TEST_WAITS";
+
+#[test]
+fn nothing_is_left_when_a_watching_process_is_killed() {
+    let turn = in_turn();
+    if env::var_os(WAITS).is_some() {
+        let _watch = Watch::holds(&[], HoldOptions::default()).expect("as its parent could");
+        // It is killed long before.
+        return thread::sleep(PATIENCE);
+    }
+    if !can_probe() {
+        return;
+    }
+    let mut command = Command::new(env::current_exe().expect("this program"));
+    command.args(["--exact", "holds::nothing_is_left_when_a_watching_process_is_killed"]);
+    turn.lend(command.env(WAITS, "1"));
+    let mut child = command.spawn().expect("this program");
+    let ids = until("its programs", || Some(ids_of(child.id())).filter(|ids| ids.len() == 5));
+    let loaded = || -> Vec<u32> {
+        let all = aya::programs::loaded_programs().filter_map(Result::ok);
+        all.map(|program| program.id()).collect()
+    };
+    assert!(ids.iter().all(|id| loaded().contains(id)), "{ids:?} of {:?}", loaded());
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    // The kernel frees them a moment later.
+    until("the end of its programs", || {
+        (!ids.iter().any(|id| loaded().contains(id))).then_some(())
+    });
+}
+
+/// The kernel's numbers of the programs that a process holds (proc_pid_fdinfo(5)).
+fn ids_of(pid: u32) -> Vec<u32> {
+    let Ok(fds) = std::fs::read_dir(format!("/proc/{pid}/fdinfo")) else { return Vec::new() };
+    let infos = fds.filter_map(|fd| std::fs::read_to_string(fd.ok()?.path()).ok());
+    // A link tells the number of its program as well.
+    let programs = infos.filter(|info| info.contains("prog_type:") && !info.contains("link_id:"));
+    let ids = programs.filter_map(|info| {
+        info.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok())
+    });
+    ids.collect()
 }
 
 #[test]
