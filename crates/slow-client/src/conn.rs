@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use http1::{BodyFraming, HeadLimit, Method, Parsed, parse_response};
+use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
 use net::{clock, low_water};
 use records::{Bytes, BytesPerSec, DownloadEnd, MonoNs};
 use socket2::Socket;
 
-use crate::body::{Asked, Drain, Rest, Taken};
+use crate::body::{Asked, Drain, Taken, mark};
 use crate::pace::Bucket;
 
 /// What one turn of a connection takes at most before the others have theirs.
@@ -40,7 +40,7 @@ enum Stage {
     /// The answer's head is coming in.
     Head { read: Vec<u8> },
     /// The body is coming in.
-    Body(Rest),
+    Body(Body),
     /// Its end has been told. We wait for the peer to close first, so that our port stays free of
     /// TIME_WAIT and can be dialled from again.
     Closing { until: MonoNs },
@@ -252,42 +252,43 @@ impl Conn {
         early: &[u8],
         shared: &Shared,
     ) -> ControlFlow<Turn> {
-        let (rest, bytes) = match Rest::after(framing, early, shared.asked) {
-            Ok(begun) => begun,
+        let body = match shared.asked.begin(framing, early) {
+            Ok(body) => body,
             Err(end) => return Break(Turn::Ended(end)),
         };
-        self.bytes = bytes;
-        if rest.is_done() {
-            return Break(Turn::Ended(shared.asked.end_of(bytes)));
+        self.bytes = body.payload();
+        if body.is_done() {
+            return Break(Turn::Ended(shared.asked.end_of(self.bytes)));
         }
         if matches!(self.pace, Pace::Free) {
             // Refused: it wakes us more often and acknowledges later, but reads all the same.
-            let _ = low_water::set(&self.socket, rest.mark(shared.low_water));
+            let _ = low_water::set(&self.socket, mark(&body, shared.low_water));
         }
-        self.stage = Stage::Body(rest);
+        self.stage = Stage::Body(body);
         Continue(())
     }
 
     fn body(&mut self, shared: &mut Shared, now: MonoNs) -> ControlFlow<Turn> {
-        let Stage::Body(rest) = &mut self.stage else { return Continue(()) };
+        let Stage::Body(body) = &mut self.stage else { return Continue(()) };
         let mut budget = match &mut self.pace {
             Pace::Free => TURN,
             Pace::Paced(bucket) => bucket.allowed(now),
         };
         let mut supply = Turn::Yields;
         while budget > 0 {
-            let taken = match rest.take(&mut shared.drain, &self.socket, budget, &mut self.bytes) {
+            let taken = match shared.drain.take(body, &self.socket, budget) {
                 Ok(taken) => taken,
                 Err(end) => return Break(Turn::Ended(end)),
             };
+            self.bytes = body.payload();
             budget = budget.saturating_sub(taken.len() as u64);
             if let Pace::Paced(bucket) = &mut self.pace {
                 bucket.spend(taken.len() as u64);
             }
-            if matches!(taken, Taken::Nothing | Taken::Short(_)) && !rest.is_done() {
+            if matches!(taken, Taken::Nothing | Taken::Short(_)) && !body.is_done() {
                 // The peer may keep the connection open after the last byte: no end would wake a
                 // reader that waits for more than there is to come.
-                let mark = rest.mark(shared.low_water);
+                let mark = mark(body, shared.low_water);
                 if matches!(self.pace, Pace::Free) && mark < shared.low_water {
                     let _ = low_water::set(&self.socket, mark);
                 }
@@ -295,10 +296,10 @@ impl Conn {
             match taken {
                 Taken::Nothing => return Break(Turn::Waits),
                 Taken::Closed => {
-                    return Break(Turn::Ended(rest.end_at_close(self.bytes, shared.asked)));
+                    return Break(Turn::Ended(shared.asked.end_at_close(body)));
                 }
                 Taken::Broken => return Break(Turn::Ended(DownloadEnd::Reset)),
-                Taken::Short(_) | Taken::Full(_) if rest.is_done() => {
+                Taken::Short(_) | Taken::Full(_) if body.is_done() => {
                     return Break(Turn::Ended(shared.asked.end_of(self.bytes)));
                 }
                 Taken::Short(_) => {
