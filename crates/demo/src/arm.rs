@@ -221,19 +221,17 @@ impl ArmView {
 
     /// What to show at `now` in `count` cells: about the last `length` of it while the trial runs, all
     /// of its load once it is over.
-    pub(crate) fn window(&self, now: MonoNs, length: Duration, count: usize) -> (Window, Extent) {
+    pub(crate) fn window(&self, now: MonoNs, length: Duration, count: usize) -> Window {
         let whole = matches!(self.stage, Stage::Over(_)).then(|| self.load_span()).flatten();
-        whole.map_or_else(
-            || (Window::before(now, length, count), Extent::Lately),
-            |window| (window, Extent::Load),
-        )
+        whole.unwrap_or_else(|| Window::before(now, length, count))
     }
 
     fn load_span(&self) -> Option<Window> {
         let load = self.phases.iter().find(|span| span.phase == Phase::Load)?;
         let down = self.phases.iter().find(|span| span.phase == Phase::Teardown);
         let end = down.map_or(self.latest, |span| span.start_ns);
-        (load.start_ns < end).then_some(Window { start: load.start_ns, end })
+        let whole = Window { start: load.start_ns, end, extent: Extent::Load };
+        (load.start_ns < end).then_some(whole)
     }
 
     pub(crate) fn workers(&self) -> &[Worker] {

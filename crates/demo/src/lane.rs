@@ -13,6 +13,7 @@ use records::{Holder, MonoNs};
 pub(crate) struct Window {
     pub(crate) start: MonoNs,
     pub(crate) end: MonoNs,
+    pub(crate) extent: Extent,
 }
 
 /// What a window is of.
@@ -142,7 +143,8 @@ impl Window {
         let length = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         let cell = (length / count).max(1);
         let end = now.0 - now.0 % cell;
-        Self { start: MonoNs(end.saturating_sub(cell.saturating_mul(count))), end: MonoNs(end) }
+        let start = MonoNs(end.saturating_sub(cell.saturating_mul(count)));
+        Self { start, end: MonoNs(end), extent: Extent::Lately }
     }
 
     /// The cell that `at` falls into.

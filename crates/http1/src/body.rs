@@ -68,6 +68,22 @@ impl Body {
         }
     }
 
+    /// Takes note of bytes from the wire that nobody has looked at. Of chunks they must be.
+    pub fn skip(&mut self, bytes: u64) {
+        if let State::Length { left } = &mut self.state {
+            *left = left.saturating_sub(bytes);
+        }
+        self.payload += bytes;
+    }
+
+    /// How many bytes are to come; absent: only they will tell.
+    pub fn left(&self) -> Option<u64> {
+        match self.state {
+            State::Length { left } => Some(left),
+            State::UntilClose | State::Chunked(_) | State::Failed(_) => None,
+        }
+    }
+
     /// Whether every byte has passed. Never true of a body that ends when its sender closes.
     pub fn is_done(&self) -> bool {
         match &self.state {

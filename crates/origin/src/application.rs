@@ -11,7 +11,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use records::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::Body;
+use crate::body::Body;
 
 /// An application server: its workers, and what each of them does before an answer's head.
 #[derive(Clone, Debug, Default)]

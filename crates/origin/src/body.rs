@@ -14,7 +14,7 @@ use hyper::body::{Frame, SizeHint};
 use crate::application::Worker;
 
 /// After so many bytes the pattern begins again.
-pub const PERIOD: usize = 251;
+const PERIOD: usize = 251;
 
 /// Bytes behind one `iovec`: the source stays in the first-level cache and costs no bandwidth.
 /// Between 32 and 64 KiB the cost per byte is flat; below, system calls show, above, the copies miss.
@@ -46,20 +46,23 @@ const fn store() -> [u8; SLICE + PERIOD] {
     store
 }
 
-/// A run of the pattern as a buffer: it has a length, and no storage of its own.
-#[derive(Clone, Debug)]
-pub struct Pattern {
+/// A run of the pattern as a buffer, on its way to the kernel: it has a length, and no storage of its
+/// own. The last one of a body keeps its worker busy; hyper drops what it has written to the last byte.
+#[derive(Debug)]
+pub(crate) struct Pattern {
     /// The next byte, as an offset within the period.
     phase: usize,
     left: usize,
+    /// Held for its drop alone.
+    _worker: Worker,
 }
 
 impl Pattern {
-    /// The `length` bytes of a body that begin at `offset`.
-    pub fn new(offset: u64, length: usize) -> Self {
+    /// The `length` bytes of a body that begin at `offset`, and the worker that is free after them.
+    fn new(offset: u64, length: usize, worker: Worker) -> Self {
         // Less than PERIOD, so it fits.
         let phase = usize::try_from(offset % PERIOD as u64).unwrap_or(0);
-        Self { phase, left: length }
+        Self { phase, left: length, _worker: worker }
     }
 
     fn slice(phase: usize, left: usize) -> &'static [u8] {
@@ -99,37 +102,9 @@ impl Buf for Pattern {
     }
 }
 
-/// A run of the pattern on its way to the kernel; the last one of a body keeps its worker busy.
-///
-/// hyper drops what it has written to the last byte.
-#[derive(Debug)]
-pub struct Part {
-    pattern: Pattern,
-    /// Held for its drop alone.
-    _worker: Worker,
-}
-
-impl Buf for Part {
-    fn remaining(&self) -> usize {
-        self.pattern.remaining()
-    }
-
-    fn chunk(&self) -> &[u8] {
-        self.pattern.chunk()
-    }
-
-    fn advance(&mut self, count: usize) {
-        self.pattern.advance(count);
-    }
-
-    fn chunks_vectored<'a>(&'a self, out: &mut [IoSlice<'a>]) -> usize {
-        self.pattern.chunks_vectored(out)
-    }
-}
-
 /// The body of one answer.
 #[derive(Debug)]
-pub struct Body {
+pub(crate) struct Body {
     sent: u64,
     size: u64,
     worker: Worker,
@@ -137,7 +112,7 @@ pub struct Body {
 
 impl Body {
     /// The first `size` bytes of the pattern.
-    pub fn new(size: u64) -> Self {
+    pub(crate) fn new(size: u64) -> Self {
         Self { sent: 0, size, worker: Worker::default() }
     }
 
@@ -149,22 +124,23 @@ impl Body {
 }
 
 impl hyper::body::Body for Body {
-    type Data = Part;
+    type Data = Pattern;
     type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Part>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Pattern>, Infallible>>> {
         let part = (self.size - self.sent).min(PART);
         if part == 0 {
             return Poll::Ready(None);
         }
-        let pattern = Pattern::new(self.sent, usize::try_from(part).unwrap_or(usize::MAX));
+        let offset = self.sent;
         self.sent += part;
         let worker =
             if self.is_end_stream() { mem::take(&mut self.worker) } else { Worker::default() };
-        Poll::Ready(Some(Ok(Frame::data(Part { pattern, _worker: worker }))))
+        let length = usize::try_from(part).unwrap_or(usize::MAX);
+        Poll::Ready(Some(Ok(Frame::data(Pattern::new(offset, length, worker)))))
     }
 
     fn is_end_stream(&self) -> bool {

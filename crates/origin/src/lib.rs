@@ -2,7 +2,7 @@
 //!
 //! It shares a core with the clients and must outrun a proxy on another core, so what counts is the
 //! CPU it costs per byte: no body is copied or even stored in user space, and one system call moves
-//! megabytes ([`Pattern`]). It must also answer a small fetch while downloads run, so a connection
+//! megabytes (`Pattern`). It must also answer a small fetch while downloads run, so a connection
 //! gives way after each such call.
 //!
 //! It tells of every request when it had been read and when its answer's head was there, since an
@@ -23,6 +23,5 @@ mod request_log;
 mod run;
 mod turn;
 
-pub use body::{Body, PERIOD, Part, Pattern};
 pub use options::OriginOptions;
 pub use run::run;

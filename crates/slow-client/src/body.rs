@@ -1,4 +1,4 @@
-//! A body: what is left of it, and where its bytes go. They are discarded in the kernel where nobody has
+//! A body: whether it is what was asked for, and where its bytes go. They are discarded in the kernel where nobody has
 //! to look at them, or copied and then discarded.
 
 use std::ffi::c_int;
@@ -26,107 +26,40 @@ impl Asked {
             _ => DownloadEnd::Completed,
         }
     }
-}
 
-/// What is left of a body.
-pub(crate) enum Rest {
-    /// This many bytes. Nobody has to see them.
-    Counted(u64),
-    /// All that comes; it should be what was asked for.
-    UntilClose,
-    /// Chunks: they must be looked at, so they are copied whatever the sink.
-    Chunked(Body),
-}
+    /// How the download ends when the peer closes inside `body`.
+    pub(crate) fn end_at_close(self, body: &Body) -> DownloadEnd {
+        match self {
+            _ if !body.ends_at_close() => DownloadEnd::ClosedEarly,
+            Self::Exactly(Bytes(size)) if body.payload() < size => DownloadEnd::ClosedEarly,
+            asked => asked.end_of(body.payload()),
+        }
+    }
 
-impl Rest {
-    /// What is left after the bytes that came with the head, and how many those were.
+    /// A body after the bytes that came with its head.
     ///
     /// # Errors
     /// How the download ends: the chunks are broken, or it is said to be of another length.
-    pub(crate) fn after(
-        framing: BodyFraming,
-        early: &[u8],
-        asked: Asked,
-    ) -> Result<(Self, u64), DownloadEnd> {
+    pub(crate) fn begin(self, framing: BodyFraming, early: &[u8]) -> Result<Body, DownloadEnd> {
         // What is not what was asked for is no load, however fast it comes.
         if let BodyFraming::Length(length) = framing
-            && asked.end_of(length) != DownloadEnd::Completed
+            && self.end_of(length) != DownloadEnd::Completed
         {
             return Err(DownloadEnd::BadStatus);
         }
         let mut body = Body::new(framing);
         body.advance(early).map_err(|_| DownloadEnd::BadStatus)?;
-        let bytes = body.payload();
-        let rest = match framing {
-            BodyFraming::Empty => Self::Counted(0),
-            BodyFraming::Length(length) => Self::Counted(length.saturating_sub(bytes)),
-            BodyFraming::UntilClose => Self::UntilClose,
-            BodyFraming::Chunked => Self::Chunked(body),
-        };
-        Ok((rest, bytes))
+        Ok(body)
     }
+}
 
-    /// Takes up to `limit` bytes, which is not 0, and adds those of the body to `bytes`. Not to be
-    /// called when it is done.
-    ///
-    /// # Errors
-    /// How the download ends: the chunks are broken.
-    pub(crate) fn take(
-        &mut self,
-        drain: &mut Drain,
-        socket: &Socket,
-        limit: u64,
-        bytes: &mut u64,
-    ) -> Result<Taken, DownloadEnd> {
-        match self {
-            Self::Counted(left) => {
-                let taken = drain.discard(socket, limit.min(*left));
-                *left = left.saturating_sub(taken.len() as u64);
-                *bytes += taken.len() as u64;
-                Ok(taken)
-            }
-            Self::UntilClose => {
-                let taken = drain.discard(socket, limit);
-                *bytes += taken.len() as u64;
-                Ok(taken)
-            }
-            Self::Chunked(body) => {
-                let (taken, seen) = drain.read(socket, limit);
-                body.advance(seen).map_err(|_| DownloadEnd::BadStatus)?;
-                *bytes = body.payload();
-                Ok(taken)
-            }
-        }
-    }
-
-    /// How many bytes to wait for at a time, `most` or fewer: never more than are to come. Chunks do
-    /// not tell how many that is.
-    pub(crate) fn mark(&self, most: Bytes) -> Bytes {
-        match self {
-            Self::Counted(left) => Bytes(*left).min(most),
-            Self::UntilClose => most,
-            Self::Chunked(_) => Bytes(1),
-        }
-    }
-
-    /// Whether every byte has come. Never true of what ends with a close.
-    pub(crate) fn is_done(&self) -> bool {
-        match self {
-            Self::Counted(left) => *left == 0,
-            Self::UntilClose => false,
-            Self::Chunked(body) => body.is_done(),
-        }
-    }
-
-    /// How the download ends when the peer closes after `bytes`.
-    pub(crate) fn end_at_close(&self, bytes: u64, asked: Asked) -> DownloadEnd {
-        match (self, asked) {
-            (Self::UntilClose, Asked::Exactly(Bytes(size))) if bytes < size => {
-                DownloadEnd::ClosedEarly
-            }
-            (Self::UntilClose, asked) => asked.end_of(bytes),
-            _ => DownloadEnd::ClosedEarly,
-        }
+/// How many bytes of `body` to wait for at a time, `most` or fewer: never more than are to come. Chunks
+/// do not tell how many that is.
+pub(crate) fn mark(body: &Body, most: Bytes) -> Bytes {
+    match body.left() {
+        Some(left) => Bytes(left).min(most),
+        None if body.ends_at_close() => most,
+        None => Bytes(1),
     }
 }
 
@@ -165,6 +98,27 @@ impl Drain {
     pub(crate) fn new(sink: Sink) -> Self {
         let buffer = vec![0; CHUNK].into_boxed_slice();
         Self { sink, unwritten: Vec::with_capacity(CHUNK), buffer }
+    }
+
+    /// Takes up to `limit` bytes, which is not 0, of a body that is not done. Chunks must be looked at, so
+    /// they are copied whatever the sink.
+    ///
+    /// # Errors
+    /// How the download ends: the chunks are broken.
+    pub(crate) fn take(
+        &mut self,
+        body: &mut Body,
+        socket: &Socket,
+        limit: u64,
+    ) -> Result<Taken, DownloadEnd> {
+        if body.left().is_none() && !body.ends_at_close() {
+            let (taken, seen) = self.read(socket, limit);
+            body.advance(seen).map_err(|_| DownloadEnd::BadStatus)?;
+            return Ok(taken);
+        }
+        let taken = self.discard(socket, body.left().map_or(limit, |left| left.min(limit)));
+        body.skip(taken.len() as u64);
+        Ok(taken)
     }
 
     /// Takes up to `limit` bytes, which is not 0, that nobody wants to see.

@@ -23,7 +23,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind};
 use std::mem;
-use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::sync::mpsc::Receiver;
 use std::thread;
@@ -35,6 +34,7 @@ use net::clock;
 use net::role::{self, RoleError};
 use records::{BytesPerSec, DownloadEnd, DownloadInterval, MonoNs, Record, SlowOrder};
 
+use crate::SlowOptions;
 use crate::conn::{Requests, Shared, Turn};
 use crate::run::{Command, warn};
 use crate::slot::{Dialling, Port, Slot};
@@ -45,22 +45,14 @@ pub(crate) const WAKE: Token = Token(usize::MAX);
 /// Events of one poll at most; the next poll returns the others.
 const EVENTS: usize = 1024;
 
-/// What the loop needs to start.
-pub(crate) struct Setup {
-    pub(crate) poll: Poll,
-    pub(crate) commands: Receiver<Command>,
-    pub(crate) target: SocketAddr,
-    pub(crate) slots: u32,
-    pub(crate) rate: Option<BytesPerSec>,
-    pub(crate) gather: Duration,
-    pub(crate) interval: Duration,
-    pub(crate) duration: Option<Duration>,
-    pub(crate) shared: Shared,
-}
-
 /// The loop and all that it steers.
-pub(crate) struct Client {
-    setup: Setup,
+pub(crate) struct Client<'a> {
+    options: &'a SlowOptions,
+    poll: Poll,
+    commands: Receiver<Command>,
+    /// What each download may be read at most.
+    rate: Option<BytesPerSec>,
+    shared: Shared,
     slots: Vec<Entry>,
     /// Slots to be given a turn, each at most once.
     ready: Vec<usize>,
@@ -95,17 +87,25 @@ enum Pause {
     None,
 }
 
-impl Client {
-    pub(crate) fn new(setup: Setup) -> Self {
+impl<'a> Client<'a> {
+    pub(crate) fn new(
+        options: &'a SlowOptions,
+        poll: Poll,
+        commands: Receiver<Command>,
+        rate: Option<BytesPerSec>,
+        shared: Shared,
+    ) -> Self {
         let entry = |index| Entry { slot: Slot::new(index), ready: false, timer: None };
-        let slots = (0..setup.slots).map(entry).collect();
-        let interval_ns = clock::now();
         Self {
-            setup,
-            slots,
+            options,
+            poll,
+            commands,
+            rate,
+            shared,
+            slots: (0..options.toggles.slow).map(entry).collect(),
             ready: Vec::new(),
             timers: BinaryHeap::new(),
-            interval_ns,
+            interval_ns: clock::now(),
             warning: Warning::Unsaid,
         }
     }
@@ -113,8 +113,9 @@ impl Client {
     /// Downloads until told to stop, or until the time is over.
     pub(crate) fn run(mut self) -> Result<(), RoleError> {
         let start = self.interval_ns;
-        let end = self.setup.duration.map(|duration| start + duration);
-        let mut interval_end = start + self.setup.interval;
+        let end = self.options.duration.map(|duration| start + duration.as_duration());
+        let interval = self.options.interval.as_duration();
+        let mut interval_end = start + interval;
         for index in 0..self.slots.len() {
             self.dial(index)?;
         }
@@ -127,7 +128,7 @@ impl Client {
             for event in &events {
                 self.make_ready(event.token().0);
             }
-            while let Ok(command) = self.setup.commands.try_recv() {
+            while let Ok(command) = self.commands.try_recv() {
                 match command {
                     Command::Obey(order) => self.obey(order)?,
                     Command::Stop => return self.stop(),
@@ -146,7 +147,7 @@ impl Client {
             if now >= interval_end {
                 self.take_what_lies_there()?;
                 self.tell_interval(now)?;
-                interval_end = interval_end.max(now - self.setup.interval) + self.setup.interval;
+                interval_end = interval_end.max(now - interval) + interval;
             }
         }
     }
@@ -155,7 +156,7 @@ impl Client {
         let timeout = match pause {
             Pause::None => Duration::ZERO,
             Pause::Gather => {
-                thread::sleep(self.setup.gather);
+                thread::sleep(self.options.gather.as_duration());
                 Duration::ZERO
             }
             Pause::UntilEvent => {
@@ -163,7 +164,7 @@ impl Client {
                 timer.since(clock::now())
             }
         };
-        match self.setup.poll.poll(events, Some(timeout)) {
+        match self.poll.poll(events, Some(timeout)) {
             Err(error) if error.kind() != ErrorKind::Interrupted => {
                 Err(RoleError::host("wait for sockets")(error))
             }
@@ -178,7 +179,7 @@ impl Client {
             entry.ready = false;
             let Some(conn) = entry.slot.conn() else { return Ok(Pause::UntilEvent) };
             let now = clock::now();
-            let turn = conn.turn(&mut self.setup.shared, now);
+            let turn = conn.turn(&mut self.shared, now);
             let pause = if conn.is_transferring() { Pause::Gather } else { Pause::UntilEvent };
             match turn {
                 Turn::Waits => return Ok(pause),
@@ -241,9 +242,9 @@ impl Client {
         let Some(entry) = self.slots.get_mut(index) else { return Ok(()) };
         entry.timer = None;
         let now = clock::now();
-        match entry.slot.dial(self.setup.target, self.setup.rate, now) {
+        match entry.slot.dial(self.options.target.target, self.rate, now) {
             Dialling::Started(socket) => {
-                let registry = self.setup.poll.registry();
+                let registry = self.poll.registry();
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 registry
                     .register(&mut SourceFd(&socket.as_raw_fd()), Token(index), interest)
@@ -281,7 +282,7 @@ impl Client {
     fn obey(&mut self, order: SlowOrder) -> Result<(), RoleError> {
         match order {
             SlowOrder::Go => {
-                self.setup.shared.requests = Requests::Free;
+                self.shared.requests = Requests::Free;
                 (0..self.slots.len()).for_each(|index| self.make_ready(index));
                 Ok(())
             }

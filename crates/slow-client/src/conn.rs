@@ -3,13 +3,14 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::ops::ControlFlow::{self, Break, Continue};
 
-use http1::{BodyFraming, HeadLimit, Method, Parsed, parse_response};
+use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
 use net::{clock, low_water};
 use records::{Bytes, BytesPerSec, DownloadEnd, MonoNs};
 use socket2::Socket;
 
-use crate::body::{Asked, Drain, Rest, Taken};
+use crate::body::{Asked, Drain, Taken, mark};
 use crate::pace::Bucket;
 
 /// What one turn of a connection takes at most before the others have theirs.
@@ -39,7 +40,7 @@ enum Stage {
     /// The answer's head is coming in.
     Head { read: Vec<u8> },
     /// The body is coming in.
-    Body(Rest),
+    Body(Body),
     /// Its end has been told. We wait for the peer to close first, so that our port stays free of
     /// TIME_WAIT and can be dialled from again.
     Closing { until: MonoNs },
@@ -166,35 +167,35 @@ impl Conn {
                     self.close(shared, until, now)
                 }
             };
-            if let Err(turn) = step {
+            if let Break(turn) = step {
                 return turn;
             }
         }
     }
 
-    fn connect(&mut self) -> Result<(), Turn> {
+    fn connect(&mut self) -> ControlFlow<Turn> {
         if !matches!(self.socket.take_error(), Ok(None)) {
-            return Err(Turn::Ended(DownloadEnd::Refused));
+            return Break(Turn::Ended(DownloadEnd::Refused));
         }
         // connect(2): an error of getpeername tells "not yet" from "connected".
         match self.socket.peer_addr() {
             Ok(_) => {
                 self.stage = Stage::Holding;
-                Err(Turn::Connected)
+                Break(Turn::Connected)
             }
-            Err(error) if error.kind() == ErrorKind::NotConnected => Err(Turn::Waits),
-            Err(_) => Err(Turn::Ended(DownloadEnd::Refused)),
+            Err(error) if error.kind() == ErrorKind::NotConnected => Break(Turn::Waits),
+            Err(_) => Break(Turn::Ended(DownloadEnd::Refused)),
         }
     }
 
     /// While held, only a peer that gives up on us matters.
-    fn hold(&mut self, shared: &mut Shared) -> Result<(), Turn> {
+    fn hold(&mut self, shared: &mut Shared) -> ControlFlow<Turn> {
         if shared.requests == Requests::Free {
             self.requested_ns = Some(clock::now());
             self.stage = Stage::Requesting { sent: 0 };
-            return Ok(());
+            return Continue(());
         }
-        Err(match shared.drain.read(&self.socket, 1).0 {
+        Break(match shared.drain.read(&self.socket, 1).0 {
             Taken::Nothing => Turn::Waits,
             // An answer to nothing, such as 408.
             Taken::Short(_) | Taken::Full(_) => Turn::Ended(DownloadEnd::BadStatus),
@@ -203,33 +204,33 @@ impl Conn {
         })
     }
 
-    fn request(&mut self, shared: &Shared) -> Result<(), Turn> {
-        let Stage::Requesting { sent } = &mut self.stage else { return Ok(()) };
+    fn request(&mut self, shared: &Shared) -> ControlFlow<Turn> {
+        let Stage::Requesting { sent } = &mut self.stage else { return Continue(()) };
         let rest = shared.request.get(*sent..).unwrap_or_default();
         match self.socket.send(rest) {
             Ok(len) if len < rest.len() => *sent += len,
             Ok(_) => self.stage = Stage::Head { read: Vec::new() },
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(Turn::Waits),
-            Err(_) => return Err(Turn::Ended(DownloadEnd::Reset)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Break(Turn::Waits),
+            Err(_) => return Break(Turn::Ended(DownloadEnd::Reset)),
         }
-        Ok(())
+        Continue(())
     }
 
-    fn head(&mut self, shared: &mut Shared) -> Result<(), Turn> {
-        let Stage::Head { read } = &mut self.stage else { return Ok(()) };
+    fn head(&mut self, shared: &mut Shared) -> ControlFlow<Turn> {
+        let Stage::Head { read } = &mut self.stage else { return Continue(()) };
         let limit = HeadLimit::default();
         let room = limit.0.saturating_sub(read.len()).max(1) as u64;
         let (taken, bytes) = shared.drain.read(&self.socket, room);
         match taken {
-            Taken::Nothing => return Err(Turn::Waits),
-            Taken::Closed => return Err(Turn::Ended(DownloadEnd::ClosedEarly)),
-            Taken::Broken => return Err(Turn::Ended(DownloadEnd::Reset)),
+            Taken::Nothing => return Break(Turn::Waits),
+            Taken::Closed => return Break(Turn::Ended(DownloadEnd::ClosedEarly)),
+            Taken::Broken => return Break(Turn::Ended(DownloadEnd::Reset)),
             Taken::Short(_) | Taken::Full(_) => read.extend_from_slice(bytes),
         }
         self.first_byte_ns.get_or_insert_with(clock::now);
         loop {
             match parse_response(read, limit, &Method::Get) {
-                Ok(Parsed::Partial) => return Ok(()),
+                Ok(Parsed::Partial) => return Continue(()),
                 Ok(Parsed::Complete { head, len }) if head.is_interim() => {
                     read.drain(..len);
                 }
@@ -238,7 +239,7 @@ impl Conn {
                     return self.begin_body(head.body, &early, shared);
                 }
                 Ok(Parsed::Complete { .. }) | Err(_) => {
-                    return Err(Turn::Ended(DownloadEnd::BadStatus));
+                    return Break(Turn::Ended(DownloadEnd::BadStatus));
                 }
             }
         }
@@ -250,51 +251,56 @@ impl Conn {
         framing: BodyFraming,
         early: &[u8],
         shared: &Shared,
-    ) -> Result<(), Turn> {
-        let (rest, bytes) = Rest::after(framing, early, shared.asked).map_err(Turn::Ended)?;
-        self.bytes = bytes;
-        if rest.is_done() {
-            return Err(Turn::Ended(shared.asked.end_of(bytes)));
+    ) -> ControlFlow<Turn> {
+        let body = match shared.asked.begin(framing, early) {
+            Ok(body) => body,
+            Err(end) => return Break(Turn::Ended(end)),
+        };
+        self.bytes = body.payload();
+        if body.is_done() {
+            return Break(Turn::Ended(shared.asked.end_of(self.bytes)));
         }
         if matches!(self.pace, Pace::Free) {
             // Refused: it wakes us more often and acknowledges later, but reads all the same.
-            let _ = low_water::set(&self.socket, rest.mark(shared.low_water));
+            let _ = low_water::set(&self.socket, mark(&body, shared.low_water));
         }
-        self.stage = Stage::Body(rest);
-        Ok(())
+        self.stage = Stage::Body(body);
+        Continue(())
     }
 
-    fn body(&mut self, shared: &mut Shared, now: MonoNs) -> Result<(), Turn> {
-        let Stage::Body(rest) = &mut self.stage else { return Ok(()) };
+    fn body(&mut self, shared: &mut Shared, now: MonoNs) -> ControlFlow<Turn> {
+        let Stage::Body(body) = &mut self.stage else { return Continue(()) };
         let mut budget = match &mut self.pace {
             Pace::Free => TURN,
             Pace::Paced(bucket) => bucket.allowed(now),
         };
         let mut supply = Turn::Yields;
         while budget > 0 {
-            let taken = rest
-                .take(&mut shared.drain, &self.socket, budget, &mut self.bytes)
-                .map_err(Turn::Ended)?;
+            let taken = match shared.drain.take(body, &self.socket, budget) {
+                Ok(taken) => taken,
+                Err(end) => return Break(Turn::Ended(end)),
+            };
+            self.bytes = body.payload();
             budget = budget.saturating_sub(taken.len() as u64);
             if let Pace::Paced(bucket) = &mut self.pace {
                 bucket.spend(taken.len() as u64);
             }
-            if matches!(taken, Taken::Nothing | Taken::Short(_)) && !rest.is_done() {
+            if matches!(taken, Taken::Nothing | Taken::Short(_)) && !body.is_done() {
                 // The peer may keep the connection open after the last byte: no end would wake a
                 // reader that waits for more than there is to come.
-                let mark = rest.mark(shared.low_water);
+                let mark = mark(body, shared.low_water);
                 if matches!(self.pace, Pace::Free) && mark < shared.low_water {
                     let _ = low_water::set(&self.socket, mark);
                 }
             }
             match taken {
-                Taken::Nothing => return Err(Turn::Waits),
+                Taken::Nothing => return Break(Turn::Waits),
                 Taken::Closed => {
-                    return Err(Turn::Ended(rest.end_at_close(self.bytes, shared.asked)));
+                    return Break(Turn::Ended(shared.asked.end_at_close(body)));
                 }
-                Taken::Broken => return Err(Turn::Ended(DownloadEnd::Reset)),
-                Taken::Short(_) | Taken::Full(_) if rest.is_done() => {
-                    return Err(Turn::Ended(shared.asked.end_of(self.bytes)));
+                Taken::Broken => return Break(Turn::Ended(DownloadEnd::Reset)),
+                Taken::Short(_) | Taken::Full(_) if body.is_done() => {
+                    return Break(Turn::Ended(shared.asked.end_of(self.bytes)));
                 }
                 Taken::Short(_) => {
                     supply = Turn::Drained;
@@ -303,17 +309,17 @@ impl Conn {
                 Taken::Full(_) => {}
             }
         }
-        Err(match &self.pace {
+        Break(match &self.pace {
             Pace::Free => supply,
             Pace::Paced(bucket) => Turn::Paced(bucket.due(now)),
         })
     }
 
-    fn close(&mut self, shared: &mut Shared, until: MonoNs, now: MonoNs) -> Result<(), Turn> {
+    fn close(&mut self, shared: &mut Shared, until: MonoNs, now: MonoNs) -> ControlFlow<Turn> {
         if now >= until {
-            return Err(Turn::Gone);
+            return Break(Turn::Gone);
         }
-        Err(match shared.drain.discard(&self.socket, TURN) {
+        Break(match shared.drain.discard(&self.socket, TURN) {
             Taken::Nothing => Turn::Paced(until),
             Taken::Closed | Taken::Broken => Turn::Gone,
             Taken::Short(_) | Taken::Full(_) => Turn::Yields,

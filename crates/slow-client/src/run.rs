@@ -19,7 +19,7 @@ use records::{
 
 use crate::SlowOptions;
 use crate::body::{Asked, Drain};
-use crate::client::{Client, Setup, WAKE};
+use crate::client::{Client, WAKE};
 use crate::conn::{Requests, Shared};
 
 /// What each download from another host is paced to at most: a tenth of a gigabit link.
@@ -53,27 +53,17 @@ pub fn run(options: &SlowOptions) -> Result<(), RoleError> {
         ..Effective::default()
     };
     role::tell(&Record::Ready(Ready::new(Role::Slow, std::process::id(), effective)))?;
-    Client::new(Setup {
-        poll,
-        commands,
-        target: options.target.target,
-        slots: toggles.slow,
-        rate,
-        gather: options.gather.as_duration(),
-        interval: options.interval.as_duration(),
-        duration: options.duration.map(records::Micros::as_duration),
-        shared: Shared {
-            drain: Drain::new(toggles.sink),
-            request: request(options),
-            asked: match toggles.slow_coding {
-                Coding::Identity => Asked::Exactly(toggles.slow_size),
-                Coding::Gzip => Asked::Coded,
-            },
-            requests: if options.hold { Requests::Held } else { Requests::Free },
-            low_water: mark(toggles.slow),
+    let shared = Shared {
+        drain: Drain::new(toggles.sink),
+        request: request(options),
+        asked: match toggles.slow_coding {
+            Coding::Identity => Asked::Exactly(toggles.slow_size),
+            Coding::Gzip => Asked::Coded,
         },
-    })
-    .run()
+        requests: if options.hold { Requests::Held } else { Requests::Free },
+        low_water: mark(toggles.slow),
+    };
+    Client::new(options, poll, commands, rate, shared).run()
 }
 
 /// What each download may be read at most. Another host is spared, whatever was asked for.

@@ -72,7 +72,7 @@ impl Panel<'_> {
     /// too: lanes of both arms stand beside each other, and nothing jumps.
     fn rows(self, area: Rect) -> Vec<Row<'static>> {
         let width = lane_width(area.width);
-        let (window, extent) = self.arm.window(self.at, WINDOW, width);
+        let window = self.arm.window(self.at, WINDOW, width);
         let gap = || Row::text(Rank::Gap, "");
         let mut rows = vec![self.state()];
         rows.extend(self.counts(usize::from(area.width)));
@@ -82,15 +82,15 @@ impl Panel<'_> {
         let most = usize::from(area.height);
         for (index, (worker, queue)) in self.arm.workers().iter().zip(queues).enumerate().take(most)
         {
-            rows.push(self.lane(worker, index, (window, extent), width));
-            rows.extend(queue.map(|queue| self.queue(queue, index, (window, extent), width)));
+            rows.push(self.lane(worker, index, window, width));
+            rows.extend(queue.map(|queue| self.queue(queue, index, window, width)));
         }
         rows.push(gap());
         let good = |outcome| outcome == Outcome::Ok;
         rows.push(self.marks(Rank::Good, (GOOD, Ink::Good), window, width, good));
         let failed = |outcome| !good(outcome);
         rows.push(self.marks(Rank::Failed, (FAILED, Ink::Failed), window, width, failed));
-        rows.push(self.axis(window, extent, width));
+        rows.push(self.axis(window, width));
         rows.push(self.text(Rank::Longest, &self.longest().unwrap_or_default(), Ink::Plain));
         rows.push(self.text(Rank::Aside, &self.rate().unwrap_or_default(), Ink::Plain));
         rows
@@ -155,13 +155,7 @@ impl Panel<'_> {
         ]
     }
 
-    fn lane(
-        self,
-        worker: &Worker,
-        index: usize,
-        (window, extent): (Window, Extent),
-        width: usize,
-    ) -> Row<'static> {
+    fn lane(self, worker: &Worker, index: usize, window: Window, width: usize) -> Row<'static> {
         let mut before = Cell::Blank;
         let cells = worker.cells(window, width, self.at).into_iter().map(|cell| {
             let (glyph, ink) = look::cell(cell);
@@ -176,7 +170,7 @@ impl Panel<'_> {
         });
         let cells = cells.collect();
         // Only while it runs: later there is nobody to be silent.
-        let silence = worker.silence(self.at).filter(|_| extent == Extent::Lately);
+        let silence = worker.silence(self.at).filter(|_| window.extent == Extent::Lately);
         let figure = match silence {
             Some((length, Silence::Busy)) => format!("{:.1}s", length.as_secs_f64()),
             _ => String::new(),
@@ -185,20 +179,14 @@ impl Panel<'_> {
         Row { rank: Rank::Lane, height: 1, body: Body::Lane { label, cells, figure } }
     }
 
-    fn queue(
-        self,
-        queue: &Queue,
-        index: usize,
-        (window, extent): (Window, Extent),
-        width: usize,
-    ) -> Row<'static> {
+    fn queue(self, queue: &Queue, index: usize, window: Window, width: usize) -> Row<'static> {
         let mut values = vec![0_u32; width];
         for &(at, length) in &queue.samples {
             if let Some(value) = window.index(at, width).and_then(|at| values.get_mut(at)) {
                 *value = length.max(*value);
             }
         }
-        let figure = match extent {
+        let figure = match window.extent {
             // Where nobody could look there is no number.
             _ if queue.samples.is_empty() => String::new(),
             Extent::Lately => queue.at(self.at).to_string(),
@@ -231,8 +219,8 @@ impl Panel<'_> {
         Row { rank, height: 1, body: Body::Lane { label, cells, figure } }
     }
 
-    fn axis(self, window: Window, extent: Extent, width: usize) -> Row<'static> {
-        let (left, right) = match extent {
+    fn axis(self, window: Window, width: usize) -> Row<'static> {
+        let (left, right) = match window.extent {
             Extent::Lately => {
                 let length = window.end.since(window.start).as_secs_f64();
                 (format!("{length:.0} s ago"), "under 1 s ago")

@@ -12,7 +12,8 @@ fn worker(spans: &[(u64, u64, SpanKind)]) -> Worker {
     worker
 }
 
-const SECOND: Window = Window { start: MonoNs(1_000_000_000), end: MonoNs(2_000_000_000) };
+const SECOND: Window =
+    Window { start: MonoNs(1_000_000_000), end: MonoNs(2_000_000_000), extent: Extent::Lately };
 const HOLD: SpanKind = SpanKind::Hold(Holder::Download(1));
 
 #[test]

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use records::{
-    Bytes, Dialed, DownloadInterval, Fetch, Hold, ListenerSample, Micros, MonoNs, Outcome, Phase,
-    PhaseSpan, Record, SchedSample, StepEnd, Stretch, Summary, Watched,
+    Bytes, Dialed, DownloadInterval, ListenerSample, Micros, MonoNs, Outcome, Phase, PhaseSpan,
+    Record, SchedSample, Summary, Watched,
 };
 
 use super::fixture::{self, START};
@@ -54,48 +54,20 @@ fn phase() -> impl Strategy<Value = Phase> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
+    let outcome = prop::sample::select(Outcome::ALL.to_vec());
     prop_oneof![
-        (phase(), time(), length(), prop::sample::select(Outcome::ALL.to_vec())).prop_map(
-            |(phase, start_ns, total_us, outcome)| Record::Fetch(Fetch {
-                fetch: 0,
-                phase,
-                intended_ns: start_ns,
-                start_ns,
-                client_port: None,
-                connect_us: None,
-                first_byte_us: None,
-                total_us,
-                response_us: total_us,
-                bytes: Bytes(0),
-                status: None,
-                outcome,
-            })
-        ),
+        (phase(), time(), length(), outcome)
+            .prop_map(|(phase, at, took, outcome)| fixture::fetch_of(phase, at, took, outcome)),
         (worker(), time(), time(), 0..6_u16, any::<u64>()).prop_map(
-            |(worker, start_ns, end_ns, port, bytes)| Record::Hold(Hold {
+            |(worker, from, to, port, bytes)| fixture::hold_of(
                 worker,
-                turn: 0,
-                session: 0,
-                client_port: port,
-                start_ns,
-                end_ns,
-                bytes: Bytes(bytes),
-                reads: 0,
-                ended_by: StepEnd::Unknown,
-            })
+                port,
+                (from, to),
+                Bytes(bytes)
+            )
         ),
-        (worker(), time(), time(), length()).prop_map(|(worker, start_ns, end_ns, poll_us)| {
-            Record::Stretch(Stretch {
-                worker,
-                start_ns,
-                end_ns,
-                poll_us,
-                cpu_us: Micros(0),
-                turns: 0,
-                steps: 0,
-                accepts: 0,
-            })
-        }),
+        (worker(), time(), time(), length())
+            .prop_map(|(worker, from, to, poll)| fixture::stretch_of(worker, (from, to), poll)),
         (worker(), time(), any::<u64>(), any::<u64>()).prop_map(
             |(worker, at_ns, run_ns, run_wait_ns)| Record::SchedSample(SchedSample {
                 who: Watched::Worker(worker),

@@ -99,16 +99,20 @@ pub(crate) fn summary(verdict: &str, good: u64, failed: u64, p50_us: u64) -> Sum
 }
 
 pub(crate) fn fetch(phase: Phase, start_ms: u64, took_ms: u64, outcome: Outcome) -> Record {
+    fetch_of(phase, at(start_ms), Micros(took_ms * 1_000), outcome)
+}
+
+pub(crate) fn fetch_of(phase: Phase, start_ns: MonoNs, took: Micros, outcome: Outcome) -> Record {
     Record::Fetch(Fetch {
         fetch: 0,
         phase,
-        intended_ns: at(start_ms),
-        start_ns: at(start_ms),
+        intended_ns: start_ns,
+        start_ns,
         client_port: None,
         connect_us: None,
         first_byte_us: None,
-        total_us: Micros(took_ms * 1_000),
-        response_us: Micros(took_ms * 1_000),
+        total_us: took,
+        response_us: took,
         bytes: Bytes(0),
         status: None,
         outcome,
@@ -116,25 +120,43 @@ pub(crate) fn fetch(phase: Phase, start_ms: u64, took_ms: u64, outcome: Outcome)
 }
 
 pub(crate) fn hold(worker: u32, slot: u16, from_ms: u64, to_ms: u64) -> Record {
+    let bytes = Bytes::mib((to_ms - from_ms) * 2 / 5);
+    hold_of(worker, 40_000 + slot, (at(from_ms), at(to_ms)), bytes)
+}
+
+pub(crate) fn hold_of(
+    worker: u32,
+    client_port: u16,
+    (start_ns, end_ns): (MonoNs, MonoNs),
+    bytes: Bytes,
+) -> Record {
     Record::Hold(Hold {
         worker,
         turn: 1,
         session: 1,
-        client_port: 40_000 + slot,
-        start_ns: at(from_ms),
-        end_ns: at(to_ms),
-        bytes: Bytes::mib((to_ms - from_ms) * 2 / 5),
+        client_port,
+        start_ns,
+        end_ns,
+        bytes,
         reads: 1,
         ended_by: StepEnd::UpstreamEmpty,
     })
 }
 
 pub(crate) fn stretch(worker: u32, from_ms: u64, to_ms: u64, polled_ms: u64) -> Record {
+    stretch_of(worker, (at(from_ms), at(to_ms)), Micros(polled_ms * 1_000))
+}
+
+pub(crate) fn stretch_of(
+    worker: u32,
+    (start_ns, end_ns): (MonoNs, MonoNs),
+    poll_us: Micros,
+) -> Record {
     Record::Stretch(Stretch {
         worker,
-        start_ns: at(from_ms),
-        end_ns: at(to_ms),
-        poll_us: Micros(polled_ms * 1_000),
+        start_ns,
+        end_ns,
+        poll_us,
         cpu_us: Micros(0),
         turns: 1,
         steps: 1,

@@ -59,13 +59,3 @@ fn a_closed_loop_waits_for_its_fetch_and_is_never_late() {
     assert_eq!(closed.due(later, 0), Some(later));
     assert!(closed.is_over(START + SECOND));
 }
-
-#[test]
-fn stopped_means_no_more() {
-    for arrivals in [Arrivals::Closed, Arrivals::PerSecond(10.0)] {
-        let mut schedule = schedule(arrivals, Duration::ZERO);
-        schedule.stop();
-        assert_eq!(schedule.due(START, 0), None);
-        assert!(schedule.is_over(START));
-    }
-}

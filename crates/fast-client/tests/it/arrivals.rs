@@ -70,16 +70,6 @@ fn a_closed_loop_starts_the_next_when_the_last_has_ended() {
 }
 
 #[test]
-fn a_closed_loop_of_timeouts_takes_a_cap_each() {
-    let server = Server::start(wait_for_end);
-    let args = ["--arrivals", "closed", "--duration", "500ms", "--cap", "200ms"];
-    let run = Run::of(server.addr, &args);
-    // Starts at 0, 200 and 400 ms; fewer on a host that is slow.
-    assert!((1..=3).contains(&run.fetches.len()), "{:?}", run.fetches);
-    assert!(run.all_are(Outcome::TimeoutNoByte));
-}
-
-#[test]
 fn records_carry_their_phase() {
     let server = Server::saying(ok(1));
     for (args, phase) in [(&["--phase", "idle"][..], Phase::Idle), (&[], Phase::Measure)] {

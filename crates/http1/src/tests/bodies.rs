@@ -39,6 +39,17 @@ fn a_length_ends_at_its_last_byte() {
 }
 
 #[test]
+fn bytes_that_nobody_saw_count_as_those_that_were_seen() {
+    let mut body = Body::new(BodyFraming::Length(6));
+    body.skip(4);
+    assert_eq!((body.left(), body.payload(), body.is_done()), (Some(2), 4, false));
+    assert_eq!(body.advance(b"56next"), Ok(Advance { take: 2, done: true }));
+    let mut endless = Body::new(BodyFraming::UntilClose);
+    endless.skip(9);
+    assert_eq!((endless.left(), endless.payload(), endless.is_done()), (None, 9, false));
+}
+
+#[test]
 fn until_close_never_ends_by_itself() {
     let mut body = Body::new(BodyFraming::UntilClose);
     assert_eq!(body.advance(&[0; 9]), Ok(Advance { take: 9, done: false }));

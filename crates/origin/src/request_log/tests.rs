@@ -45,27 +45,3 @@ fn what_was_lost_is_told_at_the_end() {
     let expected = Record::AnswersLost(AnswersLost { requests: 4 });
     assert_eq!(last.and_then(Result::ok), Some(expected), "{text}");
 }
-
-#[test]
-fn a_reader_that_has_gone_misses_nothing() {
-    let (log, told) = log(2);
-    drop(told);
-    log.asked(7).answered();
-    assert_eq!(log.lost.load(Ordering::Relaxed), 0);
-}
-
-#[test]
-fn all_that_was_told_is_printed_a_line_each() {
-    let (log, told) = log(4);
-    log.asked(7).answered();
-    drop(log.asked(8));
-    drop(log);
-    let mut out = Vec::new();
-    print(&told, &AtomicU64::new(0), &mut out).expect("a vector takes it");
-    let text = String::from_utf8(out).expect("JSON");
-    let ports = text.lines().map(|line| match Record::from_line(line) {
-        Ok(Record::Answered(told)) => told.upstream_port,
-        other => panic!("{other:?}"),
-    });
-    assert_eq!(ports.collect::<Vec<_>>(), [7, 8]);
-}

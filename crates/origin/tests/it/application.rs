@@ -99,13 +99,6 @@ fn as_many_are_answered_as_there_are_workers() {
 }
 
 #[test]
-fn without_a_limit_all_are_answered() {
-    let origin = Origin::start();
-    let crowd: Vec<TcpStream> = (0..50).map(|_| ask(&origin, ENDLESS)).collect();
-    crowd.iter().for_each(await_answer);
-}
-
-#[test]
 fn one_that_leaves_the_queue_is_not_waited_for() {
     let origin = Origin::with(&["--workers", "1"]);
     let first = ask(&origin, ENDLESS);

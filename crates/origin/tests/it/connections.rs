@@ -10,16 +10,6 @@ use testkit::{Process, open_files, until, with_open_files};
 use crate::support::{Answer, Origin, command};
 
 #[test]
-fn http_1_1_keeps_the_connection() {
-    let origin = Origin::start();
-    let mut stream = BufReader::new(origin.connect());
-    for size in [40_960, 3] {
-        write!(stream.get_mut(), "GET /bytes/{size} HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
-        Answer::read(&mut stream, "GET").assert_body(size);
-    }
-}
-
-#[test]
 fn it_closes_when_asked_and_with_http_1_0() {
     let origin = Origin::start();
     for request in [
