@@ -40,7 +40,7 @@ pub use input::{Fate, RunInput};
 pub use palette::Ink;
 pub use svg::{Figure, SvgError, campaign_svg, svg};
 pub use text::{
-    MAX_LINES, Style, annotations, arms, arms_markdown, case, case_list, check, check_markdown,
-    comparison, comparison_gate, comparison_markdown, gate, json, junit, left_out, metric_cells,
-    open_metrics, story, text, timeline,
+    MAX_LINES, MaxLines, OpenMetrics, Style, annotations, arms, arms_markdown, case, case_list,
+    check, check_markdown, comparison, comparison_gate, comparison_markdown, gate, json, junit,
+    labelled, left_out, metric_cells, open_metrics, short_bytes, story, text, timeline,
 };

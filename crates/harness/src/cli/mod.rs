@@ -14,6 +14,7 @@ mod preflight;
 mod report;
 mod run;
 mod show;
+mod who;
 mod zoo;
 
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ pub use demo::{Cure, DemoOptions};
 pub use explain::{ExplainOptions, FetchPhase};
 pub use report::ReportOptions;
 pub use run::RunOptions;
+pub use who::WhoOptions;
 pub use zoo::ZooOptions;
 
 #[cfg(test)]
@@ -101,6 +103,8 @@ pub enum Command {
     /// Show the starvation and its cure on a stage: two trials, one after the other, live
     #[command(after_help = demo::after_help())]
     Demo(DemoOptions),
+    /// Watch a live server, and say which connection holds a worker of it, and who waits
+    Who(WhoOptions),
     /// Check this machine and say what each finding means
     Doctor(DoctorOptions),
     #[command(flatten)]
@@ -139,6 +143,7 @@ pub fn main() -> ExitCode {
         Some(Command::Case(options)) => case::case(&options),
         Some(Command::Zoo(options)) => zoo::zoo(&options),
         Some(Command::Demo(options)) => demo::demo(&options),
+        Some(Command::Who(options)) => who::who(&options),
         Some(Command::Doctor(options)) => crate::doctor::doctor(&options),
         // A role in this process: the harness has no part in it.
         Some(Command::Role(role)) => return role.run(),

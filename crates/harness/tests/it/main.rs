@@ -16,3 +16,4 @@ mod samples;
 mod signals;
 mod support;
 mod tmux;
+mod who;

@@ -11,6 +11,7 @@ mod compare;
 mod fetches;
 mod layout;
 mod next;
+mod open_metrics;
 mod proxy;
 mod sentences;
 mod story;
@@ -31,7 +32,9 @@ pub use check::{annotations, check, check_markdown, gate, junit, open_metrics};
 pub use compare::{
     cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out,
 };
-use layout::{INDENT, MaxLines, WIDTH, columns, labelled};
+use layout::{INDENT, WIDTH, columns};
+pub use layout::{MaxLines, labelled, short_bytes};
+pub use open_metrics::OpenMetrics;
 pub use story::story;
 pub use style::Style;
 use style::Tint;
