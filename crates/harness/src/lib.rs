@@ -8,6 +8,7 @@
 //! - [`demo`]: two trials, one after the other, shown live on a stage
 //! - [`live`]: a trial as a process of its own, followed while it runs
 //! - [`doctor`]: what this machine can and cannot show
+//! - [`who`]: live servers, and which connection holds a worker of theirs
 //!
 //! Not for: one trial (the crate `trial`); load, relaying or measuring (the roles, each in a process of
 //! its own).
@@ -20,6 +21,7 @@ pub mod demo;
 pub mod doctor;
 pub mod live;
 pub mod output;
+pub mod who;
 
 /// The files of a run.
 pub mod run_dir {

@@ -25,6 +25,6 @@ pub use page::{
 };
 pub use svg::{Figure, SvgError, campaign_svg, svg};
 pub use text::{
-    MAX_LINES, Style, annotations, arms_markdown, case_list, check, check_markdown, json, junit,
-    open_metrics, story, text, timeline,
+    MAX_LINES, MaxLines, OpenMetrics, Style, annotations, arms_markdown, case_list, check,
+    check_markdown, json, junit, labelled, open_metrics, short_bytes, story, text, timeline,
 };

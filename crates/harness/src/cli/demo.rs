@@ -163,12 +163,15 @@ fn span(length: Duration) -> String {
     format!("{}ms", length.as_millis())
 }
 
-/// A picture needs a terminal that takes orders, and keys from it.
 fn place(options: &DemoOptions) -> Place {
+    if has_screen() && !options.plain { Place::Terminal } else { Place::Lines }
+}
+
+/// Whether a picture can be shown: that needs a terminal that takes orders, and keys from it.
+pub(super) fn has_screen() -> bool {
     let term = std::env::var("TERM").unwrap_or_default();
     let able = !matches!(term.as_str(), "" | "dumb");
-    let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
-    if able && terminal && !options.plain { Place::Terminal } else { Place::Lines }
+    able && io::stdout().is_terminal() && io::stdin().is_terminal()
 }
 
 fn colours(options: &DemoOptions) -> Colours {

@@ -13,6 +13,7 @@ mod last_run;
 mod preflight;
 mod report;
 mod run;
+mod who;
 mod zoo;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ pub use explain::{ExplainOptions, FetchPhase};
 pub use last_run::WhichRun;
 pub use report::ReportOptions;
 pub use run::RunOptions;
+pub use who::WhoOptions;
 pub use zoo::ZooOptions;
 
 #[cfg(test)]
@@ -103,6 +105,8 @@ pub enum Command {
     /// Show the starvation and its cure on a stage: two trials, one after the other, live
     #[command(after_help = demo::after_help())]
     Demo(DemoOptions),
+    /// Watch a live server, and say which connection holds a worker of it, and who waits
+    Who(WhoOptions),
     /// Check this machine and say what each finding means
     Doctor(DoctorOptions),
     #[command(flatten)]
@@ -141,6 +145,7 @@ pub fn main() -> ExitCode {
         Some(Command::Case(options)) => case::case(&options),
         Some(Command::Zoo(options)) => zoo::zoo(&options),
         Some(Command::Demo(options)) => demo::demo(&options),
+        Some(Command::Who(options)) => who::who(&options),
         Some(Command::Doctor(options)) => crate::doctor::doctor(&options),
         // A role in this process: the harness has no part in it.
         Some(Command::Role(role)) => return role.run(),

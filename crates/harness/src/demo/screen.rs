@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::demo::{Colours, Key, Show, draw};
+use ratatui_core::buffer::Buffer;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{
@@ -56,7 +57,15 @@ impl Screen {
     /// # Errors
     /// The terminal is gone.
     pub fn show(&mut self, show: &Show, now: MonoNs, colours: Colours) -> io::Result<()> {
-        self.terminal.draw(|frame| draw(show, now, colours, frame.buffer_mut()))?;
+        self.paint(|buf| draw(show, now, colours, buf))
+    }
+
+    /// Has `paint` draw over all of it.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn paint(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+        self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
         Ok(())
     }
 

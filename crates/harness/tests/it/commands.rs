@@ -20,7 +20,7 @@ fn help_is_complete() {
 #[test]
 fn every_command_has_examples() {
     for command in
-        ["report", "demo", "doctor", "origin", "proxy", "slow", "fast", "completions", "man"]
+        ["report", "demo", "who", "doctor", "origin", "proxy", "slow", "fast", "completions", "man"]
     {
         let help = say(turnstile().args([command, "--help"])).ended_well();
         assert!(

@@ -14,3 +14,4 @@ mod run;
 mod samples;
 mod support;
 mod tmux;
+mod who;

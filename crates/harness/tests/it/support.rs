@@ -6,10 +6,11 @@ use std::process::Command;
 
 use records::{Manifest, Phase, Role};
 use tempfile::TempDir;
+pub(crate) use testkit::is_root;
 pub(crate) use testkit::{
     Running, Said, family, in_turn, installed, is_gone, kill, note, say, until,
 };
-use testkit::{await_gone, is_root, pids};
+use testkit::{await_gone, pids};
 
 /// The usual short trial: enough fetches in each phase, and little to move.
 pub(crate) const SHORT: [&str; 5] =

@@ -13,7 +13,7 @@
 mod exchange;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use netlink_packet_sock_diag::constants::TCP_ESTABLISHED;
 use netlink_packet_sock_diag::inet::nlas::Nla;
@@ -36,6 +36,8 @@ pub struct SockDiag {
 /// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptQueue {
+    /// Where it listens.
+    pub addr: SocketAddr,
     /// The socket's inode, as `/proc/<pid>/fd` names it.
     pub inode: u64,
     /// Connections that wait to be accepted (`idiag_rqueue`).
@@ -95,8 +97,26 @@ impl SockDiag {
     /// The kernel does not tell: ENOENT without the module `inet_diag`, a timeout after
     /// [`Self::PATIENCE`].
     pub fn listeners(&mut self, addr: SocketAddr) -> io::Result<Vec<AcceptQueue>> {
-        let mut id = any(addr.ip());
-        id.source_port = addr.port();
+        let mut found = self.listening(addr.ip(), addr.port())?;
+        found.retain(|queue| queue.addr == addr);
+        Ok(found)
+    }
+
+    /// Every socket that listens, wherever.
+    ///
+    /// # Errors
+    /// As [`Self::listeners`].
+    pub fn all_listeners(&mut self) -> io::Result<Vec<AcceptQueue>> {
+        let mut found = self.listening(Ipv4Addr::UNSPECIFIED.into(), 0)?;
+        // Asked for IPv6, the kernel answers with nothing where it has none.
+        found.extend(self.listening(Ipv6Addr::UNSPECIFIED.into(), 0)?);
+        Ok(found)
+    }
+
+    /// Those of the family of `family` that listen on `port`, or on any if it is zero.
+    fn listening(&mut self, family: IpAddr, port: u16) -> io::Result<Vec<AcceptQueue>> {
+        let mut id = any(family);
+        id.source_port = port;
         let question = Question {
             states: StateFlags::LISTEN,
             extensions: ExtensionFlags::empty(),
@@ -106,13 +126,12 @@ impl SockDiag {
         let mut found = Vec::new();
         self.ask(&question, |response| {
             let header = &response.header;
-            if local(response) == addr {
-                found.push(AcceptQueue {
-                    inode: u64::from(header.inode),
-                    queue: header.recv_queue,
-                    limit: header.send_queue,
-                });
-            }
+            found.push(AcceptQueue {
+                addr: local(response),
+                inode: u64::from(header.inode),
+                queue: header.recv_queue,
+                limit: header.send_queue,
+            });
         })?;
         Ok(found)
     }

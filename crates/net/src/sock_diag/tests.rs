@@ -30,7 +30,7 @@ fn inode(socket: &Socket) -> u64 {
 fn queue_fills(addr: SocketAddr) {
     let mut diag = SockDiag::open().expect("sock_diag");
     let (socket, addr) = listen(addr, 5);
-    let queue = |queue| vec![AcceptQueue { inode: inode(&socket), queue, limit: 5 }];
+    let queue = |queue| vec![AcceptQueue { addr, inode: inode(&socket), queue, limit: 5 }];
     assert_eq!(diag.listeners(addr).expect("an answer"), queue(0));
     let mut clients = Vec::new();
     for waiting in 1..=4 {
@@ -72,6 +72,9 @@ fn listeners_that_share_a_port_are_told_apart_and_others_left_out() {
         .collect();
     found.sort_by_key(|&(_, limit)| limit);
     assert_eq!(found, [(inode(&first), 7), (inode(&second), 9)]);
+    let all = diag.all_listeners().expect("an answer");
+    let ours = all.iter().filter(|queue| queue.addr.port() == addr.port()).count();
+    assert_eq!(ours, 3, "whatever their addresses: {all:?}");
     drop((first, second));
     assert_eq!(diag.listeners(addr).expect("an answer"), []);
     assert_eq!(diag.listeners(elsewhere).expect("an answer").len(), 1);

@@ -16,10 +16,10 @@ pub(crate) const INDENT: usize = 12;
 
 /// At most this many lines of one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MaxLines(pub(crate) usize);
+pub struct MaxLines(pub usize);
 
 /// `text` beside `label`, wrapped; what does not fit into `max` lines ends in dots.
-pub(crate) fn labelled(style: Style, label: &str, text: &str, max: MaxLines) -> Vec<String> {
+pub fn labelled(style: Style, label: &str, text: &str, max: MaxLines) -> Vec<String> {
     labelled_within(WIDTH, style, label, text, max)
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn columns(text: &str) -> usize {
 }
 
 /// Bytes in at most 8 columns: `491 MiB`, `2.2 GiB`, `917 B`.
-pub(crate) fn short_bytes(bytes: Bytes) -> String {
+pub fn short_bytes(bytes: Bytes) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes.0 < 1_024 {
         return format!("{} B", bytes.0);

@@ -11,6 +11,7 @@ mod compare;
 mod fetches;
 pub(crate) mod layout;
 mod next;
+mod open_metrics;
 mod proxy;
 mod story;
 mod style;
@@ -31,7 +32,9 @@ pub use check::{annotations, check, check_markdown, junit, open_metrics};
 pub(crate) use compare::{
     cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out, reasons,
 };
-use layout::{INDENT, MaxLines, WIDTH, columns, label, labelled};
+use layout::{INDENT, WIDTH, columns, label};
+pub use layout::{MaxLines, labelled, short_bytes};
+pub use open_metrics::OpenMetrics;
 pub use story::story;
 pub use style::Style;
 pub use timeline::timeline;

@@ -1,29 +1,28 @@
-//! OpenMetrics text 1.0 (<https://github.com/prometheus/OpenMetrics>, specification/OpenMetrics.md):
-//! base units, one block for each metric, `# EOF` at the end.
-
-use std::fmt::Write;
+//! The figures of a check as OpenMetrics text.
 
 use analysis::guard::figures::{FIGURES, Unit};
 use analysis::guard::{Check, Gate};
 
+use crate::text::OpenMetrics;
+
 /// The document.
 pub fn open_metrics(check: &Check) -> String {
-    let mut text = Text(String::new());
+    let mut text = OpenMetrics::default();
     let passed = u8::from(check.outcome == Gate::Passed);
-    text.head("turnstile_check_passed", None, "1 if everything held");
+    text.head("turnstile_check_passed", "gauge", None, "1 if everything held");
     text.sample("turnstile_check_passed", &[], passed);
-    text.head("turnstile_check_inconclusive", None, "1 if it proves nothing");
+    text.head("turnstile_check_inconclusive", "gauge", None, "1 if it proves nothing");
     let inconclusive = u8::from(check.outcome == Gate::Inconclusive);
     text.sample("turnstile_check_inconclusive", &[], inconclusive);
-    text.head("turnstile_check_rounds", None, "rounds wanted");
+    text.head("turnstile_check_rounds", "gauge", None, "rounds wanted");
     text.sample("turnstile_check_rounds", &[], check.rounds.wanted);
-    text.head("turnstile_check_conclusive_rounds", None, "rounds that prove something");
+    text.head("turnstile_check_conclusive_rounds", "gauge", None, "rounds that prove something");
     text.sample("turnstile_check_conclusive_rounds", &[], check.rounds.conclusive);
-    text.head("turnstile_check_retried_trials", None, "trials that were tried again");
+    text.head("turnstile_check_retried_trials", "gauge", None, "trials that were tried again");
     text.sample("turnstile_check_retried_trials", &[], check.rounds.retried);
     if !check.thresholds.is_empty() {
         let name = "turnstile_threshold_met";
-        text.head(name, None, "1 if the threshold held; outcome says why not");
+        text.head(name, "gauge", None, "1 if the threshold held; outcome says why not");
         for held in &check.thresholds {
             let labels =
                 [("threshold", held.threshold.as_str()), ("outcome", super::word(held.outcome))];
@@ -32,7 +31,7 @@ pub fn open_metrics(check: &Check) -> String {
     }
     if let Some(against) = &check.baseline {
         let name = "turnstile_baseline_regressed";
-        text.head(name, None, "1 if the metric regressed against the baseline");
+        text.head(name, "gauge", None, "1 if the metric regressed against the baseline");
         for metric in &against.judgement.comparisons {
             // Where it is not known whether the whole regressed, no metric did.
             let regressed = metric.change() == stats::Change::Regressed;
@@ -49,14 +48,14 @@ pub fn open_metrics(check: &Check) -> String {
             continue;
         }
         let (name, unit, scale) = metric(figure.name, figure.unit);
-        text.head(&name, unit, figure.words);
+        text.head(&name, "gauge", unit, figure.words);
         for (trial, verdict, reading) in known {
             let bound = if reading.is_bound() { "lower" } else { "exact" };
             let labels = [("trial", trial.as_str()), ("verdict", verdict.name()), ("bound", bound)];
             text.sample(&name, &labels, reading.value() / scale);
         }
     }
-    text.0 + "# EOF\n"
+    text.finish()
 }
 
 /// Its name, its unit, and by what a figure is divided for it.
@@ -66,29 +65,4 @@ fn metric(name: &str, unit: Unit) -> (String, Option<&'static str>, f64) {
         Unit::Share => (format!("turnstile_{name}_ratio"), Some("ratio"), 1.0),
         Unit::BytesPerSec | Unit::Count => (format!("turnstile_{name}"), None, 1.0),
     }
-}
-
-struct Text(String);
-
-impl Text {
-    fn head(&mut self, name: &str, unit: Option<&str>, help: &str) {
-        // Writing to a string does not fail.
-        let _ = writeln!(self.0, "# TYPE {name} gauge");
-        if let Some(unit) = unit {
-            let _ = writeln!(self.0, "# UNIT {name} {unit}");
-        }
-        let _ = writeln!(self.0, "# HELP {name} {}", escaped(help));
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
-        let labels: Vec<String> =
-            labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
-        let labels =
-            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{name}{labels} {value}");
-    }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

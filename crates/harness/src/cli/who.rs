@@ -1,0 +1,89 @@
+//! `turnstile who`: which connection holds a worker of a live server.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use records::{Micros, some_time, within};
+
+use super::demo::has_screen;
+use super::output::Color;
+use crate::who::{self, Addresses, Chosen, Place, WhoPlan};
+
+/// Who is watched, and how it is told.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct WhoOptions {
+    /// Watch this process and all that it forks; may be repeated, as --comm and --port
+    #[arg(long, value_name = "PID", required_unless_present_any = ["comm", "port"])]
+    pub pid: Vec<u32>,
+
+    /// Watch all processes of this name (/proc/PID/comm), also those to come
+    #[arg(long, value_name = "NAME")]
+    pub comm: Vec<String>,
+
+    /// Watch whoever listens on this TCP port
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Vec<u16>,
+
+    /// Tell turns of this length or longer: 1ms to 1h. Below 20ms the bytes of many are not seen
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = within(Micros(1_000)..=Micros(3_600_000_000), "a threshold has 1ms to 1h"))]
+    pub threshold: Micros,
+
+    /// End after this long [default: with Ctrl-C, or with the last of the processes]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time())]
+    pub length: Option<Micros>,
+
+    /// Print a line of JSON for each event, the last a summary
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print lines instead of a picture, as is done without a terminal
+    #[arg(long, conflicts_with = "json")]
+    pub plain: bool,
+
+    /// Write peers' hosts as numbers
+    #[arg(long)]
+    pub no_addresses: bool,
+
+    /// Answer scrapers of OpenMetrics there, as 127.0.0.1:9464
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  turnstile who --comm nginx                       all its workers, until Ctrl-C
+  turnstile who --port 8080 --for 30s
+  turnstile who --pid 1234 --threshold 200ms --json > holds.ndjson
+  turnstile who --port 80 --no-addresses --metrics 127.0.0.1:9464
+
+It reads, and changes nothing in the process. It needs root, or CAP_BPF and CAP_PERFMON, and Linux
+6.3 or later with BTF. Exit codes: 0 watched to the end; 1 error; 2 usage.";
+
+/// Watches, and says what it came to.
+pub(super) fn who(options: &WhoOptions) -> anyhow::Result<ExitCode> {
+    let place = match options {
+        WhoOptions { json: true, .. } => Place::Json,
+        WhoOptions { plain: false, .. } if has_screen() => Place::Terminal,
+        _ => Place::Lines,
+    };
+    let chosen = Chosen {
+        pids: options.pid.clone(),
+        comms: options.comm.clone(),
+        ports: options.port.clone(),
+    };
+    who::run(&WhoPlan {
+        chosen,
+        threshold: options.threshold,
+        length: options.length,
+        place,
+        addresses: if options.no_addresses { Addresses::Hidden } else { Addresses::Shown },
+        metrics: options.metrics,
+        style: options.color.style(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

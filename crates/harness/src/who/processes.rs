@@ -1,0 +1,201 @@
+//! Which processes are watched: those chosen by id, by name or by port, and all that they fork.
+//!
+//! Not for: what the processes do; that is the probe's.
+//!
+//! Invariant: a process is found once and ends once. A number that the kernel gave to another process
+//! since is that other process (`starttime` of proc_pid_stat(5)).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use net::sock_diag::SockDiag;
+use procfs::process::all_processes;
+use serde::Serialize;
+
+use super::WhoError;
+use super::queues::open_sockets;
+
+#[cfg(test)]
+mod tests;
+
+/// Who is to be watched; all that fit any of these.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// By process id.
+    pub pids: Vec<u32>,
+    /// By name, as `/proc/PID/comm` has it.
+    pub comms: Vec<String>,
+    /// By a TCP port on which it listens.
+    pub ports: Vec<u16>,
+}
+
+/// `1234, nginx, :8080`.
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pids = self.pids.iter().map(u32::to_string);
+        let ports = self.ports.iter().map(|port| format!(":{port}"));
+        let all: Vec<String> = pids.chain(self.comms.iter().cloned()).chain(ports).collect();
+        f.pad(&all.join(", "))
+    }
+}
+
+/// A process, as the kernel's table has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) pid: u32,
+    pub(super) parent: u32,
+    /// When it was started, in clock ticks since boot.
+    pub(super) started: u64,
+    pub(super) comm: String,
+}
+
+/// What became of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Change {
+    pub(super) pid: u32,
+    pub(super) comm: String,
+    pub(super) change: ChangeKind,
+}
+
+/// See [`Change`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ChangeKind {
+    /// It is watched from now on.
+    Found,
+    /// It has ended.
+    Ended,
+    /// It was called this before: it became another program (exec), or took another name.
+    Renamed(String),
+    /// No thread of it has come out of a poll so far.
+    Silent,
+}
+
+/// The processes that are watched.
+#[derive(Debug)]
+pub(super) struct Processes {
+    comms: Vec<String>,
+    known: BTreeMap<u32, Row>,
+}
+
+impl Processes {
+    /// Those that are there now.
+    ///
+    /// # Errors
+    /// One that was chosen is not there, or cannot be found.
+    pub(super) fn find(chosen: &Chosen) -> Result<Self, WhoError> {
+        let mut table = table()?;
+        let mut roots: BTreeSet<u32> = BTreeSet::new();
+        for &pid in &chosen.pids {
+            if !table.iter().any(|row| row.pid == pid) {
+                return Err(WhoError::NoProcess(pid));
+            }
+            roots.insert(pid);
+        }
+        for comm in &chosen.comms {
+            let named = table.iter().filter(|row| row.comm == *comm).map(|row| row.pid);
+            let before = roots.len();
+            roots.extend(named);
+            if roots.len() == before {
+                return Err(WhoError::NoName(comm.clone()));
+            }
+        }
+        for &port in &chosen.ports {
+            roots.extend(listening_on(port, &table)?);
+        }
+        // Whoever looks is not to be found by its own name, nor what it started.
+        table.retain(|row| row.pid != std::process::id());
+        let mut processes = Self { comms: chosen.comms.clone(), known: BTreeMap::new() };
+        processes.known = table.iter().filter(|row| roots.contains(&row.pid)).map(keyed).collect();
+        processes.take(table);
+        Ok(processes)
+    }
+
+    /// Looks again: who has ended, who came, who is called otherwise.
+    pub(super) fn refresh(&mut self) -> Result<Vec<Change>, WhoError> {
+        Ok(self.take(table()?))
+    }
+
+    /// Takes in the table as it is now.
+    pub(super) fn take(&mut self, table: Vec<Row>) -> Vec<Change> {
+        let now: BTreeMap<u32, Row> = table.iter().map(keyed).collect();
+        let mut changes = Vec::new();
+        self.known.retain(|pid, known| {
+            let Some(row) = now.get(pid).filter(|row| row.started == known.started) else {
+                changes.push(known.changed(ChangeKind::Ended));
+                return false;
+            };
+            if row.comm != known.comm {
+                let before = std::mem::replace(&mut known.comm, row.comm.clone());
+                changes.push(known.changed(ChangeKind::Renamed(before)));
+            }
+            true
+        });
+        // A child may have children: until no more are found.
+        loop {
+            let found: Vec<&Row> = table.iter().filter(|row| self.is_new(row)).collect();
+            if found.is_empty() {
+                return changes;
+            }
+            for row in found {
+                changes.push(row.changed(ChangeKind::Found));
+                self.known.insert(row.pid, row.clone());
+            }
+        }
+    }
+
+    fn is_new(&self, row: &Row) -> bool {
+        let chosen = self.known.contains_key(&row.parent) || self.comms.contains(&row.comm);
+        chosen && !self.known.contains_key(&row.pid) && row.pid != std::process::id()
+    }
+
+    /// Their ids.
+    pub(super) fn ids(&self) -> Vec<u32> {
+        self.known.keys().copied().collect()
+    }
+
+    /// A process by its id, while it is there.
+    pub(super) fn name(&self, pid: u32) -> Option<&str> {
+        self.known.get(&pid).map(|row| row.comm.as_str())
+    }
+}
+
+impl Row {
+    fn changed(&self, change: ChangeKind) -> Change {
+        Change { pid: self.pid, comm: self.comm.clone(), change }
+    }
+}
+
+fn keyed(row: &Row) -> (u32, Row) {
+    (row.pid, row.clone())
+}
+
+/// All processes that have not ended.
+fn table() -> Result<Vec<Row>, WhoError> {
+    let all = all_processes().map_err(|error| WhoError::Proc(error.to_string()))?;
+    let stats = all.flatten().filter_map(|process| process.stat().ok());
+    let living = stats.filter(|stat| !matches!(stat.state, 'Z' | 'X'));
+    let row = living.filter_map(|stat| {
+        Some(Row {
+            pid: u32::try_from(stat.pid).ok()?,
+            parent: u32::try_from(stat.ppid).ok()?,
+            started: stat.starttime,
+            comm: stat.comm,
+        })
+    });
+    Ok(row.collect())
+}
+
+/// Who has a socket open that listens on `port`, on whatever address.
+fn listening_on(port: u16, table: &[Row]) -> Result<Vec<u32>, WhoError> {
+    let all = SockDiag::open().and_then(|mut diag| diag.all_listeners());
+    let all = all.map_err(WhoError::Queues)?;
+    let inodes: BTreeSet<u64> =
+        all.iter().filter(|queue| queue.addr.port() == port).map(|queue| queue.inode).collect();
+    if inodes.is_empty() {
+        return Err(WhoError::NoListener(port));
+    }
+    let holds = |row: &&Row| open_sockets(row.pid).any(|inode| inodes.contains(&inode));
+    let found: Vec<u32> = table.iter().filter(holds).map(|row| row.pid).collect();
+    if found.is_empty() { Err(WhoError::HiddenListener(port)) } else { Ok(found) }
+}

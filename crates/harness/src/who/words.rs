@@ -1,0 +1,222 @@
+//! What was seen, in words: a line or two for each hold, what became of processes, the summary.
+
+use std::time::Duration;
+
+use records::{Micros, count, percent};
+
+use super::ledger::{Holder, Ledger, OwnEnd, State, Told, Worker};
+use super::processes::{Change, ChangeKind};
+use report::{MaxLines, Style, labelled, short_bytes};
+
+#[cfg(test)]
+mod tests;
+
+/// Columns before the second line of a hold.
+const INDENT: usize = 13;
+/// What is less than this part of a hold is left out.
+const SLIGHT: f64 = 0.1;
+/// Rows of one kind in the summary.
+const ROWS: usize = 10;
+
+/// A hold in a line, and what waits behind it in another.
+pub(super) fn hold(told: &Told) -> Vec<String> {
+    let state = match told.state {
+        State::Open => "held",
+        State::Closed => "was held",
+    };
+    let by = told.by.as_ref().map(|by| format!("by {}  ", holder(by, told.others)));
+    let by = by.unwrap_or_default();
+    let worker = format!("worker {}", told.tid);
+    let first = format!("{worker:<INDENT$}{state} {}  {by}{}", told.length_us, did(told));
+    let mut lines = vec![first];
+    if told.waiting > 0 {
+        let (one, many) = match told.state {
+            State::Open => ("connection waits", "connections wait"),
+            State::Closed => ("connection waited", "connections waited"),
+        };
+        let waiting = count(told.waiting.into(), one, many);
+        let waited = told.waiting_us;
+        let since = if waited > Micros(0) { format!(", for {waited}") } else { String::new() };
+        lines.push(format!("{:INDENT$}{waiting} in its accept queue{since}", ""));
+    }
+    lines
+}
+
+/// `10.0.0.7:51234 -> :8080 and 2 others (upstream 10.0.1.3:80)`.
+fn holder(by: &Holder, others: usize) -> String {
+    let port = |end: &str| format!(":{}", end.rsplit(':').next().unwrap_or_default());
+    let ends = match by.own_end {
+        OwnEnd::Server => format!("{} -> {}", by.client, port(&by.server)),
+        OwnEnd::Client => format!("its own {} -> {}", port(&by.client), by.server),
+    };
+    let others = match others {
+        0 => String::new(),
+        others => format!(" and {}", count(others as u64, "other", "others")),
+    };
+    let upstream = by.upstream.as_ref().map(|upstream| format!(" (upstream {upstream})"));
+    format!("{ends}{others}{}", upstream.unwrap_or_default())
+}
+
+/// `612 MiB moved, 98 % on CPU`.
+fn did(told: &Told) -> String {
+    let moved = told.by.as_ref().map_or_else(
+        || "nothing moved".to_owned(),
+        |by| format!("{} moved", short_bytes(by.bytes)),
+    );
+    let share = |part: Micros| part.0 as f64 / told.length_us.0.max(1) as f64;
+    let mut parts = vec![moved];
+    let asleep = told.asleep_in.as_deref().unwrap_or("a call");
+    for (part, doing) in [
+        (told.on_cpu_us, "on CPU".to_owned()),
+        (told.runnable_us, "ready without a CPU".to_owned()),
+        (told.asleep_us, format!("asleep in {asleep}")),
+    ] {
+        if share(part) >= SLIGHT {
+            parts.push(format!("{} {doing}", percent(share(part).min(1.0))));
+        }
+    }
+    parts.join(", ")
+}
+
+/// What became of a process.
+pub(super) fn change(change: &Change) -> String {
+    let Change { pid, comm, change } = change;
+    match change {
+        ChangeKind::Found => format!("process {pid} ({comm}) is new, and watched"),
+        ChangeKind::Ended => format!("process {pid} ({comm}) has ended"),
+        ChangeKind::Renamed(before) => format!(
+            "process {pid} is called {comm} now, and was {before}: it became another program, or took \
+             another name"
+        ),
+        ChangeKind::Silent => format!(
+            "process {pid} ({comm}): no thread of it has come out of a poll so far: it is idle, or held \
+             since before the watch began, or none of its threads waits in epoll_wait, poll or select"
+        ),
+    }
+}
+
+/// What all of it came to.
+pub(super) fn summary(ledger: &Ledger, style: Style) -> String {
+    let mut lines = Vec::new();
+    let mut section = |label: &str, texts: Vec<String>| {
+        for (row, text) in texts.iter().enumerate() {
+            let label = if row == 0 { label } else { "" };
+            lines.extend(labelled(style, label, text, MaxLines(4)));
+        }
+    };
+    let workers = &ledger.workers;
+    section(
+        "watched",
+        vec![format!(
+            "{} for {}; a hold has {} or more",
+            count(workers.len() as u64, "worker", "workers"),
+            Micros::from(ledger.watched()),
+            ledger.threshold
+        )],
+    );
+    let holds: u64 = workers.values().flat_map(|worker| worker.holds.values()).sum();
+    if holds == 0 {
+        section("held", vec!["nobody".to_owned()]);
+    }
+    section(
+        "held",
+        rows(workers.iter().filter(|(_, worker)| worker.held > Micros(0)), |row| {
+            let (key, worker) = row;
+            worker_holds(*key, worker, ledger.watched())
+        }),
+    );
+    section(
+        "held most",
+        rows(ledger.holders().iter(), |holds| {
+            format!(
+                "{}: {}, {} in all, {} the longest, {}",
+                holder(&holds.by, 0),
+                count(holds.holds, "hold", "holds"),
+                holds.held_us,
+                holds.longest_us,
+                short_bytes(holds.by.bytes)
+            )
+        }),
+    );
+    let convoys = workers
+        .iter()
+        .filter_map(|(key, worker)| Some((key, worker.convoys.longest()?, worker.convoys.count)));
+    section(
+        "convoys",
+        rows(convoys, |((_, tid), longest, convoys)| {
+            let of = match convoys {
+                1 => String::new(),
+                convoys => format!(" (the longest of {convoys} convoys)"),
+            };
+            format!(
+                "worker {tid}: busy for {} with {} of {} in the mean, none of them a hold{of}",
+                longest.length_us,
+                count(longest.turns, "turn", "turns"),
+                longest.mean_turn_us
+            )
+        }),
+    );
+    section(
+        "queues",
+        rows(ledger.queues.values().filter(|queue| queue.most > 0), |queue| {
+            let limit =
+                if queue.limit > 0 { format!(" of {}", queue.limit) } else { String::new() };
+            format!(
+                "{}: {}{limit} waited at most, never empty for {}",
+                ledger.own(queue.listener),
+                queue.most,
+                queue.longest_us
+            )
+        }),
+    );
+    if ledger.queues.is_empty() {
+        section(
+            "queues",
+            vec![
+                "no listener of these processes may be seen: that needs their user, or root"
+                    .to_owned(),
+            ],
+        );
+    }
+    if ledger.lost > 0 {
+        let lost = count(ledger.lost, "hold", "holds");
+        section("lost", vec![format!("{lost}: there were more than fit into the kernel's ring")]);
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// `worker 1235 (nginx): 4 holds, 4.200 s in all (14 %), 2.400 s the longest`.
+fn worker_holds((_, tid): (u32, u32), worker: &Worker, watched: Duration) -> String {
+    let share = worker.held.as_secs() / watched.as_secs_f64().max(f64::MIN_POSITIVE);
+    format!(
+        "worker {tid} ({}): {}, {} in all ({}), {} the longest",
+        worker.comm,
+        count(worker.holds.values().sum(), "hold", "holds"),
+        worker.held,
+        percent(share.min(1.0)),
+        worker.longest
+    )
+}
+
+/// The first of many, and how many more there are.
+fn rows<T>(all: impl Iterator<Item = T>, row: impl Fn(T) -> String) -> Vec<String> {
+    let mut texts: Vec<String> = all.map(row).collect();
+    let more = texts.len().saturating_sub(ROWS);
+    texts.truncate(ROWS);
+    texts.extend((more > 0).then(|| format!("and {more} more")));
+    texts
+}
+
+/// `worker 1235 (nginx)  98 % busy, 12034 turns, 4 holds`: a row of the picture.
+pub(super) fn worker((_, tid): (u32, u32), worker: &Worker, held: Micros) -> String {
+    let turns: u64 = worker.turns.iter().flat_map(|turns| &turns.lengths.0).sum();
+    let name = format!("worker {tid} ({})", worker.comm);
+    let busy = percent(worker.convoys.busy);
+    let holds = count(worker.holds.values().sum(), "hold", "holds");
+    let turns = count(turns, "turn", "turns");
+    let mut text = format!("{name:<28} {busy:>6} busy  {turns:>16}  {holds:>10}");
+    if held > Micros(0) {
+        text += &format!(", {held} in all, {} the longest", worker.longest);
+    }
+    text
+}
