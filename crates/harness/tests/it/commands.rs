@@ -37,7 +37,7 @@ fn bad_options_say_what_would_do() {
         ("--duration 1ms", "a phase has 1s to 1h"),
         ("--pin 1023", "CPU 1023 cannot be used here"),
         ("--arrivals 100000/s", "lower one of them"),
-        ("--read-policy fast", "write drain, short-read, fionread"),
+        ("--read-policy fast", "write it as drain, short-read, fionread"),
         ("run --slow-size 2XB", "write it as 40960, 64KiB, 3MiB or 2GiB"),
         ("proxy", "--upstream"),
         ("slow nowhere", "write it as 127.0.0.1:8000"),
