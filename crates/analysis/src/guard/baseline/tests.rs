@@ -128,6 +128,19 @@ fn three_rounds_tell_all_that_fail_from_none() {
 }
 
 #[test]
+fn the_order_of_rounds_changes_nothing() {
+    let at = |ms: &u64| figures::trial(&ran(0, ms * 1_000).summary);
+    let of = |ms: &[u64]| Today { rounds: ms.iter().map(at).collect(), ..today(5, 0, 1) };
+    let then = Baseline::new(origin(), None, of(&[40, 60, 80, 100, 120]));
+    let against =
+        |ms: &[u64]| then.against("base.json".as_ref(), Accepted::Nothing, of(ms)).judgement;
+    let first = against(&[80, 120, 160, 200, 240]);
+    for order in [[240, 200, 160, 120, 80], [160, 80, 240, 120, 200], [120, 160, 80, 240, 200]] {
+        assert_eq!(against(&order), first);
+    }
+}
+
+#[test]
 fn a_figure_that_cannot_be_told_is_no_pass() {
     let at = |us: u64| figures::trial(&ran(0, us).summary);
     let factors = [0.3, 3.5, 0.35, 3.0, 2.2];
