@@ -139,10 +139,10 @@ pub enum Visibility {
     #[strum(message = "by their own account")]
     Own,
     /// Every system call and switch of its workers was traced.
-    #[strum(message = "traced by the probe")]
+    #[strum(message = "step by step, by the probe")]
     Traced,
     /// Its workers were looked at, a thousand times a second.
-    #[strum(message = "sampled from /proc")]
+    #[strum(message = "in samples of /proc")]
     Sampled,
     /// Only its access log and its clients tell of it.
     #[strum(message = "by the access log alone")]

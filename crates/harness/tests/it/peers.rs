@@ -230,7 +230,7 @@ fn one_that_runs_already_is_left_as_it_is() {
     assert!(manifest.processes.iter().all(|process| process.role != Role::Proxy));
     assert_eq!(summary.proxy.workers.len(), 0);
     let report = say(turnstile().arg("report").arg(runs.dir().expect("a run")));
-    assert!(report.stdout.contains("only its clients tell of it"), "{}", report.stdout);
+    assert!(report.stdout.contains("its workers were seen by clients alone"), "{}", report.stdout);
     assert!(!report.stdout.contains("0 logged as 200"), "there is no log: {}", report.stdout);
     assert!(report.stdout.contains("access log  none that we could read"), "{}", report.stdout);
     assert!(!report.stdout.contains("what their clients saw"), "no table: {}", report.stdout);

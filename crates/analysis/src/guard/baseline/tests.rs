@@ -207,7 +207,7 @@ fn what_was_seen_in_another_way_is_not_compared() {
     let otherwise = held(sampled());
     assert_eq!(otherwise.outcome, Gate::Inconclusive);
     let said = otherwise.reasons().join("; ");
-    assert!(said.contains("then by their own account, now sampled from /proc"), "{said}");
+    assert!(said.contains("then by their own account, now in samples of /proc"), "{said}");
     let accepted = baseline().against("base.json".as_ref(), Accepted::All(Vec::new()), sampled());
     assert_eq!(accepted.outcome, Gate::Breached);
     assert_eq!(accepted.differs.len(), 1, "{:?}", accepted.differs);

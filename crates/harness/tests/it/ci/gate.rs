@@ -39,7 +39,7 @@ fn usage_is_two_and_says_what_would_do() {
         (vec!["--save-baseline", "/dev/null"], "--save-baseline /dev/null: it is no regular file"),
         (vec!["--save-baseline", "target"], "--save-baseline target: it is a directory"),
         (vec!["--threshold", "p99<1s", "--", "--rcvbuf", "much"], "--rcvbuf"),
-        (vec!["--threshold", "p99<1s", "--", "--json"], "does not belong to an arm"),
+        (vec!["--threshold", "p99<1s", "--", "--json"], "unexpected argument '--json'"),
         (vec!["--threshold", "p99<1s", "--", "--proxy", "exec:./none --on {listen}"], "none"),
     ] {
         let (code, stderr) = refused(&place, &words);

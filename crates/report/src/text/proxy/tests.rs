@@ -31,7 +31,7 @@ fn a_foreign_program_is_named_with_how_it_was_seen() {
     assert_eq!(
         lines(&summary, Style::Plain),
         [
-            "proxy       nginx/1.22.1 (/usr/sbin/nginx); its workers were seen traced by the probe",
+            "proxy       nginx/1.22.1 (/usr/sbin/nginx); its workers were seen step by step, by the probe",
             "asleep      workers slept outside their polls: pwritev 5.500 s in 20 (longest 2.750 s), close",
             "            80.0 ms in 2 (longest 40.0 ms)",
         ]
@@ -60,7 +60,7 @@ fn what_samples_cannot_show_is_not_said() {
     });
     let text = lines(&summary, Style::Plain).join("\n");
     assert!(
-        text.contains("(/usr/sbin/haproxy); its workers were seen sampled from /proc"),
+        text.contains("(/usr/sbin/haproxy); its workers were seen in samples of /proc"),
         "{text}"
     );
     assert!(text.contains("1); of 700 looks 650 found it running, 40 without a CPU"), "{text}");
