@@ -1,6 +1,6 @@
 //! `turnstile doctor`: what on this machine bears on a result, and what to do about it.
 //!
-//! Each check is a pure function of [`Facts`], so that every answer can be tested.
+//! Each check is a pure function of `Facts`, so that every answer can be tested.
 //!
 //! Not for: what a trial says by itself when it starts or in its caveats.
 //!
