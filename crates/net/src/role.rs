@@ -165,10 +165,10 @@ impl RoleError {
     }
 }
 
-/// [`print`], for a role that ends when it fails.
+/// [`print()`], for a role that ends when it fails.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn tell(record: &Record) -> Result<(), RoleError> {
     print(record).map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => RoleError::Unheard,

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""What watching costs: pairs of trials in turn, watched and not.
+
+    scripts/watch_cost.py --pairs 20 > table.md                 the mirror: all recorded, only what clients see
+    scripts/watch_cost.py --watch probe                         nginx: each step by the probe, nobody
+    scripts/watch_cost.py --watch who                           nginx: `turnstile who` beside it, nobody
+
+The pairs take turns in who goes first. The median of the differences and a 95 % interval for it
+(order statistics of the pairs, from the binomial distribution) are printed. Progress goes to stderr.
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+from trials import answer, headline
+
+# An arm whose figures are steady enough to show one part in a hundred.
+QUOTA = ["--reuseport", "--read-policy", "bytes:64KiB"]
+NGINX = ["--reuseport", "--proxy", "nginx", "--trace"]
+# What is watched, and how: the options of a trial that is, and of one that is not.
+WAYS = {
+    "recording": (["--recording", "full", *QUOTA], ["--recording", "minimal", *QUOTA]),
+    "probe": ([*NGINX, "probe"], [*NGINX, "off"]),
+    "who": ([*NGINX, "off"], [*NGINX, "off"]),
+}
+
+
+def trial(options, watched):
+    command = [options.binary, "--json", "--quiet", "--runs-dir", options.runs_dir, "--idle", "2s",
+               "--duration", options.duration, "--label", "watched" if watched else "unwatched",
+               *WAYS[options.watch][0 if watched else 1]]
+    if not (watched and options.watch == "who"):
+        summary = answer(command)
+    else:
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        # It is asked for its version first, by a process of the same name. The load comes after the idle phase.
+        time.sleep(1)
+        who = subprocess.Popen([options.binary, "who", "--json", "--comm", "nginx"], stdout=subprocess.DEVNULL)
+        summary = json.loads(running.communicate()[0])
+        _, status, used = os.wait4(who.pid, 0)
+        if status:
+            sys.exit("who found nothing to watch")
+        print(f"who: CPU {used.ru_utime + used.ru_stime:.2f} s, {used.ru_maxrss >> 10} MiB resident",
+              file=sys.stderr)
+    return summary["slow"]["bytes_per_sec"], summary["measure"]["latency_us"]["p50"]
+
+
+def interval(values):
+    """A 95 % interval for the median: the narrowest pair of ranks that holds it so often."""
+    n, ranks = len(values), sorted(values)
+    low = 0
+    while low + 1 < n / 2 and 2 * sum(math.comb(n, k) for k in range(low + 2)) / 2**n <= 0.05:
+        low += 1
+    return ranks[low], ranks[n - 1 - low]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--watch", choices=WAYS, default="recording")
+    parser.add_argument("--duration", default="5s")
+    parser.add_argument("--binary", default="target/debug/turnstile")
+    parser.add_argument("--runs-dir", default="runs")
+    options = parser.parse_args()
+    rates, medians = [], []
+    for number in range(options.pairs):
+        order = [True, False] if number % 2 else [False, True]
+        found = {watched: trial(options, watched) for watched in order}
+        rates.append(100 * (found[True][0] / found[False][0] - 1))
+        medians.append(100 * (found[True][1] / found[False][1] - 1))
+        print(f"pair {number + 1}: watched {found[True]}, not {found[False]}", file=sys.stderr, flush=True)
+    print(headline(options.pairs) + "\n")
+    print(f"| watched ({options.watch}) against not | median of pairs | 95 % interval |")
+    print("|---|---|---|")
+    for what, values in (("downloads' rate", rates), ("fetch p50", medians)):
+        low, high = interval(values)
+        print(f"| {what} | {statistics.median(values):+.1f} % | {low:+.1f} to {high:+.1f} % |")
+
+
+main()
