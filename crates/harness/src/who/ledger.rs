@@ -368,8 +368,11 @@ impl Kind {
     }
 }
 
-/// The connection that moved most in a hold, one of a client's where there is any, and how many others of
-/// clients there are.
+/// A client's connection that moved a hundredth of what an upstream did, or less, is not named as holder.
+const SLIGHT: u64 = 100;
+
+/// The connection that moved most in a hold, one of a client's where there is any that counts, and how many
+/// others of clients there are.
 ///
 /// A client's is one that came to a port on which the process listens; where that is not known, one to
 /// which more was sent than came from it.
@@ -382,7 +385,11 @@ fn served(hold: &Hold, ports: &BTreeSet<u16>, names: &mut Names) -> (Option<Hold
         }
     };
     let (clients, upstreams): (Vec<&Moved>, Vec<&Moved>) = hold.moved.iter().partition(is_client);
-    let holder = match (clients.first(), upstreams.first()) {
+    // One that moved next to nothing beside an upstream is not whose step it was: an answer that goes
+    // into a file, since its client's socket is full, leaves the byte or two of another client.
+    let most = upstreams.first().map_or(0, |upstream| bytes(upstream).0);
+    let client = clients.first().filter(|client| bytes(client).0.saturating_mul(SLIGHT) >= most);
+    let holder = match (client, upstreams.first()) {
         (Some(first), _) => Some(Holder {
             client: names.peer(first.remote),
             server: names.own(first.local),
@@ -401,7 +408,7 @@ fn served(hold: &Hold, ports: &BTreeSet<u16>, names: &mut Names) -> (Option<Hold
         }),
         (None, None) => None,
     };
-    (holder, clients.len().saturating_sub(1))
+    (holder, clients.len().saturating_sub(usize::from(client.is_some())))
 }
 
 /// The one that moved nine tenths or more of all that these and unknown others did.

@@ -93,6 +93,11 @@ fn only_an_upstream_that_could_be_no_others_is_named() {
         hold.moved.swap_remove(0);
     };
     assert_eq!(upstream(dialed), ("10.0.0.2:40000".to_owned(), None, 0));
+    // An answer that goes into a file, while another client got the end of its own.
+    let spooled = |hold: &mut Hold| {
+        (hold.moved[0].read, hold.moved[0].written) = (Bytes(70), Bytes(0));
+    };
+    assert_eq!(upstream(spooled), ("10.0.0.2:40000".to_owned(), None, 1));
 }
 
 #[test]
