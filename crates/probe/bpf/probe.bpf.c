@@ -227,6 +227,13 @@ inline u32 number_of(struct task_struct *task, u32 own)
 	return 0;
 }
 
+inline void mark(u32 host, u64 began)
+{
+	struct board *all = only(&board);
+	if (all)
+		all->began[host % BOARD] = began;
+}
+
 inline struct thread *thread_of(struct task_struct *task, u64 now, u64 on)
 {
 	u32 host = task->pid;
@@ -239,7 +246,7 @@ inline struct thread *thread_of(struct task_struct *task, u64 now, u64 on)
 	u32 pid = number_of(leader, task->tgid);
 	u32 *which = bpf_map_lookup_elem(&watched, &pid);
 	u32 tid = 0;
-	if (!which || *which != 1) {
+	if (!which || *which == 2) {
 		tid = number_of(task, host);
 		which = bpf_map_lookup_elem(&watched, &tid);
 		if (!which || *which != 2)
@@ -256,19 +263,17 @@ inline struct thread *thread_of(struct task_struct *task, u64 now, u64 on)
 	t->segment.tid = t->tid;
 	t->on = on;
 	t->flushed = now;
+	/* The one thread of a loop that is out of its poll: its turn began before it was watched. */
+	if (!every && *which == 3 && host == (u32)task->tgid) {
+		t->began = now;
+		mark(host, now);
+	}
 	return t;
 }
 
 inline u64 cpu_of(struct thread *t, u64 now)
 {
 	return t->on ? t->cpu + now - t->on : t->cpu;
-}
-
-inline void mark(u32 host, u64 began)
-{
-	struct board *all = only(&board);
-	if (all)
-		all->began[host % BOARD] = began;
 }
 
 inline u32 bucket(u64 length)

@@ -31,6 +31,11 @@ const REST: u64 = 200_000_000;
 /// A suspicion that ends so soon after the hooks are there was none: the thread polled without sleep.
 const FALSE_ALARM: u64 = 40_000_000;
 
+/// Which threads of a process are watched, as the programs have it.
+const ALL_THREADS: u32 = 1;
+/// There is one, and it polls: when it is first seen on a CPU its turn is under way already.
+const ONE_THAT_POLLS: u32 = 3;
+
 /// Processes being watched. Dropped, or with the end of this process, however it ends, nothing of it
 /// stays in the kernel.
 pub struct Watch {
@@ -127,8 +132,9 @@ impl Watch {
         if !Path::new(&format!("/proc/{pid}")).exists() {
             return Err(ProbeError::NoProcess { pid });
         }
-        let all_threads = 1_u32.to_ne_bytes();
-        self.watched.insert(pid, all_threads, 0).map_err(|e| refused("watch another process", e))
+        let threads = if is_a_loop(pid) { ONE_THAT_POLLS } else { ALL_THREADS };
+        let threads = threads.to_ne_bytes();
+        self.watched.insert(pid, threads, 0).map_err(|e| refused("watch another process", e))
     }
 
     /// Watches a process no longer. One that has ended needs no call: it is dropped by itself, with
@@ -351,4 +357,15 @@ impl Alarm {
         self.since = since;
         self.armed.set(0, since.to_ne_bytes(), 0).map_err(|e| refused("write a table", e))
     }
+}
+
+/// Whether a process has one thread and an epoll: a loop, also where it has not come back to its poll for as
+/// long as anybody looks. What may not be seen is none.
+fn is_a_loop(pid: u32) -> bool {
+    let entries =
+        |of: &str| fs::read_dir(format!("/proc/{pid}/{of}")).into_iter().flatten().flatten();
+    let is_epoll = |at: fs::DirEntry| {
+        fs::read_link(at.path()).is_ok_and(|to| to.as_os_str() == "anon_inode:[eventpoll]")
+    };
+    entries("task").count() == 1 && entries("fd").any(is_epoll)
 }
