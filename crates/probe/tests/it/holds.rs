@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,29 @@ fn compute(length: Duration) {
 fn of<'a>(seen: &'a [Seen], name: &str, state: HoldState) -> Vec<&'a Hold> {
     let all = seen.iter().flat_map(|seen| seen.open.iter().chain(&seen.closed));
     all.filter(|hold| hold.comm == name && hold.state == state).collect()
+}
+
+/// A loop that nobody saw come out of its poll: it is held since before the watch began.
+#[test]
+fn a_loop_that_is_held_already_is_told() {
+    let _turn = in_turn();
+    if !can_probe() {
+        return;
+    }
+    let held = "import select\nloop = select.epoll()\nprint(flush=True)\nwhile True: pass";
+    let mut python = Command::new("python3");
+    let mut child = python.args(["-c", held]).stdout(Stdio::piped()).spawn().expect("python3");
+    let mut line = [0];
+    child.stdout.take().expect("piped").read_exact(&mut line).expect("it has its epoll");
+    let mut watch = Watch::holds(&[child.id()], HoldOptions::default()).expect("it can be watched");
+    let tell = || {
+        thread::sleep(READ_EVERY / 10);
+        watch.read().expect("it can be read").open.iter().any(|hold| hold.pid == child.id())
+    };
+    let is_told = std::iter::repeat_with(tell).take(250).any(|told| told);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert!(is_told, "its hold is told within 5 s");
 }
 
 #[test]
