@@ -17,7 +17,7 @@ use analysis::guard::arm_row;
 use anyhow::{Context, anyhow, bail, ensure};
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use harness::live::LiveTrial;
-use harness::run_dir::FETCHES;
+use records::run_dir::FETCHES;
 use records::{Fetch, Outcome, Phase, Record, Summary, Verdict};
 use report::arms_markdown;
 

@@ -22,10 +22,3 @@ pub mod doctor;
 pub mod live;
 pub mod output;
 pub mod who;
-
-/// The files of a run.
-pub mod run_dir {
-    pub use records::RunRecords;
-    pub use records::run_dir::*;
-    pub use trial::run_dir as write;
-}

@@ -22,7 +22,7 @@ use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 
 use crate::child;
-use crate::run_dir::{MANIFEST, SUMMARY};
+use records::run_dir::{MANIFEST, SUMMARY};
 
 /// A trial that runs.
 #[derive(Debug)]

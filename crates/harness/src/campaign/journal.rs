@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::arm;
 use super::plan::{MAX_ROUNDS, Seed, Slot, order};
-use crate::run_dir::SUMMARY;
-use crate::run_dir::write::{self, WriteError};
+use records::run_dir::SUMMARY;
+use trial::run_dir::{self, WriteError};
 
 /// What was planned and what is done: `campaign.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ impl Campaign {
             .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
             .collect();
         fs::create_dir_all(runs_dir).map_err(|source| CampaignError::io(runs_dir, source))?;
-        let dir = write::make_new(runs_dir, &format!("{time}-{word}"))?;
+        let dir = run_dir::make_new(runs_dir, &format!("{time}-{word}"))?;
         let campaign = Self { dir, journal };
         campaign.save()?;
         Ok(campaign)
@@ -127,7 +127,7 @@ impl Campaign {
     /// # Errors
     /// As `write(2)` and `rename(2)`; an earlier journal stays as it was.
     pub fn save(&self) -> Result<(), CampaignError> {
-        Ok(write::write_json(&self.dir.join(CAMPAIGN), &self.journal)?)
+        Ok(run_dir::write_json(&self.dir.join(CAMPAIGN), &self.journal)?)
     }
 
     /// The trials that are still to be run, in order.
@@ -147,7 +147,7 @@ impl Campaign {
         fs::create_dir_all(&trials).map_err(|source| CampaignError::io(&trials, source))?;
         let slug = self.journal.arms.get(slot.arm).map(arm::slug).unwrap_or_default();
         let name = format!("{:02}-{}-{slug}", slot.round + 1, slot.arm + 1);
-        Ok(write::make_new(&trials, &name)?)
+        Ok(run_dir::make_new(&trials, &name)?)
     }
 
     /// Notes that a trial ended.

@@ -20,7 +20,7 @@ use trial::roles::PROGRAM;
 use super::journal::{Campaign, CampaignError};
 use super::plan::Slot;
 use crate::child;
-use crate::run_dir::SUMMARY;
+use records::run_dir::SUMMARY;
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, arm_row};
 use anyhow::Context;
-use records::{Manifest, Summary};
+use records::{Manifest, RunRecords, Summary};
 use report::{Arm, Case, CaseArm, CaseFigure};
 use stats::Settings;
 use trial::run_dir;
 
 use crate::campaign::Campaign;
 use crate::cases::{self, Shown};
-use crate::run_dir::{MANIFEST, REPORT, RunRecords};
+use records::run_dir::{MANIFEST, REPORT};
 
 /// What a journal says that its campaign is for: a comparison, or a case by the name that follows.
 pub(super) const COMPARE: &str = "compare";

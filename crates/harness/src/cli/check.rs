@@ -9,7 +9,7 @@ use analysis::guard::check::{Asked, Save};
 use analysis::guard::rounds::{FailOn, Ran};
 use analysis::guard::{Baseline, BaselineError, Check, Threshold};
 use anyhow::Context;
-use records::{ArmSpec, SCHEMA_VERSION, Verdict};
+use records::{ArmSpec, RunRecords, SCHEMA_VERSION, Verdict};
 use trial::{TrialPlan, host, signals};
 
 use super::arms::planned;
@@ -18,7 +18,7 @@ use super::common::{OutputOptions, TrialsOptions};
 use super::output;
 use super::preflight::{self, Way};
 use crate::campaign::{self, Campaign, Done, Ended, Journal, Seed};
-use crate::run_dir::{RunRecords, write};
+use trial::run_dir;
 
 /// What must hold, how often it is tried, and who is told.
 #[derive(Clone, Debug, clap::Args)]
@@ -140,7 +140,7 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
     if let Some(path) = &options.save_baseline
         && let Some(baseline) = check.new_baseline(origin, &trials)
     {
-        match write::replace(path, report::json(&baseline).as_bytes()) {
+        match run_dir::replace(path, report::json(&baseline).as_bytes()) {
             Ok(()) => check.saved = Some(path.clone()),
             Err(error) => check.could_not_write(unwritten("the baseline", path, &error)),
         }
@@ -277,7 +277,7 @@ fn tell(check: &mut Check, options: &CheckOptions) {
         file(check, "the figures", path, &text);
     }
     let path = check.records.join(CHECK);
-    if let Err(error) = write::replace(&path, report::json(check).as_bytes()) {
+    if let Err(error) = run_dir::replace(&path, report::json(check).as_bytes()) {
         check.could_not_write(unwritten("the check", &path, &error));
     }
     let text = if options.output.json {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::run_dir::MANIFEST;
+use records::run_dir::MANIFEST;
 
 /// Which run is meant.
 #[derive(Clone, Debug, clap::Args)]

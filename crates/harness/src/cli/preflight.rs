@@ -16,7 +16,7 @@ use anyhow::Context;
 use rustix::fs::{Access, access};
 
 use super::output;
-use crate::run_dir::write;
+use trial::run_dir;
 
 #[cfg(test)]
 mod tests;
@@ -51,7 +51,7 @@ fn look(path: &Path, way: Way) -> Result<(), String> {
     let said = |error: io::Error| format!("no file can be written there: {error}");
     match (fs::metadata(path), way) {
         (Ok(there), _) if there.is_dir() => Err("it is a directory".to_owned()),
-        (Ok(there), Way::Replaced) if !there.is_file() => Err(write::NOT_A_FILE.to_owned()),
+        (Ok(there), Way::Replaced) if !there.is_file() => Err(run_dir::NOT_A_FILE.to_owned()),
         // Who opens a pipe waits for its reader.
         (Ok(there), Way::InPlace) if !there.is_file() => {
             access(path, Access::WRITE_OK).map_err(|error| said(error.into()))
@@ -59,10 +59,10 @@ fn look(path: &Path, way: Way) -> Result<(), String> {
         (Ok(_), Way::InPlace) => open(path).map_err(said),
         (Err(error), _) if error.kind() != io::ErrorKind::NotFound => Err(said(error)),
         (Err(_), Way::InPlace) => {
-            write::target(path).and_then(|target| make(&target)).map_err(said)
+            run_dir::target(path).and_then(|target| make(&target)).map_err(said)
         }
         (_, Way::Replaced) => {
-            write::target(path).and_then(|target| make(&write::part(&target))).map_err(said)
+            run_dir::target(path).and_then(|target| make(&run_dir::part(&target))).map_err(said)
         }
     }
 }

@@ -16,7 +16,7 @@ use super::last_run::WhichRun;
 use super::output;
 use crate::campaign::Campaign;
 use crate::campaign::journal::CAMPAIGN;
-use crate::run_dir::REPORT;
+use records::run_dir::REPORT;
 
 /// What to report on, and how.
 #[derive(Clone, Debug, clap::Args)]

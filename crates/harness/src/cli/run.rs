@@ -15,7 +15,7 @@ use super::common::{OutputOptions, TrialsOptions};
 use super::report::{load, print, write_page};
 use crate::child;
 use crate::output::say;
-use crate::run_dir::{HISTOGRAM_LOG, PERCENTILES, SUMMARY};
+use records::run_dir::{HISTOGRAM_LOG, PERCENTILES, SUMMARY};
 
 /// One trial, and how it is told.
 #[derive(Clone, Debug, clap::Args)]

@@ -26,8 +26,9 @@ use records::{MonoNs, Summary};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::live::{self, LiveTrial, OwnCpus};
-use crate::run_dir::{DOWNLOADS, FETCHES, SOCKETS, STEPS, WORKERS, write};
+use records::run_dir::{DOWNLOADS, FETCHES, SOCKETS, STEPS, WORKERS};
 use screen::Screen;
+use trial::run_dir;
 
 /// A show to be: every option checked.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
         ),
         Place::Lines => Front::Lines(Plain::default()),
     };
-    let dir = write::make_new(&plan.runs_dir, &name)?;
+    let dir = run_dir::make_new(&plan.runs_dir, &name)?;
     let [left, right] = plan.arms.clone();
     let show = Show::new(left, right, plan.timing, clock::now());
     let running = Running { plan, cpus, dir, show, trial: None, places: [None, None] };

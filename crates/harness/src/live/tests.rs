@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use records::{Bytes, Fetch, Micros, MonoNs, Outcome, Phase};
 
 use super::*;
-use crate::run_dir::FETCHES;
-use crate::run_dir::write::RunWriter;
+use records::run_dir::FETCHES;
+use trial::run_dir::RunWriter;
 
 fn fetch(number: u64) -> Record {
     Record::Fetch(Fetch {

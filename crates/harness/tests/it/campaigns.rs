@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use harness::campaign::{Journal, Slot};
-use harness::run_dir::RunRecords;
-use records::{Manifest, Phase};
+use records::{Manifest, Phase, RunRecords};
 use rustix::process::Signal;
 use serde_json::Value;
 use testkit::script;

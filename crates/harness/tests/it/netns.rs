@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use harness::run_dir::NETWORK;
 use netlab::LabReadBack;
+use records::run_dir::NETWORK;
 use records::{Phase, Summary, Verdict};
 use testkit::{Signal, pids};
 

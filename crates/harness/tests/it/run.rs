@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use harness::run_dir::RunRecords;
-use records::{Phase, Recording, Role, Summary, Verdict};
+use records::{Phase, Recording, Role, RunRecords, Summary, Verdict};
 
 use crate::samples;
 use crate::support::{Runs, in_turn, say, turnstile};

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use harness::run_dir::RunRecords;
-use records::{MonoNs, Phase, Recording, Role, SocketEnd, Watched};
+use records::{MonoNs, Phase, Recording, Role, RunRecords, SocketEnd, Watched};
 
 /// The samples of each, in the order of their times.
 fn by<K: Ord, S: Copy>(samples: &[S], key: fn(&S) -> K) -> BTreeMap<K, Vec<S>> {

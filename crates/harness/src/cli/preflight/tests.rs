@@ -47,7 +47,7 @@ fn what_cannot_be_written_is_named_with_its_option() {
 fn a_device_is_written_and_not_replaced() {
     let null = Path::new("/dev/null");
     assert_eq!(look(null, Way::InPlace), Ok(()));
-    assert_eq!(look(null, Way::Replaced), Err(write::NOT_A_FILE.to_owned()));
+    assert_eq!(look(null, Way::Replaced), Err(run_dir::NOT_A_FILE.to_owned()));
 }
 
 #[test]
