@@ -6,7 +6,7 @@
     scripts/aa.py --again runs-aa/*-compare                            # the judge of today, of kept trials
 
 A series is one comparison of each row, in turn. The four equal pairs of ten series are the forty of
-docs/statistics.md: none may say that anything changed. Progress goes to stderr.
+docs/internals/statistics.md: none may say that anything changed. Progress goes to stderr.
 """
 
 import argparse

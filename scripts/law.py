@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lays the law of docs/model.md beside measured fetches: receive buffers by numbers of downloads.
+"""Lays the law of docs/internals/model.md beside measured fetches: receive buffers by numbers of downloads.
 
     scripts/law.py --rounds 3 > table.md
     scripts/law.py --again --runs-dir runs > table.md    # from the records of such runs

@@ -24,7 +24,7 @@ pub struct Thresholds {
     pub degraded_p99_floor: Micros,
     /// Times idle p50 above which an idle fetch stalls, between the next two. 20: of 120 kept trials,
     /// half of them on a busy host, no idle maximum above 20 % of the cap was above 15 x its p50
-    /// (`docs/measurements.md`).
+    /// (`docs/internals/measurements.md`).
     pub stall_p50_factor: u64,
     /// Share of the cap below which an idle fetch does not stall. 0.2: five times that is the cap, so
     /// from there on `degraded_p99_factor` is out of reach.

@@ -153,7 +153,7 @@ pub enum Holder {
     Session(u64),
 }
 
-/// The law beside the measurement; `docs/model.md` derives it.
+/// The law beside the measurement; `docs/internals/model.md` derives it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Law {
     /// Loop turns that a fetch needs.

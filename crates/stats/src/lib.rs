@@ -3,7 +3,7 @@
 //! Two arms are compared over rounds: [`judge`] takes the trials and the metrics that were asked
 //! for, and says [`Change::NoChange`], `Improved`, `Regressed` or `Inconclusive`, with every
 //! figure that led there. Beside it: intervals of shares ([`wilson`], [`share_over_rounds`]),
-//! survival curves of times to completion ([`Curve`]). `docs/statistics.md` derives each choice,
+//! survival curves of times to completion ([`Curve`]). `docs/internals/statistics.md` derives each choice,
 //! names its source, and tells what was simulated.
 //!
 //! Not for: input and output, reading records, deciding whether a single trial proves anything.

@@ -1,6 +1,6 @@
 //! The numbers of the rule: what is compared, what change of it matters, how sure a comparison must be.
 //!
-//! They are those that `docs/statistics.md` derives and that the simulations were made with.
+//! They are those that `docs/internals/statistics.md` derives and that the simulations were made with.
 
 use serde::Serialize;
 
@@ -166,7 +166,7 @@ impl Metric {
     }
 }
 
-/// The numbers of the rule, in one place; `docs/statistics.md` derives the defaults.
+/// The numbers of the rule, in one place; `docs/internals/statistics.md` derives the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Settings {
     /// Of each interval by itself. Default 95 %.

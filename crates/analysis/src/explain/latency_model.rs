@@ -1,7 +1,7 @@
 //! The latency model: a fetch takes the loop turns it needs, a turn takes as long as the downloads of its worker
 //! need for a step each, and the fetch's own bytes are moved in them.
 //!
-//! `docs/model.md` derives it and says where it ends.
+//! `docs/internals/model.md` derives it and says where it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! What held each fetch, with the evidence, and how much remains unexplained.
 //!
 //! A fetch is laid on the life of the worker that owned it, joined by its client's port; both are on
-//! one clock. `docs/model.md` says how each cause is told from the others.
+//! one clock. `docs/internals/model.md` says how each cause is told from the others.
 //!
 //! - [`context`]: what the fetches of a run are laid upon
 //! - [`counters`]: CPU time, as the kernel and the workers counted it

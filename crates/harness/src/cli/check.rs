@@ -94,7 +94,7 @@ when a file could not be written that was asked for (10 if something is breached
 const CHECK: &str = "check.json";
 /// Rounds, where none are asked for.
 const ROUNDS: u32 = 1;
-/// The same with a baseline: what `docs/statistics.md` was made with.
+/// The same with a baseline: what `docs/internals/statistics.md` was made with.
 const ROUNDS_COMPARED: u32 = 5;
 /// The exit code for a baseline that is not there.
 const NO_BASELINE: u8 = 12;

@@ -42,7 +42,7 @@ Examples:
   turnstile compare --gate --arms builds.toml --rounds 10
 
 The result says what became of each arm against the first: no change, improved, regressed or
-inconclusive. docs/statistics.md tells how.";
+inconclusive. docs/internals/statistics.md tells how.";
 
 /// The file of arms.
 #[derive(Debug, Deserialize)]

@@ -46,7 +46,7 @@ fn fewer_than_two_rounds_have_no_interval() {
 /// Draws a model's coverage is counted over.
 const TIMES: u32 = 4_000;
 
-/// The share of 95 % intervals that hold the true mean, as `docs/statistics.md` has it. Of `TIMES`
+/// The share of 95 % intervals that hold the true mean, as `docs/internals/statistics.md` has it. Of `TIMES`
 /// draws a share of 0.95 stands within 0.017 in all but one of a million series (five standard
 /// deviations); an interval of the normal in the place of Student's (5 rounds: 0.88) never does.
 #[test]

@@ -1,4 +1,4 @@
-//! Trials drawn from those of `docs/measurements.md`: a smoothed bootstrap (Silverman and Young
+//! Trials drawn from those of `docs/internals/measurements.md`: a smoothed bootstrap (Silverman and Young
 //! 1987), so that no two are the same and their variance is that of the real ones.
 
 use std::collections::BTreeMap;

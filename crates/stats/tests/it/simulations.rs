@@ -54,7 +54,7 @@ fn false_alarms_against_a_baseline() {
 }
 
 /// A, B, and the shares that said `Improved` of 3, 5, 10 and 20 rounds: paired, and of two days. The
-/// tables of `docs/statistics.md`.
+/// tables of `docs/internals/statistics.md`.
 const PAIRS: [(&str, &str, [f64; 4], [f64; 4]); 6] = [
     ("reuseport", "fionread", [0.74, 1.0, 1.0, 1.0], [0.86, 1.0, 1.0, 1.0]),
     ("shared", "fionread", [0.66, 1.0, 1.0, 1.0], [0.82, 1.0, 1.0, 1.0]),
@@ -165,7 +165,7 @@ fn lognormal(factor: f64, moved: Moved, sigma: f64, chance: &mut ChaCha8Rng) -> 
 }
 
 /// What the harness finds unfit is left out; this much of it makes the pair inconclusive. The bounds
-/// stand five standard deviations of 100 draws and more below the shares in `docs/statistics.md`.
+/// stand five standard deviations of 100 draws and more below the shares in `docs/internals/statistics.md`.
 #[test]
 fn busy_trials_that_are_told_so() {
     for (unfit, at_least) in [(1.0, 1.0), (0.9, 0.98), (0.7, 0.9), (0.5, 0.8)] {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use stats::{Change, Judgement, Metric, Reason, Round, Settings, Trial, Trials, judge};
 
-/// Judgements a cell. `STATS_TIMES=2000` repeats the tables of `docs/statistics.md`.
+/// Judgements a cell. `STATS_TIMES=2000` repeats the tables of `docs/internals/statistics.md`.
 pub(crate) static TIMES: LazyLock<u32> = LazyLock::new(|| {
     std::env::var("STATS_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(100)
 });
