@@ -1,7 +1,10 @@
 //! How a body is delimited (RFC 9112 6.3), and where it ends, told while its bytes pass by.
+//!
+//! Of chunks (RFC 9112 7.1) it scans what comes; on their way out the mirror's gzip makes its own. The
+//! scanner is strict where lenience has led to smuggling: lines end in CR LF only, sizes are at most 16
+//! hexadecimal digits, control characters are refused.
 
-use crate::chunked::{Chunks, FramingError};
-use crate::headers::list_items;
+use crate::head::list_items;
 use crate::{HeadError, Headers, Method, Version};
 
 /// Follows a body on the wire and says which bytes belong to it. Keeps none of them and allocates
@@ -26,7 +29,7 @@ enum State {
     Length { left: u64 },
     UntilClose,
     Chunked(Chunks),
-    Failed(FramingError),
+    Failed,
 }
 
 impl Body {
@@ -60,11 +63,11 @@ impl Body {
             State::Chunked(chunks) => match chunks.advance(bytes, &mut self.payload) {
                 Ok(take) => Ok(Advance { take, done: chunks.is_done() }),
                 Err(error) => {
-                    self.state = State::Failed(error);
+                    self.state = State::Failed;
                     Err(error)
                 }
             },
-            State::Failed(error) => Err(*error),
+            State::Failed => Err(FramingError),
         }
     }
 
@@ -80,7 +83,7 @@ impl Body {
     pub fn left(&self) -> Option<u64> {
         match self.state {
             State::Length { left } => Some(left),
-            State::UntilClose | State::Chunked(_) | State::Failed(_) => None,
+            State::UntilClose | State::Chunked(_) | State::Failed => None,
         }
     }
 
@@ -89,7 +92,7 @@ impl Body {
         match &self.state {
             State::Length { left } => *left == 0,
             State::Chunked(chunks) => chunks.is_done(),
-            State::UntilClose | State::Failed(_) => false,
+            State::UntilClose | State::Failed => false,
         }
     }
 
@@ -123,8 +126,8 @@ impl BodyFraming {
         match Announced::read(version, headers)? {
             Announced::Nothing => Ok(Self::Empty),
             Announced::Length(length) => Ok(Self::of_length(length)),
-            Announced::Coding(Coding::Chunked) => Ok(Self::Chunked),
-            Announced::Coding(_) => Err(HeadError::UnsupportedTransferCoding),
+            Announced::Chunked => Ok(Self::Chunked),
+            Announced::EndsChunked | Announced::Coded => Err(HeadError::UnsupportedTransferCoding),
         }
     }
 
@@ -141,8 +144,8 @@ impl BodyFraming {
         }
         Ok(match announced {
             Announced::Length(length) => Self::of_length(length),
-            Announced::Coding(Coding::Chunked | Coding::EndsChunked) => Self::Chunked,
-            Announced::Nothing | Announced::Coding(Coding::Other) => Self::UntilClose,
+            Announced::Chunked | Announced::EndsChunked => Self::Chunked,
+            Announced::Nothing | Announced::Coded => Self::UntilClose,
         })
     }
 
@@ -155,43 +158,34 @@ impl BodyFraming {
 enum Announced {
     Nothing,
     Length(u64),
-    Coding(Coding),
-}
-
-/// The codings in Transfer-Encoding.
-enum Coding {
     /// `chunked` and nothing else.
     Chunked,
-    /// Others, and `chunked` once, as the last.
+    /// Other codings, and `chunked` once, as the last.
     EndsChunked,
-    /// Anything else, also an empty list: its end cannot be seen.
-    Other,
+    /// Any other list of codings, also an empty one: its end cannot be seen.
+    Coded,
 }
 
 impl Announced {
     fn read(version: Version, headers: &Headers) -> Result<Self, HeadError> {
-        let coded = headers.contains("Transfer-Encoding");
-        match (coded, headers.contains("Content-Length")) {
-            (false, false) => Ok(Self::Nothing),
-            (true, true) => Err(HeadError::ConflictingFraming),
-            (true, false) if version == Version::Http10 => Err(HeadError::TransferCodingInHttp10),
-            (true, false) => Ok(Self::Coding(Coding::read(headers))),
-            (false, true) => content_length(headers).map(Self::Length),
+        match (headers.contains("Transfer-Encoding"), headers.contains("Content-Length")) {
+            (false, false) => return Ok(Self::Nothing),
+            (true, true) => return Err(HeadError::ConflictingFraming),
+            (true, false) if version == Version::Http10 => {
+                return Err(HeadError::TransferCodingInHttp10);
+            }
+            (true, false) => {}
+            (false, true) => return content_length(headers).map(Self::Length),
         }
-    }
-}
-
-impl Coding {
-    fn read(headers: &Headers) -> Self {
         let is_chunked = |coding: &[u8]| coding.eq_ignore_ascii_case(b"chunked");
         let codings: Vec<&[u8]> = list_items(headers.all("Transfer-Encoding")).collect();
-        match codings.split_last() {
+        Ok(match codings.split_last() {
             Some((last, [])) if is_chunked(last) => Self::Chunked,
             Some((last, others)) if is_chunked(last) && !others.iter().any(|c| is_chunked(c)) => {
                 Self::EndsChunked
             }
-            _ => Self::Other,
-        }
+            _ => Self::Coded,
+        })
     }
 }
 
@@ -213,4 +207,141 @@ fn content_length(headers: &Headers) -> Result<u64, HeadError> {
             number.checked_mul(10)?.checked_add(digit)
         })
         .ok_or(HeadError::BadContentLength)
+}
+
+/// Bytes of one chunk's size line at most, without CR LF. Nobody needs extensions.
+const SIZE_LINE_LIMIT: u16 = 1024;
+
+/// Bytes of all trailer lines at most: the default [`crate::HeadLimit`].
+const TRAILER_LIMIT: u16 = 8 * 1024;
+
+/// Chunks that are not what RFC 9112 7.1 allows. The side that sent them is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("the chunks are not what RFC 9112 allows")]
+pub struct FramingError;
+
+/// Where in the chunks we are.
+#[derive(Clone, Debug, Default)]
+struct Chunks {
+    at: At,
+    /// Size of the chunk whose size line is being read.
+    size: u64,
+    /// Bytes of the line, or of all trailer lines, so far.
+    line: u16,
+}
+
+/// What the next byte is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    /// The first digit of a size.
+    #[default]
+    SizeStart,
+    /// Another digit, or what may follow a size.
+    Size,
+    /// A blank after the size, or what may follow it.
+    AfterSize,
+    /// An extension.
+    Extension,
+    /// The LF of a size line.
+    SizeLf,
+    /// One of this many bytes of data, at least one.
+    Data(u64),
+    /// The CR behind the data.
+    DataCr,
+    /// The LF behind the data.
+    DataLf,
+    /// The first byte of a trailer line or of the last line.
+    TrailerStart,
+    /// Inside a trailer line.
+    Trailer,
+    /// The LF of a trailer line.
+    TrailerLf,
+    /// The LF of the last line.
+    LastLf,
+    /// Behind the body.
+    Done,
+}
+
+impl Chunks {
+    /// Whether the last line has passed.
+    fn is_done(&self) -> bool {
+        self.at == At::Done
+    }
+
+    /// Says how many of `bytes` belong to the body, and adds those that are data to `payload`.
+    fn advance(&mut self, bytes: &[u8], payload: &mut u64) -> Result<usize, FramingError> {
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            match self.at {
+                At::Done => break,
+                At::Data(left) => {
+                    let here = usize::try_from(left).map_or(rest.len(), |n| n.min(rest.len()));
+                    let left = left - here as u64;
+                    *payload = payload.saturating_add(here as u64);
+                    self.at = if left == 0 { At::DataCr } else { At::Data(left) };
+                    rest = &rest[here..];
+                }
+                _ => {
+                    self.at = self.after(byte)?;
+                    rest = after;
+                }
+            }
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    /// What follows `byte`, which is not data.
+    fn after(&mut self, byte: u8) -> Result<At, FramingError> {
+        match (self.at, byte) {
+            (At::SizeStart | At::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                if self.at == At::SizeStart {
+                    (self.size, self.line) = (0, 0);
+                }
+                self.count(16)?;
+                let digit = char::from(byte).to_digit(16).unwrap_or(0);
+                self.size = (self.size << 4) | u64::from(digit);
+                Ok(At::Size)
+            }
+            (At::Size | At::AfterSize | At::Extension, b'\r') => Ok(At::SizeLf),
+            (At::Size | At::AfterSize, b' ' | b'\t') => {
+                self.count(SIZE_LINE_LIMIT)?;
+                Ok(At::AfterSize)
+            }
+            (At::Size | At::AfterSize, b';') => Ok(At::Extension),
+            (At::Extension, _) if is_text(byte) => {
+                self.count(SIZE_LINE_LIMIT)?;
+                Ok(At::Extension)
+            }
+            (At::SizeLf, b'\n') if self.size == 0 => {
+                self.line = 0;
+                Ok(At::TrailerStart)
+            }
+            (At::SizeLf, b'\n') => Ok(At::Data(self.size)),
+            (At::DataCr, b'\r') => Ok(At::DataLf),
+            (At::DataLf, b'\n') => Ok(At::SizeStart),
+            (At::TrailerStart, b'\r') => Ok(At::LastLf),
+            (At::Trailer, b'\r') => Ok(At::TrailerLf),
+            (At::TrailerStart | At::Trailer, _) if is_text(byte) => {
+                self.count(TRAILER_LIMIT)?;
+                Ok(At::Trailer)
+            }
+            (At::TrailerLf, b'\n') => Ok(At::TrailerStart),
+            (At::LastLf, b'\n') => Ok(At::Done),
+            _ => Err(FramingError),
+        }
+    }
+
+    /// Counts one byte of a line against its limit.
+    fn count(&mut self, limit: u16) -> Result<(), FramingError> {
+        if self.line >= limit {
+            return Err(FramingError);
+        }
+        self.line += 1;
+        Ok(())
+    }
+}
+
+/// What may stand in a line: text, blanks and obs-text (RFC 9110 5.5).
+fn is_text(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }

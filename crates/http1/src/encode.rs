@@ -1,6 +1,6 @@
 //! What a proxy sends: heads as it passes them on, and answers of its own.
 
-use crate::headers::TransferCoding;
+use crate::head::TransferCoding;
 use crate::{RequestHead, ResponseHead};
 
 impl RequestHead {
@@ -100,24 +100,16 @@ pub fn error_response(status: u16) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The usual words for a status (RFC 9110 15, RFC 6585); `Unknown` for others.
+/// The usual words for a status of ours (RFC 9110 15, RFC 6585); `Unknown` for others.
 const fn reason_phrase(status: u16) -> &'static str {
     match status {
-        200 => "OK",
         400 => "Bad Request",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
         408 => "Request Timeout",
-        411 => "Length Required",
         413 => "Content Too Large",
-        414 => "URI Too Long",
-        417 => "Expectation Failed",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",
         502 => "Bad Gateway",
-        503 => "Service Unavailable",
         504 => "Gateway Timeout",
         505 => "HTTP Version Not Supported",
         _ => "Unknown",

@@ -13,16 +13,14 @@
 //! - What was parsed holds no CR, LF or NUL, so that encoding it again cannot inject a line.
 
 mod body;
-mod chunked;
 mod encode;
 mod head;
-mod headers;
 
-pub use body::{Advance, Body, BodyFraming};
-pub use chunked::FramingError;
+pub use body::{Advance, Body, BodyFraming, FramingError};
 pub use encode::error_response;
-pub use head::{HeadError, Method, RequestHead, ResponseHead, parse_request, parse_response};
-pub use headers::Headers;
+pub use head::{
+    HeadError, Headers, Method, RequestHead, ResponseHead, parse_request, parse_response,
+};
 
 /// Header lines of one head at most. More are refused with 431.
 pub const MAX_HEADERS: usize = 64;

@@ -2,8 +2,7 @@
 
 mod bodies;
 mod encoding;
-mod requests;
-mod responses;
+mod heads;
 
 use proptest::prelude::*;
 

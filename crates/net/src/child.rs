@@ -13,8 +13,6 @@
 //! - Its owner alone reaps it, so that its id is ours until then.
 //! - A dropped child is dead and reaped, also while a panic unwinds.
 
-mod stderr_tail;
-
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -29,7 +27,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
 
-use self::stderr_tail::StderrTail;
+use crate::terminal::printable;
 
 /// A child process.
 #[derive(Debug)]
@@ -280,6 +278,52 @@ impl Stream {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The last line that says something. Of a panic, where and what: a backtrace and advice follow it, and
+/// neither says what happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct StderrTail {
+    line: String,
+    panic: Panic,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Panic {
+    #[default]
+    None,
+    /// The line is a panic's first, before its message.
+    At,
+    /// The line is a panic, whole.
+    Told,
+}
+
+/// A longer line is cut, letters.
+const LONGEST: usize = 16 * 1024;
+
+impl StderrTail {
+    /// Takes note of a line.
+    fn hear(&mut self, line: &str) {
+        let line = printable(line);
+        let line = line.trim();
+        if line.is_empty() || self.panic == Panic::Told {
+            return;
+        }
+        if self.panic == Panic::At {
+            self.line.push(' ');
+            self.panic = Panic::Told;
+        } else {
+            self.line.clear();
+            let panics = line.contains(" panicked at ");
+            self.panic = if panics { Panic::At } else { Panic::None };
+        }
+        self.line.extend(line.chars().take(LONGEST));
+    }
+
+    /// What is to be quoted; empty: nothing was said.
+    fn quoted(&self) -> &str {
+        &self.line
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 pub mod child;
 pub mod clock;
 pub mod cpu;
-pub mod limit;
 pub mod log_file;
 pub mod low_water;
 pub mod role;

@@ -10,12 +10,13 @@ use std::process::ExitCode;
 use std::thread;
 
 use records::{Record, Role};
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
+};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::{self, CpuList};
-use crate::limit;
 use crate::terminal::printable;
 
 /// Options that every role shares.
@@ -57,8 +58,21 @@ impl RoleOptions {
         if let Some(cpus) = &self.cpus {
             cpu::pin_current_thread(cpus.as_slice())?;
         }
-        Ok(limit::raise_open_files())
+        Ok(raise_open_files())
     }
+}
+
+/// Raises the soft limit of open descriptors to the hard one and tells what it is now.
+///
+/// A refusal leaves the limit as it was; the caller compares with what it needs.
+pub fn raise_open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        let _ =
+            setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
+    // None is RLIM_INFINITY.
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Has the kernel send `signal` to this process when `parent`, which started it, ends.
@@ -170,10 +184,15 @@ impl RoleError {
 /// # Errors
 /// As [`print()`].
 pub fn tell(record: &Record) -> Result<(), RoleError> {
-    print(record).map_err(|error| match error.kind() {
+    print(record).map_err(unwritten)
+}
+
+/// What it is to a role that its records could not be written.
+pub fn unwritten(error: io::Error) -> RoleError {
+    match error.kind() {
         io::ErrorKind::BrokenPipe => RoleError::Unheard,
         _ => RoleError::Host { doing: "write records", source: error },
-    })
+    }
 }
 
 /// Who can mend the failure of a role, as its exit code tells it.

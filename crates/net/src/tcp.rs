@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use records::{Bytes, Congestion, ListenerMode, SocketSetting};
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// Buffer sizes of a socket as asked for; absent: the kernel tunes them (tcp(7)).
@@ -165,11 +166,19 @@ impl Dial {
             socket.bind(&from.into())?;
         }
         match socket.connect(&self.addr.into()) {
-            Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
+            Err(e) if e.raw_os_error() == Some(Errno::INPROGRESS.raw_os_error()) => {}
             other => other?,
         }
         Ok(socket)
     }
+}
+
+/// Whether `error` says that this host has no descriptor or memory left for a socket: it comes back
+/// at once, for every socket, until something is closed (accept(2), socket(2)).
+pub fn is_shortage(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
+        .into_iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 fn stream_socket(addr: SocketAddr) -> io::Result<Socket> {

@@ -7,7 +7,7 @@ use records::{Bytes, Congestion, ListenerMode, socket_addr};
 use crate::cpu::{self, CpuList};
 use crate::tcp::{self, Buffers, Dial, Listen};
 use crate::terminal::printable;
-use crate::{limit, low_water};
+use crate::{low_water, role};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -107,8 +107,8 @@ fn an_address_has_a_port_and_no_name() {
 
 #[test]
 fn the_soft_limit_is_raised_to_the_hard_one() {
-    let raised = limit::raise_open_files();
-    assert_eq!(raised, limit::raise_open_files());
+    let raised = role::raise_open_files();
+    assert_eq!(raised, role::raise_open_files());
     assert!(raised > 0);
 }
 
@@ -126,10 +126,10 @@ fn a_low_water_mark_is_read_back_and_capped() {
 fn a_shortage_of_this_host_is_told_from_trouble_of_one_socket() {
     use rustix::io::Errno;
     for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
-        assert!(limit::is_shortage(&errno.into()), "{errno}");
+        assert!(tcp::is_shortage(&errno.into()), "{errno}");
     }
     for errno in [Errno::CONNABORTED, Errno::CONNREFUSED, Errno::ADDRNOTAVAIL] {
-        assert!(!limit::is_shortage(&errno.into()), "{errno}");
+        assert!(!tcp::is_shortage(&errno.into()), "{errno}");
     }
 }
 

@@ -23,18 +23,13 @@
 //! - A process that reads `/proc/net` from a thread that has entered a namespace must read
 //!   `/proc/thread-self/net`: `/proc/net` is that of its main thread.
 
-mod error;
 mod lab;
-mod links;
 mod namespace;
 mod plan;
-mod read_back;
 
-pub use error::LabError;
-pub use lab::{Host, Lab};
-pub use namespace::NetId;
+pub use lab::{Host, HostReadBack, Lab, LabReadBack, SysctlReadBack};
+pub use namespace::{LabError, NetId};
 pub use plan::{HostPlan, LabPlan, LinkRate, Sysctl};
-pub use read_back::{HostReadBack, LabReadBack, SysctlReadBack};
 
 #[cfg(test)]
 mod tests;

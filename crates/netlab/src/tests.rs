@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use records::Bytes;
 
-use crate::links::{Place, Step, bucket, steps};
+use crate::plan::{Place, Step, bucket, steps};
 use crate::{LabPlan, LinkRate};
 
 fn lines(plan: &LabPlan) -> Vec<String> {

@@ -17,18 +17,12 @@ use crate::body::Body;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Application {
     delay: Duration,
-    sets_in: SetsIn,
-    /// Absent: as many workers as there are requests.
-    workers: Option<Arc<Semaphore>>,
-}
-
-/// When the delays begin.
-#[derive(Clone, Debug, Default)]
-struct SetsIn {
-    /// So long after its first request.
+    /// The delays begin so long after its first request.
     after: Duration,
     /// When that was.
     first: Arc<OnceLock<Instant>>,
+    /// Absent: as many workers as there are requests.
+    workers: Option<Arc<Semaphore>>,
 }
 
 /// A worker at its request. Dropped, it takes the next one.
@@ -45,7 +39,7 @@ impl Application {
         // On the 16-bit machine where this saturates there is no such crowd.
         let count = |workers| usize::try_from(workers).unwrap_or(Semaphore::MAX_PERMITS);
         let workers = workers.map(|workers| Arc::new(Semaphore::new(count(workers))));
-        Self { delay, sets_in: SetsIn { after, first: Arc::default() }, workers }
+        Self { delay, after, first: Arc::default(), workers }
     }
 
     /// Waits until a worker is free, first come first served, and lets it delay its answer.
@@ -55,16 +49,10 @@ impl Application {
             Some(workers) => Arc::clone(workers).acquire_owned().await.ok(),
             None => None,
         };
-        if !self.delay.is_zero() && self.sets_in.is_due() {
+        if !self.delay.is_zero() && self.first.get_or_init(Instant::now).elapsed() >= self.after {
             tokio::time::sleep(self.delay).await;
         }
         Worker { _permit: permit }
-    }
-}
-
-impl SetsIn {
-    fn is_due(&self) -> bool {
-        self.first.get_or_init(Instant::now).elapsed() >= self.after
     }
 }
 

@@ -21,7 +21,6 @@ mod body;
 mod options;
 mod request_log;
 mod run;
-mod turn;
 
 pub use options::OriginOptions;
 pub use run::run;

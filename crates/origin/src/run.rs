@@ -8,18 +8,18 @@ use std::{fs, io};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use net::cpu;
 use net::role::{self, RoleError};
 use net::tcp::{self, Buffers, Listen};
-use net::{cpu, limit};
 use records::{Bytes, Effective, ListenerMode, Ready, Record, Role};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::application::{Application, respond};
+use crate::body::Turns;
 use crate::options::OriginOptions;
 use crate::request_log::RequestLog;
-use crate::turn::Turns;
 
 /// How long to let connections end when there is no descriptor for a new one.
 const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(50);
@@ -105,7 +105,7 @@ async fn accept(listener: TcpListener, application: Application, log: RequestLog
                 let (application, log) = (application.clone(), log.clone());
                 tokio::spawn(connection(stream, from.port(), application, log));
             }
-            Err(error) if limit::is_shortage(&error) => {
+            Err(error) if tcp::is_shortage(&error) => {
                 if !warned {
                     eprintln!(
                         "origin: connections wait, this host gives no more ({error}): raise \

@@ -21,7 +21,6 @@
 //! - Nothing that a peer sends can panic a worker: trouble is a [`records::SessionEnd`].
 
 mod access_log;
-mod error;
 mod listeners;
 mod options;
 mod policy;
@@ -31,6 +30,5 @@ mod session;
 mod worker;
 mod writer;
 
-pub use error::ProxyError;
 pub use options::ProxyOptions;
 pub use run::{STOPPED_WITHIN, run};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role;
+use net::role::{self, RoleError};
 
 /// A proxy that behaves as an nginx worker does, with its read policies as toggles.
 #[derive(Parser)]
@@ -20,6 +20,5 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let ended = proxy::run(&Cli::parse().options);
-    role::finish("proxy", ended, proxy::ProxyError::failure)
+    role::finish("proxy", proxy::run(&Cli::parse().options), RoleError::failure)
 }

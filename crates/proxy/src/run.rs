@@ -11,13 +11,12 @@ use std::time::{Duration, Instant};
 use mio::Waker;
 use net::cpu;
 use net::log_file;
-use net::role;
+use net::role::{self, RoleError};
 use net::stop::{self, Next};
 use records::{BufferingMode, Bytes, Effective, LogMode, ProxyToggles, Ready, Record, Role, Spool};
 use rustix::thread::gettid;
 
 use crate::access_log::{InlineLog, LostLines};
-use crate::error::ProxyError;
 use crate::listeners::{self, Listeners};
 use crate::options::ProxyOptions;
 use crate::recorder::{Recorder, RingReader};
@@ -39,12 +38,13 @@ enum Event {
 /// Runs the proxy until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// See [`ProxyError`]. Trouble with single connections is none: it is told in the records.
-pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
-    options.toggles.check()?;
-    let max_open_files = options.role.enter().map_err(ProxyError::Process)?;
+/// See [`RoleError`]. Trouble with single connections is none: it is told in the records.
+pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
+    const LISTEN: &str = "open a listener";
+    options.toggles.check().map_err(|error| RoleError::Usage(error.to_string()))?;
+    let max_open_files = options.role.enter().map_err(RoleError::process)?;
     let connections = fit_connections(options, max_open_files)?;
-    let listeners = Listeners::open(options).map_err(ProxyError::Listen)?;
+    let listeners = Listeners::open(options).map_err(RoleError::host(LISTEN))?;
     let (mut inline_logs, log) = open_access_log(options)?;
     try_spool(&options.toggles)?;
 
@@ -71,20 +71,19 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
         let _ = stopper.send(Event::Stop);
         Next::Done
     })
-    .map_err(ProxyError::Process)?;
+    .map_err(RoleError::process)?;
     let effective = Effective {
         cpus: workers.cpus.clone(),
         max_open_files,
         sockets: listeners.read_back(options),
         congestion: listeners.congestion(),
     };
-    role::print(&Record::Ready(Ready {
+    role::tell(&Record::Ready(Ready {
         listen: listeners.addr(),
         worker_tids: workers.tids.clone(),
-        listeners: listeners.inodes().map_err(ProxyError::Listen)?,
+        listeners: listeners.inodes().map_err(RoleError::host(LISTEN))?,
         ..Ready::new(Role::Proxy, std::process::id(), effective)
-    }))
-    .map_err(ProxyError::Records)?;
+    }))?;
 
     let done = Arc::new(AtomicBool::new(false));
     let writer = Writer { rings: std::mem::take(&mut workers.rings), log };
@@ -96,36 +95,47 @@ pub fn run(options: &ProxyOptions) -> Result<(), ProxyError> {
                 let _ = events.send(Event::WriterEnded(writer.run(&done)));
             }
         })
-        .map_err(ProxyError::Records)?;
+        .map_err(RoleError::process)?;
 
-    let mut result = match inbox.recv() {
-        Ok(Event::Stop) | Err(_) => Ok(()),
-        Ok(Event::WorkerEnded(worker, ended)) => {
-            workers.present -= 1;
-            ended.map_err(|source| ProxyError::Worker { worker, source })
-        }
-        Ok(Event::WriterEnded(ended)) => ended.map_err(ProxyError::Records),
-    };
-    stop.store(true, Ordering::Relaxed);
-    workers.wake();
-    let deadline = Instant::now() + STOPPED_WITHIN;
+    let mut result = Ok(());
+    let mut deadline: Option<Instant> = None;
     while workers.present > 0 {
-        match inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Event::WorkerEnded(..)) => workers.present -= 1,
-            Ok(Event::WriterEnded(ended)) => {
-                result = result.and(ended.map_err(ProxyError::Records));
+        let event = match deadline {
+            None => inbox.recv().ok(),
+            Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())).ok(),
+        };
+        result = result.and(match event {
+            Some(Event::Stop) => Ok(()),
+            Some(Event::WriterEnded(ended)) => ended.map_err(role::unwritten),
+            Some(Event::WorkerEnded(worker, ended)) => {
+                workers.present -= 1;
+                ended.map_err(|error| worker_failed(worker, &error))
             }
-            Ok(Event::Stop) => {}
-            Err(_) => {
-                result = result.and(Err(ProxyError::Stuck { workers: workers.present }));
-                break;
-            }
-        }
+            None => Err(stuck(std::mem::take(&mut workers.present))),
+        });
+        // Whatever it was, it is the end.
+        deadline.get_or_insert_with(|| {
+            stop.store(true, Ordering::Relaxed);
+            workers.wake();
+            Instant::now() + STOPPED_WITHIN
+        });
     }
     done.store(true, Ordering::Release);
     writing.thread().unpark();
     let _ = writing.join();
     result
+}
+
+fn worker_failed(worker: u32, error: &io::Error) -> RoleError {
+    RoleError::Unable(format!("failed to run worker {worker}: {error}"))
+}
+
+fn stuck(workers: usize) -> RoleError {
+    RoleError::Unable(format!(
+        "failed to end {workers} of its workers within {} s: they wait in a system call, for a disk \
+         or for a log that nobody reads; their open sessions and their last totals are lost",
+        STOPPED_WITHIN.as_secs()
+    ))
 }
 
 /// The workers that were started.
@@ -146,9 +156,9 @@ impl Workers {
         log: Option<InlineLog>,
         options: &ProxyOptions,
         events: mpsc::Sender<Event>,
-    ) -> Result<(), ProxyError> {
+    ) -> Result<(), RoleError> {
         let worker = setup.index;
-        let failed = |source| ProxyError::Worker { worker, source };
+        let failed = |error| worker_failed(worker, &error);
         let (recorder, ring) = Recorder::new(worker, options.hold, options.recording);
         let cpu = options.pin.as_ref().map(|cpus| cpus.in_turn(worker as usize));
         let (started, ready) = mpsc::channel();
@@ -200,7 +210,7 @@ fn pin(cpu: Option<usize>) -> io::Result<Vec<usize>> {
 }
 
 /// Opens the access log: once for each worker that writes it itself, or once for the writer.
-fn open_access_log(options: &ProxyOptions) -> Result<(Vec<InlineLog>, LogPart), ProxyError> {
+fn open_access_log(options: &ProxyOptions) -> Result<(Vec<InlineLog>, LogPart), RoleError> {
     let Some(path) = &options.access_log else { return Ok((Vec::new(), LogPart::Nothing)) };
     let opened = match options.toggles.log_mode {
         LogMode::Inline => (0..options.toggles.workers)
@@ -211,21 +221,30 @@ fn open_access_log(options: &ProxyOptions) -> Result<(Vec<InlineLog>, LogPart), 
             log_file::append(path).map(|file| (Vec::new(), LogPart::Write(BufWriter::new(file))))
         }
     };
-    opened.map_err(|source| ProxyError::AccessLog { path: path.display().to_string(), source })
+    opened.map_err(|error| {
+        let path = path.display();
+        RoleError::Unable(format!(
+            "failed to open the access log {path}: {error}: name a place that can be written with \
+             --access-log"
+        ))
+    })
 }
 
 /// Whether temporary files can be made: better asked now than by the first slow client.
-fn try_spool(toggles: &ProxyToggles) -> Result<(), ProxyError> {
+fn try_spool(toggles: &ProxyToggles) -> Result<(), RoleError> {
     let Some(Buffering { dir, file_max: Bytes(1..) }) = buffering(toggles) else { return Ok(()) };
-    match tempfile::tempfile_in(&dir) {
-        Ok(_) => Ok(()),
-        Err(source) => Err(ProxyError::Spool { dir: dir.display().to_string(), source }),
-    }
+    tempfile::tempfile_in(&dir).map(drop).map_err(|error| {
+        let dir = dir.display();
+        RoleError::Unable(format!(
+            "failed to make a temporary file in {dir}: {error}: name a directory that can be written \
+             with --spool"
+        ))
+    })
 }
 
 /// Sessions a worker may hold, if the host has descriptors for them: two each, or three where they
 /// spool, and some for the process itself.
-fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, ProxyError> {
+fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, RoleError> {
     const OF_THE_PROCESS: u64 = 64;
     let workers = u64::from(options.toggles.workers);
     let sessions = workers * u64::from(options.toggles.worker_connections);
@@ -240,7 +259,11 @@ fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, ProxyErr
     if options.toggles.worker_connections == default && fitting >= 64 {
         return Ok(usize::try_from(fitting).unwrap_or(usize::MAX));
     }
-    Err(ProxyError::TooFewFiles { needed: needed(sessions), sessions, limit })
+    Err(RoleError::Unable(format!(
+        "needs {} open files for {sessions} sessions, the limit is {limit}: raise it with `ulimit -n`, \
+         or lower --worker-connections",
+        needed(sessions)
+    )))
 }
 
 fn limits(options: &ProxyOptions) -> Limits {

@@ -1,4 +1,7 @@
-//! One setting of all options that make one trial differ from another.
+//! One setting of all options that make one trial differ from another; by the words that set it, and what
+//! it came to over all its trials.
+//!
+//! A percentile of an arm is the median of its trials' percentiles: a run is the unit, not a fetch.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::options::{
     FaultToggles, FetchToggles, ProxyToggles, Rcvbuf, ServerToggles, SlowToggles, from_words, words,
 };
-use crate::{Bytes, ParseUnitError, Role};
+use crate::{Bytes, BytesPerSec, Micros, ParseUnitError, Role, Verdict};
 
 /// One setting of all toggles, as asked for. What the kernel made of it stands in
 /// [`crate::Effective`]. In records its groups are one flat object.
@@ -126,7 +129,7 @@ pub enum Pin {
     /// The scheduler decides.
     Off,
     /// Workers on these CPUs in turn, the load on all others.
-    Workers(Vec<usize>),
+    Workers(CpuList),
 }
 
 impl fmt::Display for Pin {
@@ -134,10 +137,7 @@ impl fmt::Display for Pin {
         match self {
             Self::Auto => f.pad("auto"),
             Self::Off => f.pad("off"),
-            Self::Workers(cpus) => {
-                let list: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-                f.pad(&list.join(","))
-            }
+            Self::Workers(cpus) => cpus.fmt(f),
         }
     }
 }
@@ -145,16 +145,62 @@ impl fmt::Display for Pin {
 impl FromStr for Pin {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || ParseUnitError::new(text, "a CPU plan", "auto, off or a list as 0,2");
+        let forms = "auto, off or a list as 0,2";
         match text {
             "auto" => Ok(Self::Auto),
             "off" => Ok(Self::Off),
             list => list
-                .split(',')
-                .map(|cpu| cpu.trim().parse::<usize>().map_err(|_| wrong()))
-                .collect::<Result<_, _>>()
-                .map(Self::Workers),
+                .parse()
+                .map(Self::Workers)
+                .map_err(|_| ParseUnitError::new(text, "a CPU plan", forms)),
         }
+    }
+}
+
+/// CPU numbers, written `0`, `0,2` or `0-3`. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CpuList(Vec<usize>);
+
+impl CpuList {
+    /// More CPUs than any host has (`CPU_SETSIZE`, CPU_SET(3)).
+    const MOST: usize = 1024;
+
+    /// The CPUs in `cpus`, in that order; `None` when there are none.
+    pub fn new(cpus: Vec<usize>) -> Option<Self> {
+        (!cpus.is_empty()).then_some(Self(cpus))
+    }
+
+    /// The CPU for the `index`-th thread, going round.
+    pub fn in_turn(&self, index: usize) -> usize {
+        self.0.iter().cycle().nth(index).copied().unwrap_or(0)
+    }
+
+    /// The CPU numbers.
+    pub fn as_slice(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.pad(&list.join(","))
+    }
+}
+
+impl FromStr for CpuList {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |text: &str| text.trim().parse().ok().filter(|&cpu: &usize| cpu < Self::MOST);
+        let part = |part: &str| match part.split_once('-') {
+            None => number(part).map(|cpu| cpu..=cpu),
+            Some((first, last)) => Some(number(first)?..=number(last)?),
+        };
+        let parts: Option<Vec<_>> = text.split(',').map(part).collect();
+        parts
+            .and_then(|parts| Self::new(parts.into_iter().flatten().collect()))
+            .ok_or_else(|| ParseUnitError::new(text, "a list of CPUs", "0, 0,2 or 0-3"))
     }
 }
 
@@ -167,4 +213,69 @@ pub struct Namespaces {
     /// `net.ipv4.tcp_rmem` in the proxy's namespace; absent: as outside.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp_rmem: Option<String>,
+}
+
+/// One setting of all toggles, by the words that set it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArmSpec {
+    /// How tables call it.
+    pub name: String,
+    /// The options, as words.
+    pub args: Vec<String>,
+}
+
+/// `name: --option value`, as a shell takes it.
+impl fmt::Display for ArmSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, shell_line(&self.args))
+    }
+}
+
+/// Words as a shell takes them. What no shell can take is shown as it is.
+pub fn shell_line(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+/// One arm over all its trials: a row of the table of a campaign, also as `turnstile zoo --json` prints
+/// it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ArmRow {
+    /// The arm.
+    pub name: String,
+    /// Trials.
+    pub trials: u64,
+    /// How they were judged.
+    pub verdicts: BTreeMap<Verdict, u64>,
+    /// Fetches under load, of all trials.
+    pub attempts: u64,
+    /// Of these, those that this host could try.
+    pub tried: u64,
+    /// Of these, failed.
+    pub failed: u64,
+    /// 499-style early closes, of all trials; absent: no log tells of their fetches.
+    pub early_closes: Option<u64>,
+    /// Median of the medians before the load.
+    pub idle_p50: Micros,
+    /// Median of the trials' medians.
+    pub p50: Micros,
+    /// Median of the trials' 90th percentiles.
+    pub p90: Micros,
+    /// Median of the trials' 99th percentiles.
+    pub p99: Micros,
+    /// The slowest fetch of all.
+    pub max: Micros,
+    /// Median rate of all downloads together.
+    pub slow_rate: BytesPerSec,
+    /// The longest step of all, as far as steps are known.
+    pub longest_step: Option<Micros>,
+    /// The longest loop turn of all, as far as turns are known.
+    pub longest_turn: Option<Micros>,
+    /// Median of the bytes that one step of a download moved, as far as steps are known.
+    pub bytes_per_step: Option<Bytes>,
+    /// Median CPU time for each GB.
+    pub cpu_per_gb: Option<Micros>,
+    /// Median share of a CPU that all workers used.
+    pub cpu_share: Option<f64>,
+    /// What was under test, as it names itself.
+    pub version: Option<String>,
 }

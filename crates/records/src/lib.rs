@@ -14,55 +14,33 @@
 //! - Fields are only ever added within one [`SCHEMA_VERSION`].
 
 mod arm;
-mod arm_row;
 mod cause;
-mod download;
 mod fetch;
-mod line;
 mod manifest;
 mod options;
 mod ready;
+mod record;
 pub mod run_dir;
 mod run_records;
 mod seen;
 mod session;
 mod summary;
 mod units;
-mod verdict;
 mod worker;
 
-pub use arm::{Arm, Namespaces, Pin, Placement, Recording};
-pub use arm_row::{ArmRow, ArmSpec, shell_line};
-pub use cause::{
-    Cause, CauseShare, HiddenCause, Holder, HoldingStep, LateSummary, Law, LogTruth, WorstFetch,
-};
-pub use download::{Dialed, Download, DownloadEnd, DownloadInterval, Requests, SlowOrder};
-pub use fetch::{Fetch, Outcome, OutcomeCounts, Phase};
-pub use line::{LineError, Record, SCHEMA_VERSION};
-pub use manifest::{Fault, Host, Manifest, PhaseSpan, RoleProcess, Side};
-pub use options::{
-    AcceptMode, Arrivals, BufferingMode, Coding, Congestion, Content, FaultToggles, FetchToggles,
-    ListenerMode, LogMode, ProxyKind, ProxyToggles, Rcvbuf, ReadPolicy, ServerToggles, Sink,
-    SlowToggles, Spool, ToggleError, TraceMode, from_words, socket_addr, some_time, within,
-};
-pub use ready::{Effective, Program, Ready, Role, SocketSetting, UnreadLines, Visibility};
-pub use run_records::{LoadError, RunRecords};
-pub use seen::{
-    Absence, Blocked, CallTotal, CallTotals, CounterSpan, CpuSample, ListenerSample, SchedSample,
-    SocketEnd, SocketSample, Watched,
-};
-pub use session::{
-    Accepted, Answered, AnswersLost, LogEscaped, LogSeconds, LogTimes, Session, SessionEnd,
-};
-pub use summary::{
-    AbsenceSummary, BlockedSummary, CompletionUs, FetchSummary, LatencyUs, LogGap, ProxySummary,
-    SchedulerFigures, SlowSummary, Summary, WorkerSummary,
-};
-pub use units::{
-    Bytes, BytesPerSec, Micros, MonoNs, ParseUnitError, count, percent, percent_beside,
-};
-pub use verdict::{Caveat, CaveatCode, STARVED_SHARE, Verdict};
-pub use worker::{Hold, LoopTurn, StepEnd, StepHistogram, Stretch, WorkerSample, WorkerTotals};
+pub use arm::*;
+pub use cause::*;
+pub use fetch::*;
+pub use manifest::*;
+pub use options::*;
+pub use ready::*;
+pub use record::*;
+pub use run_records::*;
+pub use seen::*;
+pub use session::*;
+pub use summary::*;
+pub use units::*;
+pub use worker::*;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,8 @@
 //! The run directory: one place for everything a trial leaves behind.
 //!
 //! The names below are the contract between who writes a run and who reads it, and with other
-//! programs; they never change within one schema version. Every `.ndjson` file holds one [`Record`] a
-//! line, named by its `record` field; [`Record::file`] says which record stands in which file.
-
-use crate::Record;
+//! programs; they never change within one schema version. Every `.ndjson` file holds one [`crate::Record`] a
+//! line, named by its `record` field; [`crate::Record::file`] says which record stands in which file.
 
 /// What the run was: command, host, processes, phases, faults.
 pub const MANIFEST: &str = "manifest.json";
@@ -45,25 +43,3 @@ pub const ROLES_LOG: &str = "roles.log";
 
 /// The record files that a run has from its start.
 pub const RECORD_FILES: [&str; 7] = [FETCHES, DOWNLOADS, SESSIONS, STEPS, WORKERS, SOCKETS, ORIGIN];
-
-impl Record {
-    /// The file in which it stands; `None`: in none, since the manifest tells of it.
-    pub const fn file(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Ready(_) | Self::UnreadLines(_) | Self::AnswersLost(_) => return None,
-            Self::Fetch(_) => FETCHES,
-            Self::Dialed(_) | Self::DownloadInterval(_) | Self::Download(_) => DOWNLOADS,
-            Self::Accepted(_) | Self::Session(_) => SESSIONS,
-            Self::Answered(_) => ORIGIN,
-            Self::Hold(_)
-            | Self::LoopTurn(_)
-            | Self::WorkerTotals(_)
-            | Self::Stretch(_)
-            | Self::Blocked(_)
-            | Self::CallTotals(_)
-            | Self::Absence(_) => STEPS,
-            Self::WorkerSample(_) | Self::SchedSample(_) | Self::CpuSample(_) => WORKERS,
-            Self::ListenerSample(_) | Self::SocketSample(_) => SOCKETS,
-        })
-    }
-}

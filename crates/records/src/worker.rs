@@ -37,19 +37,8 @@ impl Hold {
 }
 
 /// What ended a step; with each the word that a sentence has for it: "ended by ...".
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    EnumMessage
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Serialize, Deserialize, EnumMessage)]
 #[serde(rename_all = "snake_case")]
 pub enum StepEnd {
     /// The upstream socket was empty: EAGAIN, or all was read that FIONREAD saw.

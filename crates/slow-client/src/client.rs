@@ -19,8 +19,6 @@
 //! | 4 MiB, 2 ms | 0.69 | 5.3 % | 360 | 3 |
 //! | 4 MiB, 5 ms | 0.65 | 4.0 % | 170 | 4 |
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind};
 use std::mem;
 use std::os::fd::AsRawFd;
@@ -45,6 +43,11 @@ pub(crate) const WAKE: Token = Token(usize::MAX);
 /// Events of one poll at most; the next poll returns the others.
 const EVENTS: usize = 1024;
 
+/// When a turn is due that need not wait for anything.
+const AT_ONCE: MonoNs = MonoNs(0);
+/// When one is due that only an event brings.
+const AT_ITS_EVENT: MonoNs = MonoNs(u64::MAX);
+
 /// The loop and all that it steers.
 pub(crate) struct Client<'a> {
     options: &'a SlowOptions,
@@ -54,9 +57,6 @@ pub(crate) struct Client<'a> {
     rate: Option<BytesPerSec>,
     shared: Shared,
     slots: Vec<Entry>,
-    /// Slots to be given a turn, each at most once.
-    ready: Vec<usize>,
-    timers: BinaryHeap<Reverse<(MonoNs, usize)>>,
     interval_ns: MonoNs,
     warning: Warning,
 }
@@ -68,18 +68,16 @@ enum Warning {
     Said,
 }
 
-/// A slot and its place in the loop.
+/// A slot, and when its next turn is due.
 struct Entry {
     slot: Slot,
-    ready: bool,
-    /// The one timer that counts; older ones in the heap are void.
-    timer: Option<MonoNs>,
+    due: MonoNs,
 }
 
 /// What to do before the next turn, the more urgent the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Pause {
-    /// Wait for an event or a timer.
+    /// Wait for an event, or for the next turn that is due.
     UntilEvent,
     /// Let bytes gather.
     Gather,
@@ -95,19 +93,10 @@ impl<'a> Client<'a> {
         rate: Option<BytesPerSec>,
         shared: Shared,
     ) -> Self {
-        let entry = |index| Entry { slot: Slot::new(index), ready: false, timer: None };
-        Self {
-            options,
-            poll,
-            commands,
-            rate,
-            shared,
-            slots: (0..options.toggles.slow).map(entry).collect(),
-            ready: Vec::new(),
-            timers: BinaryHeap::new(),
-            interval_ns: clock::now(),
-            warning: Warning::Unsaid,
-        }
+        let entry = |index| Entry { slot: Slot::new(index), due: AT_ONCE };
+        let slots = (0..options.toggles.slow).map(entry).collect();
+        let (interval_ns, warning) = (clock::now(), Warning::Unsaid);
+        Self { options, poll, commands, rate, shared, slots, interval_ns, warning }
     }
 
     /// Downloads until told to stop, or until the time is over.
@@ -116,17 +105,16 @@ impl<'a> Client<'a> {
         let end = self.options.duration.map(|duration| start + duration.as_duration());
         let interval = self.options.interval.as_duration();
         let mut interval_end = start + interval;
-        for index in 0..self.slots.len() {
-            self.dial(index)?;
-        }
         let mut events = Events::with_capacity(EVENTS);
-        let mut turn = Vec::new();
         let mut pause = Pause::UntilEvent;
         loop {
             let wake = end.map_or(interval_end, |end| end.min(interval_end));
             self.wait(&mut events, pause, wake)?;
             for event in &events {
-                self.make_ready(event.token().0);
+                // The waker's token is no slot's.
+                if let Some(entry) = self.slots.get_mut(event.token().0) {
+                    entry.due = AT_ONCE;
+                }
             }
             while let Ok(command) = self.commands.try_recv() {
                 match command {
@@ -134,11 +122,12 @@ impl<'a> Client<'a> {
                     Command::Stop => return self.stop(),
                 }
             }
-            self.fire_timers(clock::now())?;
             pause = Pause::UntilEvent;
-            mem::swap(&mut turn, &mut self.ready);
-            for index in turn.drain(..) {
-                pause = pause.max(self.turn(index)?);
+            let now = clock::now();
+            for index in 0..self.slots.len() {
+                if self.slots.get(index).is_some_and(|entry| entry.due <= now) {
+                    pause = pause.max(self.turn(index)?);
+                }
             }
             let now = clock::now();
             if end.is_some_and(|end| now >= end) {
@@ -160,8 +149,8 @@ impl<'a> Client<'a> {
                 Duration::ZERO
             }
             Pause::UntilEvent => {
-                let timer = self.timers.peek().map_or(wake, |Reverse((at, _))| wake.min(*at));
-                timer.since(clock::now())
+                let due = self.slots.iter().map(|entry| entry.due).fold(wake, MonoNs::min);
+                due.since(clock::now())
             }
         };
         match self.poll.poll(events, Some(timeout)) {
@@ -172,98 +161,80 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Gives a slot its turn.
+    /// Gives a slot its turn: dials, or goes on with its connection.
     fn turn(&mut self, index: usize) -> Result<Pause, RoleError> {
-        loop {
-            let Some(entry) = self.slots.get_mut(index) else { return Ok(Pause::UntilEvent) };
-            entry.ready = false;
-            let Some(conn) = entry.slot.conn() else { return Ok(Pause::UntilEvent) };
-            let now = clock::now();
-            let turn = conn.turn(&mut self.shared, now);
-            let pause = if conn.is_transferring() { Pause::Gather } else { Pause::UntilEvent };
-            match turn {
-                Turn::Waits => return Ok(pause),
-                Turn::Connected => {
-                    if let Some(dialed) = entry.slot.dialed(now) {
-                        role::tell(&Record::Dialed(dialed))?;
-                    }
-                }
-                Turn::Drained => {
-                    self.make_ready(index);
-                    return Ok(pause);
-                }
-                Turn::Yields => {
-                    self.make_ready(index);
-                    return Ok(Pause::None);
-                }
-                Turn::Paced(at) => {
-                    self.set_timer(index, at);
-                    return Ok(pause);
-                }
-                // What follows has its turn after the others.
-                Turn::Ended(end) => {
-                    self.end(index, end, Port::Same)?;
-                    self.make_ready(index);
-                    return Ok(Pause::None);
-                }
-                Turn::Gone => {
-                    entry.slot.close();
-                    self.redial(index, now)?;
-                    self.make_ready(index);
-                    return Ok(Pause::None);
+        let Some(Entry { slot, due }) = self.slots.get_mut(index) else {
+            return Ok(Pause::UntilEvent);
+        };
+        *due = AT_ITS_EVENT;
+        let now = clock::now();
+        let Some(conn) = slot.conn() else {
+            if slot.dial_ns() <= now {
+                return self.dial(index, now);
+            }
+            *due = slot.dial_ns();
+            return Ok(Pause::UntilEvent);
+        };
+        let turn = conn.turn(&mut self.shared, now);
+        let pause = if conn.is_transferring() { Pause::Gather } else { Pause::UntilEvent };
+        match turn {
+            Turn::Waits => return Ok(pause),
+            Turn::Drained => {
+                *due = AT_ONCE;
+                return Ok(pause);
+            }
+            Turn::Paced(at) => {
+                *due = at;
+                return Ok(pause);
+            }
+            Turn::Connected => {
+                *due = AT_ONCE;
+                if let Some(dialed) = slot.dialed(now) {
+                    role::tell(&Record::Dialed(dialed))?;
                 }
             }
+            Turn::Yields => *due = AT_ONCE,
+            Turn::Ended(end) => self.end(index, end, Port::Same)?,
+            Turn::Gone => {
+                slot.close();
+                *due = slot.dial_ns();
+            }
         }
+        // What follows has its turn after the others.
+        Ok(Pause::None)
     }
 
-    /// Tells the end of a download, and goes on to the next.
+    /// Tells the end of a download; its slot goes on to the next.
     fn end(&mut self, index: usize, end: DownloadEnd, port: Port) -> Result<(), RoleError> {
-        let Some(entry) = self.slots.get_mut(index) else { return Ok(()) };
-        let now = clock::now();
-        if let Some(download) = entry.slot.end(end, port, now) {
-            role::tell(&Record::Download(download))?;
-        }
-        // One that lingers goes on with its turn, and dials when it is gone.
-        if entry.slot.conn().is_none() { self.redial(index, now) } else { Ok(()) }
+        let Some(Entry { slot, due }) = self.slots.get_mut(index) else { return Ok(()) };
+        let download = slot.end(end, port, clock::now());
+        // One that lingers dials when it is gone.
+        *due = if slot.conn().is_some() { AT_ONCE } else { slot.dial_ns() };
+        download.map_or(Ok(()), |download| role::tell(&Record::Download(download)))
     }
 
-    /// Dials as soon as the slot may.
-    fn redial(&mut self, index: usize, now: MonoNs) -> Result<(), RoleError> {
-        let Some(entry) = self.slots.get(index) else { return Ok(()) };
-        let at = entry.slot.dial_ns();
-        if at <= now {
-            return self.dial(index);
-        }
-        self.set_timer(index, at);
-        Ok(())
-    }
-
-    fn dial(&mut self, index: usize) -> Result<(), RoleError> {
-        let Some(entry) = self.slots.get_mut(index) else { return Ok(()) };
-        entry.timer = None;
-        let now = clock::now();
-        match entry.slot.dial(self.options.target.target, self.rate, now) {
+    fn dial(&mut self, index: usize, now: MonoNs) -> Result<Pause, RoleError> {
+        let Some(Entry { slot, due }) = self.slots.get_mut(index) else {
+            return Ok(Pause::UntilEvent);
+        };
+        match slot.dial(self.options.target.target, self.rate, now) {
             Dialling::Started(socket) => {
                 let registry = self.poll.registry();
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 registry
                     .register(&mut SourceFd(&socket.as_raw_fd()), Token(index), interest)
-                    .map_err(RoleError::host("wait for sockets"))
+                    .map_err(RoleError::host("wait for sockets"))?;
             }
-            Dialling::Later => {
-                let at = entry.slot.dial_ns();
-                self.set_timer(index, at);
-                Ok(())
-            }
+            Dialling::Later => *due = slot.dial_ns(),
             Dialling::Failed(download, error) => {
-                let at = entry.slot.dial_ns();
-                self.set_timer(index, at);
+                *due = slot.dial_ns();
                 if download.end == DownloadEnd::LocalError {
                     self.warn_once(&error);
                 }
-                role::tell(&Record::Download(download))
+                role::tell(&Record::Download(download))?;
             }
         }
+        Ok(Pause::UntilEvent)
     }
 
     fn warn_once(&mut self, error: &io::Error) {
@@ -283,65 +254,28 @@ impl<'a> Client<'a> {
         match order {
             SlowOrder::Go => {
                 self.shared.requests = Requests::Free;
-                (0..self.slots.len()).for_each(|index| self.make_ready(index));
-                Ok(())
+                self.slots.iter_mut().for_each(|entry| entry.due = AT_ONCE);
             }
             SlowOrder::Redial { client_port } => {
                 let runs_there = |entry: &Entry| entry.slot.runs_from(client_port);
-                if let Some(index) = self.slots.iter().position(runs_there) {
-                    return self.end(index, DownloadEnd::Replaced, Port::New);
+                match self.slots.iter().position(runs_there) {
+                    Some(index) => self.end(index, DownloadEnd::Replaced, Port::New)?,
+                    None => warn(&format!(
+                        "no download runs from port {client_port}: not dialled again"
+                    )),
                 }
-                warn(&format!("no download runs from port {client_port}: not dialled again"));
-                Ok(())
-            }
-        }
-    }
-
-    /// Puts slots whose time has come in line, or dials.
-    fn fire_timers(&mut self, now: MonoNs) -> Result<(), RoleError> {
-        while let Some(&Reverse((at, index))) = self.timers.peek() {
-            if at > now {
-                break;
-            }
-            self.timers.pop();
-            let Some(entry) = self.slots.get_mut(index) else { continue };
-            if entry.timer != Some(at) {
-                continue;
-            }
-            entry.timer = None;
-            if entry.slot.conn().is_none() {
-                self.dial(index)?;
-            } else {
-                self.make_ready(index);
             }
         }
         Ok(())
-    }
-
-    fn set_timer(&mut self, index: usize, at: MonoNs) {
-        let Some(entry) = self.slots.get_mut(index) else { return };
-        if entry.timer != Some(at) {
-            entry.timer = Some(at);
-            self.timers.push(Reverse((at, index)));
-        }
-    }
-
-    /// Tokens that are no slot, as the waker's, are none of its business.
-    fn make_ready(&mut self, index: usize) {
-        if let Some(entry) = self.slots.get_mut(index)
-            && !mem::replace(&mut entry.ready, true)
-        {
-            self.ready.push(index);
-        }
     }
 
     /// Reads what has come to downloads that wait for more of it: below its low-water mark a socket
     /// raises no event, and a slow stream would seem to stand still.
     fn take_what_lies_there(&mut self) -> Result<(), RoleError> {
         for index in 0..self.slots.len() {
-            let entry = self.slots.get_mut(index).filter(|entry| !entry.ready);
-            if entry.and_then(|entry| entry.slot.conn()).is_some_and(|conn| conn.is_transferring())
-            {
+            let waits = self.slots.get_mut(index).filter(|entry| entry.due > AT_ONCE);
+            let conn = waits.and_then(|entry| entry.slot.conn());
+            if conn.is_some_and(|conn| conn.is_transferring()) {
                 self.turn(index)?;
             }
         }

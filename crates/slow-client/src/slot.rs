@@ -4,8 +4,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use net::limit;
-use net::tcp::{Buffers, Dial};
+use net::tcp::{self, Buffers, Dial};
 use records::{Bytes, BytesPerSec, Dialed, Download, DownloadEnd, MonoNs};
 use socket2::Socket;
 
@@ -200,7 +199,7 @@ impl Slot {
 /// Whose fault it is that a dial did not start. connect(2): without a free port of this host the
 /// address is "not available".
 fn end_of(error: &io::Error) -> DownloadEnd {
-    if limit::is_shortage(error) || error.kind() == ErrorKind::AddrNotAvailable {
+    if tcp::is_shortage(error) || error.kind() == ErrorKind::AddrNotAvailable {
         DownloadEnd::LocalError
     } else {
         DownloadEnd::Refused

@@ -28,7 +28,7 @@ pub use programs::{installed, is_root, note, program, script, skip, with_open_fi
 pub use running::{Running, Said, say};
 /// What processes are sent.
 pub use rustix::process::Signal;
-pub use socket::{body, connect, free_addr, listen, origin, read_head, serve};
+pub use socket::{body, connect, free_addr, listen, origin, read_head, serve, unchunked};
 pub use wait::{PATIENCE, Turn, in_turn, until};
 
 /// A server in Python that holds its only loop for as long as an answer lasts: the file to be run.

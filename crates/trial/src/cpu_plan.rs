@@ -36,7 +36,7 @@ impl CpuPlan {
     pub fn new(allowed: &[usize], workers: u32, pin: &Pin) -> Result<Self, CpuPlanError> {
         let for_workers: Vec<usize> = match pin {
             Pin::Off => return Ok(Self { workers: None, load: None, own: BTreeMap::new() }),
-            Pin::Workers(cpus) => cpus.clone(),
+            Pin::Workers(cpus) => cpus.as_slice().to_vec(),
             Pin::Auto => {
                 let load = allowed.len().div_ceil(3).max(1);
                 let free = allowed.len().saturating_sub(load).max(1);

@@ -105,7 +105,7 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> Result<Finishe
     }
     check_files(&plan.arm)?;
     // Children do so for themselves. Here two are open for each worker that is watched.
-    net::limit::raise_open_files();
+    net::role::raise_open_files();
     // The hosts that the roles run on, if they have some of their own.
     let lab = plan.lab.as_ref().map(Lab::up).transpose()?;
     let started = Timestamp::now();

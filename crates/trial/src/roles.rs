@@ -215,9 +215,7 @@ impl RoleCommand {
         let name = self.role().name();
         match self {
             Self::Origin(options) => role::finish(name, origin::run(options), RoleError::failure),
-            Self::Proxy(options) => {
-                role::finish(name, proxy::run(options), proxy::ProxyError::failure)
-            }
+            Self::Proxy(options) => role::finish(name, proxy::run(options), RoleError::failure),
             Self::Slow(options) => {
                 role::finish(name, slow_client::run(options), RoleError::failure)
             }

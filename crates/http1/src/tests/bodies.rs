@@ -22,39 +22,17 @@ fn chunked(wire: &str) -> Result<(usize, bool), FramingError> {
 }
 
 #[test]
-fn no_body_is_done_at_once() {
-    let mut body = Body::new(BodyFraming::Empty);
-    assert!(body.is_done());
-    assert_eq!(body.advance(b"next"), Ok(Advance { take: 0, done: true }));
-}
-
-#[test]
-fn a_length_ends_at_its_last_byte() {
-    let mut body = Body::new(BodyFraming::Length(6));
-    assert_eq!(body.advance(b"1234"), Ok(Advance { take: 4, done: false }));
-    assert_eq!(body.advance(b""), Ok(Advance { take: 0, done: false }));
-    assert_eq!(body.advance(b"56next"), Ok(Advance { take: 2, done: true }));
-    assert_eq!(body.payload(), 6);
-    assert!(!body.ends_at_close());
-}
-
-#[test]
 fn bytes_that_nobody_saw_count_as_those_that_were_seen() {
     let mut body = Body::new(BodyFraming::Length(6));
     body.skip(4);
     assert_eq!((body.left(), body.payload(), body.is_done()), (Some(2), 4, false));
     assert_eq!(body.advance(b"56next"), Ok(Advance { take: 2, done: true }));
+    assert!(!body.ends_at_close());
     let mut endless = Body::new(BodyFraming::UntilClose);
     endless.skip(9);
-    assert_eq!((endless.left(), endless.payload(), endless.is_done()), (None, 9, false));
-}
-
-#[test]
-fn until_close_never_ends_by_itself() {
-    let mut body = Body::new(BodyFraming::UntilClose);
-    assert_eq!(body.advance(&[0; 9]), Ok(Advance { take: 9, done: false }));
-    assert!(body.ends_at_close() && !body.is_done());
-    assert_eq!(body.payload(), 9);
+    assert_eq!(endless.advance(&[0; 9]), Ok(Advance { take: 9, done: false }));
+    assert_eq!((endless.left(), endless.payload(), endless.is_done()), (None, 18, false));
+    assert!(endless.ends_at_close());
 }
 
 #[test]
@@ -72,36 +50,32 @@ fn chunks_may_have_extensions_and_trailers() {
 
 #[test]
 fn broken_chunks_are_refused() {
-    for (wire, expected) in [
-        ("\r\n", FramingError::BadSize),
-        ("g\r\n", FramingError::BadSize),
-        ("-1\r\n", FramingError::BadSize),
-        ("0x1\r\n", FramingError::BadSize),
-        (" 1\r\n", FramingError::BadSize),
-        ("1 1\r\n", FramingError::BadSize),
-        ("10000000000000000\r\n", FramingError::BadSize),
-        ("1\n", FramingError::BadSize),
-        ("1\rx", FramingError::BadLine),
-        ("1;a\n", FramingError::BadLine),
-        ("1;a\0\r\n", FramingError::BadLine),
-        ("1\r\naX\r\n", FramingError::BadDataEnd),
-        ("1\r\na\n", FramingError::BadDataEnd),
-        ("1\r\na\rX", FramingError::BadDataEnd),
-        ("0\r\n\n", FramingError::BadLine),
-        ("0\r\nX: 1\n", FramingError::BadLine),
-        ("0\r\nX\r\r", FramingError::BadLine),
-        ("0\r\n\rX", FramingError::BadLine),
+    for wire in [
+        "\r\n",
+        "g\r\n",
+        "-1\r\n",
+        "0x1\r\n",
+        " 1\r\n",
+        "1 1\r\n",
+        "10000000000000000\r\n",
+        "1\n",
+        "1\rx",
+        "1;a\n",
+        "1;a\0\r\n",
+        "1\r\naX\r\n",
+        "1\r\na\n",
+        "1\r\na\rX",
+        "0\r\n\n",
+        "0\r\nX: 1\n",
+        "0\r\nX\r\r",
+        "0\r\n\rX",
+        // No line is endless.
+        &format!("1;{}", "x".repeat(1025)),
+        &format!("1{}", " ".repeat(1025)),
+        &format!("0\r\n{}", "X: 1\r\n".repeat(2049)),
     ] {
-        assert_eq!(chunked(wire), Err(expected), "{wire:?}");
+        assert_eq!(chunked(wire), Err(FramingError), "{wire:?}");
     }
-}
-
-#[test]
-fn endless_lines_are_refused() {
-    assert_eq!(chunked(&format!("1;{}", "x".repeat(1025))), Err(FramingError::TooLong));
-    assert_eq!(chunked(&format!("1{}", " ".repeat(1025))), Err(FramingError::TooLong));
-    let trailer = "X: 1\r\n".repeat(2049);
-    assert_eq!(chunked(&format!("0\r\n{trailer}")), Err(FramingError::TooLong));
     assert_eq!(chunked(&format!("1;{}\r\n", "x".repeat(1000))), Ok((1004, false)));
 }
 
@@ -115,8 +89,8 @@ fn the_largest_chunk_does_not_overflow() {
 #[test]
 fn a_broken_body_stays_broken() {
     let mut body = Body::new(BodyFraming::Chunked);
-    assert_eq!(body.advance(b"zz"), Err(FramingError::BadSize));
-    assert_eq!(body.advance(b"0\r\n\r\n"), Err(FramingError::BadSize));
+    assert_eq!(body.advance(b"zz"), Err(FramingError));
+    assert_eq!(body.advance(b"0\r\n\r\n"), Err(FramingError));
     assert!(!body.is_done());
 }
 
@@ -164,7 +138,7 @@ proptest! {
 
     #[test]
     fn a_length_ends_where_it_ends_however_cut(
-        length in 0..2000usize,
+        length in prop_oneof![Just(0), 0..2000usize],
         extra in 0..100usize,
         cuts in cuts(),
     ) {

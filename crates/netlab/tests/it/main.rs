@@ -175,20 +175,6 @@ fn a_transfer_takes_as_long_as_the_rate_says() {
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
-#[test]
-fn a_thread_that_enters_sees_the_host_and_others_do_not() {
-    let Some(lab) = up(&four()) else { return };
-    let path = host(&lab, "slow").net_path();
-    let (entered, routes) = in_net(&path, || {
-        let routes = fs::read_to_string("/proc/thread-self/net/route").expect("procfs");
-        (NetId::current().expect("procfs"), routes)
-    })
-    .expect("it is up");
-    assert_eq!(entered, NetId::of_path(&path).expect("it is up"));
-    assert_eq!(routes.lines().count(), 2, "a heading and one network: {routes}");
-    assert_ne!(NetId::current().expect("procfs"), entered);
-}
-
 /// How a harness that is killed or signalled takes its hosts along is tested there.
 #[test]
 fn a_lab_that_is_dropped_ends_with_all_that_is_inside() {

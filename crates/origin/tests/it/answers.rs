@@ -1,6 +1,14 @@
-//! What is answered to which request.
+//! What is answered to which request; connections: kept, closed, reset, many, and more than there are
+//! descriptors for.
 
-use crate::support::Origin;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use socket2::SockRef;
+use testkit::{Process, open_files, until, with_open_files};
+
+use crate::support::{Answer, Origin, command};
 
 #[test]
 fn every_byte_is_its_offset_modulo_251() {
@@ -9,35 +17,22 @@ fn every_byte_is_its_offset_modulo_251() {
     for size in [0, 1, 250, 251, 252, 32_767, 32_769, 40_960, 2_097_152, 2_097_153, 33_000_001] {
         origin.get(&format!("/bytes/{size}")).assert_body(size);
     }
-}
-
-#[test]
-fn sizes_may_have_units() {
-    let origin = Origin::start();
-    origin.get("/bytes/3MiB").assert_body(3 << 20);
     origin.get("/bytes/40KiB?a=b").assert_body(40_960);
-    origin.get("/bytes/1MB").assert_body(1_000_000);
 }
 
 #[test]
-fn a_head_is_the_answer_without_its_body() {
-    let origin = Origin::start();
-    let head = origin.ask("HEAD /bytes/2GiB HTTP/1.1\r\nHost: o\r\nConnection: close\r\n\r\n");
-    assert_eq!((head.status, head.length), (200, 2 << 30));
-    let head = origin.ask("HEAD /bytes/0 HTTP/1.0\r\n\r\n");
-    assert_eq!((head.status, head.length), (200, 0));
-}
-
-#[test]
-fn after_a_head_the_connection_serves_on() {
-    use std::io::{BufReader, Write};
+fn a_head_is_the_answer_without_its_body_and_the_connection_serves_on() {
     let origin = Origin::start();
     let mut stream = BufReader::new(origin.connect());
-    let both =
-        "HEAD /bytes/1MiB HTTP/1.1\r\nHost: o\r\n\r\nGET /bytes/7 HTTP/1.1\r\nHost: o\r\n\r\n";
-    stream.get_mut().write_all(both.as_bytes()).expect("it reads");
-    assert_eq!(crate::support::Answer::read(&mut stream, "HEAD").length, 1 << 20);
-    crate::support::Answer::read(&mut stream, "GET").assert_body(7);
+    for size in [0, 2 << 30] {
+        let both = format!(
+            "HEAD /bytes/{size} HTTP/1.1\r\nHost: o\r\n\r\nGET /bytes/7 HTTP/1.1\r\nHost: o\r\n\r\n"
+        );
+        stream.get_mut().write_all(both.as_bytes()).expect("it reads");
+        let head = Answer::read(&mut stream, "HEAD");
+        assert_eq!((head.status, head.length), (200, size));
+        Answer::read(&mut stream, "GET").assert_body(7);
+    }
 }
 
 #[test]
@@ -54,4 +49,108 @@ fn other_paths_methods_and_sizes_are_refused() {
         let answer = origin.ask(&head);
         assert_eq!((answer.status, answer.header("allow")), (405, Some("GET, HEAD")), "{method}");
     }
+}
+
+#[test]
+fn it_closes_when_asked_and_with_http_1_0() {
+    let origin = Origin::start();
+    for request in [
+        "GET /bytes/40960 HTTP/1.0\r\n\r\n",
+        "GET /bytes/40960 HTTP/1.0\r\nHost: o\r\nConnection: close\r\n\r\n",
+        "GET /bytes/40960 HTTP/1.1\r\nHost: o\r\nConnection: close\r\n\r\n",
+    ] {
+        let mut stream = BufReader::new(origin.connect());
+        stream.get_mut().write_all(request.as_bytes()).expect("it reads");
+        Answer::read(&mut stream, "GET").assert_body(40_960);
+        let end = stream.fill_buf().expect("a FIN, not a reset");
+        assert!(end.is_empty(), "{} bytes after the body of {request:?}", end.len());
+    }
+}
+
+#[test]
+fn a_half_closed_client_gets_its_answer() {
+    let origin = Origin::start();
+    let mut stream = BufReader::new(origin.connect());
+    stream.get_mut().write_all(b"GET /bytes/9MiB HTTP/1.1\r\nHost: o\r\n\r\n").expect("it reads");
+    stream.get_ref().shutdown(Shutdown::Write).expect("open");
+    Answer::read(&mut stream, "GET").assert_body(9 << 20);
+}
+
+#[test]
+fn clients_that_go_away_leave_nothing_behind() {
+    let origin = Origin::start();
+    let files = open_files(origin.id());
+    for linger in [Some(Duration::ZERO), None] {
+        for _ in 0..20 {
+            let mut stream = origin.connect();
+            stream.write_all(b"GET /bytes/1GiB HTTP/1.1\r\nHost: o\r\n\r\n").expect("it reads");
+            stream.read_exact(&mut [0; 100_000]).expect("the body has begun");
+            // With zero the kernel resets at once; without, it resets as more data comes.
+            SockRef::from(&stream).set_linger(linger).expect("settable");
+        }
+        // Idle ones, garbage, and half a head.
+        for request in ["", "what?\r\n\r\n", "GET /bytes/1 HTT"] {
+            origin.connect().write_all(request.as_bytes()).expect("it reads");
+        }
+    }
+    origin.get("/bytes/1MiB").assert_body(1 << 20);
+    until("the end of its connections", || (open_files(origin.id()) == files).then_some(()));
+}
+
+#[test]
+fn two_hundred_connections_at_once() {
+    let origin = Origin::start();
+    let streams: Vec<TcpStream> = (0..200)
+        .map(|_| {
+            let mut stream = origin.connect();
+            stream.write_all(b"GET /bytes/300000 HTTP/1.0\r\n\r\n").expect("it reads");
+            stream
+        })
+        .collect();
+    for stream in streams {
+        Answer::read(&mut BufReader::new(stream), "GET").assert_body(300_000);
+    }
+}
+
+#[test]
+fn a_fetch_is_answered_while_downloads_take_all_they_can() {
+    let origin = Origin::start();
+    let addr = origin.addr();
+    let downloads: Vec<_> = (0..2)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let mut stream = TcpStream::connect(addr).expect("it accepts");
+                stream.write_all(b"GET /bytes/1TiB HTTP/1.0\r\n\r\n").expect("it reads");
+                let mut buffer = vec![0; 1 << 20];
+                let mut total = 0_u64;
+                // Until the origin is gone.
+                while let Ok(read @ 1..) = stream.read(&mut buffer) {
+                    total += read as u64;
+                }
+                total
+            })
+        })
+        .collect();
+    for _ in 0..10 {
+        origin.get("/bytes/1MiB").assert_body(1 << 20);
+    }
+    drop(origin);
+    for download in downloads {
+        assert!(download.join().expect("no panic") > 0, "the download moved");
+    }
+}
+
+#[test]
+fn without_descriptors_it_waits_and_says_so_once() {
+    let mut origin = Process::start(&mut with_open_files(20, &command()));
+    assert_eq!(origin.ready.effective.max_open_files, 20);
+    let crowd: Vec<TcpStream> = (0..40).map(|_| origin.connect()).collect();
+    let said = origin.complaint().expect("a line");
+    assert!(said.contains("ulimit -n"), "{said}");
+    // One that waits in the queue is served as soon as others leave.
+    let mut last = origin.connect();
+    last.write_all(b"GET /bytes/5 HTTP/1.0\r\n\r\n").expect("queued");
+    drop(crowd);
+    Answer::read(&mut BufReader::new(last), "GET").assert_body(5);
+    assert_eq!(origin.stop().stderr, "", "it says it once");
 }

@@ -2,7 +2,5 @@
 
 mod answers;
 mod application;
-mod connections;
 mod process;
 mod support;
-mod told;

@@ -1,11 +1,148 @@
-//! The process: its first line, its end, and what it says to wrong options.
+//! The process: its first line, its end, what it says to wrong options; what it tells of each request, and
+//! that nobody has to listen.
 
-use std::io::{Read, Write};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+use std::time::Duration;
 
-use records::{Bytes, Role, SCHEMA_VERSION};
-use testkit::{Signal, say};
+use records::{Answered, Bytes, MonoNs, Record, Role, SCHEMA_VERSION};
+use socket2::SockRef;
+use testkit::{Signal, connect, kill, pick, say};
 
-use crate::support::{Origin, command};
+use crate::support::{Answer, Origin, command};
+
+const DELAY: Duration = Duration::from_millis(100);
+
+fn next(origin: &Origin) -> Answered {
+    origin.await_record("a request's record", pick!(Answered))
+}
+
+#[test]
+fn every_request_is_told_of_by_the_port_that_asked() {
+    let origin = Origin::start();
+    let mut stream = BufReader::new(origin.connect());
+    let port = stream.get_ref().local_addr().expect("connected").port();
+    let mut before = None;
+    // A refusal is an answer as well.
+    for (method, path) in [("GET", "/bytes/40960"), ("HEAD", "/bytes/9"), ("GET", "/nothing")] {
+        write!(stream.get_mut(), "{method} {path} HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
+        Answer::read(&mut stream, method);
+        let told = next(&origin);
+        assert_eq!(told.upstream_port, port);
+        assert!(Some(told.request_ns) > before, "{told:?} after {before:?}");
+        assert!(told.head_ns >= Some(told.request_ns), "{told:?}");
+        before = told.head_ns;
+    }
+}
+
+#[test]
+fn a_delay_is_between_a_request_and_its_answer() {
+    let origin = Origin::with(&["--delay", "100ms"]);
+    let asked = net::clock::now();
+    origin.get("/bytes/7").assert_body(7);
+    let answered = net::clock::now();
+    let told = next(&origin);
+    let head_ns = told.head_ns.expect("it was answered");
+    assert!(asked < told.request_ns && head_ns < answered, "{told:?}");
+    assert!(head_ns.since(told.request_ns) >= DELAY, "{told:?}");
+}
+
+/// One has gone, the other is there; the origin delays both answers until it is told to stop.
+#[test]
+fn requests_that_are_never_answered_are_told_of_as_well() {
+    let mut origin = Origin::with(&["--delay", "1m"]);
+    let mut streams = [origin.connect(), origin.connect()];
+    let ports = streams.each_ref().map(|stream| stream.local_addr().expect("connected").port());
+    for stream in &mut streams {
+        stream.write_all(b"GET /bytes/3 HTTP/1.1\r\nHost: o\r\n\r\n").expect("it reads");
+    }
+    // What is no request is answered once all that came before it was read.
+    let mut last = origin.connect();
+    last.write_all(b"what?\r\n\r\n").expect("it reads");
+    last.read_to_end(&mut Vec::new()).expect("an answer and a close");
+    let [gone, _there] = streams;
+    SockRef::from(&gone).set_linger(Some(Duration::ZERO)).expect("settable");
+    drop(gone);
+    let said = origin.0.end(Signal::TERM).ended_well().stdout;
+    let told = said.lines().map(|line| match Record::from_line(line) {
+        Ok(Record::Answered(told)) => (told.upstream_port, told.head_ns),
+        other => panic!("{other:?} of {line:?}"),
+    });
+    let told: BTreeMap<u16, Option<MonoNs>> = told.collect();
+    assert_eq!(told, ports.map(|port| (port, None)).into());
+}
+
+/// An origin whose records a test reads, or does not.
+struct Unread {
+    child: Child,
+    stdout: Option<BufReader<ChildStdout>>,
+    addr: SocketAddr,
+}
+
+impl Unread {
+    fn start() -> Self {
+        let mut child = command()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the origin");
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("the ready line");
+        let Ok(Record::Ready(ready)) = Record::from_line(&line) else { panic!("{line:?}") };
+        Self { child, stdout: Some(stdout), addr: ready.listen.expect("an address") }
+    }
+
+    /// Asks for nothing so often, over one connection.
+    fn ask(&self, times: usize) {
+        let mut stream = BufReader::new(connect(self.addr));
+        for _ in 0..times {
+            write!(stream.get_mut(), "HEAD /bytes/0 HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
+            Answer::read(&mut stream, "HEAD");
+        }
+    }
+
+    /// Told to stop: how it ended, and what it said on its standard error.
+    fn stop(mut self) -> (ExitStatus, String) {
+        kill(self.child.id(), Signal::TERM);
+        let status = self.child.wait().expect("our child");
+        let mut said = String::new();
+        let stderr = self.child.stderr.take().expect("a pipe");
+        BufReader::new(stderr).read_to_string(&mut said).expect("text");
+        (status, said)
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        // Errors: it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_misses_nothing() {
+    let mut origin = Unread::start();
+    drop(origin.stdout.take());
+    origin.ask(100);
+    let (status, said) = origin.stop();
+    assert!(status.success(), "{status}");
+    assert_eq!(said, "");
+}
+
+/// More than a pipe and a queue hold.
+#[test]
+fn a_reader_that_has_fallen_asleep_loses_records_and_keeps_nobody_waiting() {
+    let origin = Unread::start();
+    origin.ask(20_000);
+    let (status, said) = origin.stop();
+    assert!(status.success(), "{status}");
+    assert!(said.contains("requests have no record: its reader was too slow"), "{said}");
+}
 
 #[test]
 fn the_first_line_tells_where_it_listens_and_what_the_kernel_made_of_it() {
@@ -58,24 +195,5 @@ fn wrong_options_are_usage_errors() {
     ] {
         let said = say(command().args([option, value])).refused(2);
         assert!(said.contains(value) && said.contains(option), "{said}");
-    }
-}
-
-#[test]
-fn the_help_shows_defaults_and_examples() {
-    let help = say(command().arg("--help")).ended_well().stdout;
-    assert!(help.starts_with("An upstream"), "the role's own words, not those of an option group");
-    for part in [
-        "--listen",
-        "127.0.0.1:0",
-        "--sndbuf",
-        "--backlog",
-        "4096",
-        "--delay",
-        "0s",
-        "--workers",
-        "Examples:",
-    ] {
-        assert!(help.contains(part), "{part} in\n{help}");
     }
 }

@@ -20,7 +20,7 @@ use records::SessionEnd;
 use super::connection::Buffer;
 
 /// Compressed bytes in one chunk at most (`gzip_buffers`, of a page each).
-const OUTPUT: usize = 4096;
+pub(super) const OUTPUT: usize = 4096;
 
 /// Bytes that [`Gzip::take`] takes at a time.
 const INPUT: usize = 4096;
@@ -29,7 +29,7 @@ const INPUT: usize = 4096;
 const MIN_LENGTH: u64 = 20;
 
 /// The chunk of no bytes, and no trailer: what ends a body in chunks (RFC 9112 7.1).
-const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+pub(super) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// Whether the client asked for a compressed answer: by name, in HTTP/1.1 (`gzip_http_version`) and
 /// not through another proxy (`gzip_proxied off`).
@@ -177,6 +177,3 @@ impl Gzip {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -149,6 +149,3 @@ impl Log {
 fn since(start: Option<u64>, cached_ms: u64) -> Option<u64> {
     start.map(|start| cached_ms.saturating_sub(start))
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,24 +7,12 @@ mod world;
 use std::io::Read as _;
 use std::time::Duration;
 
-use records::{ReadPolicy, SessionEnd, StepEnd};
+use records::{Micros, MonoNs, SessionEnd, StepEnd};
 
-use super::Peer;
+use super::Peer::{Client, Upstream};
+use super::log::Log;
 use crate::policy::Stop;
-use world::{World, limits};
-
-/// The data of as many chunks as there are, the last of them maybe cut.
-pub(super) fn unchunked(mut wire: &[u8]) -> Vec<u8> {
-    let mut data = Vec::new();
-    while let Some(line) = wire.windows(2).position(|two| two == b"\r\n") {
-        let size = std::str::from_utf8(&wire[..line]).expect("a size is text");
-        let size = usize::from_str_radix(size, 16).expect("a size is hexadecimal");
-        wire = &wire[line + 2..];
-        data.extend_from_slice(&wire[..size.min(wire.len())]);
-        wire = wire.get(size + 2..).unwrap_or_default();
-    }
-    data
-}
+use world::{Closed, World};
 
 /// As much as can be told of what was compressed: all of it, unless the stream was cut.
 fn gunzipped(stream: &[u8]) -> Vec<u8> {
@@ -35,24 +23,37 @@ fn gunzipped(stream: &[u8]) -> Vec<u8> {
 }
 
 const GET: &[u8] = b"GET /bytes/5 HTTP/1.1\r\nHost: turnstile\r\n\r\n";
-
-fn drained() -> World {
-    World::new(limits(ReadPolicy::Drain))
-}
+const GZIP_GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n";
 
 /// A session whose request has come and whose upstream connection stands.
 fn asked(policy: &str) -> World {
-    let mut world = World::new(limits(policy.parse().expect("a policy")));
-    world.client_sends(GET);
+    let mut world = World::by(policy);
+    world.sends(Client, GET);
     world.connect_succeeds();
+    world
+}
+
+/// A session whose answer of `length` bytes has begun.
+fn begun(mut world: World, request: &[u8], length: usize) -> World {
+    world.sends(Client, request);
+    world.connect_succeeds();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+    world.sends(Upstream, head.as_bytes());
+    world
+}
+
+/// The same, and its client takes nothing more.
+fn stuck(world: World, request: &[u8], length: usize) -> World {
+    let mut world = begun(world, request, length);
+    world.client_room(0);
     world
 }
 
 /// A session that has refused a client's request, which goes on.
 fn refused(policy: &str) -> World {
-    let mut world = World::new(limits(policy.parse().expect("a policy")));
+    let mut world = World::by(policy);
     world.quietly(|world| {
-        world.client_sends(&[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
+        world.sends(Client, &[b"junk\r\n\r\n".as_slice(), &[b'x'; 20_000]].concat());
     });
     world.run();
     world
@@ -78,17 +79,17 @@ enum Act {
 }
 
 fn play(script: &[Act]) -> World {
-    let mut world = drained();
+    let mut world = World::by("drain");
     for act in script {
         match *act {
-            Act::Asks => world.client_sends(GET),
-            Act::Says(bytes) => world.client_sends(bytes),
-            Act::Leaves => world.client_closes(),
+            Act::Asks => world.sends(Client, GET),
+            Act::Says(bytes) => world.sends(Client, bytes),
+            Act::Leaves => world.closes(Client, Closed::Fin),
             Act::Connects => world.connect_succeeds(),
             Act::Refuses => world.connect_fails(),
-            Act::Answers(bytes) => world.origin_sends(bytes),
-            Act::Closes => world.origin_closes(),
-            Act::Resets => world.origin_resets(),
+            Act::Answers(bytes) => world.sends(Upstream, bytes),
+            Act::Closes => world.closes(Upstream, Closed::Fin),
+            Act::Resets => world.closes(Upstream, Closed::Rst),
             Act::TimePasses => world.time_passes(),
         }
     }
@@ -106,7 +107,7 @@ fn every_life_has_its_end_its_status_and_its_bytes() {
     const LENGTH_TWICE: &[u8] =
         b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n";
     const POST: &[u8] = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
-    let cases: [(&[Act], SessionEnd, u16, u64); 20] = [
+    let cases: [(&[Act], SessionEnd, u16, u64); 21] = [
         (&[Asks, Connects, Answers(OK)], E::Completed, 200, 5),
         (&[Asks, Connects, Answers(TOO_MUCH)], E::Completed, 200, 5),
         // One request a connection is served.
@@ -119,6 +120,7 @@ fn every_life_has_its_end_its_status_and_its_bytes() {
         (&[Says(b"\x16\x03\x01\x00\xff\xff garbage\r\n\r\n"), Leaves], E::BadRequest, 400, 16),
         (&[Says(b"GET / HTTP/1.1\r\n\r\n"), Leaves], E::BadRequest, 400, 16),
         (&[Says(LENGTH_TWICE), Leaves], E::BadRequest, 400, 16),
+        (&[Says(b"GET / HTTP/9.9\r\nHost: a\r\n\r\n"), Leaves], E::BadRequest, 505, 31),
         (&[Says(POST), Leaves], E::BadRequest, 413, 22),
         (&[Says(&[b'a'; 9000]), Leaves], E::BadRequest, 431, 36),
         (&[Asks, Refuses], E::UpstreamUnreachable, 502, 16),
@@ -154,10 +156,10 @@ fn every_life_has_its_end_its_status_and_its_bytes() {
 
 #[test]
 fn a_client_that_had_closed_before_it_was_served_is_499_with_rt_zero() {
-    let mut world = drained();
+    let mut world = World::by("drain");
     world.quietly(|world| {
-        world.client_sends(GET);
-        world.client_closes();
+        world.sends(Client, GET);
+        world.closes(Client, Closed::Fin);
     });
     world.run();
     assert_eq!(world.end(), Some(SessionEnd::ClientClosed));
@@ -170,25 +172,18 @@ fn a_client_that_had_closed_before_it_was_served_is_499_with_rt_zero() {
 }
 
 #[test]
-fn a_request_may_come_in_as_many_pieces_as_it_likes() {
-    let mut world = drained();
-    GET.iter().for_each(|byte| world.client_sends(&[*byte]));
-    assert!(world.is_dialed());
-}
-
-#[test]
 fn an_answer_of_our_own_has_the_time_that_a_client_is_given() {
     const MINUTE: Duration = Duration::from_secs(60);
     type Late = fn(&mut World);
     let cases: [(u16, Late); 2] = [
-        (408, |world| world.client_sends(b"GET / HT")),
+        (408, |world| world.sends(Client, b"GET / HT")),
         (504, |world| {
-            world.client_sends(GET);
+            world.sends(Client, GET);
             world.connect_succeeds();
         }),
     ];
     for (status, late) in cases {
-        let mut world = drained();
+        let mut world = World::by("drain");
         late(&mut world);
         world.client_room(0);
         world.time_passes();
@@ -209,11 +204,11 @@ fn a_head_that_drips_in_puts_nothing_off_and_a_body_does() {
     let mut world = asked("drain");
     let before = world.time_left();
     world.clock_moves(SECONDS(20));
-    world.origin_sends(b"HTTP/1.1 200 OK\r\n");
+    world.sends(Upstream, b"HTTP/1.1 200 OK\r\n");
     assert!(world.time_left() < before - SECONDS(20), "one deadline for the head");
-    world.origin_sends(b"Content-Length: 10\r\n\r\n");
+    world.sends(Upstream, b"Content-Length: 10\r\n\r\n");
     world.clock_moves(SECONDS(20));
-    world.origin_sends(b"hel");
+    world.sends(Upstream, b"hel");
     assert_eq!(world.time_left(), SECONDS(60));
 }
 
@@ -223,7 +218,7 @@ fn a_client_that_goes_on_talking_is_lingered_over_for_thirty_seconds() {
     for _ in 0..7 {
         assert_eq!((world.end(), world.time_left()), (None, Duration::from_secs(5)));
         world.clock_moves(Duration::from_secs(4));
-        world.client_sends(b"more");
+        world.sends(Client, b"more");
     }
     assert!(world.time_left() < Duration::from_secs(3), "28 of 30 are over");
     world.time_passes();
@@ -238,63 +233,51 @@ fn what_a_client_floods_us_with_ends_by_the_policy_as_any_read() {
     {
         let mut world = refused(policy);
         world.client().more = 1 << 20;
-        assert_eq!(world.one_step(Peer::Client).stop, stop, "{policy}");
+        assert_eq!(world.one_step(Client).stop, stop, "{policy}");
     }
 }
 
 #[test]
-fn a_drain_step_has_no_end_while_bytes_come_in() {
-    const BODY: usize = 64 << 20;
-    let mut world = asked("drain");
-    world.quietly(|world| {
-        world.origin_sends(format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n").as_bytes());
-        world.origin().more = BODY as u64 - 4096;
-    });
-    let step = world.one_step(Peer::Upstream);
-    assert_eq!(step.stop, Stop::Blocked(StepEnd::UpstreamEmpty));
-    assert!(step.read.bytes.0 >= BODY as u64 - 8192, "one step took {}", step.read.bytes);
+fn while_the_upstream_is_ahead_only_a_quota_ends_a_step() {
+    const BODY: usize = 16 << 20;
+    let kinds: [fn(&str) -> World; 3] = [
+        |policy| begun(World::by(policy), GET, BODY),
+        // Its client takes nothing, and would at the next poll.
+        |policy| stuck(stations::spooling_by(policy, 1 << 30), GET, BODY),
+        // What comes out of the compressor is less than its client takes.
+        |policy| begun(stations::compressing_by(policy), GZIP_GET, BODY),
+    ];
+    for (at, kind) in kinds.into_iter().enumerate() {
+        for policy in ["drain", "short-read"] {
+            let mut world = kind(policy);
+            world.origin().more = BODY as u64 - 4096;
+            let step = world.one_step(Upstream);
+            assert!(matches!(step.stop, Stop::Blocked(_)), "{at} {policy}: {:?}", step.stop);
+            assert!(step.read.bytes.0 >= BODY as u64 - 8192, "{at} {policy}: {}", step.read.bytes);
+        }
+        let mut world = kind("bytes:64KiB");
+        world.origin().more = BODY as u64 / 2;
+        for _ in 0..10 {
+            let step = world.one_step(Upstream);
+            let bytes = step.read.bytes.0;
+            assert_eq!(step.stop, Stop::Yield, "{at}");
+            assert!((64 << 10..72 << 10).contains(&bytes), "{at}: one step took {bytes}");
+        }
+    }
 }
 
 #[test]
 fn a_step_without_an_end_ends_with_the_proxy_and_tells_what_it_did() {
-    let mut world = answering("drain");
-    world.quietly(|world| {
-        world.origin().more = 60 << 20;
+    let flooded = refused("drain");
+    flooded.client().more = 1 << 40;
+    let relaying = begun(World::by("drain"), GET, 64 << 20);
+    relaying.origin().more = 60 << 20;
+    for (mut world, peer, reads) in [(flooded, Client, 0), (relaying, Upstream, 100)] {
         world.ends_after(100);
-    });
-    let step = world.one_step(Peer::Upstream);
-    assert_eq!(step.stop, Stop::Close(SessionEnd::Shutdown));
-    assert_eq!((step.read.reads, step.read.bytes.0), (100, 100 * 4096));
-}
-
-#[test]
-fn a_flood_ends_with_the_proxy_too() {
-    let mut world = refused("drain");
-    world.client().more = 1 << 40;
-    world.ends_after(100);
-    assert_eq!(world.one_step(Peer::Client).stop, Stop::Close(SessionEnd::Shutdown));
-}
-
-#[test]
-fn a_quota_ends_the_same_step_early_and_asks_for_another_turn() {
-    let mut world = asked("bytes:64KiB");
-    world.quietly(|world| {
-        world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
-        world.origin().more = 60 << 20;
-    });
-    for _ in 0..10 {
-        let step = world.one_step(Peer::Upstream);
-        assert_eq!(step.stop, Stop::Yield);
-        let bytes = step.read.bytes;
-        assert!((64 << 10..72 << 10).contains(&bytes.0), "one step took {bytes}");
+        let step = world.one_step(peer);
+        assert_eq!(step.stop, Stop::Close(SessionEnd::Shutdown));
+        assert_eq!((step.read.reads, step.read.bytes.0), (reads, reads * 4096));
     }
-}
-
-/// A session whose answer has begun.
-fn answering(policy: &str) -> World {
-    let mut world = asked(policy);
-    world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
-    world
 }
 
 /// Calls of read on the origin's connection and of write on the client's, so far.
@@ -304,11 +287,11 @@ fn calls(world: &World) -> (usize, usize) {
 
 #[test]
 fn a_short_write_is_the_last_call_of_its_step() {
-    let mut world = answering("drain");
+    let mut world = begun(World::by("drain"), GET, 64 << 20);
     world.client_room(6000);
     let before = calls(&world);
     world.origin().more = 1 << 20;
-    let step = world.one_step(Peer::Upstream);
+    let step = world.one_step(Upstream);
     assert_eq!((step.stop, step.read.bytes.0), (Stop::Blocked(StepEnd::DownstreamFull), 8192));
     let (reads, writes) = calls(&world);
     assert_eq!((reads - before.0, writes - before.1), (2, 2), "the second write was short");
@@ -319,18 +302,18 @@ fn a_short_write_is_the_last_call_of_its_step() {
 
 #[test]
 fn an_exact_hit_of_fionread_ends_the_step_without_another_read() {
-    let mut world = answering("fionread");
+    let mut world = begun(World::by("fionread"), GET, 64 << 20);
     let before = calls(&world);
-    world.quietly(|world| world.origin_sends(&[b'a'; 2 * 4096]));
-    let step = world.one_step(Peer::Upstream);
+    world.quietly(|world| world.sends(Upstream, &[b'a'; 2 * 4096]));
+    let step = world.one_step(Upstream);
     assert_eq!((step.stop, step.read.bytes.0), (Stop::Blocked(StepEnd::UpstreamEmpty), 8192));
     assert_eq!(calls(&world).0 - before.0, 2);
     // What comes later is read at its event, and a FIN is not forgotten.
-    world.origin_sends(&[b'b'; 4096]);
+    world.sends(Upstream, &[b'b'; 4096]);
     assert_eq!(world.origin().to_session.len(), 0);
     world.quietly(|world| {
-        world.origin_sends(&[b'c'; 4096]);
-        world.origin_closes();
+        world.sends(Upstream, &[b'c'; 4096]);
+        world.closes(Upstream, Closed::Fin);
     });
     world.run();
     assert_eq!(world.end(), Some(SessionEnd::UpstreamClosedEarly));
@@ -341,10 +324,10 @@ fn a_quota_that_is_used_up_by_the_head_ends_that_step() {
     for policy in ["reads:1", "bytes:1KiB"] {
         let mut world = asked(policy);
         world.quietly(|world| {
-            world.origin_sends(b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
+            world.sends(Upstream, b"HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
             world.origin().more = 1 << 20;
         });
-        let step = world.one_step(Peer::Upstream);
+        let step = world.one_step(Upstream);
         assert_eq!((step.read.reads, step.stop), (1, Stop::Yield));
         assert!(world.client_text().starts_with("HTTP/1.1 200 OK"), "what was read is handed on");
     }
@@ -356,6 +339,86 @@ fn unread_requests_are_lingered_over_so_that_the_answer_is_not_reset() {
     assert_eq!(world.end(), None, "it lingers until the client closes");
     assert!(world.client_text().starts_with("HTTP/1.1 400 "));
     assert!(world.client().fin_sent);
-    world.client_closes();
+    world.closes(Client, Closed::Fin);
     assert_eq!(world.end(), Some(SessionEnd::BadRequest));
+}
+
+#[test]
+fn a_session_stalls_by_the_side_that_it_waits_for() {
+    let mut world = begun(World::by("drain"), GET, 20_000);
+    world.clock_moves(Duration::from_millis(50));
+    world.client_room(10_000);
+    world.sends(Upstream, &[b'a'; 15_000]);
+    world.clock_moves(Duration::from_millis(70));
+    world.client_room(1 << 40);
+    world.sends(Upstream, &[b'a'; 5_000]);
+    let told = world.record();
+    assert_eq!(world.end(), Some(SessionEnd::Completed));
+    let stalled = (told.stalled_upstream_us.0 / 1000, told.stalled_client_us.0 / 1000);
+    assert_eq!(stalled, (50, 70), "{told:?}");
+}
+
+/// The record of steps (start, end, ended by), in microseconds, after a head that was complete at
+/// `head`.
+fn steps(head: Option<u64>, given: &[(u64, u64, StepEnd)]) -> records::Session {
+    let at = |us: u64| MonoNs(us * 1_000);
+    let mut log = Log::new(1, MonoNs(0));
+    if let Some(head) = head {
+        log.head_complete(at(head), 0);
+    }
+    for &(start, end, by) in given {
+        log.count_step(at(start), at(end), by);
+    }
+    log.record(SessionEnd::Completed, MonoNs(0), 0)
+}
+
+#[test]
+fn steps_are_summed_below_the_microsecond() {
+    let mut log = Log::new(1, MonoNs(0));
+    for start in 0..1_000 {
+        let start = MonoNs(start * 2_000);
+        log.count_step(start, MonoNs(start.0 + 1_700), StepEnd::UpstreamEmpty);
+    }
+    let told = log.record(SessionEnd::Completed, MonoNs(0), 0);
+    assert_eq!(
+        (told.steps, told.steps_us, told.longest_step_us),
+        (1_000, Micros(1_700), Micros(1))
+    );
+}
+
+#[test]
+fn a_stall_is_told_by_what_its_first_step_lacked() {
+    use StepEnd as E;
+    for (by, upstream, client) in [
+        (E::UpstreamEmpty, 1_000, 0),
+        (E::ShortRead, 1_000, 0),
+        (E::DownstreamFull, 0, 1_000),
+        (E::Quota, 0, 0),
+        (E::Fionread, 0, 0),
+    ] {
+        let steps = steps(Some(5), &[(0, 10, by), (1_010, 1_020, E::Closed)]);
+        assert_eq!(
+            (steps.stalled_upstream_us, steps.stalled_client_us),
+            (Micros(upstream), Micros(client)),
+            "{by:?}"
+        );
+    }
+}
+
+#[test]
+fn stalls_add_up_and_short_gaps_and_gaps_before_the_head_are_none() {
+    use StepEnd as E;
+    let waits = [
+        (0, 10, E::UpstreamEmpty),
+        (3_010, 3_020, E::DownstreamFull),
+        (5_020, 5_030, E::UpstreamEmpty),
+        (6_029, 6_040, E::Closed),
+    ];
+    // A head that came in the third step, or never: what was before it was waiting for the head.
+    for (head, upstream, client) in [(Some(5), 3_000, 2_000), (Some(5_025), 0, 0), (None, 0, 0)] {
+        let steps = steps(head, &waits);
+        let stalled = (steps.stalled_upstream_us, steps.stalled_client_us);
+        assert_eq!(stalled, (Micros(upstream), Micros(client)), "{head:?}");
+        assert_eq!(steps.steps_us, Micros(41));
+    }
 }

@@ -107,7 +107,7 @@ impl Acceptor {
                 }
                 Accept::Connection(stream, addr)
             }
-            Err(error) if net::limit::is_shortage(&error) => {
+            Err(error) if net::tcp::is_shortage(&error) => {
                 self.pause(registry, now);
                 Accept::Paused
             }

@@ -1,7 +1,6 @@
 //! The real proxy binary on free ports, with raw sockets on both sides.
 
 mod accept;
-mod buffering;
 mod inline_log;
 mod process;
 mod recording;

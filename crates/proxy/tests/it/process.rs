@@ -9,22 +9,33 @@ use testkit::{Said, listen, pick, say};
 use crate::support::{Proxy, bytes_origin, command, get, resident_kib};
 
 #[test]
-fn ready_tells_listener_workers_and_buffers() {
-    let proxy = Proxy::start(
-        bytes_origin(),
-        &["--workers", "3", "--reuseport", "--rcvbuf", "40960", "--pin", "0"],
-    );
-    assert_eq!(proxy.ready.role, Role::Proxy);
-    assert_eq!(proxy.ready.worker_tids.len(), 3);
-    for tid in &proxy.ready.worker_tids {
-        let task = format!("/proc/{}/task/{tid}/comm", proxy.id());
-        let name = std::fs::read_to_string(task).expect("a worker is a thread");
-        assert!(name.starts_with("proxy-worker"), "{name}");
+fn ready_tells_listeners_workers_and_buffers() {
+    for (mode, listeners) in [(&["--reuseport"][..], 3), (&[], 1)] {
+        let args = ["--workers", "3", "--rcvbuf", "40960", "--pin", "0"];
+        let proxy = Proxy::start(bytes_origin(), &[&args, mode].concat());
+        let ready = &proxy.ready;
+        assert_eq!((ready.role, ready.worker_tids.len()), (Role::Proxy, 3));
+        for tid in &ready.worker_tids {
+            let task = format!("/proc/{}/task/{tid}/comm", proxy.id());
+            let name = std::fs::read_to_string(task).expect("a worker is a thread");
+            assert!(name.starts_with("proxy-worker"), "{name}");
+        }
+        assert_eq!(ready.effective.cpus, [0]);
+        let rcvbuf = ready.effective.sockets.iter().find(|s| s.name == "upstream SO_RCVBUF");
+        let rcvbuf = rcvbuf.expect("it is read back");
+        assert_eq!((rcvbuf.requested, rcvbuf.effective), (Some(Bytes(40960)), Bytes(81920)));
+
+        assert_eq!(ready.listeners.len(), listeners);
+        let fds = std::fs::read_dir(format!("/proc/{}/fd", proxy.id())).expect("ours");
+        let sockets: Vec<String> = fds
+            .filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok())
+            .map(|target| target.to_string_lossy().into_owned())
+            .collect();
+        for inode in &ready.listeners {
+            let socket = format!("socket:[{inode}]");
+            assert_eq!(sockets.iter().filter(|fd| **fd == socket).count(), 1, "{socket}");
+        }
     }
-    assert_eq!(proxy.ready.effective.cpus, [0]);
-    let rcvbuf = proxy.ready.effective.sockets.iter().find(|s| s.name == "upstream SO_RCVBUF");
-    let rcvbuf = rcvbuf.expect("it is read back");
-    assert_eq!((rcvbuf.requested, rcvbuf.effective), (Some(Bytes(40960)), Bytes(81920)));
 }
 
 #[test]
@@ -72,25 +83,6 @@ fn sigterm_ends_a_step_that_has_no_end_with_all_that_it_did() {
     let _ = reader.join();
 }
 
-#[test]
-fn ready_names_the_listeners_by_their_inodes() {
-    for (mode, listeners) in [(&["--reuseport"][..], 3), (&[], 1)] {
-        let proxy =
-            Proxy::start(bytes_origin(), &[&["--workers", "3", "--pin", "0"], mode].concat());
-        let told = &proxy.ready.listeners;
-        assert_eq!(told.len(), listeners);
-        let fds = std::fs::read_dir(format!("/proc/{}/fd", proxy.id())).expect("ours");
-        let sockets: Vec<String> = fds
-            .filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok())
-            .map(|target| target.to_string_lossy().into_owned())
-            .collect();
-        for inode in told {
-            let socket = format!("socket:[{inode}]");
-            assert_eq!(sockets.iter().filter(|fd| **fd == socket).count(), 1, "{socket}");
-        }
-    }
-}
-
 fn said(args: &[&str]) -> Said {
     let upstream = "127.0.0.1:1".parse().expect("an address");
     say(&mut command(upstream, args))
@@ -130,7 +122,7 @@ const IDLE: usize = 2_000;
 
 #[test]
 fn an_idle_session_costs_less_than_two_kib_of_our_memory() {
-    net::limit::raise_open_files();
+    net::role::raise_open_files();
     let proxy = Proxy::start(bytes_origin(), &["--workers", "1"]);
     let open = |count: usize| {
         let open: Vec<_> = (0..count).map(|_| proxy.connect()).collect();

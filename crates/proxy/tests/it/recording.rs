@@ -2,16 +2,11 @@
 //! was asked for.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
-use std::sync::Mutex;
-use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
 
-use records::{Hold, Micros, Record, Session, Stretch, WorkerTotals};
-use testkit::origin;
+use records::{Hold, Record, Session, Stretch, WorkerTotals};
 
-use crate::support::{Proxy, ask, bytes_origin, get, pattern};
+use crate::support::{Proxy, ask, bytes_origin, get};
 
 /// What one proxy has told from its ready line to its end, by worker.
 #[derive(Default)]
@@ -81,14 +76,17 @@ fn fetch_at_once(proxy: &Proxy, count: usize, size: usize) {
 #[test]
 fn stretches_leave_no_gap_and_sum_to_the_totals() {
     for args in [
-        &["--workers", "3", "--reuseport"][..],
-        &["--workers", "2", "--hold", "20us", "--read-policy", "bytes:64KiB"],
+        &["--workers", "4", "--reuseport"][..],
+        &["--workers", "1", "--hold", "20us", "--read-policy", "bytes:64KiB"],
         &["--workers", "1", "--multi-accept", "--read-policy", "reads:1"],
     ] {
         let proxy = Proxy::start(bytes_origin(), args);
-        fetch_at_once(&proxy, 20, 2_000_000);
+        fetch_at_once(&proxy, 40, 1_000_000);
         let told = Told::by(proxy);
-        assert_eq!(told.sessions.len(), 20);
+        assert_eq!(told.sessions.len(), 40);
+        assert!(told.sessions.iter().all(|session| session.status == 200));
+        let serving = told.totals.values().filter(|totals| totals.sessions > 0).count();
+        assert_eq!(serving > 1, args.contains(&"--reuseport"), "the kernel hashes connections");
         assert_eq!(told.totals.values().map(|totals| totals.records_lost).sum::<u64>(), 0);
         told.check_stretches();
         let cpu: u64 = told.stretches.values().flatten().map(|stretch| stretch.cpu_us.0).sum();
@@ -98,48 +96,4 @@ fn stretches_leave_no_gap_and_sum_to_the_totals() {
             assert!(ends, "no stretch ends with {hold:?}");
         }
     }
-}
-
-#[test]
-fn stalls_are_told_by_the_side_that_was_waited_for() {
-    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 8000000\r\n\r\n";
-    let longer_than_a_stall = || thread::sleep(Duration::from_millis(50));
-    let (tell, gate) = channel::<()>();
-    let gate = Mutex::new(gate);
-    let upstream = origin(move |mut stream, _| {
-        let _ = stream.write_all(&[HEAD, &pattern(1_000)].concat());
-        let _ = gate.lock().map(|gate| gate.recv());
-        let _ = stream.write_all(&pattern(7_999_000));
-        let _ = gate.lock().map(|gate| gate.recv());
-    });
-    let proxy =
-        Proxy::start(upstream, &["--workers", "1", "--hold", "1us", "--listen-sndbuf", "16384"]);
-    let mut client = proxy.connect();
-    client.write_all(&get("/bytes/8000000")).expect("the proxy reads");
-
-    // What the origin has sent is relayed: now the origin is waited for.
-    let mut relayed = 0;
-    proxy.await_record("all that the origin sent", |record| match record {
-        Record::Hold(hold) => {
-            relayed += hold.bytes.0;
-            (relayed == HEAD.len() as u64 + 1_000).then_some(())
-        }
-        _ => None,
-    });
-    longer_than_a_stall();
-    tell.send(()).expect("the origin waits");
-    // Now the client is.
-    proxy.await_full_client();
-    longer_than_a_stall();
-    let mut answer = Vec::new();
-    client.read_to_end(&mut answer).expect("the whole answer");
-
-    let session = proxy.await_session();
-    assert!(session.stalled_upstream_us > Micros(0), "{session:?}");
-    assert!(session.stalled_client_us > Micros(0), "{session:?}");
-    let life = session.closed_ns.micros_since(session.accepted_ns);
-    let parts = session.steps_us.0 + session.stalled_upstream_us.0 + session.stalled_client_us.0;
-    assert!(parts <= life.0, "{session:?}");
-    assert!(session.longest_step_us <= session.steps_us, "{session:?}");
-    drop(tell);
 }

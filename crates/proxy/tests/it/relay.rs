@@ -1,60 +1,62 @@
-//! Bytes get through whole under every read policy, listener mode and buffer; wrong bytes and broken
-//! peers come to an answer or a close, a record, and a worker that goes on.
+//! Bytes get through whole by every read policy, buffered, compressed or as they came; broken peers come to
+//! an answer or a close, a record, and a worker that goes on.
 
+use std::fs::{self, Metadata};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Mutex;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
 use records::SessionEnd;
 use socket2::SockRef;
-use testkit::{PATIENCE, body, free_addr, open_files, origin, pick};
+use testkit::{PATIENCE, body, free_addr, open_files, origin, pick, unchunked};
 
-use crate::support::{Proxy, ask, bytes_origin, get, pattern, status};
+use crate::support::{Proxy, bytes_origin, get, pattern, resident_kib, status};
 
 #[test]
-fn every_policy_passes_every_byte() {
+fn every_byte_passes_by_every_policy_on_every_way() {
     let origin = bytes_origin();
+    let dir = tempfile::tempdir().expect("a folder");
+    let spool = dir.path().to_str().expect("a path");
+    let ways = [
+        &["--reuseport"][..],
+        &["--buffer", "1", "--rcvbuf", "4096", "--multi-accept"],
+        &["--gzip", "6"],
+        &["--buffering", "on", "--spool", spool, "--gzip", "1"],
+    ];
     for policy in ["drain", "short-read", "fionread", "bytes:64KiB", "reads:1", "time:100us"] {
-        for mode in [&["--reuseport"][..], &[]] {
-            let proxy = Proxy::start(origin, &[&["--read-policy", policy], mode].concat());
-            for size in [0, 1, 4096, 3_000_000] {
-                let answer = proxy.ask(&get(&format!("/bytes/{size}")));
-                assert_eq!(status(&answer), 200, "{policy} {mode:?} {size}");
-                assert!(body(&answer) == pattern(size), "{policy} {mode:?} {size}: other bytes");
+        for (way, coding) in ways.into_iter().flat_map(|way| [(way, ""), (way, GZIP)]) {
+            let proxy = Proxy::start(origin, &[&["--read-policy", policy], way].concat());
+            for size in [0, 1, 4096, if way.contains(&"1") { 20_000 } else { 1_000_000 }] {
+                let request = format!("GET /bytes/{size} HTTP/1.1\r\nHost: a\r\n{coding}\r\n");
+                let answer = proxy.ask(request.as_bytes());
+                let text = String::from_utf8_lossy(&answer[..200.min(answer.len())]).into_owned();
+                assert_eq!(status(&answer), 200, "{policy} {way:?} {size}");
+                // The shortest answers stay as they are.
+                let coded = way.contains(&"--gzip") && coding == GZIP && size >= 20;
+                assert_eq!(text.contains("\r\nContent-Encoding: gzip\r\n"), coded, "{text}");
+                assert_eq!(text.contains("\r\nContent-Length: "), !coded, "{text}");
+                let bytes = if coded { gunzipped(body(&answer)) } else { body(&answer).to_vec() };
+                assert!(bytes == pattern(size), "{policy} {way:?} {size}: other bytes");
                 let session = proxy.await_session();
-                assert_eq!(session.body_bytes.0, size as u64);
                 assert_eq!(session.end, SessionEnd::Completed);
+                assert_eq!(session.body_bytes.0, body(&answer).len() as u64, "as it was sent");
             }
         }
     }
 }
 
-#[test]
-fn a_page_of_one_byte_still_passes_every_byte() {
-    let proxy = Proxy::start(bytes_origin(), &["--buffer", "1", "--rcvbuf", "4096"]);
-    let answer = proxy.ask(&get("/bytes/20000"));
-    assert!(body(&answer) == pattern(20_000));
-}
+const GZIP: &str = "Accept-Encoding: gzip\r\n";
 
-#[test]
-fn many_at_once_are_all_served_and_all_told() {
-    let proxy = Proxy::start(bytes_origin(), &["--workers", "4", "--reuseport"]);
-    let addr = proxy.addr();
-    std::thread::scope(|scope| {
-        for _ in 0..100 {
-            scope.spawn(|| {
-                let answer = ask(addr, &get("/bytes/100000"));
-                assert_eq!(body(&answer).len(), 100_000);
-            });
-        }
-    });
-    let told: Vec<_> = (0..100).map(|_| proxy.await_session()).collect();
-    assert!(told.iter().all(|session| session.status == 200));
-    let workers: std::collections::BTreeSet<u32> = told.iter().map(|s| s.worker).collect();
-    assert!(workers.len() > 1, "the kernel hashed 100 connections to {workers:?}");
+fn gunzipped(chunks: &[u8]) -> Vec<u8> {
+    assert!(chunks.ends_with(b"\r\n0\r\n\r\n"), "it has an end");
+    let mut bytes = Vec::new();
+    GzDecoder::new(&*unchunked(chunks)).read_to_end(&mut bytes).expect("a gzip stream");
+    bytes
 }
 
 #[test]
@@ -79,71 +81,14 @@ fn a_client_that_leaves_before_the_answer_is_499_in_record_and_log() {
     assert_eq!((session.status, session.end), (499, SessionEnd::ClientClosed));
     drop(tell);
     proxy.stop();
-    let line = std::fs::read_to_string(log).expect("a log");
+    let line = fs::read_to_string(log).expect("a log");
     assert!(line.contains("\"GET /bytes/5 HTTP/1.1\" status=499 body_bytes_sent=0 "), "{line}");
     assert!(line.contains("uht=\"-\""), "{line}");
-}
-
-/// The data of a whole body in chunks.
-fn unchunked(mut wire: &[u8]) -> Vec<u8> {
-    let mut data = Vec::new();
-    loop {
-        let line = wire.windows(2).position(|two| two == b"\r\n").expect("a size line");
-        let size = std::str::from_utf8(&wire[..line]).expect("a size is text");
-        let size = usize::from_str_radix(size, 16).expect("a size is hexadecimal");
-        data.extend_from_slice(&wire[line + 2..line + 2 + size]);
-        wire = &wire[line + 2 + size + 2..];
-        if size == 0 {
-            assert!(wire.is_empty(), "something follows the end");
-            return data;
-        }
-    }
-}
-
-fn gunzipped(answer: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let stream = unchunked(body(answer));
-    GzDecoder::new(&*stream).read_to_end(&mut bytes).expect("a gzip stream");
-    bytes
-}
-
-#[test]
-fn who_asks_for_gzip_gets_every_byte_compressed() {
-    for (level, policy) in [("1", "drain"), ("6", "fionread"), ("9", "bytes:64KiB")] {
-        let args = ["--gzip", level, "--read-policy", policy];
-        let proxy = Proxy::start(bytes_origin(), &args);
-        for size in [20, 4096, 3_000_000] {
-            let request =
-                format!("GET /bytes/{size} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n");
-            let answer = proxy.ask(request.as_bytes());
-            let head = String::from_utf8_lossy(&answer[..200.min(answer.len())]).into_owned();
-            assert!(head.contains("\r\nContent-Encoding: gzip\r\n"), "{level} {size}: {head}");
-            assert!(!head.contains("Content-Length"), "{head}");
-            assert!(gunzipped(&answer) == pattern(size), "{level} {size}: other bytes");
-            let session = proxy.await_session();
-            assert_eq!(session.end, SessionEnd::Completed);
-            assert_eq!(session.body_bytes.0, body(&answer).len() as u64, "as it was sent");
-        }
-    }
 }
 
 fn still_serves(proxy: &Proxy) {
     let answer = proxy.ask(&get("/bytes/10"));
     assert_eq!((status(&answer), body(&answer).len()), (200, 10));
-}
-
-#[test]
-fn no_bytes_from_a_client_stop_a_worker() {
-    let proxy = Proxy::start(bytes_origin(), &["--workers", "1"]);
-    let cases: [(&[u8], u16); 3] = [
-        (b"\x00\x01\x02\x03\r\n\r\n", 400),
-        (b"GET /bytes/5 HTTP/9.9\r\nHost: a\r\n\r\n", 505),
-        (&[b'A'; 10_000], 431),
-    ];
-    for (request, expected) in cases {
-        assert_eq!(status(&proxy.ask(request)), expected, "{}", String::from_utf8_lossy(request));
-    }
-    still_serves(&proxy);
 }
 
 #[test]
@@ -200,5 +145,87 @@ fn a_full_worker_turns_clients_away_and_serves_when_there_is_room() {
         still_serves(&proxy);
         let totals = proxy.stop().into_iter().find_map(pick!(WorkerTotals)).expect("totals");
         assert_eq!((totals.sessions, totals.accept_pauses), (5, 2), "all are counted");
+    }
+}
+
+/// More than the sockets on the way hold: with a receive buffer of 64 KiB at the client.
+const LARGE: usize = 64 << 20;
+
+/// An origin that says when all of its answer was taken from it.
+fn telling_origin(size: usize) -> (SocketAddr, Receiver<()>) {
+    let (tell, told) = channel();
+    let tell = Mutex::new(tell);
+    let addr = origin(move |mut stream, _| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n");
+        let sent =
+            stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&pattern(size)));
+        if sent.is_ok() {
+            // Closing waits for nothing: the kernel still has the last of it.
+            let _ = stream.read(&mut [0]);
+            let _ = tell.lock().map(|tell| tell.send(()));
+        }
+    });
+    (addr, told)
+}
+
+/// A client that has asked and takes nothing.
+fn stuck_client(proxy: &Proxy) -> TcpStream {
+    let mut client = proxy.connect();
+    SockRef::from(&client).set_recv_buffer_size(32 << 10).expect("a small buffer");
+    client.write_all(&get("/")).expect("the proxy reads");
+    client
+}
+
+/// The files without a name that the proxy has open in `dir`.
+fn spool_files(proxy: &Proxy, dir: &Path) -> Vec<Metadata> {
+    let device = fs::metadata(dir).expect("a folder").dev();
+    let fds = fs::read_dir(format!("/proc/{}/fd", proxy.id())).expect("ours");
+    fds.filter_map(|fd| fs::metadata(fd.ok()?.path()).ok())
+        .filter(|file| file.is_file() && file.nlink() == 0 && file.dev() == device)
+        .collect()
+}
+
+fn answer(client: &mut TcpStream) -> Vec<u8> {
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).expect("the whole answer");
+    answer
+}
+
+#[test]
+fn an_upstream_is_drained_while_its_client_takes_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (upstream, drained) = telling_origin(LARGE);
+    let spool = dir.path().to_str().expect("a path");
+    let proxy = Proxy::start(upstream, &["--workers", "1", "--buffering", "on", "--spool", spool]);
+    let before = resident_kib(proxy.id());
+    let mut client = stuck_client(&proxy);
+    drained.recv_timeout(PATIENCE).expect("the origin is let go");
+    let grown = resident_kib(proxy.id()).saturating_sub(before);
+    assert!(grown < 4 << 10, "{grown} KiB for one session");
+    let [file] = &spool_files(&proxy, dir.path())[..] else { panic!("one file without a name") };
+    assert!(file.len() > LARGE as u64 / 2, "{} bytes in it", file.len());
+    assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0, "it has no name");
+
+    let answer = answer(&mut client);
+    assert!(body(&answer) == pattern(LARGE), "other bytes");
+    let session = proxy.await_session();
+    assert_eq!((session.end, session.body_bytes.0), (SessionEnd::Completed, LARGE as u64));
+    assert!(spool_files(&proxy, dir.path()).is_empty());
+}
+
+#[test]
+fn every_policy_and_limit_passes_every_byte() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let spool = dir.path().to_str().expect("a path");
+    for policy in ["drain", "short-read", "fionread", "bytes:64KiB", "reads:1", "time:100us"] {
+        for max in ["0", "10000", "1GiB"] {
+            let (upstream, _) = telling_origin(8_000_000);
+            let mut args = vec!["--read-policy", policy, "--buffering", "on"];
+            args.extend(["--spool", spool, "--spool-max", max]);
+            let proxy = Proxy::start(upstream, &args);
+            let mut client = stuck_client(&proxy);
+            assert!(body(&answer(&mut client)) == pattern(8_000_000), "{policy} {max}");
+            assert_eq!(proxy.await_session().end, SessionEnd::Completed);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::ops::Deref;
 use std::process::Command;
 
-use records::{Record, Session, StepEnd};
+use records::{Record, Session};
 use testkit::{Process, connect, origin, pick};
 
 /// A proxy that is up.
@@ -14,12 +14,7 @@ pub(crate) struct Proxy(Process);
 impl Proxy {
     /// A proxy before `upstream`, with more arguments.
     pub(crate) fn start(upstream: SocketAddr, args: &[&str]) -> Self {
-        Self::spawn(&mut command(upstream, args))
-    }
-
-    /// A proxy started by `command`.
-    pub(crate) fn spawn(command: &mut Command) -> Self {
-        Self(Process::start(command))
+        Self(Process::start(&mut command(upstream, args)))
     }
 
     pub(crate) fn ask(&self, request: &[u8]) -> Vec<u8> {
@@ -42,14 +37,6 @@ impl Proxy {
     /// Waits until it has accepted one more connection, and says which worker did.
     pub(crate) fn await_accept(&self) -> u32 {
         self.await_record("a connection accepted", pick!(Accepted)).worker
-    }
-
-    /// Waits until a step has ended since its client took no more.
-    pub(crate) fn await_full_client(&self) {
-        self.await_record("a step that ends by a full socket", |record| match record {
-            Record::Hold(hold) => (hold.ended_by == StepEnd::DownstreamFull).then_some(()),
-            _ => None,
-        });
     }
 
     /// Asks it to end, which it does well; returns what it said that nobody had taken.

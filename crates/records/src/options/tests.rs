@@ -6,7 +6,7 @@ use clap::{Args, Command, FromArgMatches};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Arm, Bytes, Namespaces, Pin, Placement};
+use crate::{Arm, Bytes, Namespaces};
 
 fn parse<T: Args + FromArgMatches>(args: &[impl AsRef<OsStr>]) -> Result<T, clap::Error> {
     let command = T::augment_args(Command::new("options").no_binary_name(true));
@@ -16,24 +16,6 @@ fn parse<T: Args + FromArgMatches>(args: &[impl AsRef<OsStr>]) -> Result<T, clap
 fn arm(words: &str) -> Arm {
     let words: Vec<&str> = words.split_whitespace().collect();
     parse(&words).unwrap_or_else(|error| panic!("{error}"))
-}
-
-#[test]
-fn the_defaults_are_the_documented_ones() {
-    let proxy = ProxyToggles::default();
-    assert_eq!((proxy.workers, proxy.backlog, proxy.worker_connections), (2, 511, 4096));
-    assert_eq!((proxy.buffer, proxy.read_policy), (Bytes::kib(4), ReadPolicy::Drain));
-    assert_eq!((proxy.reuseport, proxy.multi_accept, proxy.gzip), (false, false, None));
-    let load = SlowToggles::default();
-    assert_eq!((load.slow, load.slow_size, load.sink), (4, Bytes::gib(2), Sink::Trunc));
-    let fetch = FetchToggles::default();
-    assert_eq!((fetch.arrivals, fetch.fetch_size), (Arrivals::PerSecond(10.0), Bytes::mib(3)));
-    assert_eq!(fetch.cap, Micros(1_000_000));
-    let faults = FaultToggles::default();
-    assert_eq!((faults.delay, faults.origin_workers, faults.burst), (Micros(0), None, 1));
-    assert_eq!(ServerToggles::default().kind, ProxyKind::Mirror);
-    let arm = Arm::default();
-    assert_eq!((arm.place, arm.pin, arm.netns), (Placement::Spread, Pin::Auto, None));
 }
 
 #[test]
@@ -101,15 +83,6 @@ fn what_is_written_reads_back() {
         assert_eq!(value.to_string(), text);
     }
     assert!("lots".parse::<Rcvbuf>().is_err());
-}
-
-#[test]
-fn only_the_mirror_asks_unasked() {
-    let nginx = ProxyKind::Server("nginx".to_owned());
-    assert_eq!(Rcvbuf::Default.asked(&ProxyKind::Mirror), Some(Rcvbuf::ROOMY));
-    assert_eq!(Rcvbuf::Default.asked(&nginx), None);
-    assert_eq!(Rcvbuf::Auto.asked(&ProxyKind::Mirror), None);
-    assert_eq!(Rcvbuf::Size(Bytes(1)).asked(&nginx), Some(Bytes(1)));
 }
 
 #[test]

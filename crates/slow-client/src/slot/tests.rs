@@ -4,9 +4,9 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use records::{Bytes, DownloadEnd, Micros, MonoNs};
+use records::{DownloadEnd, MonoNs};
 
-use super::{BACKOFF, Dialling, PORT_RETRIES, Port, Slot, end_of};
+use super::{BACKOFF, Dialling, PORT_RETRIES, Slot, end_of};
 
 const NOW: MonoNs = MonoNs(1_000_000_000);
 
@@ -47,48 +47,11 @@ fn a_shortage_of_this_host_is_told_from_a_refusal() {
     use rustix::io::Errno;
     for (errno, end) in [
         (Errno::MFILE, DownloadEnd::LocalError),
-        (Errno::NFILE, DownloadEnd::LocalError),
-        (Errno::NOBUFS, DownloadEnd::LocalError),
-        (Errno::NOMEM, DownloadEnd::LocalError),
         (Errno::ADDRNOTAVAIL, DownloadEnd::LocalError),
         (Errno::CONNREFUSED, DownloadEnd::Refused),
-        (Errno::HOSTUNREACH, DownloadEnd::Refused),
     ] {
         assert_eq!(end_of(&io::Error::from(errno)), end, "{errno}");
     }
-}
-
-#[test]
-fn an_answer_without_a_byte_makes_it_wait_too() {
-    let (mut slot, listener) = (Slot::new(0), listener());
-    dialled(&mut slot, &listener);
-    slot.end(DownloadEnd::BadStatus, Port::Same, NOW).expect("a record");
-    assert_eq!(slot.dial_ns().since(NOW), BACKOFF.0);
-}
-
-#[test]
-fn a_replaced_one_dials_at_once_from_another_port() {
-    let (mut slot, listener) = (Slot::new(0), listener());
-    let first = dialled(&mut slot, &listener);
-    assert!(slot.runs_from(first));
-    let download = slot.end(DownloadEnd::Replaced, Port::New, NOW).expect("a record");
-    assert_eq!(download.client_port, Some(first));
-    assert!(!slot.runs_from(first));
-    assert_eq!(slot.dial_ns(), NOW);
-    assert_ne!(dialled(&mut slot, &listener), first);
-}
-
-#[test]
-fn the_next_connection_comes_from_the_same_port() {
-    let (mut slot, listener) = (Slot::new(0), listener());
-    // An address of its own. What others have in TIME_WAIT keeps a port from being bound again, and
-    // a connect(2) without a bind takes such a port: it only minds both ends together.
-    slot.from = Some(([127, 8, 8, 8], 0).into());
-    let first = dialled(&mut slot, &listener);
-    // The peer closes first, as a server does: our port stays free.
-    drop(listener.accept().expect("a connection"));
-    slot.end(DownloadEnd::ClosedEarly, Port::Same, NOW).expect("a record");
-    assert_eq!(dialled(&mut slot, &listener), first);
 }
 
 #[test]
@@ -98,15 +61,4 @@ fn a_taken_port_is_given_up() {
     let taken = other.local_addr().expect("bound");
     slot.from = Some(taken);
     assert_ne!(dialled(&mut slot, &target), taken.port());
-}
-
-#[test]
-fn each_end_is_told_once() {
-    let (mut slot, listener) = (Slot::new(0), listener());
-    assert!(slot.end(DownloadEnd::Stopped, Port::Same, NOW).is_none(), "nothing runs");
-    dialled(&mut slot, &listener);
-    let later = NOW + Duration::from_millis(2);
-    let download = slot.end(DownloadEnd::Stopped, Port::Same, later).expect("a record");
-    assert_eq!((download.total_us, download.bytes), (Micros(2_000), Bytes(0)));
-    assert!(slot.end(DownloadEnd::Stopped, Port::Same, later).is_none(), "told already");
 }

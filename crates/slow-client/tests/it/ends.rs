@@ -160,69 +160,62 @@ fn a_trickle_is_seen_and_ends_without_a_close() {
     }
 }
 
-#[test]
-fn a_close_inside_the_body_is_told_with_what_came() {
-    let addr = server(|number, stream| match number % 3 {
-        0 => answer(stream, "Content-Length: 5000\r\n", &[0; 1234]),
-        1 => answer(stream, "", &[0; 1234]),
-        _ => answer(stream, "Transfer-Encoding: chunked\r\n", b"4\r\nabcd\r\n9\r\nef"),
-    });
-    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000");
-    for bytes in [1234, 1234, 6] {
-        let download = slow.download();
-        assert_eq!((download.end, download.bytes.0), (DownloadEnd::ClosedEarly, bytes));
-    }
-    slow.stop();
+/// How a server ends a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hangs {
+    Up,
+    WithReset,
 }
 
 #[test]
-fn a_close_without_an_answer_is_early_too() {
-    let addr = server(|number, stream| {
-        request(stream)?;
-        if number == 0 { Ok(()) } else { stream.write_all(b"HTTP/1.1 200 OK\r\nConte") }
-    });
-    let mut slow = Slow::start(addr, "--slow 1");
-    let (first, second) = (slow.download(), slow.download());
-    assert_eq!((first.end, first.first_byte_us), (DownloadEnd::ClosedEarly, None));
-    assert_eq!(second.end, DownloadEnd::ClosedEarly);
-    assert!(second.first_byte_us.is_some());
-    slow.stop();
-}
-
-#[test]
-fn a_reset_is_told_as_one() {
-    let addr = server(|number, stream| {
-        if number == 0 {
-            request(stream)?;
-        } else {
-            answer(stream, "Content-Length: 5000\r\n", &[0; 1000])?;
-        }
-        reset(stream)
-    });
-    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000");
-    assert_eq!(slow.download().end, DownloadEnd::Reset);
-    assert_eq!(slow.download().end, DownloadEnd::Reset);
-    slow.stop();
-}
-
-#[test]
-fn what_is_not_200_or_not_http_is_a_bad_status() {
-    let answers: [&[u8]; 6] = [
-        b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno",
-        b"HTTP/1.1 206 Partial Content\r\nContent-Length: 2\r\n\r\nno",
-        b"SSH-2.0-x\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nno",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno such size\r\n",
-        &[b'\n'; 9000],
+fn what_is_no_whole_answer_is_told_with_what_came() {
+    const OK: &str = "HTTP/1.1 200 OK\r\n";
+    const PART: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\npart";
+    use DownloadEnd::{BadStatus, ClosedEarly, Reset};
+    use Hangs::{Up, WithReset};
+    let cases: [(String, Hangs, DownloadEnd, u64); 13] = [
+        (PART.into(), Up, ClosedEarly, 4),
+        (format!("{OK}\r\npart"), Up, ClosedEarly, 4),
+        (format!("{OK}Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n9\r\nef"), Up, ClosedEarly, 6),
+        ("".into(), Up, ClosedEarly, 0),
+        (format!("{OK}Conte"), Up, ClosedEarly, 0),
+        ("".into(), WithReset, Reset, 0),
+        (PART.into(), WithReset, Reset, 4),
+        ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno".into(), Up, BadStatus, 0),
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno".into(), Up, BadStatus, 0),
+        ("SSH-2.0-x\r\n".into(), Up, BadStatus, 0),
+        (format!("{OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\nno"), Up, BadStatus, 0),
+        (format!("{OK}Transfer-Encoding: chunked\r\n\r\nno such size\r\n"), Up, BadStatus, 0),
+        ("\n".repeat(9000), Up, BadStatus, 0),
     ];
+    let answers = cases.clone();
+    let (seen, taken) = channel();
+    let taken = Mutex::new(taken);
     let addr = server(move |number, stream| {
         request(stream)?;
-        stream.write_all(answers[number % answers.len()])
+        let (answer, hangs, ..) = &answers[number % answers.len()];
+        stream.write_all(answer.as_bytes())?;
+        if *hangs == WithReset {
+            // Only once the client has what was sent: a reset takes that with it.
+            let _ = taken.lock().expect("one server").recv();
+            reset(stream)?;
+        }
+        Ok(())
     });
-    let mut slow = Slow::start(addr, "--slow 1");
-    for _ in answers {
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000 --interval 5ms");
+    for (answer, hangs, end, bytes) in cases {
+        if hangs == WithReset {
+            let mut came = 0;
+            while came < bytes {
+                came += slow.interval().bytes[0].0;
+            }
+            seen.send(()).expect("the server waits");
+        }
         let download = slow.download();
-        assert_eq!((download.end, download.bytes.0), (DownloadEnd::BadStatus, 0));
+        assert_eq!((download.end, download.bytes.0), (end, bytes), "{answer:?}");
+        if end == ClosedEarly {
+            assert_eq!(download.first_byte_us.is_some(), !answer.is_empty(), "{answer:?}");
+        }
     }
     slow.stop();
 }

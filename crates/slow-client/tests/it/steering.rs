@@ -145,7 +145,7 @@ const SIZE: usize = 10_000;
 
 #[test]
 fn a_thousand_downloads_run_at_once() {
-    assert!(net::limit::raise_open_files() > 2 * u64::from(DOWNLOADS), "raise it with ulimit -n");
+    assert!(net::role::raise_open_files() > 2 * u64::from(DOWNLOADS), "raise it with ulimit -n");
     let listen = Listen {
         addr: (Ipv4Addr::LOCALHOST, 0).into(),
         mode: ListenerMode::Shared,

@@ -5,6 +5,10 @@ fn plan(allowed: &[usize], workers: u32, pin: &Pin) -> (Vec<usize>, Vec<usize>) 
     (CpuPlan::numbers(plan.workers.as_ref()), CpuPlan::numbers(plan.load.as_ref()))
 }
 
+fn pin(list: &str) -> Pin {
+    list.parse().expect("a list of CPUs")
+}
+
 #[test]
 fn one_cpu_is_shared() {
     assert_eq!(plan(&[3], 2, &Pin::Auto), (vec![3], vec![3]));
@@ -35,15 +39,15 @@ fn off_pins_nothing() {
 
 #[test]
 fn a_list_is_taken_as_it_is() {
-    assert_eq!(plan(&[0, 1, 2], 2, &Pin::Workers(vec![2, 0])), (vec![2, 0], vec![1]));
+    assert_eq!(plan(&[0, 1, 2], 2, &pin("2,0")), (vec![2, 0], vec![1]));
     // The published case: both workers on CPU 0.
-    assert_eq!(plan(&[0, 1], 2, &Pin::Workers(vec![0])), (vec![0], vec![1]));
-    assert_eq!(plan(&[0, 1], 2, &Pin::Workers(vec![0, 1])), (vec![0, 1], vec![0, 1]));
+    assert_eq!(plan(&[0, 1], 2, &pin("0")), (vec![0], vec![1]));
+    assert_eq!(plan(&[0, 1], 2, &pin("0,1")), (vec![0, 1], vec![0, 1]));
 }
 
 #[test]
 fn a_cpu_that_is_not_there_is_named() {
-    let error = CpuPlan::new(&[0, 1], 2, &Pin::Workers(vec![0, 7])).expect_err("CPU 7");
+    let error = CpuPlan::new(&[0, 1], 2, &pin("0,7")).expect_err("CPU 7");
     assert_eq!(error.to_string(), "CPU 7 cannot be used here: this process may run on 0,1");
 }
 

@@ -131,21 +131,13 @@ fn sum(life: &Life, of: impl Fn(&Stretch) -> u64) -> u64 {
 
 proptest! {
     #[test]
-    fn a_life_is_told_without_a_gap(life in life()) {
+    fn a_life_is_told_without_a_gap_and_nothing_twice(life in life()) {
         let first = life.told.first().map(|stretch| stretch.start_ns);
         let last = life.told.last().map(|stretch| stretch.end_ns);
         prop_assert_eq!((first, last), (Some(life.start), Some(life.end)));
         for pair in life.told.windows(2) {
             prop_assert_eq!(pair[0].end_ns, pair[1].start_ns);
         }
-        for stretch in &life.told {
-            prop_assert!(stretch.start_ns <= stretch.end_ns);
-            prop_assert!(stretch.poll_us <= stretch.length_us(), "{:?}", stretch);
-        }
-    }
-
-    #[test]
-    fn nothing_is_counted_twice_or_left_out(life in life()) {
         prop_assert_eq!(sum(&life, |s| s.turns.into()), life.turns);
         prop_assert_eq!(sum(&life, |s| s.steps.into()), life.steps);
         prop_assert_eq!(sum(&life, |s| s.accepts.into()), life.accepts);
@@ -156,8 +148,10 @@ proptest! {
         prop_assert!(life.polls_ns < (polls_us + life.told.len() as u64 + 1) * 1_000);
     }
 
+    /// What makes a stretch end: it is long, or a hold ended it, or a long poll cut it short, or it
+    /// is the last. So there are few, and few CPU times are read.
     #[test]
-    fn holds_end_a_stretch_and_long_polls_are_one(life in life()) {
+    fn holds_and_long_polls_end_a_stretch_and_none_is_told_without_need(life in life()) {
         for hold in &life.holds {
             prop_assert!(life.told.iter().any(|stretch| stretch.end_ns == *hold));
         }
@@ -168,14 +162,10 @@ proptest! {
             prop_assert_eq!((alone.turns, alone.steps, alone.accepts), (0, 0, 0));
             prop_assert!(alone.cpu_us <= alone.length_us());
         }
-    }
-
-    /// What makes a stretch end: it is long, or a hold ended it, or a long poll cut it short, or it
-    /// is the last. So there are few, and few CPU times are read.
-    #[test]
-    fn none_is_told_without_need(life in life()) {
         prop_assert!(life.cpu_reads <= life.told.len() as u64);
         for stretch in &life.told {
+            prop_assert!(stretch.start_ns <= stretch.end_ns);
+            prop_assert!(stretch.poll_us <= stretch.length_us(), "{:?}", stretch);
             let long = stretch.end_ns.0 - stretch.start_ns.0 >= LONG_NS;
             let cut = life.long_polls.iter().any(|(called, _)| *called == stretch.end_ns);
             let held = life.holds.contains(&stretch.end_ns);
@@ -193,13 +183,4 @@ fn many_short_turns_make_one_stretch() {
     // Each fifth step ends one, in the middle of its turn: that turn counts in the next.
     assert_eq!(told, [(4, 5, 500, 5_000), (5, 5, 500, 5_000), (3, 2, 200, 2_001)]);
     assert!(life.told.iter().all(|s| s.worker == 3));
-}
-
-#[test]
-fn an_idle_worker_tells_its_sleep_and_what_was_before_it() {
-    let work = |poll| Turn { poll, work: vec![(0, Work::Step(1_000_000))], tail: 2_000 };
-    let life = live(&[work(0), work(60_000_000_000), work(0)], 100);
-    let told: Vec<_> =
-        life.told.iter().map(|s| (s.steps, s.turns, s.poll_us.0, s.cpu_us.0)).collect();
-    assert_eq!(told, [(1, 1, 0, 1_002), (0, 0, 60_000_000, 1), (2, 2, 0, 2_005)]);
 }

@@ -5,9 +5,11 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use records::{Bytes, ReadPolicy, SessionEnd};
 
-use super::world::{World, limits};
-use super::{gunzipped, unchunked};
-use crate::session::Buffering;
+use testkit::unchunked;
+
+use super::gunzipped;
+use super::world::{Closed, World, limits};
+use crate::session::{Buffering, Peer};
 
 const LIVES: u64 = 6_000;
 
@@ -40,6 +42,10 @@ enum Disk {
     Broken,
 }
 
+fn pick<T: Copy>(rng: &mut ChaCha8Rng, of: &[T]) -> T {
+    of[rng.random_range(0..of.len())]
+}
+
 struct Life {
     seed: u64,
     rng: ChaCha8Rng,
@@ -60,27 +66,29 @@ impl Life {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let policies =
             ["drain", "short-read", "fionread", "bytes:1", "bytes:10KiB", "reads:3", "time:1us"];
-        let policy = policies[rng.random_range(0..policies.len())].parse().expect("a policy");
-        let origins = [
-            Origin::Whole,
-            Origin::Whole,
-            Origin::Chunked,
-            Origin::UntilClose,
-            Origin::TooMuch,
-            Origin::TooLittle,
-            Origin::Resets,
-            Origin::Silent,
-            Origin::Garbage,
-        ];
-        let origin = origins[rng.random_range(0..origins.len())];
+        let policy = pick(&mut rng, &policies).parse().expect("a policy");
+        let origin = pick(
+            &mut rng,
+            &[
+                Origin::Whole,
+                Origin::Whole,
+                Origin::Chunked,
+                Origin::UntilClose,
+                Origin::TooMuch,
+                Origin::TooLittle,
+                Origin::Resets,
+                Origin::Silent,
+                Origin::Garbage,
+            ],
+        );
         let clients = [Client::Stays, Client::Stays, Client::Stays, Client::Closes, Client::Resets];
-        let client = clients[rng.random_range(0..clients.len())];
-        let page = [40, 40, 500, 4096][rng.random_range(0..4)];
+        let client = pick(&mut rng, &clients);
+        let page = pick(&mut rng, &[40, 40, 500, 4096]);
         let spools = [None, Some(0), Some(1), Some(7), Some(5_000), Some(20_000), Some(1 << 30)];
-        let spool = spools[rng.random_range(0..spools.len())];
+        let spool = pick(&mut rng, &spools);
         let disks =
             [Disk::Sound, Disk::Sound, Disk::Sound, Disk::NoFiles, Disk::Full, Disk::Broken];
-        let disk = disks[rng.random_range(0..disks.len())];
+        let disk = pick(&mut rng, &disks);
         let gzip = rng.random_ratio(1, 2).then(|| rng.random_range(1..=9));
         let length = rng.random_range(0..60_000);
         let body = if rng.random_ratio(1, 2) {
@@ -154,10 +162,8 @@ impl Life {
             turns += 1;
             assert!(turns < 20_000, "seed {}: the session never ends", self.seed);
             if client_leaves == Some(0) {
-                match self.client {
-                    Client::Closes => world.client_closes(),
-                    _ => world.client_resets(),
-                }
+                let how = if self.client == Client::Closes { Closed::Fin } else { Closed::Rst };
+                world.closes(Peer::Client, how);
             }
             client_leaves = client_leaves.map(|left: u32| left.wrapping_sub(1));
             if self.survives_cut_reads() && self.rng.random_ratio(1, 4) {
@@ -167,19 +173,19 @@ impl Life {
                 0 if !request.is_empty() => {
                     let cut = request.len() - self.rng.random_range(1..=request.len());
                     let later = request.split_off(if cut == 0 { request.len() } else { cut });
-                    world.client_sends(&std::mem::replace(&mut request, later));
+                    world.sends(Peer::Client, &std::mem::replace(&mut request, later));
                 }
                 1 if world.is_dialed() => world.connect_succeeds(),
                 2 | 3 if world.is_dialed() && !answer.is_empty() => {
                     let part = self.rng.random_range(1..=answer.len().min(9_000));
                     let rest = answer.split_off(part);
-                    world.origin_sends(&answer);
+                    world.sends(Peer::Upstream, &answer);
                     answer = rest;
                     if answer.is_empty() {
                         match self.origin {
-                            Origin::Resets => world.origin_resets(),
+                            Origin::Resets => world.closes(Peer::Upstream, Closed::Rst),
                             Origin::UntilClose | Origin::TooLittle | Origin::Garbage => {
-                                world.origin_closes();
+                                world.closes(Peer::Upstream, Closed::Fin);
                             }
                             _ => {}
                         }

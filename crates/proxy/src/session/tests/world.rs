@@ -23,7 +23,7 @@ pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
 
 /// How a peer ended its side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Closed {
+pub(super) enum Closed {
     Fin,
     Rst,
 }
@@ -243,6 +243,11 @@ pub(super) struct World {
 }
 
 impl World {
+    /// One of an unbuffered session with this read policy.
+    pub(super) fn by(policy: &str) -> Self {
+        Self::new(limits(policy.parse().expect("a policy")))
+    }
+
     pub(super) fn new(limits: Limits) -> Self {
         let pipe = || SimStream(Rc::new(RefCell::new(Pipe { room: 1 << 40, ..Pipe::default() })));
         let (client, origin) = (pipe(), pipe());
@@ -316,12 +321,12 @@ impl World {
         }
     }
 
-    fn sends(&mut self, peer: Peer, bytes: &[u8]) {
+    pub(super) fn sends(&mut self, peer: Peer, bytes: &[u8]) {
         self.pipe(peer).to_session.extend(bytes);
         self.happens(peer, Event { readable: true, ..Event::default() });
     }
 
-    fn closes(&mut self, peer: Peer, how: Closed) {
+    pub(super) fn closes(&mut self, peer: Peer, how: Closed) {
         self.pipe(peer).closed.get_or_insert(how);
         self.happens(peer, Event { readable: true, writable: true, hung_up: true });
     }
@@ -331,30 +336,6 @@ impl World {
             Peer::Client => self.client(),
             Peer::Upstream => self.origin(),
         }
-    }
-
-    pub(super) fn client_sends(&mut self, bytes: &[u8]) {
-        self.sends(Peer::Client, bytes);
-    }
-
-    pub(super) fn client_closes(&mut self) {
-        self.closes(Peer::Client, Closed::Fin);
-    }
-
-    pub(super) fn client_resets(&mut self) {
-        self.closes(Peer::Client, Closed::Rst);
-    }
-
-    pub(super) fn origin_sends(&mut self, bytes: &[u8]) {
-        self.sends(Peer::Upstream, bytes);
-    }
-
-    pub(super) fn origin_closes(&mut self) {
-        self.closes(Peer::Upstream, Closed::Fin);
-    }
-
-    pub(super) fn origin_resets(&mut self) {
-        self.closes(Peer::Upstream, Closed::Rst);
     }
 
     pub(super) fn connect_succeeds(&mut self) {

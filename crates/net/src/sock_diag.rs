@@ -1,4 +1,4 @@
-//! TCP sockets of this host as the kernel sees them, whoever owns them: sock_diag(7).
+//! TCP sockets of this host as the kernel sees them, whoever owns them: sock_diag(7) over netlink(7).
 //!
 //! It tells what `ss -tni` tells, to any user: how many connections wait in a listener's accept
 //! queue, what stands in a connection's queues, what TCP_INFO says. Sockets of other network
@@ -10,18 +10,25 @@
 //! - No call waits longer than [`SockDiag::PATIENCE`] for an answer.
 //! - The answer to a question that was given up on is never taken for one to the next.
 
-mod exchange;
-
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 
-use netlink_packet_sock_diag::constants::TCP_ESTABLISHED;
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED};
 use netlink_packet_sock_diag::inet::nlas::Nla;
-use netlink_packet_sock_diag::inet::{ExtensionFlags, InetResponse, SocketId, StateFlags};
+use netlink_packet_sock_diag::inet::{
+    ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags,
+};
 use records::{Bytes, Micros};
-use rustix::io::Errno;
-
-use exchange::{Exchange, Extent, Question};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+};
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +37,23 @@ mod tests;
 #[derive(Debug)]
 pub struct SockDiag {
     /// Absent after a failure: more of that answer may come, so the next question goes another way.
-    idle: Option<Exchange>,
+    idle: Option<OwnedFd>,
+    /// Room for one datagram.
+    inbox: Vec<u8>,
+}
+
+/// The kernel never puts more into one datagram (`netlink_recvmsg`).
+const DATAGRAM_MAX: usize = 32 * 1024;
+/// The kernel's answer where no socket has the addresses asked for.
+const NOT_THERE: i32 = -Errno::NOENT.raw_os_error();
+
+/// How many sockets a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// The one with these addresses.
+    One,
+    /// All that fit; a port of zero fits all.
+    All,
 }
 
 /// A listening socket.
@@ -85,7 +108,7 @@ impl SockDiag {
     /// This kernel or container has no NETLINK_SOCK_DIAG (EPROTONOSUPPORT, EPERM), or no descriptor
     /// is left.
     pub fn open() -> io::Result<Self> {
-        Ok(Self { idle: Some(Exchange::open(Self::PATIENCE)?) })
+        Ok(Self { idle: Some(connect()?), inbox: vec![0; DATAGRAM_MAX] })
     }
 
     /// Every socket that listens on exactly `addr`: several when they share it (SO_REUSEPORT).
@@ -117,14 +140,8 @@ impl SockDiag {
     fn listening(&mut self, family: IpAddr, port: u16) -> io::Result<Vec<AcceptQueue>> {
         let mut id = any(family);
         id.source_port = port;
-        let question = Question {
-            states: StateFlags::LISTEN,
-            extensions: ExtensionFlags::empty(),
-            id,
-            extent: Extent::All,
-        };
         let mut found = Vec::new();
-        self.ask(&question, |response| {
+        self.ask(Extent::All, StateFlags::LISTEN, ExtensionFlags::empty(), id, |response| {
             let header = &response.header;
             found.push(AcceptQueue {
                 addr: local(response),
@@ -146,14 +163,8 @@ impl SockDiag {
     pub fn connections_to(&mut self, peer: SocketAddr) -> io::Result<Vec<Connection>> {
         let mut id = any(peer.ip());
         id.destination_port = peer.port();
-        let question = Question {
-            states: StateFlags::ESTABLISHED,
-            extensions: ExtensionFlags::INFO,
-            id,
-            extent: Extent::All,
-        };
         let mut found = Vec::new();
-        self.ask(&question, |response| {
+        self.ask(Extent::All, StateFlags::ESTABLISHED, ExtensionFlags::INFO, id, |response| {
             let connection = Connection::from(response);
             if connection.peer == peer {
                 found.push(connection);
@@ -186,26 +197,88 @@ impl SockDiag {
         if local.is_ipv4() != peer.is_ipv4() {
             return Err(Errno::INVAL.into());
         }
-        let question = Question {
-            states: StateFlags::ESTABLISHED,
-            extensions: ExtensionFlags::INFO,
-            id,
-            extent: Extent::One,
-        };
         let mut found = None;
-        self.ask(&question, |response| {
+        self.ask(Extent::One, StateFlags::ESTABLISHED, ExtensionFlags::INFO, id, |response| {
             // Where no such connection is, the kernel tells of one that fades, or of a listener.
             found = (response.header.state == TCP_ESTABLISHED).then(|| response.into());
         })?;
         Ok(found)
     }
 
-    fn ask(&mut self, question: &Question, take: impl FnMut(&InetResponse)) -> io::Result<()> {
-        let open = || Exchange::open(Self::PATIENCE);
-        let mut exchange = self.idle.take().map_or_else(open, Ok)?;
-        exchange.ask(question, take)?;
-        self.idle = Some(exchange);
+    /// Asks, and hands each answer to `take`.
+    fn ask(
+        &mut self,
+        extent: Extent,
+        states: StateFlags,
+        extensions: ExtensionFlags,
+        socket_id: SocketId,
+        mut take: impl FnMut(&InetResponse),
+    ) -> io::Result<()> {
+        let socket = self.idle.take().map_or_else(connect, Ok)?;
+        let mut header = NetlinkHeader::default();
+        header.flags = match extent {
+            Extent::One => NLM_F_REQUEST,
+            Extent::All => NLM_F_REQUEST | NLM_F_DUMP,
+        };
+        let family = if socket_id.source_address.is_ipv4() { AF_INET } else { AF_INET6 };
+        let protocol = IPPROTO_TCP;
+        let request = InetRequest { family, protocol, extensions, states, socket_id };
+        let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        send(&socket, &bytes, SendFlags::empty())?;
+        let mut over = false;
+        while !over {
+            // A timeout makes recv(2) one of the calls that no signal handler lets start again.
+            let (length, _) =
+                retry_on_intr(|| recv(&socket, self.inbox.as_mut_slice(), RecvFlags::empty()))?;
+            let mut datagram = self.inbox.get(..length).unwrap_or_default();
+            while !datagram.is_empty() && !over {
+                let message = NetlinkMessage::<SockDiagMessage>::deserialize(datagram)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                // `NLMSG_ALIGN`
+                let next = (message.header.length as usize).next_multiple_of(4).max(4);
+                datagram = datagram.get(next..).unwrap_or_default();
+                match message.payload {
+                    NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
+                        take(&response);
+                        over = extent == Extent::One;
+                    }
+                    NetlinkPayload::Done(done) => {
+                        succeeded(done.code)?;
+                        over = true;
+                    }
+                    NetlinkPayload::Error(error) => {
+                        let code = error.code.map_or(0, std::num::NonZero::get);
+                        if extent == Extent::All || code != NOT_THERE {
+                            succeeded(code)?;
+                        }
+                        over = true;
+                    }
+                    NetlinkPayload::Overrun(_) => return Err(Errno::NOBUFS.into()),
+                    _ => {}
+                }
+            }
+        }
+        self.idle = Some(socket);
         Ok(())
+    }
+}
+
+/// A socket to the kernel: that is who an unconnected netlink socket talks to.
+fn connect() -> io::Result<OwnedFd> {
+    let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::SOCK_DIAG));
+    let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, protocol)?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(SockDiag::PATIENCE))?;
+    Ok(socket)
+}
+
+/// Zero, or a negative errno.
+fn succeeded(code: i32) -> io::Result<()> {
+    match code {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code.saturating_neg())),
     }
 }
 
