@@ -125,11 +125,6 @@ impl Sample {
 }
 
 impl Interval {
-    /// The smallest interval that holds both.
-    pub(crate) const fn hull(self, other: Self) -> Self {
-        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
     /// Whether zero lies outside.
     pub(crate) const fn excludes_zero(self) -> bool {
         self.low > 0.0 || self.high < 0.0

@@ -1,10 +1,9 @@
 use std::collections::BTreeSet;
-use std::fs;
 
 use records::{Bytes, Manifest, Micros, Rcvbuf, Recording, Visibility};
 use stats::{Change, Trial};
 
-use super::{Accepted, Against, Baseline, BaselineError, BaselineHost, Conditions, Origin, Today};
+use super::{Accepted, Against, Baseline, BaselineHost, Conditions, Origin, Today};
 use crate::guard::Gate;
 use crate::guard::figures;
 use crate::guard::tests::ran;
@@ -40,37 +39,30 @@ fn against(today: Today) -> (Gate, Change) {
 
 #[test]
 fn what_is_saved_is_read_back_to_the_bit() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let path = dir.path().join("base.json");
     let baseline = baseline();
-    fs::write(&path, serde_json::to_string(&baseline).expect("JSON")).expect("write");
-    assert_eq!(Baseline::load(&path).expect("a baseline"), baseline);
+    let file = serde_json::to_string(&baseline).expect("JSON");
+    assert_eq!(Baseline::read(file.as_bytes()).expect("a baseline"), baseline);
 }
 
 #[test]
 fn what_is_no_baseline_says_so() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let path = dir.path().join("base.json");
-    let load = |text: &str| {
-        fs::write(&path, text).expect("write");
-        Baseline::load(&path).expect_err(text)
-    };
-    let missing = Baseline::load(&dir.path().join("none.json"));
-    assert!(matches!(missing, Err(BaselineError::Missing { .. })));
-    assert!(matches!(load(" \n"), BaselineError::Empty { .. }));
-    assert!(matches!(load("{\"schema_version\": 1}"), BaselineError::Foreign { .. }));
-    assert!(matches!(load("not JSON"), BaselineError::Foreign { .. }));
-    let whole = serde_json::to_string(&baseline()).expect("JSON");
-    assert!(matches!(load(&whole[..whole.len() / 2]), BaselineError::Foreign { .. }), "torn");
+    let json = |baseline: Baseline| serde_json::to_string(&baseline).expect("JSON");
+    let whole = json(baseline());
     let summary = serde_json::to_string(&ran(0, 20_000).summary).expect("JSON");
-    assert!(matches!(load(&summary), BaselineError::Foreign { .. }));
-    let later = Baseline { schema_version: 99, ..baseline() };
-    let later = serde_json::to_string(&later).expect("JSON");
-    assert!(matches!(load(&later), BaselineError::Schema { found: 99, .. }));
-    let two = Baseline { rounds: today(2, 0, 1).rounds, ..baseline() };
-    let two = serde_json::to_string(&two).expect("JSON");
-    assert!(matches!(load(&two), BaselineError::TooFewRounds { rounds: 2, .. }));
-    assert!(matches!(Baseline::load(dir.path()), Err(BaselineError::Io { .. })), "a directory");
+    let later = json(Baseline { schema_version: 99, ..baseline() });
+    let two = json(Baseline { rounds: today(2, 0, 1).rounds, ..baseline() });
+    for (file, says) in [
+        (" \n", "is empty"),
+        ("{\"schema_version\": 1}", "is no baseline, or torn"),
+        ("not JSON", "is no baseline, or torn"),
+        (&whole[..whole.len() / 2], "is no baseline, or torn"),
+        (&summary, "is no baseline, or torn"),
+        (&later, "has schema 99; this turnstile reads 1"),
+        (&two, "has 2 conclusive rounds; 3 are needed"),
+    ] {
+        let error = Baseline::read(file.as_bytes()).expect_err(file).to_string();
+        assert!(error.starts_with(says), "{error}");
+    }
 }
 
 #[test]
