@@ -20,7 +20,6 @@ mod compare;
 mod fetches;
 mod judge;
 mod ranks;
-mod reading;
 mod rule;
 mod sample;
 mod trials;
@@ -30,7 +29,6 @@ pub use fetches::{
     Count, Curve, Ending, Observation, ShareInterval, Step, share_over_rounds, wilson,
 };
 pub use judge::{Blind, Judgement, LeftOut, Reason, judge};
-pub use reading::{NotAReading, PairArm, Reading, Round, Trial};
 pub use rule::{Confidence, Direction, Metric, Scale, Settings, Weight};
 pub use sample::{Interval, Votes, median_whole};
-pub use trials::Trials;
+pub use trials::{NotAReading, PairArm, Reading, Round, Trial, Trials};
