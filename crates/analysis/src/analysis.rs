@@ -7,12 +7,11 @@ use records::{
     Visibility,
 };
 
-use crate::explain::{Context, Explained, FetchSplit, explain, late, latency_model, split};
+use crate::explain::{Context, Explained, FetchSplit, explain, late, split};
 use crate::figures::{fetch_summary, log, seen, slow, workers};
-use crate::idle::IdlePhase;
 use crate::join::Join;
 use crate::judge::{Facts, caveats, judge};
-use crate::thresholds::Thresholds;
+use crate::thresholds::{IdlePhase, Thresholds};
 use crate::window::Window;
 
 /// All that the records of one run show.
@@ -95,7 +94,7 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
         proxy.absences = seen::absences(records, loaded);
     }
     let law = windows.measure.and_then(|window| {
-        latency_model(records, window, &holders, &slow, Micros(measure.latency_us.p50))
+        slow::latency_model(records, window, &holders, &slow, Micros(measure.latency_us.p50))
     });
     Summary {
         schema_version: SCHEMA_VERSION,

@@ -3,8 +3,8 @@
 //!
 //! - `window`: stretches of a run
 //! - `join`: which connection of the proxy served which fetch or download
-//! - `figures`: the figures of `summary.json`
-//! - `idle`: whether the idle phase is one
+//! - `thresholds`: the numbers that decide, and whether an idle phase is one
+//! - `figures`: the figures of `summary.json`, and the latency model
 //! - `explain`: what held each fetch
 //! - `judge`: the verdict, its reasons and its caveats, by [`Thresholds`]
 //! - `analysis`: all of it, once
@@ -24,7 +24,6 @@ mod explain;
 mod figures;
 pub mod guard;
 mod histograms;
-mod idle;
 mod join;
 mod judge;
 pub mod report;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::sample::{Numbers, Sample};
-use crate::{Direction, Interval, Metric, Scale, Settings, Votes};
+use crate::sample::{Design, Numbers, mean};
+use crate::{Direction, Interval, Metric, Reading, Scale, Settings, Votes};
 
 /// The word for a pair of arms: what became of B against A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -27,16 +27,6 @@ impl Change {
             Self::Improved => "improved",
             Self::Regressed => "regressed",
             Self::Inconclusive => "inconclusive",
-        }
-    }
-
-    /// The word for A against B.
-    #[must_use]
-    pub const fn mirrored(self) -> Self {
-        match self {
-            Self::Improved => Self::Regressed,
-            Self::Regressed => Self::Improved,
-            same => same,
         }
     }
 }
@@ -122,10 +112,6 @@ pub struct MetricComparison {
     pub metric: Metric,
     /// Rounds that have it in both arms; of two samples, of the one that has fewer.
     pub rounds: u32,
-    /// Those in which both lie beyond the cap; they count as no difference.
-    pub hidden: u32,
-    /// Those in which one does: the difference is at least the one reckoned with.
-    pub bounded: u32,
     /// Whether A knows it in so many usable rounds that B should.
     pub expected: Expected,
     /// Mean of A over rounds, in the metric's unit; geometric where ratios are compared.
@@ -190,44 +176,73 @@ impl MetricComparison {
     }
 }
 
-/// How many usable rounds know a metric.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    /// How many of each arm must.
-    pub(crate) needed: [usize; 2],
-    /// How many of A do.
-    pub(crate) a: usize,
-}
-
 /// One metric before it is held against chance in its family.
 pub(crate) struct Measured {
     metric: Metric,
-    sample: Sample,
     numbers: Numbers,
+    /// Mean of A and of B, in the metric's unit.
+    means: [Option<f64>; 2],
+    rounds: usize,
     known: Known,
+    expected: Expected,
     /// p-value of this metric alone.
     p: Option<f64>,
     p_ranks: Option<f64>,
 }
 
+/// What is known of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// Too few rounds have it.
+    Little,
+    /// Every reading there is lies beyond the cap.
+    Bounds,
+    /// It can be compared.
+    Enough,
+}
+
 impl Measured {
-    pub(crate) fn new(sample: Sample, metric: &Metric, known: Known) -> Self {
-        let numbers = sample.numbers(metric);
-        let (p, p_ranks) = (numbers.p(), numbers.p_ranks());
-        Self { metric: *metric, sample, numbers, known, p, p_ranks }
+    /// One metric by its readings in A and in B; of pairs, where both have one. So many rounds of each
+    /// are `needed`.
+    pub(crate) fn new(
+        metric: &Metric,
+        design: Design,
+        [a, b]: [&[Reading]; 2],
+        expected: Expected,
+        needed: [usize; 2],
+    ) -> Self {
+        let numbers = Numbers::of(design, a, b, metric);
+        let mean_of = |arm: &[Reading]| {
+            let values: Vec<f64> = arm.iter().map(|r| metric.reckoned(r.value())).collect();
+            (!values.is_empty()).then(|| metric.said(mean(&values)))
+        };
+        let [of_a, of_b] = needed;
+        let known = if a.len() < of_a || b.len() < of_b {
+            Known::Little
+        } else if a.iter().chain(b).all(|reading| reading.is_bound()) {
+            Known::Bounds
+        } else {
+            Known::Enough
+        };
+        Self {
+            metric: *metric,
+            means: [a, b].map(mean_of),
+            rounds: a.len().min(b.len()),
+            known,
+            expected,
+            p: numbers.p(),
+            p_ranks: numbers.p_ranks(),
+            numbers,
+        }
     }
 
     /// The p-value that this metric brings into a family; `None` when it could raise no alarm
     /// whichever arm each reading were of, so that it need not be guarded against (after
     /// Tarone 1990).
     pub(crate) fn p_at_stake(&self) -> Option<f64> {
-        let could = self.has_rounds() && self.numbers.largest_effect() >= self.metric.floor();
+        let could =
+            self.known != Known::Little && self.numbers.largest_effect() >= self.metric.floor();
         if could { self.p } else { None }
-    }
-
-    fn has_rounds(&self) -> bool {
-        let [of_a, of_b] = self.known.needed;
-        self.sample.a.len() >= of_a && self.sample.b.len() >= of_b
     }
 
     /// How many floors it moved, with the sign of worse (above zero) or better.
@@ -241,12 +256,11 @@ impl Measured {
 
     fn finding(&self, p_family: Option<f64>, settings: &Settings) -> Finding {
         let interval = self.numbers.interval(settings.confidence.alpha());
-        let Some(interval) = interval.filter(|_| self.has_rounds()) else {
-            return Finding::TooFewRounds;
+        let interval = match (interval, self.known) {
+            (None, _) | (_, Known::Little) => return Finding::TooFewRounds,
+            (_, Known::Bounds) => return Finding::BeyondCap,
+            (Some(interval), Known::Enough) => interval,
         };
-        if self.sample.is_hidden() {
-            return Finding::BeyondCap;
-        }
         let (effect, floor) = (self.numbers.effect(), self.metric.floor());
         let alpha = settings.family_confidence.alpha();
         let ranks_may_say = alpha.max(self.numbers.smallest_p_ranks());
@@ -274,13 +288,8 @@ impl Measured {
         }
     }
 
-    /// The mean of each arm, in the metric's unit.
-    fn means(&self) -> [Option<f64>; 2] {
-        self.sample.means(&self.metric).map(|mean| mean.map(|mean| self.metric.said(mean)))
-    }
-
     fn is_below_absolute_floor(&self) -> bool {
-        match self.means() {
+        match self.means {
             [Some(a), Some(b)] => (b - a).abs() < self.metric.absolute_floor,
             _ => true,
         }
@@ -288,24 +297,19 @@ impl Measured {
 
     /// The comparison, by the p-value that the metric has in its family.
     pub(crate) fn conclude(&self, p_family: Option<f64>, settings: &Settings) -> MetricComparison {
-        let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let Self { metric, sample, numbers, known, .. } = self;
-        let (effect, rounds) = (numbers.effect(), sample.rounds());
-        let (hidden, bounded) = sample.beyond_cap();
-        let [a, b] = self.means();
+        let Self { metric, numbers, rounds, .. } = self;
+        let effect = numbers.effect();
+        let [a, b] = self.means;
         let told = numbers
             .interval(settings.confidence.alpha())
             .filter(|interval| interval.reach(effect) <= metric.untold());
-        let [needed, _] = known.needed;
         MetricComparison {
             metric: *metric,
-            rounds: narrow(rounds),
-            hidden: narrow(hidden),
-            bounded: narrow(bounded),
-            expected: if known.a >= needed { Expected::Yes } else { Expected::No },
+            rounds: u32::try_from(*rounds).unwrap_or(u32::MAX),
+            expected: self.expected,
             a,
             b,
-            effect: (rounds > 0).then(|| metric.said(effect)),
+            effect: (*rounds > 0).then(|| metric.said(effect)),
             interval: told.map(|interval| Interval {
                 low: metric.said(metric.possible(interval.low)),
                 high: metric.said(metric.possible(interval.high)),

@@ -17,20 +17,18 @@
 //!   `Inconclusive`, with the reason.
 
 mod compare;
+mod fetches;
 mod judge;
 mod ranks;
-mod reading;
 mod rule;
 mod sample;
-mod share;
-mod survival;
 mod trials;
 
 pub use compare::{Change, Expected, Finding, MetricComparison};
+pub use fetches::{
+    Count, Curve, Ending, Observation, ShareInterval, Step, share_over_rounds, wilson,
+};
 pub use judge::{Blind, Judgement, LeftOut, Reason, judge};
-pub use reading::{NotAReading, PairArm, Reading, Round, Trial};
 pub use rule::{Confidence, Direction, Metric, Scale, Settings, Weight};
 pub use sample::{Interval, Votes, median_whole};
-pub use share::{Count, CountError, ShareInterval, share_over_rounds, wilson};
-pub use survival::{Curve, Ending, Observation, Step};
-pub use trials::Trials;
+pub use trials::{NotAReading, PairArm, Reading, Round, Trial, Trials};

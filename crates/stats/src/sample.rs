@@ -24,17 +24,7 @@ pub(crate) enum Design {
     Apart,
 }
 
-/// The readings of one metric, as far as they are known; of pairs, where both are.
-#[derive(Clone, Debug)]
-pub(crate) struct Sample {
-    pub(crate) design: Design,
-    /// Of the arm that is compared against.
-    pub(crate) a: Vec<Reading>,
-    /// Of the arm that is compared.
-    pub(crate) b: Vec<Reading>,
-}
-
-/// The same where the metric reckons.
+/// One metric of two arms, where the metric reckons.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Numbers {
     /// B minus A, by round.
@@ -64,72 +54,7 @@ pub struct Votes {
     pub still: u32,
 }
 
-impl Sample {
-    /// How many rounds there are: of two arms, in the one that has fewer.
-    pub(crate) fn rounds(&self) -> usize {
-        self.a.len().min(self.b.len())
-    }
-
-    /// Rounds in which both arms lie beyond the cap, and those in which one does.
-    pub(crate) fn beyond_cap(&self) -> (usize, usize) {
-        let bounds = |arm: &[Reading]| arm.iter().filter(|reading| reading.is_bound()).count();
-        let (of_a, of_b) = (bounds(&self.a), bounds(&self.b));
-        let both = match self.design {
-            Design::Paired => self.pairs().filter(|(a, b)| a.is_bound() && b.is_bound()).count(),
-            Design::Apart => of_a.min(of_b),
-        };
-        (both, of_a + of_b - 2 * both)
-    }
-
-    /// Whether every reading there is lies beyond the cap.
-    pub(crate) fn is_hidden(&self) -> bool {
-        self.a.iter().chain(&self.b).all(|reading| reading.is_bound())
-    }
-
-    /// The mean of each arm where `metric` reckons; `None` of nothing.
-    pub(crate) fn means(&self, metric: &Metric) -> [Option<f64>; 2] {
-        [&self.a, &self.b].map(|arm| {
-            let values: Vec<f64> = arm.iter().map(|r| metric.reckoned(r.value())).collect();
-            (!values.is_empty()).then(|| mean(&values))
-        })
-    }
-
-    /// Two percentiles beyond the cap do not differ, as far as anybody knows; one of them is taken
-    /// for its bound, so that a difference is at least the one reckoned with.
-    pub(crate) fn numbers(&self, metric: &Metric) -> Numbers {
-        let reckoned = |reading: &Reading| metric.reckoned(reading.value());
-        match self.design {
-            Design::Paired => {
-                let difference = |(a, b): (&Reading, &Reading)| match (a.is_bound(), b.is_bound()) {
-                    (true, true) => 0.0,
-                    _ => reckoned(b) - reckoned(a),
-                };
-                Numbers::Paired(self.pairs().map(difference).collect())
-            }
-            Design::Apart => {
-                let bounds = self.a.iter().chain(&self.b).filter(|reading| reading.is_bound());
-                let cap = bounds.map(reckoned).reduce(f64::min);
-                let value = |reading: &Reading| match cap {
-                    Some(cap) if reading.is_bound() => cap,
-                    _ => reckoned(reading),
-                };
-                let [a, b] = [&self.a, &self.b].map(|arm| arm.iter().map(value).collect());
-                Numbers::Apart { a, b }
-            }
-        }
-    }
-
-    fn pairs(&self) -> impl Iterator<Item = (&Reading, &Reading)> {
-        self.a.iter().zip(&self.b)
-    }
-}
-
 impl Interval {
-    /// The smallest interval that holds both.
-    pub(crate) const fn hull(self, other: Self) -> Self {
-        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
     /// Whether zero lies outside.
     pub(crate) const fn excludes_zero(self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -147,6 +72,33 @@ impl Interval {
 }
 
 impl Numbers {
+    /// Of these readings; of pairs, those at the same place are of one round.
+    ///
+    /// Two percentiles beyond the cap do not differ, as far as anybody knows; one of them is taken
+    /// for its bound, so that a difference is at least the one reckoned with.
+    pub(crate) fn of(design: Design, a: &[Reading], b: &[Reading], metric: &Metric) -> Self {
+        let reckoned = |reading: &Reading| metric.reckoned(reading.value());
+        match design {
+            Design::Paired => {
+                let difference = |(a, b): (&Reading, &Reading)| match (a.is_bound(), b.is_bound()) {
+                    (true, true) => 0.0,
+                    _ => reckoned(b) - reckoned(a),
+                };
+                Self::Paired(a.iter().zip(b).map(difference).collect())
+            }
+            Design::Apart => {
+                let bounds = a.iter().chain(b).filter(|reading| reading.is_bound());
+                let cap = bounds.map(reckoned).reduce(f64::min);
+                let value = |reading: &Reading| match cap {
+                    Some(cap) if reading.is_bound() => cap,
+                    _ => reckoned(reading),
+                };
+                let [a, b] = [a, b].map(|arm| arm.iter().map(value).collect());
+                Self::Apart { a, b }
+            }
+        }
+    }
+
     /// The mean change from A to B.
     pub(crate) fn effect(&self) -> f64 {
         match self {
@@ -264,7 +216,7 @@ impl Votes {
 }
 
 /// The mean; 0 of nothing. The same to the last bit in any order, and negated with the signs.
-fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     let side = |sign: f64| sum(values.iter().map(|value| (value * sign).max(0.0)));
     if values.is_empty() { 0.0 } else { (side(1.0) - side(-1.0)) / values.len() as f64 }
 }

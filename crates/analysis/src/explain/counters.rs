@@ -5,8 +5,20 @@ use std::collections::BTreeMap;
 
 use records::{MonoNs, RunRecords, Stretch, Watched};
 
-use super::timeline::Kernel;
 use crate::window::grouped;
+
+/// What the kernel says of one worker's thread and CPU.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kernel {
+    /// Time ready without a CPU, ns.
+    pub(crate) run_wait: Cumulative,
+    /// Time withheld by the hypervisor from each CPU it may run on, ns.
+    pub(crate) stolen: Vec<Cumulative>,
+    /// CPU time of the other workers on the same CPU, ns, one counter each.
+    pub(crate) siblings: Vec<Cumulative>,
+    /// CPU time on the same CPU that no worker used, ns; unknown where nobody told it.
+    pub(crate) strangers: Cumulative,
+}
 
 /// The counters of a run, ns.
 pub(crate) struct Counters {

@@ -10,7 +10,7 @@ use records::{
 
 use super::context::{Context, Overflow};
 use super::split::FetchSplit;
-use crate::idle::{IdlePhase, Steadiness};
+use crate::thresholds::{IdlePhase, Steadiness};
 
 /// A fetch is late from so many times the idle p99 on: an idle machine's own moods stay below.
 pub const LATE_FACTOR: u64 = 3;

@@ -5,11 +5,11 @@
 //!
 //! - [`context`]: what the fetches of a run are laid upon
 //! - [`counters`]: CPU time, as the kernel and the workers counted it
+//! - [`off`]: how much of a worker's time it had no CPU, and why
 //! - [`timeline`]: one worker's life
 //! - [`life`]: one fetch's life
 //! - [`split`]: a life laid on a timeline, and divided among causes
 //! - [`late`]: the late fetches, and causes that no record could show
-//! - [`latency_model`]: how long a fetch should have taken
 //!
 //! Not for: what the run proves ([`crate::judge`]) or what is told of it ([`crate::report`]).
 //!
@@ -21,8 +21,8 @@
 pub(crate) mod context;
 pub(crate) mod counters;
 pub(crate) mod late;
-mod latency_model;
-mod life;
+pub(crate) mod life;
+mod off;
 mod shares;
 pub(crate) mod split;
 pub(crate) mod timeline;
@@ -30,7 +30,6 @@ pub(crate) mod timeline;
 pub(crate) use context::Context;
 pub use late::LATE_FACTOR;
 pub(crate) use late::{Explained, explain};
-pub(crate) use latency_model::latency_model;
 pub use life::Hands;
 pub use shares::Shares;
 pub use split::FetchSplit;

@@ -10,8 +10,9 @@ use records::{Cause, Fetch, Session};
 
 use super::context::{Context, Overflow};
 use super::life::{Hands, Life};
+use super::off::Off;
 use super::shares::{Shares, part_of};
-use super::timeline::{Doing, Off, Segment};
+use super::timeline::{Doing, Segment};
 use crate::join::Connection;
 use crate::window::{Window, share};
 

@@ -5,14 +5,12 @@
 //!
 //! Invariants: segments are in order and do not overlap; where there is none, a record was lost.
 
-mod off;
-
 use std::time::Duration;
 
 use records::{Hold, MonoNs, Stretch};
 
-use self::off::Reckoner;
-pub(crate) use self::off::{Kernel, Off};
+use super::counters::Kernel;
+use super::off::{Off, Reckoner};
 use crate::window::{Window, share};
 
 /// Readings of the kernel are compared with a worker's own over at least so much time.

@@ -1,10 +1,37 @@
 //! The access log beside what clients saw, over the fetches of the measure phase.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use records::{Fetch, LogGap, LogTruth, Micros, ProxySummary, Session};
+use records::{Fetch, LogGap, LogTruth, Micros, Outcome, ProxySummary, Session};
+use serde::Serialize;
 
 use crate::join::{Connection, Join};
+
+/// The access log beside what clients saw, over the fetches of the measure phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogReport {
+    /// In sum.
+    #[serde(flatten)]
+    pub truth: LogTruth,
+    /// By status and outcome, in this order; those without a log line last.
+    pub rows: Vec<LogRow>,
+}
+
+/// Fetches with one status and one outcome.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogRow {
+    /// Status as logged; absent: in no log line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// What the client saw.
+    pub outcome: Outcome,
+    /// How many.
+    pub fetches: u64,
+    /// The one whose logged time and true time differ most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst: Option<LogGap>,
+}
 
 /// nginx's status for a client that closed before an answer's head was sent.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
@@ -32,7 +59,7 @@ pub(crate) fn statuses(join: &Join<'_>) -> ProxySummary {
 }
 
 /// What a fetch's client and its line in the log say of how long it took.
-pub(crate) fn gap(fetch: &Fetch, logged: &Session) -> LogGap {
+fn gap(fetch: &Fetch, logged: &Session) -> LogGap {
     LogGap {
         fetch: fetch.fetch,
         worker: logged.worker,
@@ -44,7 +71,7 @@ pub(crate) fn gap(fetch: &Fetch, logged: &Session) -> LogGap {
 }
 
 /// By how much they differ, us.
-pub(crate) fn gap_size(gap: &LogGap) -> u64 {
+fn gap_size(gap: &LogGap) -> u64 {
     gap.true_us.0.abs_diff(gap.logged_us.0)
 }
 
@@ -84,5 +111,28 @@ fn add(truth: &mut LogTruth, fetch: &Fetch, logged: Option<&Session>) {
     if Duration::from_micros(gap) >= WORTH_TELLING {
         truth.understated += u64::from(said < true_us / 2);
         truth.overstated += u64::from(said / 2 > true_us);
+    }
+}
+
+impl LogReport {
+    pub(crate) fn of(join: &Join<'_>, truth: &LogTruth) -> Self {
+        // Those without a status come last.
+        let mut rows: BTreeMap<(bool, Option<u16>, Outcome), LogRow> = BTreeMap::new();
+        for (_, fetch, connection) in join.measured() {
+            let logged = connection.and_then(Connection::logged);
+            let (status, outcome) = (logged.map(|session| session.status), fetch.outcome);
+            let row = rows.entry((status.is_none(), status, outcome)).or_insert(LogRow {
+                status,
+                outcome,
+                fetches: 0,
+                worst: None,
+            });
+            row.fetches += 1;
+            let gap = logged.map(|session| gap(fetch, session));
+            if row.worst.as_ref().map(gap_size) < gap.as_ref().map(gap_size) {
+                row.worst = gap;
+            }
+        }
+        Self { truth: truth.clone(), rows: rows.into_values().collect() }
     }
 }

@@ -9,8 +9,6 @@
 //! before any trial runs; what the baseline knows and today does not is never a pass.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use records::{Arm, Micros, Program, Recording, SCHEMA_VERSION, Visibility};
@@ -18,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stats::{Change, Finding, Judgement, Metric, Reason, Settings, Trial, Trials, judge};
 
-use super::gate::{self, Gate};
+use super::{Gate, doubts, gate_of};
 
 /// Rounds of one arm on one host, saved: the document of `--save-baseline`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,27 +163,21 @@ impl Baseline {
         }
     }
 
-    /// The one in `path`.
+    /// The one that a file says.
     ///
     /// # Errors
-    /// There is none, or what is there is not a whole baseline of this version.
-    pub fn load(path: &Path) -> Result<Self, BaselineError> {
-        let at = || path.to_owned();
-        let text = fs::read(path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => BaselineError::Missing { path: at() },
-            _ => BaselineError::Io { path: at(), source },
-        })?;
-        if text.iter().all(u8::is_ascii_whitespace) {
-            return Err(BaselineError::Empty { path: at() });
+    /// It is not a whole baseline of this version.
+    pub fn read(file: &[u8]) -> Result<Self, BaselineError> {
+        if file.iter().all(u8::is_ascii_whitespace) {
+            return Err(BaselineError::Empty);
         }
-        let baseline: Self = serde_json::from_slice(&text)
-            .map_err(|source| BaselineError::Foreign { path: at(), source })?;
+        let baseline: Self = serde_json::from_slice(file)?;
         if baseline.schema_version != SCHEMA_VERSION {
-            return Err(BaselineError::Schema { path: at(), found: baseline.schema_version });
+            return Err(BaselineError::Schema(baseline.schema_version));
         }
         let rounds = baseline.rounds.iter().filter(|trial| trial.inconclusive.is_none()).count();
         if rounds < MIN_ROUNDS {
-            return Err(BaselineError::TooFewRounds { path: at(), rounds });
+            return Err(BaselineError::TooFewRounds(rounds));
         }
         Ok(baseline)
     }
@@ -208,7 +200,7 @@ impl Baseline {
         }
         let missed = judgement.unknown().filter(|c| c.finding == Finding::TooFewRounds);
         let lost = missed.map(|c| c.metric.name.to_owned()).collect();
-        let mut doubts = gate::doubts(&judgement, "in the baseline", "today");
+        let mut doubts = doubts(&judgement, "in the baseline", "today");
         let (differs, refused) = match accepted {
             Accepted::Nothing => (Vec::new(), seen_otherwise),
             Accepted::All(differs) => (differs.into_iter().chain(seen_otherwise).collect(), None),
@@ -216,7 +208,7 @@ impl Baseline {
         // A change may be the watcher's then.
         let outcome = match refused {
             Some(_) => Gate::Inconclusive,
-            None => gate::of(&judgement),
+            None => gate_of(&judgement),
         };
         doubts.extend(refused);
         Against {
@@ -286,59 +278,21 @@ fn differing(name: &str, then: &Value, now: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A baseline that cannot be used.
+/// What is wrong with a file that is no baseline to be compared with; said of "the file ...".
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    /// No such file.
-    #[error("there is no baseline {}: make one with --save-baseline", path.display())]
-    Missing {
-        /// What was named.
-        path: PathBuf,
-    },
     /// Nothing in it.
-    #[error("the baseline {} is empty: make it again with --save-baseline", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("is empty: make it again with --save-baseline")]
+    Empty,
     /// Something else, or a part of a baseline.
-    #[error("{} is no baseline, or torn: make one with --save-baseline ({source})", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// Another version.
-    #[error(
-        "the baseline {} has schema {found}; this turnstile reads {SCHEMA_VERSION}: make it again",
-        path.display()
-    )]
-    Schema {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-    },
-    /// Too few rounds to compare with.
-    #[error(
-        "the baseline {} has {rounds} conclusive rounds; {MIN_ROUNDS} are needed: make it again",
-        path.display()
-    )]
-    TooFewRounds {
-        /// The file.
-        path: PathBuf,
-        /// How many it has.
-        rounds: usize,
-    },
-    /// A file that cannot be read.
-    #[error("failed to read the baseline {}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("is no baseline, or torn: make one with --save-baseline ({0})")]
+    Foreign(#[from] serde_json::Error),
+    /// Of this other version.
+    #[error("has schema {0}; this turnstile reads {SCHEMA_VERSION}: make it again")]
+    Schema(u32),
+    /// Only so many rounds to compare with.
+    #[error("has {0} conclusive rounds; {MIN_ROUNDS} are needed: make it again")]
+    TooFewRounds(usize),
 }
 
 #[cfg(test)]

@@ -12,10 +12,9 @@ use serde::{Serialize, Serializer};
 use stats::Reading;
 
 use super::baseline::{Accepted, Against, Baseline, MIN_ROUNDS, Origin, Today};
-use super::figures;
-use super::gate::{ERROR, Gate};
 use super::rounds::{FailOn, OverRounds, Ran};
 use super::threshold::Threshold;
+use super::{ERROR, Gate, figures};
 
 /// The document of a check: `check.json`, and what `--json` prints. Fields are only ever added.
 #[derive(Clone, Debug, PartialEq, Serialize)]

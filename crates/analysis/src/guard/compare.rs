@@ -1,14 +1,17 @@
-//! Arms of a campaign, each against the first.
+//! The arms of a campaign: a row of figures for each, each against the first, and their curves.
 
 use std::collections::BTreeMap;
+use std::ops::Add;
 
-use records::{Fetch, Outcome, Phase};
+use records::{ArmRow, Bytes, BytesPerSec, Fetch, Micros, Outcome, Phase, Summary, WorkerSummary};
 use serde::Serialize;
-use stats::{Curve, Ending, Judgement, Metric, Observation, Round, Settings, Trials, judge};
+use stats::{
+    Curve, Ending, Judgement, Metric, Observation, Round, Settings, Trials, judge,
+    median_whole as median,
+};
 
-use super::figures;
-use super::gate::{self, Gate};
 use super::rounds::Ran;
+use super::{Gate, doubts, figures, gate_of};
 
 /// Every arm against the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,20 +39,20 @@ impl PairOf {
     pub fn doubts(&self) -> Vec<String> {
         let [a, b] = [&self.a, &self.b].map(|arm| format!("of {arm}"));
         let fault = self.proxy_fault.iter().cloned();
-        fault.chain(gate::doubts(&self.judgement, &a, &b)).collect()
+        fault.chain(doubts(&self.judgement, &a, &b)).collect()
     }
 
     fn gate(&self) -> Gate {
         match self.proxy_fault {
             Some(_) => Gate::Breached,
-            None => gate::of(&self.judgement),
+            None => gate_of(&self.judgement),
         }
     }
 }
 
 impl Comparison {
     /// Compares all arms with the first by every metric of a trial. `arms` are names and trials.
-    pub fn of(arms: &[(String, Vec<Ran>)], settings: &Settings) -> Self {
+    pub fn of(arms: &[(String, Vec<Ran>)]) -> Self {
         let Some(((a, first), others)) = arms.split_first() else {
             return Self { pairs: Vec::new() };
         };
@@ -60,7 +63,7 @@ impl Comparison {
                 Trials::Rounds(&rounds(first, ran)),
                 &Metric::OF_A_TRIAL,
                 Some(&Metric::IDLE_P50),
-                settings,
+                &Settings::default(),
             ),
             proxy_fault: ran.iter().find_map(|ran| {
                 let fault = ran.proxy_fault.as_ref()?;
@@ -112,4 +115,54 @@ pub fn observations(fetches: &[Fetch], phase: Phase) -> Vec<Observation> {
 pub fn curve(trials: &[Ran]) -> Curve {
     let observed = trials.iter().map(|ran| observations(&ran.fetches, Phase::Measure));
     Curve::new(&observed.collect::<Vec<_>>().concat())
+}
+
+/// The row of the arm `name` with these trials.
+pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
+    let micros = |figure: fn(&Summary) -> u64| {
+        Micros(median(trials.iter().map(|summary| figure(summary))).unwrap_or(0))
+    };
+    let mut verdicts = BTreeMap::new();
+    for summary in trials {
+        *verdicts.entry(summary.verdict).or_insert(0) += 1;
+    }
+    let longest = |figure: fn(&WorkerSummary) -> u64| {
+        let workers = trials.iter().flat_map(|summary| &summary.proxy.workers);
+        workers.map(figure).max().filter(|longest| *longest > 0).map(Micros)
+    };
+    let sum = |figure: fn(&Summary) -> u64| trials.iter().map(|summary| figure(summary)).sum();
+    let shares = trials.iter().map(|summary| {
+        let shares = summary.proxy.workers.iter().map(|worker| worker.cpu_share);
+        // In millionths, so that they have an order.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 256")]
+        let share = (shares.sum::<f64>() * 1e6) as u64;
+        share
+    });
+    ArmRow {
+        name: name.to_owned(),
+        trials: trials.len() as u64,
+        verdicts,
+        attempts: sum(|summary| summary.measure.attempts),
+        tried: sum(|summary| summary.measure.outcomes.tried()),
+        failed: sum(|summary| summary.measure.outcomes.failed()),
+        early_closes: trials.iter().filter_map(|s| s.proxy.logged_early_closes()).reduce(u64::add),
+        idle_p50: micros(|summary| summary.idle.latency_us.p50),
+        p50: micros(|summary| summary.measure.latency_us.p50),
+        p90: micros(|summary| summary.measure.latency_us.p90),
+        p99: micros(|summary| summary.measure.latency_us.p99),
+        max: Micros(trials.iter().map(|s| s.measure.latency_us.max).max().unwrap_or(0)),
+        slow_rate: BytesPerSec(median(trials.iter().map(|s| s.slow.bytes_per_sec.0)).unwrap_or(0)),
+        longest_step: longest(|worker| worker.longest_step_us),
+        longest_turn: longest(|worker| worker.longest_loop_turn_us),
+        bytes_per_step: median(
+            trials.iter().filter_map(|s| s.slow.bytes_per_step.map(|bytes| bytes.0)),
+        )
+        .map(Bytes),
+        cpu_per_gb: median(trials.iter().filter_map(|s| s.proxy.cpu_us_per_gb.map(|cpu| cpu.0)))
+            .map(Micros),
+        cpu_share: median(shares).filter(|share| *share > 0).map(|share| share as f64 / 1e6),
+        version: trials
+            .iter()
+            .find_map(|s| s.program.as_ref().map(|program| program.version.clone())),
+    }
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use records::{Fetch, Phase, RunRecords, Side, Summary, Verdict};
 use serde::Serialize;
 
-use super::gate::Gate;
+use super::Gate;
 use super::threshold::{Held, Threshold};
 use crate::fetch_summary;
 

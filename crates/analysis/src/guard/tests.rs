@@ -2,7 +2,7 @@
 
 use proptest::prelude::{any, proptest};
 use records::{Micros, Outcome, Phase, Side, Summary, Verdict, Visibility};
-use stats::{Change, Reading, Settings};
+use stats::{Change, Reading};
 
 use super::figures::{FIGURES, Figure, trial};
 use super::rounds::{OverRounds, Ran};
@@ -231,7 +231,7 @@ fn arm(name: &str, count: u32, failed: u64, us: u64) -> (String, Vec<Ran>) {
 }
 
 fn compared(arms: &[(String, Vec<Ran>)]) -> Comparison {
-    Comparison::of(arms, &Settings::default())
+    Comparison::of(arms)
 }
 
 #[test]

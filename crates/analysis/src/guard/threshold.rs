@@ -9,8 +9,8 @@ use records::{BytesPerSec, Micros, Summary};
 use serde::Serialize;
 use stats::Reading;
 
+use super::Gate;
 use super::figures::{FIGURES, Figure, Unit};
-use super::gate::Gate;
 
 /// What must hold of a trial. Written `FIGURE[/FIGURE] OP VALUE`, blanks or none.
 #[derive(Clone, Debug)]

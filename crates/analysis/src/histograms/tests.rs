@@ -32,22 +32,6 @@ fn no_fetch_is_an_empty_distribution() {
 }
 
 #[test]
-fn columns_stand_where_plotters_look_for_them() {
-    let text = percentile_text(&Run::starved());
-    let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("       Value     Percentile TotalCount 1/(1-Percentile)"));
-    assert_eq!(lines.next(), Some(""));
-    let rows: Vec<&str> = lines.clone().take_while(|line| !line.starts_with('#')).collect();
-    for row in &rows {
-        let cells: Vec<f64> =
-            row.split_whitespace().map(|cell| cell.parse().expect("a number")).collect();
-        assert!(cells.len() == 4 || cells.len() == 3 && row == rows.last().expect("rows"), "{row}");
-    }
-    assert!(text.contains("Total count    =           80]"), "{text}");
-    assert!(text.ends_with("SubBuckets     =         2048]\n"), "{text}");
-}
-
-#[test]
 fn the_interval_log_reads_back_second_by_second() {
     let run = Run::starved();
     let log = interval_log(&run.records).expect("memory takes all");

@@ -5,9 +5,8 @@ use records::{
     SchedulerFigures, SocketSetting, TraceMode, Visibility, percent, percent_beside,
 };
 
-use super::facts::{Facts, Measured};
-use super::load::Stuck;
-use super::{SHORTAGE, count, list, measured_when};
+use super::preconditions::Stuck;
+use super::{Facts, Measured, SHORTAGE, count, list, measured_when};
 use crate::figures::seen::Untraced;
 use crate::thresholds::part;
 

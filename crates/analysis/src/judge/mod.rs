@@ -6,19 +6,116 @@
 //! Invariant: a run whose preconditions failed is `inconclusive`, however its figures look.
 
 mod caveats;
-mod facts;
-mod load;
 mod preconditions;
 mod rules;
 
-use records::{Arm, Verdict};
+use records::{Arm, Manifest, Micros, Summary, Verdict};
 
-pub(crate) use records::count;
-
+use crate::explain::Context;
+use crate::figures::seen::{self, Untraced};
+use crate::figures::slow::{self, Flow};
+use crate::figures::{missing, workers};
+use crate::thresholds::{IdlePhase, Thresholds};
 use rules::Rules;
 
 pub(crate) use caveats::caveats;
-pub(crate) use facts::Facts;
+pub(crate) use records::count;
+
+/// A run's figures and the facts beside them. The verdict, its reasons and the caveats in
+/// `summary` are not looked at.
+pub(crate) struct Facts<'a> {
+    /// The numbers that decide.
+    pub(crate) thresholds: Thresholds,
+    /// What the run was.
+    pub(crate) manifest: &'a Manifest,
+    /// Its figures.
+    pub(crate) summary: &'a Summary,
+    /// Length of the whole run.
+    pub(crate) elapsed_us: Micros,
+    /// Whether there was a measure phase.
+    pub(crate) measured: Measured,
+    /// What the idle phase is worth.
+    pub(crate) baseline: IdlePhase,
+    /// Slots of downloads that never received a byte.
+    pub(crate) never_moved: Vec<u32>,
+    /// Downloads that this host had nothing left to dial with.
+    pub(crate) undialled: u64,
+    /// How the downloads flowed while fetches were measured.
+    pub(crate) flow: Flow,
+    /// Fetches that were started but of which no record is there.
+    pub(crate) fetches_missing: u64,
+    /// Records that the proxy's workers could not hand on.
+    pub(crate) records_lost: u64,
+    /// Fetches under load that were answered, but of which the proxy has no session.
+    pub(crate) answers_unjoined: u64,
+    /// What workers that were not traced served in a traced run, where that is so much that steps
+    /// are unknown.
+    pub(crate) untraced: Option<Untraced>,
+    /// Workers that turned clients away or stopped accepting, and how often.
+    pub(crate) accept_pauses: Vec<(u32, u64)>,
+}
+
+/// Whether a run came to its measure phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measured {
+    /// It did, though it may have been cut short.
+    Began,
+    /// It ended before.
+    Never,
+}
+
+impl<'a> Facts<'a> {
+    /// The facts of a run with these figures.
+    pub(crate) fn of(
+        context: &Context<'a>,
+        summary: &'a Summary,
+        baseline: IdlePhase,
+        untraced: Option<Untraced>,
+        thresholds: Thresholds,
+    ) -> Self {
+        let Context { records, join, windows, .. } = context;
+        let began = windows.measure.is_some();
+        Self {
+            thresholds,
+            manifest: &records.manifest,
+            summary,
+            elapsed_us: windows.run.length().into(),
+            measured: if began { Measured::Began } else { Measured::Never },
+            baseline,
+            never_moved: slow::never_moved(records),
+            undialled: slow::undialled(records),
+            flow: slow::flow(records, windows),
+            fetches_missing: missing(&records.fetches),
+            records_lost: workers::records_lost(records),
+            answers_unjoined: seen::answers_unjoined(join),
+            untraced,
+            accept_pauses: workers::accept_pauses(records),
+        }
+    }
+
+    /// CPU time the hypervisor withheld, over all CPUs, as a share of the run's time; it may exceed 1.
+    pub(crate) fn stolen_share(&self) -> Option<f64> {
+        let stolen = Micros(self.manifest.host.stolen_ms.saturating_mul(1_000));
+        let elapsed = self.elapsed_us;
+        (elapsed.0 > 0).then(|| stolen.as_secs() / elapsed.as_secs())
+    }
+
+    /// While a worker waits, its CPU runs another worker or somebody else. So what it waited beyond
+    /// all that the other workers of its CPU ran was taken by others: the CPU where that is most, and
+    /// the share.
+    pub(crate) fn taken_by_others(&self) -> Option<(usize, f64)> {
+        let (host, workers) = (&self.manifest.host, &self.summary.proxy.workers);
+        let taken = workers.iter().filter_map(|worker| {
+            let cpu = host.cpu_of(worker.worker)?;
+            let others = workers.iter().filter(|other| {
+                other.worker != worker.worker && host.cpu_of(other.worker) == Some(cpu)
+            });
+            let ran: f64 = others.map(|other| other.cpu_share).sum();
+            Some((cpu, (worker.wait_share - ran).min(1.0)))
+        });
+        taken.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}
 
 /// Judges a run: preconditions first, then `starved`, `degraded`, `healthy`. What it proves, and why:
 /// sentences with figures and the threshold applied, the weightiest first; never empty.

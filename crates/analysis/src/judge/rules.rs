@@ -2,8 +2,7 @@
 
 use records::{Arm, CompletionUs, FetchSummary, Micros, Verdict, percent, percent_beside};
 
-use super::facts::Facts;
-use super::measured_when;
+use super::{Facts, measured_when};
 use crate::thresholds::{Thresholds, part};
 
 /// Times are those by which fetches were done: one that failed never was, however soon it failed.

@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use records::{BlockedSummary, Cause, HoldingStep, LogMode, Micros};
+use records::{BlockedSummary, Bytes, Cause, HoldingStep, LogMode, Micros, SocketEnd};
 use serde::Serialize;
 
 use super::Longest;
-use super::reserve::{self, Reserve};
 use crate::explain::context::OVERFLOWS;
 use crate::explain::counters::Cumulative;
 use crate::explain::late::holding_step;
 use crate::explain::{Context, FetchSplit};
 use crate::figures::{seen, workers};
-use crate::window::Window;
+use crate::window::{Window, grouped};
 
 /// What was recorded that shows a cause, or how it could be overlooked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -102,6 +101,20 @@ pub enum Evidence {
     },
 }
 
+/// Receive queues of the upstream connections of sessions, looked at inside their holds: a
+/// step that drains goes on for as long as these do not run empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reserve {
+    /// How many looks there were.
+    pub samples: u64,
+    /// How many of them found the queue empty.
+    pub empty: u64,
+    /// The median depth.
+    pub median: Bytes,
+    /// The largest depth.
+    pub most: Bytes,
+}
+
 /// A long loop turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LongTurn {
@@ -174,8 +187,37 @@ fn steps(context: &Context<'_>, splits: &[&FetchSplit]) -> Evidence {
     Evidence::Steps {
         steps: holds.len() as u64,
         longest: longest.and_then(|(&at, &waited)| holding_step(context, at, waited)),
-        reserve: reserve::of(context, holds),
+        reserve: reserve(context, holds),
     }
+}
+
+/// The reserves of these holds, by position among the records'; `None` when nobody looked.
+pub(crate) fn reserve(
+    context: &Context<'_>,
+    holds: impl IntoIterator<Item = usize>,
+) -> Option<Reserve> {
+    let upstream_ports: BTreeMap<(u32, u64), u16> = context
+        .records
+        .sessions
+        .iter()
+        .filter_map(|session| Some(((session.worker, session.session), session.upstream_port?)))
+        .collect();
+    let looks = context.records.sockets.iter().filter(|look| look.end == SocketEnd::Upstream);
+    let looks = grouped(looks.map(|look| (look.port, look)));
+    let mut depths: Vec<Bytes> = Vec::new();
+    for hold in holds.into_iter().filter_map(|at| context.records.holds.get(at)) {
+        let port = upstream_ports.get(&(hold.worker, hold.session));
+        let looks = port.and_then(|port| looks.get(port)).into_iter().flatten();
+        let inside = looks.filter(|look| (hold.start_ns..hold.end_ns).contains(&look.at_ns));
+        depths.extend(inside.map(|look| look.receive_queue));
+    }
+    depths.sort_unstable();
+    Some(Reserve {
+        samples: depths.len() as u64,
+        empty: depths.partition_point(|depth| *depth == Bytes(0)) as u64,
+        median: *depths.get(depths.len() / 2)?,
+        most: *depths.last()?,
+    })
 }
 
 fn turns(context: &Context<'_>, window: Window) -> Evidence {

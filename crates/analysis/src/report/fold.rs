@@ -5,8 +5,9 @@
 //! fetch's time as those of its stays do.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use records::{Bytes, Cause, Holder, Micros, MonoNs, StepEnd};
+use records::{Bytes, Holder, HoldingStep, Micros, MonoNs, StepEnd};
 
 use super::fetch::{CausePart, Event, FetchReport, Stay, WorkerDid};
 use crate::explain::Hands;
@@ -47,7 +48,6 @@ pub struct Folded {
     pub silent: u64,
     /// The time by cause, the largest part first.
     pub causes: Vec<CausePart>,
-    length_ns: u64,
 }
 
 /// Holds of one session.
@@ -65,8 +65,6 @@ pub struct HoldGroup {
     pub bytes: Bytes,
     /// What ended them; absent: not all the same.
     pub ended_by: Option<StepEnd>,
-    /// Bytes of each, by its worker and beginning: a fetch may wait in parts of one.
-    bytes_of: BTreeMap<(u32, i64), Bytes>,
 }
 
 /// Loop turns.
@@ -78,8 +76,6 @@ pub struct TurnGroup {
     pub mean_us: Micros,
     /// Time in polls between them.
     pub poll_us: Micros,
-    busy_ns: u64,
-    poll_ns: u64,
 }
 
 impl FetchReport {
@@ -101,128 +97,99 @@ impl FetchReport {
     }
 }
 
+/// First each stay with the trifles behind it, then neighbours of one kind, then what lies between the
+/// longest few.
 fn fold(stays: &[Stay], trifle_ns: u64) -> Vec<Folded> {
-    let single: Vec<Folded> = stays.iter().map(Folded::of).collect();
-    let told: Vec<Folded> = single
-        .chunk_by(|_, next| next.length_ns < trifle_ns && next.holds.is_empty())
-        .filter_map(|run| run.iter().cloned().reduce(|all, next| all.and_length(&next)))
-        .collect();
-    let alike = joined(&told, Folded::is_like);
+    let is_trifle = |stay: &Stay| {
+        let hold = matches!(stay.worker_did, Some(WorkerDid::Hold { .. }));
+        stay.length_ns < trifle_ns && !hold
+    };
+    let told: Vec<&[Stay]> = stays.chunk_by(|_, next| is_trifle(next)).collect();
+    let alike: Vec<&[&[Stay]]> = told.chunk_by(|one, next| is_alike(one, next)).collect();
     if alike.len() <= MOST {
-        return alike;
+        return alike.into_iter().filter_map(Folded::of).collect();
     }
-    let mut lengths: Vec<u64> = alike.iter().map(|folded| folded.length_ns).collect();
+    let length = |told: &[&[Stay]]| -> u64 {
+        told.iter().copied().flatten().map(|stay| stay.length_ns).sum()
+    };
+    let mut lengths: Vec<u64> = alike.iter().map(|told| length(told)).collect();
     lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
     // Shorter than the longest few, and no longer than the next: of equals all are folded.
     let most = lengths.get(LONGEST).copied().unwrap_or(0);
-    let short = |folded: &Folded| folded.length_ns <= most;
-    joined(&alike, |one, next| short(one) && short(next))
+    let runs = alike.chunk_by(|one, next| length(one) <= most && length(next) <= most);
+    runs.filter_map(|run| Folded::of(&run.concat())).collect()
 }
 
-/// Neighbours that belong together become one.
-fn joined(all: &[Folded], together: impl Fn(&Folded, &Folded) -> bool) -> Vec<Folded> {
-    let runs = all.chunk_by(together);
-    runs.filter_map(|run| run.iter().cloned().reduce(Folded::and)).collect()
+/// Whether the worker went on with the same thing.
+fn is_alike(one: &[Stay], next: &[Stay]) -> bool {
+    let (Some(one), Some(next)) = (one.first(), next.first()) else { return false };
+    match (&one.worker_did, &next.worker_did) {
+        (Some(WorkerDid::Hold { step, .. }), Some(WorkerDid::Hold { step: other, .. })) => {
+            step.holder == other.holder
+        }
+        (Some(WorkerDid::Turns { .. }), Some(WorkerDid::Turns { .. }))
+        | (Some(WorkerDid::Poll), Some(WorkerDid::Poll)) => true,
+        (None, None) => one.hands == next.hands,
+        _ => false,
+    }
 }
 
 impl Folded {
-    fn of(stay: &Stay) -> Self {
-        let mut folded = Self {
-            start_us: micros(stay.start_ns),
-            length_us: micros(stay.length_ns),
-            hands: stay.hands,
-            holds: Vec::new(),
-            turns: None,
-            polls: 0,
-            silent: 0,
-            causes: stay.causes.clone(),
-            length_ns: stay.length_ns,
-        };
-        match &stay.worker_did {
-            Some(WorkerDid::Hold { began_ns, step }) => folded.holds.push(HoldGroup {
-                holder: step.holder,
-                steps: 1,
-                waited_us: step.waited_us,
-                longest_us: step.length_us,
-                bytes: step.bytes,
-                ended_by: Some(step.ended_by),
-                bytes_of: BTreeMap::from([((step.worker, *began_ns), step.bytes)]),
-            }),
-            &Some(WorkerDid::Turns { turns, busy_ns }) => {
-                let poll_ns = stay.length_ns.saturating_sub(busy_ns);
-                folded.turns = Some(TurnGroup::new(turns, busy_ns, poll_ns));
-            }
-            Some(WorkerDid::Poll) => folded.polls = 1,
-            None => folded.silent = 1,
-        }
-        folded
-    }
-
-    /// Whether `next` goes on with the same thing.
-    fn is_like(&self, next: &Self) -> bool {
-        let kind = |folded: &Self| {
-            let holder = folded.holds.first().map(|group| group.holder);
-            (holder, folded.turns.is_some(), folded.polls > 0, folded.silent > 0)
-        };
-        kind(self) == kind(next) && (self.silent == 0 || self.hands == next.hands)
-    }
-
-    /// Both as one; what `next` was is not told.
-    fn and_length(mut self, next: &Self) -> Self {
-        self.length_ns = self.length_ns.saturating_add(next.length_ns);
-        self.length_us = micros(self.length_ns);
-        self.causes = sum(&self.causes, &next.causes);
-        self
-    }
-
-    /// Both as one; `next` follows.
-    fn and(mut self, mut next: Self) -> Self {
-        for group in std::mem::take(&mut next.holds) {
-            match self.holds.iter_mut().find(|known| known.holder == group.holder) {
-                Some(known) => known.take(&group),
-                None => self.holds.push(group),
+    /// Several in a row, each with the trifles behind it, of which only the time is told.
+    fn of(told: &[&[Stay]]) -> Option<Self> {
+        let all = || told.iter().copied().flatten();
+        let first = all().next()?;
+        let mut holds: BTreeMap<Holder, Vec<(i64, &HoldingStep)>> = BTreeMap::new();
+        let (mut turns, mut busy_ns, mut poll_ns) = (0_u64, 0_u64, 0_u64);
+        let (mut polls, mut silent) = (0, 0);
+        for stay in told.iter().filter_map(|told| told.first()) {
+            match &stay.worker_did {
+                Some(WorkerDid::Hold { began_ns, step }) => {
+                    holds.entry(step.holder).or_default().push((*began_ns, step));
+                }
+                Some(WorkerDid::Turns { turns: more, busy_ns: busy }) => {
+                    turns = turns.saturating_add(*more);
+                    busy_ns = busy_ns.saturating_add(*busy);
+                    poll_ns = poll_ns.saturating_add(stay.length_ns.saturating_sub(*busy));
+                }
+                Some(WorkerDid::Poll) => polls += 1,
+                None => silent += 1,
             }
         }
-        self.holds.sort_by_key(|group| (std::cmp::Reverse(group.waited_us), group.holder));
-        self.turns = match (self.turns, next.turns) {
-            (Some(one), Some(other)) => Some(TurnGroup::new(
-                one.turns.saturating_add(other.turns),
-                one.busy_ns.saturating_add(other.busy_ns),
-                one.poll_ns.saturating_add(other.poll_ns),
-            )),
-            (one, other) => one.or(other),
-        };
-        self.polls += next.polls;
-        self.silent += next.silent;
-        self.and_length(&next)
+        let mut holds: Vec<HoldGroup> = holds.into_iter().map(HoldGroup::of).collect();
+        holds.sort_by_key(|group| (std::cmp::Reverse(group.waited_us), group.holder));
+        let mean_us = micros(busy_ns / turns.max(1));
+        let causes = all().flat_map(|stay| &stay.causes).map(|part| (part.cause, part.time_ns));
+        Some(Self {
+            start_us: micros(first.start_ns),
+            length_us: micros(all().map(|stay| stay.length_ns).sum()),
+            hands: first.hands,
+            holds,
+            turns: (turns > 0).then_some(TurnGroup { turns, mean_us, poll_us: micros(poll_ns) }),
+            polls,
+            silent,
+            causes: CausePart::all_of(causes),
+        })
     }
 }
 
 impl HoldGroup {
-    fn take(&mut self, other: &Self) {
-        self.waited_us = Micros(self.waited_us.0.saturating_add(other.waited_us.0));
-        self.longest_us = self.longest_us.max(other.longest_us);
-        self.bytes_of.extend(&other.bytes_of);
-        self.steps = self.bytes_of.len() as u64;
-        self.bytes = self.bytes_of.values().copied().sum();
-        self.ended_by = self.ended_by.filter(|end| Some(*end) == other.ended_by);
+    /// A fetch may wait in several parts of one step: its beginning tells it from others.
+    fn of((holder, waits): (Holder, Vec<(i64, &HoldingStep)>)) -> Self {
+        let steps = waits.iter().map(|(began, step)| ((step.worker, *began), step.bytes));
+        let steps: BTreeMap<(u32, i64), Bytes> = steps.collect();
+        let mut ends = waits.iter().map(|(_, step)| step.ended_by);
+        let end = ends.next();
+        let waited: Duration = waits.iter().map(|(_, step)| step.waited_us.as_duration()).sum();
+        Self {
+            holder,
+            steps: steps.len() as u64,
+            waited_us: waited.into(),
+            longest_us: waits.iter().map(|(_, step)| step.length_us).max().unwrap_or_default(),
+            bytes: steps.into_values().sum(),
+            ended_by: end.filter(|_| ends.all(|other| Some(other) == end)),
+        }
     }
-}
-
-impl TurnGroup {
-    fn new(turns: u64, busy_ns: u64, poll_ns: u64) -> Self {
-        let mean_us = micros(busy_ns / turns.max(1));
-        Self { turns, mean_us, poll_us: micros(poll_ns), busy_ns, poll_ns }
-    }
-}
-
-fn sum(one: &[CausePart], other: &[CausePart]) -> Vec<CausePart> {
-    let mut times: BTreeMap<Cause, u64> = BTreeMap::new();
-    for part in one.iter().chain(other) {
-        let time = times.entry(part.cause).or_default();
-        *time = time.saturating_add(part.time_ns);
-    }
-    CausePart::all_of(times)
 }
 
 const fn micros(ns: u64) -> Micros {

@@ -5,25 +5,21 @@
 //! Invariant: every figure that a text shows stands here or in the summary, with its unit in its
 //! name; fields are only ever added within one [`SCHEMA_VERSION`].
 
-mod build;
 mod evidence;
 mod fetch;
 mod fold;
 mod late;
-mod log;
-mod reserve;
 mod why;
 
 use records::{Cause, CauseShare, Caveat, LateSummary, Micros, SCHEMA_VERSION, Summary, Verdict};
 use serde::Serialize;
 
 pub use crate::explain::Hands;
-pub use evidence::{Evidence, LongTurn, QueueDepth};
+pub use crate::figures::log::{LogReport, LogRow};
+pub use evidence::{Evidence, LongTurn, QueueDepth, Reserve};
 pub use fetch::{CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid};
 pub use fold::{Entry, Folded, HoldGroup, TurnGroup};
 pub use late::{HolderReport, LateFetch};
-pub use log::{LogReport, LogRow};
-pub use reserve::Reserve;
 pub use why::{HiddenCauses, Median, ModelReport, OtherCauses, Why, hidden_by_reason};
 
 use crate::analysis::Analysis;

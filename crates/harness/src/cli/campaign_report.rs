@@ -12,7 +12,6 @@ use analysis::guard::{Comparison, arm_row};
 use anyhow::Context;
 use records::{Manifest, RunRecords, Summary};
 use report::{Arm, Case, CaseArm, CaseFigure};
-use stats::Settings;
 use trial::run_dir;
 
 use crate::campaign::Campaign;
@@ -35,7 +34,7 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
     let case = case
         .transpose()
         .map_err(|error: anyhow::Error| error.context("failed to read the trials"))?;
-    let comparison = (purpose == COMPARE).then(|| Comparison::of(&told, &Settings::default()));
+    let comparison = (purpose == COMPARE).then(|| Comparison::of(&told));
     let arms = journal.arms.iter().zip(told).map(|(spec, (name, trials))| {
         let summaries: Vec<&Summary> = trials.iter().map(|told| &told.summary).collect();
         Arm { spec: spec.clone(), row: arm_row(&name, &summaries), trials }

@@ -1,5 +1,6 @@
 //! `turnstile check`: trials held against thresholds and a baseline, for a machine to act upon.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 use analysis::guard::baseline::{Accepted, BaselineHost, Conditions, MIN_ROUNDS, Origin};
 use analysis::guard::check::{Asked, Save};
 use analysis::guard::rounds::{FailOn, Ran};
-use analysis::guard::{Baseline, BaselineError, Check, Threshold};
+use analysis::guard::{Baseline, Check, Threshold};
 use anyhow::Context;
 use records::{ArmSpec, RunRecords, SCHEMA_VERSION, Verdict};
 use trial::{TrialPlan, host, signals};
@@ -102,15 +103,23 @@ const NO_BASELINE: u8 = 12;
 /// Runs the trials, tells everybody, and ends as the gate says.
 pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
     let (arm, origin, rounds) = plan(options).unwrap_or_else(|error| super::usage_text(&error));
-    let baseline = match options.baseline.as_deref().map(Baseline::load).transpose() {
-        Ok(baseline) => baseline,
-        Err(error @ BaselineError::Missing { .. }) => {
-            output::say(&format!("turnstile: {error}"));
-            return Ok(ExitCode::from(NO_BASELINE));
-        }
-        Err(error @ BaselineError::Io { .. }) => return Err(error.into()),
-        Err(foreign) => super::usage_text(&format!("--baseline: {foreign}")),
-    };
+    let mut baseline = None;
+    if let Some(path) = &options.baseline {
+        let name = path.display();
+        let file = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                output::say(&format!(
+                    "turnstile: there is no baseline {name}: make one with --save-baseline"
+                ));
+                return Ok(ExitCode::from(NO_BASELINE));
+            }
+            file => file.with_context(|| format!("failed to read the baseline {name}"))?,
+        };
+        baseline = Some(
+            Baseline::read(&file)
+                .unwrap_or_else(|error| super::usage_text(&format!("--baseline: {name} {error}"))),
+        );
+    }
     let differs = baseline.as_ref().map_or_else(Vec::new, |then| then.origin.differences(&origin));
     if !differs.is_empty() && !options.cross_host {
         super::usage_text(&format!(
@@ -293,7 +302,7 @@ fn tell(check: &mut Check, options: &CheckOptions) {
 }
 
 fn file(check: &mut Check, what: &str, path: &Path, text: &str) {
-    if let Err(error) = std::fs::write(path, text) {
+    if let Err(error) = fs::write(path, text) {
         check.could_not_write(unwritten(what, path, &error));
     }
 }
@@ -313,7 +322,7 @@ fn github(check: &Check) {
         return;
     };
     let text = report::check_markdown(check);
-    let file = std::fs::OpenOptions::new().append(true).create(true).open(&path);
+    let file = fs::OpenOptions::new().append(true).create(true).open(&path);
     if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
         let path = Path::new(&path).display();
         output::say(&format!("turnstile: failed to write the step summary {path}: {error}"));

@@ -11,7 +11,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use analysis::guard::gate::{ERROR, Gate};
+use analysis::guard::{ERROR, Gate};
 use anyhow::Context;
 use rustix::fs::{Access, access};
 

@@ -2,7 +2,7 @@
 
 use analysis::guard::rounds::Ran;
 use records::{ArmRow, BytesPerSec, Micros, Summary, Verdict, percent};
-use stats::{Count, Interval, Settings, ShareInterval, share_over_rounds, wilson};
+use stats::{Count, Interval, ShareInterval, share_over_rounds, wilson};
 
 use super::Points;
 use super::over_time::whole;
@@ -110,14 +110,13 @@ pub(super) fn latency<'a>(campaign: &'a Campaign, points: Points) -> Option<Draw
 
 /// Failed shares of every arm.
 pub(super) fn failures<'a>(campaign: &'a Campaign, points: Points) -> Option<Drawing> {
-    let confidence = Settings::default().confidence;
     let count = |trial: &Ran| {
         let outcomes = &trial.summary.measure.outcomes;
-        Count::new(outcomes.failed(), outcomes.tried()).ok()
+        Count::new(outcomes.failed(), outcomes.tried())
     };
     let row = |(at, arm): (u32, &'a Arm)| {
         let value = |trial: &Ran| {
-            let ShareInterval { share, interval } = wilson(count(trial)?, confidence);
+            let ShareInterval { share, interval } = wilson(count(trial)?);
             let told = format!("{} failed", failed(&trial.summary.measure.outcomes));
             let reach = Some((interval.low, interval.high));
             Some(Value { at: share, is_bound: false, reach, told })
@@ -126,7 +125,7 @@ pub(super) fn failures<'a>(campaign: &'a Campaign, points: Points) -> Option<Dra
         let mut row = Row::of((at, arm), value, (0.0, String::new()));
         // Intervals must not lie on each other: a line for each round, as long as there is room.
         row.height = ROW.max(row.rounds.len() as f64 * 7.0 + 10.0).min(150.0);
-        let all = share_over_rounds(&counts, confidence);
+        let all = share_over_rounds(&counts);
         if let Some(ShareInterval { share, interval: Interval { low, high } }) = all {
             let bare = |share| percent(share).trim_end_matches(" %").to_owned();
             (row.middle, row.reach) = (Some(share), Some((low, high)));

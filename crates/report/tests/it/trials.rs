@@ -4,7 +4,6 @@ use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, arm_row};
 use records::{ArmSpec, Outcome, Summary, Verdict};
 use report::{Arm, Campaign, Case, CaseArm, CaseFigure};
-use stats::Settings;
 
 use crate::fixture::{Run, Shape};
 
@@ -98,7 +97,7 @@ fn row(name: &str, trials: &[Ran]) -> records::ArmRow {
 
 fn compared(campaign: &Campaign) -> Comparison {
     let arms = campaign.arms.iter().map(|arm| (arm.spec.name.clone(), arm.trials.clone()));
-    Comparison::of(&arms.collect::<Vec<_>>(), &Settings::default())
+    Comparison::of(&arms.collect::<Vec<_>>())
 }
 
 fn words(line: &str) -> Vec<String> {

@@ -157,33 +157,6 @@ fn apart(a: &[f64], b: &[f64]) -> Judgement {
     judge(trials, &Metric::OF_A_TRIAL, Some(&control), &Settings::default())
 }
 
-/// Paired in the order in which they stand, 67 of the 120 orders of B regressed and 53 passed.
-#[test]
-fn rounds_of_other_days_have_no_order() {
-    let then = [40e3, 60e3, 80e3, 100e3, 120e3];
-    let twice = then.map(|p50| 2.0 * p50);
-    let mut words = BTreeMap::new();
-    for order in orders(&twice) {
-        let judgement = apart(&then, &order);
-        *words.entry(judgement.change.name()).or_insert(0) += 1;
-        assert_eq!(judgement, apart(&then, &twice));
-    }
-    assert_eq!(words.values().sum::<i32>(), 120);
-    assert_eq!(words.len(), 1, "{words:?}");
-}
-
-fn orders(values: &[f64]) -> Vec<Vec<f64>> {
-    let Some((first, rest)) = values.split_first() else { return vec![Vec::new()] };
-    let insert = |order: Vec<f64>| {
-        (0..=order.len()).map(move |at| {
-            let mut order = order.clone();
-            order.insert(at, *first);
-            order
-        })
-    };
-    orders(rest).into_iter().flat_map(insert).collect()
-}
-
 #[test]
 fn two_samples_need_not_be_as_many() {
     let (few, many) = ([80e3, 82e3, 78e3], [160e3, 165e3, 158e3, 162e3, 155e3, 161e3, 159e3]);
@@ -203,19 +176,6 @@ fn nothing_to_judge() {
         round.b.readings = BTreeMap::new();
     }
     assert_eq!(judged(&rounds).reasons, [Reason::NothingKnown]);
-}
-
-#[test]
-fn a_judgement_in_json() {
-    let judgement = judged(&ten(2.0, 1.0, 1.0));
-    let said = serde_json::to_value(&judgement).unwrap();
-    assert_eq!(
-        (&said["change"], &said["settings"]["confidence"]),
-        (&"regressed".into(), &0.95.into())
-    );
-    let metrics: Vec<_> = said["comparisons"].as_array().unwrap().iter().collect();
-    assert_eq!(metrics.len(), judgement.comparisons.len());
-    assert!(metrics.iter().all(|metric| metric["finding"].is_string()), "{said}");
 }
 
 /// One metric of rounds that have it alone.
@@ -293,7 +253,7 @@ fn beyond_the_cap() {
     let (p90, capped) = (Metric::OF_A_TRIAL[2], Reading::at_least(1e6).unwrap());
     assert_eq!(compared(p90, &[(capped, capped); 5]).finding, Finding::BeyondCap);
     let freed = compared(p90, &[(capped, exact(9e4)); 5]);
-    assert_eq!((freed.change(), freed.bounded), (Change::Improved, 5));
+    assert_eq!(freed.change(), Change::Improved);
     assert!((freed.effect.unwrap() - 0.09).abs() < 1e-9, "at most: {freed:?}");
 }
 

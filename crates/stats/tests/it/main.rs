@@ -5,7 +5,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test draws its own figures, and may fail by them")]
 
-mod host;
+mod draws;
 mod properties;
 mod simulations;
-mod tally;

@@ -7,50 +7,55 @@ use stats::{
     Change, Confidence, Judgement, Metric, Reading, Round, Settings, Trial, Trials, judge,
 };
 
-use crate::host::{ARMS, Source, chance, normal, rounds};
-use crate::tally::{Tally, judged, judged_apart};
+use crate::draws::{ARMS, Source, Tally, chance, judged, judged_apart, normal, rounds};
+
+/// Draws and judges as often as a cell wants, and prints its row of a table.
+fn cell(name: &str, seed: u64, mut judged: impl FnMut(&mut ChaCha8Rng) -> Judgement) -> Tally {
+    let mut chance = chance(seed);
+    let tally = Tally::by(|| judged(&mut chance));
+    println!("| {name} | {} |", tally.row());
+    tally
+}
 
 /// The rule allows 2 % of false alarms. Of 100 draws at that rate 9 or more come in one cell of ten
 /// thousand, so none may have more than 8 %; of the six arms together (600) 28 come once in twenty
 /// thousand, so no row may have more than 4.5 %. A rule without a family (six metrics at 5 % each:
 /// one judgement in five) stays below that in one row of 10^24.
-fn has_no_more_alarms(host: &str, judgement: fn(&[Round]) -> Judgement) -> String {
-    let mut table = String::new();
+fn has_no_more_alarms(host: &str, judgement: fn(&[Round]) -> Judgement) {
     for count in [3, 5, 10, 20] {
         let (mut alarms, mut silent) = (0.0, 0.0);
         for arm in ARMS {
             let source = Source::new(host, arm);
-            let mut chance = chance(1);
-            let tally = Tally::by(|| judgement(&rounds(&source, &source, count, &mut chance)));
-            table += &format!("| {arm} | {count} | {} |\n", tally.row());
+            let tally = cell(&format!("{arm} | {count}"), 1, |chance| {
+                judgement(&rounds(&source, &source, count, chance))
+            });
             let of_arm = tally.share(Change::Improved) + tally.share(Change::Regressed);
             assert!(of_arm <= 0.08, "{arm}, {count} rounds: {}", tally.row());
             alarms += of_arm / ARMS.len() as f64;
             silent += tally.share(Change::NoChange) / ARMS.len() as f64;
         }
-        table += &format!("| all six | {count} | alarms {alarms:.4}, no change {silent:.3} |\n");
+        println!("| all six | {count} | alarms {alarms:.4}, no change {silent:.3} |");
         assert!(alarms <= 0.045, "{count} rounds: {alarms}");
     }
-    table
 }
 
 #[test]
 fn false_alarms_on_the_quiet_host() {
-    println!("{}", has_no_more_alarms("quiet", judged));
+    has_no_more_alarms("quiet", judged);
 }
 
 /// What is drawn here was robbed by the hypervisor in one trial of four: many rounds are left out,
 /// but those that remain must not be believed more than they deserve.
 #[test]
 fn false_alarms_on_the_robbed_host() {
-    println!("{}", has_no_more_alarms("busy", judged));
+    has_no_more_alarms("busy", judged);
 }
 
 /// Rounds of a baseline, and rounds of another day that were the same.
 #[test]
 fn false_alarms_against_a_baseline() {
-    println!("{}", has_no_more_alarms("quiet", judged_apart));
-    println!("{}", has_no_more_alarms("busy", judged_apart));
+    has_no_more_alarms("quiet", judged_apart);
+    has_no_more_alarms("busy", judged_apart);
 }
 
 /// A, B, and the shares that said `Improved` of 3, 5, 10 and 20 rounds: paired, and of two days. The
@@ -72,9 +77,9 @@ fn power_between_real_arms() {
         for (name, judgement, shares) in ways {
             for (count, share) in [3, 5, 10, 20].into_iter().zip(shares) {
                 let (left, right) = (Source::new("quiet", a), Source::new("quiet", b));
-                let mut chance = chance(2);
-                let tally = Tally::by(|| judgement(&rounds(&left, &right, count, &mut chance)));
-                println!("| {name} | {a} | {b} | {count} | {} |", tally.row());
+                let tally = cell(&format!("{name} | {a} | {b} | {count}"), 2, |chance| {
+                    judgement(&rounds(&left, &right, count, chance))
+                });
                 tally.is_as_documented(Change::Improved, share);
                 tally.is_as_documented(Change::Regressed, 0.005);
             }
@@ -98,9 +103,9 @@ const FOUND: [(Moved, f64, [f64; 6]); 6] = [
 fn power_of_a_factor() {
     for (moved, sigma, shares) in FOUND {
         for (factor, share) in FACTORS.into_iter().zip(shares) {
-            let mut chance = chance(3);
-            let tally = Tally::by(|| judged(&twenty(factor, moved, sigma, &mut chance)));
-            println!("| {moved:?} | {sigma} | {factor} | {} |", tally.row());
+            let tally = cell(&format!("{moved:?} | {sigma} | {factor}"), 3, |chance| {
+                judged(&twenty(factor, moved, sigma, chance))
+            });
             tally.is_as_documented(Change::Regressed, share);
             tally.is_as_documented(Change::Improved, 0.005);
         }
@@ -117,12 +122,10 @@ fn power_at_best() {
         [(0.3, [0.96, 1.0, 1.0]), (0.4, [0.82, 0.98, 1.0]), (0.5, [0.62, 0.89, 0.98])]
     {
         for (factor, share) in [1.5, 1.75, 2.0].into_iter().zip(shares) {
-            let mut chance = chance(3);
-            let tally = Tally::by(|| {
-                let rounds = twenty(factor, Moved::P90, sigma, &mut chance);
+            let tally = cell(&format!("p90 alone, 95 % | {sigma} | {factor}"), 3, |chance| {
+                let rounds = twenty(factor, Moved::P90, sigma, chance);
                 judge(Trials::Rounds(&rounds), p90, None, &settings)
             });
-            println!("| p90 alone, 95 % | {sigma} | {factor} | {} |", tally.row());
             tally.is_as_documented(Change::Regressed, share);
         }
     }
@@ -171,9 +174,8 @@ fn busy_trials_that_are_told_so() {
     for (unfit, at_least) in [(1.0, 1.0), (0.9, 0.98), (0.7, 0.9), (0.5, 0.8)] {
         for count in [5, 10, 20] {
             let (a, b) = (Source::new("busy", "reuseport"), Source::new("busy", "fionread"));
-            let mut chance = chance(4);
-            let tally = Tally::by(|| {
-                let mut drawn = rounds(&a, &b, count, &mut chance);
+            let tally = cell(&format!("{unfit} of trials told unfit | {count}"), 4, |chance| {
+                let mut drawn = rounds(&a, &b, count, chance);
                 for round in &mut drawn {
                     for trial in [&mut round.a, &mut round.b] {
                         let unfit = chance.random_bool(unfit);
@@ -182,7 +184,6 @@ fn busy_trials_that_are_told_so() {
                 }
                 judged(&drawn)
             });
-            println!("| {unfit} of trials told unfit | {count} | {} |", tally.row());
             let silent = tally.share(Change::Inconclusive);
             assert!(silent >= at_least, "{unfit}, {count} rounds: {}", tally.row());
         }
@@ -197,37 +198,29 @@ fn busy_trials_that_are_not() {
         for (a, b) in [("fionread", "fionread"), ("reuseport", "fionread")] {
             for count in [5, 10] {
                 let (left, right) = (Source::new("quiet", a), Source::new("quiet", b));
-                let mut chance = chance(5);
-                let tally = Tally::by(|| {
-                    let mut drawn = rounds(&left, &right, count, &mut chance);
-                    for Round { a, b, .. } in &mut drawn {
-                        for trial in [a, b] {
-                            let factor = (sigma * normal(&mut chance)).exp();
-                            let slow = |reading: Reading| {
-                                if reading.is_bound() {
-                                    Ok(reading)
-                                } else {
-                                    Reading::exact(reading.value() * factor)
-                                }
-                            };
-                            trial.control = trial.control.map(|c| slow(c).unwrap());
-                            for name in ["p50", "p90", "p99", "longest_step"] {
-                                let reading = trial.readings.get_mut(name).unwrap();
-                                *reading = slow(*reading).unwrap();
-                            }
-                        }
+                let tally = cell(&format!("{a} | {b} | {sigma} | {count}"), 5, |chance| {
+                    let mut drawn = rounds(&left, &right, count, chance);
+                    for trial in drawn.iter_mut().flat_map(|round| [&mut round.a, &mut round.b]) {
+                        slow_down(trial, (sigma * normal(chance)).exp());
                     }
                     judged(&drawn)
                 });
-                println!("| {a} | {b} | {sigma} | {count} | {} |", tally.row());
-                assert!(
-                    a != b
-                        || tally.share(Change::Improved) + tally.share(Change::Regressed) <= 0.08
-                );
+                let alarms = tally.share(Change::Improved) + tally.share(Change::Regressed);
+                assert!(a != b || alarms <= 0.08, "{}", tally.row());
                 if sigma > 1.0 {
                     assert!(tally.share(Change::Inconclusive) > 0.5, "{}", tally.row());
                 }
             }
         }
+    }
+}
+
+/// All times of a trial take so many times as long; what is beyond the cap stays there.
+fn slow_down(trial: &mut Trial, factor: f64) {
+    let times = ["p50", "p90", "p99", "longest_step"];
+    let times = trial.readings.iter_mut().filter(|(name, _)| times.contains(&name.as_str()));
+    let times = times.map(|(_, reading)| reading).chain(&mut trial.control);
+    for reading in times.filter(|reading| !reading.is_bound()) {
+        *reading = Reading::exact(reading.value() * factor).unwrap();
     }
 }

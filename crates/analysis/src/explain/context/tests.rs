@@ -1,105 +1,77 @@
-use records::{CounterSpan, Micros, Outcome, Phase, Watched};
+use records::{CounterSpan, Outcome, Phase, Watched};
 
-use crate::tests::scene::{BUSY, Client, HALF_IDLE, Scene, Times, at};
+use crate::tests::scene::{Scene, at};
 use testkit::fixture::{Run, at_ms};
 
 use super::*;
 
-/// What `look` finds on the context of a scene.
-fn on<T>(scene: &Scene, look: impl FnOnce(&Context<'_>) -> T) -> T {
-    look(&Context::of(&scene.run.records))
-}
-
 #[test]
 fn a_long_turn_is_found_from_inside() {
-    let mut scene = Scene::new(2);
-    scene.long_turn(0, 500, 700);
-    scene.long_turn(0, 100, 200);
-    let around = |worker, ms| on(&scene, |context| context.turn_around(worker, at(ms)));
-    assert_eq!(
-        [99, 100, 199, 200].map(|ms| around(0, ms)),
-        [None, Some(at(200)), Some(at(200)), None]
-    );
+    let scene = Scene::of("workers 2; turn 0 500..700; turn 0 100..200");
+    let context = Context::of(&scene.run.records);
+    let around = |worker, ms| context.turn_around(worker, at(ms));
+    let found = [99, 100, 199, 200].map(|ms| around(0, ms));
+    assert_eq!(found, [None, Some(at(200)), Some(at(200)), None]);
     assert_eq!((around(0, 600), around(1, 600)), (Some(at(700)), None));
 }
 
 #[test]
 fn a_step_is_of_a_download_a_fetch_or_a_session() {
-    let mut scene = Scene::new(1);
-    let download = scene.download(5, 0);
-    let fetch = scene.fetch(0, Times::body(0, 500));
-    let clients = [download, scene.last_client(), scene.client(0)];
-    let holds = clients.map(|client| scene.hold(client, 20, 0));
-    let holders = on(&scene, |context| holds.map(|hold| context.holder(hold)));
-    let [_, _, stranger] = clients;
-    let fetch = scene.run.records.fetches[fetch].fetch;
-    let expected = [Holder::Download(5), Holder::Fetch(fetch), Holder::Session(stranger.session)];
-    assert_eq!(holders, expected.map(Some));
-    assert_eq!(on(&scene, |context| context.holder(3)), None);
+    let scene = Scene::of("fetch 0 body 0..500; hold 0 d5 20; hold 0 own 20; hold 0 nobody 20");
+    let context = Context::of(&scene.run.records);
+    let holders = [0, 1, 2, 3].map(|hold| context.holder(hold));
+    let expected = [Holder::Download(5), Holder::Fetch(0), Holder::Session(1)].map(Some);
+    assert_eq!((&holders[..3], holders[3]), (&expected[..], None));
 }
 
 /// One port, three clients after each other; and one on the other worker.
 #[test]
 fn a_step_is_of_who_had_the_port_then() {
-    let mut scene = Scene::new(2);
-    for (worker, from) in [(0, 100), (0, 300), (1, 500), (0, 700)] {
-        scene.fetch(worker, Times::body(from, from + 50));
-    }
-    let records = &mut scene.run.records;
-    records.fetches.iter_mut().for_each(|fetch| fetch.client_port = Some(50_001));
-    records.accepted.iter_mut().for_each(|accepted| accepted.client_port = 50_001);
-    records.sessions.iter_mut().for_each(|session| session.client_port = 50_001);
-    let mut holder = |ms: u64| {
-        scene.lost(0, ms - scene.now(0));
-        let hold = scene.hold(Client { worker: 0, session: 9, port: 50_001 }, 20, 0);
-        on(&scene, |context| context.holder(hold))
-    };
-    assert_eq!(holder(50), Some(Holder::Session(9)));
-    assert_eq!(holder(110), Some(Holder::Fetch(0)));
-    assert_eq!(holder(310), Some(Holder::Fetch(1)));
-    assert_eq!(holder(510), Some(Holder::Fetch(1)), "the third is on the other worker");
-    assert_eq!(holder(710), Some(Holder::Fetch(3)));
+    let fetches = [(0, 100), (0, 300), (1, 500), (0, 700)]
+        .map(|(worker, from)| format!("fetch {worker} body {from}..{} port=50001;", from + 50));
+    // Steps at 50, 110, 310, 510 and 710 ms.
+    let holds = [50, 40, 180, 180, 180]
+        .map(|before| format!("lost 0 {before}; hold 0 nobody 20 port=50001;"));
+    let scene = Scene::of(&format!("workers 2; {}{}", fetches.concat(), holds.concat()));
+    let context = Context::of(&scene.run.records);
+    let holders = [0, 1, 2, 3, 4].map(|hold| context.holder(hold));
+    let [first, second, last] = [0, 1, 3].map(Holder::Fetch);
+    // The third is on the other worker.
+    assert_eq!(holders, [Holder::Session(1), first, second, second, last].map(Some));
 }
 
-/// Its own part of the short steps, where it had `steps_ms` in all, of which 20 ms in a hold.
-fn own_part(steps_ms: u64) -> f64 {
-    let mut scene = Scene::new(1);
-    scene.turns(0, 100, HALF_IDLE);
-    scene.turns(0, 50, BUSY);
-    scene.fetch(0, Times::body(0, 170));
-    scene.session().steps_us = Micros(steps_ms * 1_000);
-    let own = scene.last_client();
-    scene.hold(own, 20, 0);
-    let session = scene.session().clone();
-    on(&scene, |context| context.own_part(&session))
-}
-
-/// 100 ms of its life were short steps: 50 between polls, 50 without.
+/// 100 ms of its life were short steps, 50 between polls and 50 without; it had so many ms of steps in
+/// all, of which 20 in a hold.
 #[test]
 fn its_own_part_is_of_the_time_in_short_steps() {
+    let own_part = |script: &str| {
+        let mut scene = Scene::of(script);
+        let session = scene.session().clone();
+        Context::of(&scene.run.records).own_part(&session)
+    };
     for (steps, part) in [(20, 0.0), (10, 0.0), (45, 0.25), (120, 1.0), (5_000, 1.0)] {
-        assert!((own_part(steps) - part).abs() < 1e-9, "{steps} ms: {}", own_part(steps));
+        let own = own_part(&format!(
+            "turns 0 100 turn=100 poll=50; turns 0 50; fetch 0 body 0..170; steps {steps}; hold 0 own 20"
+        ));
+        assert!((own - part).abs() < 1e-9, "{steps} ms: {own}");
     }
+    let alone = own_part("fetch 3 body 0..100; steps 50");
+    assert!(alone.abs() < f64::EPSILON, "of its worker nothing is told: {alone}");
 }
 
-#[test]
-fn a_session_without_a_worker_has_no_part() {
-    let mut scene = Scene::new(1);
-    scene.fetch(3, Times::body(0, 100));
-    scene.session().steps_us = Micros(50_000);
-    let session = scene.session().clone();
-    assert!(on(&scene, |context| context.own_part(&session)).abs() < f64::EPSILON);
+/// Who may have had a connection that came at `ms` and was never accepted.
+fn candidates(script: &str, ms: u64) -> Vec<u32> {
+    Context::of(&Scene::of(script).run.records).candidates(at(ms)).collect()
 }
 
 #[test]
 fn any_worker_may_have_had_it_once_all_have_told_of_themselves() {
-    let mut scene = Scene::new(2);
-    let candidates = |scene: &Scene| on(scene, |context| context.candidates(at(300)).collect());
-    scene.turns(0, 1_000, BUSY);
-    let none: Vec<u32> = candidates(&scene);
-    assert!(none.is_empty(), "of the second worker nothing is told");
-    scene.turns(1, 1_000, BUSY);
-    assert_eq!(candidates(&scene), [0, 1]);
+    assert_eq!(
+        candidates("workers 2; turns 0 1000", 300),
+        [0_u32; 0],
+        "of the second nothing is told"
+    );
+    assert_eq!(candidates("workers 2; turns 0 1000; turns 1 1000", 300), [0, 1]);
 }
 
 /// A command that was asked for two workers and has one.
@@ -116,39 +88,35 @@ fn the_only_worker_there_is_had_it() {
 
 #[test]
 fn a_worker_that_slept_later_did_not_have_it() {
-    let mut scene = Scene::new(2);
-    scene.run.arm().proxy.reuseport = true;
-    scene.turns(0, 1_000, BUSY);
-    scene.poll(1, 200);
-    scene.turns(1, 300, BUSY);
-    scene.poll(1, 500);
-    let candidates = |ms| on(&scene, |context| context.candidates(at(ms)).collect::<Vec<u32>>());
-    assert_eq!(candidates(300), [0]);
-    assert_eq!(candidates(600), [0, 1], "it may have come while the poll returned");
+    let script = "workers 2; reuseport; turns 0 1000; poll 1 200; turns 1 300; poll 1 500";
+    assert_eq!(candidates(script, 300), [0]);
+    assert_eq!(candidates(script, 600), [0, 1], "it may have come while the poll returned");
 }
 
 #[test]
 fn any_of_three_counters_shows_an_overflow() {
-    let mut scene = Scene::new(1);
-    assert_eq!(on(&scene, |context| context.overflow), Overflow::NotSeen);
+    let mut scene = Scene::of("");
+    assert_eq!(Context::of(&scene.run.records).overflow, Overflow::NotSeen);
     scene.run.records.manifest.kernel_counters.clear();
-    assert_eq!(on(&scene, |context| context.overflow), Overflow::Hidden);
-    let mut count = |name: &str, before, after| {
+    assert_eq!(Context::of(&scene.run.records).overflow, Overflow::Hidden);
+    for (name, before, after, expected) in [
+        // It says nothing of listeners.
+        ("TcpExt.TCPTimeouts", 1, 9, Overflow::Hidden),
+        ("TcpExt.ListenDrops", 5, 5, Overflow::NotSeen),
+        // Started anew.
+        ("TcpExt.ListenOverflows", 9, 8, Overflow::NotSeen),
+        ("TcpExt.TCPReqQFullDrop", 5, 6, Overflow::Seen),
+    ] {
         let span = CounterSpan { before, after };
         scene.run.records.manifest.kernel_counters.insert(name.to_owned(), span);
-        on(&scene, |context| context.overflow)
-    };
-    assert_eq!(count("TcpExt.TCPTimeouts", 1, 9), Overflow::Hidden, "says nothing of listeners");
-    assert_eq!(count("TcpExt.ListenDrops", 5, 5), Overflow::NotSeen);
-    assert_eq!(count("TcpExt.ListenOverflows", 9, 8), Overflow::NotSeen, "started anew");
-    assert_eq!(count("TcpExt.TCPReqQFullDrop", 5, 6), Overflow::Seen);
+        assert_eq!(Context::of(&scene.run.records).overflow, expected, "{name}");
+    }
 }
 
 #[test]
 fn waits_are_shown_when_they_are_of_every_worker() {
-    let mut scene = Scene::new(2);
-    scene.poll(0, 100);
-    let shows = |scene: &Scene| on(scene, |context| context.shows_waits());
+    let mut scene = Scene::of("blind; workers 2; poll 0 100");
+    let shows = |scene: &Scene| Context::of(&scene.run.records).shows_waits();
     assert!(!shows(&scene));
     scene.look();
     assert!(shows(&scene));
@@ -156,46 +124,32 @@ fn waits_are_shown_when_they_are_of_every_worker() {
     assert!(!shows(&scene));
 }
 
-const PORT: u16 = 5_000;
-
-fn told(upstream_port: u16, asked: u64) -> Answered {
-    Answered { upstream_port, request_ns: at(asked), head_ns: Some(at(asked + 1)) }
-}
-
-/// A session from 100 to 900 ms, of which the request was whole at 200 ms.
-fn session() -> Session {
-    let mut scene = Scene::new(1);
-    scene.fetch(0, Times { request: Some(200), ..Times::awaiting(100, 900) });
-    Session { upstream_port: Some(PORT), ..scene.session().clone() }
-}
-
-/// When the request was read that is told to be the session's.
-fn found(told: &[Answered], session: &Session) -> Option<MonoNs> {
-    Answers::of(told).to(session).map(|answered| answered.request_ns)
-}
-
 #[test]
 fn a_session_asked_from_its_port_while_it_lasted() {
-    let all = [(PORT, 901), (PORT, 300), (PORT, 199), (PORT + 1, 250), (PORT, 400)]
-        .map(|(port, asked)| told(port, asked));
-    assert_eq!(found(&all, &session()), Some(at(300)));
-    assert_eq!(found(&all[..1], &session()), None, "it had ended");
-    assert_eq!(found(&all[2..4], &session()), None, "one came before, one from elsewhere");
-}
-
-#[test]
-fn the_bounds_of_a_session_are_its_own() {
-    for asked in [200, 900] {
-        assert_eq!(found(&[told(PORT, asked)], &session()), Some(at(asked)));
+    const PORT: u16 = 5_000;
+    let mut scene = Scene::of("fetch 0 awaiting 100..900 request=200");
+    let session = Session { upstream_port: Some(PORT), ..scene.session().clone() };
+    let found = |told: &[(u16, u64)], session: &Session| {
+        let told = told.iter().map(|&(upstream_port, asked)| Answered {
+            upstream_port,
+            request_ns: at(asked),
+            head_ns: None,
+        });
+        let told: Vec<Answered> = told.collect();
+        Answers::of(&told).to(session).map(|answered| answered.request_ns)
+    };
+    for (what, told, expected) in [
+        ("the first from its port", &[(PORT, 901), (PORT, 300), (PORT, 400)][..], Some(at(300))),
+        ("it had ended", &[(PORT, 901)], None),
+        ("one came before, one from elsewhere", &[(PORT, 199), (PORT + 1, 250)], None),
+        ("with its own request", &[(PORT, 200)], Some(at(200))),
+        ("at its end", &[(PORT, 900)], Some(at(900))),
+        ("nobody told", &[], None),
+    ] {
+        assert_eq!(found(told, &session), expected, "{what}");
     }
-}
-
-#[test]
-fn a_session_that_asked_nothing_has_no_answer() {
-    let all = [told(PORT, 300)];
-    assert_eq!(found(&all, &Session { upstream_port: None, ..session() }), None);
-    assert_eq!(found(&all, &Session { request_ns: None, ..session() }), None);
-    assert_eq!(found(&[], &session()), None);
+    assert_eq!(found(&[(PORT, 300)], &Session { upstream_port: None, ..session.clone() }), None);
+    assert_eq!(found(&[(PORT, 300)], &Session { request_ns: None, ..session }), None);
 }
 
 /// A run with a listener per worker and two fetches, at 50 and 147 ms of the measure phase: the

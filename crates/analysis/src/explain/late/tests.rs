@@ -1,22 +1,17 @@
-use proptest::prelude::*;
 use records::{Holder, Outcome, RunRecords};
 
 use crate::explain::split::all;
-use crate::figures::log::log_truth;
 use crate::summarise;
-use crate::tests::random::{Cpu, garbage, runs};
+use crate::tests::properties::SOUND;
 use crate::tests::scene::Scene;
 
 use super::*;
 
 fn idle(attempts: u64, p99: u64) -> FetchSummary {
-    let mut idle = summarise(&Scene::new(1).run.records).idle;
+    let mut idle = summarise(&Scene::of("").run.records).idle;
     (idle.attempts, idle.latency_us.p99) = (attempts, p99);
     idle
 }
-
-const SOUND: IdlePhase =
-    IdlePhase { limit_us: Micros(200_000), stalled: 0, of: 40, steadiness: Steadiness::Steady };
 
 /// A worker that is held for half a second, turns for half a second, and sleeps for a second; then
 /// these fetches.
@@ -98,13 +93,6 @@ fn the_worst_names_its_step() {
     assert_eq!((step.holder, step.waited_us), (Holder::Download(2), Micros(500_000)));
 }
 
-#[test]
-fn a_run_in_which_nothing_was_late_has_no_causes() {
-    let explained = scene("").explain();
-    assert_eq!((explained.late.fetches, explained.late.time_us), (0, Micros(0)));
-    assert!(explained.causes.is_empty() && explained.late.worst.is_none());
-}
-
 const TOLD_BY_WORKERS: [Cause; 7] = [
     Cause::HeldByStep,
     Cause::Convoy,
@@ -159,45 +147,4 @@ fn what_records_do_not_show_is_hidden_and_named_once() {
         assert_eq!(hidden.iter().map(|hidden| hidden.cause).collect::<Vec<_>>(), causes, "{why}");
         assert!(hidden.iter().all(|hidden| hidden.reason == why), "{hidden:?}");
     }
-}
-
-proptest! {
-    #[test]
-    fn shares_sum_to_one(records in runs(Cpu::Random)) {
-        assert_whole(&records)?;
-    }
-
-    #[test]
-    fn shares_of_garbage_sum_to_one(records in garbage()) {
-        assert_whole(&records)?;
-    }
-}
-
-/// The explanation as a whole: no panic, and shares of late time that sum to 1.
-fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
-    let context = Context::of(records);
-    let splits = all(&context);
-    for idle in [idle(0, 0), idle(9, 0), idle(9, 20_000)] {
-        let explained = explain(&context, &splits, &idle, &SOUND);
-        let sum: f64 = explained.causes.iter().map(|cause| cause.share_of_late_time).sum();
-        match explained.causes.is_empty() {
-            true => prop_assert_eq!(explained.late.time_us, Micros(0)),
-            false => prop_assert!((sum - 1.0).abs() < 1e-9, "{}", sum),
-        }
-        for cause in &explained.causes {
-            prop_assert!((0.0..=1.0).contains(&cause.share_of_late_time));
-        }
-        let leading: u64 = explained.causes.iter().map(|cause| cause.fetches).sum();
-        prop_assert!(leading <= explained.late.fetches);
-        if let Some(worst) = explained.late.worst {
-            prop_assert!(worst.cause_us <= worst.response_us);
-        }
-    }
-    // Beside it, from the same records.
-    if let Some(law) = summarise(records).law {
-        prop_assert!(law.turns.is_finite() && law.downloads_per_worker.is_finite());
-    }
-    let truth = log_truth(&context.join);
-    prop_assert!(truth.called_ok + truth.unlogged <= truth.failed);
-    Ok(())
 }

@@ -1,10 +1,8 @@
 //! What each cause means, on timelines made by hand ([`Scene::of`] says how scripts read).
 
-mod properties;
-
 use records::{Cause, Holder, Micros, StepEnd};
 
-use crate::tests::scene::{Scene, Times};
+use crate::tests::scene::Scene;
 
 /// What each scene shows, its script, and where the time of its fetches went, ms.
 type Row = (&'static str, &'static str, &'static str);
@@ -28,13 +26,13 @@ fn steps_and_turns() {
         ("a step of another worker holds nobody here",
             "workers 2; hold 0 d3 1000; poll 1 1000; fetch 1 awaiting 100..900", "upstream 800"),
         ("a long step of its own is its own transfer",
-            "fetch 0 body 100..900; hold own 1000", "own_transfer 800"),
+            "fetch 0 body 100..900; hold 0 own 1000", "own_transfer 800"),
         ("known without a session, which was open when the run ended",
-            "fetch 0 body 0..800 closed=-; hold own 1000", "own_transfer 800"),
+            "fetch 0 body 0..800 closed=-; hold 0 own 1000", "own_transfer 800"),
         ("short steps of others are a convoy, and its own are not",
             "turns 0 1000; fetch 0 body 0..1000; steps 300", "convoy 700, own_transfer 300"),
         ("of its steps those in its hold of 400 ms are not counted twice",
-            "fetch 0 body 0..1000; steps 500; turns 0 600; hold own 400",
+            "fetch 0 body 0..1000; steps 500; turns 0 600; hold 0 own 400",
             "convoy 500, own_transfer 500"),
         ("the turn in which it came is a convoy, later ones are the accept queue",
             "turns 0 1000 turn=5000; fetch 0 queued 100..300 accepted=300 closed=300",
@@ -309,16 +307,10 @@ fn the_step_that_held_longest_is_named() {
     assert!(kept.split(0).held.is_empty(), "it waited in no step");
 }
 
-/// Two clients used one port, one after the other: the step was the first one's.
+/// Two clients used one port, the download's, one after the other: the step was the first one's.
 #[test]
 fn a_step_of_an_earlier_user_of_its_port_is_not_its_own() {
-    let mut scene = Scene::new(1);
-    let download = scene.download(3, 0);
-    scene.hold(download, 1_000, 0);
-    let client = scene.client(0);
-    let times = Times { closed: None, ..Times::awaiting(100, 900) };
-    let fetch =
-        scene.fetch_of(crate::tests::scene::Client { port: download.port, ..client }, times);
-    scene.look();
-    assert_eq!(scene.causes(fetch), "held_by_step 800");
+    let scene = Scene::of("hold 0 d3 1000; fetch 0 awaiting 100..900 closed=- port=40001");
+    assert_eq!(scene.run.records.holds[0].client_port, 40_001);
+    assert_eq!(scene.causes(0), "held_by_step 800");
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use records::{Bytes, Micros, StepEnd};
 
 use crate::tests::random::{Cpu, runs};
-use crate::tests::scene::at;
+use crate::tests::scene::{Scene, at};
 
 use super::*;
 
@@ -52,42 +52,52 @@ fn turning(polling: f64, turn_ms: u64) -> Doing {
 }
 
 #[test]
-fn a_stretch_is_turns_or_a_poll() {
-    let row = timeline(&[stretch(0, 10, 5, 5), stretch(10, 90, 80, 0)], &[]);
-    assert_eq!(segments(&row), [(0, 10, turning(0.5, 1)), (10, 90, Doing::Polling)]);
-}
-
-/// A worker that is told to stop ends its sessions: no turn, no step, and no poll.
-#[test]
-fn a_stretch_of_nothing_is_no_poll() {
-    let row = timeline(&[stretch(0, 7, 0, 0)], &[]);
-    assert_eq!(segments(&row), [(0, 7, turning(0.0, 7))]);
-}
-
-/// The polls of the stretch were before its hold.
-#[test]
-fn a_hold_is_cut_out_of_its_stretch() {
-    let row = timeline(&[stretch(0, 100, 3, 2)], &[hold(6, 100)]);
-    let before = Doing::Turning { polling: 0.5, turn: Duration::from_micros(1_500) };
-    assert_eq!(segments(&row), [(0, 6, before), (6, 100, Doing::Hold(0))]);
-}
-
-/// As a foreign proxy's tracer may tell them.
-#[test]
-fn several_holds_may_share_a_stretch() {
-    let row = timeline(&[stretch(0, 100, 0, 4)], &[hold(60, 80), hold(10, 40)]);
-    let Doing::Turning { turn, .. } = row.segments[0].doing else { panic!("it turned") };
-    assert_eq!(turn, Duration::from_micros(12_500));
-    let cuts: Vec<_> = segments(&row).iter().map(|(start, end, _)| (*start, *end)).collect();
-    assert_eq!(cuts, [(0, 10), (10, 40), (40, 60), (60, 80), (80, 100)]);
-    let holds = [1, 3].map(|at| row.segments[at].doing);
-    assert_eq!(holds, [Doing::Hold(1), Doing::Hold(0)]);
-}
-
-#[test]
-fn a_lost_stretch_is_a_gap_and_its_hold_is_not_told() {
-    let row = timeline(&[stretch(0, 10, 0, 10), stretch(50, 60, 0, 10)], &[hold(20, 40)]);
-    assert_eq!(segments(&row), [(0, 10, turning(0.0, 1)), (50, 60, turning(0.0, 1))]);
+fn segments_are_of_stretches_and_holds() {
+    let between = |polling, us| Doing::Turning { polling, turn: Duration::from_micros(us) };
+    for (what, stretches, holds, expected) in [
+        (
+            "a stretch is turns or a poll",
+            &[stretch(0, 10, 5, 5), stretch(10, 90, 80, 0)][..],
+            &[][..],
+            &[(0, 10, turning(0.5, 1)), (10, 90, Doing::Polling)][..],
+        ),
+        // A worker that is told to stop ends its sessions: no turn, no step, and no poll.
+        ("one of nothing is no poll", &[stretch(0, 7, 0, 0)], &[], &[(0, 7, turning(0.0, 7))]),
+        // The polls of the stretch were before its hold.
+        (
+            "a hold is cut out of its stretch",
+            &[stretch(0, 100, 3, 2)],
+            &[hold(6, 100)],
+            &[(0, 6, between(0.5, 1_500)), (6, 100, Doing::Hold(0))],
+        ),
+        // As a foreign proxy's tracer may tell them.
+        (
+            "several may share one",
+            &[stretch(0, 100, 0, 4)],
+            &[hold(60, 80), hold(10, 40)],
+            &[
+                (0, 10, between(0.0, 12_500)),
+                (10, 40, Doing::Hold(1)),
+                (40, 60, between(0.0, 12_500)),
+                (60, 80, Doing::Hold(0)),
+                (80, 100, between(0.0, 12_500)),
+            ],
+        ),
+        (
+            "a lost stretch is a gap, and its hold is not told",
+            &[stretch(0, 10, 0, 10), stretch(50, 60, 0, 10)],
+            &[hold(20, 40)],
+            &[(0, 10, turning(0.0, 1)), (50, 60, turning(0.0, 1))],
+        ),
+        (
+            "of two tellers of one time the first is heard",
+            &[stretch(0, 20, 0, 10), stretch(10, 30, 0, 10)],
+            &[],
+            &[(0, 20, turning(0.0, 2)), (20, 30, turning(0.0, 1))],
+        ),
+    ] {
+        assert_eq!(segments(&timeline(stretches, holds)), expected, "{what}");
+    }
 }
 
 #[test]
@@ -97,13 +107,6 @@ fn segments_are_found_by_time() {
     let found = |from, to| row.within(Window::new(at(from), at(to))).len();
     assert_eq!((found(0, 60), found(5, 15), found(10, 20), found(9, 11)), (3, 2, 1, 2));
     assert_eq!((found(20, 50), found(60, 90), found(30, 51)), (0, 0, 1));
-}
-
-/// Two tellers of one time: the first is heard.
-#[test]
-fn stretches_that_overlap_are_cut() {
-    let row = timeline(&[stretch(0, 20, 0, 10), stretch(10, 30, 0, 10)], &[]);
-    assert_eq!(segments(&row), [(0, 20, turning(0.0, 2)), (20, 30, turning(0.0, 1))]);
 }
 
 #[test]
@@ -131,7 +134,8 @@ fn an_epoch_is_long_or_ends_at_a_gap() {
 proptest! {
     /// The segments of a worker cover what it told and no more, each instant once.
     #[test]
-    fn segments_are_what_was_told(records in runs(Cpu::Random)) {
+    fn segments_are_what_was_told(script in runs(Cpu::Random)) {
+        let records = Scene::of(&script).run.records;
         for worker in 0..3 {
             let told: Vec<_> = records.stretches.iter().filter(|s| s.worker == worker).collect();
             let holds = records.holds.iter().enumerate();

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use records::HoldingStep;
+use records::{Cause, HoldingStep};
 
 use super::super::fetch::Happening;
 use super::*;
@@ -97,7 +97,7 @@ fn parts_of_one_step_are_one_step() {
     ]);
     // The second is a part of the first.
     stays[2].worker_did = stays[0].worker_did.clone();
-    let all = stays.iter().map(Folded::of).reduce(Folded::and).expect("four");
+    let all = Folded::of(&stays.chunks(1).collect::<Vec<_>>()).expect("four");
     let [group] = all.holds.as_slice() else { panic!("{all:?}") };
     assert_eq!((group.steps, group.bytes, all.silent), (2, Bytes::mib(2), 1));
     assert_eq!(all.length_us, Micros(20_000));
@@ -114,9 +114,9 @@ fn trifles_count_to_what_was_before_them() {
         (7_000_000, trifle()),
     ]);
     let folded = fold(&stays, 2_000);
-    let lengths: Vec<u64> = folded.iter().map(|part| part.length_ns).collect();
+    let lengths: Vec<u64> = folded.iter().map(|part| part.length_us.0).collect();
     // A step is none, however short the fetch waited in it.
-    assert_eq!(lengths, [1_000, 9_001_500, 7_000_000]);
+    assert_eq!(lengths, [1, 9_001, 7_000]);
     assert_eq!((folded[1].turns, folded[1].holds[0].steps), (None, 2));
     assert_eq!(folded[1].causes.len(), 2);
 }
@@ -158,8 +158,9 @@ proptest! {
         let mut at = 0;
         for part in &folded {
             prop_assert_eq!(part.start_us, micros(at));
-            prop_assert_eq!(part.causes.iter().map(|part| part.time_ns).sum::<u64>(), part.length_ns);
-            at += part.length_ns;
+            let length_ns = part.causes.iter().map(|part| part.time_ns).sum::<u64>();
+            prop_assert_eq!(part.length_us, micros(length_ns));
+            at += length_ns;
         }
         prop_assert_eq!(at, stays.iter().map(|stay| stay.length_ns).sum::<u64>());
         let holds = |stay: &&Stay| matches!(stay.worker_did, Some(WorkerDid::Hold { .. }));

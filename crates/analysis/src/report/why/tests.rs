@@ -71,13 +71,9 @@ proptest! {
 }
 
 #[test]
-fn without_fetches_there_is_nothing_to_tell() {
-    assert_eq!(Why::of(&summarise(&Run::good().records), 10), None);
-}
-
-#[test]
 fn when_nothing_was_late_no_cause_is_told_and_none_is_hidden() {
     let mut run = Run::good();
+    assert_eq!(Why::of(&summarise(&run.records), 10), None, "no fetch");
     run.fetches(Phase::Measure, 40, Outcome::Ok, 5_000);
     let why = Why::of(&summarise(&run.records), 10).expect("fetches");
     assert_eq!((why.late, why.causes.len(), why.others), (0, 0, None));

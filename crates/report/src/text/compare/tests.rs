@@ -1,7 +1,6 @@
 use std::path::Path;
 
 use records::{ArmRow, Outcome};
-use stats::Settings;
 
 use super::{comparison, comparison_markdown, digits};
 use crate::text::Style;
@@ -28,7 +27,7 @@ fn told() -> (Comparison, Vec<ArmRow>) {
         arm_row(name, &summaries)
     };
     let rows = arms.iter().map(row).collect();
-    (Comparison::of(&arms, &Settings::default()), rows)
+    (Comparison::of(&arms), rows)
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use records::{MonoNs, Stretch};
 
-use crate::explain::counters::Cumulative;
+use super::counters::{Cumulative, Kernel};
 use crate::window::share;
 
 /// Below this part of the busy time, time off CPU that nothing accounts for is an error of
@@ -35,19 +35,6 @@ pub(crate) struct Off {
     pub(crate) untold: f64,
     /// Of its time in polls: woken, without a CPU.
     pub(crate) woken: f64,
-}
-
-/// What the kernel says of one worker's thread and CPU.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Kernel {
-    /// Time ready without a CPU, ns.
-    pub(crate) run_wait: Cumulative,
-    /// Time withheld by the hypervisor from each CPU it may run on, ns.
-    pub(crate) stolen: Vec<Cumulative>,
-    /// CPU time of the other workers on the same CPU, ns, one counter each.
-    pub(crate) siblings: Vec<Cumulative>,
-    /// CPU time on the same CPU that no worker used, ns; unknown where nobody told it.
-    pub(crate) strangers: Cumulative,
 }
 
 /// Goes through the life of a worker, epoch after epoch.

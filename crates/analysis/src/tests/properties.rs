@@ -1,34 +1,72 @@
-//! What holds of any run: the parts of a fetch sum to its time, and an independent reckoning of time
-//! inside others' steps, straight from the records of steps and of the origin, finds the same: there
-//! the life of a fetch is walked instant by instant.
+//! What holds of any run: every fetch counts, the parts of each sum to its time, and all of them to the late
+//! time; and an independent reckoning of time inside others' steps, straight from the records of steps and
+//! of the origin, finds the same: there the life of a fetch is walked instant by instant.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
-use records::{Accepted, Answered, Cause, Fetch, MonoNs, Outcome, RunRecords, Session};
+use records::{
+    Accepted, Answered, Cause, Fetch, Micros, MonoNs, Outcome, Phase, RunRecords, Session,
+};
 
-use crate::explain::context::Context;
+use super::random::{Cpu, WORKERS, garbage, runs};
+use super::scene::Scene;
 use crate::explain::life::Life;
-use crate::explain::shares::Shares;
 use crate::explain::split::all;
-use crate::tests::random::{Cpu, WORKERS, garbage, runs};
+use crate::explain::{Context, Shares, explain};
+use crate::figures::log::log_truth;
+use crate::summarise;
+use crate::thresholds::{IdlePhase, Steadiness};
+
+/// An idle phase that is a baseline.
+pub(crate) const SOUND: IdlePhase =
+    IdlePhase { limit_us: Micros(200_000), stalled: 0, of: 40, steadiness: Steadiness::Steady };
 
 /// Random runs are told in whole ms.
 const STEP: Duration = Duration::from_millis(1);
 
 proptest! {
     #[test]
-    fn the_parts_of_a_fetch_sum_to_its_time(records in runs(Cpu::Random)) {
+    fn a_run_is_explained_as_a_whole(script in runs(Cpu::Random)) {
+        let records = Scene::of(&script).run.records;
         assert_sums(&records)?;
+        assert_whole(&records)?;
         for (fetch, split) in records.fetches.iter().zip(all(&Context::of(&records))) {
             prop_assert_eq!(split.shares.total(), fetch.response_us.as_duration());
         }
     }
+}
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn the_parts_of_garbage_sum_to_its_time(records in garbage()) {
+    fn so_is_garbage_and_nothing_panics(records in garbage()) {
+        assert_figures(&records)?;
         assert_sums(&records)?;
+        assert_whole(&records)?;
     }
+}
+
+/// Outcomes add up, and so do statuses.
+fn assert_figures(records: &RunRecords) -> Result<(), TestCaseError> {
+    let summary = summarise(records);
+    for (phase, fetches) in [(Phase::Idle, &summary.idle), (Phase::Measure, &summary.measure)] {
+        let made = records.fetches.iter().filter(|fetch| fetch.phase == phase).count();
+        prop_assert_eq!(fetches.attempts, made as u64);
+        let sum: u64 = Outcome::ALL.into_iter().map(|o| fetches.outcomes.count(o)).sum();
+        prop_assert_eq!(sum, fetches.attempts);
+        let l = fetches.latency_us;
+        prop_assert!(l.min <= l.p50 && l.p50 <= l.p90 && l.p90 <= l.p99 && l.p99 <= l.max);
+        prop_assert!((0.0..=1.0).contains(&fetches.failed_share));
+    }
+    let logged: u64 = summary.proxy.status_counts.values().sum();
+    prop_assert_eq!(logged + summary.proxy.unlogged.attempts(), summary.measure.attempts);
+    for (status, count) in &summary.proxy.status_counts {
+        prop_assert_eq!(summary.proxy.status_outcomes[status].attempts(), *count);
+    }
+    prop_assert!(summary.slow.workers_holding <= summary.proxy.workers.len() as u64);
+    prop_assert!(!summary.verdict_reasons.is_empty());
+    Ok(())
 }
 
 /// Late or not: pieces are in order, without a gap, and cover the life of each fetch; the causes of
@@ -62,11 +100,42 @@ fn assert_sums(records: &RunRecords) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The explanation as a whole: no panic, and shares of late time that sum to 1.
+fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
+    let context = Context::of(records);
+    let splits = all(&context);
+    for (attempts, p99) in [(0, 0), (9, 0), (9, 20_000)] {
+        let mut idle = summarise(records).idle;
+        (idle.attempts, idle.latency_us.p99) = (attempts, p99);
+        let explained = explain(&context, &splits, &idle, &SOUND);
+        let sum: f64 = explained.causes.iter().map(|cause| cause.share_of_late_time).sum();
+        match explained.causes.is_empty() {
+            true => prop_assert_eq!(explained.late.time_us, Micros(0)),
+            false => prop_assert!((sum - 1.0).abs() < 1e-9, "{}", sum),
+        }
+        for cause in &explained.causes {
+            prop_assert!((0.0..=1.0).contains(&cause.share_of_late_time));
+        }
+        let leading: u64 = explained.causes.iter().map(|cause| cause.fetches).sum();
+        prop_assert!(leading <= explained.late.fetches);
+        if let Some(worst) = explained.late.worst {
+            prop_assert!(worst.cause_us <= worst.response_us);
+        }
+    }
+    // Beside it, from the same records.
+    if let Some(law) = summarise(records).law {
+        prop_assert!(law.turns.is_finite() && law.downloads_per_worker.is_finite());
+    }
+    let truth = log_truth(&context.join);
+    prop_assert!(truth.called_ok + truth.unlogged <= truth.failed);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn time_in_steps_of_others_is_what_a_walk_finds(records in runs(Cpu::Always)) {
-        let mut records = on_ports_of_their_own(records);
+    fn time_in_steps_of_others_is_what_a_walk_finds(script in runs(Cpu::Always)) {
+        let mut records = on_ports_of_their_own(Scene::of(&script).run.records);
         // One queue, so that any worker might have accepted any fetch.
         records.manifest.arm.proxy.reuseport = false;
         for (index, split) in all(&Context::of(&records)).iter().enumerate() {
