@@ -184,6 +184,34 @@ fn a_hold_is_told_while_it_lasts_and_parted_when_it_is_over() {
 }
 
 #[test]
+fn a_hold_that_moves_nothing_tells_whose_request_it_read() {
+    let _turn = in_turn();
+    let Some(mut watch) = watch() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let addr = listener.local_addr().expect("bound");
+    let connect = || {
+        let mut client = TcpStream::connect(addr).expect("it listens");
+        client.write_all(b"x").expect("it is there");
+        (client, listener.accept().expect("it connected").0)
+    };
+    let ((_first, mut earlier), (_second, mut last)) = (connect(), connect());
+    let asked = last.peer_addr().expect("connected");
+    let seen = during(&mut watch, "asked", move || {
+        for server in [&mut earlier, &mut last] {
+            server.read_exact(&mut [0]).expect("it asked");
+        }
+        compute(Duration::from_millis(200));
+    });
+    for state in [HoldState::Open, HoldState::Closed] {
+        let holds = of(&seen, "asked", state);
+        let hold = holds.last().expect("it is told");
+        assert_eq!(hold.moved, [], "{hold:#?}");
+        let read = hold.asked.expect("it read");
+        assert_eq!((read.local, read.remote), (addr, asked), "{hold:#?}");
+    }
+}
+
+#[test]
 fn turns_are_counted_and_a_thread_that_ended_is_not_held() {
     let _turn = in_turn();
     let Some(mut watch) = watch() else { return };

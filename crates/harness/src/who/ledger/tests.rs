@@ -94,6 +94,14 @@ fn only_an_upstream_that_could_be_no_others_is_named() {
         hold.moved.swap_remove(0);
     };
     assert_eq!(upstream(dialed), ("10.0.0.2:40000".to_owned(), None, 0));
+    // Nothing moved since its request was read: it computes. Or it moves bytes elsewhere only.
+    let computes = |hold: &mut Hold| {
+        hold.asked = Some(hold.moved.swap_remove(0));
+        hold.moved.clear();
+    };
+    assert_eq!(upstream(computes), (CLIENT.to_owned(), None, 0));
+    let asks_another = |hold: &mut Hold| hold.asked = Some(hold.moved.swap_remove(0));
+    assert_eq!(upstream(asks_another), (CLIENT.to_owned(), Some("10.0.1.3:80".to_owned()), 0));
     // An answer that goes into a file, while another client got the end of its own.
     let spooled = |hold: &mut Hold| {
         (hold.moved[0].read, hold.moved[0].written) = (Bytes(70), Bytes(0));
