@@ -1,118 +1,316 @@
 #!/usr/bin/env python3
-"""Whether `turnstile who` names the right connection: it watches the mirror's worker beside trials, and
-what it told is held against what the mirror recorded of itself. Needs root.
+"""Whether `turnstile who` names the right connection: it watches a server beside holds that are made on
+purpose, and what it told is held against what clients saw. Needs root. Everything stays on loopback.
 
-    scripts/who_accuracy.py --trials 5 > table.md
+    scripts/who_accuracy.py --server node --holds 40
+    scripts/who_accuracy.py --server nginx-gzip --server redis >> table.md
+    scripts/who_accuracy.py --server nginx --healthy 600        no hold is made: whatever is named is false
 
-A turn of the mirror that has the threshold and a fifth more is a hold that must be told, by the client's
-port that moved most in it. What is told where no turn is nearly so long is a false name. Options behind --
-are the trials'. Progress goes to stderr.
+One client after another sends a request that holds the loop. Beside it a canary asks for next to nothing
+every 5 ms on a connection of its own: for as long as it is not answered, the loop is held. A stall of the
+threshold and a fifth more is a hold that must be told, by the address of the client whose request it is.
+What is told while nothing stalls the canary for a fifth of the threshold is a false name. Progress goes to
+stderr, a row of the table to stdout. Servers that are not installed are named by --program.
 """
 
 import argparse
 import collections
+import contextlib
 import json
 import os
+import random
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 from trials import headline
 
+NODE = """
+const chunk = Buffer.alloc(1024, 120);
+require('http').createServer((request, response) => {
+  const ms = Number(request.url.slice(1));
+  if (!ms) return response.end('x');
+  const until = Date.now() + ms;
+  while (Date.now() < until) { response.write(chunk); for (let i = 0; i < 1e5; i++); }
+  response.end();
+}).listen(Number(process.argv[2]), '127.0.0.1');
+"""
+PYTHON = """
+import time
+async def app(scope, receive, send):
+    if scope['type'] == 'lifespan':
+        return
+    ms = int(scope['path'][1:])
+    await send({'type': 'http.response.start', 'status': 200, 'headers': []})
+    until = time.monotonic() + ms / 1000
+    while ms and time.monotonic() < until:
+        await send({'type': 'http.response.body', 'body': b'x' * 1024, 'more_body': True})
+    await send({'type': 'http.response.body', 'body': b'x'})
+"""
+LUA = """
+core.register_service('hold', 'http', function(applet)
+  local ms = tonumber(applet.path:sub(2))
+  local until_ = os.clock() + ms / 1000
+  while os.clock() < until_ do end
+  applet:set_status(200)
+  applet:add_header('content-length', '1')
+  applet:start_response()
+  applet:send('x')
+end)
+"""
+HAPROXY = """
+global
+  lua-load {dir}/hold.lua
+  tune.lua.forced-yield 1000000000
+  tune.lua.session-timeout 60s
+  nbthread 1
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+listen front
+  bind 127.0.0.1:{port}
+  http-request use-service lua.hold
+"""
+NGINX = """
+daemon off; worker_processes 1; pid {dir}/pid; error_log {dir}/error.log; user root; events {{ }}
+http {{ access_log off; client_body_temp_path {dir}/a; proxy_temp_path {dir}/b; fastcgi_temp_path {dir}/c;
+  uwsgi_temp_path {dir}/d; scgi_temp_path {dir}/e; keepalive_requests 10000000;
+  gzip on; gzip_comp_level 9; gzip_min_length 1000; gzip_types application/octet-stream;
+  server {{ listen 127.0.0.1:{port}; root {dir}; {location} }} }}
+"""
 
-def proxy_of(trial):
-    """The pid of the trial's proxy, once it is there."""
-    for _ in range(500):
-        with open(f"/proc/{trial.pid}/task/{trial.pid}/children") as children:
-            for pid in children.read().split():
-                with open(f"/proc/{pid}/cmdline") as line:
-                    if '{"proxy"' in line.read():
-                        return pid
-        time.sleep(0.02)
-    sys.exit("failed to find the proxy of the trial")
+
+class Server:
+    """A server that runs: how it is started, and what is asked of it."""
+
+    def __init__(self, name, options, stack):
+        self.name, self.stack = name, stack
+        self.dir = stack.enter_context(tempfile.TemporaryDirectory())
+        self.port = free_port()
+        kind = name.split("-")[0]
+        program = dict(pair.split("=", 1) for pair in options.program).get(kind) or shutil.which(
+            {"redis": "redis-server", "uvicorn": "uvicorn", "mirror": options.binary}.get(kind, kind), path=
+            os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
+        if program is None:
+            sys.exit(f"{name}: {kind} is not installed")
+        getattr(self, kind)(program, options)
+        self.await_port(self.port)
+
+    def start(self, *command, **more):
+        process = self.stack.enter_context(ended(subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)))
+        self.pid = process.pid
+        return process
+
+    def write(self, name, text):
+        path = os.path.join(self.dir, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def await_port(self, port):
+        for _ in range(500):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                return
+            time.sleep(0.02)
+        sys.exit(f"{self.name} does not listen")
+
+    def origin(self, options):
+        port = free_port()
+        self.start(options.binary, "origin", "--listen", f"127.0.0.1:{port}")
+        self.await_port(port)
+        return port
+
+    def node(self, program, _):
+        self.start(program, self.write("hold.js", NODE), str(self.port))
+
+    def uvicorn(self, program, _):
+        self.write("hold.py", PYTHON)
+        loop = "uvloop" if self.name.endswith("uvloop") else "asyncio"
+        self.start(program, "--port", str(self.port), "--loop", loop, "--log-level", "critical", "--lifespan", "off",
+                   "hold:app", cwd=self.dir)
+
+    def haproxy(self, program, _):
+        self.write("hold.lua", LUA)
+        self.start(program, "-db", "-f", self.write("conf", HAPROXY.format(dir=self.dir, port=self.port)))
+
+    def redis(self, program, _):
+        self.start(program, "--port", str(self.port), "--save", "", "--enable-debug-command", "yes", "--dir", self.dir)
+
+    def nginx(self, program, options):
+        self.write("small", "x")
+        os.chmod(self.dir, 0o755)
+        if self.name == "nginx-gzip":
+            # A byte of it takes the same time to press wherever it stands.
+            text = random.Random(1).randbytes(1 << 20).hex().encode()
+            with open(os.path.join(self.dir, "big"), "wb") as file:
+                file.write(text * 16)
+            for mib in range(1, 33):
+                with open(os.path.join(self.dir, f"big{mib}"), "wb") as file:
+                    file.write((text * 16)[: mib << 20])
+            location = ""
+        else:
+            location = (f"location /bytes/ {{ proxy_pass http://127.0.0.1:{self.origin(options)}; proxy_buffering off; "
+                        "gzip off; }")
+        conf = self.write("conf", NGINX.format(dir=self.dir, port=self.port, location=location))
+        self.start(program, "-p", self.dir, "-c", conf)
+
+    def mirror(self, program, options):
+        origin = self.origin(options)
+        self.start(program, "proxy", "--listen", f"127.0.0.1:{self.port}", "--upstream", f"127.0.0.1:{origin}",
+                   "--workers", "1", "--read-policy", "drain", "--rcvbuf", "1MiB")
+
+    def request(self, ms):
+        """What holds it for about so long; 0: what takes no time."""
+        if self.name == "redis":
+            return f"DEBUG SLEEP {ms / 1000}\r\n" if ms else "PING\r\n"
+        if self.name == "nginx-gzip":
+            path = f"big{max(1, min(32, ms // 30))}" if ms else "small"
+        elif self.name in ("nginx", "mirror"):
+            path = f"bytes/{ms}MiB" if ms else "bytes/1" if self.name == "mirror" else "small"
+        else:
+            path = str(ms)
+        more = "Accept-Encoding: gzip\r\n" if ms else ""
+        return f"GET /{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{more}\r\n"
 
 
-def watched(options):
-    """A trial's directory, and what was told meanwhile with the time at which it came."""
-    trial = subprocess.Popen([options.binary, "--json", "--quiet", "--runs-dir", options.runs_dir, "--label", "who",
-                              *options.options], stdout=subprocess.PIPE, text=True)
-    who = subprocess.Popen([options.binary, "who", "--json", "--pid", proxy_of(trial), "--threshold",
-                            f"{options.threshold}ms"], stdout=subprocess.PIPE, text=True)
-    told = []
-    reader = threading.Thread(target=lambda: told.extend((time.monotonic_ns(), json.loads(line)) for line in who.stdout))
-    reader.start()
-    summary = json.loads(trial.communicate()[0])
-    reader.join()
-    if who.wait() or trial.returncode:
-        sys.exit(f"the trial ended with {trial.returncode}, who with {who.returncode}")
-    runs = (os.path.join(options.runs_dir, name) for name in os.listdir(options.runs_dir))
-    return max(runs, key=os.path.getmtime), told, summary["verdict"]
+@contextlib.contextmanager
+def ended(process):
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
-def turns(run):
-    """The mirror's turns: start, end, and the client's port that moved most in each."""
-    lengths, moved = {}, collections.defaultdict(collections.Counter)
-    with open(os.path.join(run, "steps.ndjson")) as lines:
-        for record in map(json.loads, lines):
-            if record["record"] == "loop_turn":
-                lengths[record["worker"], record["turn"]] = record["start_ns"], record["end_ns"]
-            elif record["record"] == "hold":
-                moved[record["worker"], record["turn"]][record["client_port"]] += record["bytes"]
-    return [(*span, moved[turn].most_common(1)[0][0] if moved[turn] else None) for turn, span in lengths.items()]
+def free_port():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return bound.getsockname()[1]
 
 
-def compare(run, told, threshold, found):
-    all_turns = turns(run)
+def ask(server, ms):
+    """Asks once on a connection of its own; returns its port, when it asked and when all had come."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        port, room = client.getsockname()[1], bytearray(1 << 20)
+        sent = time.monotonic_ns()
+        client.sendall(server.request(ms).encode())
+        while (got := client.recv_into(room)) and not server.name == "redis":
+            pass
+        return port, sent, time.monotonic_ns()
+
+
+class Canary(threading.Thread):
+    """Asks for next to nothing over and over: `waits` has when it asked and when it was answered."""
+
+    def __init__(self, server):
+        super().__init__()
+        self.server, self.waits, self.over = server, [], threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.005):
+            _, sent, answered = ask(self.server, 0)
+            self.waits.append((sent, answered))
+
+
+def measure(name, options):
+    with contextlib.ExitStack() as stack:
+        server = Server(name, options, stack)
+        who = stack.enter_context(ended(subprocess.Popen(
+            [options.binary, "who", "--json", "--pid", str(server.pid), "--threshold", f"{options.threshold}ms"],
+            stdout=subprocess.PIPE, text=True)))
+        told = []
+        reader = threading.Thread(
+            target=lambda: told.extend((time.monotonic_ns(), json.loads(line)) for line in who.stdout))
+        reader.start()
+        canary = Canary(server)
+        canary.start()
+        time.sleep(1)
+        asked, rest = [], random.Random(7)
+        until = time.monotonic() + options.healthy
+        while time.monotonic() < until if options.healthy else len(asked) < options.holds:
+            # Lengths from a little over the threshold to a second and more, as many of each size.
+            ms = 0 if options.healthy else int(options.threshold * 1.5 * 20 ** rest.random())
+            one = ask(server, ms)
+            asked.append(one)
+            time.sleep(0.01 if options.healthy else 0.1)
+        time.sleep(0.5)
+        canary.over.set()
+        canary.join()
+        who.terminate()
+        reader.join()
+        return judge(asked, canary.waits, told, options)
+
+
+def judge(asked, waits, told, options):
+    """What became of each hold, and which names are false."""
+    found = collections.Counter()
+    found.late = []
+    threshold = options.threshold * 1e6
     holds = {}
     for at, event in told:
         if event["event"] == "hold":
             key = event["tid"], event["began_ns"]
-            first = holds[key][0] if key in holds else at
-            holds[key] = first, event
-    spans = [(first, event["began_ns"], event["began_ns"] + event["length_us"] * 1000, event) for first, event in holds.values()]
+            holds[key] = holds[key][0] if key in holds else at, event
+    spans = [(at, event["began_ns"], event["began_ns"] + event["length_us"] * 1000, event.get("by"))
+             for at, event in holds.values()]
     common = lambda a, b, c, d: max(0, min(b, d) - max(a, c))
-    for start, end, port in all_turns:
-        if end - start < 1.2 * threshold * 1e6 or port is None:
-            continue
+    # A canary's wait begins up to 5 ms after the hold, and ends with it: while it lasts it sends no other.
+    for start, end in (wait for wait in waits if wait[1] - wait[0] >= 1.2 * threshold):
+        port = max(asked, key=lambda one: common(start, end, one[1], one[2]))[0]
         found["holds"] += 1
-        # Of two workers that are held at a time: that which began nearest. Both read the same clock.
-        best = min(spans, key=lambda span: abs(span[1] - start), default=None)
+        best = max(spans, key=lambda span: common(start, end, span[1], span[2]), default=None)
         if best is None or common(start, end, best[1], best[2]) < (end - start) / 2:
             found["missed"] += 1
             continue
-        by = best[3].get("by")
+        by = best[3]
         right = by is not None and by["client"].endswith(f":{port}")
         found["right" if right else "wrong" if by else "nobody named"] += 1
-        found.late.append((best[0] - start) / 1e6 - threshold)
+        if by and not right:
+            print(f"wrong: {by} in the place of :{port}", file=sys.stderr)
         if best[0] < end:
             found["told while it lasted"] += 1
-    for _, start, end, _ in spans:
-        if not any(common(start, end, s, e) for s, e, _ in all_turns if e - s >= 0.8 * threshold * 1e6):
+            found.late.append((best[0] - start) / 1e6 - options.threshold)
+    for _, start, end, by in spans:
+        stalled = sum(common(start, end, *wait) for wait in waits if wait[1] - wait[0] >= 0.2 * threshold)
+        if stalled < (end - start) / 2 and by:
             found["false"] += 1
+            print(f"false: {by} for {(end - start) / 1e6:.0f} ms", file=sys.stderr)
+    return found
+
+
+NAMES = ["holds", "right", "wrong", "nobody named", "missed", "false", "told while it lasted"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--server", action="append", required=True, choices=[
+        "nginx", "nginx-gzip", "node", "uvicorn-asyncio", "uvicorn-uvloop", "haproxy", "redis", "mirror"])
+    parser.add_argument("--holds", type=int, default=40)
+    parser.add_argument("--healthy", type=float, default=0, metavar="SECONDS", help="make no hold, for so long")
     parser.add_argument("--threshold", type=int, default=50, help="ms")
+    parser.add_argument("--program", action="append", default=[], metavar="NAME=FILE", help="as nginx=/opt/nginx")
     parser.add_argument("--binary", default="target/debug/turnstile")
-    parser.add_argument("--runs-dir", default="runs-who")
-    parser.add_argument("options", nargs="*")
     options = parser.parse_args()
-    found = collections.Counter()
-    found.late = []
-    for number in range(options.trials):
-        run, told, verdict = watched(options)
-        compare(run, told, options.threshold, found)
-        print(f"trial {number + 1}: {verdict}, {dict(found)}", file=sys.stderr, flush=True)
-    print(headline(options.trials) + "\n")
-    print("| holds | right | wrong | nobody named | missed | false | told while it lasted | told after the threshold, ms, median (most) |")
-    print("|---|---|---|---|---|---|---|---|")
-    names = ["holds", "right", "wrong", "nobody named", "missed", "false", "told while it lasted"]
-    late = f"{statistics.median(found.late):.0f} ({max(found.late):.0f})" if found.late else "-"
-    print("| " + " | ".join(str(found[name]) for name in names) + f" | {late} |")
+    options.binary = os.path.abspath(options.binary)
+    print(headline(1) + "\n")
+    print("| server | " + " | ".join(NAMES) + " | told after the threshold, ms, median (most) |")
+    print("|---" * (len(NAMES) + 2) + "|")
+    for name in options.server:
+        found = measure(name, options)
+        late = f"{statistics.median(found.late):.0f} ({max(found.late):.0f})" if found.late else "-"
+        print(f"| {name} | " + " | ".join(str(found[it]) for it in NAMES) + f" | {late} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 /*
  * What threads of watched processes do. Two ways of use, over the same threads:
  *
- * Holds (`every` is 0): only sched_switch is always attached. A thread that goes to sleep in its poll
- * ends its turn, one that wakes there begins one. `exited`, `sent` and `received` are attached by user
- * space while a turn is suspiciously long: they see polls that do not sleep, and bytes by connection.
+ * Holds (`every` is 0): sched_switch is always attached. A thread that goes to sleep in its poll ends its
+ * turn, one that wakes there begins one. `received` is always attached as well: it remembers whose request
+ * a turn read last. `exited` and `sent` are attached by user space while a turn is suspiciously long: then
+ * polls that do not sleep are seen, and bytes are counted by connection.
  *
  * Every step (`every` is 1): each return of each call. Calls that move bytes are gathered in slots, in
  * their order, and told when the poll returns: what they mean, user space works out.
@@ -99,6 +100,7 @@ struct thread {
 	u8 epolls; /* it was seen in an epoll: a poll(2) of it is no return to the loop */
 	u8 woken; /* it woke in its poll, and has not returned from it yet */
 	u8 delay_known;
+	struct ends asked; /* the connection that was read last, before bytes are counted */
 	u64 turns[BUCKETS];
 	struct event segment;
 	struct slot slot[SLOTS];
@@ -128,6 +130,7 @@ struct hold {
 	u64 delay;
 	u64 slept;
 	char comm[16];
+	struct ends asked;
 	struct moved moved;
 };
 
@@ -263,11 +266,6 @@ inline struct thread *thread_of(struct task_struct *task, u64 now, u64 on)
 	t->segment.tid = t->tid;
 	t->on = on;
 	t->flushed = now;
-	/* The one thread of a loop that is out of its poll: its turn began before it was watched. */
-	if (!every && *which == 3 && host == (u32)task->tgid) {
-		t->began = now;
-		mark(host, now);
-	}
 	return t;
 }
 
@@ -308,6 +306,7 @@ inline void begin_turn(struct thread *t, u32 host, u64 now)
 	t->cpu_before = cpu_of(t, now);
 	t->delay_known = 0;
 	t->slept = 0;
+	t->asked.family = 0;
 	mark(host, now);
 }
 
@@ -330,6 +329,7 @@ inline void end_turn(struct thread *t, struct task_struct *task, u32 host, u64 n
 			hold->delay = t->delay_known ? t->delay - t->delay_before : 0;
 			hold->slept = t->slept;
 			bpf_probe_read_kernel(hold->comm, sizeof(hold->comm), task->comm);
+			hold->asked = t->asked;
 			if (moved && moved->began == t->began)
 				hold->moved = *moved;
 			else
@@ -658,6 +658,10 @@ int ended(u64 *ctx)
 		return 0;
 	}
 	mark(host, 0);
+	/* With its main thread a process is forgotten: its number may be another's soon. */
+	u32 pid = t->pid;
+	if (host == (u32)task->tgid)
+		bpf_map_delete_elem(&watched, &pid);
 	bpf_map_delete_elem(&threads, &host);
 	bpf_map_delete_elem(&moves, &host);
 	return 0;
@@ -689,6 +693,22 @@ int exited(u64 *ctx)
 	return 0;
 }
 
+/* The same of a socket that the kernel vouches for: its members are read without a helper. */
+inline void ends_at_once(struct sock *sk, struct ends *ends)
+{
+	ends->family = sk->__sk_common.skc_family;
+	ends->state = sk->__sk_common.skc_state;
+	ends->local_port = sk->__sk_common.skc_num;
+	ends->remote_port = sk->__sk_common.skc_dport;
+	if (ends->family == 2) {
+		*(u32 *)ends->local = sk->__sk_common.skc_rcv_saddr;
+		*(u32 *)ends->remote = sk->__sk_common.skc_daddr;
+	} else {
+		bpf_probe_read_kernel(ends->local, 16, &sk->__sk_common.skc_v6_rcv_saddr);
+		bpf_probe_read_kernel(ends->remote, 16, &sk->__sk_common.skc_v6_daddr);
+	}
+}
+
 inline void moved(struct sock *sk, s64 bytes, u32 out)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -699,6 +719,12 @@ inline void moved(struct sock *sk, s64 bytes, u32 out)
 	u32 family = sk->__sk_common.skc_family;
 	if (family != 2 && family != 10)
 		return;
+	u64 *since = only(&armed);
+	if (!since || !*since) {
+		if (!out)
+			ends_at_once(sk, &t->asked);
+		return;
+	}
 	struct moved *m = bpf_map_lookup_elem(&moves, &host);
 	if (!m || m->began != t->began) {
 		struct moved *none = only(&no_moves);
@@ -728,7 +754,7 @@ inline void moved(struct sock *sk, s64 bytes, u32 out)
 	least->sk = (u64)sk;
 	least->read = 0;
 	least->written = 0;
-	ends_of(sk, &least->ends);
+	ends_at_once(sk, &least->ends);
 found:
 	if (out)
 		least->written += bytes;
@@ -743,6 +769,7 @@ int sent(u64 *ctx)
 	return 0;
 }
 
+/* Always attached. */
 SEC("tp_btf/sock_recv_length")
 int received(u64 *ctx)
 {

@@ -14,6 +14,7 @@ use records::Micros;
 
 use crate::calls;
 use crate::error::ProbeError;
+use crate::wire::{self, Thread};
 
 #[cfg(target_arch = "x86_64")]
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/probe.x86_64.o");
@@ -25,6 +26,9 @@ const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
 
 /// How often CPU time is sampled, in Hz: not in step with anything.
 pub(crate) const SAMPLED_HZ: u64 = 997;
+
+/// BPF_NOEXIST (bpf(2)): an entry of this key is not replaced.
+const NO_OTHER: u64 = 1;
 
 /// What the programs are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +58,11 @@ pub(crate) const ENDED: Hook = hook("ended", "sched_process_exit", "5.5");
 /// For every step.
 pub(crate) const RETURNED: Hook = hook("returned", "sys_exit", "5.5");
 pub(crate) const STATED: Hook = hook("stated", "inet_sock_set_state", "5.5");
+/// For holds: whose request a turn read last.
+pub(crate) const RECEIVED: Hook = hook("received", "sock_recv_length", "6.3");
 /// For holds, while one is suspected.
-pub(crate) const ARMED: [Hook; 3] = [
-    hook("exited", "sys_exit", "5.5"),
-    hook("sent", "sock_send_length", "6.3"),
-    hook("received", "sock_recv_length", "6.3"),
-];
+pub(crate) const ARMED: [Hook; 2] =
+    [hook("exited", "sys_exit", "5.5"), hook("sent", "sock_send_length", "6.3")];
 
 /// The programs of one watch.
 #[derive(Debug)]
@@ -148,9 +151,10 @@ impl Engine {
         self.bpf.take_map(lacks).ok_or(ProbeError::Object { lacks })
     }
 
-    /// The ring of events.
-    pub(crate) fn ring(&mut self) -> Result<RingBuf<MapData>, ProbeError> {
-        self.take("ring")?.try_into().map_err(|e| refused("read the ring", e))
+    /// What the programs tell.
+    pub(crate) fn told(&mut self) -> Result<Told, ProbeError> {
+        let ring = self.take("ring")?.try_into().map_err(|e| refused("read the ring", e))?;
+        Ok(Told { ring, threads: self.table("threads")?, lost: self.value("lost")? })
     }
 
     /// A table by key, of values as the kernel lays them out.
@@ -170,6 +174,36 @@ impl Engine {
     }
 }
 
+/// What the programs tell: events in a ring, threads in a table.
+pub(crate) struct Told {
+    pub(crate) ring: RingBuf<MapData>,
+    threads: HashMap<MapData, u32, [u8; wire::THREAD]>,
+    lost: Array<MapData, [u8; 8]>,
+}
+
+impl Told {
+    /// The threads as they are now, by the kernel's own ids. One that ends meanwhile is left out.
+    pub(crate) fn threads(&self) -> Vec<(u32, Thread)> {
+        let hosts = self.threads.keys().filter_map(Result::ok);
+        hosts
+            .filter_map(|host| Some((host, Thread::read(&self.threads.get(&host, 0).ok()?))))
+            .collect()
+    }
+
+    /// Puts a thread into the table in the place of what was known of it. Not if the kernel has seen it
+    /// once more meanwhile.
+    pub(crate) fn place(&mut self, host: u32, thread: &[u8; wire::THREAD]) -> bool {
+        let _ = self.threads.remove(&host);
+        self.threads.insert(host, thread, NO_OTHER).is_ok()
+    }
+
+    /// Events that did not fit into the ring, since the beginning.
+    pub(crate) fn lost(&self) -> Result<u64, ProbeError> {
+        let lost = self.lost.get(&0, 0).map_err(|e| refused("read a table", e))?;
+        Ok(u64::from_ne_bytes(lost))
+    }
+}
+
 fn program(bpf: &mut Ebpf, hook: Hook) -> Result<&mut BtfTracePoint, ProbeError> {
     let program =
         bpf.program_mut(hook.program).ok_or(ProbeError::Object { lacks: hook.program })?;
@@ -177,7 +211,7 @@ fn program(bpf: &mut Ebpf, hook: Hook) -> Result<&mut BtfTracePoint, ProbeError>
 }
 
 /// The PID namespace whose numbers are asked for: this process's own; 0: the first.
-fn namespace() -> Result<u32, ProbeError> {
+pub(crate) fn namespace() -> Result<u32, ProbeError> {
     let path = "/proc/self/ns/pid";
     let failed = |source| ProbeError::Proc { path: path.to_owned(), source };
     let link = fs::read_link(path).map_err(failed)?;

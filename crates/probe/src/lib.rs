@@ -19,11 +19,12 @@
 mod calls;
 mod engine;
 mod error;
-mod means;
+mod guard;
+mod hold;
 mod options;
+pub mod process;
 mod run;
 mod sample;
-mod seen;
 mod steps;
 mod tracer;
 mod watch;
@@ -32,10 +33,9 @@ mod workers;
 
 pub use calls::Call;
 pub use error::ProbeError;
-pub use means::{Means, means};
+pub use hold::{CountedFrom, Hold, HoldOptions, HoldState, Moved, Seen, Turns};
 pub use options::{EXAMPLES, TraceOptions};
 pub use run::run;
-pub use seen::{Hold, HoldOptions, HoldState, Moved, Seen, Turns};
-pub use tracer::{ATTACHED_WITHIN, READY_WITHIN, STOPPED_WITHIN, Target, Tracer};
+pub use tracer::{ATTACHED_WITHIN, Means, READY_WITHIN, STOPPED_WITHIN, Target, Tracer, means};
 pub use watch::{READ_EVERY, Watch};
 pub use workers::{Which, targets};

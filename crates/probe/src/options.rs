@@ -2,7 +2,7 @@
 
 use clap::builder::{EnumValueParser, TypedValueParser};
 use net::role::RoleOptions;
-use records::{Micros, TraceMode};
+use records::{Micros, TraceMode, some_time};
 use serde::{Deserialize, Serialize};
 
 /// What to type, for the end of the help.
@@ -33,11 +33,11 @@ pub struct TraceOptions {
     pub trace: TraceMode,
 
     /// Tell steps and loop turns from this length on one by one
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = some_time())]
     pub hold: Micros,
 
     /// End after this long [default: when stopped]
-    #[arg(long, value_name = "TIME", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", value_parser = some_time())]
     pub duration: Option<Micros>,
 
     /// What every role has.
@@ -50,14 +50,6 @@ fn mode() -> impl TypedValueParser<Value = TraceMode> {
         TraceMode::Off => Err("nothing would be watched"),
         mode => Ok(mode),
     })
-}
-
-fn some_time(text: &str) -> Result<Micros, String> {
-    match text.parse() {
-        Ok(Micros(0)) => Err("no time at all: write it as 10ms or 5s".into()),
-        Ok(time) => Ok(time),
-        Err(error) => Err(format!("{error}")),
-    }
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@ use net::stop::{self, Next};
 use records::{Effective, Ready, Record, Role};
 
 use crate::error::ProbeError;
-use crate::means::means;
 use crate::options::TraceOptions;
-use crate::tracer::{Target, Tracer};
+use crate::tracer::{Target, Tracer, means};
 use crate::workers::{self, Which};
 
 /// How often it is looked whether any worker is left.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use records::{Micros, Record};
+use records::{Micros, Record, TraceMode};
 
+use crate::engine::{Engine, RETURNED, Way};
 use crate::error::ProbeError;
-use crate::means::Means;
 use crate::sample::Sampler;
 use crate::steps::Steps;
 
@@ -25,6 +25,36 @@ pub const STOPPED_WITHIN: Duration = SETTLED.saturating_add(Duration::from_secs(
 /// The longest that [`crate::run()`] takes until it is ready, or says why it is not.
 pub const READY_WITHIN: Duration =
     LOOKED_FOR.saturating_add(ATTACHED_WITHIN).saturating_add(ATTACHED_WITHIN);
+
+/// How workers are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// Every system call and switch, by programs in the kernel.
+    Probe,
+    /// Samples of `/proc`.
+    Sample,
+}
+
+/// What `mode` means on this host; `None`: nothing is watched.
+///
+/// [`TraceMode::Auto`] is the probe where the kernel offers what it needs and this user may use it,
+/// else samples. Whether it is so is tried, which takes some 50 ms.
+///
+/// # Errors
+/// The probe was asked for and cannot be had here; the message says what is missing.
+pub fn means(mode: TraceMode) -> Result<Option<Means>, ProbeError> {
+    match mode {
+        TraceMode::Off => Ok(None),
+        TraceMode::Sample => Ok(Some(Means::Sample)),
+        TraceMode::Auto if tried().is_err() => Ok(Some(Means::Sample)),
+        TraceMode::Auto => Ok(Some(Means::Probe)),
+        TraceMode::Probe => tried().map(|()| Some(Means::Probe)),
+    }
+}
+
+fn tried() -> Result<(), ProbeError> {
+    Engine::load(Way::EveryStep)?.prepare(RETURNED)
+}
 
 /// One worker to be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,3 +113,6 @@ impl Tracer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

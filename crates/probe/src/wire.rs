@@ -2,11 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use records::StepHistogram;
+use records::{Bytes, StepHistogram};
+
+use crate::hold::Moved;
 
 /// Sizes of the kernel's structures.
-pub(crate) const THREAD: usize = 112 + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
-pub(crate) const MOVED: usize = 16 + 8 * 64;
+pub(crate) const THREAD: usize = 112 + ENDS + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
+pub(crate) const MOVED: usize = 16 + 8 * (24 + ENDS);
+const ENDS: usize = 40;
 pub(crate) const CALL: usize = 24;
 pub(crate) const BOARD: usize = 4_096 * 8;
 const EVENT: usize = 48;
@@ -21,7 +24,6 @@ pub(crate) const SOCKET: u32 = 6;
 pub(crate) const CLOSED: u32 = 7;
 pub(crate) const STATE: u32 = 8;
 pub(crate) const SLEPT: u32 = 9;
-pub(crate) const HOLD: u32 = 10;
 
 /// Takes numbers off the front. What is not there reads as zeros, which nothing that was told holds.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
@@ -60,22 +62,25 @@ impl Reader<'_> {
 /// A thread as the kernel keeps it: `struct thread`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Thread {
-    pub(crate) on: u64,
-    pub(crate) cpu: u64,
-    pub(crate) off: u64,
+    on: u64,
+    cpu: u64,
+    off: u64,
+    /// Start of the turn under way; 0: there is none, or none was seen to begin.
     pub(crate) began: u64,
-    pub(crate) cpu_before: u64,
-    pub(crate) delay: u64,
-    pub(crate) delay_before: u64,
-    pub(crate) slept: u64,
+    cpu_before: u64,
+    delay: u64,
+    delay_before: u64,
+    slept: u64,
     pub(crate) poll_off: u64,
+    /// Time in turns that have ended.
     pub(crate) total: u64,
     pub(crate) pid: u32,
     pub(crate) tid: u32,
-    pub(crate) slept_in: u32,
-    pub(crate) off_in: u32,
-    pub(crate) asleep: bool,
-    pub(crate) delay_known: bool,
+    slept_in: u32,
+    off_in: u32,
+    asleep: bool,
+    delay_known: bool,
+    asked: Option<Ends>,
     pub(crate) turns: Vec<u64>,
     /// What its slots have gathered.
     pub(crate) pending: Event,
@@ -84,31 +89,106 @@ pub(crate) struct Thread {
 impl Thread {
     pub(crate) fn read(bytes: &[u8; THREAD]) -> Self {
         let mut r = Reader(bytes);
-        let (on, cpu, off, began, cpu_before) = (r.u64(), r.u64(), r.u64(), r.u64(), r.u64());
-        let (delay, delay_before, slept, poll_off) = (r.u64(), r.u64(), r.u64(), r.u64());
-        let (_flushed, total) = (r.u64(), r.u64());
-        let (pid, tid, slept_in, off_in, _off_fd) = (r.u32(), r.u32(), r.u32(), r.u32(), r.u32());
-        let [asleep, _epolls, _woken, delay_known] = [r.u8(), r.u8(), r.u8(), r.u8()];
-        Self {
-            on,
-            cpu,
-            off,
-            began,
-            cpu_before,
-            delay,
-            delay_before,
-            slept,
-            poll_off,
-            total,
-            pid,
-            tid,
-            slept_in,
-            off_in,
-            asleep: asleep != 0,
-            delay_known: delay_known != 0,
-            turns: (0..StepHistogram::BUCKETS).map(|_| r.u64()).collect(),
-            pending: Event::read(r.0),
+        let mut thread = Self {
+            on: r.u64(),
+            cpu: r.u64(),
+            off: r.u64(),
+            began: r.u64(),
+            cpu_before: r.u64(),
+            delay: r.u64(),
+            delay_before: r.u64(),
+            slept: r.u64(),
+            poll_off: r.u64(),
+            ..Self::default()
+        };
+        let _flushed = r.u64();
+        thread.total = r.u64();
+        (thread.pid, thread.tid) = (r.u32(), r.u32());
+        (thread.slept_in, thread.off_in) = (r.u32(), r.u32());
+        let _off_fd = r.u32();
+        let [asleep, _epolls, _woken, delay_known] = r.take();
+        (thread.asleep, thread.delay_known) = (asleep != 0, delay_known != 0);
+        thread.asked = Ends::known(&mut r);
+        thread.turns = (0..StepHistogram::BUCKETS).map(|_| r.u64()).collect();
+        thread.pending = Event::read(r.0);
+        thread
+    }
+
+    /// A thread with an epoll that is out of its poll, in a turn that counts from `now` on. `asleep_in`:
+    /// the number of the call in which it sleeps; `None`: it runs.
+    pub(crate) fn out_of_poll(
+        pid: u32,
+        tid: u32,
+        now: u64,
+        asleep_in: Option<u32>,
+    ) -> [u8; THREAD] {
+        let (on, off) = if asleep_in.is_some() { (0, now) } else { (now, 0) };
+        // From `on` to `total`.
+        let times = [on, 0, off, now, 0, 0, 0, 0, 0, now, 0].map(u64::to_ne_bytes);
+        // From `pid` to `off_fd`.
+        let numbers = [pid, tid, 0, asleep_in.unwrap_or(0), 0].map(u32::to_ne_bytes);
+        let has_an_epoll = 1;
+        let flags = [u8::from(asleep_in.is_some()), has_an_epoll, 0, 0];
+        let head = times.into_iter().flatten().chain(numbers.into_iter().flatten()).chain(flags);
+        let mut bytes = [0; THREAD];
+        bytes.iter_mut().zip(head).for_each(|(at, byte)| *at = byte);
+        bytes
+    }
+
+    /// Its CPU time by now.
+    pub(crate) fn cpu_at(&self, now: u64) -> u64 {
+        if self.on == 0 { self.cpu } else { self.cpu + now.saturating_sub(self.on) }
+    }
+
+    /// The turn under way, as far as it has come.
+    pub(crate) fn turn(&self, now: u64, comm: String, moved: MovedBytes) -> Lasted {
+        let off = if self.on == 0 { now.saturating_sub(self.off) } else { 0 };
+        let (sleeping, waiting) = if self.asleep { (off, 0) } else { (0, off) };
+        let delay = self.delay.saturating_sub(self.delay_before);
+        Lasted {
+            pid: self.pid,
+            tid: self.tid,
+            slept_in: if sleeping > self.slept { self.off_in } else { self.slept_in },
+            began: self.began,
+            ended: now,
+            cpu: self.cpu_at(now).saturating_sub(self.cpu_before),
+            delay: waiting + if self.delay_known { delay } else { 0 },
+            slept: self.slept.max(sleeping),
+            comm,
+            asked: self.asked,
+            moved,
         }
+    }
+}
+
+/// A turn that lasted: `struct hold`. Times in ns.
+#[derive(Clone, Debug)]
+pub(crate) struct Lasted {
+    pub(crate) tid: u32,
+    pub(crate) pid: u32,
+    /// The call of the longest sleep.
+    pub(crate) slept_in: u32,
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
+    pub(crate) cpu: u64,
+    /// Without a CPU that it wanted.
+    pub(crate) delay: u64,
+    pub(crate) slept: u64,
+    pub(crate) comm: String,
+    /// The connection that was read last before bytes were counted.
+    pub(crate) asked: Option<Ends>,
+    pub(crate) moved: MovedBytes,
+}
+
+impl Lasted {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        let mut r = Reader(bytes);
+        let _kind = r.u32();
+        let (tid, pid, slept_in) = (r.u32(), r.u32(), r.u32());
+        let (began, ended, cpu, delay, slept) = (r.u64(), r.u64(), r.u64(), r.u64(), r.u64());
+        let (comm, asked) = (r.name(), Ends::known(&mut r));
+        let moved = MovedBytes::read(r.0, began);
+        Self { tid, pid, slept_in, began, ended, cpu, delay, slept, comm, asked, moved }
     }
 }
 
@@ -138,23 +218,36 @@ impl Ends {
     }
 }
 
-/// Bytes of one connection within a turn.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
-    pub(crate) ends: Ends,
-    pub(crate) read: u64,
-    pub(crate) written: u64,
+impl Ends {
+    /// `None`: there is no connection.
+    fn known(r: &mut Reader<'_>) -> Option<Self> {
+        let ends = Self::read(r);
+        (ends.remote.port() != 0).then_some(ends)
+    }
 }
 
-/// `struct moved`: of which turn, what eight connections moved, and what others did.
-pub(crate) fn moved(r: &mut Reader<'_>) -> (u64, Vec<Flow>, u64) {
-    let (began, elsewhere) = (r.u64(), r.u64());
-    let flows = (0..8).filter_map(|_| {
-        let (sk, read, written) = (r.u64(), r.u64(), r.u64());
-        let ends = Ends::read(r);
-        (sk != 0).then_some(Flow { ends, read, written })
-    });
-    (began, flows.collect(), elsewhere)
+/// What eight connections moved within a turn, and what others did: `struct moved`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MovedBytes {
+    pub(crate) flows: Vec<Moved>,
+    pub(crate) elsewhere: u64,
+}
+
+impl MovedBytes {
+    /// Of the turn that began at `began`; of another, nothing.
+    pub(crate) fn read(bytes: &[u8], began: u64) -> Self {
+        let mut r = Reader(bytes);
+        if r.u64() != began {
+            return Self::default();
+        }
+        let elsewhere = r.u64();
+        let flows = (0..8).filter_map(|_| {
+            let (sk, read, written) = (r.u64(), Bytes(r.u64()), Bytes(r.u64()));
+            let Ends { local, remote, .. } = Ends::read(&mut r);
+            (sk != 0).then_some(Moved { local, remote, read, written })
+        });
+        Self { flows: flows.collect(), elsewhere }
+    }
 }
 
 /// What happened: `struct event`, with its slots.

@@ -17,40 +17,29 @@ const BUSY: f64 = 0.9;
 const LONG: f64 = 0.1;
 
 /// A stretch of such seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Convoy {
     pub(super) length_us: Micros,
     pub(super) turns: u64,
     pub(super) mean_turn_us: Micros,
-}
-
-/// The convoys of one worker.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Convoys {
-    window: Option<Window>,
-    /// The part of the last second that was taken up by turns.
-    pub(super) busy: f64,
-    now: Option<Stretch>,
-    longest: Option<Convoy>,
-    pub(super) count: u64,
-}
-
-/// The convoy in progress.
-#[derive(Clone, Copy, Debug, Default)]
-struct Stretch {
-    length: Duration,
-    turns: u64,
+    #[serde(skip)]
     busy: Duration,
 }
 
-/// What was seen of holds since the last look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    Not,
-    /// One has ended.
-    Before,
-    /// One lasts, for so long by now.
-    For(Micros),
+/// The convoys of one worker.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Convoys {
+    #[serde(skip)]
+    window: Option<Window>,
+    /// The part of the last second that was taken up by turns.
+    #[serde(skip)]
+    pub(super) busy: f64,
+    #[serde(skip)]
+    now: Option<Convoy>,
+    #[serde(rename = "convoys")]
+    pub(super) count: u64,
+    #[serde(rename = "longest_convoy")]
+    pub(super) longest: Option<Convoy>,
 }
 
 /// Where the second in progress began.
@@ -63,24 +52,28 @@ struct Window {
 }
 
 impl Convoys {
-    /// Takes in the turns of the worker that have ended by now, and what was seen of its holds.
-    pub(super) fn look(&mut self, at: MonoNs, turns: &Turns, held: Held, threshold: Micros) {
-        let count = turns.lengths.0.iter().sum();
-        let fresh = Window { at, turns: count, total: turns.total, held: false };
+    /// Takes in the turns of the worker that have ended by now. `held`: how long the hold has lasted that
+    /// it is in, nothing where one has ended since the last look; `None`: there was none.
+    pub(super) fn look(
+        &mut self,
+        at: MonoNs,
+        turns: &Turns,
+        held: Option<Micros>,
+        threshold: Micros,
+    ) {
+        let count = turns.turn_lengths.0.iter().sum();
+        let fresh = Window { at, turns: count, total: turns.turns_us, held: false };
         let window = self.window.get_or_insert(fresh);
-        window.held |= held != Held::Not;
+        window.held |= held.is_some();
         let length = at.since(window.at);
         if length < WINDOW {
             return;
         }
         let ended = count.saturating_sub(window.turns);
-        let total = turns.total.0.saturating_sub(window.total.0);
+        let total = turns.turns_us.0.saturating_sub(window.total.0);
         let was_held = window.held;
         self.window = Some(fresh);
-        let open = match held {
-            Held::For(open) => open.as_duration().min(length),
-            Held::Not | Held::Before => Duration::ZERO,
-        };
+        let open = held.unwrap_or_default().as_duration().min(length);
         let busy = Duration::from_micros(total) + open;
         self.busy = (busy.as_secs_f64() / length.as_secs_f64()).min(1.0);
         let long = ended > 0 && total as f64 / ended as f64 >= LONG * threshold.0 as f64;
@@ -90,21 +83,12 @@ impl Convoys {
         }
         self.count += u64::from(self.now.is_none());
         let now = self.now.get_or_insert_default();
-        now.length += length;
+        now.length_us = Micros(now.length_us.0 + Micros::from(length).0);
         now.turns += ended;
         now.busy += busy;
-        let convoy = Convoy {
-            length_us: now.length.into(),
-            turns: now.turns,
-            mean_turn_us: Micros(Micros::from(now.busy).0 / now.turns),
-        };
-        if self.longest.is_none_or(|longest| longest.length_us < convoy.length_us) {
-            self.longest = Some(convoy);
+        now.mean_turn_us = Micros(Micros::from(now.busy).0 / now.turns);
+        if self.longest.is_none_or(|longest| longest.length_us < now.length_us) {
+            self.longest = Some(*now);
         }
-    }
-
-    /// The longest of them.
-    pub(super) const fn longest(&self) -> Option<Convoy> {
-        self.longest
     }
 }

@@ -10,13 +10,25 @@ use net::terminal::printable;
 use serde::Serialize;
 
 use super::Place;
-use super::events::Event;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Summary, Told};
+use super::processes::Change;
 use super::run::News;
 use super::{picture, words};
 use crate::demo::screen::Screen;
 use crate::output;
 use report::Style;
+
+/// What is told; in JSON, a line.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Event {
+    /// A hold was seen, or has ended.
+    Hold(Told),
+    /// Something became of a process.
+    Process(Change),
+    /// The last line.
+    Summary(Summary),
+}
 
 /// See the module's head.
 pub(super) enum Front {

@@ -2,10 +2,10 @@
 //!
 //! - `processes`, [`Chosen`]: who is watched
 //! - `queues`: their accept queues
-//! - `ledger`, `convoy`, `names`: what is known of them; pure
-//! - `words`, `events`, `picture`, `metrics`: the same for people, programs, a terminal, a scraper; pure
+//! - `ledger`, with `holder` and `convoy`: what is known of them; pure
+//! - `words`, `picture`, `metrics`: the same for people, a terminal, a scraper; pure
 //! - `scrape`: the door for scrapers
-//! - [`run`], `front`: the loop, and where it is seen
+//! - [`run`], `front`: the loop, and where it is seen, by programs as lines of JSON
 //!
 //! Not for: looking into threads; that is the probe's.
 //!
@@ -14,18 +14,17 @@
 //! - It ends when it is told to, when its time is over, or with the last of them, and says so.
 
 mod convoy;
-mod events;
-#[cfg(test)]
-mod fixture;
 mod front;
+mod holder;
 mod ledger;
 mod metrics;
-mod names;
 mod picture;
 mod processes;
 mod queues;
 mod run;
 mod scrape;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::io;

@@ -56,8 +56,9 @@ fn rows(ledger: &Ledger, title: &str, style: Style, room: usize) -> Vec<Row> {
     let left = room - rows.len();
     // Those that were held most first; a third of the screen is theirs.
     let mut workers: Vec<_> =
-        ledger.workers.iter().map(|(key, worker)| (ledger.held(*key), key, worker)).collect();
-    workers.sort_by_key(|(held, key, _)| (std::cmp::Reverse(*held), **key));
+        ledger.workers.values().map(|worker| (ledger.held(worker), worker)).collect();
+    // In the order of their ids where they were held alike.
+    workers.sort_by_key(|(held, _)| std::cmp::Reverse(*held));
     let kept = workers.len().min((room / 3).max(1)).min(left.saturating_sub(1));
     let ended = left.saturating_sub(kept + 1);
     if ended > 1 {
@@ -73,10 +74,7 @@ fn rows(ledger: &Ledger, title: &str, style: Style, room: usize) -> Vec<Row> {
     rows.push((bold, format!("workers{more}")));
     let ink = |held| if held > Micros(0) { inked(Color::Yellow) } else { plain };
     rows.extend(
-        workers
-            .iter()
-            .take(kept)
-            .map(|&(held, key, worker)| (ink(held), words::worker(*key, worker, held))),
+        workers.iter().take(kept).map(|&(held, worker)| (ink(held), words::worker(worker, held))),
     );
     rows
 }

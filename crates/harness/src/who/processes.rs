@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use net::sock_diag::SockDiag;
+use probe::process::open_sockets;
 use procfs::process::all_processes;
 use serde::Serialize;
 
 use super::WhoError;
-use super::queues::open_sockets;
 
 #[cfg(test)]
 mod tests;

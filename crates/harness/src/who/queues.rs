@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use net::sock_diag::{AcceptQueue, SockDiag};
-use procfs::net::{TcpNetEntry, TcpState};
-use procfs::process::{FDTarget, Process};
+use probe::process::{listeners, open_sockets, polled};
+use procfs::net::TcpNetEntry;
 
 /// Whose listeners there are, and a way to ask for their queues.
 #[derive(Debug)]
@@ -78,50 +78,13 @@ fn namespace(pid: impl std::fmt::Display) -> Option<std::path::PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/ns/net")).ok()
 }
 
-/// Listeners in the network namespace of a process, by its tables: proc_pid_net(5) has the length of an
-/// accept queue as that of the receive queue, and not its limit.
+/// Listeners in the network namespace of a process. Their limits are not known.
 fn elsewhere(pid: u32) -> Vec<AcceptQueue> {
-    let Some(process) = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok()) else {
-        return Vec::new();
-    };
-    let tables = [process.tcp(), process.tcp6()].into_iter().flatten().flatten();
-    let listening = tables.filter(|row| row.state == TcpState::Listen);
     let queue = |row: TcpNetEntry| AcceptQueue {
         addr: row.local_address,
         inode: row.inode,
         queue: row.rx_queue,
         limit: 0,
     };
-    listening.map(queue).collect()
-}
-
-/// Inodes of the sockets that a process has open; none where we may not look.
-pub(super) fn open_sockets(pid: u32) -> impl Iterator<Item = u64> {
-    descriptors(pid).filter_map(|(_, target)| match target {
-        FDTarget::Socket(inode) => Some(inode),
-        _ => None,
-    })
-}
-
-fn descriptors(pid: u32) -> impl Iterator<Item = (i32, FDTarget)> {
-    let process = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok());
-    let fds = process.and_then(|process| process.fd().ok());
-    fds.into_iter().flatten().flatten().map(|fd| (fd.fd, fd.target))
-}
-
-/// Inodes of all that the epolls of a process watch (`tfd:` lines of proc_pid_fdinfo(5)).
-fn polled(pid: u32) -> BTreeSet<u64> {
-    let is_epoll =
-        |target: &FDTarget| matches!(target, FDTarget::AnonInode(kind) if kind == "[eventpoll]");
-    let epolls = descriptors(pid).filter(|(_, target)| is_epoll(target));
-    let texts = epolls
-        .filter_map(|(fd, _)| std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok());
-    texts.flat_map(|text| text.lines().filter_map(watched).collect::<Vec<_>>()).collect()
-}
-
-/// The inode in one line: `tfd: 6 events: 10000019 data: 0 pos:0 ino:2b1f sdev:9`.
-fn watched(line: &str) -> Option<u64> {
-    let rest = line.strip_prefix("tfd:")?;
-    let inode = rest.split_whitespace().find_map(|word| word.strip_prefix("ino:"))?;
-    u64::from_str_radix(inode, 16).ok()
+    listeners(pid).into_iter().map(queue).collect()
 }

@@ -8,14 +8,12 @@ use probe::{HoldOptions, ProbeError, READ_EVERY, Watch};
 use records::count;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::events::{Event, Summary};
-use super::front::Front;
+use super::front::{Event, Front};
 use super::ledger::Ledger;
 use super::metrics::metrics;
-use super::names::Names;
 use super::processes::{Change, ChangeKind, Processes};
 use super::queues::Queues;
-use super::{Addresses, WhoError, WhoPlan, scrape};
+use super::{WhoError, WhoPlan, scrape};
 use crate::output;
 
 /// How often it is looked who has ended and who is new.
@@ -77,13 +75,9 @@ pub fn run(plan: &WhoPlan) -> Result<(), WhoError> {
         count(who.len() as u64, "process", "processes"),
         who.join(", ")
     ));
-    let names = match plan.addresses {
-        Addresses::Shown => Names::Addresses,
-        Addresses::Hidden => Names::Numbers(std::collections::BTreeMap::new()),
-    };
     let front =
         Front::open(plan.place, plan.style, plan.chosen.to_string()).map_err(WhoError::SetUp)?;
-    let ledger = Ledger::new(plan.threshold, names);
+    let ledger = Ledger::new(plan.threshold, plan.addresses);
     Running { processes, watch, queues, ledger, front }.watch(plan, &news)
 }
 
@@ -151,14 +145,15 @@ impl Running {
     fn look(&mut self) -> Result<Vec<Event>, WhoError> {
         let seen = self.watch.read()?;
         let look = self.queues.look();
-        Ok(self.ledger.take(&seen, &look).into_iter().map(Event::Hold).collect())
+        Ok(self.ledger.take(seen, &look).into_iter().map(Event::Hold).collect())
     }
 
     fn refresh(&mut self) -> Result<Vec<Change>, WhoError> {
         let mut changes = self.processes.refresh()?;
         let mut failed = Ok(());
         changes.retain(|change| {
-            if change.change != ChangeKind::Found {
+            // One that became another program may have ended all of its threads but one.
+            if !matches!(change.change, ChangeKind::Found | ChangeKind::Renamed(_)) {
                 return true;
             }
             match self.watch.add(change.pid) {
@@ -192,8 +187,7 @@ impl Running {
             return Ok(());
         }
         let mut events = self.look()?;
-        self.ledger.finish();
-        events.push(Event::Summary(Summary::of(&self.ledger)));
+        events.push(Event::Summary(self.ledger.finish()));
         // Nobody may be there to read it: then it is over all the same.
         let _ = self.front.close(&self.ledger, &events);
         if over == Over::Ended {

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use records::{Micros, count, percent};
+use probe::{CountedFrom, HoldState};
+use records::{Bytes, Micros, count, percent};
 
-use super::ledger::{Holder, Ledger, OwnEnd, State, Told, Worker};
+use super::holder::{Holder, OwnEnd};
+use super::ledger::{Ledger, Told, Worker};
 use super::processes::{Change, ChangeKind};
 use report::{MaxLines, Style, labelled, short_bytes};
 
@@ -20,19 +22,24 @@ const ROWS: usize = 10;
 
 /// A hold in a line, and what waits behind it in another.
 pub(super) fn hold(told: &Told) -> Vec<String> {
-    let state = match told.state {
-        State::Open => "held",
-        State::Closed => "was held",
+    let hold = &told.hold;
+    let state = match hold.state {
+        HoldState::Open => "held",
+        HoldState::Closed => "was held",
+    };
+    let state = match hold.counted_from {
+        CountedFrom::Poll => state.to_owned(),
+        CountedFrom::Watch => format!("{state} for at least"),
     };
     let by = told.by.as_ref().map(|by| format!("by {}  ", holder(by, told.others)));
     let by = by.unwrap_or_default();
-    let worker = format!("worker {}", told.tid);
-    let first = format!("{worker:<INDENT$}{state} {}  {by}{}", told.length_us, did(told));
+    let worker = format!("worker {}", hold.tid);
+    let first = format!("{worker:<INDENT$}{state} {}  {by}{}", hold.length_us, did(told));
     let mut lines = vec![first];
     if told.waiting > 0 {
-        let (one, many) = match told.state {
-            State::Open => ("connection waits", "connections wait"),
-            State::Closed => ("connection waited", "connections waited"),
+        let (one, many) = match hold.state {
+            HoldState::Open => ("connection waits", "connections wait"),
+            HoldState::Closed => ("connection waited", "connections waited"),
         };
         let waiting = count(told.waiting.into(), one, many);
         let waited = told.waiting_us;
@@ -61,15 +68,19 @@ fn holder(by: &Holder, others: usize) -> String {
 fn did(told: &Told) -> String {
     let moved = told.by.as_ref().map_or_else(
         || "nothing moved".to_owned(),
-        |by| format!("{} moved", short_bytes(by.bytes)),
+        |by| match by.bytes {
+            Bytes(0) => "nothing moved".to_owned(),
+            bytes => format!("{} moved", short_bytes(bytes)),
+        },
     );
-    let share = |part: Micros| part.0 as f64 / told.length_us.0.max(1) as f64;
+    let hold = &told.hold;
+    let share = |part: Micros| part.0 as f64 / hold.length_us.0.max(1) as f64;
     let mut parts = vec![moved];
-    let asleep = told.asleep_in.as_deref().unwrap_or("a call");
+    let asleep = hold.asleep_in.map_or_else(|| "a call".to_owned(), |call| call.to_string());
     for (part, doing) in [
-        (told.on_cpu_us, "on CPU".to_owned()),
-        (told.runnable_us, "ready without a CPU".to_owned()),
-        (told.asleep_us, format!("asleep in {asleep}")),
+        (hold.on_cpu_us, "on CPU".to_owned()),
+        (hold.runnable_us, "ready without a CPU".to_owned()),
+        (hold.asleep_us, format!("asleep in {asleep}")),
     ] {
         if share(part) >= SLIGHT {
             parts.push(format!("{} {doing}", percent(share(part).min(1.0))));
@@ -120,9 +131,8 @@ pub(super) fn summary(ledger: &Ledger, style: Style) -> String {
     }
     section(
         "held",
-        rows(workers.iter().filter(|(_, worker)| worker.held > Micros(0)), |row| {
-            let (key, worker) = row;
-            worker_holds(*key, worker, ledger.watched())
+        rows(workers.values().filter(|worker| worker.held_us > Micros(0)), |worker| {
+            worker_holds(worker, ledger.watched())
         }),
     );
     section(
@@ -138,12 +148,12 @@ pub(super) fn summary(ledger: &Ledger, style: Style) -> String {
             )
         }),
     );
-    let convoys = workers
-        .iter()
-        .filter_map(|(key, worker)| Some((key, worker.convoys.longest()?, worker.convoys.count)));
+    let convoys = workers.values().filter_map(|worker| {
+        Some((worker.turns.tid, worker.convoys.longest?, worker.convoys.count))
+    });
     section(
         "convoys",
-        rows(convoys, |((_, tid), longest, convoys)| {
+        rows(convoys, |(tid, longest, convoys)| {
             let of = match convoys {
                 1 => String::new(),
                 convoys => format!(" (the longest of {convoys} convoys)"),
@@ -163,9 +173,7 @@ pub(super) fn summary(ledger: &Ledger, style: Style) -> String {
                 if queue.limit > 0 { format!(" of {}", queue.limit) } else { String::new() };
             format!(
                 "{}: {}{limit} waited at most, never empty for {}",
-                ledger.own(queue.listener),
-                queue.most,
-                queue.longest_us
+                queue.listener, queue.most, queue.longest_us
             )
         }),
     );
@@ -186,15 +194,16 @@ pub(super) fn summary(ledger: &Ledger, style: Style) -> String {
 }
 
 /// `worker 1235 (nginx): 4 holds, 4.200 s in all (14 %), 2.400 s the longest`.
-fn worker_holds((_, tid): (u32, u32), worker: &Worker, watched: Duration) -> String {
-    let share = worker.held.as_secs() / watched.as_secs_f64().max(f64::MIN_POSITIVE);
+fn worker_holds(worker: &Worker, watched: Duration) -> String {
+    let share = worker.held_us.as_secs() / watched.as_secs_f64().max(f64::MIN_POSITIVE);
     format!(
-        "worker {tid} ({}): {}, {} in all ({}), {} the longest",
-        worker.comm,
+        "worker {} ({}): {}, {} in all ({}), {} the longest",
+        worker.turns.tid,
+        worker.turns.comm,
         count(worker.holds.values().sum(), "hold", "holds"),
-        worker.held,
+        worker.held_us,
         percent(share.min(1.0)),
-        worker.longest
+        worker.longest_us
     )
 }
 
@@ -208,15 +217,15 @@ fn rows<T>(all: impl Iterator<Item = T>, row: impl Fn(T) -> String) -> Vec<Strin
 }
 
 /// `worker 1235 (nginx)  98 % busy, 12034 turns, 4 holds`: a row of the picture.
-pub(super) fn worker((_, tid): (u32, u32), worker: &Worker, held: Micros) -> String {
-    let turns: u64 = worker.turns.iter().flat_map(|turns| &turns.lengths.0).sum();
-    let name = format!("worker {tid} ({})", worker.comm);
+pub(super) fn worker(worker: &Worker, held: Micros) -> String {
+    let turns: u64 = worker.turns.turn_lengths.0.iter().sum();
+    let name = format!("worker {} ({})", worker.turns.tid, worker.turns.comm);
     let busy = percent(worker.convoys.busy);
     let holds = count(worker.holds.values().sum(), "hold", "holds");
     let turns = count(turns, "turn", "turns");
     let mut text = format!("{name:<28} {busy:>6} busy  {turns:>16}  {holds:>10}");
     if held > Micros(0) {
-        text += &format!(", {held} in all, {} the longest", worker.longest);
+        text += &format!(", {held} in all, {} the longest", worker.longest_us);
     }
     text
 }

@@ -5,8 +5,7 @@
 //! away between two looks; a worker that never sleeps in its poll, because it always has work, from
 //! one that never gets there. So it tells absences, and no turns, steps, holds or stretches.
 //!
-//! Invariant: its cost is bounded. Files are held open, and when looking takes more than 5 % of a
-//! CPU it looks less often, down to once in 8 ms.
+//! Invariant: its cost is bounded. Files are held open, and of many workers each is looked at less often.
 
 mod absence;
 mod look;
@@ -17,7 +16,6 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use records::{Micros, Record};
-use rustix::time::{ClockId, clock_gettime};
 
 pub(crate) use self::look::{Doing, Watched};
 
@@ -25,15 +23,11 @@ use self::absence::Absences;
 use crate::error::ProbeError;
 use crate::tracer::Target;
 
-/// How often a worker is looked at: 1 kHz.
+/// How often up to eight workers are looked at: 1 kHz. A look takes 2 to 4 us.
 const EVERY: Duration = Duration::from_millis(1);
-/// How rarely, when looking is expensive.
-const AT_MOST: Duration = Duration::from_millis(8);
+const AT_ONCE: usize = 8;
 /// Shorter absences are not told: twenty looks say more than three.
 const SHORTEST: Micros = Micros(20_000);
-/// How often the own cost is looked at, and the part of a CPU that it may be, as a divisor.
-const COST_EVERY: Duration = Duration::from_millis(200);
-const COST_PART: u32 = 20;
 
 /// The thread that looks.
 #[derive(Debug)]
@@ -92,16 +86,15 @@ fn watch(
     stop: &AtomicBool,
     mut take: Box<dyn FnMut(Record) + Send>,
 ) {
-    let mut every = EVERY;
+    let times = u32::try_from(watched.len().div_ceil(AT_ONCE)).unwrap_or(u32::MAX);
+    let every = EVERY.saturating_mul(times);
     let mut due = Instant::now();
-    let mut cost = Cost::now();
     while !stop.load(Ordering::Relaxed) {
         for (worker, absences) in &mut watched {
             let doing = worker.look();
             let told = absences.looked(net::clock::now(), doing, || worker.times());
             told.into_iter().for_each(|absence| take(Record::Absence(absence)));
         }
-        every = cost.adapt(every);
         // Looks that were missed are not made up for: they would see the same moment twice.
         due = (due + every).max(Instant::now());
         thread::park_timeout(due.saturating_duration_since(Instant::now()));
@@ -109,39 +102,6 @@ fn watch(
     for (worker, absences) in &mut watched {
         if let Some(absence) = absences.finish(net::clock::now(), || worker.times()) {
             take(Record::Absence(absence));
-        }
-    }
-}
-
-/// What looking costs.
-struct Cost {
-    since: Instant,
-    cpu: Duration,
-}
-
-impl Cost {
-    fn now() -> Self {
-        let time = clock_gettime(ClockId::ThreadCPUTime);
-        let secs = u64::try_from(time.tv_sec).unwrap_or(0);
-        let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-        Self { since: Instant::now(), cpu: Duration::new(secs, nanos) }
-    }
-
-    /// How long to wait between looks, from now on.
-    fn adapt(&mut self, every: Duration) -> Duration {
-        let passed = self.since.elapsed();
-        if passed < COST_EVERY {
-            return every;
-        }
-        let now = Self::now();
-        let used = now.cpu.saturating_sub(self.cpu);
-        *self = now;
-        if used > passed / COST_PART {
-            (every * 2).min(AT_MOST)
-        } else if used < passed / (COST_PART * 4) {
-            (every / 2).max(EVERY)
-        } else {
-            every
         }
     }
 }

@@ -55,16 +55,3 @@ fn a_thread_that_computes_is_absent_and_one_that_polls_is_not() {
     assert!(of_busy >= 100_000, "{absences:?}");
     assert!(absences.iter().all(|told| told.worker == 0), "{absences:?}");
 }
-
-#[test]
-fn looking_less_often_when_it_costs_too_much() {
-    let long_ago = Instant::now().checked_sub(COST_EVERY * 2).expect("a while after the start");
-    let mut cheap = Cost { since: long_ago, ..Cost::now() };
-    assert_eq!(cheap.adapt(EVERY * 4), EVERY * 2);
-    let mut dear = Cost { since: long_ago, cpu: Duration::ZERO };
-    // This thread has to have used more than 5 % of what has passed, however busy the host is.
-    while Cost::now().cpu <= long_ago.elapsed() / COST_PART + Duration::from_millis(5) {}
-    assert_eq!(dear.adapt(EVERY), EVERY * 2);
-    let mut dear = Cost { since: long_ago, cpu: Duration::ZERO };
-    assert_eq!(dear.adapt(AT_MOST), AT_MOST);
-}

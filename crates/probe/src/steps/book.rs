@@ -456,9 +456,8 @@ impl Book {
     /// Tells what a worker was in when the programs were taken away.
     pub(super) fn finish_thread(&mut self, thread: Thread, end: MonoNs, take: Take<'_>) {
         let Some(mut worker) = self.workers.remove(&thread.tid) else { return };
-        let on = if thread.on == 0 { 0 } else { end.0.saturating_sub(thread.on) };
         let asleep = Some(thread.poll_off).filter(|asleep| *asleep != 0);
-        let pending = Event { at: end.0, cpu: thread.cpu + on, ..thread.pending };
+        let pending = Event { at: end.0, cpu: thread.cpu_at(end.0), ..thread.pending };
         if worker.was_seen() {
             self.slots(&mut worker, &pending, take);
             if let Some(step) = worker.step.as_mut().filter(|_| asleep.is_none()) {

@@ -19,16 +19,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use aya::maps::{Array, HashMap, MapData, RingBuf};
+use aya::maps::{HashMap, MapData};
 use records::{Micros, MonoNs, Record};
 
 use self::book::{Book, CallCounts};
 use crate::calls::Call;
-use crate::engine::{ENDED, Engine, RETURNED, SAMPLED_HZ, STATED, SWITCHED, Way, refused};
+use crate::engine::{ENDED, Engine, RETURNED, SAMPLED_HZ, STATED, SWITCHED, Told, Way, refused};
 use crate::error::ProbeError;
 use crate::sample::{Doing, Watched};
 use crate::tracer::{SETTLED, Target};
-use crate::wire::{self, Event, Reader, Thread};
+use crate::wire::{self, Event, Reader};
 
 /// How often the ring is emptied, and totals are told.
 const READ_EVERY: Duration = Duration::from_millis(20);
@@ -51,7 +51,7 @@ impl Steps {
     /// Attaches the programs; returns when all are in place.
     pub(crate) fn attach(targets: &[Target], hold: Micros, take: Take) -> Result<Self, ProbeError> {
         let pids: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
-        let listening = pids.into_iter().flat_map(crate::workers::listening_ports).collect();
+        let listening = pids.into_iter().flat_map(crate::process::listening_ports).collect();
         let mut engine = Engine::load(Way::EveryStep)?;
         let mut watched: HashMap<_, u32, [u8; 4]> = engine.table("watched")?;
         let one_thread = 2_u32.to_ne_bytes();
@@ -59,8 +59,7 @@ impl Steps {
             let inserted = watched.insert(target.tid, one_thread, 0);
             inserted.map_err(|e| refused("watch a worker", e))?;
         }
-        let (ring, threads) = (engine.ring()?, engine.table("threads")?);
-        let (calls, lost) = (engine.table("calls")?, engine.value("lost")?);
+        let (told, calls) = (engine.told()?, engine.table("calls")?);
         for hook in [RETURNED, STATED, ENDED] {
             engine.prepare(hook)?;
         }
@@ -72,7 +71,7 @@ impl Steps {
         let book = Book::new(targets, listening, hold, net::clock::now());
         let engine = Some(engine);
         let stop = Arc::new(AtomicBool::new(false));
-        let reader = Follower { engine, ring, threads, calls, lost, book, take };
+        let reader = Follower { engine, told, calls, book, take };
         let thread = thread::Builder::new().name("trace-probe".into()).spawn({
             let stop = Arc::clone(&stop);
             move || reader.follow(&stop)
@@ -113,10 +112,8 @@ impl Drop for Steps {
 struct Follower {
     /// `None`: the programs have been taken away.
     engine: Option<Engine>,
-    ring: RingBuf<MapData>,
-    threads: HashMap<MapData, u32, [u8; wire::THREAD]>,
+    told: Told,
     calls: HashMap<MapData, [u32; 2], [u8; wire::CALL]>,
-    lost: Array<MapData, [u8; 8]>,
     book: Book,
     take: Take,
 }
@@ -128,7 +125,7 @@ impl Follower {
             self.drain();
             if Instant::now() >= due {
                 due += TOLD_EVERY;
-                let lost = self.lost()?;
+                let lost = self.told.lost()?;
                 self.book.tell_totals(net::clock::now(), lost, &mut self.take);
             }
             thread::park_timeout(READ_EVERY);
@@ -140,26 +137,19 @@ impl Follower {
     }
 
     fn drain(&mut self) {
-        while let Some(item) = self.ring.next() {
+        while let Some(item) = self.told.ring.next() {
             self.book.event(&Event::read(&item), &mut self.take);
         }
     }
 
-    fn lost(&self) -> Result<u64, ProbeError> {
-        let lost = self.lost.get(&0, 0).map_err(|e| refused("read a table", e))?;
-        Ok(u64::from_ne_bytes(lost))
-    }
-
     /// Tells what was under way when the programs were taken away.
     fn finish(mut self, end: MonoNs) -> Result<(), ProbeError> {
-        let failed = |e| refused("read a table", e);
-        for found in self.threads.iter() {
-            let (_, bytes) = found.map_err(failed)?;
-            self.book.finish_thread(Thread::read(&bytes), end, &mut self.take);
+        for (_, thread) in self.told.threads() {
+            self.book.finish_thread(thread, end, &mut self.take);
         }
         let mut calls = CallCounts::new();
         for found in self.calls.iter() {
-            let ([tid, number], bytes) = found.map_err(failed)?;
+            let ([tid, number], bytes) = found.map_err(|e| refused("read a table", e))?;
             let mut r = Reader(&bytes);
             let (count, asleep, samples) = (r.u64(), r.u64(), r.u64());
             let time = samples.saturating_mul(1_000_000) / SAMPLED_HZ + asleep / 1_000;
@@ -167,7 +157,7 @@ impl Follower {
             (call.count, call.asleep_us, call.time_us) =
                 (count, Micros(asleep / 1_000), Micros(time));
         }
-        let lost = self.lost()?;
+        let lost = self.told.lost()?;
         self.book.finish(end, lost, calls, &mut self.take);
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Finding workers among the threads of this very process.
 
-use std::net::TcpListener;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -38,13 +37,4 @@ fn who_does_not_run_is_named() {
         let error = targets(&[gone], which).expect_err("nobody").to_string();
         assert!(error.contains("4194304"), "{error}");
     }
-}
-
-#[test]
-fn ports_are_those_of_its_own_listeners() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = listener.local_addr().expect("bound").port();
-    assert!(listening_ports(own_pid()).contains(&port));
-    drop(listener);
-    assert!(!listening_ports(own_pid()).contains(&port));
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::who::fixture::three_seconds;
+use crate::who::tests::three_seconds;
 use serde_json::Value;
 
 const PANEL: &str = include_str!("../../../../../docs/who-grafana.json");

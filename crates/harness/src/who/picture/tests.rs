@@ -1,7 +1,7 @@
 use ratatui_core::layout::Rect;
 
 use super::*;
-use crate::who::fixture::three_seconds;
+use crate::who::tests::three_seconds;
 
 fn screen(ledger: &Ledger, width: u16, height: u16) -> String {
     let mut buf = Buffer::empty(Rect::new(0, 0, width, height));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::who::fixture::{at, calm, hold, ledger, seen, three_seconds, turns, waiting};
+use crate::who::tests::{at, calm, hold, ledger, seen, three_seconds, turns, waiting};
 use probe::{HoldState, Seen};
 
 #[test]
@@ -22,7 +22,7 @@ fn a_convoy_is_told_though_nothing_was_held() {
     let mut ledger = ledger();
     for second in 0..4 {
         let turns = turns(second * 120, Micros(8_000));
-        ledger.take(&seen(second * 1_000, turns, vec![]), &waiting(0));
+        ledger.take(seen(second * 1_000, turns, vec![]), &waiting(0));
     }
     insta::assert_snapshot!("convoy", summary(&ledger, Style::Plain));
 }
@@ -31,7 +31,7 @@ fn a_convoy_is_told_though_nothing_was_held() {
 fn what_was_lost_and_what_cannot_be_seen_is_said() {
     let mut ledger = ledger();
     let seen = Seen { lost: 3, at: at(1_000), ..Seen::default() };
-    ledger.take(&seen, &crate::who::queues::Look::default());
+    ledger.take(seen, &crate::who::queues::Look::default());
     insta::assert_snapshot!("nothing_seen", summary(&ledger, Style::Plain));
 }
 
@@ -55,7 +55,7 @@ fn many_rows_are_cut_and_counted() {
         hold.moved[0].remote.set_port(u16::try_from(number).expect("small") + 1);
         hold
     });
-    ledger.take(&seen(2_000, calm(0), holds.collect()), &waiting(0));
+    ledger.take(seen(2_000, calm(0), holds.collect()), &waiting(0));
     let text = summary(&ledger, Style::Plain);
     assert_eq!(text.matches(": 1 hold,").count(), 10, "{text}");
     assert!(text.contains("and 4 more"), "{text}");

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use net::sock_diag::AcceptQueue;
-use probe::{Hold, HoldState, Moved, Seen, Turns};
+use probe::{CountedFrom, Hold, HoldState, Moved, Seen, Turns};
 use records::{Bytes, Micros, MonoNs, StepHistogram};
 
+use super::Addresses;
 use super::ledger::Ledger;
-use super::names::Names;
 use super::queues::Look;
 
 pub(super) const MASTER: u32 = 1230;
@@ -37,13 +37,15 @@ pub(super) fn hold(began: u64, ms: u64, state: HoldState) -> Hold {
         pid: WORKER,
         tid: WORKER,
         comm: "nginx".to_owned(),
-        began: at(began),
-        length: Micros(ms * 1_000),
+        began_ns: at(began),
+        counted_from: CountedFrom::Poll,
+        length_us: Micros(ms * 1_000),
         state,
-        on_cpu: Micros(ms * 980),
-        runnable: Micros(ms * 20),
-        asleep: Micros(0),
+        on_cpu_us: Micros(ms * 980),
+        runnable_us: Micros(ms * 20),
+        asleep_us: Micros(0),
         asleep_in: None,
+        asked: None,
         moved: vec![
             moved("10.0.0.2:8080", CLIENT, 0, ms / 4),
             moved("10.0.0.2:40000", "10.0.1.3:80", ms / 4, 0),
@@ -56,8 +58,8 @@ pub(super) fn hold(began: u64, ms: u64, state: HoldState) -> Hold {
 pub(super) fn turns(count: u64, each: Micros) -> Turns {
     let mut lengths = vec![0; StepHistogram::BUCKETS];
     lengths[StepHistogram::bucket(each)] = count;
-    let (comm, total) = ("nginx".to_owned(), Micros(count * each.0));
-    Turns { pid: WORKER, tid: WORKER, comm, lengths: StepHistogram(lengths), total }
+    let (comm, turn_lengths) = ("nginx".to_owned(), StepHistogram(lengths));
+    Turns { pid: WORKER, tid: WORKER, comm, turns_us: Micros(count * each.0), turn_lengths }
 }
 
 /// A look in which the worker had made these turns.
@@ -75,7 +77,7 @@ pub(super) fn waiting(queue: u32) -> Look {
 }
 
 pub(super) fn ledger() -> Ledger {
-    Ledger::new(Micros(50_000), Names::Addresses)
+    Ledger::new(Micros(50_000), Addresses::Shown)
 }
 
 /// Turns of a millisecond, one each 2 ms.
@@ -87,19 +89,20 @@ pub(super) fn calm(ms: u64) -> Turns {
 /// call, and another download's that still lasts.
 pub(super) fn three_seconds() -> Ledger {
     let mut ledger = ledger();
-    ledger.take(&seen(0, calm(0), vec![]), &waiting(0));
+    ledger.take(seen(0, calm(0), vec![]), &waiting(0));
     for (ms, waits) in [(200, 0), (400, 1), (2_400, 7)] {
         let open = hold(100, ms - 100, HoldState::Open);
-        ledger.take(&seen(ms, calm(100), vec![open]), &waiting(waits));
+        ledger.take(seen(ms, calm(100), vec![open]), &waiting(waits));
     }
     let closed = hold(100, 2_400, HoldState::Closed);
     let mut asleep = hold(2_550, 100, HoldState::Closed);
-    (asleep.on_cpu, asleep.runnable, asleep.asleep) = (Micros(1_000), Micros(0), Micros(99_000));
+    (asleep.on_cpu_us, asleep.runnable_us, asleep.asleep_us) =
+        (Micros(1_000), Micros(0), Micros(99_000));
     asleep.asleep_in = Some(probe::Call::PageFault);
     asleep.moved = Vec::new();
-    ledger.take(&seen(2_700, calm(300), vec![closed, asleep]), &waiting(0));
+    ledger.take(seen(2_700, calm(300), vec![closed, asleep]), &waiting(0));
     let mut other = hold(2_800, 200, HoldState::Open);
     other.moved[0].remote = addr("10.0.0.9:40404");
-    ledger.take(&seen(3_000, calm(400), vec![other]), &waiting(2));
+    ledger.take(seen(3_000, calm(400), vec![other]), &waiting(2));
     ledger
 }

@@ -1,0 +1,128 @@
+//! Which connection a hold served, and how its ends are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+
+use probe::{Hold, Moved};
+use records::Bytes;
+use serde::Serialize;
+
+use super::Addresses;
+
+/// The connection that a hold served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Holder {
+    /// Who dialed it, and who accepted it.
+    pub(super) client: String,
+    pub(super) server: String,
+    /// Which of the two is the worker's own end.
+    pub(super) own_end: OwnEnd,
+    /// Where the bytes came from or went to, where no other could be meant.
+    pub(super) upstream: Option<String>,
+    /// Received and sent by the worker in the hold.
+    pub(super) bytes: Bytes,
+}
+
+/// See [`Holder::own_end`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OwnEnd {
+    Client,
+    Server,
+}
+
+/// How addresses are written.
+#[derive(Debug)]
+pub(super) struct Names {
+    addresses: Addresses,
+    /// Hosts in the order in which they were seen.
+    hosts: BTreeMap<IpAddr, usize>,
+}
+
+impl Names {
+    pub(super) fn new(addresses: Addresses) -> Self {
+        Self { addresses, hosts: BTreeMap::new() }
+    }
+
+    /// The far end of a connection.
+    fn peer(&mut self, addr: SocketAddr) -> String {
+        match self.addresses {
+            Addresses::Shown => addr.to_string(),
+            Addresses::Hidden => {
+                let next = self.hosts.len() + 1;
+                let number = self.hosts.entry(addr.ip()).or_insert(next);
+                format!("host{number}:{}", addr.port())
+            }
+        }
+    }
+
+    /// The end of a watched process.
+    pub(super) fn own(&self, addr: SocketAddr) -> String {
+        match self.addresses {
+            Addresses::Shown => addr.to_string(),
+            Addresses::Hidden => format!(":{}", addr.port()),
+        }
+    }
+}
+
+/// A client's connection that moved a hundredth of what an upstream did, or less, is not named as holder.
+const SLIGHT: u64 = 100;
+
+/// The connection that moved most in a hold, one of a client's where there is any that counts, and how many
+/// others of clients there are.
+///
+/// A client's is one that came to a port on which the process listens; where that is not known, one to
+/// which more was sent than came from it.
+pub(super) fn served(
+    hold: &Hold,
+    ports: &BTreeSet<u16>,
+    names: &mut Names,
+) -> (Option<Holder>, usize) {
+    let is_client = |moved: &&Moved| {
+        if ports.is_empty() {
+            moved.written >= moved.read
+        } else {
+            ports.contains(&moved.local.port())
+        }
+    };
+    // Whose request it was that moved nothing since, or moved bytes elsewhere only.
+    let asked = hold.asked.as_ref().filter(is_client);
+    let (clients, upstreams): (Vec<&Moved>, Vec<&Moved>) = hold.moved.iter().partition(is_client);
+    // One that moved next to nothing beside an upstream is not whose step it was: an answer that goes
+    // into a file, since its client's socket is full, leaves the byte or two of another client.
+    let most = upstreams.first().map_or(0, |upstream| bytes(upstream).0);
+    let client = clients.first().filter(|client| bytes(client).0.saturating_mul(SLIGHT) >= most);
+    let others = clients.len().saturating_sub(usize::from(client.is_some()));
+    let client = client.copied().or(asked);
+    let holder = match (client, upstreams.first()) {
+        (Some(first), _) => Some(Holder {
+            client: names.peer(first.remote),
+            server: names.own(first.local),
+            own_end: OwnEnd::Server,
+            upstream: leads(&upstreams, hold.moved_elsewhere)
+                .filter(|_| clients.is_empty() || leads(&clients, hold.moved_elsewhere).is_some())
+                .map(|upstream| names.peer(upstream.remote)),
+            bytes: bytes(first),
+        }),
+        (None, Some(first)) => Some(Holder {
+            client: names.own(first.local),
+            server: names.peer(first.remote),
+            own_end: OwnEnd::Client,
+            upstream: None,
+            bytes: bytes(first),
+        }),
+        (None, None) => None,
+    };
+    (holder, others)
+}
+
+/// The one that moved nine tenths or more of all that these and unknown others did.
+fn leads<'a>(moved: &[&'a Moved], elsewhere: Bytes) -> Option<&'a Moved> {
+    let all: Bytes = moved.iter().map(|moved| bytes(moved)).sum::<Bytes>() + elsewhere;
+    let first = moved.first()?;
+    (bytes(first).0 as f64 >= 0.9 * all.0 as f64).then_some(first)
+}
+
+fn bytes(moved: &Moved) -> Bytes {
+    moved.read + moved.written
+}

@@ -1,0 +1,156 @@
+//! What a live watch tells: turns of every thread that polls, and its holds.
+
+use std::net::SocketAddr;
+
+use records::{Bytes, Micros, MonoNs, StepHistogram};
+use serde::Serialize;
+
+use crate::calls::Call;
+use crate::wire::{Ends, Lasted};
+
+/// What is to be told of a live process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HoldOptions {
+    /// A turn of this length or longer is a hold. Default: 50 ms. Below 20 ms, bytes are seen only
+    /// where the hooks happened to be armed already.
+    pub threshold: Micros,
+}
+
+impl Default for HoldOptions {
+    fn default() -> Self {
+        Self { threshold: Micros(50_000) }
+    }
+}
+
+/// What was seen since the last look, and what is under way at this one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// When it was looked (CLOCK_MONOTONIC).
+    pub at: MonoNs,
+    /// Holds that last still, the longest first. Each is told at every look while it lasts, and once
+    /// more in `closed`.
+    pub open: Vec<Hold>,
+    /// Holds that ended since the last look, in the order of their ends.
+    pub closed: Vec<Hold>,
+    /// Turns of every watched thread that polls, since the watch began, by process and thread.
+    pub turns: Vec<Turns>,
+    /// Holds that ended and were lost since the watch began, as the ring was full.
+    pub lost: u64,
+}
+
+/// A turn that lasted: a thread came out of its poll and has not gone back to sleep in it.
+///
+/// `on_cpu_us`, `runnable_us` and `asleep_us` add up to `length_us`, but for what rounding takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hold {
+    /// Whether it is over.
+    pub state: HoldState,
+    /// The process, as the reader's PID namespace numbers it.
+    pub pid: u32,
+    /// The thread, likewise. With `began_ns` it tells one hold from another.
+    pub tid: u32,
+    /// The thread's name.
+    pub comm: String,
+    /// From when it is counted (CLOCK_MONOTONIC).
+    pub began_ns: MonoNs,
+    /// What was then.
+    pub counted_from: CountedFrom,
+    /// How long it has lasted, or lasted, since.
+    pub length_us: Micros,
+    /// Time on a CPU.
+    pub on_cpu_us: Micros,
+    /// Time without a CPU that it wanted.
+    pub runnable_us: Micros,
+    /// Time asleep, outside of its poll.
+    pub asleep_us: Micros,
+    /// The call in which it slept longest, or sleeps now; `None`: it did not sleep.
+    pub asleep_in: Option<Call>,
+    /// The connection that was read last before bytes were counted: in a turn that moves none, whose
+    /// request it serves. Its bytes are not known. `None`: none was read.
+    #[serde(skip)]
+    pub asked: Option<Moved>,
+    /// Bytes by connection, most first; at most eight. They are counted from some 20 ms after
+    /// `began_ns` on, when the hooks are armed. Empty: it moved none through TCP since.
+    #[serde(skip)]
+    pub moved: Vec<Moved>,
+    /// Bytes of connections beyond those eight.
+    #[serde(skip)]
+    pub moved_elsewhere: Bytes,
+}
+
+/// Whether a hold is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldState {
+    /// It lasts still.
+    Open,
+    /// It has ended.
+    Closed,
+}
+
+/// From when on a hold is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CountedFrom {
+    /// The thread woke in its poll: that is all of the hold.
+    Poll,
+    /// It was held already when the watch began: the hold is longer.
+    Watch,
+}
+
+impl Hold {
+    pub(crate) fn of(turn: Lasted, state: HoldState, counted_from: CountedFrom) -> Self {
+        let length = turn.ended.saturating_sub(turn.began);
+        let on_cpu = turn.cpu.min(length);
+        let runnable = turn.delay.min(length - on_cpu);
+        let mut moved = turn.moved.flows;
+        moved.sort_by_key(|moved| std::cmp::Reverse(moved.read + moved.written));
+        Self {
+            state,
+            pid: turn.pid,
+            tid: turn.tid,
+            comm: turn.comm,
+            began_ns: MonoNs(turn.began),
+            counted_from,
+            length_us: Micros(length / 1_000),
+            on_cpu_us: Micros(on_cpu / 1_000),
+            runnable_us: Micros(runnable / 1_000),
+            asleep_us: Micros((length - on_cpu - runnable) / 1_000),
+            asleep_in: (turn.slept > 0).then(|| Call::of(turn.slept_in)),
+            asked: turn.asked.map(|Ends { local, remote, .. }| {
+                let (read, written) = (Bytes(0), Bytes(0));
+                Moved { local, remote, read, written }
+            }),
+            moved,
+            moved_elsewhere: Bytes(turn.moved.elsewhere),
+        }
+    }
+}
+
+/// Bytes of one TCP connection within a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The process's own end. IPv4 in IPv6 is written as IPv4.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Bytes received from the other end.
+    pub read: Bytes,
+    /// Bytes sent to it.
+    pub written: Bytes,
+}
+
+/// Turns of one thread, all of them, by length.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Turns {
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// The thread's name.
+    pub comm: String,
+    /// Time of all of them.
+    pub turns_us: Micros,
+    /// How many took how long; turns that end without sleep in the poll count as one with the next.
+    pub turn_lengths: StepHistogram,
+}
