@@ -2,7 +2,8 @@
 //! network, as figures in SVG, as Markdown, and as CI systems and monitors read it.
 //!
 //! - [`words`]: sentences and words, the same wherever they are said
-//! - [`text`], [`story`], [`timeline`], [`check`] and their like: lines of a terminal, JSON, Markdown
+//! - [`text`], [`details`], [`story`], [`timeline`], [`check`] and their like: lines of a terminal, JSON,
+//!   Markdown
 //! - [`html`] and [`svg`]: a run; [`campaign_html`] and [`campaign_svg`]: a [`Campaign`]
 //!
 //! Not for: reading files, explaining fetches, comparing arms, or judging: that is `analysis`.
@@ -26,5 +27,6 @@ pub use page::{
 pub use svg::{Figure, SvgError, campaign_svg, svg};
 pub use text::{
     MAX_LINES, MaxLines, OpenMetrics, Style, annotations, arms_markdown, case_list, check,
-    check_markdown, json, junit, labelled, open_metrics, short_bytes, story, text, timeline,
+    check_markdown, details, json, junit, labelled, open_metrics, short_bytes, story, text,
+    timeline,
 };

@@ -6,8 +6,8 @@
 use analysis::LATE_FACTOR;
 use analysis::report::{HiddenCauses, Median, ModelReport};
 use records::{
-    Cause, Fetch, Holder, HoldingStep, LogTruth, Micros, Outcome, OutcomeCounts, Phase, Verdict,
-    WorstFetch,
+    Cause, CauseShare, Fetch, HiddenCause, Holder, HoldingStep, LateSummary, LogTruth, Micros,
+    Outcome, OutcomeCounts, Phase, Summary, Verdict, WorstFetch, percent,
 };
 
 use crate::text::layout::{figure, short_bytes};
@@ -79,34 +79,81 @@ pub(crate) fn fetch(fetch: &Fetch, start: Micros, worker: Option<u32>) -> String
     format!("Fetch {number}{idle} came to {worker} at {start} and {before} {total}{behind}.")
 }
 
-/// Which fetches are late: `: failed, or over 15.0 ms (3 x idle p99)`, to follow their number.
+/// Which fetches are explained: ` that failed or took over 15.0 ms (3 x idle p99)`, to follow their
+/// number.
 pub(crate) fn which_are_late(phase: Phase, limit: Option<Micros>) -> String {
     match (phase, limit) {
-        (_, None) => ": failed (without idle fetches none counts as slow)".to_owned(),
+        (_, None) => " that failed (without idle fetches none counts as slow)".to_owned(),
         (Phase::Idle, Some(limit)) => {
-            format!(" without any load, which is no baseline: failed, or over {limit}")
+            format!(" without any load, which is no baseline, that failed or took over {limit}")
         }
-        (_, Some(limit)) => format!(": failed, or over {limit} ({LATE_FACTOR} x idle p99)"),
+        (_, Some(limit)) => {
+            format!(" that failed or took over {limit} ({LATE_FACTOR} x idle p99)")
+        }
     }
 }
 
-/// `fetch 17 waited 1.004 s: 998 ms inside one step of download 3 on worker 1, 412 MiB, ended by
-/// EAGAIN from the upstream`.
+/// Where most of the delay went: `97 % of the delay: a worker stuck serving one download`; `None`: no
+/// fetch was late.
+pub(crate) fn causes(summary: &Summary) -> Option<String> {
+    /// What has less is in the details.
+    const LARGE: f64 = 0.1;
+    /// And so are more than these.
+    const MOST: usize = 2;
+    let late = &summary.late;
+    let of = if late.phase == Phase::Idle { "delay without any load" } else { "delay" };
+    let said = |(place, share): (usize, &CauseShare)| {
+        let part = percent(share.share_of_late_time);
+        let of = if place == 0 { format!(" of the {of}") } else { String::new() };
+        format!("{part}{of}: {}", cause(share.cause, late))
+    };
+    let large =
+        |(place, share): &(usize, &CauseShare)| *place == 0 || share.share_of_late_time >= LARGE;
+    let causes: Vec<String> =
+        summary.causes.iter().take(MOST).enumerate().filter(large).map(said).collect();
+    (!causes.is_empty()).then(|| causes.join("; "))
+}
+
+/// A cause for someone who knows none of them.
+fn cause(cause: Cause, late: &LateSummary) -> String {
+    let held = late.worst.as_ref().and_then(|worst| worst.step.as_ref()).map(|step| step.holder);
+    match (cause, held, late.hidden.first()) {
+        (Cause::HeldByStep, Some(Holder::Download(_)), _) => {
+            "a worker stuck serving one download".to_owned()
+        }
+        (Cause::HeldByStep, ..) => "a worker stuck serving one connection".to_owned(),
+        (Cause::Unexplained, _, Some(HiddenCause { reason, .. })) => {
+            format!("{} ({reason})", cause.words())
+        }
+        _ => cause.words().to_owned(),
+    }
+}
+
+/// `request 17 waited 1.004 s on worker 1 behind download 3 (412 MiB in one step)`.
 pub(crate) fn worst(worst: &WorstFetch) -> String {
-    let WorstFetch { fetch, response_us, cause, cause_us, .. } = worst;
-    let told = match &worst.step {
+    /// A part of the wait that is as good as all of it.
+    const ALL: f64 = 0.9;
+    let WorstFetch { fetch, response_us, cause, cause_us, step, .. } = worst;
+    let worker = worst.worker.or(step.as_ref().map(|step| step.worker));
+    let on = worker.map_or_else(String::new, |worker| format!(" on worker {worker}"));
+    let of_it = if cause_us.as_secs() >= ALL * response_us.as_secs() {
+        String::new()
+    } else {
+        format!(", {cause_us} of it")
+    };
+    let told = match step {
         // Part of the time in a step may be another cause's: its worker had no CPU.
         Some(held) if held.waited_us >= *cause_us => {
-            format!("{} inside one step of {}", held.waited_us, step(held))
+            format!("behind {} ({} in one step)", holder(held.holder), short_bytes(held.bytes))
         }
         Some(held) => format!(
-            "{cause_us} inside steps of others, {} of it in one of {}",
-            held.waited_us,
-            step(held)
+            "behind steps of others, the longest of {} ({})",
+            holder(held.holder),
+            short_bytes(held.bytes)
         ),
-        None => format!("{cause_us} {}", waited_for(*cause, worst.worker)),
+        None => waited_for(*cause).to_owned(),
     };
-    format!("fetch {fetch} waited {response_us}: {told}")
+    format!("request {fetch} waited {response_us}{on}{of_it} {told}")
 }
 
 /// `download 3 on worker 1, 412 MiB, ended by EAGAIN from the upstream`.
@@ -116,23 +163,19 @@ pub(crate) fn step(step: &HoldingStep) -> String {
     format!("{holder} on worker {worker}, {bytes}, ended by {}", ended_by.words())
 }
 
-/// What a time went to, to follow it.
-fn waited_for(cause: Cause, worker: Option<u32>) -> String {
-    let worker =
-        worker.map_or_else(|| "the worker".to_owned(), |worker| format!("worker {worker}"));
+/// What a fetch waited for, to follow it.
+fn waited_for(cause: Cause) -> &'static str {
     match cause {
-        Cause::HeldByStep => format!("inside steps of others on {worker}"),
-        Cause::AcceptQueue => format!("in the listener's queue while {worker} turned"),
-        Cause::BacklogOverflow => {
-            "for its handshake, dropped because the listener's queue was full".to_owned()
-        }
-        Cause::OffCpuRunnable => format!("for {worker}, ready but without a CPU"),
-        Cause::OffCpuBlocked => format!("for {worker}, asleep in a call other than its poll"),
-        Cause::Upstream => "for the origin to answer or send".to_owned(),
-        Cause::OwnTransfer => "for its own bytes to move".to_owned(),
-        Cause::Client => "for its own client".to_owned(),
-        Cause::Unexplained => "that nothing recorded explains".to_owned(),
-        _ => format!("{} on {worker}", cause.words()),
+        Cause::HeldByStep => "behind steps of others",
+        Cause::Convoy => "behind many short steps of others",
+        Cause::AcceptQueue => "in the listener's queue while the worker turned",
+        Cause::BacklogOverflow => "for its handshake, dropped as the listener's queue was full",
+        Cause::OffCpuRunnable => "while the worker was ready and had no CPU",
+        Cause::OffCpuBlocked => "while the worker slept in a call other than its poll",
+        Cause::Upstream => "for the origin to answer or send",
+        Cause::OwnTransfer => "for its own bytes to move",
+        Cause::Client => "for its own client",
+        Cause::Unexplained => "for reasons that nothing recorded shows",
     }
 }
 

@@ -17,6 +17,15 @@ pub struct OutputOptions {
     pub color: Color,
 }
 
+/// How much the report of a run says.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct DetailOptions {
+    /// Print the figures behind the report as well: outcomes, latencies, workers, every caveat
+    #[arg(short, long, conflicts_with = "json")]
+    pub verbose: bool,
+}
+
 /// Where trials are kept, and whether people see how they go.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]

@@ -11,7 +11,7 @@ use records::RunRecords;
 use report::Figure;
 
 use super::campaign_report;
-use super::common::OutputOptions;
+use super::common::{DetailOptions, OutputOptions};
 use super::last_run::WhichRun;
 use super::output;
 use crate::campaign::Campaign;
@@ -23,6 +23,7 @@ use records::run_dir::REPORT;
 #[command(after_help = "\
 Examples:
   turnstile report                                           the last run under runs/
+  turnstile report -v                                        with the figures behind it
   turnstile report --open
   turnstile report runs/20260301T123005Z-reuseport
   turnstile report runs/20260301T123005Z-reuseport --json
@@ -57,6 +58,10 @@ pub struct ReportOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub output: OutputOptions,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub detail: DetailOptions,
 }
 
 /// What `dir` has recorded.
@@ -69,12 +74,14 @@ pub(super) fn print(
     analysis: &Analysis<'_>,
     dir: &Path,
     output: OutputOptions,
+    detail: DetailOptions,
 ) -> anyhow::Result<()> {
-    let Analysis { records, summary, .. } = analysis;
-    let text = if output.json {
-        report::json(summary)
-    } else {
-        report::text(&records.manifest, summary, dir, output.color.style())
+    let Analysis { records: RunRecords { manifest, .. }, summary, .. } = analysis;
+    let style = output.color.style();
+    let text = match detail {
+        _ if output.json => report::json(summary),
+        DetailOptions { verbose: true } => report::details(manifest, summary, dir, style),
+        DetailOptions { verbose: false } => report::text(manifest, summary, dir, style),
     };
     output::print(text.as_bytes()).context("failed to print the report")
 }
@@ -115,7 +122,7 @@ fn of_run(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result
     let records = load(dir)?;
     let analysis = Analysis::of(&records);
     match wanted {
-        Wanted::Text => print(&analysis, dir, options.output),
+        Wanted::Text => print(&analysis, dir, options.output, options.detail),
         Wanted::Page => made(options, &write_page(dir, &analysis)?),
         Wanted::Figure(figure) => drawn(report::svg(&analysis, figure)),
     }

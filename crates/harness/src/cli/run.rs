@@ -11,7 +11,7 @@ use trial::progress::Show;
 use trial::run_dir;
 use trial::{Finished, RunDirOptions, TrialOptions, signals};
 
-use super::common::{OutputOptions, TrialsOptions};
+use super::common::{DetailOptions, OutputOptions, TrialsOptions};
 use super::report::{load, print, write_page};
 use crate::child;
 use crate::output::say;
@@ -39,11 +39,15 @@ pub struct RunOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub output: OutputOptions,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub detail: DetailOptions,
 }
 
 /// Runs one trial and reports on it.
 pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
-    let RunOptions { trial, files, parent_pid, trials, output } = options;
+    let RunOptions { trial, files, parent_pid, trials, output, detail } = options;
     if let Some(parent) = parent_pid {
         role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
     }
@@ -55,7 +59,7 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
     let analysis = Analysis::of(&records);
     file(&dir, &analysis)?;
     write_page(&dir, &analysis)?;
-    print(&analysis, &dir, output)?;
+    print(&analysis, &dir, output, detail)?;
     for fault in &faults {
         say(&format!("turnstile: {}", fault.message));
     }

@@ -39,7 +39,7 @@ fn interrupt(phase: Phase, more: &[&str], signal: Signal) {
     let teardown = manifest.phases.last().expect("a phase");
     let took = teardown.end_ns.expect("its end").since(teardown.start_ns);
     assert!(took < PROMISED, "children were gone after {took:?}");
-    assert!(run.stdout.contains("inconclusive"), "{}", run.stdout);
+    assert!(run.stdout.contains("INCONCLUSIVE"), "{}", run.stdout);
     assert!(runs.dir().expect("a run").join("summary.json").exists());
     runs.assert_nobody_left();
 }
@@ -89,7 +89,7 @@ fn sigusr1_ends_a_phase_and_not_the_trial() {
         assert!(took < Duration::from_secs(25), "{:?} took {took:?}", span.phase);
     }
     // Too few fetches for a conclusion, and that is what is said.
-    assert!(run.stdout.contains("inconclusive: only"), "{}", run.stdout);
+    assert!(run.stdout.contains("INCONCLUSIVE  only"), "{}", run.stdout);
     runs.assert_nobody_left();
 }
 

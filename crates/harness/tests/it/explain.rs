@@ -34,7 +34,7 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     let starved = ["--workers", "1", "--slow", "4", "--cap", "150ms", "--arrivals", "20/s"];
     let held = ["--buffer", "1KiB", "--rcvbuf", "1MiB", "--slow-size", "128MiB"];
     let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"])).ended_well();
-    assert!(run.stdout.contains("\nwhy "), "{}", run.stdout);
+    assert!(run.stdout.contains("\ncause "), "{}", run.stdout);
     let dir = runs.dir().expect("a run directory");
 
     // The last run is the default.

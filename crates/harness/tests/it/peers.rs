@@ -111,7 +111,7 @@ fn relays(kind: &str, configuration: &str) {
     let log = fs::metadata(runs.dir().expect("a run").join("access.log")).expect("a log");
     assert!(log.len() > 0);
 
-    let report = say(turnstile().arg("report").arg(runs.dir().expect("a run")));
+    let report = say(turnstile().args(["report", "-v"]).arg(runs.dir().expect("a run")));
     for part in [kind, &*program.path.display().to_string()] {
         assert!(report.stdout.contains(part), "{}", report.stdout);
     }
@@ -209,7 +209,7 @@ fn a_command_that_dies_is_the_proxys_fault_and_orders_no_terminal_about() {
     let run = say(&mut runs.trial(&["--proxy", &format!("exec:sh -c '{says}' {{listen}}")]));
     assert_eq!(run.code(), Some(1), "{}", run.stderr);
     assert!(run.stderr.contains("its last words: ]0;mine[2Jno luck"), "{}", run.stderr);
-    assert!(run.stdout.starts_with("verdict     inconclusive"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("INCONCLUSIVE"), "{}", run.stdout);
     assert!(!run.stdout.contains("it told of itself"), "it told of nothing: {}", run.stdout);
     assert!(!(run.stderr + &run.stdout).contains(['\u{1b}', '\u{7}']));
     assert_eq!(those_of(runs.path()), []);
@@ -229,10 +229,10 @@ fn one_that_runs_already_is_left_as_it_is() {
     assert_eq!((manifest.program, manifest.visibility), (None, Visibility::ClientsOnly));
     assert!(manifest.processes.iter().all(|process| process.role != Role::Proxy));
     assert_eq!(summary.proxy.workers.len(), 0);
-    let report = say(turnstile().arg("report").arg(runs.dir().expect("a run")));
+    let report = say(turnstile().args(["report", "-v"]).arg(runs.dir().expect("a run")));
     assert!(report.stdout.contains("its workers were seen by clients alone"), "{}", report.stdout);
     assert!(!report.stdout.contains("0 logged as 200"), "there is no log: {}", report.stdout);
-    assert!(report.stdout.contains("access log  none that we could read"), "{}", report.stdout);
+    assert!(report.stdout.contains("log       none that we could read"), "{}", report.stdout);
     assert!(!report.stdout.contains("what their clients saw"), "no table: {}", report.stdout);
     // Nobody asked the kernel about workers that nobody knows.
     let hidden = &summary.late.hidden;
@@ -329,8 +329,8 @@ fn ends_under_load(signal: Signal, more: &[&str]) {
     }
     assert_eq!(manifest.interrupted.as_deref(), Some("SIGTERM"));
     assert_eq!(manifest.faults, []);
-    assert!(run.stdout.contains("inconclusive"), "{}", run.stdout);
-    assert!(run.stdout.contains("/nginx)"), "which program it was: {}", run.stdout);
+    assert!(run.stdout.contains("INCONCLUSIVE"), "{}", run.stdout);
+    assert!(run.stdout.contains("\nserver    nginx"), "which program it was: {}", run.stdout);
     assert!(runs.dir().expect("a run").join("summary.json").exists());
 }
 

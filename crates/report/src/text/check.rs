@@ -120,7 +120,8 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Thresholds in columns as wide as they need.
+/// Thresholds in columns as wide as they need: a tick before one that held, a cross before one that did
+/// not.
 fn thresholds(held: &[OverRounds], rounds: usize, style: Style) -> Vec<String> {
     let width = |head: &str, cell: fn(&OverRounds) -> &str| {
         let cells = held.iter().map(|held| cell(held).chars().count());
@@ -129,21 +130,22 @@ fn thresholds(held: &[OverRounds], rounds: usize, style: Style) -> Vec<String> {
     let (first, second) =
         (width("threshold", |held| &held.threshold), width("found", |held| &held.found));
     let counts = if rounds > 1 { "met/breached/unknown" } else { "" };
-    let head = format!("{:<first$}{:<second$}{:<10}{counts}", "threshold", "found", "outcome");
+    let head = format!("  {:<first$}{:<second$}{:<10}{counts}", "threshold", "found", "outcome");
     let mut lines = vec![style.paint(Tint::Label, head.trim_end())];
     for held in held {
-        let tint = match held.outcome {
-            Gate::Passed => Tint::Good,
-            Gate::Breached => Tint::Bad,
-            Gate::Inconclusive => Tint::Warn,
+        let (mark, tint) = match held.outcome {
+            Gate::Passed => ("\u{2713}", Tint::Good),
+            Gate::Breached => ("\u{2717}", Tint::Bad),
+            Gate::Inconclusive => ("?", Tint::Warn),
         };
-        let word = style.paint(tint, &format!("{:<10}", word(held.outcome)));
+        let (mark, word) = (style.paint(tint, mark), word(held.outcome));
         let counts = if rounds > 1 {
             format!("{}/{}/{}", held.met, held.breached, held.unknown)
         } else {
             String::new()
         };
-        lines.push(format!("{:<first$}{:<second$}{word}{counts}", held.threshold, held.found));
+        let OverRounds { threshold, found, .. } = held;
+        lines.push(format!("{mark} {threshold:<first$}{found:<second$}{word:<10}{counts}"));
     }
     lines
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use records::ArmRow;
+use records::{ArmRow, percent};
 use stats::{Change, Finding, Judgement, LeftOut, MetricComparison, Scale};
 
 use super::layout::{MaxLines, WIDTH, labelled, wrap};
@@ -23,7 +23,56 @@ pub(crate) fn comparison(
         text += &self::pair(pair, style);
     }
     text += &format!("\nrecords     {}\n", dir.display());
+    for (place, pair) in comparison.pairs.iter().enumerate() {
+        let label = if place == 0 { "answer" } else { "" };
+        text += &(labelled(style, label, &answer(pair), MaxLines(3)).join("\n") + "\n");
+    }
     text
+}
+
+/// What came of a pair, in one sentence: `fionread: failures 50 % to 0 %, downloads 3 % slower`.
+pub(crate) fn answer(PairOf { a, b, judgement, .. }: &PairOf) -> String {
+    if judgement.change == Change::Inconclusive {
+        return format!("{b} against {a} proves nothing: {}", reasons(judgement));
+    }
+    let known = |name| {
+        let mut metrics = judgement.comparisons.iter();
+        let metric = metrics.find(|metric| metric.metric.name == name && metric.rounds > 0)?;
+        Some((metric, metric.a?, metric.b?))
+    };
+    let mut said = Vec::new();
+    if let Some((metric, a, b)) = known("failed_share") {
+        let (a, b) = (percent(a), percent(b));
+        let are_alike = a == b;
+        said.push(match b.as_str() {
+            "0 %" if are_alike => "no failures".to_owned(),
+            _ => format!("failures {a} to {b}{}", doubt(metric)),
+        });
+        // Where as many failed, the times tell the arms apart.
+        said.extend(known("p50").filter(|_| are_alike).map(|(metric, ..)| {
+            let [_, a, b, ..] = cells(metric);
+            format!("median {a} to {b}{}", doubt(metric))
+        }));
+    }
+    said.extend(known("slow_bytes_per_sec").filter(|(_, a, _)| *a > 0.0).map(|(metric, a, b)| {
+        match percent((b / a - 1.0).abs()) {
+            change if change.starts_with(['<', '0']) => "downloads as fast".to_owned(),
+            change => {
+                let which = if b < a { "slower" } else { "faster" };
+                format!("downloads {change} {which}{}", doubt(metric))
+            }
+        }
+    }));
+    format!("{b}: {}", said.join(", "))
+}
+
+/// Why a change does not count; nothing of one that does.
+fn doubt(metric: &MetricComparison) -> String {
+    match metric.finding {
+        Finding::Higher | Finding::Lower => String::new(),
+        Finding::Excluded => " (too small to count)".to_owned(),
+        _ => format!(" ({})", said(metric)),
+    }
 }
 
 /// The same as Markdown.
@@ -34,7 +83,7 @@ pub(crate) fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> S
         text += &format!("{}.\n\n", reasons(judgement));
         text += &metrics_markdown(judgement, ["A", "B"]);
     }
-    text
+    text + "\n" + &comparison.pairs.iter().map(|pair| answer(pair) + ".\n").collect::<String>()
 }
 
 fn pair(pair: &PairOf, style: Style) -> String {
@@ -137,7 +186,20 @@ pub(crate) fn cells(metric: &MetricComparison) -> [String; 8] {
         || "anything".to_owned(),
         |interval| format!("{} to {}", change(interval.low), change(interval.high)),
     );
-    let said = match metric.finding {
+    [
+        metric.metric.name.to_owned(),
+        value(metric.a),
+        value(metric.b),
+        metric.effect.map_or_else(none, change),
+        interval,
+        format!("{}/{}/{}", metric.votes.up, metric.votes.down, metric.votes.still),
+        probability(metric.p_family.or(metric.p)),
+        said(metric).to_owned(),
+    ]
+}
+
+fn said(metric: &MetricComparison) -> &'static str {
+    match metric.finding {
         Finding::Higher | Finding::Lower => metric.change().name(),
         Finding::Excluded => "same",
         Finding::BelowFloor => "too small to count",
@@ -147,17 +209,7 @@ pub(crate) fn cells(metric: &MetricComparison) -> [String; 8] {
         Finding::ControlMoved => "so did the host",
         Finding::BeyondCap => "beyond the cap",
         Finding::TooFewRounds => "too few rounds",
-    };
-    [
-        metric.metric.name.to_owned(),
-        value(metric.a),
-        value(metric.b),
-        metric.effect.map_or_else(none, change),
-        interval,
-        format!("{}/{}/{}", metric.votes.up, metric.votes.down, metric.votes.still),
-        probability(metric.p_family.or(metric.p)),
-        said.to_owned(),
-    ]
+    }
 }
 
 /// A factor in at most five letters: what lies beyond says that the rounds tell nothing of it.

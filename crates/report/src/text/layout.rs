@@ -8,7 +8,7 @@ use super::style::{Style, Tint};
 /// The widest line.
 pub(crate) const WIDTH: usize = 100;
 
-/// The widest line of what is made to be quoted.
+/// The widest line of the brief report of a run.
 pub(crate) const NARROW: usize = 80;
 
 /// Where the text of a section starts.
@@ -20,18 +20,7 @@ pub struct MaxLines(pub usize);
 
 /// `text` beside `label`, wrapped; what does not fit into `max` lines ends in dots.
 pub fn labelled(style: Style, label: &str, text: &str, max: MaxLines) -> Vec<String> {
-    labelled_within(WIDTH, style, label, text, max)
-}
-
-/// The same in lines of at most `width` columns, more than [`INDENT`].
-pub(crate) fn labelled_within(
-    width: usize,
-    style: Style,
-    label: &str,
-    text: &str,
-    max: MaxLines,
-) -> Vec<String> {
-    let mut lines = wrap(text, width - INDENT, max);
+    let mut lines = wrap(text, WIDTH - INDENT, max);
     for (index, line) in lines.iter_mut().enumerate() {
         let label = if index == 0 { label } else { "" };
         *line = format!("{}{line}", self::label(style, label));

@@ -1,6 +1,6 @@
 //! The command to try next: chosen by verdict and arm, from a table.
 
-use records::{Arm, ProxyKind, Rcvbuf, ReadPolicy, Summary, Verdict};
+use records::{Arm, ProxyKind, Rcvbuf, ReadPolicy, Summary, Verdict, shell_line};
 
 /// What to run next, and what for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,8 +11,14 @@ pub(crate) struct Next {
     pub(crate) why: &'static str,
 }
 
+/// The command to try after `command`, and behind a `#` what it would show: a line for a shell.
+pub(crate) fn line(command: &[String], summary: &Summary) -> String {
+    let Next { command, why } = next(command, summary);
+    format!("{}  # {why}", shell_line(&command))
+}
+
 /// What to try after `command`, which had this summary.
-pub(crate) fn next(command: &[String], summary: &Summary) -> Next {
+fn next(command: &[String], summary: &Summary) -> Next {
     let (edits, why) = suggestion(State::of(summary), summary.verdict);
     Next { command: edits.iter().fold(command.to_vec(), |command, edit| edit.apply(command)), why }
 }
@@ -29,34 +35,24 @@ fn suggestion(state: State, verdict: Verdict) -> (&'static [Edit], &'static str)
         (Interrupted, _) => (&[], "the same run, to its end"),
         (_, Inconclusive) => (DOCTOR, CHECK),
         (Foreign, _) => {
-            (&[Edit::Subcommand("zoo")], "the same load over every proxy that is installed here")
+            (&[Edit::Subcommand("zoo")], "the same load over every server installed here")
         }
-        (Shared | Reuseport, Starved | Degraded) => {
-            (&[RCVBUF], "the published cure: a receive buffer that runs empty")
+        (Shared | Reuseport, Starved | Degraded) => (&[RCVBUF], "the published cure"),
+        (State::Rcvbuf, Starved) => (&[FIONREAD], "another cure: nginx's since 1.17.5"),
+        (Policy, Starved) => (&[QUOTA], "another cure: a quota of bytes"),
+        (State::Rcvbuf | Policy, Degraded) => (&[QUOTA], "shorter steps"),
+        (State::Rcvbuf, Healthy) => {
+            (&[REMOVE_RCVBUF, FIONREAD], "another cure: nginx's since 1.17.5")
         }
-        (State::Rcvbuf, Starved) => (&[FIONREAD], "another cure: what nginx does from 1.17.5 on"),
-        (Policy, Starved) => (&[QUOTA], "another cure: a quota of bytes for each step"),
-        (State::Rcvbuf | Policy, Degraded) => {
-            (&[QUOTA], "shorter steps: a quota of bytes for each")
-        }
-        (State::Rcvbuf, Healthy) => (
-            &[REMOVE_RCVBUF, FIONREAD],
-            "another cure, without the buffer: what nginx does from 1.17.5 on",
-        ),
-        (Policy | Quota, Healthy) => {
-            (&[Edit::Remove("--read-policy")], "the same load without the cure")
-        }
-        (NoLoad, Healthy) => (&[Edit::Remove("--slow")], "the same fetches beside downloads"),
-        (Shared, Healthy) => (
-            &[Edit::Flag("--reuseport")],
-            "a listener for each worker: no free worker can help out",
-        ),
+        (Policy | Quota, Healthy) => (&[Edit::Remove("--read-policy")], "without the cure"),
+        (NoLoad, Healthy) => (&[Edit::Remove("--slow")], "the same beside downloads"),
+        (Shared, Healthy) => (&[Edit::Flag("--reuseport")], "no free worker can help out"),
         (Reuseport, Healthy) | (Quota | NoLoad, Starved | Degraded) => (DOCTOR, CHECK),
     }
 }
 
 const DOCTOR: &[Edit] = &[Edit::Subcommand("doctor")];
-const CHECK: &str = "what this machine can and cannot show";
+const CHECK: &str = "what this machine can show";
 
 /// What of an arm decides where to look next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,19 +149,6 @@ fn remove(command: Vec<String>, option: &str) -> Vec<String> {
         }
     }
     kept
-}
-
-/// The command as it is typed in a shell.
-pub(crate) fn quoted(command: &[String]) -> Vec<String> {
-    let safe = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,@%+".contains(letter);
-    let quote = |word: &String| {
-        if !word.is_empty() && word.chars().all(safe) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    };
-    command.iter().map(quote).collect()
 }
 
 #[cfg(test)]

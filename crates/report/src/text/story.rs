@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use records::{BlockedSummary, Cause, CauseShare, LogGap, LogMode, Micros, percent};
+use records::{BlockedSummary, Cause, CauseShare, LogGap, LogMode, Micros, percent, shell_line};
 
 use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
+use super::run::{caveats, paragraphs, verdict};
 use super::style::{Style, Tint};
-use super::{explain_command, why};
 use crate::words;
 use analysis::report::{
     CauseReport, Evidence, Explanation, HolderReport, LateFetch, LogRow, Longest, Reserve,
@@ -34,25 +34,17 @@ pub fn story(story: &Explanation, run_dir: &Path, style: Style) -> String {
         log(story, style),
         story.law.iter().flat_map(|law| labelled(style, "law", &words::law(law), ALL)).collect(),
         not_in_the_table(story, style),
-        why::caveats(&story.caveats, style, usize::MAX, ALL),
+        caveats(&story.caveats, style),
         go_on(story, run_dir, style),
     ];
-    let sections = sections.into_iter().filter(|section| !section.is_empty());
-    let sections: Vec<String> = sections.map(|lines| paragraph(&lines)).collect();
-    sections.join("\n")
-}
-
-fn paragraph(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    paragraphs(sections)
 }
 
 fn head(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let label = label(style, "run");
     let mut lines = vec![format!("{label}{}", run_dir.display())];
-    let reason = story.verdict_reasons.first().map_or("", String::as_str);
-    let interrupted = story.interrupted.as_deref();
-    lines.extend(why::first_line(story.verdict, interrupted, reason, style, ALL));
-    lines.extend(labelled(style, "late", &late(story), ALL));
+    lines.extend(verdict(story.verdict, &story.verdict_reasons, style));
+    lines.extend(labelled(style, "explains", &late(story), ALL));
     lines
 }
 
@@ -79,7 +71,9 @@ fn causes(story: &Explanation, style: Style) -> Vec<String> {
     let columns =
         format!("{:>8}{:>11}{:>7}  what it means, and what shows it", "share", "time", "led");
     let mut lines = vec![heading(style, "causes", 18, &columns)];
-    for cause in &story.causes {
+    // What is all explained has no rest to be shown.
+    let has_part = |cause: &&CauseReport| cause.share.time_us > Micros(0);
+    for cause in story.causes.iter().filter(has_part) {
         let CauseReport { share, meaning, most, .. } = cause;
         let left = format!(
             "  {:<16}{:>8}{:>11}{:>7}",
@@ -93,10 +87,7 @@ fn causes(story: &Explanation, style: Style) -> Vec<String> {
         if let Some(Longest { time_us, fetch }) = most {
             means.extend(wrap(&format!("most in fetch {fetch}: {time_us}"), width, ALL));
         }
-        // Without a part there is nothing to be shown.
-        if share.time_us > Micros(0) {
-            means.extend(wrap(&evidence(&cause.evidence), width, ALL));
-        }
+        means.extend(wrap(&evidence(&cause.evidence), width, ALL));
         lines.extend(beside(&[left], MEANS_AT, &means));
     }
     lines
@@ -220,9 +211,11 @@ fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
 /// How to see the worst fetch in full, ready to be pasted.
 fn go_on(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let Some(worst) = story.worst.first() else { return Vec::new() };
-    let command = explain_command(&story.command, run_dir, Some(worst.fetch));
+    let program = story.command.first().map_or("turnstile", String::as_str);
+    let (dir, fetch) = (run_dir.display().to_string(), worst.fetch.to_string());
+    let command = [program, "explain", &dir, "--fetch", &fetch].map(str::to_owned);
     let mut lines = labelled(style, "next", "the worst fetch from start to end", ALL);
-    lines.push(format!("{:INDENT$}{command}", ""));
+    lines.push(format!("{:INDENT$}{}", "", shell_line(&command)));
     lines
 }
 

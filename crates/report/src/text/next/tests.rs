@@ -2,7 +2,7 @@
 
 use records::{Bytes, Rcvbuf, ReadPolicy, Summary, Verdict};
 
-use super::{next, quoted};
+use super::next;
 use analysis::summarise;
 use testkit::fixture::Run;
 
@@ -87,10 +87,4 @@ fn a_run_that_proves_nothing_leads_to_the_doctor_or_to_itself() {
     assert_eq!(after("turnstile --reuseport", inconclusive, cut), "turnstile --reuseport");
     let nothing = next(&[], &summarise(&Run::new().records));
     assert_eq!(nothing.command, ["turnstile", "doctor"]);
-}
-
-#[test]
-fn words_that_a_shell_would_take_apart_are_quoted() {
-    let words = ["turnstile", "--label", "it's a test", "", "$HOME"].map(str::to_owned);
-    assert_eq!(quoted(&words), ["turnstile", "--label", r"'it'\''s a test'", "''", "'$HOME'"]);
 }

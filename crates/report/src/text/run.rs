@@ -1,0 +1,329 @@
+//! The figures of a run: what its clients saw, what the downloads got, what each worker did, and every
+//! caveat. What held the late fetches is `turnstile explain`.
+//!
+//! Not for: arithmetic. Every figure stands in the summary; here it gets a unit and a place.
+
+use std::path::Path;
+
+use analysis::{measured_when, response_differs};
+use records::{
+    AbsenceSummary, Bytes, Caveat, FetchSummary, LatencyUs, Manifest, Micros, Outcome, ProxyKind,
+    Recording, SchedulerFigures, StepEnd, Summary, Verdict, Visibility, WorkerSummary,
+};
+
+use super::brief;
+use super::layout::{MaxLines, heading, labelled, short_bytes, short_count};
+use super::style::{Style, Tint};
+
+/// Width of the first column of the tables of fetches.
+const NAME: usize = 18;
+/// More lines than any sentence here needs.
+const ALL: MaxLines = MaxLines(20);
+
+/// The report of a run at length: the brief one, then a section for each kind of figure.
+pub fn details(manifest: &Manifest, summary: &Summary, run_dir: &Path, style: Style) -> String {
+    let sections = [
+        verdict(summary.verdict, &summary.verdict_reasons, style),
+        under_test(summary, style),
+        outcomes(summary, style),
+        latencies(summary, style),
+        downloads(manifest, summary, style),
+        workers(manifest, summary, style),
+        caveats(&summary.caveats, style),
+    ];
+    brief::text(manifest, summary, run_dir, style) + "\n" + &paragraphs(sections)
+}
+
+/// Sections with a blank line between two of them; those without a line are left out.
+pub(super) fn paragraphs(sections: impl IntoIterator<Item = Vec<String>>) -> String {
+    let lines = |lines: Vec<String>| -> String {
+        lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    };
+    let sections = sections.into_iter().filter(|section| !section.is_empty());
+    sections.map(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// The verdict with every reason for it.
+pub(super) fn verdict(verdict: Verdict, reasons: &[String], style: Style) -> Vec<String> {
+    let first = reasons.first().map_or("", String::as_str);
+    let mut lines = labelled(style, "verdict", &format!("{verdict}: {first}"), ALL);
+    lines.extend(reasons.iter().skip(1).flat_map(|reason| labelled(style, "", reason, ALL)));
+    lines
+}
+
+/// Which foreign program was under test, in a word or two; `None`: the mirror.
+pub(super) fn program(summary: &Summary) -> Option<String> {
+    let kind = &summary.arm.server.kind;
+    let version = summary.program.as_ref().map(|program| program.version.as_str());
+    let version = version.filter(|version| !version.is_empty());
+    (*kind != ProxyKind::Mirror).then(|| version.map_or_else(|| kind.to_string(), str::to_owned))
+}
+
+/// Where a foreign program lies, how its workers were seen, and where they slept; nothing of the mirror,
+/// which is the ordinary case.
+fn under_test(summary: &Summary, style: Style) -> Vec<String> {
+    let Some(name) = program(summary) else { return Vec::new() };
+    let path = summary.program.as_ref().map(|program| format!(" ({})", program.path.display()));
+    let never = summary.program.is_none() && !matches!(summary.arm.server.kind, ProxyKind::Url(_));
+    let seen = if never {
+        "it was never ready".to_owned()
+    } else {
+        format!("its workers were seen {}", summary.visibility.words())
+    };
+    let said = format!("{name}{}; {seen}", path.unwrap_or_default());
+    let mut lines = labelled(style, "proxy", &said, MaxLines(2));
+    if let Some(slept) = slept(summary) {
+        lines.extend(labelled(style, "asleep", &slept, MaxLines(2)));
+    }
+    if let Some(absences) = &summary.proxy.absences {
+        lines.extend(labelled(style, "away", &away(absences), MaxLines(2)));
+    }
+    lines
+}
+
+/// The calls in which workers slept longest.
+fn slept(summary: &Summary) -> Option<String> {
+    const SHOWN: usize = 3;
+    let mut calls: Vec<_> = summary.proxy.blocked.iter().collect();
+    calls.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.time_us));
+    let told = calls.iter().take(SHOWN).map(|(call, sum)| {
+        format!("{call} {} in {} (longest {})", sum.time_us, sum.sleeps, sum.longest_us)
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("workers slept outside their polls: {}", told.join(", ")))
+}
+
+fn away(absences: &AbsenceSummary) -> String {
+    let AbsenceSummary { longest_us, longest_worker, looks, running, waiting, blocked, .. } =
+        absences;
+    format!(
+        "{} times a worker was not seen in its poll for 20 ms or more, the longest {longest_us} \
+         (worker {longest_worker}); of {looks} looks {running} found it running, {waiting} without \
+         a CPU, {blocked} asleep",
+        absences.absences
+    )
+}
+
+/// Outcomes idle against load; those that did not occur are left out, but for `ok`.
+fn outcomes(summary: &Summary, style: Style) -> Vec<String> {
+    let (idle, load) = (&summary.idle.outcomes, &summary.measure.outcomes);
+    let mut lines = vec![heading(
+        style,
+        "fetches",
+        NAME,
+        &format!("{:>16}{:>16}", "idle", measured_when(&summary.arm)),
+    )];
+    for outcome in Outcome::ALL {
+        let counts = (idle.count(outcome), load.count(outcome));
+        if counts != (0, 0) || outcome == Outcome::Ok {
+            lines.push(format!("  {:<16}{:>16}{:>16}", outcome.name(), counts.0, counts.1));
+        }
+    }
+    let failed = |fetches: &FetchSummary| {
+        format!("{} of {}", fetches.outcomes.failed(), fetches.outcomes.tried())
+    };
+    let (idle, load) = (failed(&summary.idle), failed(&summary.measure));
+    lines.push(format!("  {:<16}{idle:>16}{load:>16}", "failed"));
+    lines
+}
+
+/// Latencies idle against load; response times only where they say something else.
+fn latencies(summary: &Summary, style: Style) -> Vec<String> {
+    let columns = format!("{:>16}{:>16}{:>16}{:>16}", "p50", "p90", "p99", "max");
+    let mut lines = vec![heading(style, "latency", NAME, &columns)];
+    for (name, fetches) in
+        [("idle", &summary.idle), (measured_when(&summary.arm), &summary.measure)]
+    {
+        if fetches.attempts == 0 {
+            lines.push(format!("  {name:<16}{:>16}", "no fetch"));
+            continue;
+        }
+        lines.push(percentiles(name, &fetches.latency_us));
+        if response_differs(fetches) {
+            lines.push(percentiles("  as intended", &fetches.response_us));
+        }
+    }
+    let timeouts = match summary.measure.censored {
+        0 => None,
+        timeouts => Some(format!("timeouts count at their true age: {timeouts} of them")),
+    };
+    let intended = (response_differs(&summary.idle) || response_differs(&summary.measure))
+        .then(|| "as intended: from the scheduled start".to_owned());
+    let notes: Vec<String> = timeouts.into_iter().chain(intended).collect();
+    if !notes.is_empty() {
+        lines.push(format!("  ({})", notes.join("; ")));
+    }
+    lines
+}
+
+fn percentiles(name: &str, latency: &LatencyUs) -> String {
+    let [p50, p90, p99, max] = [latency.p50, latency.p90, latency.p99, latency.max].map(Micros);
+    format!("  {name:<16}{p50:>16}{p90:>16}{p99:>16}{max:>16}")
+}
+
+/// What the downloads got, which is also what a cure costs.
+fn downloads(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String> {
+    let slow = &summary.slow;
+    if slow.downloads == 0 {
+        return labelled(style, "downloads", "none were asked for", MaxLines(1));
+    }
+    let size: Bytes = manifest.arm.load.slow_size;
+    let rates = match slow.slot_bytes_per_sec.as_slice() {
+        [_] | [] => String::new(),
+        _ => format!("; each {} to {}", slow.slowest_slot, slow.fastest_slot),
+    };
+    let moved = format!(
+        "{} x {size}: {} in all{rates} ({} in {})",
+        slow.downloads, slow.bytes_per_sec, slow.bytes, summary.measured_us
+    );
+    let mut lines = labelled(style, "downloads", &moved, MaxLines(2));
+    let completed = match slow.completed_us.as_slice() {
+        [] => "none completed".to_owned(),
+        [one] => format!("1 completed, in {one}"),
+        [first, .., last] => format!("{} completed, in {first} to {last}", slow.completed),
+    };
+    let broken = match slow.broken {
+        0 => String::new(),
+        broken => format!("; {broken} broken off"),
+    };
+    let held = format!(
+        "{completed}{broken}; held by {} of {} workers",
+        slow.workers_holding,
+        manifest.worker_count()
+    );
+    lines.extend(labelled(style, "", &held, MaxLines(1)));
+    lines
+}
+
+/// The table of workers; of many, those with the longest steps.
+fn workers(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String> {
+    /// So many have a row.
+    const SHOWN: usize = 8;
+    let all = &summary.proxy.workers;
+    if all.is_empty() {
+        return labelled(style, "workers", "nothing is known of them", MaxLines(1));
+    }
+    let mut shown: Vec<&WorkerSummary> = all.iter().collect();
+    shown.sort_by(|a, b| {
+        (b.longest_step_us, b.cpu_share)
+            .partial_cmp(&(a.longest_step_us, a.cpu_share))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    shown.truncate(SHOWN);
+    shown.sort_by_key(|worker| worker.worker);
+    let above =
+        cells(["", "", "", "longest", "", "", "longest", "", "", "", "", "cswch", "nvcswch"]);
+    let names = [
+        "worker", "sessions", "held", "step", "bytes", "ended by", "turn", "%usr", "%system",
+        "%wait", "%CPU", "/s", "/s",
+    ];
+    let mut lines = vec![above, style.paint(Tint::Label, &cells(names))];
+    let steps = Steps::of(manifest, summary);
+    lines.extend(shown.iter().map(|worker| row(worker, steps)));
+    if all.len() > shown.len() {
+        lines.push(format!("  ({SHOWN} of {} workers: those with the longest steps)", all.len()));
+    }
+    lines
+}
+
+/// What is known of steps and loop turns.
+#[derive(Clone, Copy)]
+enum Steps {
+    /// Those from this length on.
+    From(Micros),
+    /// None.
+    Unknown,
+}
+
+impl Steps {
+    fn of(manifest: &Manifest, summary: &Summary) -> Self {
+        let seen = matches!(summary.visibility, Visibility::Own | Visibility::Traced);
+        if seen && manifest.recording == Recording::Full {
+            Self::From(manifest.hold_us)
+        } else {
+            Self::Unknown
+        }
+    }
+
+    /// A longest one; zero: none is known.
+    fn length(self, us: u64) -> String {
+        match self {
+            _ if us > 0 => Micros(us).to_string(),
+            // Nothing as long as a hold, and no shorter one known.
+            Self::From(hold) => format!("<{hold}"),
+            Self::Unknown => "-".to_owned(),
+        }
+    }
+}
+
+fn row(worker: &WorkerSummary, steps: Steps) -> String {
+    let WorkerSummary { worker: number, sessions, downloads, .. } = worker;
+    let step = steps.length(worker.longest_step_us);
+    let bytes = match worker.longest_step_us {
+        0 => "-".to_owned(),
+        _ => short_bytes(Bytes(worker.longest_step_bytes)),
+    };
+    let ended = worker.longest_step_ended_by.map_or("-", ended_by);
+    let turn = steps.length(worker.longest_loop_turn_us);
+    let known = |is_known: bool, figure: String| if is_known { figure } else { "-".to_owned() };
+    let sampled = worker.scheduler != SchedulerFigures::None;
+    let share = |share: f64| format!("{:.1}", (share * 100.0).min(999.9));
+    let [user, system, cpu] = [worker.user_share, worker.system_share, worker.cpu_share]
+        .map(|part| known(sampled, share(part)));
+    let wait = known(worker.scheduler == SchedulerFigures::All, share(worker.wait_share));
+    let [voluntary, involuntary] = [worker.voluntary_per_sec, worker.involuntary_per_sec]
+        .map(|rate| known(sampled, short_count(rate, 5)));
+    let sessions = short_count(*sessions as f64, 8);
+    let downloads = short_count(*downloads as f64, 4);
+    cells([
+        &number.to_string(),
+        &sessions,
+        &downloads,
+        &step,
+        &bytes,
+        ended,
+        &turn,
+        &user,
+        &system,
+        &wait,
+        &cpu,
+        &voluntary,
+        &involuntary,
+    ])
+}
+
+/// One line of the table of workers: exactly as wide as a report may be.
+fn cells(cells: [&str; 13]) -> String {
+    let [worker, sessions, held, step, bytes, ended_by, turn, user, system, wait, cpu, cs, ncs] =
+        cells;
+    format!(
+        "{worker:>6} {sessions:>8} {held:>4} {step:>8} {bytes:>8} {ended_by:<12} {turn:>8} \
+         {user:>5} {system:>7} {wait:>5} {cpu:>5} {cs:>5} {ncs:>7}"
+    )
+}
+
+/// What ended a step, in 12 columns; [`StepEnd::words`] says it in full.
+const fn ended_by(end: StepEnd) -> &'static str {
+    match end {
+        StepEnd::UpstreamEmpty => "EAGAIN",
+        StepEnd::DownstreamFull => "client full",
+        StepEnd::DownstreamEmpty => "client idle",
+        StepEnd::UpstreamFull => "send EAGAIN",
+        StepEnd::ShortRead => "short read",
+        StepEnd::Fionread => "FIONREAD",
+        StepEnd::Quota => "quota",
+        StepEnd::Closed => "its close",
+        StepEnd::Unknown => "?",
+    }
+}
+
+/// The caveats, one after the other.
+pub(super) fn caveats(caveats: &[Caveat], style: Style) -> Vec<String> {
+    let label = |place| if place == 0 { "caveats" } else { "" };
+    let lines =
+        |(place, caveat): (usize, &Caveat)| labelled(style, label(place), &caveat.message, ALL);
+    caveats.iter().enumerate().flat_map(lines).collect()
+}
+
+#[cfg(test)]
+mod tests;
