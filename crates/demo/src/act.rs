@@ -112,66 +112,52 @@ impl Act {
 /// How long the acts take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// [`Act::Opening`].
-    pub opening: Duration,
     /// The idle phase of each trial.
     pub idle: Duration,
     /// The measure phase of each trial.
     pub measure: Duration,
-    /// [`Act::Result`] of the left.
-    pub starved: Duration,
-    /// [`Act::Change`].
-    pub change: Duration,
-    /// [`Act::Result`] of the right.
-    pub cured: Duration,
-    /// [`Act::Closing`].
-    pub closing: Duration,
+    /// The acts without a trial: before the first, after it, before the second, after it, and the last.
+    acts: [Duration; 5],
 }
 
 impl Timing {
     /// About 90 s in all.
     pub const STAGE: Self = Self {
-        opening: Duration::from_secs(6),
-        idle: Duration::from_secs(4),
-        measure: Duration::from_secs(17),
-        starved: Duration::from_secs(8),
-        change: Duration::from_secs(7),
-        cured: Duration::from_secs(7),
-        closing: Duration::from_secs(16),
+        idle: ms(4_000),
+        measure: ms(17_000),
+        acts: [ms(6_000), ms(8_000), ms(7_000), ms(7_000), ms(16_000)],
     };
 
     /// About 30 s in all. The idle phase still has the 20 fetches that a baseline needs.
     pub const FAST: Self = Self {
-        opening: Duration::from_millis(1_500),
-        idle: Duration::from_millis(2_200),
-        measure: Duration::from_secs(5),
-        starved: Duration::from_secs(3),
-        change: Duration::from_millis(1_500),
-        cured: Duration::from_millis(1_500),
-        closing: Duration::from_millis(4_500),
+        idle: ms(2_200),
+        measure: ms(5_000),
+        acts: [ms(1_500), ms(3_000), ms(1_500), ms(1_500), ms(4_500)],
     };
 
-    /// What a trial takes beyond its two phases with a length: starting processes and downloads, the
-    /// last fetches, stopping, making the report. Two CPUs, Linux 6.18, 2026-11-22, `turnstile demo
-    /// --fast`: 1.3 s.
-    pub const AROUND: Duration = Duration::from_millis(1_500);
-
-    /// How long an act takes, one with a trial without what is around its phases: [`Self::AROUND`].
+    /// How long an act takes, one with a trial without what is around its phases.
     pub const fn of(&self, act: Act) -> Duration {
+        let [opening, starved, change, cured, closing] = self.acts;
         match act {
-            Act::Opening => self.opening,
+            Act::Opening => opening,
             Act::Idle(_) => self.idle,
             Act::Load(_) => self.measure,
-            Act::Result(Side::Left) => self.starved,
-            Act::Change => self.change,
-            Act::Result(Side::Right) => self.cured,
-            Act::Closing => self.closing,
+            Act::Result(Side::Left) => starved,
+            Act::Change => change,
+            Act::Result(Side::Right) => cured,
+            Act::Closing => closing,
         }
     }
 
-    /// About how long the whole show takes.
+    /// About how long the whole show takes. Each trial takes more than its two phases: starting processes
+    /// and downloads, the last fetches, stopping, making the report. Two CPUs, Linux 6.18, 2026-11-22,
+    /// `turnstile demo --fast`: 1.3 s.
     pub fn total(&self) -> Duration {
         let acts: Duration = Act::ALL.iter().map(|act| self.of(*act)).sum();
-        acts + Self::AROUND * 2
+        acts + ms(1_500) * 2
     }
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
 }

@@ -13,7 +13,7 @@ use records::{
     Micros, MonoNs, Outcome, Phase, PhaseSpan, Record, SchedSample, Stretch, Summary, Watched,
 };
 
-use crate::lane::{Extent, Span, SpanKind, Window, Worker};
+use crate::lane::{Cell, Extent, Window, Worker};
 
 /// An arm as it is announced.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,14 +62,16 @@ impl Counts {
 /// All that is known of one arm.
 #[derive(Clone, Debug)]
 pub struct ArmView {
-    plan: ArmPlan,
-    stage: Stage,
+    /// How it is announced.
+    pub plan: ArmPlan,
+    /// Where its trial stands.
+    pub stage: Stage,
     phases: Vec<PhaseSpan>,
-    queues: Vec<Queue>,
-    workers: Vec<Worker>,
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) workers: Vec<Worker>,
     /// The download of each client port.
     slots: BTreeMap<u16, u32>,
-    fetches: Vec<Fetched>,
+    pub(crate) fetches: Vec<Fetched>,
     longest: Option<Hold>,
     intervals: VecDeque<(MonoNs, MonoNs, Bytes)>,
     latest: MonoNs,
@@ -114,11 +116,6 @@ impl ArmView {
         }
     }
 
-    /// Its trial was started.
-    pub fn started(&mut self) {
-        self.stage = Stage::Running(Phase::Setup);
-    }
-
     /// The manifest as it is now: phases and listeners.
     pub fn manifest(&mut self, manifest: &Manifest) {
         self.phases.clone_from(&manifest.phases);
@@ -144,21 +141,6 @@ impl ArmView {
             Record::ListenerSample(sample) => self.queue(sample),
             _ => {}
         }
-    }
-
-    /// Its trial is over.
-    pub fn over(&mut self, ended: Result<Box<Summary>, String>) {
-        self.stage = Stage::Over(ended);
-    }
-
-    /// How it is announced.
-    pub const fn plan(&self) -> &ArmPlan {
-        &self.plan
-    }
-
-    /// Where its trial stands.
-    pub const fn stage(&self) -> &Stage {
-        &self.stage
     }
 
     /// Its summary, once there is one.
@@ -234,22 +216,10 @@ impl ArmView {
         (load.start_ns < end).then_some(whole)
     }
 
-    pub(crate) fn workers(&self) -> &[Worker] {
-        &self.workers
-    }
-
-    pub(crate) fn queues(&self) -> &[Queue] {
-        &self.queues
-    }
-
     /// The longest that any queue was.
     pub(crate) fn longest_queue(&self) -> u32 {
         let samples = self.queues.iter().flat_map(|queue| &queue.samples);
         samples.map(|(_, length)| *length).max().unwrap_or(0)
-    }
-
-    pub(crate) fn fetches(&self) -> &[Fetched] {
-        &self.fetches
     }
 
     /// When the phase in progress began.
@@ -284,20 +254,19 @@ impl ArmView {
         if loaded && self.longest.as_ref().is_none_or(longer) {
             self.longest = Some(*hold);
         }
-        let kind = SpanKind::Hold(self.holder(hold));
-        self.span(hold.worker, hold.start_ns, hold.end_ns, kind);
+        self.span(hold.worker, hold.start_ns, hold.end_ns, Cell::Held(self.holder(hold)));
     }
 
     fn stretch(&mut self, stretch: &Stretch) {
         let asleep = stretch.poll_us.0.saturating_mul(2) >= stretch.length_us().0;
-        let kind = if asleep { SpanKind::Asleep } else { SpanKind::Turning };
+        let kind = if asleep { Cell::Asleep } else { Cell::Turning };
         self.span(stretch.worker, stretch.start_ns, stretch.end_ns, kind);
     }
 
-    fn span(&mut self, worker: u32, start: MonoNs, end: MonoNs, kind: SpanKind) {
+    fn span(&mut self, worker: u32, start: MonoNs, end: MonoNs, what: Cell) {
         self.seen(end);
         if let Some(worker) = self.worker(worker) {
-            worker.told(Span { start, end, kind });
+            worker.told(start, end, what);
         }
     }
 

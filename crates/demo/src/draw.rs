@@ -6,7 +6,6 @@
 
 mod look;
 mod panel;
-mod rows;
 
 use std::time::Duration;
 
@@ -17,8 +16,7 @@ use ratatui_core::widgets::Widget;
 use ratatui_widgets::block::Block;
 use ratatui_widgets::paragraph::{Paragraph, Wrap};
 use records::MonoNs;
-
-pub use look::Colours;
+use report::Style;
 
 use look::Ink;
 use panel::Panel;
@@ -35,34 +33,30 @@ const LAG: Duration = Duration::from_millis(500);
 const BOTH: u16 = 60;
 
 /// Draws the show as it stands at `now` over all of `buf`.
-pub fn draw(show: &Show, now: MonoNs, colours: Colours, buf: &mut Buffer) {
+pub fn draw(show: &Show, now: MonoNs, style: Style, buf: &mut Buffer) {
     let (arms, at) = show.picture(now);
-    // The reasons of a verdict take two rows of 80 cells, and a little more.
-    let words = match buf.area.height {
-        0..=4 => 1,
-        5..=29 => 2,
-        _ => 3,
-    };
-    // What can be missed goes first on a small screen.
-    let (keys, legend) = match buf.area.height.saturating_sub(1 + words) {
-        0..=8 => (0, 0),
-        9..=12 => (1, 0),
-        _ => (1, 1),
+    // The reasons of a verdict take two rows of 80 cells, and a little more. What can be missed goes
+    // first on a small screen.
+    let (words, notes) = match buf.area.height {
+        0..=4 => (1, 0),
+        5..=13 => (2, 0),
+        14..=29 => (2, 1),
+        _ => (3, 1),
     };
     let rows = [1, words].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
-    let rows = rows.chain([keys, legend].map(Constraint::Length));
+    let rows = rows.chain([notes, notes].map(Constraint::Length));
     let [top, line, stage, keys, legend] = Layout::vertical(rows).areas(buf.area);
-    title(show, now, colours, top, buf);
+    title(show, now, style, top, buf);
     Paragraph::new(words::line(show.act(), arms))
         .wrap(Wrap { trim: true })
-        .style(colours.style(Ink::Strong))
+        .style(look::style(style, Ink::Strong))
         .render(line.inner(Margin::new(1, 0)), buf);
-    panels(show, arms, at - LAG, colours, stage, buf);
-    Line::styled(help(show), colours.style(Ink::Soft)).render(keys, buf);
-    Line::styled(look::legend(), colours.style(Ink::Soft)).render(legend, buf);
+    panels(show, arms, at - LAG, style, stage, buf);
+    Line::styled(help(show), look::style(style, Ink::Soft)).render(keys, buf);
+    Line::styled(look::legend(), look::style(style, Ink::Soft)).render(legend, buf);
 }
 
-fn title(show: &Show, now: MonoNs, colours: Colours, area: Rect, buf: &mut Buffer) {
+fn title(show: &Show, now: MonoNs, style: Style, area: Rect, buf: &mut Buffer) {
     let act = show.act();
     let number = format!("act {} of {}", act.number(), Act::ALL.len());
     let held = if show.is_held() { "  HELD" } else { "" };
@@ -71,7 +65,7 @@ fn title(show: &Show, now: MonoNs, colours: Colours, area: Rect, buf: &mut Buffe
     let [now, total] = times.map(|secs| format!("{}:{:02}", secs / 60, secs % 60));
     let right = Line::raw(format!("{now} of about {total} "));
     let both = left.width() + right.width() < usize::from(area.width);
-    let bar = Block::new().style(colours.style(Ink::Title)).title(left);
+    let bar = Block::new().style(look::style(style, Ink::Title)).title(left);
     let bar = if both { bar.title(right.right_aligned()) } else { bar };
     bar.render(area, buf);
 }
@@ -92,7 +86,7 @@ fn panels(
     show: &Show,
     arms: &[ArmView; 2],
     at: MonoNs,
-    colours: Colours,
+    style: Style,
     area: Rect,
     buf: &mut Buffer,
 ) {
@@ -100,7 +94,7 @@ fn panels(
     let peak = arms.iter().map(ArmView::longest_queue).max().unwrap_or(0);
     let mut draw = |side: Side, area: Rect| {
         let active = about.is_none_or(|about| about == side);
-        Panel { arm: side.of(arms), show, at, colours, active, peak }.draw(area, buf);
+        Panel { arm: side.of(arms), show, at, style, active, peak }.draw(area, buf);
     };
     if area.width >= BOTH {
         let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);
@@ -108,7 +102,7 @@ fn panels(
         draw(Side::Left, left);
         draw(Side::Right, right);
     } else {
-        let waits = *Side::Right.of(arms).stage() == Stage::Waiting;
+        let waits = Side::Right.of(arms).stage == Stage::Waiting;
         draw(about.unwrap_or(if waits { Side::Left } else { Side::Right }), area);
     }
 }

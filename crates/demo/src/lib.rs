@@ -21,7 +21,7 @@ mod words;
 
 pub use act::{Act, Side, Timing};
 pub use arm::{ArmPlan, ArmView, Counts, Stage};
-pub use draw::{Colours, draw};
+pub use draw::draw;
 pub use show::{Key, Leave, Order, Show};
 pub use words::Plain;
 

@@ -129,7 +129,7 @@ impl Show {
 
     /// A trial has ended, or could not be started.
     pub fn over(&mut self, side: Side, ended: Result<Box<Summary>, String>) {
-        self.arm_mut(side).over(ended);
+        self.arm_mut(side).stage = Stage::Over(ended);
     }
 
     /// Time has come to `now`: what is to be done.
@@ -207,7 +207,7 @@ impl Show {
         let Some(side) = self.act.trial() else {
             return now.since(self.act_began) >= self.timing.of(self.act);
         };
-        match self.arm(side).stage() {
+        match &self.arm(side).stage {
             Stage::Waiting => false,
             Stage::Running(phase) => self.act == Act::Idle(side) && *phase >= Phase::Load,
             Stage::Over(_) => true,
@@ -221,7 +221,7 @@ impl Show {
         };
         (self.act, self.act_began, self.haste) = (next, now, Haste::None);
         if let Act::Idle(side) = next {
-            self.arm_mut(side).started();
+            self.arm_mut(side).stage = Stage::Running(Phase::Setup);
             self.orders.push(Order::Start(side));
         }
     }
@@ -233,7 +233,7 @@ impl Show {
             Act::Idle(_) => (Phase::Idle, self.arm(side).idle()),
             _ => (Phase::Measure, self.arm(side).load()),
         };
-        if *self.arm(side).stage() == Stage::Running(phase) && counts.attempts() >= ENOUGH {
+        if self.arm(side).stage == Stage::Running(phase) && counts.attempts() >= ENOUGH {
             self.haste = Haste::Told;
             self.orders.push(Order::EndPhase(side));
         }

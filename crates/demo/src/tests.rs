@@ -1,27 +1,34 @@
 //! The whole of it: pictures of every act, lines, and what must never panic.
 
-mod anything;
 pub(crate) mod fixture;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 use ratatui_core::style::Color;
 use ratatui_core::terminal::Terminal;
-use records::MonoNs;
+use records::{
+    Bytes, Dialed, DownloadInterval, ListenerSample, Micros, MonoNs, Outcome, Phase, PhaseSpan,
+    Record, SchedSample, Summary, Watched,
+};
+use report::Style;
 
-use crate::{Colours, Key, Plain, Show, Side, draw};
-use fixture::at;
+use crate::words::{Hoped, judged, line};
+use crate::{Key, Plain, Show, Side, draw};
+use fixture::{START, at};
 
-const PLAIN: Colours = Colours::None;
+const PLAIN: Style = Style::Plain;
 
-fn buffer(show: &Show, now: MonoNs, look: Colours, (width, height): (u16, u16)) -> Buffer {
+fn buffer(show: &Show, now: MonoNs, look: Style, (width, height): (u16, u16)) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a screen");
     terminal.draw(|frame| draw(show, now, look, frame.buffer_mut())).expect("drawn");
     terminal.backend().buffer().clone()
 }
 
 /// The letters of a picture, without the blanks at the ends of its lines.
-fn picture(show: &Show, ms: u64, look: Colours, size: (u16, u16)) -> String {
+fn picture(show: &Show, ms: u64, look: Style, size: (u16, u16)) -> String {
     let buffer = buffer(show, at(ms), look, size);
     let width = usize::from(size.0.max(1));
     let lines = buffer.content().chunks(width).map(|row| {
@@ -32,23 +39,20 @@ fn picture(show: &Show, ms: u64, look: Colours, size: (u16, u16)) -> String {
 }
 
 #[test]
-fn the_opening() {
-    insta::assert_snapshot!(picture(&fixture::show(), 2_000, PLAIN, (80, 24)));
-}
-
-#[test]
-fn fetches_alone() {
-    insta::assert_snapshot!(picture(&fixture::idle(), 9_000, PLAIN, (80, 24)));
-}
-
-#[test]
-fn starving() {
-    insta::assert_snapshot!(picture(&fixture::starving(), 16_500, PLAIN, (80, 24)));
-}
-
-#[test]
-fn starving_on_a_large_screen() {
-    insta::assert_snapshot!(picture(&fixture::starving(), 16_500, PLAIN, (120, 40)));
+fn each_act_has_its_picture() {
+    let judged = || fixture::judged("starved", 27, 53);
+    for (name, show, ms, size) in [
+        ("the_opening", fixture::show(), 2_000, (80, 24)),
+        ("fetches_alone", fixture::idle(), 9_000, (80, 24)),
+        ("starving", fixture::starving(), 16_500, (80, 24)),
+        ("starving_on_a_large_screen", fixture::starving(), 16_500, (120, 40)),
+        ("what_the_left_proved", judged(), 18_000, (80, 24)),
+        ("curing", fixture::curing(), 45_000, (80, 24)),
+        ("side_by_side", fixture::closing(), 60_000, (80, 24)),
+        ("side_by_side_on_a_large_screen", fixture::closing(), 60_000, (120, 40)),
+    ] {
+        insta::assert_snapshot!(name, picture(&show, ms, PLAIN, size));
+    }
 }
 
 #[test]
@@ -57,11 +61,6 @@ fn starving_on_small_screens() {
     let sizes = [(60, 16), (40, 12), (24, 8), (10, 3), (1, 1)];
     let pictures = sizes.map(|size| format!("{size:?}\n{}", picture(&show, 16_500, PLAIN, size)));
     insta::assert_snapshot!(pictures.join("\n\n"));
-}
-
-#[test]
-fn what_the_left_proved() {
-    insta::assert_snapshot!(picture(&fixture::judged("starved", 27, 53), 18_000, PLAIN, (80, 24)));
 }
 
 #[test]
@@ -77,21 +76,6 @@ fn a_trial_that_could_not_be_run() {
     show.over(Side::Left, Err("failed to start the origin role".to_owned()));
     fixture::tick(&mut show, 9_500);
     insta::assert_snapshot!(picture(&show, 9_500, PLAIN, (80, 24)));
-}
-
-#[test]
-fn curing() {
-    insta::assert_snapshot!(picture(&fixture::curing(), 45_000, PLAIN, (80, 24)));
-}
-
-#[test]
-fn side_by_side() {
-    insta::assert_snapshot!(picture(&fixture::closing(), 60_000, PLAIN, (80, 24)));
-}
-
-#[test]
-fn side_by_side_on_a_large_screen() {
-    insta::assert_snapshot!(picture(&fixture::closing(), 60_000, PLAIN, (120, 40)));
 }
 
 #[test]
@@ -128,9 +112,9 @@ fn colour_tells_nothing_that_glyphs_do_not() {
     // The same letters with colours and without.
     let show = fixture::starving();
     let size = (80, 24);
-    assert_eq!(picture(&show, 16_500, PLAIN, size), picture(&show, 16_500, Colours::Many, size));
+    assert_eq!(picture(&show, 16_500, PLAIN, size), picture(&show, 16_500, Style::Colour, size));
     // And what is coloured is: failed fetches in vermillion, downloads each in its own.
-    let buffer = buffer(&show, at(16_500), Colours::Many, size);
+    let buffer = buffer(&show, at(16_500), Style::Colour, size);
     let colours_of = |letter: &str| {
         let cells = buffer.content().iter().filter(|cell| cell.symbol() == letter);
         let mut colours: Vec<Color> = cells.map(|cell| cell.fg).collect();
@@ -139,22 +123,6 @@ fn colour_tells_nothing_that_glyphs_do_not() {
     };
     assert!(colours_of("✗").contains(&Color::Indexed(202)), "{:?}", colours_of("✗"));
     assert!(!colours_of("✓").contains(&Color::Indexed(202)), "{:?}", colours_of("✓"));
-}
-
-#[test]
-fn what_a_terminal_can_do_is_read_from_its_environment() {
-    for (no_color, term, colours) in [
-        (None, Some("xterm-256color"), Colours::Many),
-        (Some("1"), Some("xterm-256color"), Colours::None),
-        (Some(""), Some("tmux-256color"), Colours::Many),
-        (None, Some("linux"), Colours::Many),
-        (None, Some("vt100"), Colours::None),
-        (None, Some("xterm-mono"), Colours::None),
-        (None, Some("dumb"), Colours::None),
-        (None, None, Colours::None),
-    ] {
-        assert_eq!(Colours::of(no_color, term), colours, "{term:?}");
-    }
 }
 
 #[test]
@@ -170,4 +138,191 @@ fn each_act_is_announced_once() {
     said.extend(plain.lines(&fixture::judged("starved", 27, 53), at(18_600)));
     said.extend(plain.lines(&fixture::closing(), at(60_000)));
     insta::assert_snapshot!(said.join("\n"));
+}
+
+/// What fits into the two lines of a screen of 80, with a blank on either side.
+const ROOM: usize = 2 * 78;
+
+fn said(show: &Show) -> String {
+    let arms = [show.arm(Side::Left).clone(), show.arm(Side::Right).clone()];
+    line(show.act(), &arms)
+}
+
+#[test]
+fn every_act_has_a_line_that_fits() {
+    let mut show = fixture::judged("starved", 127, 53);
+    fixture::tick(&mut show, 26_000);
+    let shows = [
+        fixture::show(),
+        fixture::idle(),
+        fixture::starving(),
+        fixture::judged("starved", 127, 53),
+        fixture::judged("degraded", 170, 0),
+        show,
+        fixture::curing(),
+        fixture::closing(),
+    ];
+    let lines: Vec<String> = shows.iter().map(said).collect();
+    for line in &lines {
+        assert!(line.chars().count() <= ROOM, "{}: {line}", line.chars().count());
+    }
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_line_promises_nothing_that_did_not_happen() {
+    for (verdict, failed, hoped, says) in [
+        ("starved", 53, Hoped::Starved, "Starved: 53 of 80"),
+        ("degraded", 2, Hoped::Starved, "Not starved here: p99 under load"),
+        ("healthy", 0, Hoped::Starved, "Not starved here: none of 80"),
+        ("inconclusive", 70, Hoped::Starved, "This run proves nothing: the hypervisor"),
+        ("degraded", 2, Hoped::Cured, "Degraded: p99 under load"),
+        ("healthy", 0, Hoped::Cured, "Cured: none of 80"),
+        ("starved", 53, Hoped::Cured, "Not cured here, still starved: 53 of 80"),
+        ("inconclusive", 0, Hoped::Cured, "This run proves nothing: the hypervisor"),
+    ] {
+        let summary = fixture::summary(verdict, 80 - failed, failed, 61_000);
+        let line = judged(&summary, hoped);
+        assert!(line.starts_with(says), "{verdict}: {line}");
+        // Every reason that the trial gives, and no other.
+        let (_, reasons) = line.split_once(": ").expect("a lead");
+        assert_eq!(reasons.trim_end_matches('.'), summary.verdict_reasons.join("; "));
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(Key),
+    Later(u64),
+    Record(Side, Box<Record>),
+    Manifest(Side, Vec<PhaseSpan>),
+    Over(Side, u8),
+    Draw(u16, u16),
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop_oneof![Just(Side::Left), Just(Side::Right)]
+}
+
+/// Around the show, or anywhere.
+fn time() -> impl Strategy<Value = MonoNs> {
+    prop_oneof![
+        4 => (0..120_000_000_000_u64).prop_map(|ns| MonoNs(START.0 + ns)),
+        1 => any::<u64>().prop_map(MonoNs),
+    ]
+}
+
+fn length() -> impl Strategy<Value = Micros> {
+    prop_oneof![4 => (0..5_000_000_u64).prop_map(Micros), 1 => any::<u64>().prop_map(Micros)]
+}
+
+fn worker() -> impl Strategy<Value = u32> {
+    prop_oneof![8 => 0..4_u32, 1 => any::<u32>()]
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    prop::sample::select(vec![
+        Phase::Setup,
+        Phase::Idle,
+        Phase::Load,
+        Phase::Measure,
+        Phase::Drain,
+        Phase::Teardown,
+    ])
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let outcome = prop::sample::select(Outcome::ALL.to_vec());
+    prop_oneof![
+        (phase(), time(), length(), outcome)
+            .prop_map(|(phase, at, took, outcome)| fixture::fetch_of(phase, at, took, outcome)),
+        (worker(), time(), time(), 0..6_u16, any::<u64>()).prop_map(
+            |(worker, from, to, port, bytes)| fixture::hold_of(
+                worker,
+                port,
+                (from, to),
+                Bytes(bytes)
+            )
+        ),
+        (worker(), time(), time(), length())
+            .prop_map(|(worker, from, to, poll)| fixture::stretch_of(worker, (from, to), poll)),
+        (worker(), time(), any::<u64>(), any::<u64>()).prop_map(
+            |(worker, at_ns, run_ns, run_wait_ns)| Record::SchedSample(SchedSample {
+                who: Watched::Worker(worker),
+                at_ns,
+                run_ns,
+                run_wait_ns,
+            })
+        ),
+        (time(), 0..300_u64, any::<u32>()).prop_map(|(at_ns, inode, queue)| {
+            Record::ListenerSample(ListenerSample { at_ns, inode, queue, limit: 0 })
+        }),
+        (worker(), 0..6_u16, time()).prop_map(|(slot, client_port, at_ns)| {
+            Record::Dialed(Dialed { slot, client_port, at_ns })
+        }),
+        (time(), time(), vec(any::<u64>(), 0..5)).prop_map(|(start_ns, end_ns, bytes)| {
+            let bytes = bytes.into_iter().map(Bytes).collect();
+            Record::DownloadInterval(DownloadInterval { start_ns, end_ns, bytes })
+        }),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let keys = vec![Key::Hold, Key::Next, Key::Quit, Key::Interrupt, Key::Other];
+    let span = (phase(), time(), any::<bool>()).prop_map(|(phase, start_ns, ended)| PhaseSpan {
+        phase,
+        start_ns,
+        end_ns: ended.then_some(start_ns),
+    });
+    prop_oneof![
+        2 => prop::sample::select(keys).prop_map(Step::Key),
+        2 => (0..20_000_000_000_u64).prop_map(Step::Later),
+        6 => (side(), record()).prop_map(|(side, record)| Step::Record(side, Box::new(record))),
+        1 => (side(), vec(span, 0..6)).prop_map(|(side, spans)| Step::Manifest(side, spans)),
+        1 => (side(), 0..6_u8).prop_map(|(side, how)| Step::Over(side, how)),
+        3 => (0..200_u16, 0..60_u16).prop_map(|(width, height)| Step::Draw(width, height)),
+        1 => (1..6_u16, 1..6_u16).prop_map(|(width, height)| Step::Draw(width, height)),
+    ]
+}
+
+fn ended(how: u8) -> Result<Box<Summary>, String> {
+    let verdict = match how {
+        0 => return Err("anything at all: ✗ \u{7} \u{1F600}".to_owned()),
+        1 => "starved",
+        2 => "degraded",
+        3 => "healthy",
+        _ => "inconclusive",
+    };
+    Ok(Box::new(fixture::summary(verdict, u64::from(how), u64::from(how % 2), 7)))
+}
+
+proptest! {
+    // A picture costs milliseconds here.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn nothing_panics(steps in vec(step(), 0..80), many in any::<bool>()) {
+        let mut show = fixture::show();
+        let mut plain = Plain::default();
+        let mut now = START;
+        let style = if many { Style::Colour } else { PLAIN };
+        for step in steps {
+            match step {
+                Step::Key(key) => show.key(key, now),
+                Step::Later(ns) => now = MonoNs(now.0 + ns),
+                Step::Record(side, record) => show.take(side, &record),
+                Step::Manifest(side, phases) => {
+                    let manifest = records::Manifest { phases, ..fixture::manifest(&[]) };
+                    show.manifest(side, &manifest);
+                }
+                Step::Over(side, how) => show.over(side, ended(how)),
+                Step::Draw(width, height) => {
+                    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+                    draw(&show, now, style, &mut buffer);
+                    prop_assert_eq!(buffer.area, Rect::new(0, 0, width, height));
+                }
+            }
+            show.tick(now);
+            plain.lines(&show, now);
+        }
+    }
 }

@@ -17,7 +17,7 @@ const LONG: Micros = Micros(100_000);
 /// The line of `act`.
 pub(crate) fn line(act: Act, [left, right]: &[ArmView; 2]) -> String {
     match act {
-        Act::Opening => opening(&left.plan().arm),
+        Act::Opening => opening(&left.plan.arm),
         Act::Idle(Side::Left) => idle(left, "First without downloads"),
         Act::Idle(Side::Right) => idle(right, "Again first without downloads"),
         Act::Load(Side::Left) => load(left, "Now"),
@@ -49,10 +49,10 @@ fn idle(arm: &ArmView, begin: &str) -> String {
 
 fn load(arm: &ArmView, begin: &str) -> String {
     let counts = arm.load();
-    let SlowToggles { slow, slow_size, .. } = arm.plan().arm.load;
+    let SlowToggles { slow, slow_size, .. } = arm.plan.arm.load;
     if counts.attempts() == 0 {
         let downloads = count(slow.into(), "download", "downloads");
-        return format!("{begin} {downloads} of {}. {}", slow_size.exact(), arm.plan().says);
+        return format!("{begin} {downloads} of {}. {}", slow_size.exact(), arm.plan.says);
     }
     let failed = format!("{} of {} fetches failed", counts.failed, counts.attempts());
     match arm.longest().filter(|(hold, _)| hold.length_us() >= LONG) {
@@ -60,7 +60,7 @@ fn load(arm: &ArmView, begin: &str) -> String {
             let (worker, whom, length) = (hold.worker, self::holder(holder), hold.length_us());
             format!("{failed}. Worker {worker} served {whom} alone for {length}.")
         }
-        None => format!("{failed}. {}", arm.plan().says),
+        None => format!("{failed}. {}", arm.plan.says),
     }
 }
 
@@ -74,13 +74,13 @@ pub(crate) fn holder(holder: Holder) -> String {
 
 /// What the room was promised.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Hoped {
+pub(crate) enum Hoped {
     Starved,
     Cured,
 }
 
 fn result(arm: &ArmView, hoped: Hoped) -> String {
-    match arm.stage() {
+    match &arm.stage {
         Stage::Over(Ok(summary)) => judged(summary, hoped),
         Stage::Over(Err(why)) => format!("The trial could not be run: {why}"),
         Stage::Waiting | Stage::Running(_) => "The trial has not ended yet.".to_owned(),
@@ -88,7 +88,7 @@ fn result(arm: &ArmView, hoped: Hoped) -> String {
 }
 
 /// Whether the promise was kept, and the reasons that the trial itself gives for its verdict.
-fn judged(summary: &Summary, hoped: Hoped) -> String {
+pub(crate) fn judged(summary: &Summary, hoped: Hoped) -> String {
     let lead = match (summary.verdict, hoped) {
         (Verdict::Inconclusive, _) => "This run proves nothing",
         (Verdict::Starved, Hoped::Cured) => "Not cured here, still starved",
@@ -100,7 +100,7 @@ fn judged(summary: &Summary, hoped: Hoped) -> String {
 }
 
 fn change(right: &ArmView) -> String {
-    format!("One change: {}. {}", right.plan().change, right.plan().says)
+    format!("One change: {}. {}", right.plan.change, right.plan.says)
 }
 
 fn closing(left: &ArmView, right: &ArmView) -> String {
@@ -146,7 +146,7 @@ fn announce(show: &Show, now: MonoNs) -> String {
     let (arms, _) = show.picture(now);
     let whose = match act {
         Act::Idle(side) | Act::Load(side) | Act::Result(side) => {
-            format!(", {}", show.arm(side).plan().name)
+            format!(", {}", show.arm(side).plan.name)
         }
         Act::Opening | Act::Change | Act::Closing => String::new(),
     };
@@ -161,7 +161,7 @@ fn announce(show: &Show, now: MonoNs) -> String {
 }
 
 fn progress(arm: &ArmView, now: MonoNs) -> Option<String> {
-    let Stage::Running(phase) = arm.stage() else { return None };
+    let Stage::Running(phase) = &arm.stage else { return None };
     let counts = if *phase <= Phase::Idle { arm.idle() } else { arm.load() };
     let mut line = format!("{}: {} good, {} failed", phase.name(), counts.good, counts.failed);
     let queued: Vec<String> = arm.queued(now).iter().map(u32::to_string).collect();
@@ -176,6 +176,3 @@ fn progress(arm: &ArmView, now: MonoNs) -> Option<String> {
     }
     Some(line)
 }
-
-#[cfg(test)]
-mod tests;

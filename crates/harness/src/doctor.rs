@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use procfs::{Current, CurrentSI};
-use records::{Bytes, Rcvbuf};
+use records::{Bytes, Rcvbuf, count};
 use serde::Serialize;
 use trial::host;
 
@@ -41,10 +41,10 @@ struct Finding {
     level: Level,
     finding: String,
     /// What that means for a trial.
-    meaning: String,
+    meaning: &'static str,
     /// What to do, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<String>,
+    advice: Option<&'static str>,
 }
 
 /// How bad a finding is.
@@ -59,17 +59,6 @@ enum Level {
     Problem,
     /// The check could not be made.
     Unknown,
-}
-
-impl Level {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Note => "note",
-            Self::Problem => "problem",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 /// This machine, as far as trials care. `None`: the kernel does not say.
@@ -110,7 +99,10 @@ pub fn doctor(options: &DoctorOptions) -> anyhow::Result<ExitCode> {
 fn text(findings: &[Finding]) -> String {
     let mut text = String::new();
     for Finding { check, level, finding, meaning, advice } in findings {
-        text += &format!("{:8} {check}: {finding}\n         {meaning}\n", level.name());
+        text += &format!(
+            "{:8} {check}: {finding}\n         {meaning}\n",
+            format!("{level:?}").to_lowercase()
+        );
         if let Some(advice) = advice {
             text += &format!("         -> {advice}\n");
         }
@@ -140,123 +132,96 @@ fn stolen_share() -> Option<f64> {
     (all > 0).then(|| stolen as f64 / all as f64)
 }
 
+/// What is found of a fact, and whether it is as it should be; what that means if it is; what it means
+/// if not, and what to do then.
+struct Check {
+    found: Option<(String, Level)>,
+    good: &'static str,
+    bad: &'static str,
+    advice: &'static str,
+}
+
 /// All findings, in the order of what matters most.
 fn all(facts: &Facts) -> Vec<Finding> {
-    let unknown = || {
-        let advice = "see that /proc is mounted and can be read";
-        bad(Level::Unknown, "the kernel does not say", "nothing is known", advice)
-    };
-    let found = [
-        ("cpus", cpus(facts)),
-        ("tcp_rmem", receive_buffer(facts)),
-        ("rmem_max", receive_limit(facts)),
-        ("load", load(facts)),
-        ("steal", steal(facts)),
-    ];
-    let named =
-        |(check, found): (_, Option<Finding>)| Finding { check, ..found.unwrap_or_else(unknown) };
-    found.map(named).into()
-}
-
-fn good(finding: impl Into<String>, meaning: impl Into<String>) -> Finding {
-    let (finding, meaning) = (finding.into(), meaning.into());
-    Finding { check: "", level: Level::Ok, finding, meaning, advice: None }
-}
-
-fn bad(
-    level: Level,
-    finding: impl Into<String>,
-    meaning: impl Into<String>,
-    advice: impl Into<String>,
-) -> Finding {
-    Finding { level, advice: Some(advice.into()), ..good(finding, meaning) }
-}
-
-fn cpus(facts: &Facts) -> Option<Finding> {
-    Some(match facts.allowed_cpus? {
-        0 | 1 => bad(
-            Level::Problem,
-            "1 CPU may be used",
-            "workers and load share it: a late fetch may be late for want of CPU, not of a worker",
-            "use a machine, a container or a cpuset with 2 CPUs or more",
-        ),
-        2 => {
-            good("2 CPUs may be used", "the workers share the first, origin and clients the second")
-        }
-        more => good(
-            format!("{more} CPUs may be used"),
-            "a CPU for each worker, and at least a third of them for origin and clients",
-        ),
-    })
-}
-
-fn receive_buffer(facts: &Facts) -> Option<Finding> {
     // The third of three figures.
-    let most = facts.tcp_rmem.as_deref()?.split_whitespace().nth(2)?.parse().ok().map(Bytes)?;
-    let finding = format!("a receive buffer may grow to {most}");
-    Some(if most.0 <= 2 * CURE {
-        bad(
-            Level::Note,
-            finding,
-            "so small that the published cure is in force already: starvation may not show",
-            "raise the third figure of net.ipv4.tcp_rmem to its default of 6 MiB or more",
-        )
-    } else {
-        good(
-            finding,
-            "as much may wait for one worker with --rcvbuf auto; it bounds a fionread step there",
-        )
-    })
+    let most = facts.tcp_rmem.as_deref().and_then(|rmem| rmem.split_whitespace().nth(2));
+    let most = most.and_then(|most| most.parse().ok()).map(Bytes);
+    let noted = |bad| if bad { Level::Note } else { Level::Ok };
+    let checks = [
+        (
+            "cpus",
+            Check {
+                found: facts.allowed_cpus.map(|cpus| {
+                    let level = if cpus < 2 { Level::Problem } else { Level::Ok };
+                    (format!("{} may be used", count(cpus as u64, "CPU", "CPUs")), level)
+                }),
+                good: "the workers have some of them, origin and clients others: neither takes the other's time",
+                bad: "workers and load share it: a late fetch may be late for want of CPU, not of a worker",
+                advice: "use a machine, a container or a cpuset with 2 CPUs or more",
+            },
+        ),
+        (
+            "tcp_rmem",
+            Check {
+                found: most.map(|most| {
+                    (format!("a receive buffer may grow to {most}"), noted(most.0 <= 2 * CURE))
+                }),
+                good: "as much may wait for one worker with --rcvbuf auto; it bounds a fionread step there",
+                bad: "so small that the published cure is in force already: starvation may not show",
+                advice: "raise the third figure of net.ipv4.tcp_rmem to its default of 6 MiB or more",
+            },
+        ),
+        (
+            "rmem_max",
+            Check {
+                found: facts.rmem_max.map(|most| {
+                    (format!("--rcvbuf works up to {most}"), noted(most < Rcvbuf::ROOMY))
+                }),
+                good: "the kernel keeps twice what is asked for; a run tells both",
+                bad: "less than the mirror's usual 1 MiB: the kernel's luck decides how strong the effect is",
+                advice: "sysctl -w net.core.rmem_max=1048576 or more",
+            },
+        ),
+        (
+            "load",
+            Check {
+                found: facts.load_average.zip(facts.allowed_cpus).map(|(load, cpus)| {
+                    // A count of CPUs is far below 2^24, where f32 is exact.
+                    let most = BUSY * u16::try_from(cpus).map_or(f32::MAX, f32::from);
+                    (format!("load average {load:.2}, CPUs {cpus}"), noted(load > most))
+                }),
+                good: "the machine is quiet enough to measure on",
+                bad: "others are at work: fetches may be late because of them",
+                advice: "wait until the machine is quiet, or compare with the idle phase of each run",
+            },
+        ),
+        (
+            "steal",
+            Check {
+                found: facts.stolen_share.map(|share| {
+                    let found = format!("{:.2} % of CPU time was stolen since boot", share * 100.0);
+                    (found, noted(share > STOLEN))
+                }),
+                good: "the hypervisor leaves the CPUs to this machine",
+                bad: "the hypervisor takes CPUs away: fetches and workers may be late because of it",
+                advice: "use a machine with CPUs of its own; a run tells what was stolen during it",
+            },
+        ),
+    ];
+    checks.map(|(check, made)| made.finding(check)).into()
 }
 
-fn receive_limit(facts: &Facts) -> Option<Finding> {
-    let most = facts.rmem_max?;
-    let capped = format!("--rcvbuf is capped at {most}");
-    let roomy = Rcvbuf::ROOMY;
-    Some(if most.0 < CURE {
-        let meaning = format!("the published cure of {CURE} bytes becomes a smaller one");
-        bad(Level::Note, capped, meaning, format!("sysctl -w net.core.rmem_max={CURE} or more"))
-    } else if most < roomy {
-        let meaning = format!(
-            "less than the mirror's usual {roomy}: it leaves its buffers to the kernel, whose luck \
-             decides how strong the effect is"
-        );
-        bad(Level::Note, capped, meaning, format!("sysctl -w net.core.rmem_max={}", roomy.0))
-    } else {
-        good(
-            format!("--rcvbuf works up to {most}"),
-            "the kernel keeps twice what is asked for; a run tells both",
-        )
-    })
-}
-
-fn load(facts: &Facts) -> Option<Finding> {
-    let (load, cpus) = (facts.load_average?, facts.allowed_cpus?);
-    let finding = format!("load average {load:.2}, CPUs {cpus}");
-    // A count of CPUs is far below 2^24, where f32 is exact.
-    Some(if load > BUSY * u16::try_from(cpus).map_or(f32::MAX, f32::from) {
-        bad(
-            Level::Note,
-            finding,
-            "others are at work: fetches may be late because of them",
-            "wait until the machine is quiet, or compare with the idle phase of each run",
-        )
-    } else {
-        good(finding, "the machine is quiet enough to measure on")
-    })
-}
-
-fn steal(facts: &Facts) -> Option<Finding> {
-    let share = facts.stolen_share?;
-    let finding = format!("{:.2} % of CPU time was stolen since boot", share * 100.0);
-    Some(if share > STOLEN {
-        bad(
-            Level::Note,
-            finding,
-            "the hypervisor takes CPUs away: fetches and workers may be late because of it",
-            "use a machine with CPUs of its own; a run tells what was stolen during it",
-        )
-    } else {
-        good(finding, "the hypervisor leaves the CPUs to this machine")
-    })
+impl Check {
+    fn finding(self, check: &'static str) -> Finding {
+        let unknown = ("the kernel does not say".to_owned(), Level::Unknown);
+        let (finding, level) = self.found.unwrap_or(unknown);
+        let (meaning, advice) = match level {
+            Level::Ok => (self.good, None),
+            Level::Note | Level::Problem => (self.bad, Some(self.advice)),
+            Level::Unknown => {
+                ("nothing is known", Some("see that /proc is mounted and can be read"))
+            }
+        };
+        Finding { check, level, finding, meaning, advice }
+    }
 }

@@ -3,7 +3,6 @@
 //! - [`cli`]: the command line of `turnstile`
 //! - [`campaign`]: many trials, arms in turn
 //! - [`cases`]: published situations as campaigns
-//! - `child`: a trial as a process of its own
 //! - [`output`]: what goes to the terminal
 //! - [`demo`]: two trials, one after the other, shown live on a stage
 //! - [`live`]: a trial as a process of its own, followed while it runs
@@ -15,7 +14,6 @@
 
 pub mod campaign;
 pub mod cases;
-mod child;
 pub mod cli;
 pub mod demo;
 pub mod doctor;

@@ -1,5 +1,5 @@
-//! A trial as a process of its own, `turnstile run`, and its records while it writes them: a show draws
-//! them, a benchmark takes its samples from them.
+//! A trial as a process of its own, `turnstile run`, as a campaign or a show starts it; and its records
+//! while it writes them: a show draws them, a benchmark takes its samples from them.
 //!
 //! Not for: figures. What is read here is shown or timed; the summary is made by the trial itself.
 //!
@@ -10,19 +10,21 @@
 //!   (PR_SET_PDEATHSIG), and its own children end with it.
 //! - It is in a process group of its own: every signal reaches it once, through us.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use net::child::Child;
+use net::child::{Child, Dropped, Event};
 use net::cpu::{self, CpuList};
+use records::run_dir::{MANIFEST, SUMMARY};
 use records::{Manifest, Record, Summary};
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
-
-use crate::child;
-use records::run_dir::{MANIFEST, SUMMARY};
+use trial::roles::PROGRAM;
 
 /// A trial that runs.
 #[derive(Debug)]
@@ -45,7 +47,7 @@ impl LiveTrial {
     ) -> io::Result<Self> {
         fs::create_dir(place)?;
         // What it may run on is for the trial to divide.
-        let child = cpus.lifted(|| child::start(child::command(options, place), || {}))?;
+        let child = cpus.lifted(|| start(command(options, place), || {}))?;
         Ok(Self { child, follow: Follow::new(place, files) })
     }
 
@@ -208,6 +210,51 @@ pub(crate) fn summary(dir: &Path) -> Option<Summary> {
 /// The document at `path`, if it is there and whole.
 fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The first of the options that the starting process adds: all that follow are its own, too.
+const STARTED_BY: &str = "--parent-pid";
+
+/// How long a trial may take to stop when it is asked to: it stops its own children within 2 s and
+/// makes its report. This is for a host that is very busy.
+const STOPS_WITHIN: Duration = Duration::from_secs(30);
+
+/// `turnstile run` with these options, quiet, in `runs_dir`. More options may be added.
+pub(crate) fn command(options: &[String], runs_dir: &Path) -> Command {
+    let mut command = Command::new(PROGRAM);
+    if let Some(name) = env::args_os().next() {
+        command.arg0(name);
+    }
+    command.arg("run").args(options);
+    command.args([STARTED_BY, &std::process::id().to_string()]);
+    command.args(["--json", "--quiet", "--runs-dir"]).arg(runs_dir);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// Starts a [`command`]; `ended` is called when it has ended, on another thread. Dropped, it stops in
+/// good order.
+///
+/// # Errors
+/// The process or its thread could not be made.
+pub(crate) fn start(
+    mut command: Command,
+    ended: impl FnOnce() + Send + 'static,
+) -> io::Result<Child> {
+    let mut ended = Some(ended);
+    Child::start(&mut command, "trial".to_owned(), Dropped::Asked(STOPS_WITHIN), move |event| {
+        if let Event::Ended(_) = event {
+            ended.take().into_iter().for_each(|ended| ended());
+        }
+    })
+}
+
+/// The command line of a trial as people type it: without what [`command`] adds to their options.
+pub(crate) fn by_hand(mut words: Vec<String>) -> Vec<String> {
+    if let Some(at) = words.iter().rposition(|word| word == STARTED_BY) {
+        words.truncate(at);
+    }
+    words
 }
 
 #[cfg(test)]

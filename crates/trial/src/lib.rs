@@ -103,7 +103,7 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> Result<Finishe
         // Threads started from here on inherit it.
         net::cpu::pin_current_thread(cpus.as_slice()).map_err(TrialError::Host)?;
     }
-    check_files(&plan.arm)?;
+    host::check_files(&plan.arm)?;
     // Children do so for themselves. Here two are open for each worker that is watched.
     net::role::raise_open_files();
     // The hosts that the roles run on, if they have some of their own.
@@ -149,37 +149,3 @@ pub enum TrialError {
         allowed: u64,
     },
 }
-
-/// Descriptors that the proxy, the hungriest role, may need: two for every session that can be open
-/// at a time, and some of its own.
-fn needed_files(arm: &Arm) -> u64 {
-    const OF_THE_PROCESS: u64 = 256;
-    let in_flight = match arm.fetch.arrivals {
-        records::Arrivals::Closed => 1,
-        records::Arrivals::PerSecond(rate) => {
-            let most = (rate * arm.fetch.cap.as_secs()).ceil();
-            // Saturating, and rates are capped at 100,000/s.
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "see above"
-            )]
-            let most = most.max(1.0) as u64;
-            most
-        }
-    };
-    let in_flight = in_flight.saturating_mul(u64::from(arm.faults.burst));
-    2 * (u64::from(arm.load.slow) + in_flight) + 4 * u64::from(arm.proxy.workers) + OF_THE_PROCESS
-}
-
-fn check_files(arm: &Arm) -> Result<(), TrialError> {
-    let needed = needed_files(arm);
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    match limit.maximum {
-        Some(allowed) if allowed < needed => Err(TrialError::TooFewFiles { needed, allowed }),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests;

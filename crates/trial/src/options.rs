@@ -28,11 +28,11 @@ pub struct TrialOptions {
     pub cpus: Vec<RoleCpus>,
 
     /// Length of the idle phase: fetches alone
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"))]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 100ms to 1h"))]
     pub idle: Micros,
 
     /// Length of the measure phase: fetches beside downloads
-    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 1s to 1h"))]
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 100ms to 1h"))]
     pub duration: Micros,
 
     /// Record steps and loop turns of at least this length one by one
@@ -271,7 +271,7 @@ pub enum UsageError {
 /// for them, for those in TIME_WAIT and for the proxy's upstream connections.
 const MAX_IN_FLIGHT: u64 = 10_000;
 /// Shortest and longest phase.
-const PHASE: (Micros, Micros) = (Micros(1_000_000), Micros(3_600_000_000));
+const PHASE: (Micros, Micros) = (Micros(100_000), Micros(3_600_000_000));
 /// Shortest and longest hold.
 const HOLD: (Micros, Micros) = (Micros(100), Micros(10_000_000));
 /// Letters of a label.

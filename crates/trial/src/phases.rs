@@ -25,7 +25,7 @@ pub(super) use exchange::{AcceptsTold, Action, Before, Input, Start};
 /// How long downloads may be steered.
 const STEERING: Duration = Duration::from_secs(3);
 /// How long downloads may take to receive their first bytes.
-const MOTION: Duration = Duration::from_secs(5);
+const MOTION: Duration = Duration::from_secs(3);
 /// How long the fast role may take to end after the cap of its last fetch. It takes milliseconds;
 /// this is for a host that leaves it no CPU, which the verdict will tell from its lag.
 const LINGER: Duration = Duration::from_secs(15);

@@ -139,51 +139,24 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 /// What a device, a pipe or a directory is to who would replace it.
 pub const NOT_A_FILE: &str = "it is no regular file";
 
-/// Writes a file beside the one that `path` names in the end, and renames it into place.
+/// Writes a file beside the one that `path` names, symbolic links followed, and renames it into place.
 ///
 /// # Errors
-/// As `write(2)` and `rename(2)`; what is there and no regular file stays.
+/// As `write(2)`; what is there and no regular file stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Err(io::Error::other(NOT_A_FILE));
     }
-    let target = target(path)?;
-    let part = part(&target);
+    let target = match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+        target => target?,
+    };
+    // A name of its own for each target.
+    let mut part = target.clone().into_os_string();
+    part.push(".part");
     fs::write(&part, bytes).and_then(|()| fs::rename(&part, &target)).inspect_err(|_| {
         let _ = fs::remove_file(&part);
     })
-}
-
-/// What `path` names in the end, symbolic links followed, also where nothing is yet.
-///
-/// # Errors
-/// As `readlink(2)`; more links than path_resolution(7) follows.
-pub fn target(path: &Path) -> io::Result<PathBuf> {
-    const LINKS: usize = 40;
-    let mut target = path.to_owned();
-    for _ in 0..=LINKS {
-        match fs::read_link(&target) {
-            Ok(to) => target = target.parent().unwrap_or(Path::new("")).join(to),
-            // EINVAL: it is no link.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::InvalidInput | io::ErrorKind::NotFound
-                ) =>
-            {
-                return Ok(target);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::Error::other("too many symbolic links"))
-}
-
-/// Where a file is written before it takes the place of `target`: a name of its own for each.
-pub fn part(target: &Path) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(".part");
-    name.into()
 }
 
 /// Makes `runs_dir/name`; a name that is taken gets `-2`, `-3`, ...

@@ -1,18 +1,10 @@
 //! Colours and glyphs: what each thing looks like. A terminal shows UTF-8.
 
-use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::style::{Color, Modifier, Style as Look};
 use records::{Holder, Verdict};
+use report::Style;
 
-use crate::lane::{Cell, Silence};
-
-/// The colours of a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colours {
-    /// None, or none wanted.
-    None,
-    /// xterm's 256, which look alike everywhere; a terminal with fewer shows the nearest of its own.
-    Many,
-}
+use crate::lane::Cell;
 
 /// What something is, so that it has one look everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,40 +31,27 @@ pub(super) enum Ink {
     Silent,
 }
 
-impl Colours {
-    /// What a terminal can do, by its environment: `NO_COLOR` (<https://no-color.org>) and `TERM`.
-    pub fn of(no_color: Option<&str>, term: Option<&str>) -> Self {
-        let unwanted = no_color.is_some_and(|value| !value.is_empty());
-        let term = term.unwrap_or_default();
-        let without = ["dumb", "vt1", "vt2", "vt3", "ansi-m"];
-        let unable = term.is_empty()
-            || term.ends_with("-m")
-            || term.ends_with("-mono")
-            || without.iter().any(|name| term.starts_with(name));
-        if unwanted || unable { Self::None } else { Self::Many }
-    }
-
-    pub(super) fn style(self, ink: Ink) -> Style {
-        let plain = Style::new();
-        let inked = |colour| match self {
-            Self::None => plain,
-            Self::Many => plain.fg(colour),
-        };
-        match ink {
-            Ink::Title => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD),
-            Ink::Strong => plain.add_modifier(Modifier::BOLD),
-            Ink::Plain => plain,
-            Ink::Soft => inked(GREY),
-            Ink::Good => inked(GREEN),
-            Ink::Failed => inked(VERMILLION).add_modifier(Modifier::BOLD),
-            Ink::Queue => inked(YELLOW),
-            Ink::Step(holder) => inked(colour_of(holder)),
-            Ink::Label(holder) => match self {
-                Self::None => plain.add_modifier(Modifier::REVERSED),
-                Self::Many => plain.fg(Color::Black).bg(colour_of(holder)),
-            },
-            Ink::Silent => inked(LIGHT),
-        }
+/// How it looks: in xterm's 256 colours, which look alike everywhere, or without any.
+pub(super) fn style(style: Style, ink: Ink) -> Look {
+    let plain = Look::new();
+    let inked = |colour| match style {
+        Style::Plain => plain,
+        Style::Colour => plain.fg(colour),
+    };
+    match ink {
+        Ink::Title => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD),
+        Ink::Strong => plain.add_modifier(Modifier::BOLD),
+        Ink::Plain => plain,
+        Ink::Soft => inked(GREY),
+        Ink::Good => inked(GREEN),
+        Ink::Failed => inked(VERMILLION).add_modifier(Modifier::BOLD),
+        Ink::Queue => inked(YELLOW),
+        Ink::Step(holder) => inked(colour_of(holder)),
+        Ink::Label(holder) => match style {
+            Style::Plain => plain.add_modifier(Modifier::REVERSED),
+            Style::Colour => plain.fg(Color::Black).bg(colour_of(holder)),
+        },
+        Ink::Silent => inked(LIGHT),
     }
 }
 
@@ -125,22 +104,17 @@ pub(super) const fn cell(cell: Cell) -> (char, Ink) {
         Cell::Asleep => ('·', Ink::Soft),
         Cell::Turning => ('─', Ink::Soft),
         Cell::Held(holder) => ('█', Ink::Step(holder)),
-        Cell::Steps(holder) => ('▓', Ink::Step(holder)),
-        Cell::Silent(Silence::Busy) => ('▒', Ink::Silent),
-        Cell::Silent(Silence::Asleep) => ('·', Ink::Silent),
-        Cell::Silent(Silence::Unseen) => ('░', Ink::Silent),
+        Cell::Silent => ('▒', Ink::Silent),
     }
 }
 
 /// What the glyphs mean, in a row of a screen of 80.
 pub(super) fn legend() -> String {
     let glyph = |kind| cell(kind).0;
-    let holder = Holder::Session(0);
     format!(
-        " {} one step  {} long steps  {} busy, silent  {} turns  {} asleep  {GOOD} good  {FAILED} failed",
-        glyph(Cell::Held(holder)),
-        glyph(Cell::Steps(holder)),
-        glyph(Cell::Silent(Silence::Busy)),
+        " {} one long step  {} busy, silent  {} turns  {} asleep  {GOOD} good  {FAILED} failed",
+        glyph(Cell::Held(Holder::Session(0))),
+        glyph(Cell::Silent),
         glyph(Cell::Turning),
         glyph(Cell::Asleep),
     )

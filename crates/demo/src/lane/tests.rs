@@ -4,68 +4,54 @@ fn ms(ms: u64) -> MonoNs {
     MonoNs(ms * 1_000_000)
 }
 
-fn worker(spans: &[(u64, u64, SpanKind)]) -> Worker {
+fn worker(spans: &[(u64, u64, Cell)]) -> Worker {
     let mut worker = Worker::default();
-    for &(start, end, kind) in spans {
-        worker.told(Span { start: ms(start), end: ms(end), kind });
-    }
+    spans.iter().for_each(|&(start, end, what)| worker.told(ms(start), ms(end), what));
     worker
 }
 
 const SECOND: Window =
     Window { start: MonoNs(1_000_000_000), end: MonoNs(2_000_000_000), extent: Extent::Lately };
-const HOLD: SpanKind = SpanKind::Hold(Holder::Download(1));
+const HELD: Cell = Cell::Held(Holder::Download(1));
 
 #[test]
 fn a_step_fills_the_cells_it_lasts_for() {
     let worker = worker(&[
-        (900, 1_300, SpanKind::Turning),
-        (1_300, 1_800, SpanKind::Turning),
-        (1_300, 1_800, HOLD),
-        (1_800, 2_000, SpanKind::Asleep),
+        (1_300, 1_800, HELD),
+        (900, 1_300, Cell::Turning),
+        (1_300, 1_800, Cell::Turning),
+        (1_800, 2_000, Cell::Asleep),
     ]);
     let cells = worker.cells(SECOND, 10, ms(2_000));
-    let held = Cell::Held(Holder::Download(1));
     assert_eq!(cells[..3], [Cell::Turning; 3]);
-    assert_eq!(cells[3..8], [held; 5]);
+    assert_eq!(cells[3..8], [HELD; 5]);
     assert_eq!(cells[8..], [Cell::Asleep; 2]);
 }
 
 #[test]
-fn many_steps_are_not_one() {
-    let spans: Vec<_> = (0..10).map(|n| (1_000 + n * 10, 1_009 + n * 10, HOLD)).collect();
-    let cells = worker(&spans).cells(SECOND, 10, ms(1_100));
-    assert_eq!(cells[0], Cell::Steps(Holder::Download(1)));
-}
-
-#[test]
 fn silence_is_silence_until_it_is_told() {
-    let mut worker = worker(&[(1_000, 1_200, SpanKind::Turning)]);
-    assert_eq!(worker.silence(ms(1_250)), None);
-    assert_eq!(worker.silence(ms(1_900)), Some((Duration::from_millis(700), Silence::Unseen)));
+    let mut worker = worker(&[(1_000, 1_200, Cell::Turning)]);
+    assert_eq!(worker.silence(ms(1_900)), None, "nobody looked");
     for n in 0..40 {
         worker.watched(ms(1_000 + n * 25), n * 20_000_000);
     }
+    assert_eq!(worker.silence(ms(1_250)), None, "it has not been long");
     let cells = worker.cells(SECOND, 10, ms(1_900));
     assert_eq!(cells[..2], [Cell::Turning; 2]);
-    assert_eq!(cells[2..9], [Cell::Silent(Silence::Busy); 7]);
+    assert_eq!(cells[2..9], [Cell::Silent; 7]);
     assert_eq!(cells[9], Cell::Blank);
-    worker.told(Span { start: ms(1_200), end: ms(1_900), kind: HOLD });
-    let cells = worker.cells(SECOND, 10, ms(1_900));
-    assert_eq!(cells[2..9], [Cell::Held(Holder::Download(1)); 7]);
+    assert_eq!(worker.silence(ms(1_900)), Some(Duration::from_millis(700)));
+    let whole = Window { extent: Extent::Load, ..SECOND };
+    assert_eq!(worker.cells(whole, 10, ms(1_900))[2..], [Cell::Blank; 8], "it is over");
+    worker.told(ms(1_200), ms(1_900), HELD);
+    assert_eq!(worker.cells(SECOND, 10, ms(1_900))[2..9], [HELD; 7]);
 }
 
 #[test]
-fn a_worker_asleep_is_seen_to_be() {
-    let mut worker = worker(&[(1_000, 1_200, SpanKind::Asleep)]);
-    for n in 0..40 {
-        worker.watched(ms(1_000 + n * 25), 7);
-    }
-    assert_eq!(worker.silence(ms(1_900)).map(|(_, seen)| seen), Some(Silence::Asleep));
-}
-
-#[test]
-fn nobody_who_never_spoke_is_silent() {
+fn nobody_who_sleeps_or_never_spoke_is_silent() {
+    let mut asleep = worker(&[(1_000, 1_200, Cell::Asleep)]);
+    (0..40).for_each(|n| asleep.watched(ms(1_000 + n * 25), 7));
+    assert_eq!(asleep.silence(ms(1_900)), None);
     assert_eq!(Worker::default().silence(ms(5_000)), None);
     assert_eq!(Worker::default().cells(SECOND, 3, ms(5_000)), [Cell::Blank; 3]);
 }
@@ -81,9 +67,13 @@ fn cells_stay_where_they_are_in_time() {
 
 #[test]
 fn times_outside_of_a_window_have_no_cell() {
-    assert_eq!(SECOND.index(ms(999), 10), None);
-    assert_eq!(SECOND.index(ms(1_000), 10), Some(0));
-    assert_eq!(SECOND.index(ms(1_999), 10), Some(9));
-    assert_eq!(SECOND.index(ms(2_000), 10), None);
-    assert_eq!(SECOND.index(ms(1_500), 0), None);
+    for (at, count, cell) in [
+        (999, 10, None),
+        (1_000, 10, Some(0)),
+        (1_999, 10, Some(9)),
+        (2_000, 10, None),
+        (1_500, 0, None),
+    ] {
+        assert_eq!(SECOND.index(ms(at), count), cell, "{at} of {count}");
+    }
 }

@@ -1,6 +1,6 @@
 //! An arm as people type it: a name and the options of a trial.
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use records::ArmSpec;
 use trial::TrialOptions;
 
@@ -12,6 +12,11 @@ struct ArmLine {
     trial: TrialOptions,
 }
 
+/// All options of a trial.
+pub(crate) fn command() -> clap::Command {
+    ArmLine::command()
+}
+
 /// Letters of a name.
 const NAME_MAX: usize = 40;
 
@@ -19,7 +24,7 @@ const NAME_MAX: usize = 40;
 ///
 /// # Errors
 /// As [`arm`].
-pub fn parse(text: &str) -> Result<ArmSpec, ArmError> {
+pub fn parse(text: &str) -> Result<ArmSpec, String> {
     // `exec:COMMAND` has a colon too: a name has no dash at its front.
     match text.split_once(':') {
         Some((name, line)) if !name.trim_start().starts_with('-') => arm(name, line),
@@ -35,8 +40,8 @@ pub fn parse(text: &str) -> Result<ArmSpec, ArmError> {
 ///
 /// # Errors
 /// The name is no name, the quotes do not close, or the options make no trial.
-pub fn arm(name: &str, line: &str) -> Result<ArmSpec, ArmError> {
-    let args = shlex::split(line).ok_or_else(|| ArmError::Quotes(line.to_owned()))?;
+pub fn arm(name: &str, line: &str) -> Result<ArmSpec, String> {
+    let args = shlex::split(line).ok_or_else(|| format!("the quotes in {line:?} do not close"))?;
     from_words(name, args)
 }
 
@@ -44,11 +49,13 @@ pub fn arm(name: &str, line: &str) -> Result<ArmSpec, ArmError> {
 ///
 /// # Errors
 /// As [`arm`].
-pub fn from_words(name: &str, args: Vec<String>) -> Result<ArmSpec, ArmError> {
+pub fn from_words(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
     let name = name.trim().to_owned();
     let fits = (1..=NAME_MAX).contains(&name.chars().count());
     if !fits || name.chars().any(char::is_control) {
-        return Err(ArmError::Name(name));
+        return Err(format!(
+            "{name:?} is no name of an arm: 1 to {NAME_MAX} letters, as in 'drain: --reuseport'"
+        ));
     }
     let arm = ArmSpec { name, args };
     options(&arm)?;
@@ -59,41 +66,18 @@ pub fn from_words(name: &str, args: Vec<String>) -> Result<ArmSpec, ArmError> {
 ///
 /// # Errors
 /// A word that is no option of an arm, or a value that does not fit.
-pub fn options(arm: &ArmSpec) -> Result<TrialOptions, ArmError> {
+pub fn options(arm: &ArmSpec) -> Result<TrialOptions, String> {
     ArmLine::try_parse_from(&arm.args).map(|line| line.trial).map_err(|error| {
         // Help and usage of the whole command would bury what is wrong.
         let text = error.to_string();
         let lines = text.lines().take_while(|line| !line.starts_with("Usage"));
         let said: Vec<&str> = lines.map(str::trim).filter(|line| !line.is_empty()).collect();
-        let said = said.join("; ").trim_start_matches("error: ").to_owned();
-        ArmError::Options { arm: arm.name.clone(), said }
+        format!("arm {}: {}", arm.name, said.join("; ").trim_start_matches("error: "))
     })
 }
 
-/// The name of an arm as a part of a file name.
-pub fn slug(arm: &ArmSpec) -> String {
+/// A name as a part of a file name.
+pub(super) fn slug(name: &str) -> String {
     let safe = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-    arm.name.chars().map(safe).collect::<String>().trim_matches('-').to_owned()
+    name.chars().map(safe).collect::<String>().trim_matches('-').to_owned()
 }
-
-/// A text that makes no arm.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ArmError {
-    /// Empty, too long, or with control characters.
-    #[error("{0:?} is no name of an arm: 1 to {NAME_MAX} letters, as in 'drain: --reuseport'")]
-    Name(String),
-    /// Quotes that do not close.
-    #[error("the quotes in {0:?} do not close")]
-    Quotes(String),
-    /// Options that clap refuses.
-    #[error("arm {arm}: {said}")]
-    Options {
-        /// Which arm.
-        arm: String,
-        /// What clap said.
-        said: String,
-    },
-}
-
-#[cfg(test)]
-mod tests;

@@ -5,22 +5,19 @@
 //!   own children end with it.
 //! - SIGINT and SIGTERM reach the trial in progress; what it had by then is kept as a part of it.
 
-use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, bail};
 use net::child::Child;
 use net::stop::{self, Next};
 use records::Summary;
 use rustix::process::Signal;
-use trial::roles::PROGRAM;
 
-use super::journal::{Campaign, CampaignError};
-use super::plan::Slot;
-use crate::child;
-use records::run_dir::SUMMARY;
+use super::{Campaign, Slot};
+use crate::live;
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +45,7 @@ pub fn run(
     campaign: &mut Campaign,
     mut before: impl FnMut(&Campaign, Slot, usize, Option<Duration>),
     mut after: impl FnMut(&Campaign, Slot, &Summary),
-) -> Result<Ended, CampaignError> {
+) -> anyhow::Result<Ended> {
     let (sender, events) = mpsc::channel();
     let signals = sender.clone();
     stop::on_signal(move |signal| match signals.send(Event::Signal(signal)) {
@@ -56,7 +53,7 @@ pub fn run(
         // The last trial is over: there is nobody to be asked to end but this process.
         Err(_) => Next::Unheard,
     })
-    .map_err(|source| CampaignError::io(Path::new("/proc/self"), source))?;
+    .context("failed to take note of signals")?;
     let (began, to_do) = (Instant::now(), campaign.to_do());
     for (index, slot) in to_do.iter().copied().enumerate() {
         let each = u32::try_from(index).ok().and_then(|done| began.elapsed().checked_div(done));
@@ -89,21 +86,16 @@ struct Trial {
 }
 
 impl Trial {
-    fn start(
-        campaign: &Campaign,
-        slot: Slot,
-        events: &Sender<Event>,
-    ) -> Result<Self, CampaignError> {
+    fn start(campaign: &Campaign, slot: Slot, events: &Sender<Event>) -> anyhow::Result<Self> {
         let place = campaign.place_for(slot)?;
         let arm = campaign.journal.arms.get(slot.arm);
         let options = arm.map(|arm| arm.args.as_slice()).unwrap_or_default();
-        let mut command = child::command(options, &place);
+        let mut command = live::command(options, &place);
         command.args(["--label", "trial"]);
         let events = events.clone();
         // Nobody there: nobody wants it.
         let ended = move || drop(events.send(Event::Over));
-        let child = child::start(command, ended)
-            .map_err(|source| CampaignError::io(Path::new(PROGRAM), source))?;
+        let child = live::start(command, ended).context("failed to start a trial")?;
         Ok(Self { child, place })
     }
 
@@ -112,37 +104,31 @@ impl Trial {
         campaign: &Campaign,
         slot: Slot,
         events: &Receiver<Event>,
-    ) -> Result<Outcome, CampaignError> {
+    ) -> anyhow::Result<Outcome> {
         let mut signalled = None;
         while let Ok(Event::Signal(signal)) = events.recv() {
             signalled = Some(signal);
             // It takes each further one as haste. It may have ended.
             Signal::from_named_raw(signal).into_iter().for_each(|signal| self.child.signal(signal));
         }
-        let status = self.child.reap().map_err(|source| CampaignError::io(&self.place, source))?;
+        let status = self.child.reap().context("failed to wait for a trial")?;
         let asked = |signal: &i32| [Signal::INT.as_raw(), Signal::TERM.as_raw()].contains(signal);
         let signal = signalled.or(status.signal().filter(asked));
-        match run_in(&self.place) {
+        let run = live::run_in(&self.place).and_then(|dir| Some((live::summary(&dir)?, dir)));
+        match run {
             // It was over when the signal came: what is done stays done.
-            Some((dir, summary)) if summary.interrupted.is_none() => {
+            Some((summary, dir)) if summary.interrupted.is_none() => {
                 Ok(Outcome::Done(dir, Box::new(summary), signal))
             }
             _ if signal.is_some() => Ok(Outcome::Interrupted(signal.unwrap_or_default())),
             _ => {
-                let arm = campaign.journal.arms.get(slot.arm);
-                let arm = arm.map(|arm| arm.name.clone()).unwrap_or_default();
-                Err(CampaignError::NoRun { arm, status, words: self.child.stderr_tail() })
+                let arm = campaign.journal.arm_name(slot);
+                let said = match self.child.stderr_tail() {
+                    said if said.is_empty() => said,
+                    said => format!(": {said}"),
+                };
+                bail!("a trial of arm {arm} ended without a run ({status}){said}")
             }
         }
     }
-}
-
-/// The only run directory in `place`, if it is whole.
-fn run_in(place: &Path) -> Option<(PathBuf, Summary)> {
-    let dir = fs::read_dir(place).ok()?.find_map(|entry| {
-        let path = entry.ok()?.path();
-        path.join(SUMMARY).is_file().then_some(path)
-    })?;
-    let text = fs::read(dir.join(SUMMARY)).ok()?;
-    Some((dir, serde_json::from_slice(&text).ok()?))
 }

@@ -1,18 +1,21 @@
-//! What all commands of many trials share: how often, in which order, where; their progress and end.
+//! What all commands of many trials share: which arms can be run here, and with which builds; how often,
+//! in which order, where; their progress and end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use records::{ArmSpec, SCHEMA_VERSION, Summary, count};
-use trial::signals;
+use jiff::Timestamp;
+use records::{ArmSpec, ProxyKind, Summary, count};
+use trial::roles::{Given, build_title};
+use trial::{RunDirOptions, TrialPlan, signals};
 
 use super::campaign_report;
 use super::common::{OutputOptions, TrialsOptions};
 use super::output;
 use super::preflight::{self, Way, Written};
-use crate::campaign::{self, Campaign, Ended, Journal, MAX_ROUNDS, Seed, Slot};
+use crate::campaign::{self, Campaign, Ended, Journal, Slot, arm};
 
 /// How a campaign is run and told.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,12 +25,12 @@ pub struct CampaignOptions {
     pub trial: Vec<String>,
 
     /// Rounds: trials of every arm, in an order drawn anew for each round
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ROUNDS)), help_heading = "Campaign")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Campaign")]
     pub rounds: u32,
 
     /// Draw the order from this number [default: a new one, printed]
     #[arg(long, value_name = "N", help_heading = "Campaign")]
-    pub seed: Option<Seed>,
+    pub seed: Option<u64>,
 
     /// Print which trials would be run, and how long they take
     #[arg(long, help_heading = "Campaign")]
@@ -99,17 +102,11 @@ fn run_trials(
     arms: Vec<ArmSpec>,
     options: &CampaignOptions,
 ) -> anyhow::Result<(Campaign, Ended)> {
-    let journal = Journal {
-        schema_version: SCHEMA_VERSION,
-        purpose: purpose.to_owned(),
-        command: std::env::args().collect(),
-        rounds: options.rounds,
-        seed: options.seed.unwrap_or_else(Seed::fresh),
-        arms,
-        done: Vec::new(),
-    };
+    // One of this moment is short enough to be typed again.
+    let fresh = || u64::from(Timestamp::now().subsec_nanosecond().unsigned_abs() / 1_000);
+    let journal = Journal::new(purpose, options.rounds, options.seed.unwrap_or_else(fresh), arms);
     if options.dry_run {
-        print_plan(&journal, &campaign::order(journal.arms.len(), journal.rounds, journal.seed))?;
+        print_plan(&journal)?;
         std::process::exit(0);
     }
     let TrialsOptions { runs_dir, quiet } = &options.trials;
@@ -128,7 +125,7 @@ fn run_trials(
         length(&campaign.journal, campaign.to_do().len()),
     ));
     let before = |campaign: &Campaign, slot: Slot, after: usize, left: Option<Duration>| {
-        let arm = campaign.journal.arms.get(slot.arm).map_or("", |arm| arm.name.as_str());
+        let arm = campaign.journal.arm_name(slot);
         let left = left.map_or_else(String::new, |left| format!("; {} left", short(left)));
         let (round, rounds) = (slot.round + 1, campaign.journal.rounds);
         progress(format!("round {round}/{rounds}  {arm}  ({after} to come{left})"));
@@ -145,8 +142,8 @@ pub(super) fn outcome(summary: &Summary) -> String {
     format!("            {}: {first}", summary.verdict)
 }
 
-fn print_plan(journal: &Journal, trials: &[Slot]) -> anyhow::Result<()> {
-    let all = trials.len();
+fn print_plan(journal: &Journal) -> anyhow::Result<()> {
+    let all = journal.planned();
     let mut text = format!(
         "{} in {}, seed {}, about {}\n",
         count(all as u64, "trial", "trials"),
@@ -157,9 +154,8 @@ fn print_plan(journal: &Journal, trials: &[Slot]) -> anyhow::Result<()> {
     for arm in &journal.arms {
         text += &format!("  {arm}\n");
     }
-    for slot in trials {
-        let arm = journal.arms.get(slot.arm).map_or("", |arm| arm.name.as_str());
-        text += &format!("round {:>3}  {arm}\n", slot.round + 1);
+    for slot in journal.order() {
+        text += &format!("round {:>3}  {}\n", slot.round + 1, journal.arm_name(slot));
     }
     output::print(text.as_bytes()).context("failed to print the plan")
 }
@@ -168,7 +164,7 @@ fn print_plan(journal: &Journal, trials: &[Slot]) -> anyhow::Result<()> {
 fn length(journal: &Journal, trials: usize) -> String {
     const AROUND: Duration = Duration::from_secs(2);
     let phases = journal.arms.iter().filter_map(|arm| {
-        let options = campaign::arm::options(arm).ok()?;
+        let options = arm::options(arm).ok()?;
         Some(options.idle.as_duration() + options.duration.as_duration() + AROUND)
     });
     let arms = u32::try_from(journal.arms.len()).unwrap_or(1).max(1);
@@ -178,4 +174,55 @@ fn length(journal: &Journal, trials: usize) -> String {
 
 fn short(length: Duration) -> String {
     humantime::format_duration(Duration::from_secs(length.as_secs())).to_string()
+}
+
+/// An arm whose options fit each other, this host and its proxy; and the trial that it is.
+///
+/// # Errors
+/// What does not fit, beginning with the arm's name.
+pub(super) fn planned(name: &str, words: Vec<String>) -> Result<(ArmSpec, TrialPlan), String> {
+    let arm = arm::from_words(name, words)?;
+    let options = arm::options(&arm)?;
+    let plan = options.plan(Path::new("runs"), RunDirOptions::default());
+    Ok((arm, plan.map_err(|error| format!("{name}: {error}"))?))
+}
+
+/// An arm that might be run: its name, and its options or why it has none.
+pub(super) type Candidate = (String, Result<Vec<String>, String>);
+
+/// The arms of `candidates` that can be run here, each with `more` options; says of the others why not.
+pub(super) fn runnable(candidates: Vec<Candidate>, more: &[String]) -> Vec<ArmSpec> {
+    let arm = |(name, words): Candidate| {
+        let words = words.map_err(|why| format!("{name}: {why}"));
+        let arm = words.and_then(|words| planned(&name, [words, more.to_vec()].concat()));
+        arm.inspect_err(|why| output::say(&format!("turnstile: left out: {why}"))).ok()
+    };
+    candidates.into_iter().filter_map(arm).map(|(arm, _)| arm).collect()
+}
+
+/// A build of a proxy that is not in PATH, and told its version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Build {
+    /// What it says of itself, `nginx 1.17.4`; of two that say the same the second is `nginx 1.17.4 (2)`.
+    pub(super) title: String,
+    path: PathBuf,
+}
+
+impl Build {
+    /// The build that was given by its `path`, after `others`. Where there is no such program the process
+    /// ends as for any wrong option.
+    pub(super) fn given(proxy: &ProxyKind, path: &Path, others: &[Self]) -> Self {
+        let given = Given { proxy_bin: Some(path.to_owned()), ..Given::default() };
+        let said = build_title(proxy, &given)
+            .unwrap_or_else(|refusal| super::usage_text(&refusal.to_string()));
+        let taken = |title: &String| others.iter().any(|other| other.title == *title);
+        let numbered = (2..).map(|number| format!("{said} ({number})"));
+        let title = std::iter::once(said.clone()).chain(numbered).find(|title| !taken(title));
+        Self { title: title.unwrap_or(said), path: path.to_owned() }
+    }
+
+    /// The options that name it.
+    pub(super) fn args(&self) -> [String; 2] {
+        ["--proxy-bin".to_owned(), self.path.display().to_string()]
+    }
 }

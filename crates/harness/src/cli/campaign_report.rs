@@ -45,7 +45,7 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
         command: journal.command.clone(),
         rounds: journal.rounds,
         planned: journal.planned(),
-        seed: journal.seed.0,
+        seed: journal.seed,
         arms: arms.collect(),
         comparison,
         case: case.map(|(shown, case)| self::case(&case, shown)),

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use records::ProxyKind;
 
-use super::arms::{Build, Candidate, runnable};
-use super::campaign::{self, CampaignOptions, Ends};
+use super::campaign::{self, Build, CampaignOptions, Candidate, Ends, runnable};
 use super::campaign_report::CASE;
 use super::common::OutputOptions;
 use super::output;

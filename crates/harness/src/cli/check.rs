@@ -10,21 +10,20 @@ use analysis::guard::check::{Asked, Save};
 use analysis::guard::rounds::{FailOn, Ran};
 use analysis::guard::{Baseline, Check, Threshold};
 use anyhow::Context;
-use records::{ArmSpec, RunRecords, SCHEMA_VERSION, Verdict};
+use records::{ArmSpec, RunRecords, Verdict};
 use trial::{TrialPlan, host, signals};
 
-use super::arms::planned;
-use super::campaign::outcome;
+use super::campaign::{outcome, planned};
 use super::common::{OutputOptions, TrialsOptions};
 use super::output;
 use super::preflight::{self, Way};
-use crate::campaign::{self, Campaign, Done, Ended, Journal, Seed};
+use crate::campaign::{self, Campaign, Done, Ended, Journal};
 use trial::run_dir;
 
 /// What must hold, how often it is tried, and who is told.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CheckOptions {
-    /// Options of the trial, after --
+    /// Options of the trial, with or without -- before them
     #[arg(last = true, value_name = "OPTIONS")]
     pub trial: Vec<String>,
 
@@ -213,16 +212,8 @@ fn origin(plan: &TrialPlan) -> Origin {
 /// in the journal; its next attempt is a round of its own there. A proxy that failed is not tried
 /// again: that is what the check is to find.
 fn run(options: &CheckOptions, arm: ArmSpec, rounds: u32) -> anyhow::Result<(Campaign, Ended)> {
-    let journal = Journal {
-        schema_version: SCHEMA_VERSION,
-        purpose: "check".to_owned(),
-        command: std::env::args().collect(),
-        rounds,
-        // One arm has one order.
-        seed: Seed(1),
-        arms: vec![arm],
-        done: Vec::new(),
-    };
+    // One arm has one order, whatever it is drawn from.
+    let journal = Journal::new("check", rounds, 1, vec![arm]);
     let mut campaign =
         Campaign::create(&options.trials.runs_dir, journal).context("failed to begin the check")?;
     let progress = |line: String| {

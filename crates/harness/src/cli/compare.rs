@@ -7,8 +7,7 @@ use std::process::ExitCode;
 use records::ArmSpec;
 use serde::Deserialize;
 
-use super::arms::planned;
-use super::campaign::{self, CampaignOptions, Ends};
+use super::campaign::{self, CampaignOptions, Ends, planned};
 use super::campaign_report::COMPARE;
 use crate::campaign::arm;
 
@@ -74,7 +73,7 @@ fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
         let file: ArmsFile = toml::from_str(&text)
             .map_err(|error| format!("--arms {}: {}", path.display(), error.message()))?;
         for arm in file.arm {
-            arms.push(arm::arm(&arm.name, &arm.args).map_err(|error| error.to_string())?);
+            arms.push(arm::arm(&arm.name, &arm.args)?);
         }
     }
     if arms.len() < 2 {

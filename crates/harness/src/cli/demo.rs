@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::demo::{Act, ArmPlan, Colours, Timing};
+use ::demo::{ArmPlan, Timing};
 use anyhow::Context;
 use net::terminal::printable;
 use trial::signals;
 
-use super::arms::planned;
+use super::campaign::planned;
 use super::output::{self, Color};
 use crate::demo::{DemoPlan, Ended, Place};
 
@@ -43,30 +43,8 @@ pub struct DemoOptions {
     pub trial: Vec<String>,
 }
 
-/// What follows its options in the help: the acts, from what the show is made of, and examples.
-pub(super) fn after_help() -> String {
-    format!("{}\n{EXAMPLES}", acts())
-}
-
-/// A line for each act: its title, and how long it takes.
-fn acts() -> String {
-    let mut text = "Acts, and how long they take (with --fast):\n".to_owned();
-    let seconds = |length: Duration| format!("{} s", length.as_secs_f64());
-    for act in Act::ALL {
-        let title = match act {
-            Act::Idle(side) | Act::Load(side) | Act::Result(side) => {
-                format!("{}, {}", act.title(), side.name())
-            }
-            Act::Opening | Act::Change | Act::Closing => act.title().to_owned(),
-        };
-        let [stage, fast] = [Timing::STAGE, Timing::FAST].map(|timing| seconds(timing.of(act)));
-        text += &format!("  {}  {title:23} {stage:>5}  ({fast})\n", act.number());
-    }
-    let around = seconds(Timing::AROUND);
-    text + &format!("Each of the two trials needs about {around} more, to begin and to end.\n")
-}
-
-const EXAMPLES: &str = "\
+/// The examples of its help.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   turnstile demo
   turnstile demo --fast --cure fionread
@@ -154,7 +132,7 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         timing,
         runs_dir: options.runs_dir.clone(),
         stage: place(options),
-        colours: colours(options),
+        style: options.color.style(),
         load_cpus,
     })
 }
@@ -172,15 +150,6 @@ pub(super) fn has_screen() -> bool {
     let term = std::env::var("TERM").unwrap_or_default();
     let able = !matches!(term.as_str(), "" | "dumb");
     able && io::stdout().is_terminal() && io::stdin().is_terminal()
-}
-
-fn colours(options: &DemoOptions) -> Colours {
-    let var = |name| std::env::var(name).ok();
-    match options.color {
-        Color::Auto => Colours::of(var("NO_COLOR").as_deref(), var("TERM").as_deref()),
-        Color::Always => Colours::Many,
-        Color::Never => Colours::None,
-    }
 }
 
 /// What is left of the show.

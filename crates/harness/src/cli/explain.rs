@@ -10,8 +10,7 @@ use clap::error::ErrorKind;
 use records::Phase;
 
 use super::Cli;
-use super::common::OutputOptions;
-use super::last_run::WhichRun;
+use super::common::{OutputOptions, WhichRun};
 use super::output;
 use super::report::load;
 

@@ -1,6 +1,5 @@
 //! The command line of `turnstile`.
 
-mod arms;
 mod campaign;
 mod campaign_report;
 mod case;
@@ -9,32 +8,32 @@ mod common;
 mod compare;
 mod demo;
 mod explain;
-mod last_run;
 mod preflight;
 mod report;
 mod run;
 mod who;
 mod zoo;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Arg, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use trial::UsageError;
 use trial::roles::{HopCommand, RoleCommand};
 
+use crate::campaign::arm;
 use crate::doctor::DoctorOptions;
 use crate::output;
 
 pub use campaign::CampaignOptions;
 pub use case::CaseOptions;
 pub use check::CheckOptions;
-pub use common::{OutputOptions, TrialsOptions};
+pub use common::{OutputOptions, TrialsOptions, WhichRun};
 pub use compare::CompareOptions;
 pub use demo::{Cure, DemoOptions};
 pub use explain::{ExplainOptions, FetchPhase};
-pub use last_run::WhichRun;
 pub use report::ReportOptions;
 pub use run::RunOptions;
 pub use who::WhoOptions;
@@ -103,7 +102,7 @@ pub enum Command {
     #[command(after_help = zoo::EXAMPLES)]
     Zoo(ZooOptions),
     /// Show the starvation and its cure on a stage: two trials, one after the other, live
-    #[command(after_help = demo::after_help())]
+    #[command(after_help = demo::EXAMPLES)]
     Demo(DemoOptions),
     /// Watch a live server, and say which connection holds a worker of it, and who waits
     Who(WhoOptions),
@@ -134,7 +133,7 @@ Examples:
 ///
 /// Usage errors, help and version end the process here, as clap does.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(trial_options_last(std::env::args_os().collect()));
     let done = match cli.command {
         None => run::run(cli.run),
         Some(Command::Run(options)) => run::run(*options),
@@ -157,6 +156,44 @@ pub fn main() -> ExitCode {
         output::say(&format!("turnstile: {error:#}"));
         ExitCode::FAILURE
     })
+}
+
+/// The same words, of `check` and `compare` those that are options of a trial behind all others: they need
+/// no `--` before them.
+fn trial_options_last(mut words: Vec<OsString>) -> Vec<OsString> {
+    if !words.get(1).is_some_and(|command| command == "check" || command == "compare") {
+        return words;
+    }
+    let trial = arm::command();
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let behind = words.split_off(end);
+    let (mut own, mut moved) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy().into_owned();
+        let (name, value) = text.split_once('=').map_or((&*text, None), |(n, v)| (n, Some(v)));
+        let is_it = |option: &&Arg| {
+            let mut names = option.get_long_and_visible_aliases().into_iter().flatten();
+            let mut aliases = option.get_all_aliases().into_iter().flatten();
+            name.strip_prefix("--").is_some_and(|name| {
+                names.any(|long| long == name) || aliases.any(|alias| alias == name)
+            })
+        };
+        match trial.get_arguments().find(is_it) {
+            Some(option) => {
+                let takes_next = value.is_none() && option.get_action().takes_values();
+                moved.push(word);
+                if takes_next {
+                    moved.extend(words.next());
+                }
+            }
+            None => own.push(word),
+        }
+    }
+    if !moved.is_empty() || !behind.is_empty() {
+        own.push("--".into());
+    }
+    own.into_iter().chain(moved).chain(behind.into_iter().skip(1)).collect()
 }
 
 /// Prints completions for `shell`.

@@ -4,16 +4,16 @@
 //! Not for: the directory of the runs, which is made before the first trial anyway.
 //!
 //! Invariants:
-//! - A look leaves everything as it was: nothing is cut short, and no file stays that was not there.
+//! - A look leaves everything as it was.
 //! - What cannot be written keeps nothing else from being written, and is never a success.
 
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use analysis::guard::{ERROR, Gate};
 use anyhow::Context;
 use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
 use super::output;
 use trial::run_dir;
@@ -45,40 +45,19 @@ pub(super) fn look_at<'a>(
 }
 
 fn look(path: &Path, way: Way) -> Result<(), String> {
+    let said = |error: Errno| format!("no file can be written there: {error}");
     if path.file_name().is_none() {
         return Err("it names no file".to_owned());
     }
-    let said = |error: io::Error| format!("no file can be written there: {error}");
     match (fs::metadata(path), way) {
         (Ok(there), _) if there.is_dir() => Err("it is a directory".to_owned()),
         (Ok(there), Way::Replaced) if !there.is_file() => Err(run_dir::NOT_A_FILE.to_owned()),
-        // Who opens a pipe waits for its reader.
-        (Ok(there), Way::InPlace) if !there.is_file() => {
-            access(path, Access::WRITE_OK).map_err(|error| said(error.into()))
+        (Ok(_), Way::InPlace) => access(path, Access::WRITE_OK).map_err(said),
+        // Its directory takes the file, or the new one that is to replace it.
+        (Ok(_), Way::Replaced) | (Err(_), _) => {
+            let dir = path.parent().unwrap_or(Path::new("")).join(".");
+            access(&dir, Access::WRITE_OK | Access::EXEC_OK).map_err(said)
         }
-        (Ok(_), Way::InPlace) => open(path).map_err(said),
-        (Err(error), _) if error.kind() != io::ErrorKind::NotFound => Err(said(error)),
-        (Err(_), Way::InPlace) => {
-            run_dir::target(path).and_then(|target| make(&target)).map_err(said)
-        }
-        (_, Way::Replaced) => {
-            run_dir::target(path).and_then(|target| make(&run_dir::part(&target))).map_err(said)
-        }
-    }
-}
-
-/// Opens what is there.
-fn open(path: &Path) -> io::Result<()> {
-    OpenOptions::new().write(true).open(path).map(drop)
-}
-
-/// Makes what is not there, and takes it away again.
-fn make(path: &Path) -> io::Result<()> {
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(_) => fs::remove_file(path),
-        // Somebody was killed while writing it.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(path),
-        Err(error) => Err(error),
     }
 }
 

@@ -11,11 +11,9 @@ use records::RunRecords;
 use report::Figure;
 
 use super::campaign_report;
-use super::common::{DetailOptions, OutputOptions};
-use super::last_run::WhichRun;
+use super::common::{DetailOptions, OutputOptions, WhichRun};
 use super::output;
-use crate::campaign::Campaign;
-use crate::campaign::journal::CAMPAIGN;
+use crate::campaign::{CAMPAIGN, Campaign};
 use records::run_dir::REPORT;
 
 /// What to report on, and how.

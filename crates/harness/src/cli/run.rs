@@ -13,7 +13,7 @@ use trial::{Finished, RunDirOptions, TrialOptions, signals};
 
 use super::common::{DetailOptions, OutputOptions, TrialsOptions};
 use super::report::{load, print, write_page};
-use crate::child;
+use crate::live;
 use crate::output::say;
 use records::run_dir::{HISTOGRAM_LOG, PERCENTILES, SUMMARY};
 
@@ -52,7 +52,7 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
         role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
     }
     let plan = trial.plan(&trials.runs_dir, files).unwrap_or_else(|error| super::usage(&error));
-    let command = child::by_hand(std::env::args().collect());
+    let command = live::by_hand(std::env::args().collect());
     let Finished { dir, faults, interrupted } =
         trial::run(&plan, command, Show::fitting(trials.quiet))?;
     let records = load(&dir)?;

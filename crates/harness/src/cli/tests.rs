@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::path::Path;
 
 use clap::CommandFactory;
@@ -110,8 +111,8 @@ fn faults_and_what_is_recorded_reach_the_plan() {
 #[test]
 fn bad_options_are_refused_with_what_would_do() {
     for (words, says) in [
-        ("--duration 100ms", "a phase has 1s to 1h"),
-        ("--idle 2h", "a phase has 1s to 1h"),
+        ("--duration 99ms", "a phase has 100ms to 1h"),
+        ("--idle 2h", "a phase has 100ms to 1h"),
         ("--duration ten", "not a duration"),
         ("--hold 0s", "a hold has 100us to 10s"),
         ("--workers 0", "1..=256"),
@@ -143,6 +144,13 @@ fn bad_options_are_refused_with_what_would_do() {
         ("--proxy url:192.0.2.1:80", "run turnstile on the proxy's own host"),
         ("--reuseport report x", "cannot be used with"),
         ("--frobnicate", "unexpected argument"),
+        ("fast 127.0.0.1:80 --arrivals 10", "not an arrival process"),
+        ("fast 127.0.0.1:80 --arrivals 0/s", "not an arrival process"),
+        ("fast 127.0.0.1:80 --cap 999us", "a cap is 1 ms to 1 minute"),
+        ("fast 127.0.0.1:80 --cap 61s", "a cap is 1 ms to 1 minute"),
+        ("fast 127.0.0.1:80 --burst 0", "1..=10000"),
+        ("fast 127.0.0.1:80 --burst 10001", "1..=10000"),
+        ("fast 127.0.0.1:80 --phase load", "idle"),
     ] {
         let message = refusal(words);
         assert!(message.contains(says), "{words}: {message}");
@@ -150,24 +158,30 @@ fn bad_options_are_refused_with_what_would_do() {
 }
 
 #[test]
-fn of_an_option_given_twice_the_later_counts() {
-    for words in ["--slow 8 --slow 2", "run --slow 8 --slow 2"] {
-        assert_eq!(run(words).trial.arm.load.slow, 2, "{words}");
+fn options_of_a_trial_need_no_dashes_before_them() {
+    for (typed, read) in [
+        ("check --fail-on starved --slow 2 --reuseport --rounds 3", "--slow 2 --reuseport"),
+        ("check --cap=2s --fail-on starved -- --reuseport", "--cap=2s --reuseport"),
+        ("check --timeout 2s --fail-on starved", "--timeout 2s"),
+        ("compare --slow 2 --rounds 3", "--slow 2"),
+        ("compare --rounds 3", ""),
+    ] {
+        let words = format!("turnstile {typed}");
+        let words = trial_options_last(words.split(' ').map(OsString::from).collect());
+        let trial = match Cli::try_parse_from(words).expect(typed).command {
+            Some(Command::Check(options)) => options.trial,
+            Some(Command::Compare(options)) => options.campaign.trial,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(trial.join(" "), read, "{typed}");
     }
+    let other = ["turnstile", "zoo", "--slow", "2"].map(OsString::from).to_vec();
+    assert_eq!(trial_options_last(other.clone()), other);
 }
 
 #[test]
-fn the_help_of_a_show_tells_every_act_and_its_length() {
-    let mut cli = Cli::command();
-    let demo = cli.find_subcommand_mut("demo").expect("the command");
-    let help = demo.render_long_help().to_string();
-    for act in ::demo::Act::ALL {
-        let line = help.lines().find(|line| line.starts_with(&format!("  {}  ", act.number())));
-        let line = line.unwrap_or_else(|| panic!("no act {} in {help}", act.number()));
-        assert!(line.contains(act.title()), "{line}");
-        for timing in [::demo::Timing::STAGE, ::demo::Timing::FAST] {
-            let length = format!("{} s", timing.of(act).as_secs_f64());
-            assert!(line.contains(&length), "no {length} in {line}");
-        }
+fn of_an_option_given_twice_the_later_counts() {
+    for words in ["--slow 8 --slow 2", "run --slow 8 --slow 2"] {
+        assert_eq!(run(words).trial.arm.load.slow, 2, "{words}");
     }
 }

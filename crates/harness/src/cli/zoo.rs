@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use records::ProxyKind;
 use trial::roles::{proxy_kind, server_names};
 
-use super::arms::{Build, Candidate, runnable};
-use super::campaign::{self, CampaignOptions, Ends};
+use super::campaign::{self, Build, CampaignOptions, Candidate, Ends, runnable};
 
 /// Which proxies, how often, and what to do with the table.
 #[derive(Clone, Debug, clap::Args)]

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use ::demo::{ArmPlan, Colours, Key, Leave, Order, Plain, Show, Side, Stage, Timing};
+use ::demo::{ArmPlan, Key, Leave, Order, Plain, Show, Side, Stage, Timing};
 use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
@@ -23,6 +23,7 @@ use net::cpu::CpuList;
 use net::stop::{self, Next};
 use net::terminal::printable;
 use records::{MonoNs, Summary};
+use report::Style;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::live::{self, LiveTrial, OwnCpus};
@@ -41,8 +42,8 @@ pub struct DemoPlan {
     pub runs_dir: PathBuf,
     /// Where the room looks.
     pub stage: Place,
-    /// What the terminal can show.
-    pub colours: Colours,
+    /// Whether the terminal shows colour.
+    pub style: Style,
     /// Where the load of the trials runs, and the show with it: the workers' CPUs are theirs.
     pub load_cpus: Option<CpuList>,
 }
@@ -91,7 +92,7 @@ pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
     let front = match plan.stage {
         Place::Terminal => Front::Terminal(
             Box::new(Screen::enter().context("failed to take the terminal")?),
-            plan.colours,
+            plan.style,
         ),
         Place::Lines => Front::Lines(Plain::default()),
     };
@@ -146,9 +147,9 @@ impl Running<'_> {
         };
         let broken = [Side::Left, Side::Right].into_iter().find_map(|side| {
             let arm = self.show.arm(side);
-            match arm.stage() {
+            match &arm.stage {
                 Stage::Over(Err(why)) if !left_early => {
-                    Some(format!("the {} arm: {why}", arm.plan().name))
+                    Some(format!("the {} arm: {why}", arm.plan.name))
                 }
                 _ => None,
             }
@@ -221,7 +222,7 @@ impl Running<'_> {
 /// Where the show is seen.
 enum Front {
     /// On a terminal.
-    Terminal(Box<Screen>, Colours),
+    Terminal(Box<Screen>, Style),
     /// In lines, on standard output.
     Lines(Plain),
 }
@@ -241,7 +242,7 @@ impl Front {
     /// Nobody can see it any more.
     fn show(&mut self, show: &Show, now: MonoNs) -> io::Result<()> {
         match self {
-            Self::Terminal(screen, colours) => screen.show(show, now, *colours),
+            Self::Terminal(screen, style) => screen.show(show, now, *style),
             Self::Lines(plain) => {
                 let mut out = io::stdout().lock();
                 // A reason may quote what a program said.

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::demo::{Colours, Key, Show, draw};
+use ::demo::{Key, Show, draw};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
@@ -16,6 +16,7 @@ use ratatui_crossterm::crossterm::event::{
 };
 use ratatui_crossterm::crossterm::{cursor, queue, terminal};
 use records::MonoNs;
+use report::Style;
 
 /// A terminal that is ours.
 pub struct Screen {
@@ -56,8 +57,8 @@ impl Screen {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub fn show(&mut self, show: &Show, now: MonoNs, colours: Colours) -> io::Result<()> {
-        self.paint(|buf| draw(show, now, colours, buf))
+    pub fn show(&mut self, show: &Show, now: MonoNs, style: Style) -> io::Result<()> {
+        self.paint(|buf| draw(show, now, style, buf))
     }
 
     /// Has `paint` draw over all of it.

@@ -37,16 +37,6 @@ fn each_fact_decides_the_level_of_its_check() {
 }
 
 #[test]
-fn the_mirrors_own_buffer_is_told_from_that_of_the_cure() {
-    let meaning = |most| {
-        let facts = Facts { rmem_max: Some(Bytes(most)), ..facts() };
-        receive_limit(&facts).expect("it is known").meaning
-    };
-    assert!(meaning(40_959).contains("published cure"), "{}", meaning(40_959));
-    assert!(meaning(40_960).contains("leaves its buffers to the kernel"), "{}", meaning(40_960));
-}
-
-#[test]
 fn the_text_has_a_line_for_each_thing_and_fits_a_terminal() {
     let text = text(&all(&Facts { allowed_cpus: Some(1), stolen_share: None, ..facts() }));
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

@@ -1,4 +1,4 @@
-//! Many trials: comparisons, cases, the zoo; cut short, and told again.
+//! Many trials: comparisons, cases, the zoo, and their pages; cut short, and told again.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use harness::campaign::{Journal, Slot};
-use records::{Manifest, Phase, RunRecords};
+use records::{Manifest, Phase, RunRecords, Summary};
 use rustix::process::Signal;
 use serde_json::Value;
 use testkit::script;
 
-use crate::campaign_pages;
 use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnstile, until};
 
 /// A trial that is over soon: no downloads, and fetches enough for a verdict.
-const TINY: &str = "--slow 0 --idle 1s --duration 1s --arrivals 24/s --fetch-size 1KiB";
+const TINY: &str = "--slow 0 --idle 500ms --duration 500ms --arrivals 48/s --fetch-size 1KiB";
 /// Two such arms.
 const ARMS: [&str; 4] = ["--arm", "shared: ", "--arm", "own: --reuseport"];
 
@@ -43,7 +42,7 @@ fn all_slots(rounds: u32) -> Vec<Slot> {
 }
 
 /// The run directories of all trials, also of those that were cut short.
-pub(crate) fn trials(dir: &Path) -> Vec<PathBuf> {
+fn trials(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir.join("trials")) else { return Vec::new() };
     entries.map(|entry| entry.expect("entry").path()).collect()
 }
@@ -66,7 +65,7 @@ fn is_compared(dir: &Path, run: &Said, rounds: u32) {
     for part in ["shared", "own", &*dir.display().to_string()] {
         assert!(run.stdout.contains(part), "no {part:?} in {}", run.stdout);
     }
-    campaign_pages::says_what_was_said(dir, run, &pairs[0], rounds);
+    says_what_was_said(dir, run, &pairs[0], rounds);
 }
 
 #[test]
@@ -80,7 +79,7 @@ fn two_arms_are_compared() {
     let dir = runs.dir().expect("a campaign");
     is_compared(&dir, &run, 2);
     assert!(run.stderr.contains("seed 7") && run.stderr.contains("round 2/2"), "{}", run.stderr);
-    assert_eq!(journal(&dir).seed.0, 7);
+    assert_eq!(journal(&dir).seed, 7);
     assert!(fs::read_to_string(markdown).expect("the table").contains('|'));
 
     // Told again from its records, it is what was filed.
@@ -89,7 +88,7 @@ fn two_arms_are_compared() {
     let filed = fs::read_to_string(dir.join("comparison.json")).expect("comparison.json");
     let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     assert_eq!(json(&again.stdout), json(&filed));
-    campaign_pages::is_reported_again(&dir, &again.stdout);
+    is_reported_again(&dir, &again.stdout);
 }
 
 /// The manifest of the one trial in `place`, once it is there.
@@ -140,7 +139,7 @@ fn cut_short(signal: Signal) {
         let made = say(turnstile().arg("report").arg(&dir).arg("--html"));
         assert_eq!(made.code(), Some(0), "{}", made.stderr);
     }
-    let page = campaign_pages::page_of(&dir);
+    let page = page_of(&dir);
     assert!(page["cut_short"].as_str().is_some_and(|why| why.starts_with("1 of 4 trials are")));
     assert_eq!(page["pairs"][0]["change"], "inconclusive");
 }
@@ -162,7 +161,7 @@ fn the_zoo_has_a_table() {
     assert_eq!((run.code(), run.stderr.as_str()), (Some(0), ""));
     let rows: Vec<Value> = serde_json::from_str(&run.stdout).expect("rows");
     assert_eq!(rows.len(), 2, "drain and fionread: {}", run.stdout);
-    let page = campaign_pages::page_of(&runs.dir().expect("a campaign"));
+    let page = page_of(&runs.dir().expect("a campaign"));
     for (arm, row) in page["arms"].as_array().expect("arms").iter().zip(&rows) {
         assert_eq!(arm["row"], *row);
     }
@@ -315,4 +314,79 @@ fn a_case_is_told_beside_what_was_published() {
         assert!(run.stdout.contains(&arm.name), "{}", run.stdout);
     }
     assert!(run.stdout.contains("empty wakeups"), "{}", run.stdout);
+}
+
+/// What the page in `dir` holds is what `run` printed and what stands in the trials; `pair` is from
+/// `comparison.json`.
+fn says_what_was_said(dir: &Path, run: &Said, pair: &Value, rounds: u32) {
+    let page = page_of(dir);
+    assert_eq!(page["cut_short"], Value::Null);
+    let of_page = &page["pairs"][0];
+    assert_eq!(of_page["change"], pair["judgement"]["change"]);
+    assert_eq!(of_page["b"], pair["b"]);
+    for metric in of_page["metrics"].as_array().expect("metrics") {
+        let line = run.stdout.lines().find(|line| {
+            line.split_whitespace().next() == metric["name"].as_str() && line.contains('/')
+        });
+        let line = line.unwrap_or_else(|| panic!("no {} in {}", metric["name"], run.stdout));
+        for cell in ["a", "b", "change", "interval", "said"] {
+            let cell = metric[cell].as_str().expect("text");
+            assert!(line.contains(cell), "no {cell:?} in {line}");
+        }
+    }
+    for (arm, of_arm) in page["arms"].as_array().expect("arms").iter().enumerate() {
+        let told = of_arm["trials"].as_array().expect("trials");
+        assert_eq!(told.len(), rounds as usize);
+        for trial in told {
+            let path = dir.join(trial["page"].as_str().expect("a path"));
+            assert!(path.is_file(), "{} leads nowhere", path.display());
+            let summary = fs::read_to_string(path.with_file_name("summary.json")).expect("summary");
+            let summary: Summary = serde_json::from_str(&summary).expect("a summary");
+            assert_eq!(trial["failed"], summary.measure.outcomes.failed(), "arm {arm}");
+            assert_eq!(trial["latency"][1]["us"], summary.measure.latency_us.p50, "arm {arm}");
+            assert_eq!(trial["verdict"], summary.verdict.name(), "arm {arm}");
+        }
+    }
+}
+
+/// What the page of a campaign holds.
+fn page_of(dir: &Path) -> Value {
+    let page = fs::read_to_string(dir.join("report.html")).expect("report.html");
+    let (_, rest) = page.split_once("id=\"data\">").expect("a data element");
+    let (json, _) = rest.split_once("</script>").expect("its end");
+    serde_json::from_str(json).expect("JSON")
+}
+
+/// `turnstile report` makes of a campaign's directory what stood there at its end.
+fn is_reported_again(dir: &Path, json: &str) {
+    let report = |words: &[&str]| say(turnstile().arg("report").arg(dir).args(words));
+    let path = dir.join("report.html");
+    let page = fs::read(&path).expect("report.html");
+    fs::remove_file(&path).expect("removed");
+    let made = report(&["--html"]);
+    assert_eq!((made.code(), made.stdout), (Some(0), format!("{}\n", path.display())));
+    assert_eq!(fs::read(&path).expect("report.html"), page, "the same records, the same bytes");
+    assert_eq!(report(&["--json"]).stdout, json);
+    let text = report(&[]);
+    assert!(text.stdout.contains("own against shared: "), "{}", text.stdout);
+    for figure in ["latency", "failures", "survival", "differences"] {
+        let drawn = report(&["--svg", figure]);
+        // Two rounds are few, but each has fetches.
+        assert_eq!(drawn.code(), Some(0), "{figure}: {}", drawn.stderr);
+        assert!(drawn.stdout.starts_with("<svg xmlns"), "{figure}");
+    }
+    // These trials have no downloads, and a campaign has no lanes.
+    for (figure, why) in [("throughput", "no download moved"), ("picture", "one of its trials")] {
+        let refused = report(&["--svg", figure]);
+        assert_eq!((refused.code(), refused.stdout.as_str()), (Some(1), ""), "{figure}");
+        assert!(refused.stderr.contains(why), "{figure}: {}", refused.stderr);
+    }
+    let usage = report(&["--svg", "pie"]);
+    assert_eq!(usage.code(), Some(2));
+    assert!(usage.stderr.contains("differences"), "{}", usage.stderr);
+    let trial = trials(dir).pop().expect("a trial");
+    let run = fs::read_dir(trial).expect("read_dir").next().expect("a run").expect("entry").path();
+    let refused = say(turnstile().arg("report").arg(run).args(["--svg", "differences"]));
+    assert_eq!(refused.code(), Some(1));
+    assert!(refused.stderr.contains("only a campaign"), "{}", refused.stderr);
 }

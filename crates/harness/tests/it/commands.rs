@@ -34,10 +34,8 @@ fn every_command_has_examples() {
 #[test]
 fn bad_options_say_what_would_do() {
     for (words, says) in [
-        ("--duration 1ms", "a phase has 1s to 1h"),
-        ("--pin 1023", "CPU 1023 cannot be used here"),
+        ("--duration 1ms", "a phase has 100ms to 1h"),
         ("--arrivals 100000/s", "lower one of them"),
-        ("--read-policy fast", "write it as drain, short-read, fionread"),
         ("run --slow-size 2XB", "write it as 40960, 64KiB, 3MiB or 2GiB"),
         ("proxy", "--upstream"),
         ("slow nowhere", "write it as 127.0.0.1:8000"),
@@ -47,7 +45,6 @@ fn bad_options_say_what_would_do() {
         ("--proxy url:192.0.2.1:80", "url:192.0.2.1:80 is not on this host's loopback"),
         ("check --threshold p99<1s -- --proxy url:192.0.2.1:80", "not on this host's loopback"),
         ("fast 127.0.0.1:80 --burst 2 --arrivals closed", "--arrivals with a rate"),
-        ("--burst 2 --arrivals closed", "--arrivals with a rate"),
         ("--cpus proxy=0", "with --pin"),
     ] {
         let said = say(turnstile().args(words.split(' '))).refused(2);

@@ -10,11 +10,11 @@ use records::{Manifest, Summary, Verdict};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::support::{Running, family, in_turn, is_gone, kill, say, those_of, turnstile, until};
+use crate::support::{Running, family, in_turn, kill, say, those_of, turnstile, until};
 use crate::tmux::Tmux;
 
-/// Trials that end only when they are told to, with little to move: 20 fetches take half a second.
-const ENDLESS: &str = "--idle 50s --duration 50s --arrivals 40/s --fetch-size 64KiB --slow 2";
+/// Trials that end only when they are told to, with little to move: 20 fetches take a quarter of a second.
+const ENDLESS: &str = "--idle 50s --duration 50s --arrivals 80/s --fetch-size 64KiB --slow 2";
 const ACTS: usize = 9;
 
 /// A show in a terminal.
@@ -72,9 +72,7 @@ impl Stage {
     fn assert_restored(&self, family: &[u32]) -> i32 {
         let tmux = &self.tmux;
         until("the end of the show", || (tmux.knows("pane_current_command") == "sh").then_some(()));
-        for &pid in family {
-            until(&format!("the end of {pid}"), || is_gone(pid).then_some(()));
-        }
+        testkit::await_gone(family.iter().copied());
         let left = those_of(self.dir.path());
         assert!(left.is_empty(), "{left:?}");
         assert_eq!(tmux.knows("alternate_on"), "0", "the other screen");
@@ -168,17 +166,26 @@ fn every_key_does_what_it_says_in_colour_and_in_any_size() {
 }
 
 #[test]
-fn ctrl_c_in_any_act_leaves_nothing() {
+fn however_it_is_ended_nothing_is_left() {
     let _turn = in_turn();
     // Before a trial, in the first, in the second, and after both.
-    for act in [1, 3, 6, ACTS] {
+    for (signal, act) in [
+        (Signal::INT, 1),
+        (Signal::HUP, 2),
+        (Signal::INT, 3),
+        (Signal::TERM, 6),
+        (Signal::INT, ACTS),
+    ] {
         let Some(stage) = Stage::new((80, 24)) else { return };
         stage.begin("");
         stage.go_to(act);
         let family = stage.family();
-        assert!(!family.is_empty());
-        stage.tmux.key("C-c");
-        assert_eq!(stage.assert_restored(&family), 128 + 2, "in act {act}");
+        match signal {
+            Signal::INT => stage.tmux.key("C-c"),
+            // The eldest: the show itself.
+            _ => kill(family.iter().copied().min().expect("a show"), signal),
+        }
+        assert_eq!(stage.assert_restored(&family), 128 + signal.as_raw(), "in act {act}");
         if act == 3 {
             // What it had is kept, and says that it is a part.
             let trials = stage.trials();
@@ -220,59 +227,36 @@ fn colours(tmux: &Tmux) -> usize {
 }
 
 #[test]
-fn a_terminal_without_colour_gets_none() {
+fn where_no_colour_is_wanted_there_is_none() {
     let _turn = in_turn();
-    for before in ["TERM=vt100", "NO_COLOR=1"] {
-        let Some(stage) = Stage::new((80, 24)) else { return };
-        stage.begin(before);
-        stage.go_to(2);
-        stage.tmux.await_text("served, half in");
-        assert_eq!(colours(&stage.tmux), 0, "{before:?}");
-        let family = stage.family();
-        stage.tmux.key("q");
-        assert_eq!(stage.assert_restored(&family), 0, "{before:?}");
-    }
+    let Some(stage) = Stage::new((80, 24)) else { return };
+    stage.begin("NO_COLOR=1");
+    stage.go_to(2);
+    stage.tmux.await_text("served, half in");
+    assert_eq!(colours(&stage.tmux), 0);
+    let family = stage.family();
+    stage.tmux.key("q");
+    assert_eq!(stage.assert_restored(&family), 0);
 }
 
 #[test]
-fn a_signal_restores_the_terminal() {
+fn nobody_outlives_a_show_in_lines() {
     let _turn = in_turn();
-    for (signal, act) in [(Signal::TERM, 3), (Signal::HUP, 2)] {
-        let Some(stage) = Stage::new((80, 24)) else { return };
-        stage.begin("");
-        stage.go_to(act);
-        let family = stage.family();
-        // The eldest: the show itself.
-        let show = family.iter().copied().min().expect("a show");
-        kill(show, signal);
-        assert_eq!(stage.assert_restored(&family), 128 + signal.as_raw());
+    for signal in [Signal::KILL, Signal::INT] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut command = turnstile();
+        command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path()).arg("--");
+        let mut running = Running::start(command.args(ENDLESS.split(' ')));
+        let family = until("a trial", || {
+            assert!(!running.has_ended());
+            let family = family(running.id());
+            // The trial, and its origin, proxy and fetches.
+            (family.len() >= 4).then_some(family)
+        });
+        running.signal(signal);
+        assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));
+        testkit::await_gone(family);
     }
-}
-
-/// A show without a terminal and without an end, in its first trial, with all that came of it.
-fn endless_lines(dir: &Path) -> (Running, Vec<u32>) {
-    let mut command = turnstile();
-    command.args(["demo", "--fast", "--runs-dir"]).arg(dir).arg("--");
-    let mut running = Running::start(command.args(ENDLESS.split(' ')));
-    let family = until("a trial", || {
-        assert!(!running.has_ended());
-        let family = family(running.id());
-        // The trial, and its origin, proxy and fetches.
-        (family.len() >= 4).then_some(family)
-    });
-    (running, family)
-}
-
-#[test]
-fn nobody_outlives_a_show_that_is_killed() {
-    let _turn = in_turn();
-    let dir = tempfile::tempdir().expect("a directory");
-    let (mut running, family) = endless_lines(dir.path());
-    running.signal(Signal::KILL);
-    for pid in family {
-        until("the end of the trial", || is_gone(pid).then_some(()));
-    }
-    assert_eq!(running.finish().status.signal(), Some(9));
 }
 
 #[test]
@@ -307,7 +291,7 @@ fn without_a_terminal_it_speaks_in_lines() {
     let mut command = turnstile();
     command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path().join("runs"));
     command.args(["--cure", "quota", "--"]);
-    let short = "--idle 2.1s --duration 2.1s --fetch-size 64KiB --slow 2";
+    let short = "--idle 500ms --duration 500ms --arrivals 48/s --fetch-size 64KiB --slow 2";
     let said = say(command.args(short.split(' ')));
     assert_eq!((said.code(), said.stderr.as_str()), (Some(0), ""), "{}", said.stdout);
     assert!(!said.stdout.contains('\u{1b}'), "{}", said.stdout);
@@ -335,16 +319,6 @@ fn without_a_terminal_it_speaks_in_lines() {
     };
     let both = format!("Left {}, right {}.", told(&summaries[0]), told(&summaries[1]));
     assert!(said.stdout.contains(&both), "{both}: {}", said.stdout);
-}
-
-#[test]
-fn ctrl_c_ends_the_lines_too() {
-    let _turn = in_turn();
-    let dir = tempfile::tempdir().expect("a directory");
-    let (mut running, family) = endless_lines(dir.path());
-    running.signal(Signal::INT);
-    assert_eq!(running.finish().status.signal(), Some(Signal::INT.as_raw()));
-    assert!(family.into_iter().all(is_gone));
 }
 
 #[test]

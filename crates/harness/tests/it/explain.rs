@@ -31,7 +31,7 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     let runs = Runs::new();
     // One worker, so that the downloads meet every fetch; small reads and a reserve that is given, so
     // that it serves each of them from start to end; a cap that is shorter than that.
-    let starved = ["--workers", "1", "--slow", "4", "--cap", "150ms", "--arrivals", "20/s"];
+    let starved = ["--workers=1", "--slow=4", "--cap=150ms", "--idle=1s", "--arrivals=20/s"];
     let held = ["--buffer", "1KiB", "--rcvbuf", "1MiB", "--slow-size", "128MiB"];
     let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"])).ended_well();
     assert!(run.stdout.contains("\ncause "), "{}", run.stdout);
@@ -106,7 +106,8 @@ fn an_origin_that_delays_is_told_from_a_worker_that_turns() {
     let _turn = in_turn();
     let runs = Runs::new();
     let delays = ["--workers=1", "--slow=4", "--read-policy=bytes:64KiB", "--delay=200ms"];
-    say(runs.trial(&delays).arg("--cap=10s")).ended_well();
+    let lengths = ["--idle=1s", "--duration=1s", "--arrivals=24/s", "--cap=10s"];
+    say(runs.trial(&delays).args(lengths)).ended_well();
     let dir = runs.dir().expect("a run directory");
 
     let text = fs::read_to_string(dir.join("summary.json")).expect("a summary");

@@ -14,7 +14,7 @@ use testkit::{await_gone, pids};
 
 /// The usual short trial: enough fetches in each phase, and little to move.
 pub(crate) const SHORT: [&str; 5] =
-    ["--idle=1s", "--duration=1s", "--arrivals=24/s", "--fetch-size=64KiB", "--slow=2"];
+    ["--idle=500ms", "--duration=500ms", "--arrivals=48/s", "--fetch-size=64KiB", "--slow=2"];
 
 /// The binary under test.
 pub(crate) fn turnstile() -> Command {

@@ -43,7 +43,7 @@ pub struct SlowToggles {
 #[serde(default)]
 pub struct FetchToggles {
     /// When fetches start: a rate as 10/s, or closed (the next when the last has ended)
-    #[arg(long, value_name = "ARRIVALS", default_value_t)]
+    #[arg(long, alias = "rate", value_name = "ARRIVALS", default_value_t)]
     pub arrivals: Arrivals,
 
     /// Size of the object that is fetched
@@ -51,7 +51,7 @@ pub struct FetchToggles {
     pub fetch_size: Bytes,
 
     /// Give a fetch up after this long, 1ms to 1m
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = within(Micros(1_000)..=Micros(60_000_000), "a cap is 1 ms to 1 minute"))]
+    #[arg(long, alias = "timeout", value_name = "TIME", default_value = "1s", value_parser = within(Micros(1_000)..=Micros(60_000_000), "a cap is 1 ms to 1 minute"))]
     #[serde(rename = "cap_us")]
     pub cap: Micros,
 

@@ -32,7 +32,7 @@ pub(super) struct Threads {
 impl Look for Threads {
     /// One read of an open file takes 0.6 us in a row of many, and 5 us with what a loaded trial
     /// leaves in the caches (Linux 6.18): 0.1 % of a CPU for the six threads of the default trial.
-    /// With 256 workers [`super::pace`] stretches it to 100 ms.
+    /// With 256 workers its pace stretches it to 100 ms.
     const INTERVAL: Duration = Duration::from_millis(25);
 
     fn look(&mut self, seen: &mut Vec<Record>) {

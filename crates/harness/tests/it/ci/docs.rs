@@ -7,7 +7,7 @@ use std::fs;
 
 use testkit::{installed, listen, skip};
 
-use crate::ci::support::{Place, Proxy, Said, busy, conclusive, in_turn, say};
+use crate::ci::{Place, Proxy, SHORT, Said, busy, conclusive, in_turn, say};
 
 const PAGE: &str = include_str!("../../../../../docs/ci.md");
 
@@ -67,10 +67,7 @@ fn commands(yaml: &str, of: &str) -> String {
 
 fn shortened(script: &str) -> String {
     let short = script
-        .replace(
-            "--idle 3s --duration 8s",
-            "--idle 1s --duration 1.5s --arrivals 22/s --slow 1 --trace off",
-        )
+        .replace("--idle 3s --duration 8s --arrivals 20/s", &SHORT.join(" "))
         .replace("--rounds 5", "--rounds 3");
     assert_ne!(short, script, "nothing was shortened: does the page still say it so?");
     // Both are held until both are known: else they could be the same.

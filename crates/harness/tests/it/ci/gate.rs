@@ -1,15 +1,16 @@
-//! What a check ends with: refused before any trial, inconclusive, cut short, each with the code that is
-//! documented. A foreign proxy whose fairness was removed turns the gate red, ten times of ten; the same with
-//! it stays green. That it does so once, the examples of the documentation show (`docs`).
+//! What a check ends with: refused before any trial, inconclusive, cut short, breached, each with the code
+//! that is documented and in every form of output. A foreign proxy whose fairness was removed turns the
+//! gate red, ten times of ten; the same with it stays green. That it does so once, the examples of the
+//! documentation show (`docs`).
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
 
 use serde_json::Value;
 use testkit::{Running, Signal};
 
-use crate::ci::support::{GATE, Place, Proxy, SHORT, conclusive, exec, in_turn, say};
+use crate::ci::{GATE, Place, Proxy, SHORT, busy, conclusive, exec, in_turn, say, schema};
+use crate::support::turnstile;
 
 fn refused(place: &Place, words: &[&str]) -> (Option<i32>, String) {
     let said = say(place.command("turnstile").arg("check").args(words));
@@ -90,8 +91,17 @@ fn a_run_that_proves_nothing_is_tried_again_and_eleven() {
     let _turn = in_turn();
     let place = Place::new(Proxy::Fair);
     // Too few fetches for a conclusion, whatever the host does.
-    let words =
-        ["--threshold", "p99<1s", "--attempts", "2", "--", "--idle", "1s", "--duration", "1s"];
+    let words = [
+        "--threshold",
+        "p99<1s",
+        "--attempts",
+        "2",
+        "--",
+        "--idle",
+        "500ms",
+        "--duration",
+        "500ms",
+    ];
     let proxy = ["--trace", "off", "--proxy", &exec()];
     let said = say(place.command("turnstile").arg("check").args(words).args(proxy));
     assert_eq!(said.code(), Some(11), "{}", said.all());
@@ -106,7 +116,7 @@ fn what_was_done_is_told() {
     let _turn = in_turn();
     let place = Place::new(Proxy::Fair);
     // Without `timeout` between: the signal must reach the check itself.
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("turnstile"));
+    let mut command = turnstile();
     command.current_dir(place.path()).arg("check").args(GATE);
     command.args(["--rounds", "5", "--json", "--"]).args(SHORT).args(["--proxy", &exec()]);
     let mut check = Running::start(&mut command);
@@ -118,7 +128,7 @@ fn what_was_done_is_told() {
     assert_eq!(check["interrupted"], "SIGTERM");
     assert_eq!(check["outcome"], "inconclusive");
     assert_eq!(check["trials"].as_array().map(Vec::len), Some(1), "{}", said.stdout);
-    assert_eq!(crate::ci::schema::faults(&check), Vec::<String>::new());
+    assert_eq!(schema::faults(&check), Vec::<String>::new());
 }
 
 /// As the figures of the page were made: traced, where that can be.
@@ -155,4 +165,99 @@ fn found(stdout: &str) -> String {
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect::<Vec<_>>()
         .join("; ")
+}
+
+#[test]
+fn a_breach_is_told_in_every_form() {
+    let _turn = in_turn();
+    let place = Place::new(Proxy::Fair);
+    // No fetch takes so little: whatever the host does, a conclusive run breaches it.
+    let gate = [
+        "--threshold",
+        "p50<1us",
+        "--threshold",
+        "failed_share<=1",
+        "--json",
+        "--quiet",
+        "--junit",
+        "check.xml",
+        "--markdown",
+        "check.md",
+        "--openmetrics",
+        "check.prom",
+    ];
+    let mut command = place.check(&gate);
+    let said = say(command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", "summary.md"));
+    // A busy host proves nothing; that is told in the same forms.
+    let (word, level, begins) = match said.code() {
+        Some(10) => ("breached", "error", "p50<1us breached: "),
+        Some(11) if busy(&said) => ("inconclusive", "warning", "p50<1us cannot be told: "),
+        _ => panic!("{}", said.all()),
+    };
+
+    let check: Value = serde_json::from_str(&said.stdout).expect("nothing but JSON");
+    assert_eq!(schema::faults(&check), Vec::<String>::new());
+    assert_eq!(check["outcome"], word);
+    assert_eq!(check["exit_code"].as_i64(), said.code().map(i64::from));
+    let records = check["records"].as_str().expect("a directory");
+    let filed: Value =
+        serde_json::from_str(&place.read(&format!("{records}/check.json"))).expect("JSON");
+    assert_eq!(filed, check);
+    for trial in check["trials"].as_array().expect("trials") {
+        let dir = trial["dir"].as_str().expect("a directory");
+        assert!(place.path().join(records).join(dir).join("summary.json").is_file(), "{dir}");
+    }
+
+    let reasons = check["reasons"].as_array().expect("reasons");
+    assert_eq!(said.stderr.lines().count(), reasons.len(), "{}", said.stderr);
+    let annotation = format!("::{level} title=turnstile check%3A {word}::{begins}");
+    assert!(said.stderr.starts_with(&annotation), "{}", said.stderr);
+    let markdown = place.read("check.md");
+    assert_eq!(place.read("summary.md"), markdown);
+    assert!(markdown.contains("| `p50<1us` |"), "{markdown}");
+    let junit = place.read("check.xml");
+    assert!(junit.contains("tests=\"2\""), "{junit}");
+    assert!(junit.contains(if word == "breached" { "<failure" } else { "<error" }), "{junit}");
+    let metrics = place.read("check.prom");
+    assert!(metrics.contains("turnstile_check_passed 0\n"), "{metrics}");
+    assert!(
+        metrics.contains("turnstile_threshold_met{threshold=\"p50<1us\",outcome="),
+        "{metrics}"
+    );
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+}
+
+#[test]
+fn what_cannot_be_written_is_told_by_all_that_can() {
+    let _turn = in_turn();
+    let place = Place::new(Proxy::Fair);
+    let gate = [
+        "--threshold",
+        "failed_share<=1",
+        "--attempts",
+        "1",
+        "--json",
+        "--quiet",
+        "--junit",
+        "/dev/full",
+        "--markdown",
+        "check.md",
+    ];
+    let mut command = place.check(&gate);
+    let said = say(command.env("GITHUB_STEP_SUMMARY", "nowhere/summary.md"));
+    // It is the same on a busy host, which proves nothing.
+    assert_eq!(said.code(), Some(1), "{}", said.all());
+    let check: Value = serde_json::from_str(&said.stdout).expect("nothing but JSON");
+    assert_eq!(schema::faults(&check), Vec::<String>::new());
+    assert_eq!(check["exit_code"], 1);
+    let errors = check["errors"].as_array().expect("errors");
+    assert_eq!(errors.len(), 1, "a step summary is no file that was asked for: {errors:?}");
+    let error = errors[0].as_str().expect("words");
+    assert!(error.starts_with("failed to write the JUnit report to /dev/full: "), "{error}");
+    let records = check["records"].as_str().expect("a directory");
+    let filed = place.read(&format!("{records}/check.json"));
+    assert_eq!(serde_json::from_str::<Value>(&filed).expect("JSON"), check);
+    assert!(place.read("check.md").contains(error), "{}", place.read("check.md"));
+    assert!(said.stderr.contains(error), "{}", said.stderr);
+    assert!(said.stderr.contains("failed to write the step summary"), "{}", said.stderr);
 }

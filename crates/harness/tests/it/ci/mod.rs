@@ -3,6 +3,147 @@
 
 mod docs;
 mod gate;
-mod outputs;
 mod schema;
-mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+use testkit::{Running, script, skip};
+
+pub(crate) use testkit::{Said, in_turn};
+
+/// No command of these tests takes as long, also on a busy host with every attempt needed.
+const PATIENCE: Duration = Duration::from_secs(240);
+/// Then what it started is killed.
+const MERCY: Duration = Duration::from_secs(5);
+/// Enough fetches in each phase for a conclusion, and no more. One download: others would be waited
+/// for that an unfair proxy of one thread lets not even begin. Nothing is traced: it costs time to come
+/// and go, and tells nothing that these gates ask for.
+pub(crate) const SHORT: [&str; 6] = [
+    "--idle=500ms",
+    "--duration=600ms",
+    "--arrivals=50/s",
+    "--fetch-size=512KiB",
+    "--slow=1",
+    "--trace=off",
+];
+/// What tells the two proxies apart.
+pub(crate) const GATE: [&str; 4] =
+    ["--threshold", "failed_share<=0.01", "--threshold", "p90<500ms"];
+/// Where the examples of `docs/ci.md` expect the proxy.
+pub(crate) const MY_PROXY: &str = "target/release/my-proxy";
+
+/// What of the foreign proxy is under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proxy {
+    Fair,
+    Unfair,
+}
+
+/// The directory of the binary under test.
+pub(crate) fn bin_dir() -> PathBuf {
+    let turnstile = assert_cmd::cargo::cargo_bin!("turnstile");
+    turnstile.parent().expect("a directory").to_owned()
+}
+
+/// A place to work in: a proxy of one's own where the examples expect it, and a `cargo` and a `git`
+/// that do nothing.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new(proxy: Proxy) -> Self {
+        let place = Self(tempfile::tempdir().expect("a directory"));
+        place.put(proxy);
+        script(place.path(), "bin/cargo", "#!/bin/sh\nexit 0\n");
+        script(place.path(), "bin/git", "#!/bin/sh\nexit 0\n");
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Puts that proxy where the other was, as a new build would be.
+    pub(crate) fn put(&self, proxy: Proxy) {
+        self.put_in(".", proxy);
+    }
+
+    /// The same in a directory of its own.
+    pub(crate) fn put_in(&self, dir: &str, proxy: Proxy) {
+        let example = bin_dir().join("examples/fair_proxy");
+        assert!(example.is_file(), "first: cargo build -p harness --examples");
+        let unfair = if proxy == Proxy::Unfair { " --unfair" } else { "" };
+        let text = format!("#!/bin/sh\nexec {}{unfair} \"$@\"\n", example.display());
+        script(self.path(), &format!("{dir}/{MY_PROXY}"), &text);
+    }
+
+    /// A command in this place; coreutils' timeout ends it and what it started, if need be.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("timeout");
+        let [patience, mercy] = [PATIENCE, MERCY].map(|time| time.as_secs().to_string());
+        command.args(["-k", &mercy, &patience, program]).current_dir(self.path());
+        let paths = [self.path().join("bin"), bin_dir()];
+        let inherited = std::env::var_os("PATH").unwrap_or_default();
+        let paths = paths.into_iter().chain(std::env::split_paths(&inherited));
+        command.env("PATH", std::env::join_paths(paths).expect("a PATH"));
+        for unwanted in ["NO_COLOR", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
+            command.env_remove(unwanted);
+        }
+        command
+    }
+
+    /// `turnstile check` with `gate`, of the proxy here in a short trial.
+    pub(crate) fn check(&self, gate: &[&str]) -> Command {
+        let mut command = self.command("turnstile");
+        command.arg("check").args(gate).arg("--").args(SHORT).args(["--proxy", &exec()]);
+        command
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+}
+
+/// The proxy as a command.
+pub(crate) fn exec() -> String {
+    format!("exec:{MY_PROXY} --listen {{listen}} --upstream {{origin}}")
+}
+
+/// Runs a command to its end.
+pub(crate) fn say(command: &mut Command) -> Said {
+    Running::start(command).finish_within(PATIENCE + 2 * MERCY)
+}
+
+/// Runs it again while it is inconclusive. `None`: it stayed so because others had this host's CPUs,
+/// which is told; that it is inconclusive for any other reason is the caller's to judge: a rule that
+/// finds every figure too uncertain is no busy host.
+pub(crate) fn conclusive(mut run: impl FnMut() -> Said) -> Option<Said> {
+    const TIMES: usize = 3;
+    let mut said = run();
+    for _ in 1..TIMES {
+        if said.code() != Some(11) {
+            break;
+        }
+        said = run();
+    }
+    if said.code() == Some(11) && busy(&said) {
+        skip("others keep this host busy; nothing can be shown on it now");
+        return None;
+    }
+    Some(said)
+}
+
+/// Whether trials of it prove nothing because others had this host's CPUs: what
+/// `harness::judge` says of them, and no other reason.
+pub(crate) fn busy(said: &Said) -> bool {
+    let all = said.all().split_whitespace().collect::<Vec<_>>().join(" ");
+    [
+        "others than the workers took at least",
+        "the hypervisor took CPU time worth",
+        "this host is too busy",
+    ]
+    .iter()
+    .any(|why| all.contains(why))
+}
