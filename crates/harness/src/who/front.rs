@@ -23,7 +23,7 @@ use report::Style;
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum Event {
     /// A hold was seen, or has ended.
-    Hold(Told),
+    Hold(Box<Told>),
     /// Something became of a process.
     Process(Change),
     /// The last line.

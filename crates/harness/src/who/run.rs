@@ -145,7 +145,12 @@ impl Running {
     fn look(&mut self) -> Result<Vec<Event>, WhoError> {
         let seen = self.watch.read()?;
         let look = self.queues.look();
-        Ok(self.ledger.take(seen, &look).into_iter().map(Event::Hold).collect())
+        Ok(self
+            .ledger
+            .take(seen, &look)
+            .into_iter()
+            .map(|told| Event::Hold(Box::new(told)))
+            .collect())
     }
 
     fn refresh(&mut self) -> Result<Vec<Change>, WhoError> {
