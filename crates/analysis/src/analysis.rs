@@ -11,7 +11,7 @@ use crate::explain::{Context, Explained, FetchSplit, explain, late, split};
 use crate::figures::{fetch_summary, log, seen, slow, workers};
 use crate::join::Join;
 use crate::judge::{Facts, caveats, judge};
-use crate::thresholds::{IdlePhase, Thresholds};
+use crate::thresholds::{IdlePhase, UNJOINED_SHARE};
 use crate::window::Window;
 
 /// All that the records of one run show.
@@ -25,20 +25,25 @@ pub struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Analyses a run, and judges it by the default [`Thresholds`].
+    /// Analyses a run, and judges it.
     pub fn of(records: &'a RunRecords) -> Self {
-        let thresholds = Thresholds::default();
         let context = Context::of(records);
         let splits = split::all(&context);
         let Context { join, windows, .. } = &context;
-        let untraced = seen::untraced(records, join, windows, thresholds.unjoined_share);
+        let untraced = seen::untraced(records, join, windows, UNJOINED_SHARE);
         let idle = fetch_summary(&records.fetches, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
-        let baseline = IdlePhase::of(&records.fetches, &idle, cap, &thresholds);
+        let baseline = IdlePhase::of(&records.fetches, &idle, cap);
         let explained = explain(&context, &splits, &idle, &baseline);
         let figures = figures(&context, idle, explained);
         let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
-        let facts = Facts::of(&context, &summary, baseline, untraced, thresholds);
+        let facts = Facts {
+            manifest: &records.manifest,
+            context: &context,
+            summary: &summary,
+            baseline,
+            untraced,
+        };
         let caveats = caveats(&facts);
         let (verdict, reasons) = judge(&facts);
         (summary.verdict, summary.verdict_reasons, summary.caveats) = (verdict, reasons, caveats);

@@ -6,7 +6,7 @@
 //! - `thresholds`: the numbers that decide, and whether an idle phase is one
 //! - `figures`: the figures of `summary.json`, and the latency model
 //! - `explain`: what held each fetch
-//! - `judge`: the verdict, its reasons and its caveats, by [`Thresholds`]
+//! - `judge`: the verdict, its reasons and its caveats, by the thresholds
 //! - `analysis`: all of it, once
 //! - [`report`]: what `turnstile explain` tells, as documents
 //! - [`guard`]: arms compared over rounds, a trial held against thresholds or a baseline
@@ -27,8 +27,6 @@ mod histograms;
 mod join;
 mod judge;
 pub mod report;
-#[cfg(test)]
-mod tests;
 mod thresholds;
 mod window;
 
@@ -38,4 +36,11 @@ pub use figures::{fetch_summary, response_differs};
 pub use histograms::{interval_log, percentiles};
 pub use join::{Connection, Join, Transfer};
 pub use judge::measured_when;
-pub use thresholds::Thresholds;
+
+/// What tests of this crate share: runs put together by hand, and at random; and what holds of them all.
+#[cfg(test)]
+mod tests {
+    pub(crate) mod properties;
+    pub(crate) mod random;
+    pub(crate) mod scene;
+}

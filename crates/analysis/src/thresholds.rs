@@ -3,103 +3,88 @@
 //!
 //! None depends on how fast the host is: they are counts, shares, multiples of idle, or parts of the cap,
 //! which is the user's own word for too late. The one time under load, 50 ms, only ever makes a verdict
-//! milder.
+//! milder. Besides these, a run is `starved` from [`records::STARVED_SHARE`] of failed fetches on.
 
-use records::{Fetch, FetchSummary, Micros, Outcome, Phase, STARVED_SHARE};
+use records::{Fetch, FetchSummary, Micros, Outcome, Phase};
 
-/// Where one verdict ends and the next begins.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Thresholds {
-    /// Fetches that each of the idle and the measure phase needs. 20: one of them is 5 %, the share
-    /// that decides.
-    pub min_fetches: u64,
-    /// Failed share under load from which a run is `starved`. [`STARVED_SHARE`].
-    pub starved_share: f64,
-    /// Share of the cap from which p50 under load is `starved`. 0.5: who waits half as long as is too
-    /// late in the median is a bad second from being too late. It is what the user called too late that
-    /// decides, not how fast this host is.
-    pub starved_p50_of_cap: f64,
-    /// Times idle p99 from which p99 under load is `degraded`. 5.
-    pub degraded_p99_factor: u64,
-    /// p99 under load below which a run is not `degraded`. 50 ms: some turns of the scheduler.
-    pub degraded_p99_floor: Micros,
-    /// Times idle p50 above which an idle fetch stalls, between the next two. 20: of 120 kept trials,
-    /// half of them on a busy host, no idle maximum above 20 % of the cap was above 15 x its p50
-    /// (`docs/internals/measurements.md`).
-    pub stall_p50_factor: u64,
-    /// Share of the cap below which an idle fetch does not stall. 0.2: five times that is the cap, so
-    /// from there on `degraded_p99_factor` is out of reach.
-    pub stall_least_of_cap: f64,
-    /// Share of the cap above which an idle fetch stalls whatever p50 is. 0.5: the median that is
-    /// `starved` under load.
-    pub stall_most_of_cap: f64,
-    /// How many idle fetches must stall or fail before they are no baseline. 2: p99 of the usual 30 is
-    /// their maximum, and one slow fetch is any host's mood.
-    pub stalled_fetches: u64,
-    /// Share of the idle fetches above which the same holds. 0.01: their p99.
-    pub stalled_share: f64,
-    /// Share of the cap above which the fast client's own lateness (p90) spoils the run; a maximum
-    /// above it is a caveat. 0.1.
-    pub lag_of_cap: f64,
-    /// Time without a byte for any download from which on the load is said to stand still. 1 s: a
-    /// download that is read at the lowest rate there is, 1 B/s, gets a byte as often.
-    pub standstill: Micros,
-    /// Share of the measure phase in which the load may stand still in a run that is not starved,
-    /// before it proves nothing. 0.5.
-    pub stood_still_share: f64,
-    /// How long a download must last in the mean before it breaks off, in a run that is not starved,
-    /// lest it prove nothing. 4 s: one a second with the usual four downloads. Honest proxies break
-    /// off none.
-    pub download_life: Micros,
-    /// Share of fetches, in either phase, from which on nothing is proven when this host could not
-    /// try them. 0.05, the share that decides; they are no failures of the proxy.
-    pub untried_share: f64,
-    /// Share of the answered fetches that may lack a session when records were lost; and of these, or
-    /// of the downloads, that no traced worker served before steps are unknown. 0.05.
-    pub unjoined_share: f64,
-    /// Fetches below which p99 is no more than the maximum. 100.
-    pub coarse_fetches: u64,
-    /// Share of a worker's CPU that others may take from it before it is a caveat. 0.1: the kernel's
-    /// own work for the sockets is below that.
-    pub contention_caveat: f64,
-    /// The same before the run proves nothing. 0.25: with one loop that never sleeps beside two
-    /// workers on a CPU it is a third; a quiet host is below 0.1.
-    pub contention_limit: f64,
-    /// Share of the run's time that the hypervisor may take before it is a caveat. 0.02.
-    pub steal_caveat: f64,
-    /// Share of the run's time that the hypervisor may take, over all CPUs, before the run proves
-    /// nothing. 0.35: on a shared host of 2 CPUs, ten rounds of six arms, every trial of a fair
-    /// proxy that came out `starved` had lost 37 % or more.
-    pub steal_limit: f64,
-}
+/// Fetches that each of the idle and the measure phase needs. 20: one of them is 5 %, the share
+/// that decides.
+pub(crate) const MIN_FETCHES: u64 = 20;
 
-impl Default for Thresholds {
-    fn default() -> Self {
-        Self {
-            min_fetches: 20,
-            starved_share: STARVED_SHARE,
-            starved_p50_of_cap: 0.5,
-            degraded_p99_factor: 5,
-            degraded_p99_floor: Micros(50_000),
-            stall_p50_factor: 20,
-            stall_least_of_cap: 0.2,
-            stall_most_of_cap: 0.5,
-            stalled_fetches: 2,
-            stalled_share: 0.01,
-            lag_of_cap: 0.1,
-            standstill: Micros(1_000_000),
-            stood_still_share: 0.5,
-            download_life: Micros(4_000_000),
-            untried_share: 0.05,
-            unjoined_share: 0.05,
-            coarse_fetches: 100,
-            contention_caveat: 0.1,
-            contention_limit: 0.25,
-            steal_caveat: 0.02,
-            steal_limit: 0.35,
-        }
-    }
-}
+/// Share of the cap from which p50 under load is `starved`. 0.5: who waits half as long as is too
+/// late in the median is a bad second from being too late. It is what the user called too late that
+/// decides, not how fast this host is.
+pub(crate) const STARVED_P50_OF_CAP: f64 = 0.5;
+
+/// Times idle p99 from which p99 under load is `degraded`. 5.
+pub(crate) const DEGRADED_P99_FACTOR: u64 = 5;
+
+/// p99 under load below which a run is not `degraded`. 50 ms: some turns of the scheduler.
+pub(crate) const DEGRADED_P99_FLOOR: Micros = Micros(50_000);
+
+/// Times idle p50 above which an idle fetch stalls, between the next two. 20: of 120 kept trials,
+/// half of them on a busy host, no idle maximum above 20 % of the cap was above 15 x its p50
+/// (`docs/internals/measurements.md`).
+pub(crate) const STALL_P50_FACTOR: u64 = 20;
+
+/// Share of the cap below which an idle fetch does not stall. 0.2: five times that is the cap, so
+/// from there on [`DEGRADED_P99_FACTOR`] is out of reach.
+pub(crate) const STALL_LEAST_OF_CAP: f64 = 0.2;
+
+/// Share of the cap above which an idle fetch stalls whatever p50 is. 0.5: the median that is
+/// `starved` under load.
+pub(crate) const STALL_MOST_OF_CAP: f64 = 0.5;
+
+/// How many idle fetches must stall or fail before they are no baseline. 2: p99 of the usual 30 is
+/// their maximum, and one slow fetch is any host's mood.
+pub(crate) const STALLED_FETCHES: u64 = 2;
+
+/// Share of the idle fetches above which the same holds. 0.01: their p99.
+pub(crate) const STALLED_SHARE: f64 = 0.01;
+
+/// Share of the cap above which the fast client's own lateness (p90) spoils the run; a maximum
+/// above it is a caveat. 0.1.
+pub(crate) const LAG_OF_CAP: f64 = 0.1;
+
+/// Time without a byte for any download from which on the load is said to stand still. 1 s: a
+/// download that is read at the lowest rate there is, 1 B/s, gets a byte as often.
+pub(crate) const STANDSTILL: Micros = Micros(1_000_000);
+
+/// Share of the measure phase in which the load may stand still in a run that is not starved,
+/// before it proves nothing. 0.5.
+pub(crate) const STOOD_STILL_SHARE: f64 = 0.5;
+
+/// How long a download must last in the mean before it breaks off, in a run that is not starved,
+/// lest it prove nothing. 4 s: one a second with the usual four downloads. Honest proxies break
+/// off none.
+pub(crate) const DOWNLOAD_LIFE: Micros = Micros(4_000_000);
+
+/// Share of fetches, in either phase, from which on nothing is proven when this host could not
+/// try them. 0.05, the share that decides; they are no failures of the proxy.
+pub(crate) const UNTRIED_SHARE: f64 = 0.05;
+
+/// Share of the answered fetches that may lack a session when records were lost; and of these, or
+/// of the downloads, that no traced worker served before steps are unknown. 0.05.
+pub(crate) const UNJOINED_SHARE: f64 = 0.05;
+
+/// Fetches below which p99 is no more than the maximum. 100.
+pub(crate) const COARSE_FETCHES: u64 = 100;
+
+/// Share of a worker's CPU that others may take from it before it is a caveat. 0.1: the kernel's
+/// own work for the sockets is below that.
+pub(crate) const CONTENTION_CAVEAT: f64 = 0.1;
+
+/// The same before the run proves nothing. 0.25: with one loop that never sleeps beside two
+/// workers on a CPU it is a third; a quiet host is below 0.1.
+pub(crate) const CONTENTION_LIMIT: f64 = 0.25;
+
+/// Share of the run's time that the hypervisor may take before it is a caveat. 0.02.
+pub(crate) const STEAL_CAVEAT: f64 = 0.02;
+
+/// Share of the run's time that the hypervisor may take, over all CPUs, before the run proves
+/// nothing. 0.35: on a shared host of 2 CPUs, ten rounds of six arms, every trial of a fair
+/// proxy that came out `starved` had lost 37 % or more.
+pub(crate) const STEAL_LIMIT: f64 = 0.35;
 
 /// A share of a length of time.
 pub(crate) fn part(whole: Micros, share: f64) -> Micros {
@@ -131,24 +116,18 @@ pub(crate) enum Steadiness {
 
 impl IdlePhase {
     /// The idle phase of a run whose idle fetches `idle` sums up.
-    pub(crate) fn of(
-        fetches: &[Fetch],
-        idle: &FetchSummary,
-        cap: Micros,
-        thresholds: &Thresholds,
-    ) -> Self {
+    pub(crate) fn of(fetches: &[Fetch], idle: &FetchSummary, cap: Micros) -> Self {
         let p50 = idle.completion_us.and_then(|all| all.p50).unwrap_or(u64::MAX);
-        let [least, most] =
-            [thresholds.stall_least_of_cap, thresholds.stall_most_of_cap].map(|of| part(cap, of));
-        let limit_us = Micros(p50.saturating_mul(thresholds.stall_p50_factor)).clamp(least, most);
+        let [least, most] = [STALL_LEAST_OF_CAP, STALL_MOST_OF_CAP].map(|of| part(cap, of));
+        let limit_us = Micros(p50.saturating_mul(STALL_P50_FACTOR)).clamp(least, most);
         let stalls = |fetch: &&Fetch| fetch.outcome.is_failed() || fetch.total_us > limit_us;
         let tried = fetches
             .iter()
             .filter(|fetch| fetch.phase == Phase::Idle && fetch.outcome != Outcome::LocalError);
         let stalled = tried.filter(stalls).count() as u64;
         let of = idle.outcomes.tried();
-        let many = stalled as f64 > of as f64 * thresholds.stalled_share;
-        let steadiness = if stalled >= thresholds.stalled_fetches && many {
+        let many = stalled as f64 > of as f64 * STALLED_SHARE;
+        let steadiness = if stalled >= STALLED_FETCHES && many {
             Steadiness::Stalls
         } else {
             Steadiness::Steady

@@ -38,7 +38,7 @@ pub(crate) fn summary(
         bytes,
         bytes_per_sec: bytes.per(length),
         completed: completed_us.len() as u64,
-        broken: broken(records, wanted_until),
+        broken: broken(records, |ended| ended <= wanted_until),
         slowest_slot: rates.iter().copied().min().unwrap_or_default(),
         fastest_slot: rates.iter().copied().max().unwrap_or_default(),
         slot_bytes_per_sec: rates,
@@ -74,10 +74,10 @@ fn slot_bytes(records: &RunRecords, windows: &Windows) -> Vec<Bytes> {
     slots
 }
 
-fn broken(records: &RunRecords, wanted_until: MonoNs) -> u64 {
+/// Downloads that ended otherwise than wanted, at such a time.
+fn broken(records: &RunRecords, counts: impl Fn(MonoNs) -> bool) -> u64 {
     let broken = records.downloads.iter().filter(|download| {
-        let wanted = download.start_ns + download.total_us.as_duration() <= wanted_until;
-        wanted && is_broken(download.end)
+        is_broken(download.end) && counts(download.start_ns + download.total_us.as_duration())
     });
     broken.count() as u64
 }
@@ -121,11 +121,7 @@ pub(crate) fn flow(records: &RunRecords, windows: &Windows) -> Flow {
         }
         until = until.max(span.end);
     }
-    let broken = records.downloads.iter().filter(|download| {
-        let ended = download.start_ns + download.total_us.as_duration();
-        is_broken(download.end) && measure.contains(ended)
-    });
-    Flow { still, broken: broken.count() as u64 }
+    Flow { still, broken: broken(records, |ended| measure.contains(ended)) }
 }
 
 /// Whether the download in `slot` received anything in a part of `window`.

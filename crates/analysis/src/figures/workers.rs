@@ -168,6 +168,3 @@ fn count_scheduler(summary: &mut WorkerSummary, samples: &[WorkerSample], measur
     summary.voluntary_per_sec = summary.voluntary_switches as f64 / secs;
     summary.involuntary_per_sec = summary.involuntary_switches as f64 / secs;
 }
-
-#[cfg(test)]
-mod tests;

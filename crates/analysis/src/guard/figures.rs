@@ -1,6 +1,8 @@
 //! The figures of a trial that can be compared and held against thresholds.
 
-use records::{BytesPerSec, CompletionUs, FetchSummary, Micros, Summary, Verdict};
+use records::{
+    BytesPerSec, CompletionUs, FetchSummary, LatencyUs, Micros, Phase, Summary, Verdict,
+};
 use stats::{Reading, Trial};
 
 /// A figure of a trial: its name, its unit, where it stands in a summary.
@@ -12,7 +14,18 @@ pub struct Figure {
     pub unit: Unit,
     /// What it is, in a few words.
     pub words: &'static str,
-    read: fn(&Summary) -> Option<Reading>,
+    read: Read,
+}
+
+/// How a figure is found.
+#[derive(Debug)]
+enum Read {
+    /// A quantile of the times of all fetches of a phase: as seen, and by when so many were done.
+    Age(Phase, fn(&LatencyUs) -> u64, fn(&CompletionUs) -> Option<u64>),
+    /// Of fetches alone, so that those of all rounds together have it too.
+    OfFetches(fn(&Summary) -> Option<Reading>),
+    /// Of one run. A number of fetches grows with the rounds, and has no limit that fits both.
+    OfRun(fn(&Summary) -> Option<Reading>),
 }
 
 /// What numbers are.
@@ -46,81 +59,73 @@ impl Unit {
     }
 }
 
-/// The share of fetches under load that failed.
-const FAILED_SHARE: &str = "failed_share";
-
 /// What tells of the host alone.
 const CONTROL: &str = "idle_p50";
 
 /// Every figure there is.
 pub const FIGURES: [Figure; 14] = [
-    share(FAILED_SHARE, "fetches under load that failed, of those that could be tried", |s| {
-        measured(s, s.measure.outcomes.failed_share().unwrap_or(0.0))
-    }),
-    time("p50", "median fetch under load", |s| {
-        age(s, &s.measure, s.measure.latency_us.p50, |all| all.p50)
-    }),
-    time("p90", "90th percentile of fetches under load", |s| {
-        age(s, &s.measure, s.measure.latency_us.p90, |all| all.p90)
-    }),
-    time("p99", "99th percentile of fetches under load", |s| {
-        age(s, &s.measure, s.measure.latency_us.p99, |all| all.p99)
-    }),
-    time("max", "slowest fetch under load", |s| {
-        age(s, &s.measure, s.measure.latency_us.max, |all| all.max)
-    }),
-    time(CONTROL, "median fetch without load", |s| {
-        age(s, &s.idle, s.idle.latency_us.p50, |all| all.p50)
-    }),
-    time("idle_p90", "90th percentile without load", |s| {
-        age(s, &s.idle, s.idle.latency_us.p90, |all| all.p90)
-    }),
-    time("idle_p99", "99th percentile without load", |s| {
-        age(s, &s.idle, s.idle.latency_us.p99, |all| all.p99)
-    }),
-    time("longest_step", "longest step of a worker", |s| longest(s, |w| w.longest_step_us)),
-    time("longest_turn", "longest loop turn of a worker", |s| {
-        longest(s, |w| w.longest_loop_turn_us)
-    }),
+    Figure {
+        name: "failed_share",
+        unit: Unit::Share,
+        words: "fetches under load that failed, of those that could be tried",
+        read: Read::OfFetches(|s| measured(s, s.measure.outcomes.failed_share().unwrap_or(0.0))),
+    },
+    time("p50", "median fetch under load", Read::Age(Phase::Measure, |l| l.p50, |c| c.p50)),
+    time(
+        "p90",
+        "90th percentile of fetches under load",
+        Read::Age(Phase::Measure, |l| l.p90, |c| c.p90),
+    ),
+    time(
+        "p99",
+        "99th percentile of fetches under load",
+        Read::Age(Phase::Measure, |l| l.p99, |c| c.p99),
+    ),
+    time("max", "slowest fetch under load", Read::Age(Phase::Measure, |l| l.max, |c| c.max)),
+    time(CONTROL, "median fetch without load", Read::Age(Phase::Idle, |l| l.p50, |c| c.p50)),
+    time("idle_p90", "90th percentile without load", Read::Age(Phase::Idle, |l| l.p90, |c| c.p90)),
+    time("idle_p99", "99th percentile without load", Read::Age(Phase::Idle, |l| l.p99, |c| c.p99)),
+    time(
+        "longest_step",
+        "longest step of a worker",
+        Read::OfRun(|s| longest(s, |w| w.longest_step_us)),
+    ),
+    time(
+        "longest_turn",
+        "longest loop turn of a worker",
+        Read::OfRun(|s| longest(s, |w| w.longest_loop_turn_us)),
+    ),
     Figure {
         name: "slow_bytes_per_sec",
         unit: Unit::BytesPerSec,
         words: "all downloads together",
-        read: |s| {
+        read: Read::OfRun(|s| {
             Reading::exact(s.slow.bytes_per_sec.0 as f64).ok().filter(|_| s.slow.downloads > 0)
-        },
+        }),
     },
-    Figure {
-        name: "early_closes",
-        unit: Unit::Count,
-        words: "499-style early closes",
-        read: |s| measured(s, s.proxy.logged_early_closes()? as f64),
-    },
-    Figure {
-        name: "failed",
-        unit: Unit::Count,
-        words: "fetches under load that failed",
-        read: |s| measured(s, s.measure.outcomes.failed() as f64),
-    },
-    time("cpu_per_gb", "CPU time of the proxy for each GB", |s| {
-        Reading::exact(s.proxy.cpu_us_per_gb?.0 as f64).ok()
+    count("early_closes", "499-style early closes", |s| {
+        measured(s, s.proxy.logged_early_closes()? as f64)
     }),
+    count("failed", "fetches under load that failed", |s| {
+        measured(s, s.measure.outcomes.failed() as f64)
+    }),
+    time(
+        "cpu_per_gb",
+        "CPU time of the proxy for each GB",
+        Read::OfRun(|s| Reading::exact(s.proxy.cpu_us_per_gb?.0 as f64).ok()),
+    ),
 ];
 
-const fn time(
-    name: &'static str,
-    words: &'static str,
-    read: fn(&Summary) -> Option<Reading>,
-) -> Figure {
+const fn time(name: &'static str, words: &'static str, read: Read) -> Figure {
     Figure { name, unit: Unit::Micros, words, read }
 }
 
-const fn share(
+const fn count(
     name: &'static str,
     words: &'static str,
     read: fn(&Summary) -> Option<Reading>,
 ) -> Figure {
-    Figure { name, unit: Unit::Share, words, read }
+    Figure { name, unit: Unit::Count, words, read: Read::OfRun(read) }
 }
 
 impl Figure {
@@ -129,17 +134,18 @@ impl Figure {
         FIGURES.iter().find(|figure| figure.name == name)
     }
 
-    /// Whether it is made of fetches alone, so that those of all rounds together have it too. A number
-    /// of them grows with the rounds, and has no limit that fits both.
+    /// Whether it is made of fetches alone, so that those of all rounds together have it too.
     pub(super) fn is_pooled(&self) -> bool {
-        const POOLED: [&str; 8] =
-            [FAILED_SHARE, "p50", "p90", "p99", "max", CONTROL, "idle_p90", "idle_p99"];
-        POOLED.contains(&self.name)
+        matches!(self.read, Read::Age(..) | Read::OfFetches(_))
     }
 
     /// Its value in a trial; `None`: that trial does not know it.
     pub fn of(&self, summary: &Summary) -> Option<Reading> {
-        (self.read)(summary)
+        match self.read {
+            Read::Age(Phase::Idle, seen, done) => age(summary, &summary.idle, seen, done),
+            Read::Age(_, seen, done) => age(summary, &summary.measure, seen, done),
+            Read::OfFetches(read) | Read::OfRun(read) => read(summary),
+        }
     }
 }
 
@@ -152,14 +158,14 @@ fn measured(summary: &Summary, value: f64) -> Option<Reading> {
 fn age(
     summary: &Summary,
     fetches: &FetchSummary,
-    seen_us: u64,
+    seen: fn(&LatencyUs) -> u64,
     done: fn(&CompletionUs) -> Option<u64>,
 ) -> Option<Reading> {
     let cap = summary.arm.fetch.cap.0;
     match done(&fetches.completion_us?) {
         Some(us) => Reading::exact(us as f64).ok(),
         // Those that were given up may have been so later than at the cap.
-        None => Reading::at_least(seen_us.max(cap) as f64).ok(),
+        None => Reading::at_least(seen(&fetches.latency_us).max(cap) as f64).ok(),
     }
 }
 

@@ -40,33 +40,18 @@ fn accepted_at(records: &RunRecords) -> Vec<Option<u64>> {
 
 /// When the fetches of one port started, which workers accepted connections of it and when, and when
 /// the session of each fetch was accepted.
+#[rustfmt::skip]
 #[test]
 fn fetches_and_sessions_of_one_port() {
     for (what, starts, accepts, joined) in [
-        (
-            "used again, it leads to the session after each start",
-            &[6_000, 8_000, 10_000][..],
-            &[(0, 10_001), (0, 6_001), (0, 8_001)][..],
-            &[Some(6_001), Some(8_001), Some(10_001)][..],
-        ),
-        (
-            "a held worker accepts after its client gave up",
-            &[6_000, 12_000],
-            &[(0, 9_500)],
-            &[Some(9_500), None],
-        ),
-        (
-            "one that was never accepted does not take the next one's",
-            &[6_000, 8_000],
-            &[(0, 8_100)],
-            &[None, Some(8_100)],
-        ),
-        (
-            "of two sessions it has the first; the second is of somebody unknown",
-            &[6_000],
-            &[(0, 7_000), (1, 6_001)],
-            &[Some(6_001)],
-        ),
+        ("used again, it leads to the session after each start", &[6_000, 8_000, 10_000][..],
+            &[(0, 10_001), (0, 6_001), (0, 8_001)][..], &[Some(6_001), Some(8_001), Some(10_001)][..]),
+        ("a held worker accepts after its client gave up", &[6_000, 12_000], &[(0, 9_500)],
+            &[Some(9_500), None]),
+        ("one that was never accepted does not take the next one's", &[6_000, 8_000], &[(0, 8_100)],
+            &[None, Some(8_100)]),
+        ("of two sessions it has the first; the second is of somebody unknown", &[6_000],
+            &[(0, 7_000), (1, 6_001)], &[Some(6_001)]),
         ("a session from before belongs to nobody", &[6_000], &[(0, 5_999)], &[None]),
     ] {
         let mut run = fetches_at(50_000, starts);
@@ -155,27 +140,19 @@ fn a_worker_holds_what_was_open_while_fetches_were_measured() {
     assert_eq!(held, [(1, vec![0, 2]), (2, vec![2])]);
 }
 
-/// The same slot and port twice: each end goes to the dial before it.
+/// The same slot and port twice: each end belongs to the latest dial before it.
 #[test]
 fn a_slot_may_use_its_port_again() {
-    let mut run = Run::new();
-    dial(&mut run, 0, 0, 50_000, 4_000, Some((4_500, DownloadEnd::Completed)));
-    dial(&mut run, 0, 1, 50_000, 7_000, Some((12_000, DownloadEnd::Reset)));
-    let join = Join::of(&run.records);
-    let ends: Vec<_> = join.transfers.iter().map(|transfer| transfer.ended).collect();
-    assert_eq!(
-        ends,
-        [Some((at_ms(4_500), DownloadEnd::Completed)), Some((at_ms(12_000), DownloadEnd::Reset))]
-    );
-    assert_eq!(join.transfer(1).map(|connection| connection.worker), Some(1));
-}
-
-#[test]
-fn an_end_belongs_to_the_latest_dial_before_it() {
-    let mut run = Run::new();
-    dial(&mut run, 0, 0, 50_000, 4_000, None);
-    dial(&mut run, 0, 1, 50_000, 7_000, Some((12_000, DownloadEnd::Stopped)));
-    let join = Join::of(&run.records);
-    let ends: Vec<_> = join.transfers.iter().map(|transfer| transfer.ended).collect();
-    assert_eq!(ends, [None, Some((at_ms(12_000), DownloadEnd::Stopped))]);
+    for (first, last) in [
+        (Some((4_500, DownloadEnd::Completed)), (12_000, DownloadEnd::Reset)),
+        (None, (12_000, DownloadEnd::Stopped)),
+    ] {
+        let mut run = Run::new();
+        dial(&mut run, 0, 0, 50_000, 4_000, first);
+        dial(&mut run, 0, 1, 50_000, 7_000, Some(last));
+        let join = Join::of(&run.records);
+        let ends: Vec<_> = join.transfers.iter().map(|transfer| transfer.ended).collect();
+        assert_eq!(ends, [first, Some(last)].map(|end| end.map(|(ms, how)| (at_ms(ms), how))));
+        assert_eq!(join.transfer(1).map(|connection| connection.worker), Some(1));
+    }
 }

@@ -6,9 +6,10 @@ use records::{
 };
 
 use super::preconditions::Stuck;
-use super::{Facts, Measured, SHORTAGE, count, list, measured_when};
+use super::{Facts, SHORTAGE, count, list, measured_when};
 use crate::figures::seen::Untraced;
-use crate::thresholds::part;
+use crate::figures::workers;
+use crate::thresholds::{self, part};
 
 /// The caveats of a run, the weightiest first.
 pub(crate) fn caveats(facts: &Facts<'_>) -> Vec<Caveat> {
@@ -45,11 +46,10 @@ fn downloads_held(facts: &Facts<'_>) -> Option<String> {
 fn interrupted(facts: &Facts<'_>) -> Option<String> {
     let signal = facts.manifest.interrupted.as_ref()?;
     let (measured, wanted) = (facts.summary.measured_us, facts.manifest.measure_us);
-    Some(match facts.measured {
-        Measured::Began => {
-            format!("{signal} cut the run short: {measured} of {wanted} were measured")
-        }
-        Measured::Never => format!("{signal} cut the run short before anything was measured"),
+    Some(if facts.is_measured() {
+        format!("{signal} cut the run short: {measured} of {wanted} were measured")
+    } else {
+        format!("{signal} cut the run short before anything was measured")
     })
 }
 
@@ -58,7 +58,7 @@ fn interrupted(facts: &Facts<'_>) -> Option<String> {
 fn uneven_placement(facts: &Facts<'_>) -> Option<String> {
     let workers = facts.summary.proxy.workers.len() as u64;
     let holding = facts.summary.slow.workers_holding;
-    let wanted = facts.manifest.arm.load.slow > 0 && facts.measured == Measured::Began;
+    let wanted = facts.manifest.arm.load.slow > 0 && facts.is_measured();
     if !wanted || workers == 0 || holding >= workers {
         return None;
     }
@@ -114,12 +114,12 @@ fn buffer_not_as_asked(
 }
 
 fn records_lost(facts: &Facts<'_>) -> Option<String> {
-    let fetches = (facts.fetches_missing > 0).then(|| {
-        let missing = count(facts.fetches_missing, "fetch", "fetches");
+    let fetches = (facts.fetches_missing() > 0).then(|| {
+        let missing = count(facts.fetches_missing(), "fetch", "fetches");
         format!("{missing} left no record")
     });
-    let proxy = (facts.records_lost > 0).then(|| {
-        let lost = count(facts.records_lost, "record", "records");
+    let proxy = (facts.records_lost() > 0).then(|| {
+        let lost = count(facts.records_lost(), "record", "records");
         format!("the proxy lost {lost}: rows of workers and statuses may lack some")
     });
     let answers = facts.manifest.answers_lost;
@@ -153,9 +153,9 @@ fn fetches_untried(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn accept_paused(facts: &Facts<'_>) -> Option<String> {
-    let workers: Vec<u32> = facts.accept_pauses.iter().map(|(worker, _)| *worker).collect();
-    let times =
-        facts.accept_pauses.iter().fold(0_u64, |sum, (_, times)| sum.saturating_add(*times));
+    let (workers, times): (Vec<u32>, Vec<u64>) =
+        workers::accept_pauses(facts.context.records).into_iter().unzip();
+    let times = times.into_iter().fold(0, u64::saturating_add);
     let word = if workers.len() == 1 { "worker" } else { "workers" };
     (!workers.is_empty()).then(|| {
         format!(
@@ -170,7 +170,7 @@ fn accept_paused(facts: &Facts<'_>) -> Option<String> {
 fn client_late(facts: &Facts<'_>) -> Option<String> {
     let (lag, cap) = (facts.summary.measure.lag_us, facts.manifest.arm.fetch.cap);
     let most = Micros(lag.max);
-    let limit = part(cap, facts.thresholds.lag_of_cap);
+    let limit = part(cap, thresholds::LAG_OF_CAP);
     (most > limit).then(|| {
         format!(
             "the fast client started a fetch up to {} late (p90 {}): times from the intended \
@@ -184,25 +184,25 @@ fn client_late(facts: &Facts<'_>) -> Option<String> {
 fn stolen_cpu(facts: &Facts<'_>) -> Option<String> {
     let stolen = Micros(facts.manifest.host.stolen_ms.saturating_mul(1_000));
     let share = facts.stolen_share()?;
-    (share > facts.thresholds.steal_caveat).then(|| {
+    (share > thresholds::STEAL_CAVEAT).then(|| {
         format!(
             "the hypervisor took {stolen} of CPU time in {} ({}; a caveat above {}): some waiting is \
              its doing",
-            facts.elapsed_us,
-            percent_beside(share, facts.thresholds.steal_caveat),
-            percent(facts.thresholds.steal_caveat)
+            facts.elapsed_us(),
+            percent_beside(share, thresholds::STEAL_CAVEAT),
+            percent(thresholds::STEAL_CAVEAT)
         )
     })
 }
 
 fn busy_host(facts: &Facts<'_>) -> Option<String> {
     let (cpu, share) = facts.taken_by_others()?;
-    (share > facts.thresholds.contention_caveat).then(|| {
+    (share > thresholds::CONTENTION_CAVEAT).then(|| {
         format!(
             "others than the workers took at least {} of CPU {cpu} (a caveat above {}): some \
              waiting is their doing",
-            percent_beside(share, facts.thresholds.contention_caveat),
-            percent(facts.thresholds.contention_caveat)
+            percent_beside(share, thresholds::CONTENTION_CAVEAT),
+            percent(thresholds::CONTENTION_CAVEAT)
         )
     })
 }
@@ -247,70 +247,60 @@ fn not_pinned(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn figure_missing(facts: &Facts<'_>) -> Option<String> {
-    if facts.measured == Measured::Never {
+    if !facts.is_measured() {
         return None;
     }
-    if facts.manifest.recording == Recording::Minimal {
-        return Some(
-            "--recording minimal leaves out steps and CPU figures: nothing is known of what held \
-             the workers, nor is it checked whether others took their CPU"
-                .to_owned(),
-        );
-    }
-    let workers = &facts.summary.proxy.workers;
-    if let Some(Untraced { answers, of_answers, downloads, of_downloads }) = facts.untraced {
+    let minimal = facts.manifest.recording == Recording::Minimal;
+    if let Some(untraced) = facts.untraced.filter(|_| !minimal) {
+        let Untraced { answers, of_answers, downloads, of_downloads } = untraced;
         return Some(format!(
             "{answers} of {of_answers} answered fetches and {downloads} of {of_downloads} downloads \
              were served by threads that were not traced: steps are unknown, and so is what held \
              them"
         ));
     }
-    match facts.manifest.visibility {
-        Visibility::Own | Visibility::Traced => {}
-        Visibility::Sampled => {
-            return Some(
-                "the workers were looked at a thousand times a second, not traced: steps are \
-                 unknown, and a poll that does not sleep is not seen (a trace needs root, \
-                 and a kernel with BTF)"
-                    .to_owned(),
-            );
-        }
-        Visibility::LogOnly => {
-            return Some("of the proxy only its access log tells: steps are unknown".to_owned());
-        }
-        Visibility::ClientsOnly if handed_on(facts.manifest) => {
-            return Some(
-                "the threads of the command hand work to each other: none of them serves what its \
-                 own poll returned, so steps are unknown"
-                    .to_owned(),
-            );
-        }
-        Visibility::ClientsOnly => {
-            return Some(
-                "only the clients' side is known: nothing is said of the proxy's workers"
-                    .to_owned(),
-            );
-        }
-    }
-    if workers.is_empty() {
-        return Some("nothing is known of the proxy's workers: only the clients told".to_owned());
-    }
+    let workers = &facts.summary.proxy.workers;
     let lacking = |figures: SchedulerFigures| -> Vec<u32> {
         let lacking = workers.iter().filter(|worker| worker.scheduler == figures);
         lacking.map(|worker| worker.worker).collect()
     };
-    let (none, no_wait) = (lacking(SchedulerFigures::None), lacking(SchedulerFigures::NoWait));
-    if !none.is_empty() {
-        return Some(format!(
-            "no CPU figures of worker {}: too few samples in the measure phase",
-            list(&none)
-        ));
-    }
-    (!no_wait.is_empty()).then(|| {
-        "the kernel hides schedstat (CONFIG_SCHED_INFO): %wait is unknown, %CPU counts in ticks of \
-         10 ms"
-            .to_owned()
-    })
+    let unsampled = lacking(SchedulerFigures::None);
+    let said = match facts.manifest.visibility {
+        _ if minimal => {
+            "--recording minimal leaves out steps and CPU figures: nothing is known of what held \
+             the workers, nor is it checked whether others took their CPU"
+        }
+        Visibility::Sampled => {
+            "the workers were looked at a thousand times a second, not traced: steps are \
+             unknown, and a poll that does not sleep is not seen (a trace needs root, \
+             and a kernel with BTF)"
+        }
+        Visibility::LogOnly => "of the proxy only its access log tells: steps are unknown",
+        Visibility::ClientsOnly if handed_on(facts.manifest) => {
+            "the threads of the command hand work to each other: none of them serves what its \
+             own poll returned, so steps are unknown"
+        }
+        Visibility::ClientsOnly => {
+            "only the clients' side is known: nothing is said of the proxy's workers"
+        }
+        Visibility::Own | Visibility::Traced if workers.is_empty() => {
+            "nothing is known of the proxy's workers: only the clients told"
+        }
+        Visibility::Own | Visibility::Traced if !unsampled.is_empty() => {
+            let workers = list(&unsampled);
+            return Some(format!(
+                "no CPU figures of worker {workers}: too few samples in the measure phase"
+            ));
+        }
+        Visibility::Own | Visibility::Traced if lacking(SchedulerFigures::NoWait).is_empty() => {
+            return None;
+        }
+        Visibility::Own | Visibility::Traced => {
+            "the kernel hides schedstat (CONFIG_SCHED_INFO): %wait is unknown, %CPU counts in ticks of \
+             10 ms"
+        }
+    };
+    Some(said.to_owned())
 }
 
 /// A command's threads are always looked at, unless nobody wants it or it makes no sense.
@@ -321,12 +311,12 @@ fn handed_on(manifest: &Manifest) -> bool {
 
 fn few_fetches(facts: &Facts<'_>) -> Option<String> {
     let attempts = facts.summary.measure.attempts;
-    (attempts > 0 && attempts < facts.thresholds.coarse_fetches).then(|| {
+    (attempts > 0 && attempts < thresholds::COARSE_FETCHES).then(|| {
         format!(
             "{} {}: p99 is their maximum (from {} on it is not)",
             count(attempts, "fetch", "fetches"),
             measured_when(&facts.manifest.arm),
-            facts.thresholds.coarse_fetches
+            thresholds::COARSE_FETCHES
         )
     })
 }

@@ -1,7 +1,7 @@
 //! What a run proves: the verdict with its reasons, and the caveats.
 //!
 //! Not for: making figures. The judge reads a summary and the few [`Facts`] beside it, and applies
-//! the [thresholds](crate::Thresholds) among them.
+//! the [`thresholds`](crate::thresholds).
 //!
 //! Invariant: a run whose preconditions failed is `inconclusive`, however its figures look.
 
@@ -12,91 +12,55 @@ mod rules;
 use records::{Arm, Manifest, Micros, Summary, Verdict};
 
 use crate::explain::Context;
-use crate::figures::seen::{self, Untraced};
-use crate::figures::slow::{self, Flow};
+use crate::figures::seen::Untraced;
 use crate::figures::{missing, workers};
-use crate::thresholds::{IdlePhase, Thresholds};
+use crate::thresholds::IdlePhase;
 use rules::Rules;
 
 pub(crate) use caveats::caveats;
 pub(crate) use records::count;
 
-/// A run's figures and the facts beside them. The verdict, its reasons and the caveats in
-/// `summary` are not looked at.
+/// What the judge sees of a run: its figures, and the records they were made from. The verdict, its reasons
+/// and the caveats in `summary` are not looked at.
 pub(crate) struct Facts<'a> {
-    /// The numbers that decide.
-    pub(crate) thresholds: Thresholds,
     /// What the run was.
     pub(crate) manifest: &'a Manifest,
+    /// What it recorded, joined.
+    pub(crate) context: &'a Context<'a>,
     /// Its figures.
     pub(crate) summary: &'a Summary,
-    /// Length of the whole run.
-    pub(crate) elapsed_us: Micros,
-    /// Whether there was a measure phase.
-    pub(crate) measured: Measured,
     /// What the idle phase is worth.
     pub(crate) baseline: IdlePhase,
-    /// Slots of downloads that never received a byte.
-    pub(crate) never_moved: Vec<u32>,
-    /// Downloads that this host had nothing left to dial with.
-    pub(crate) undialled: u64,
-    /// How the downloads flowed while fetches were measured.
-    pub(crate) flow: Flow,
-    /// Fetches that were started but of which no record is there.
-    pub(crate) fetches_missing: u64,
-    /// Records that the proxy's workers could not hand on.
-    pub(crate) records_lost: u64,
-    /// Fetches under load that were answered, but of which the proxy has no session.
-    pub(crate) answers_unjoined: u64,
     /// What workers that were not traced served in a traced run, where that is so much that steps
     /// are unknown.
     pub(crate) untraced: Option<Untraced>,
-    /// Workers that turned clients away or stopped accepting, and how often.
-    pub(crate) accept_pauses: Vec<(u32, u64)>,
 }
 
-/// Whether a run came to its measure phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measured {
-    /// It did, though it may have been cut short.
-    Began,
-    /// It ended before.
-    Never,
-}
+impl Facts<'_> {
+    /// Whether the run came to its measure phase, though it may have been cut short in it.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.context.windows.measure.is_some()
+    }
 
-impl<'a> Facts<'a> {
-    /// The facts of a run with these figures.
-    pub(crate) fn of(
-        context: &Context<'a>,
-        summary: &'a Summary,
-        baseline: IdlePhase,
-        untraced: Option<Untraced>,
-        thresholds: Thresholds,
-    ) -> Self {
-        let Context { records, join, windows, .. } = context;
-        let began = windows.measure.is_some();
-        Self {
-            thresholds,
-            manifest: &records.manifest,
-            summary,
-            elapsed_us: windows.run.length().into(),
-            measured: if began { Measured::Began } else { Measured::Never },
-            baseline,
-            never_moved: slow::never_moved(records),
-            undialled: slow::undialled(records),
-            flow: slow::flow(records, windows),
-            fetches_missing: missing(&records.fetches),
-            records_lost: workers::records_lost(records),
-            answers_unjoined: seen::answers_unjoined(join),
-            untraced,
-            accept_pauses: workers::accept_pauses(records),
-        }
+    /// Fetches that were started but of which no record is there.
+    pub(crate) fn fetches_missing(&self) -> u64 {
+        missing(&self.context.records.fetches)
+    }
+
+    /// Records that the proxy's workers could not hand on.
+    pub(crate) fn records_lost(&self) -> u64 {
+        workers::records_lost(self.context.records)
+    }
+
+    /// Length of the whole run.
+    pub(crate) fn elapsed_us(&self) -> Micros {
+        self.context.windows.run.length().into()
     }
 
     /// CPU time the hypervisor withheld, over all CPUs, as a share of the run's time; it may exceed 1.
     pub(crate) fn stolen_share(&self) -> Option<f64> {
         let stolen = Micros(self.manifest.host.stolen_ms.saturating_mul(1_000));
-        let elapsed = self.elapsed_us;
+        let elapsed = self.elapsed_us();
         (elapsed.0 > 0).then(|| stolen.as_secs() / elapsed.as_secs())
     }
 

@@ -1,10 +1,13 @@
 //! What must hold before a run can prove anything.
 
-use records::{FetchSummary, Micros, OutcomeCounts, Verdict, percent, percent_beside};
+use records::{
+    FetchSummary, Micros, OutcomeCounts, STARVED_SHARE, Verdict, percent, percent_beside,
+};
 
 use super::rules::Rules;
-use super::{Facts, MORE, Measured, SHORTAGE, count, list, measured_when};
-use crate::thresholds::{Steadiness, part};
+use super::{Facts, MORE, SHORTAGE, count, list, measured_when};
+use crate::figures::{seen, slow};
+use crate::thresholds::{self, Steadiness, part};
 
 /// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
 pub(crate) fn failed(facts: &Facts<'_>) -> Vec<String> {
@@ -28,7 +31,7 @@ fn faults(facts: &Facts<'_>) -> Vec<String> {
 
 /// An interruption is the reason itself when it left too few fetches, and no matter otherwise.
 fn too_few(facts: &Facts<'_>) -> Vec<String> {
-    let needed = facts.thresholds.min_fetches;
+    let needed = thresholds::MIN_FETCHES;
     let when = measured_when(&facts.manifest.arm);
     let (idle, measure) = (facts.summary.idle.attempts, facts.summary.measure.attempts);
     if let Some(signal) = &facts.manifest.interrupted
@@ -59,12 +62,12 @@ fn untried(facts: &Facts<'_>) -> Option<String> {
     let of = |when: &'static str, fetches: &FetchSummary| {
         let (untried, attempts) = (fetches.outcomes.untried(), fetches.attempts);
         let share = if attempts == 0 { 0.0 } else { untried as f64 / attempts as f64 };
-        (share >= facts.thresholds.untried_share).then(|| {
+        (share >= thresholds::UNTRIED_SHARE).then(|| {
             format!(
                 "{untried} of {attempts} fetches {when} could not be tried: {SHORTAGE} ({}; from {} \
                  on nothing is proven); {MORE}",
-                percent_beside(share, facts.thresholds.untried_share),
-                percent(facts.thresholds.untried_share)
+                percent_beside(share, thresholds::UNTRIED_SHARE),
+                percent(thresholds::UNTRIED_SHARE)
             )
         })
     };
@@ -86,13 +89,13 @@ fn client_late(facts: &Facts<'_>) -> Option<String> {
     let cap = facts.manifest.arm.fetch.cap;
     let when = measured_when(&facts.manifest.arm);
     let late = |phase: &'static str, fetches: &FetchSummary| {
-        let (lag, limit) = (Micros(fetches.lag_us.p90), part(cap, facts.thresholds.lag_of_cap));
+        let (lag, limit) = (Micros(fetches.lag_us.p90), part(cap, thresholds::LAG_OF_CAP));
         (lag > limit).then(|| {
             format!(
                 "the fast client itself was late {phase}: p90 of its lag is {} (above {} of \
                  the {cap} cap; this host is too busy)",
                 lag.beside(limit),
-                percent(facts.thresholds.lag_of_cap)
+                percent(thresholds::LAG_OF_CAP)
             )
         })
     };
@@ -108,9 +111,9 @@ fn no_baseline(facts: &Facts<'_>) -> Option<String> {
             baseline.stalled,
             baseline.of,
             baseline.limit_us,
-            facts.thresholds.stall_p50_factor,
-            percent(facts.thresholds.stall_least_of_cap),
-            percent(facts.thresholds.stall_most_of_cap)
+            thresholds::STALL_P50_FACTOR,
+            percent(thresholds::STALL_LEAST_OF_CAP),
+            percent(thresholds::STALL_MOST_OF_CAP)
         )
     })
 }
@@ -118,12 +121,12 @@ fn no_baseline(facts: &Facts<'_>) -> Option<String> {
 /// A host whose CPUs were away makes fetches late under any proxy.
 fn steal(facts: &Facts<'_>) -> Option<String> {
     let share = facts.stolen_share()?;
-    (share >= facts.thresholds.steal_limit).then(|| {
+    (share >= thresholds::STEAL_LIMIT).then(|| {
         format!(
             "the hypervisor took CPU time worth {} of the run (from {} on nothing is proven): run it \
              again when its neighbours are quiet",
-            percent_beside(share, facts.thresholds.steal_limit),
-            percent(facts.thresholds.steal_limit)
+            percent_beside(share, thresholds::STEAL_LIMIT),
+            percent(thresholds::STEAL_LIMIT)
         )
     })
 }
@@ -131,19 +134,19 @@ fn steal(facts: &Facts<'_>) -> Option<String> {
 /// A worker that others keep from its CPU makes fetches late under any read policy.
 fn contention(facts: &Facts<'_>) -> Option<String> {
     let (cpu, share) = facts.taken_by_others()?;
-    (share >= facts.thresholds.contention_limit).then(|| {
+    (share >= thresholds::CONTENTION_LIMIT).then(|| {
         format!(
             "others than the workers took at least {} of CPU {cpu} (from {} on nothing is proven): \
              run it again when the host is quiet",
-            percent_beside(share, facts.thresholds.contention_limit),
-            percent(facts.thresholds.contention_limit)
+            percent_beside(share, thresholds::CONTENTION_LIMIT),
+            percent(thresholds::CONTENTION_LIMIT)
         )
     })
 }
 
 /// Missing fetches matter when the verdict would differ between all of them failed and none.
 fn fetches_lost(facts: &Facts<'_>) -> Option<String> {
-    let missing = facts.fetches_missing;
+    let missing = facts.fetches_missing();
     // What was under way when the run was cut short was never told.
     if missing == 0 || facts.manifest.interrupted.is_some() {
         return None;
@@ -154,8 +157,7 @@ fn fetches_lost(facts: &Facts<'_>) -> Option<String> {
     let worst = best.saturating_add(missing);
     let rules = Rules::of(facts);
     let judged = |failed| rules.had(failed, attempts).verdict();
-    let share =
-        |failed| percent_beside(failed as f64 / attempts as f64, facts.thresholds.starved_share);
+    let share = |failed| percent_beside(failed as f64 / attempts as f64, STARVED_SHARE);
     (judged(best) != judged(worst)).then(|| {
         format!(
             "{} left no record: between {} and {} failed ({} or {}; starved from {})",
@@ -164,7 +166,7 @@ fn fetches_lost(facts: &Facts<'_>) -> Option<String> {
             share(worst),
             judged(best),
             judged(worst),
-            percent(facts.thresholds.starved_share)
+            percent(STARVED_SHARE)
         )
     })
 }
@@ -172,15 +174,16 @@ fn fetches_lost(facts: &Facts<'_>) -> Option<String> {
 /// Records the proxy lost matter when they left answered fetches without a session: then nobody
 /// knows which worker served them, and what its log said.
 fn proxy_records_lost(facts: &Facts<'_>) -> Option<String> {
-    let (unjoined, attempts) = (facts.answers_unjoined, facts.summary.measure.attempts);
+    let (unjoined, attempts) =
+        (seen::answers_unjoined(&facts.context.join), facts.summary.measure.attempts);
     let share = if attempts == 0 { 0.0 } else { unjoined as f64 / attempts as f64 };
-    (facts.records_lost > 0 && share > facts.thresholds.unjoined_share).then(|| {
+    (facts.records_lost() > 0 && share > thresholds::UNJOINED_SHARE).then(|| {
         format!(
             "the proxy lost {}, and {unjoined} of {attempts} fetches were answered by a session \
              that is not known ({}; at most {})",
-            count(facts.records_lost, "record", "records"),
-            percent_beside(share, facts.thresholds.unjoined_share),
-            percent(facts.thresholds.unjoined_share)
+            count(facts.records_lost(), "record", "records"),
+            percent_beside(share, thresholds::UNJOINED_SHARE),
+            percent(thresholds::UNJOINED_SHARE)
         )
     })
 }
@@ -193,8 +196,8 @@ fn proxy_records_lost(facts: &Facts<'_>) -> Option<String> {
 /// Why a run without starvation proves nothing: there was no load to stand up to. `None`: there was,
 /// or none was asked for.
 fn fallen(facts: &Facts<'_>) -> Option<String> {
-    let (slow, measured) = (facts.manifest.arm.load.slow, facts.summary.measured_us);
-    if slow == 0 || facts.measured == Measured::Never || measured == Micros(0) {
+    let (wanted, measured) = (facts.manifest.arm.load.slow, facts.summary.measured_us);
+    if wanted == 0 || !facts.is_measured() || measured == Micros(0) {
         return None;
     }
     if facts.summary.slow.bytes.0 == 0 {
@@ -204,31 +207,33 @@ fn fallen(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn stood_still(facts: &Facts<'_>) -> Option<String> {
-    let long = facts.flow.still.iter().filter(|still| **still >= facts.thresholds.standstill);
+    let flow = slow::flow(facts.context.records, &facts.context.windows);
+    let long = flow.still.iter().filter(|still| **still >= thresholds::STANDSTILL);
     let still = Micros(long.fold(0, |sum, still| still.0.saturating_add(sum)));
     let measured = facts.summary.measured_us;
     let share = still.as_secs() / measured.as_secs();
-    (share > facts.thresholds.stood_still_share).then(|| {
+    (share > thresholds::STOOD_STILL_SHARE).then(|| {
         format!(
             "for {still} of {measured} no download received a byte ({}; at most {}): there was \
              hardly any load",
-            percent_beside(share, facts.thresholds.stood_still_share),
-            percent(facts.thresholds.stood_still_share)
+            percent_beside(share, thresholds::STOOD_STILL_SHARE),
+            percent(thresholds::STOOD_STILL_SHARE)
         )
     })
 }
 
 fn kept_breaking(facts: &Facts<'_>) -> Option<String> {
-    let (slow, measured) = (facts.manifest.arm.load.slow, facts.summary.measured_us);
-    let in_all = measured.0.saturating_mul(u64::from(slow));
-    let life = Micros(in_all.checked_div(facts.flow.broken)?);
-    (life < facts.thresholds.download_life).then(|| {
+    let (wanted, measured) = (facts.manifest.arm.load.slow, facts.summary.measured_us);
+    let in_all = measured.0.saturating_mul(u64::from(wanted));
+    let broken = slow::flow(facts.context.records, &facts.context.windows).broken;
+    let life = Micros(in_all.checked_div(broken)?);
+    (life < thresholds::DOWNLOAD_LIFE).then(|| {
         format!(
-            "{} broke off in {measured}: each of {slow} lasted {} in the mean (below {} that is \
+            "{} broke off in {measured}: each of {wanted} lasted {} in the mean (below {} that is \
              no load; `downloads.ndjson` tells how they ended)",
-            count(facts.flow.broken, "download", "downloads"),
-            life.beside(facts.thresholds.download_life),
-            facts.thresholds.download_life
+            count(broken, "download", "downloads"),
+            life.beside(thresholds::DOWNLOAD_LIFE),
+            thresholds::DOWNLOAD_LIFE
         )
     })
 }
@@ -248,14 +253,17 @@ pub(crate) enum Stuck {
 impl Stuck {
     pub(crate) fn of(facts: &Facts<'_>) -> Self {
         // Before the measure phase a download may well not have moved yet.
-        if facts.measured == Measured::Never || facts.never_moved.is_empty() {
+        let records = facts.context.records;
+        let never_moved = slow::never_moved(records);
+        if !facts.is_measured() || never_moved.is_empty() {
             return Self::None;
         }
-        let (stuck, wanted) = (facts.never_moved.len(), facts.manifest.arm.load.slow);
-        let slots = list(&facts.never_moved);
+        let (stuck, wanted) = (never_moved.len(), facts.manifest.arm.load.slow);
+        let slots = list(&never_moved);
         let finding = format!("{stuck} of {wanted} downloads never received a byte (slot {slots})");
-        if facts.undialled > 0 {
-            let times = count(facts.undialled, "time", "times");
+        let undialled = slow::undialled(records);
+        if undialled > 0 {
+            let times = count(undialled, "time", "times");
             return Self::NoLoad(format!(
                 "{finding}: {times} this host had no descriptor, port or memory left to dial one; \
                  raise `ulimit -n`, or lower --slow"
@@ -263,7 +271,7 @@ impl Stuck {
         }
         let summary = facts.summary;
         let share = summary.measure.outcomes.failed_share().unwrap_or(0.0);
-        let starved = share >= facts.thresholds.starved_share;
+        let starved = share >= STARVED_SHARE;
         if starved && summary.slow.bytes.0 > 0 {
             Self::HeldToo(format!("{finding}: held like the fetches, while others moved"))
         } else {

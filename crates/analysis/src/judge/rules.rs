@@ -1,9 +1,11 @@
 //! The rules of a verdict: what the fetches say of a run whose preconditions hold.
 
-use records::{Arm, CompletionUs, FetchSummary, Micros, Verdict, percent, percent_beside};
+use records::{
+    Arm, CompletionUs, FetchSummary, Micros, STARVED_SHARE, Verdict, percent, percent_beside,
+};
 
 use super::{Facts, measured_when};
-use crate::thresholds::{Thresholds, part};
+use crate::thresholds::{DEGRADED_P99_FACTOR, DEGRADED_P99_FLOOR, STARVED_P50_OF_CAP, part};
 
 /// Times are those by which fetches were done: one that failed never was, however soon it failed.
 #[derive(Clone, Copy)]
@@ -15,7 +17,6 @@ pub(crate) struct Rules {
     tried: u64,
     cap: Micros,
     when: &'static str,
-    thresholds: Thresholds,
 }
 
 impl Rules {
@@ -30,7 +31,6 @@ impl Rules {
             tried: measure.outcomes.tried(),
             cap: arm.fetch.cap,
             when: measured_when(arm),
-            thresholds: facts.thresholds,
         }
     }
 
@@ -62,7 +62,7 @@ impl Rules {
     }
 
     fn many_failed(&self) -> bool {
-        self.tried > 0 && self.failed_share() >= self.thresholds.starved_share
+        self.tried > 0 && self.failed_share() >= STARVED_SHARE
     }
 
     fn failed_share(&self) -> f64 {
@@ -74,7 +74,7 @@ impl Rules {
     }
 
     fn half(&self) -> Micros {
-        part(self.cap, self.thresholds.starved_p50_of_cap)
+        part(self.cap, STARVED_P50_OF_CAP)
     }
 
     fn slow_tail(&self) -> bool {
@@ -83,33 +83,30 @@ impl Rules {
 
     /// From where on p99 is `degraded`.
     fn long(&self) -> Micros {
-        let Thresholds { degraded_p99_factor, degraded_p99_floor, .. } = self.thresholds;
         let idle = self.idle.p99.unwrap_or(u64::MAX);
-        Micros(idle.saturating_mul(degraded_p99_factor).max(degraded_p99_floor.0))
+        Micros(idle.saturating_mul(DEGRADED_P99_FACTOR).max(DEGRADED_P99_FLOOR.0))
     }
 
     fn told_failed(&self) -> String {
-        let starved = self.thresholds.starved_share;
-        let (Self { failed, tried, when, .. }, limit) = (self, percent(starved));
+        let (Self { failed, tried, when, .. }, limit) = (self, percent(STARVED_SHARE));
         match failed {
             0 => format!("none of {tried} fetches {when} failed (starved from {limit})"),
             _ => format!(
                 "{failed} of {tried} fetches {when} failed ({}; starved from {limit})",
-                percent_beside(self.failed_share(), starved)
+                percent_beside(self.failed_share(), STARVED_SHARE)
             ),
         }
     }
 
     fn told_p50(&self) -> String {
-        let (half, share) = (self.half(), percent(self.thresholds.starved_p50_of_cap));
+        let (half, share) = (self.half(), percent(STARVED_P50_OF_CAP));
         let finding = self.finding("p50", self.idle.p50, self.measure.p50, half);
         format!("{finding} (starved from {half}, {share} of cap)")
     }
 
     fn told_p99(&self) -> String {
-        let Thresholds { degraded_p99_factor, degraded_p99_floor, .. } = self.thresholds;
         let finding = self.finding("p99", self.idle.p99, self.measure.p99, self.long());
-        format!("{finding} (degraded from {degraded_p99_factor} x and {degraded_p99_floor})")
+        format!("{finding} (degraded from {DEGRADED_P99_FACTOR} x and {DEGRADED_P99_FLOOR})")
     }
 
     /// A percentile of both phases, and how many times the one is of the other.

@@ -46,6 +46,20 @@ fn changed(mut run: Run, change: impl FnOnce(&mut Run)) -> Run {
     run
 }
 
+/// What is judged of each of these runs: the verdict, and its reasons with `|` between them.
+fn judged<const N: usize>(rows: [(&str, Run); N]) -> String {
+    let row = |(what, run): (&str, Run)| {
+        let summary = summarise(&run.records);
+        let (verdict, reasons) = (summary.verdict, summary.verdict_reasons);
+        assert!(
+            verdict != Inconclusive || reasons.len() == 1,
+            "{what}: one thing is wrong with it"
+        );
+        format!("{what}: {verdict}: {}", reasons.join(" | "))
+    };
+    rows.map(row).join("\n")
+}
+
 /// The verdict on a run, and how its reasons begin, with `|` between them.
 #[track_caller]
 fn assert_verdict(what: &str, run: &Run, verdict: Verdict, begins: &str) {
@@ -192,9 +206,9 @@ fn cut(run: &mut Run, times: u64, end: DownloadEnd) {
 /// A load that is not there makes every fetch fast; what starves fetches may starve downloads too.
 #[test]
 fn a_run_needs_its_load_unless_it_is_starved() {
-    let stopped = |run: &mut Run| stall(run, 5_000, 20_000);
-    let no_byte = "no download received a byte while fetches were measured";
-    let slow_tail = "80 ok 6000, 2 ok 60000";
+    let stopped = |run| changed(run, |run| stall(run, 5_000, 20_000));
+    let stalled = |from, to| changed(healthy(), |run| stall(run, from, to));
+    let slow_tail = || loaded("80 ok 6000, 2 ok 60000");
     let slowly = |run: &mut Run| {
         for (index, interval) in run.records.intervals.iter_mut().enumerate() {
             interval.bytes.fill(Bytes(u64::from(index % 2 == 0)));
@@ -204,46 +218,36 @@ fn a_run_needs_its_load_unless_it_is_starved() {
         run.records.intervals.retain(|interval| interval.start_ns < at_ms(7_000));
     };
     let one_moves = |run: &mut Run| {
-        stall(run, 5_500, 10_000);
         run.records.intervals.iter_mut().for_each(|interval| interval.bytes[1] = Bytes(1));
     };
+    let cut_by = |times, end| changed(healthy(), |run| cut(run, times, end));
     let before = |run: &mut Run| {
-        cut(run, 3, DownloadEnd::Reset);
         run.records.downloads.iter_mut().for_each(|one| one.start_ns = at_ms(4_100));
     };
-    let breaks = "400 downloads broke off in 8.000 s: each of 2 lasted 40.0 ms in the mean";
-    let cut_by = |times, end| changed(healthy(), |run| cut(run, times, end));
     let reset = DownloadEnd::Reset;
-    for (what, run, verdict, reasons) in [
-        ("it moves", healthy(), Healthy, ""),
-        ("it stopped", changed(healthy(), stopped), Inconclusive, no_byte),
-        ("of a starved run", changed(starved(), stopped), Starved, ""),
-        ("of a slow median", changed(loaded("80 ok 500000"), stopped), Starved, ""),
-        ("a degraded run", loaded(slow_tail), Degraded, ""),
-        ("of a degraded run", changed(loaded(slow_tail), stopped), Inconclusive, no_byte),
-        ("4 s of 8 s", changed(healthy(), |run| stall(run, 6_000, 10_000)), Healthy, ""),
-        (
-            "4.5 s of 8 s",
-            changed(healthy(), |run| stall(run, 5_500, 10_000)),
-            Inconclusive,
-            "for 4.500 s of 8.000 s no download received a byte (56 %",
-        ),
-        ("one that moves is enough", changed(healthy(), one_moves), Healthy, ""),
-        ("read at 1 B/s, a byte each second", changed(healthy(), slowly), Healthy, ""),
-        ("no interval", changed(healthy(), missing), Inconclusive, "for 6.000 s of 8.000 s"),
-        ("closed early", cut_by(200, DownloadEnd::ClosedEarly), Inconclusive, breaks),
-        ("reset", cut_by(200, reset), Inconclusive, breaks),
-        ("bad status", cut_by(200, DownloadEnd::BadStatus), Inconclusive, breaks),
-        ("refused", cut_by(200, DownloadEnd::Refused), Inconclusive, breaks),
-        ("no descriptor", cut_by(200, DownloadEnd::LocalError), Inconclusive, breaks),
-        ("small ones that are whole", cut_by(200, DownloadEnd::Completed), Healthy, ""),
-        ("a starved one", changed(starved(), |run| cut(run, 200, reset)), Starved, ""),
-        ("one each four seconds", cut_by(2, reset), Healthy, ""),
-        ("more often", cut_by(3, reset), Inconclusive, "6 downloads broke off"),
-        ("before fetches were measured", changed(healthy(), before), Healthy, ""),
-    ] {
-        assert_verdict(what, &run, verdict, reasons);
-    }
+    insta::assert_snapshot!(judged([
+        ("it moves", healthy()),
+        ("it stopped", stopped(healthy())),
+        ("it stopped, of a starved run", stopped(starved())),
+        ("it stopped, of a slow median", stopped(loaded("80 ok 500000"))),
+        ("it moves, of a degraded run", slow_tail()),
+        ("it stopped, of a degraded run", stopped(slow_tail())),
+        ("4 s of 8 s", stalled(6_000, 10_000)),
+        ("4.5 s of 8 s", stalled(5_500, 10_000)),
+        ("one that moves is enough", changed(stalled(5_500, 10_000), one_moves)),
+        ("read at 1 B/s, a byte each second", changed(healthy(), slowly)),
+        ("no interval", changed(healthy(), missing)),
+        ("closed early", cut_by(200, DownloadEnd::ClosedEarly)),
+        ("reset", cut_by(200, reset)),
+        ("bad status", cut_by(200, DownloadEnd::BadStatus)),
+        ("refused", cut_by(200, DownloadEnd::Refused)),
+        ("no descriptor", cut_by(200, DownloadEnd::LocalError)),
+        ("small ones that are whole", cut_by(200, DownloadEnd::Completed)),
+        ("reset, of a starved run", changed(starved(), |run| cut(run, 200, reset))),
+        ("one each four seconds", cut_by(2, reset)),
+        ("more often", cut_by(3, reset)),
+        ("before fetches were measured", changed(cut_by(3, reset), before)),
+    ]));
 }
 
 /// Downloads that never received a byte: a load that was not there, or the effect at its strongest.
@@ -278,31 +282,16 @@ fn downloads_that_never_moved() {
             interval.bytes[2] = Bytes(0);
         }
     };
-    for (what, run, verdict, reasons) in [
-        (
-            "one of three",
-            third(healthy()),
-            Inconclusive,
-            "1 of 3 downloads never received a byte (slot 2)",
-        ),
-        (
-            "for want of a descriptor",
-            changed(third(healthy()), undialled),
-            Inconclusive,
-            "1 of 3 downloads never received a byte (slot 2): 1 time this host had no descriptor, \
-             port or memory left to dial one; raise `ulimit -n`",
-        ),
-        ("it waited as the fetches did", third(starved()), Starved, ""),
+    insta::assert_snapshot!(judged([
+        ("one of three", third(healthy())),
+        ("for want of a descriptor", changed(third(healthy()), undialled)),
+        ("it waited as the fetches did", third(starved())),
         (
             "nothing moved: the fetches waited for something else",
-            changed(third(starved()), none_moved),
-            Inconclusive,
-            "3 of 3 downloads never received a byte (slot 0, 1 and 2)",
+            changed(third(starved()), none_moved)
         ),
-        ("it moved before", changed(starved(), moved_before), Starved, ""),
-    ] {
-        assert_verdict(what, &run, verdict, reasons);
-    }
+        ("it moved before", changed(starved(), moved_before)),
+    ]));
 }
 
 /// So many of the fetches under load started so late.
@@ -342,53 +331,25 @@ fn preconditions() {
         run.records.manifest.interrupted = Some("SIGTERM".to_owned());
     });
     let stolen = |ms| changed(Run::starved(), |run| run.records.manifest.host.stolen_ms = ms);
-    for (what, run, verdict, reasons) in [
-        ("a fault", faulty, Inconclusive, "the origin ended (in the measure phase)"),
-        ("cut short after 20 fetches", cut_at(6_900), Starved, ""),
-        (
-            "after 19",
-            cut_at(6_890),
-            Inconclusive,
-            "SIGINT cut the run short: 19 fetches under load",
-        ),
-        ("before any", early, Inconclusive, "SIGINT cut the run short: 0 fetches"),
-        (
-            "a late client",
-            late(101, 9),
-            Inconclusive,
-            "the fast client itself was late under load: p90 of its lag is 101 ms (above 10 % of the \
-             1.000 s cap",
-        ),
-        ("at the limit", late(100, 80), Healthy, ""),
-        ("its p90 is not late", late(101, 8), Healthy, ""),
-        ("lost: 4 of 94 at worst", lose(degraded(), 2), Degraded, ""),
-        (
-            "lost: starved at worst",
-            lose(degraded(), 3),
-            Inconclusive,
-            "3 fetches left no record: between 2.1 % and 5.3 % failed (degraded or starved; ",
-        ),
-        (
-            "lost: degraded at worst",
-            lose(loaded("90 ok 6000"), 1),
-            Inconclusive,
-            "1 fetch left no record: between 0 % and 1.1 % failed (healthy or degraded; ",
-        ),
-        ("lost: starved either way", lose(Run::starved(), 3), Starved, ""),
-        ("fetches under way are not lost", killed, Degraded, ""),
-        ("4 of 80 sessions lost", sessions_lost(4, 7), Healthy, ""),
-        (
-            "5 of 80 sessions lost",
-            sessions_lost(5, 7),
-            Inconclusive,
-            "the proxy lost 7 records, and 5 of 80 fetches were answered by a session",
-        ),
-        ("a proxy that tells nothing lost nothing", sessions_lost(5, 0), Healthy, ""),
-        ("34 % of 14 s stolen", stolen(4_800), Starved, ""),
-        ("35 % stolen", stolen(4_900), Inconclusive, "the hypervisor took CPU time worth 35 %"),
-    ] {
-        assert_verdict(what, &run, verdict, reasons);
-    }
+    insta::assert_snapshot!(judged([
+        ("a fault", faulty),
+        ("cut short after 20 fetches", cut_at(6_900)),
+        ("after 19", cut_at(6_890)),
+        ("before any", early),
+        ("a late client", late(101, 9)),
+        ("at the limit", late(100, 80)),
+        ("its p90 is not late", late(101, 8)),
+        ("lost: 4 of 94 at worst", lose(degraded(), 2)),
+        ("lost: starved at worst", lose(degraded(), 3)),
+        ("lost: degraded at worst", lose(loaded("90 ok 6000"), 1)),
+        ("lost: starved either way", lose(Run::starved(), 3)),
+        ("fetches under way are not lost", killed),
+        ("4 of 80 sessions lost", sessions_lost(4, 7)),
+        ("5 of 80 sessions lost", sessions_lost(5, 7)),
+        ("a proxy that tells nothing lost nothing", sessions_lost(5, 0)),
+        ("34 % of 14 s stolen", stolen(4_800)),
+        ("35 % stolen", stolen(4_900)),
+    ]));
 }
 
 #[test]

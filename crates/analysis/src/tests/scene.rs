@@ -13,7 +13,7 @@ use records::{
 use crate::explain::split::all;
 use crate::explain::{Context, Explained, FetchSplit, explain};
 use crate::figures::fetch_summary;
-use crate::thresholds::{IdlePhase, Thresholds};
+use crate::thresholds::IdlePhase;
 use testkit::fixture::{Run, at_ms};
 
 /// The harness looks at threads so often, ms.
@@ -325,7 +325,7 @@ impl Scene {
         let records = &self.run.records;
         let idle = fetch_summary(&records.fetches, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
-        let baseline = IdlePhase::of(&records.fetches, &idle, cap, &Thresholds::default());
+        let baseline = IdlePhase::of(&records.fetches, &idle, cap);
         let context = Context::of(records);
         explain(&context, &all(&context), &idle, &baseline)
     }

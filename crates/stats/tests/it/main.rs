@@ -4,6 +4,7 @@
 //! `docs/internals/statistics.md`; without it, each cell is drawn 100 times.
 
 #![expect(clippy::unwrap_used, reason = "a test draws its own figures, and may fail by them")]
+#![expect(clippy::print_stdout, reason = "the tables of the document")]
 
 mod draws;
 mod properties;

@@ -103,42 +103,25 @@ const TOLD_BY_WORKERS: [Cause; 7] = [
     Cause::OffCpuBlocked,
 ];
 
+#[rustfmt::skip]
 #[test]
 fn what_records_do_not_show_is_hidden_and_named_once() {
     type Row = (fn(&mut RunRecords), &'static [Cause], &'static str);
+    let off_cpu = &[Cause::OffCpuRunnable, Cause::OffCpuBlocked];
     let rows: [Row; 6] = [
         (|_| (), &[], ""),
-        (
-            |records| records.stretches.clear(),
-            &TOLD_BY_WORKERS,
-            "the workers told nothing of their time",
-        ),
-        (
-            |records| records.sched.clear(),
-            &[Cause::OffCpuRunnable, Cause::OffCpuBlocked],
-            "the kernel shows no schedstat of the workers",
-        ),
-        (
-            // One reading is as good as none.
-            |records| records.sched.truncate(1),
-            &[Cause::OffCpuRunnable, Cause::OffCpuBlocked],
-            "the kernel shows no schedstat of the workers",
-        ),
-        (
-            |records| records.manifest.kernel_counters.clear(),
-            &[Cause::BacklogOverflow],
-            "the kernel shows no netstat counters",
-        ),
-        (
-            // Of workers that nobody knows the kernel was not asked.
-            |records| {
-                records.manifest.visibility = Visibility::ClientsOnly;
-                records.stretches.clear();
-                records.sched.clear();
-            },
-            &TOLD_BY_WORKERS,
-            "of this proxy only its clients tell",
-        ),
+        (|of| of.stretches.clear(), &TOLD_BY_WORKERS, "the workers told nothing of their time"),
+        (|of| of.sched.clear(), off_cpu, "the kernel shows no schedstat of the workers"),
+        // One reading is as good as none.
+        (|of| of.sched.truncate(1), off_cpu, "the kernel shows no schedstat of the workers"),
+        (|of| of.manifest.kernel_counters.clear(), &[Cause::BacklogOverflow],
+            "the kernel shows no netstat counters"),
+        // Of workers that nobody knows the kernel was not asked.
+        (|of| {
+            of.manifest.visibility = Visibility::ClientsOnly;
+            of.stretches.clear();
+            of.sched.clear();
+        }, &TOLD_BY_WORKERS, "of this proxy only its clients tell"),
     ];
     for (change, causes, why) in rows {
         let mut scene = scene("");

@@ -51,50 +51,29 @@ fn turning(polling: f64, turn_ms: u64) -> Doing {
     Doing::Turning { polling, turn: Duration::from_millis(turn_ms) }
 }
 
+#[rustfmt::skip]
 #[test]
 fn segments_are_of_stretches_and_holds() {
     let between = |polling, us| Doing::Turning { polling, turn: Duration::from_micros(us) };
+    let quarter = between(0.0, 12_500);
     for (what, stretches, holds, expected) in [
-        (
-            "a stretch is turns or a poll",
-            &[stretch(0, 10, 5, 5), stretch(10, 90, 80, 0)][..],
-            &[][..],
-            &[(0, 10, turning(0.5, 1)), (10, 90, Doing::Polling)][..],
-        ),
+        ("a stretch is turns or a poll", &[stretch(0, 10, 5, 5), stretch(10, 90, 80, 0)][..], &[][..],
+            &[(0, 10, turning(0.5, 1)), (10, 90, Doing::Polling)][..]),
         // A worker that is told to stop ends its sessions: no turn, no step, and no poll.
         ("one of nothing is no poll", &[stretch(0, 7, 0, 0)], &[], &[(0, 7, turning(0.0, 7))]),
         // The polls of the stretch were before its hold.
-        (
-            "a hold is cut out of its stretch",
-            &[stretch(0, 100, 3, 2)],
-            &[hold(6, 100)],
-            &[(0, 6, between(0.5, 1_500)), (6, 100, Doing::Hold(0))],
-        ),
+        ("a hold is cut out of its stretch", &[stretch(0, 100, 3, 2)], &[hold(6, 100)],
+            &[(0, 6, between(0.5, 1_500)), (6, 100, Doing::Hold(0))]),
         // As a foreign proxy's tracer may tell them.
-        (
-            "several may share one",
-            &[stretch(0, 100, 0, 4)],
-            &[hold(60, 80), hold(10, 40)],
-            &[
-                (0, 10, between(0.0, 12_500)),
-                (10, 40, Doing::Hold(1)),
-                (40, 60, between(0.0, 12_500)),
-                (60, 80, Doing::Hold(0)),
-                (80, 100, between(0.0, 12_500)),
-            ],
-        ),
-        (
-            "a lost stretch is a gap, and its hold is not told",
-            &[stretch(0, 10, 0, 10), stretch(50, 60, 0, 10)],
-            &[hold(20, 40)],
-            &[(0, 10, turning(0.0, 1)), (50, 60, turning(0.0, 1))],
-        ),
-        (
-            "of two tellers of one time the first is heard",
-            &[stretch(0, 20, 0, 10), stretch(10, 30, 0, 10)],
-            &[],
-            &[(0, 20, turning(0.0, 2)), (20, 30, turning(0.0, 1))],
-        ),
+        ("several may share one", &[stretch(0, 100, 0, 4)], &[hold(60, 80), hold(10, 40)],
+            &[(0, 10, quarter), (10, 40, Doing::Hold(1)), (40, 60, quarter), (60, 80, Doing::Hold(0)),
+                (80, 100, quarter)]),
+        ("a lost stretch is a gap, and its hold is not told",
+            &[stretch(0, 10, 0, 10), stretch(50, 60, 0, 10)], &[hold(20, 40)],
+            &[(0, 10, turning(0.0, 1)), (50, 60, turning(0.0, 1))]),
+        ("of two tellers of one time the first is heard",
+            &[stretch(0, 20, 0, 10), stretch(10, 30, 0, 10)], &[],
+            &[(0, 20, turning(0.0, 2)), (20, 30, turning(0.0, 1))]),
     ] {
         assert_eq!(segments(&timeline(stretches, holds)), expected, "{what}");
     }
