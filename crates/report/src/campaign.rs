@@ -1,5 +1,4 @@
-//! A campaign: what it says in a terminal and as a document, its title, its sentence and the figures
-//! that carry it. Its page is [`crate::campaign_html`], its figures [`crate::campaign_svg`].
+//! A campaign: what it says in a terminal and as a document, its title and its sentence. Its page is [`crate::campaign_html`], its figures [`crate::campaign_svg`].
 //!
 //! Not for: comparing arms or judging pairs; medians of arms, effects and their intervals are in what it
 //! is made from.
@@ -13,10 +12,8 @@ use std::path::{Path, PathBuf};
 use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, Gate, PairOf};
 use records::{ArmRow, ArmSpec, Caveat, CaveatCode, Manifest, Micros, Verdict, count};
-use stats::{Change, Finding, MetricComparison};
 
-use crate::page::head::FigureLine;
-use crate::text::{self, Style, metric_cells};
+use crate::text::{self, Style};
 use crate::words::lead;
 
 /// A campaign, as its journal and its trials tell of it.
@@ -94,7 +91,7 @@ pub struct CaseFigure {
     pub published: Option<String>,
 }
 
-/// So many pairs or arms fit above the fold.
+/// So many pairs fit above the fold.
 const MOST: usize = 3;
 
 impl Campaign {
@@ -214,7 +211,8 @@ impl Campaign {
         if pairs.is_empty() {
             return self.by_verdict();
         }
-        let mut said: Vec<String> = pairs.iter().take(MOST).map(pair).collect();
+        let mut said: Vec<String> =
+            pairs.iter().take(MOST).map(|pair| text::answer(pair) + ".").collect();
         if pairs.len() > MOST {
             said.push(format!("And {} more, below.", pairs.len() - MOST));
         }
@@ -239,21 +237,6 @@ impl Campaign {
         }
         said.join(" ")
     }
-
-    /// The two weightiest metrics of each of the first pairs; without pairs, the failures of the arms.
-    pub(crate) fn figures(&self) -> Vec<FigureLine> {
-        let pairs = self.pairs();
-        if pairs.is_empty() {
-            let arms = self.arms.iter().filter(|arm| arm.row.tried > 0);
-            return arms.take(MOST + 1).map(of_arm).collect();
-        }
-        let each = if pairs.len() == 1 { 2 } else { 1 };
-        let of_pair = |pair: &PairOf| -> Vec<FigureLine> {
-            let known = pair.judgement.comparisons.iter().filter(|metric| effect(metric).is_some());
-            known.take(each).map(|metric| of_metric(pair, metric)).collect()
-        };
-        pairs.iter().take(MOST).flat_map(of_pair).collect()
-    }
 }
 
 impl Arm {
@@ -272,66 +255,4 @@ impl Arm {
 /// The page of the trial in `dir`, within its campaign.
 pub(crate) fn page_of(dir: &Path) -> String {
     dir.join(records::run_dir::REPORT).display().to_string()
-}
-
-/// A metric, as people call it.
-pub(crate) fn metric_name(of: &MetricComparison) -> String {
-    match of.metric.name {
-        "failed_share" => "failed fetches".to_owned(),
-        "slow_bytes_per_sec" => "downloads' rate".to_owned(),
-        other => other.replace('_', " "),
-    }
-}
-
-/// The change, B minus A or B over A; `None`: no round knows the metric in both arms.
-pub(crate) fn effect(of: &MetricComparison) -> Option<f64> {
-    of.effect.filter(|_| of.rounds > 0)
-}
-
-/// A change with its interval, if one is known: `x0.06 (x0.06 to x0.07)`.
-pub(crate) fn change(of: &MetricComparison) -> String {
-    let [_, _, _, change, interval, ..] = metric_cells(of);
-    if of.interval.is_some() { format!("{change} ({interval})") } else { change }
-}
-
-/// Whether a change counts, as the styles call it.
-pub(crate) fn counts(of: &MetricComparison) -> &'static str {
-    match (of.finding, of.change()) {
-        (Finding::Higher | Finding::Lower, Change::Improved) => "better",
-        (Finding::Higher | Finding::Lower, _) => "worse",
-        _ => "doubt",
-    }
-}
-
-/// `rcvbuf against drain: improved (failed fetches, p50, p90).`
-fn pair(PairOf { a, b, judgement, .. }: &PairOf) -> String {
-    let of = |class: &str| {
-        let names = judgement.comparisons.iter().filter(|metric| counts(metric) == class);
-        names.map(metric_name).collect::<Vec<_>>().join(", ")
-    };
-    let (better, worse) = (of("better"), of("worse"));
-    let why = match (judgement.change, better.is_empty(), worse.is_empty()) {
-        (Change::Improved, _, true) => better,
-        (Change::Regressed, true, _) => worse,
-        (Change::Improved | Change::Regressed, ..) => format!("better: {better}; worse: {worse}"),
-        _ => text::reasons(judgement),
-    };
-    format!("{b} against {a}: {} ({why}).", judgement.change)
-}
-
-fn of_arm(Arm { spec, row, .. }: &Arm) -> FigureLine {
-    FigureLine {
-        value: format!("{} of {}", row.failed, row.tried),
-        of: format!("{}: fetches under load failed", spec.name),
-        against: format!("p50 {}, idle {}", row.p50, row.idle_p50),
-    }
-}
-
-fn of_metric(pair: &PairOf, of: &MetricComparison) -> FigureLine {
-    let [_, a, b, .., said] = metric_cells(of);
-    FigureLine {
-        value: format!("{a} \u{2192} {b}"),
-        of: format!("{}, {} \u{2192} {}", metric_name(of), pair.a, pair.b),
-        against: format!("change {}: {said}", change(of)),
-    }
 }

@@ -22,7 +22,7 @@ pub mod words;
 
 pub use campaign::{Arm, Campaign, Case, CaseArm, CaseFigure};
 pub use page::{
-    AbsenceData, Blame, FetchData, HoldData, PageData, Span, StretchData, campaign_html, html,
+    AbsenceData, FetchData, HoldData, PageData, Span, StretchData, campaign_html, html,
 };
 pub use svg::{Figure, SvgError, campaign_svg, svg};
 pub use text::{

@@ -4,7 +4,7 @@
 //! How times, bytes and shares are written stands with their units in `records`.
 
 use analysis::LATE_FACTOR;
-use analysis::report::{HiddenCauses, Median, ModelReport};
+use analysis::report::{HiddenCauses, HolderReport, Median, ModelReport};
 use records::{
     Cause, CauseShare, Fetch, HiddenCause, Holder, HoldingStep, LateSummary, LogTruth, Micros,
     Outcome, OutcomeCounts, Phase, Summary, Verdict, WorstFetch, percent,
@@ -154,6 +154,18 @@ pub(crate) fn worst(worst: &WorstFetch) -> String {
         None => waited_for(*cause).to_owned(),
     };
     format!("request {fetch} waited {response_us}{on}{of_it} {told}")
+}
+
+/// `download 3 held 14 fetches for 9.200 s in 6 steps, the longest 2.400 s (1.2 GiB)`.
+pub(crate) fn held(held: &HolderReport) -> String {
+    let fetches = if held.fetches == 1 { "fetch" } else { "fetches" };
+    let (who, length) = (holder(held.holder), held.longest_step_us);
+    let bytes = short_bytes(held.longest_step_bytes);
+    let steps = match held.steps {
+        1 => format!("1 step of {length} ({bytes})"),
+        steps => format!("{steps} steps, the longest {length} ({bytes})"),
+    };
+    format!("{who} held {} {fetches} for {} in {steps}", held.fetches, held.fetch_time_us)
 }
 
 /// `download 3 on worker 1, 412 MiB, ended by EAGAIN from the upstream`.

@@ -369,7 +369,7 @@ fn is_reported_again(dir: &Path, json: &str) {
     assert_eq!(report(&["--json"]).stdout, json);
     let text = report(&[]);
     assert!(text.stdout.contains("own against shared: "), "{}", text.stdout);
-    for figure in ["latency", "failures", "survival", "differences"] {
+    for figure in ["latency", "failures"] {
         let drawn = report(&["--svg", figure]);
         // Two rounds are few, but each has fetches.
         assert_eq!(drawn.code(), Some(0), "{figure}: {}", drawn.stderr);
@@ -383,10 +383,10 @@ fn is_reported_again(dir: &Path, json: &str) {
     }
     let usage = report(&["--svg", "pie"]);
     assert_eq!(usage.code(), Some(2));
-    assert!(usage.stderr.contains("differences"), "{}", usage.stderr);
+    assert!(usage.stderr.contains("failures"), "{}", usage.stderr);
     let trial = trials(dir).pop().expect("a trial");
     let run = fs::read_dir(trial).expect("read_dir").next().expect("a run").expect("entry").path();
-    let refused = say(turnstile().arg("report").arg(run).args(["--svg", "differences"]));
+    let refused = say(turnstile().arg("report").arg(run).args(["--svg", "failures"]));
     assert_eq!(refused.code(), Some(1));
     assert!(refused.stderr.contains("only a campaign"), "{}", refused.stderr);
 }

@@ -4,17 +4,16 @@ use std::fmt::Write as _;
 
 use analysis::guard::PairOf;
 use analysis::guard::rounds::Ran;
-use records::{ArmRow, BytesPerSec, Micros, Verdict, count, shell_line};
+use records::{Micros, Verdict, count, shell_line};
 use serde_json::{Value, json};
 use stats::Change;
 
-use super::parts::figures;
-use super::table::{self, Table, environment, key, list};
-use super::{THEME, environment::machine, fill, framed};
-use crate::campaign::{Arm, Campaign, CaseFigure, metric_name, page_of};
+use super::table::{self, Table, environment, key, list, machine};
+use super::{THEME, fill, framed};
+use crate::campaign::{Arm, Campaign, CaseFigure, page_of};
 use crate::escape::{self, html};
 use crate::svg::{Figure, inline_campaign, palette, percentiles};
-use crate::text::{left_out, metric_cells, reasons};
+use crate::text::{ARM_HEADS, arm_cells, left_out, metric_cells, reasons};
 
 const TEMPLATE: &str = include_str!("../../assets/campaign.html");
 const UNKNOWN: &str = "\u{2013}";
@@ -62,7 +61,6 @@ fn part(name: &str, campaign: &Campaign) -> String {
         "cut" => campaign
             .cut_short()
             .map_or_else(String::new, |why| format!("<p class=\"cut\">{}</p>", html(&why))),
-        "figures" => figures(&campaign.figures()),
         "command" => html(&shell_line(&campaign.command)),
         "arms" => arms(campaign),
         "differences" => differences(campaign),
@@ -134,12 +132,6 @@ fn arms(campaign: &Campaign) -> String {
         "What the downloads got",
         "The rate of all downloads together: what a cure costs.",
     );
-    out += &figure(
-        campaign,
-        Figure::Survival,
-        "Not yet done",
-        "Of all fetches under load of an arm, the share that still waits at an age.",
-    );
     out + "</div></div>"
 }
 
@@ -152,56 +144,22 @@ fn figure(campaign: &Campaign, which: Figure, title: &str, told: &str) -> String
 
 /// A row an arm: what its trials say together.
 fn table_of_arms(campaign: &Campaign) -> String {
-    let heads = [
-        "arm",
-        "verdicts",
-        "failed",
-        "idle p50",
-        "p50",
-        "p90",
-        "p99",
-        "slowest",
-        "downloads",
-        "longest step",
-        "CPU/GB",
-    ];
-    let mut table = Table::new(WIDE, "", &heads);
+    let mut table = Table::new(WIDE, "", &ARM_HEADS);
     for (place, arm) in (0..).zip(&campaign.arms) {
         let mut options = shell_line(&arm.spec.args);
         if options.is_empty() {
             "no option".clone_into(&mut options);
         }
-        if let Some(version) = arm.row.version.as_ref().filter(|version| !version.is_empty()) {
-            options += &format!(" ({version})");
-        }
-        let (key, name) = (key(palette::download(place)), html(&arm.spec.name));
-        let head = format!("{key}{name}<br><small><code>{}</code></small>", html(&options));
-        table.row(&format!("arm-{place}"), head, cells(arm));
+        let [name, cells @ ..] = arm_cells(&arm.row).map(|cell| html(&cell));
+        let head = format!(
+            "{}{name}<br><small><code>{}</code></small>",
+            key(palette::download(place)),
+            html(&options)
+        );
+        table.row(&format!("arm-{place}"), head, cells);
     }
     let told = "Percentiles are medians of the rounds' percentiles.";
     format!("{}<p class=\"nothing\">{told}</p>", table.end())
-}
-
-fn cells(arm: &Arm) -> [String; 10] {
-    let ArmRow { attempts, tried, failed, slow_rate, longest_step, cpu_per_gb, .. } = arm.row;
-    let verdicts = arm.verdicts().into_iter();
-    let verdicts: Vec<String> =
-        verdicts.map(|(verdict, trials)| format!("{trials} {}", word(verdict))).collect();
-    let unknown = || UNKNOWN.to_owned();
-    let known = |time: Option<Micros>| time.map_or_else(unknown, |time| time.to_string());
-    let time = |time: Micros| known((attempts > 0).then_some(time));
-    [
-        if verdicts.is_empty() { "no trial yet".to_owned() } else { verdicts.join(", ") },
-        if tried == 0 { unknown() } else { format!("{failed} of {tried}") },
-        time(arm.row.idle_p50),
-        time(arm.row.p50),
-        time(arm.row.p90),
-        time(arm.row.p99),
-        time(arm.row.max),
-        if slow_rate == BytesPerSec(0) { unknown() } else { slow_rate.to_string() },
-        known(longest_step),
-        known(cpu_per_gb),
-    ]
 }
 
 /// A verdict in its colour.
@@ -216,13 +174,6 @@ fn differences(campaign: &Campaign) -> String {
     let mut out = String::from(
         "<section id=\"differences\" aria-labelledby=\"h-differences\"><h2 \
          id=\"h-differences\">The differences</h2>",
-    );
-    out += &figure(
-        campaign,
-        Figure::Differences,
-        "Each arm against the first",
-        "A line is where the change may be, at 95 %; filled: it counts. The line in the middle is \
-         no change at all. A run is the unit, not a fetch.",
     );
     out.extend(campaign.pairs().iter().map(pair));
     out + "</section>"
@@ -241,8 +192,8 @@ fn pair(PairOf { a, b, judgement, .. }: &PairOf) -> String {
     let heads = ["metric", &a, &b, "change", "95 % interval", "rounds up/down/still", "p", "so"];
     let mut table = Table::new(WIDE, "", &heads);
     for metric in &judgement.comparisons {
-        let [_, cells @ ..] = metric_cells(metric);
-        table.row("", html(&metric_name(metric)), cells.iter().map(|cell| html(cell)));
+        let [name, cells @ ..] = metric_cells(metric).map(|cell| html(&cell));
+        table.row("", name, cells);
     }
     out + &table.end()
 }

@@ -29,21 +29,6 @@ pub struct FetchData {
     pub told: String,
 }
 
-/// What the steps of one download did to fetches under load.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Blame {
-    /// Which download; absent: all that are none, together.
-    pub slot: Option<u32>,
-    /// Fetches that waited in its steps.
-    pub fetches: u64,
-    /// Failed ones that waited longer in its steps than in any other's.
-    pub led_failed: u64,
-    /// The waits together.
-    pub waited: Micros,
-    /// Its longest step in which one waited: position in [`super::PageData::holds`].
-    pub longest: usize,
-}
-
 /// Fetches by start. `places` says where each record of a hold went.
 pub(super) fn fetches(
     analysis: &Analysis<'_>,
@@ -155,37 +140,4 @@ impl Rows {
         }
         u32::try_from(row).unwrap_or(0)
     }
-}
-
-/// What the steps of each download, and of all others together, did to fetches under load.
-pub(super) fn blame(fetches: &[FetchData], holds: &[HoldData]) -> Vec<Blame> {
-    let slot = |hold: &HoldData| match hold.holder {
-        Holder::Download(slot) => Some(slot),
-        Holder::Fetch(_) | Holder::Session(_) => None,
-    };
-    let length = |place: usize| holds.get(place).map_or(0, |hold| hold.span.length_us);
-    let mut by_slot: BTreeMap<Option<u32>, Blame> = BTreeMap::new();
-    for fetch in fetches.iter().filter(|fetch| fetch.phase == Phase::Measure) {
-        let mut waits: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-        for &(place, Micros(waited)) in &fetch.held {
-            let Some(slot) = holds.get(place).map(slot) else { continue };
-            let sum = waits.entry(slot).or_default();
-            *sum = sum.saturating_add(waited);
-            let first = || Blame { slot, longest: place, ..Blame::default() };
-            let blame = by_slot.entry(slot).or_insert_with(first);
-            if length(place) > length(blame.longest) {
-                blame.longest = place;
-            }
-        }
-        let most = waits.iter().max_by_key(|(_, waited)| **waited).map(|(slot, _)| *slot);
-        for (slot, waited) in waits {
-            let Some(blame) = by_slot.get_mut(&slot) else { continue };
-            blame.fetches += 1;
-            blame.led_failed += u64::from(most == Some(slot) && fetch.outcome != Outcome::Ok);
-            blame.waited = Micros(blame.waited.0.saturating_add(waited));
-        }
-    }
-    let mut blames: Vec<Blame> = by_slot.into_values().collect();
-    blames.sort_by_key(|blame| Reverse(blame.waited));
-    blames
 }

@@ -2,20 +2,17 @@
 
 mod campaign;
 mod data;
-mod environment;
 mod fetches;
-pub(crate) mod head;
 mod lanes;
 mod parts;
-mod script;
 pub(crate) mod table;
 
 use analysis::Analysis;
-use records::shell_line;
+use records::{ProxyKind, Summary, shell_line};
 
 pub use self::campaign::campaign_html;
 pub use self::data::{PageData, Span};
-pub use self::fetches::{Blame, FetchData};
+pub use self::fetches::FetchData;
 pub use self::lanes::{AbsenceData, HoldData, StretchData};
 use crate::{escape, svg};
 
@@ -38,9 +35,9 @@ const SCRIPTS: [&str; 6] = [
 /// The run as one HTML file: style, script and data inside, nothing to load.
 pub fn html(analysis: &Analysis<'_>) -> String {
     let data = PageData::of(analysis);
-    let json = script::data(&data).to_string();
+    let json = data::script(&data).to_string();
     let summary = &analysis.summary;
-    let title = format!("{}: {}", summary.verdict, head::title(summary));
+    let title = format!("{}: {}", summary.verdict, title(summary));
     let body = fill(TEMPLATE, |name| part(name, &data));
     framed(&title, &body, &json, &SCRIPTS.join("\n"))
 }
@@ -74,21 +71,37 @@ pub(crate) fn fill(template: &str, part: impl Fn(&str) -> String) -> String {
 
 fn part(name: &str, data: &PageData<'_>) -> String {
     let summary = &data.analysis.summary;
-    let worst = data.blame.first().and_then(|first| first.slot);
     match name {
-        "subtitle" => escape::html(&head::title(summary)),
+        "subtitle" => escape::html(&title(summary)),
         "verdict" => summary.verdict.name().to_owned(),
-        "sentence" => escape::html(&head::sentence(summary, worst)),
-        "figures" => parts::figures(&head::figures(summary)),
+        "brief" => parts::brief(summary),
         "command" => escape::html(&shell_line(&data.analysis.records.manifest.command)),
         "unseen" => parts::unseen(data),
         "legend" => parts::legend(data),
-        "blame" => parts::blame(data),
+        "holders" => parts::holders(data),
         "latency" => parts::latency(data),
         "why" => parts::why(data),
-        "time" => parts::over_time(data),
+        "queues" => parts::queues(data),
         "about" => parts::about(data),
         "stage" => svg::stage(data),
         _ => String::new(),
     }
+}
+
+/// What a run is called: the settings that tell it from others.
+pub(crate) fn title(summary: &Summary) -> String {
+    let arm = &summary.arm;
+    let buffer = arm.rcvbuf().map(|size| format!(", receive buffer {}", size.exact()));
+    let buffer = buffer.unwrap_or_default();
+    if arm.server.kind != ProxyKind::Mirror {
+        // What the mirror would have done says nothing of others.
+        let version = summary.program.as_ref().map(|program| program.version.as_str());
+        let version = version.filter(|version| !version.is_empty());
+        let name = version
+            .map_or_else(|| arm.server.kind.to_string(), |v| format!("{}: {v}", arm.server.kind));
+        return format!("{name}{buffer}");
+    }
+    let listener =
+        if arm.proxy.reuseport { "a listener per worker" } else { "one listener for all" };
+    format!("{}, {listener}{buffer}, {}", arm.server.kind, arm.proxy.read_policy)
 }

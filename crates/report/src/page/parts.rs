@@ -3,31 +3,34 @@
 use std::fmt::Write as _;
 
 use analysis::Analysis;
+use analysis::report::{Explanation, HolderReport};
 use records::{
-    Holder, Micros, Outcome, Phase, RunRecords, STARVED_SHARE, Verdict, Visibility, percent_beside,
-    shell_line,
+    Micros, Outcome, OutcomeCounts, Phase, RunRecords, STARVED_SHARE, Summary, Verdict, Visibility,
+    percent_beside, shell_line,
 };
 
-use super::head::FigureLine;
+use super::PageData;
 use super::table::{self, Table, key, list};
-use super::{Blame, HoldData, PageData, environment};
 use crate::escape::html;
-use crate::svg::{Figure, inline, marks, palette};
+use crate::svg::{Figure, inline, palette};
+use crate::text::brief::{self, Line};
 use crate::words;
 
-/// The figures that carry the verdict.
-pub(crate) fn figures(figures: &[FigureLine]) -> String {
-    let mut out = String::new();
-    for figure in figures {
-        let _ = write!(
-            out,
-            "<div class=\"figure-line\"><b>{}</b><span>{}</span><small>{}</small></div>",
-            html(&figure.value),
-            html(&figure.of),
-            html(&figure.against)
-        );
-    }
-    out
+/// So many of those whose steps held fetches are named.
+const HOLDERS: usize = 10;
+
+/// What the terminal says of the run: the verdict's figures as the title, the rest below it.
+pub(super) fn brief(summary: &Summary) -> String {
+    let lines = brief::head(summary).into_iter().chain(brief::body(summary));
+    let lines = lines.chain(brief::doubts(summary, 1, usize::MAX));
+    let (title, rest): (Vec<Line>, Vec<Line>) =
+        lines.partition(|line| line.label.eq_ignore_ascii_case(summary.verdict.name()));
+    let title = title.first().map_or_else(String::new, |line| html(&line.text));
+    let row = |Line { label, text, .. }: &Line| {
+        format!("<dt>{}</dt><dd>{}</dd>", html(&label.to_lowercase()), html(text))
+    };
+    let rows: String = rest.iter().map(row).collect();
+    format!("<h1>{title}</h1><dl class=\"brief\">{rows}</dl>")
 }
 
 /// What the picture cannot show of this run.
@@ -75,7 +78,7 @@ pub(super) fn legend(data: &PageData<'_>) -> String {
         out.push_str("<li><i class=\"key away\"></i>away from its poll, seen from outside</li>");
     }
     for outcome in data.outcomes() {
-        let (mark, words) = (marks::reference(outcome, "0", 0.0), words::outcome(outcome).short);
+        let (mark, words) = (palette::reference(outcome, "0", 0.0), words::outcome(outcome).short);
         let _ = write!(
             out,
             "<li><svg class=\"figure mark\" viewBox=\"-5 -5 10 10\" aria-hidden=\"true\">{mark}</svg>\
@@ -85,48 +88,24 @@ pub(super) fn legend(data: &PageData<'_>) -> String {
     out
 }
 
-/// Who held whom.
-pub(super) fn blame(data: &PageData<'_>) -> String {
-    let holders: Vec<&Blame> = data.blame.iter().filter(|blame| blame.waited > Micros(0)).collect();
-    if holders.is_empty() {
-        return String::new();
-    }
-    let heads = [
-        "who",
-        "failed fetches it held longest",
-        "fetches that waited in its steps",
-        "their waits together",
-        "its longest such step",
-    ];
-    let mut table = Table::new("", "Whose steps held the fetches under load", &heads);
-    for blame in holders {
-        let (ink, who) = match blame.slot.map(|slot| (palette::download(slot), slot)) {
-            Some((ink, slot)) => (ink, words::holder(Holder::Download(slot))),
-            None => (palette::OTHER, "others".to_owned()),
-        };
-        let longest = data.holds.get(blame.longest).map(HoldData::told).unwrap_or_default();
-        let (led, fetches) = (blame.led_failed.to_string(), blame.fetches.to_string());
-        let cells = [led, fetches, blame.waited.to_string(), longest];
-        table.row("", key(ink) + &who, cells);
-    }
-    table.end()
+/// Who held whom, in the words of the terminal.
+pub(super) fn holders(data: &PageData<'_>) -> String {
+    let holders = Explanation::of(data.analysis).holders;
+    let item = |held: &HolderReport| {
+        format!("<li>{}{}</li>", key(palette::holder(held.holder)), html(&words::held(held)))
+    };
+    let items: String = holders.iter().take(HOLDERS).map(item).collect();
+    if items.is_empty() { items } else { format!("<ul class=\"holders\">{items}</ul>") }
 }
 
 pub(super) fn latency(data: &PageData<'_>) -> String {
     let (idle, load) = (&data.analysis.summary.idle, &data.analysis.summary.measure);
-    let mut out = String::from("<div class=\"pair\">");
-    out += &figure(
+    let figure = figure(
         data,
         Figure::Latency,
         "Latency by percentile",
         "Stairs to the right are the slower fetches; dashed: given up or failed, so that it \
          would have taken longer still.",
-    );
-    out += &figure(
-        data,
-        Figure::Survival,
-        "Not yet done",
-        "Of all fetches, the share that still waits at an age. Timeouts count as not done.",
     );
     let heads = ["", "attempts", "failed", "p50", "p90", "p99", "slowest"];
     let mut table = Table::new("", "Fetches", &heads);
@@ -142,94 +121,52 @@ pub(super) fn latency(data: &PageData<'_>) -> String {
         cells.extend([l.p50, l.p90, l.p99, l.max].map(time));
         table.row(&format!("row-{key}"), name, cells);
     }
-    out + "</div>" + &table.end()
+    figure + &table.end()
 }
 
 pub(super) fn why(data: &PageData<'_>) -> String {
-    let mut out = String::from("<div class=\"pair\">");
-    out += &figure(
+    let late = &data.analysis.summary.late;
+    let figure = figure(
         data,
         Figure::Causes,
         "Where the late time went",
-        if data.analysis.summary.late.phase == Phase::Idle {
+        if late.phase == Phase::Idle {
             "Without any load: a fetch is late that failed or stalled, and these are no baseline."
         } else {
             "A fetch is late when it failed or took over three times the idle p99."
         },
     );
-    out += &log_truth(data);
-    out.push_str("</div>");
-    let hidden = data.analysis.summary.late.hidden.iter();
+    let hidden = late.hidden.iter();
     let hidden = hidden.map(|hidden| format!("{}: {}", hidden.cause, hidden.reason));
-    out + &list("What this run could not have shown", hidden)
+    figure + &log(data) + &list("What this run could not have shown", hidden)
 }
 
-fn log_truth(data: &PageData<'_>) -> String {
-    let summary = &data.analysis.summary;
-    let (proxy, truth) = (&summary.proxy, &summary.log_truth);
-    let mut out = String::from(
-        "<figure><figcaption><h3>The access log against the truth</h3>\
-         </figcaption>",
-    );
-    if proxy.status_outcomes.is_empty() && proxy.unlogged.attempts() == 0 {
-        return out
-            + "<p class=\"nothing\">No log line of a fetch under load is known.</p></figure>";
+/// The access log beside what clients saw.
+fn log(data: &PageData<'_>) -> String {
+    let Summary { proxy, log_truth, .. } = &data.analysis.summary;
+    let known = proxy.status_outcomes.iter().map(|(status, of)| (status.to_string(), of));
+    let unlogged = (proxy.unlogged.attempts() > 0).then(|| ("no line".to_owned(), &proxy.unlogged));
+    let rows: Vec<(String, &OutcomeCounts)> = known.chain(unlogged).collect();
+    if rows.is_empty() {
+        return list("The access log", ["No log line of a fetch under load is known."]);
     }
     let heads = ["the log says", "fetches", "what their clients saw"];
-    let mut table = Table::new("", "", &heads);
-    let mut row = |status: &str, counts: &records::OutcomeCounts| {
+    let mut table = Table::new("", "The access log", &heads);
+    for (status, counts) in rows {
         let saw = Outcome::ALL.into_iter().filter(|outcome| counts.count(*outcome) > 0);
         let saw = saw.map(|of| format!("{} {}", counts.count(of), words::outcome(of).short));
-        let saw = saw.collect::<Vec<_>>().join(", ");
-        table.row("", status, [counts.attempts().to_string(), saw]);
-    };
-    for (status, counts) in &proxy.status_outcomes {
-        row(&status.to_string(), counts);
+        table.row("", status, [counts.attempts().to_string(), saw.collect::<Vec<_>>().join(", ")]);
     }
-    if proxy.unlogged.attempts() > 0 {
-        row("nothing", &proxy.unlogged);
-    }
-    out += &table.end();
-    let mut items: Vec<String> = Vec::new();
-    if truth.failed > 0 {
-        items.push(format!(
-            "{} failed for their client; the log calls {} of them 200 and has no line for {}.",
-            truth.failed, truth.called_ok, truth.unlogged
-        ));
-    }
-    if truth.understated > 0 {
-        items.push(format!(
-            "For {} fetches the logged time is under half of the true one.",
-            truth.understated
-        ));
-    }
-    if let Some(gap) = &summary.log_gap {
-        items.push(format!(
-            "Fetch {} on worker {}: the log says {} after {}, its client waited {}.",
-            gap.fetch, gap.worker, gap.status, gap.logged_us, gap.true_us
-        ));
-    }
-    out + &list("", items) + "</figure>"
+    table.end() + &list("", [words::log(log_truth)])
 }
 
-pub(super) fn over_time(data: &PageData<'_>) -> String {
-    let mut out = String::from("<div class=\"pair\">");
-    out += &figure(
+pub(super) fn queues(data: &PageData<'_>) -> String {
+    figure(
         data,
         Figure::AcceptQueue,
         "Accept queues",
         "Connections that the kernel has finished and no worker has taken yet.",
-    );
-    out += &figure(data, Figure::Throughput, "Downloads", "What each download received.");
-    out += &figure(
-        data,
-        Figure::ReceiveQueue,
-        "Receive queues",
-        "Bytes of each download that wait in its worker's socket: while there are any, a \
-             step has no end.",
-    );
-    out.push_str("</div>");
-    out
+    )
 }
 
 fn figure(data: &PageData<'_>, which: Figure, title: &str, told: &str) -> String {
@@ -241,7 +178,7 @@ pub(super) fn about(data: &PageData<'_>) -> String {
     let Analysis { records: RunRecords { manifest, .. }, summary, .. } = data.analysis;
     let mut out =
         list(&format!("Why the verdict is {}", summary.verdict), &summary.verdict_reasons);
-    out += &list("What went wrong", environment::faults(manifest));
+    out += &list("What went wrong", table::faults(manifest));
     out += &list("Caveats", summary.caveats.iter().map(|caveat| &caveat.message));
     if summary.verdict == Verdict::Inconclusive {
         out.push_str("<p>The figures above are what was recorded; they prove nothing.</p>");
@@ -260,5 +197,5 @@ pub(super) fn about(data: &PageData<'_>) -> String {
         let reached = data.phases.last().map_or("setup", |(phase, _)| phase.name());
         let _ = write!(out, "<p>{} cut the run short in its phase {reached}.</p>", html(signal));
     }
-    out + &table::environment(&environment::rows(manifest))
+    out + &table::environment(&table::conditions(manifest))
 }

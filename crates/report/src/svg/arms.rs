@@ -4,11 +4,9 @@ use analysis::guard::rounds::Ran;
 use records::{ArmRow, BytesPerSec, Micros, Summary, Verdict, percent};
 use stats::{Count, Interval, ShareInterval, share_over_rounds, wilson};
 
-use super::Points;
-use super::over_time::whole;
 use super::palette::{self, Ink};
 use super::plot::{Axes, Drawing, Rect, Scale, cut, even_ticks, time_decades};
-use crate::campaign::{Arm, Campaign, page_of};
+use crate::campaign::{Arm, Campaign};
 use crate::escape;
 use crate::words::failed;
 
@@ -74,7 +72,7 @@ impl<'a> Row<'a> {
 }
 
 /// Percentiles of every arm.
-pub(super) fn latency<'a>(campaign: &'a Campaign, points: Points) -> Option<Drawing> {
+pub(super) fn latency<'a>(campaign: &'a Campaign) -> Option<Drawing> {
     let group = |(place, title): (usize, &'static str)| {
         let row = |(at, arm): (u32, &'a Arm)| {
             let value = |trial: &Ran| {
@@ -105,11 +103,11 @@ pub(super) fn latency<'a>(campaign: &'a Campaign, points: Points) -> Option<Draw
         ticks: time_decades(low, high),
         cap: campaign.cap(),
     };
-    Some(plot.draw(&groups, points))
+    Some(plot.draw(&groups))
 }
 
 /// Failed shares of every arm.
-pub(super) fn failures<'a>(campaign: &'a Campaign, points: Points) -> Option<Drawing> {
+pub(super) fn failures<'a>(campaign: &'a Campaign) -> Option<Drawing> {
     let count = |trial: &Ran| {
         let outcomes = &trial.summary.measure.outcomes;
         Count::new(outcomes.failed(), outcomes.tried())
@@ -144,11 +142,11 @@ pub(super) fn failures<'a>(campaign: &'a Campaign, points: Points) -> Option<Dra
         ticks: [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| (share, percent(share))).into(),
         cap: None,
     };
-    Some(plot.draw(&[Group { title: "", rows }], points))
+    Some(plot.draw(&[Group { title: "", rows }]))
 }
 
 /// Rates of the downloads of every arm.
-pub(super) fn throughput<'a>(campaign: &'a Campaign, points: Points) -> Option<Drawing> {
+pub(super) fn throughput<'a>(campaign: &'a Campaign) -> Option<Drawing> {
     let row = |(at, arm): (u32, &'a Arm)| {
         let value = |trial: &Ran| {
             let slow = &trial.summary.slow;
@@ -171,7 +169,17 @@ pub(super) fn throughput<'a>(campaign: &'a Campaign, points: Points) -> Option<D
         ticks: even_ticks(high, 4).into_iter().map(|at| (at, label(at))).collect(),
         cap: None,
     };
-    Some(plot.draw(&[Group { title: "", rows }], points))
+    Some(plot.draw(&[Group { title: "", rows }]))
+}
+
+/// A value of an axis back as a whole number; axes begin at zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float to an integer saturates, and ticks are never negative"
+)]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
 }
 
 /// What all rows share.
@@ -184,7 +192,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn draw(&self, groups: &[Group<'_>], points: Points) -> Drawing {
+    fn draw(&self, groups: &[Group<'_>]) -> Drawing {
         let high = |group: &Group<'_>| {
             let title = if group.title.is_empty() { 0.0 } else { TITLE };
             title + group.rows.iter().map(|row| row.height).sum::<f64>()
@@ -219,7 +227,7 @@ impl Plot {
                 y += TITLE;
             }
             for row in &group.rows {
-                draw_row(&mut drawing, &axes, row, y, points);
+                draw_row(&mut drawing, &axes, row, y);
                 y += row.height;
             }
         }
@@ -227,7 +235,7 @@ impl Plot {
     }
 }
 
-fn draw_row(drawing: &mut Drawing, axes: &Axes, row: &Row<'_>, top: f64, points: Points) {
+fn draw_row(drawing: &mut Drawing, axes: &Axes, row: &Row<'_>, top: f64) {
     let (middle, name) = (top + row.height / 2.0, &row.arm.spec.name);
     let Ink { color, hatched } = row.ink;
     let key = Rect { x: 12.0, y: middle - 6.0, width: 12.0, height: 12.0 };
@@ -250,17 +258,16 @@ fn draw_row(drawing: &mut Drawing, axes: &Axes, row: &Row<'_>, top: f64, points:
         if let Some((low, high)) = value.reach {
             drawing.line((axes.x(low), at.1), (axes.x(high), at.1), "whisker");
         }
-        draw_mark(drawing, row, trial, value, at, points);
+        draw_mark(drawing, row, trial, value, at);
     }
 }
 
 fn draw_mark(
     drawing: &mut Drawing,
     Row { arm, ink: Ink { color, hatched }, .. }: &Row<'_>,
-    Ran { round, summary, dir, .. }: &Ran,
+    Ran { round, summary, .. }: &Ran,
     value: &Value,
     (x, y): (f64, f64),
-    points: Points,
 ) {
     let verdict = summary.verdict;
     let (shape, class) = match (verdict, value.is_bound) {
@@ -273,17 +280,9 @@ fn draw_mark(
     let more = if value.is_bound { " or more" } else { "" };
     let name = &arm.spec.name;
     let told = format!("{name}, round {}: {}{more} ({verdict})", round + 1, value.told);
-    let mark = format!(
+    drawing.raw(&format!(
         "<path transform=\"translate({x:.1} {y:.1})\" d=\"{shape}\" class=\"{class}\" \
          fill=\"{fill}\" stroke=\"{color}\"><title>{}</title></path>",
         escape::html(&told)
-    );
-    drawing.raw(&match points {
-        Points::Plain => mark,
-        // The table of trials holds the same links: these need no stop of the Tab key.
-        Points::Links => {
-            let page = escape::html(&escape::path(&page_of(dir)));
-            format!("<a href=\"{page}\" tabindex=\"-1\">{mark}</a>")
-        }
-    });
+    ));
 }

@@ -3,7 +3,7 @@
 use records::{Cause, Summary, count, percent};
 
 use super::plot::{Drawing, Rect};
-use crate::page::head;
+use crate::page::title;
 
 const ROW: f64 = 46.0;
 const TOP: f64 = 30.0;
@@ -14,8 +14,8 @@ pub(super) fn draw(summary: &Summary) -> Option<Drawing> {
         return None;
     }
     let height = TOP + ROW * causes.len() as f64 + 8.0;
-    let title = format!("late time by cause: {}", head::title(summary));
-    let mut drawing = Drawing::new("causes", &title, 640.0, height);
+    let name = format!("late time by cause: {}", title(summary));
+    let mut drawing = Drawing::new("causes", &name, 640.0, height);
     let late = &summary.late;
     let head = format!("{} late fetches, {} in all", late.fetches, late.time_us);
     drawing.text(8.0, 18.0, "label", &head);

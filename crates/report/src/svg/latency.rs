@@ -4,7 +4,7 @@ use analysis::Analysis;
 use records::{Fetch, Micros, Outcome, Phase};
 
 use super::plot::{Axes, Drawing, Rect, Scale, time_decades};
-use crate::page::head;
+use crate::page::title;
 
 /// So many points are enough; beyond, those near each other are left out.
 const POINTS: usize = 400;
@@ -55,8 +55,8 @@ pub(super) fn draw(analysis: &Analysis<'_>) -> Option<Drawing> {
         x: Scale::Linear { low: 0.0, high: nines },
         y: Scale::Log { low, high: high * 1.6 },
     };
-    let title = format!("latency by percentile: {}", head::title(summary));
-    let mut drawing = Drawing::new("latency", &title, 640.0, 340.0);
+    let name = format!("latency by percentile: {}", title(summary));
+    let mut drawing = Drawing::new("latency", &name, 640.0, 340.0);
     axes.y_ticks(&mut drawing, &time_decades(low, high * 1.6));
     let ticks = [0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999];
     let shown = ticks.into_iter().filter(|share| tail(*share) <= nines);

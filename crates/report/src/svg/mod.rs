@@ -1,15 +1,12 @@
 //! Figures as SVG: on their own for slides, or inside the page, which colours them.
 
+mod accept_queue;
 mod arms;
 mod causes;
-mod forest;
 mod latency;
-pub(crate) mod marks;
-mod over_time;
 pub(crate) mod palette;
 mod picture;
 mod plot;
-mod survival;
 
 use std::fmt;
 
@@ -33,22 +30,16 @@ const COLORS: &str = include_str!("../../assets/figure-colors.css");
 pub enum Figure {
     /// Lanes of workers over time, with holds and fetches; runs only.
     Picture,
-    /// Latency by percentile, idle and under load.
+    /// Latency by percentile: of a run idle and under load, of a campaign by arm and round.
     Latency,
-    /// Share not yet done by age, idle and under load.
-    Survival,
     /// Late time by cause; runs only.
     Causes,
-    /// Downloads' bytes per second over time.
-    Throughput,
     /// Depth of accept queues over time; runs only.
     AcceptQueue,
-    /// Bytes that wait to be read from the origin, by download, over time; runs only.
-    ReceiveQueue,
     /// Failed share by arm and round, with intervals; campaigns only.
     Failures,
-    /// Arms against the first, with intervals; campaigns only.
-    Differences,
+    /// Rate of the downloads by arm and round; campaigns only.
+    Throughput,
 }
 
 impl Figure {
@@ -59,24 +50,22 @@ impl Figure {
 
     /// Whether a run can have it.
     pub const fn is_of_a_run(self) -> bool {
-        !matches!(self, Self::Failures | Self::Differences)
+        !matches!(self, Self::Failures | Self::Throughput)
     }
 
     /// Whether a campaign can have it.
     pub const fn is_of_a_campaign(self) -> bool {
-        !matches!(self, Self::Picture | Self::Causes | Self::AcceptQueue | Self::ReceiveQueue)
+        matches!(self, Self::Latency | Self::Failures | Self::Throughput)
     }
 
     /// What is missing where it cannot be drawn.
     const fn needs(self) -> &'static str {
         match self {
             Self::Picture => "no worker and no fetch is known",
-            Self::Latency | Self::Survival | Self::Failures => "there was no fetch",
+            Self::Latency | Self::Failures => "there was no fetch",
             Self::Causes => "no fetch was late, or nothing is known of those that were",
             Self::Throughput => "no download moved",
             Self::AcceptQueue => "no accept queue was sampled",
-            Self::ReceiveQueue => "no socket of a download was sampled",
-            Self::Differences => "no arms were compared",
         }
     }
 }
@@ -127,44 +116,30 @@ pub fn campaign_svg(campaign: &Campaign, figure: Figure) -> Result<String, SvgEr
     if !figure.is_of_a_campaign() {
         return Err(SvgError::OfRuns(figure));
     }
-    let drawn = draw_campaign(campaign, figure, Points::Plain).ok_or(SvgError::Nothing(figure))?;
+    let drawn = draw_campaign(campaign, figure).ok_or(SvgError::Nothing(figure))?;
     Ok(drawn.document(&format!("{COLORS}{RULES}")))
 }
 
-/// The same for inside the page, its points being links; `None` where there is nothing to show.
+/// The same for inside the page; `None` where there is nothing to show.
 pub(crate) fn inline_campaign(campaign: &Campaign, figure: Figure) -> Option<String> {
-    Some(draw_campaign(campaign, figure, Points::Links)?.inline())
-}
-
-/// What a point of a trial is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Points {
-    /// A mark.
-    Plain,
-    /// A link to the trial's page.
-    Links,
+    Some(draw_campaign(campaign, figure)?.inline())
 }
 
 fn draw(data: &PageData<'_>, figure: Figure) -> Option<plot::Drawing> {
     match figure {
         Figure::Picture => picture::draw(data),
         Figure::Latency => latency::draw(data.analysis),
-        Figure::Survival => survival::draw(data.analysis),
         Figure::Causes => causes::draw(&data.analysis.summary),
-        Figure::Throughput => over_time::throughput(data),
-        Figure::AcceptQueue => over_time::accept_queues(data),
-        Figure::ReceiveQueue => over_time::receive_queues(data),
-        Figure::Failures | Figure::Differences => None,
+        Figure::AcceptQueue => accept_queue::draw(data),
+        Figure::Failures | Figure::Throughput => None,
     }
 }
 
-fn draw_campaign(campaign: &Campaign, figure: Figure, points: Points) -> Option<plot::Drawing> {
+fn draw_campaign(campaign: &Campaign, figure: Figure) -> Option<plot::Drawing> {
     match figure {
-        Figure::Latency => arms::latency(campaign, points),
-        Figure::Failures => arms::failures(campaign, points),
-        Figure::Throughput => arms::throughput(campaign, points),
-        Figure::Survival => survival::of_arms(campaign),
-        Figure::Differences => forest::draw(campaign),
-        Figure::Picture | Figure::Causes | Figure::AcceptQueue | Figure::ReceiveQueue => None,
+        Figure::Latency => arms::latency(campaign),
+        Figure::Failures => arms::failures(campaign),
+        Figure::Throughput => arms::throughput(campaign),
+        Figure::Picture | Figure::Causes | Figure::AcceptQueue => None,
     }
 }

@@ -12,10 +12,9 @@ use std::fmt::Write as _;
 use records::Phase;
 
 use self::across::{Across, Level, Medium};
-use super::marks;
 use super::palette;
 use super::plot::{Drawing, even_ticks};
-use crate::page::{PageData, Span, head};
+use crate::page::{PageData, Span, title};
 use crate::{escape, words};
 
 /// What stands above the lanes: names of phases.
@@ -28,9 +27,8 @@ pub(super) fn draw(data: &PageData<'_>) -> Option<Drawing> {
     let lanes = Lane::all(data)?;
     let bottom = bottom(&lanes);
     let width = Across::LEFT + Across::WIDTH + 12.0;
-    let title =
-        format!("workers, steps and fetches over time: {}", head::title(&data.analysis.summary));
-    let mut drawing = Drawing::new("picture", &title, width, bottom + 78.0);
+    let what = format!("workers, steps and fetches over time: {}", title(&data.analysis.summary));
+    let mut drawing = Drawing::new("picture", &what, width, bottom + 78.0);
     drawing.raw(&names(&lanes));
     let (plot, labels) = plot(data, &lanes, Medium::Sheet);
     drawing.raw(&(plot + &labels));
@@ -63,7 +61,7 @@ pub(crate) fn stage(data: &PageData<'_>) -> String {
          <div id=\"future\" style=\"top:{TOP}px;height:{}px\" hidden></div>\
          <svg id=\"labels\" {size}>{labels}</svg></div></div>",
         names(&lanes),
-        marks::symbols(),
+        palette::symbols(),
         bottom - TOP - 1.0
     )
 }
@@ -292,7 +290,7 @@ fn legend(drawing: &mut Drawing, data: &PageData<'_>, y: f64) {
         x += 128.0;
     }
     for outcome in data.outcomes() {
-        drawing.raw(&marks::mark(outcome, &format!("{x:.1}"), y - 5.0));
+        drawing.raw(&palette::mark(outcome, &format!("{x:.1}"), y - 5.0));
         let words = words::outcome(outcome).short;
         drawing.text(x + 10.0, y, "tick", words);
         x += words.len() as f64 * 7.0 + 40.0;

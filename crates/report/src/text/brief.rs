@@ -14,9 +14,9 @@ use records::{
 };
 
 use super::layout::{MaxLines, NARROW, columns, wrap};
+use super::layout::{Style, Tint};
 use super::next;
 use super::run::program;
-use super::style::{Style, Tint};
 use crate::words;
 
 /// The most lines that the report of a run has.

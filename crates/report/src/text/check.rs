@@ -1,19 +1,12 @@
-//! A check: as text, as Markdown, and (in files of their own) as CI systems and monitors take it.
-
-mod junit;
-mod open_metrics;
+//! A check as text, as Markdown and as annotations; `ci` has it as JUnit and OpenMetrics.
 
 use stats::Change;
 
 use super::compare::{left_out, metrics, metrics_markdown};
-use super::layout::{MaxLines, WIDTH, label, labelled, wrap};
-use super::style::{Style, Tint};
+use super::layout::{MaxLines, Style, Tint, WIDTH, label, labelled, wrap};
 use analysis::guard::baseline::Against;
 use analysis::guard::rounds::OverRounds;
 use analysis::guard::{Check, Gate};
-
-pub use junit::junit;
-pub use open_metrics::open_metrics;
 
 /// The whole of it as text, with a newline after each line.
 pub fn check(check: &Check, style: Style) -> String {

@@ -5,8 +5,7 @@ use std::path::Path;
 use records::{ArmRow, percent};
 use stats::{Change, Finding, Judgement, LeftOut, MetricComparison, Scale};
 
-use super::layout::{MaxLines, WIDTH, labelled, wrap};
-use super::style::{Style, Tint};
+use super::layout::{MaxLines, Style, Tint, WIDTH, labelled, wrap};
 use analysis::guard::figures::{Figure, Unit};
 use analysis::guard::{Comparison, PairOf};
 

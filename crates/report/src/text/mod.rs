@@ -6,34 +6,30 @@
 
 mod arms;
 pub(crate) mod brief;
-mod case;
 mod check;
+mod ci;
 mod compare;
 pub(crate) mod layout;
 mod next;
-mod open_metrics;
 mod run;
 mod story;
-mod style;
 mod timeline;
 
 use serde::Serialize;
 
-pub(crate) use arms::arms;
-pub use arms::arms_markdown;
+pub(crate) use arms::{HEADS as ARM_HEADS, arms, case, cells as arm_cells};
+pub use arms::{arms_markdown, case_list};
 pub use brief::{MAX_LINES, text};
-pub(crate) use case::case;
-pub use case::case_list;
 use check::gate;
-pub use check::{annotations, check, check_markdown, junit, open_metrics};
+pub use check::{annotations, check, check_markdown};
+pub use ci::{OpenMetrics, junit, open_metrics};
 pub(crate) use compare::{
-    cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out, reasons,
+    answer, cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out,
+    reasons,
 };
-pub use layout::{MaxLines, labelled, short_bytes};
-pub use open_metrics::OpenMetrics;
+pub use layout::{MaxLines, Style, labelled, short_bytes};
 pub use run::details;
 pub use story::story;
-pub use style::Style;
 pub use timeline::timeline;
 
 /// `summary.json` and other documents: the document and nothing else, with a newline at its end.

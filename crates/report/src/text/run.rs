@@ -12,8 +12,7 @@ use records::{
 };
 
 use super::brief;
-use super::layout::{MaxLines, heading, labelled, short_bytes, short_count};
-use super::style::{Style, Tint};
+use super::layout::{MaxLines, Style, Tint, heading, labelled, short_bytes, short_count};
 
 /// Width of the first column of the tables of fetches.
 const NAME: usize = 18;
@@ -324,6 +323,3 @@ pub(super) fn caveats(caveats: &[Caveat], style: Style) -> Vec<String> {
         |(place, caveat): (usize, &Caveat)| labelled(style, label(place), &caveat.message, ALL);
     caveats.iter().enumerate().flat_map(lines).collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,12 +6,11 @@ use std::path::Path;
 use records::{BlockedSummary, Cause, CauseShare, LogGap, LogMode, Micros, percent, shell_line};
 
 use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
+use super::layout::{Style, Tint};
 use super::run::{caveats, paragraphs, verdict};
-use super::style::{Style, Tint};
 use crate::words;
 use analysis::report::{
-    CauseReport, Evidence, Explanation, HolderReport, LateFetch, LogRow, Longest, Reserve,
-    hidden_by_reason,
+    CauseReport, Evidence, Explanation, LateFetch, LogRow, Longest, Reserve, hidden_by_reason,
 };
 
 /// Where what a cause means begins.
@@ -137,25 +136,13 @@ fn holders(story: &Explanation, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     for held in holders.by_ref().take(HOLDERS) {
         let label = if lines.is_empty() { "held by" } else { "" };
-        lines.extend(labelled(style, label, &held_words(held), ALL));
+        lines.extend(labelled(style, label, &words::held(held), ALL));
     }
     let more = holders.count();
     if more > 0 {
         lines.push(format!("{:INDENT$}and {more} more (holders in --json)", ""));
     }
     lines
-}
-
-/// `download 3 held 14 fetches for 9.200 s in 6 steps, the longest 2.400 s (1.2 GiB)`.
-fn held_words(held: &HolderReport) -> String {
-    let fetches = if held.fetches == 1 { "fetch" } else { "fetches" };
-    let (holder, length) = (words::holder(held.holder), held.longest_step_us);
-    let bytes = short_bytes(held.longest_step_bytes);
-    let steps = match held.steps {
-        1 => format!("1 step of {length} ({bytes})"),
-        steps => format!("{steps} steps, the longest {length} ({bytes})"),
-    };
-    format!("{holder} held {} {fetches} for {} in {steps}", held.fetches, held.fetch_time_us)
 }
 
 fn log(story: &Explanation, style: Style) -> Vec<String> {

@@ -7,7 +7,10 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::{SeedableRng as _, rngs::ChaCha8Rng};
-use records::{Bytes, Cause, Outcome, Phase, ReadPolicy, Recording, RunRecords, Side, Summary};
+use records::{
+    BlockedSummary, Bytes, Cause, Micros, Outcome, Phase, Program, ProxyKind, ReadPolicy,
+    Recording, RunRecords, Side, Summary, Visibility,
+};
 use serde_json::{Value, json};
 
 use super::{MAX_LINES, Style, details, layout, story, text, timeline};
@@ -157,6 +160,37 @@ fn kept(name: &str) -> RunRecords {
         fs::write(dir.path().join(name), text).expect("a writable directory");
     }
     RunRecords::load(dir.path()).expect("a whole run")
+}
+
+#[test]
+fn a_foreign_program_is_named_with_how_it_was_seen() {
+    let mut summary = summarise(&Run::good().records);
+    summary.arm.server.kind = ProxyKind::Server("nginx".to_owned());
+    summary.visibility = Visibility::Traced;
+    summary.program = Some(Program {
+        name: "nginx".to_owned(),
+        version: "nginx/1.22.1".to_owned(),
+        path: "/usr/sbin/nginx".into(),
+    });
+    let sleep = |sleeps, time| BlockedSummary {
+        sleeps,
+        time_us: Micros(time),
+        longest_us: Micros(time / 2),
+    };
+    summary.proxy.blocked =
+        [("close".to_owned(), sleep(2, 80_000)), ("pwritev".to_owned(), sleep(20, 5_500_000))]
+            .into();
+    let run = Run::good();
+    let told = details(&run.records.manifest, &summary, Path::new(RUN_DIR), Style::Plain);
+    let says = [
+        "server    nginx/1.22.1; workers seen step by step, by the probe",
+        "proxy       nginx/1.22.1 (/usr/sbin/nginx); its workers were seen step by step, by the probe",
+        "asleep      workers slept outside their polls: pwritev 5.500 s in 20 (longest 2.750 s), close",
+        "            80.0 ms in 2 (longest 40.0 ms)",
+    ];
+    for said in says {
+        assert!(told.lines().any(|line| line == said), "{said:?} is missing: {told}");
+    }
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use records::{Holder, Micros, Outcome, SessionEnd, percent};
 
-use super::layout::{MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
-use super::style::{Style, Tint};
+use super::layout::{
+    MaxLines, Style, Tint, WIDTH, beside, heading, label, labelled, short_bytes, wrap,
+};
 use crate::words;
 use analysis::report::{CausePart, Entry, Event, FetchReport, Folded, Hands, Happening, HoldGroup};
 

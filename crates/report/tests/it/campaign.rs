@@ -1,11 +1,11 @@
 //! The page of a campaign as text: what it holds, what it says of what is missing.
 
 use records::Micros;
-use report::{Figure, SvgError, campaign_html, campaign_svg};
+use report::{Figure, campaign_html, campaign_svg};
 use stats::{Change, Finding};
 
 use crate::browser::json_of;
-use crate::trials::{case, cut_to, two_arms, zoo};
+use crate::fixture::{case, cut_to, two_arms, zoo};
 
 #[test]
 fn every_round_of_every_arm_is_in_it_as_its_summary_says() {
@@ -56,8 +56,7 @@ fn every_trial_is_linked_by_a_relative_path() {
     for place in 0..2 {
         for round in 0..2 {
             let path = format!("href=\"trials/{round:02}-{place}%20%22a%22/report.html\"");
-            // In the table, and at the points of the figures.
-            assert!(page.matches(&path).count() > 3, "{path}");
+            assert_eq!(page.matches(&path).count(), 1, "{path}");
         }
     }
     assert!(!page.contains("href=\"/"), "a link from the root");
@@ -67,11 +66,10 @@ fn every_trial_is_linked_by_a_relative_path() {
 fn a_comparison_says_what_became_of_each_pair() {
     let campaign = two_arms(5);
     let page = campaign_html(&campaign);
-    let said = "rcvbuf 40 KiB against drain: improved (failed fetches, p50";
+    let said = "rcvbuf 40 KiB: failures ";
     assert!(page.contains(&format!("<h1>{said}")), "no {said}");
     let judgement = &campaign.comparison.as_ref().expect("one").pairs[0].judgement;
     let told = &json_of(&page)["pairs"][0]["metrics"];
-    let forest = campaign_svg(&campaign, Figure::Differences).expect("a figure");
     let mut better = 0;
     for (at, metric) in judgement.comparisons.iter().enumerate() {
         let counts = matches!(metric.finding, Finding::Higher | Finding::Lower);
@@ -82,7 +80,6 @@ fn a_comparison_says_what_became_of_each_pair() {
         }
     }
     assert!(better > 1, "the cure shows");
-    assert_eq!(forest.matches("class=\"effect better\"").count(), better);
 }
 
 #[test]
@@ -93,8 +90,6 @@ fn a_zoo_says_which_arms_starved() {
         assert!(page.contains(said), "no {said}");
     }
     assert!(!page.contains("id=\"differences\""));
-    let missing = SvgError::Nothing(Figure::Differences);
-    assert_eq!(campaign_svg(&campaign, Figure::Differences), Err(missing));
 }
 
 #[test]
@@ -109,16 +104,16 @@ fn a_case_stands_beside_what_was_published() {
 #[test]
 fn one_that_was_cut_short_says_so_and_shows_what_there_is() {
     assert!(!campaign_html(&two_arms(1)).contains("not whole"));
-    for (done, empty) in [(1, 1), (0, 2)] {
+    for done in [1, 0] {
         let campaign = cut_to(done);
         let page = campaign_html(&campaign);
         assert!(page.contains(&format!("{done} of 6 trials are done")), "{done}");
-        assert!(page.contains("not whole") && page.contains("not run"));
-        assert_eq!(page.matches("no trial yet").count(), empty);
+        assert!(page.contains("not whole"));
+        assert_eq!(page.matches("not run").count(), 6 - done);
         assert!(!page.contains("NaN") && !page.contains("inf"), "{done}");
         for figure in Figure::all().filter(|figure| figure.is_of_a_campaign()) {
             let drawn = campaign_svg(&campaign, figure);
-            assert!(drawn.is_ok() || done == 0 || figure == Figure::Differences, "{figure}");
+            assert!(drawn.is_ok() || done == 0, "{figure}");
         }
     }
 }

@@ -1,13 +1,15 @@
-//! Pages as they are seen: on every screen, of every kind of run.
+//! Pages as they are seen: on every screen and on paper, of every kind of run.
 
+use std::path::Path;
+
+use analysis::report::Explanation;
 use records::{Cause, Micros, Outcome, Summary, percent};
-use report::{Figure, PageData};
+use report::Figure;
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
+use crate::browser::{Browser, Screen};
 use crate::browser::{PHONE, SCREENS, STAGE, STAGE_DARK, fits, written, written_campaign};
-use crate::fixture::{Run, Shape};
-use crate::trials::{case, cut_to, two_arms, zoo};
+use crate::fixture::{Run, Shape, case, cut_to, two_arms, zoo};
 
 #[test]
 fn it_opens_from_disk_on_every_screen_without_a_complaint() {
@@ -57,9 +59,10 @@ fn it_says_what_the_summary_says() {
         assert_eq!(cells[2..], times, "{row}");
     }
     let load = &summary.measure;
-    let figures = texts(&mut browser, ".figure-line b");
-    assert_eq!(figures[0], format!("{} of {}", load.outcomes.failed(), load.outcomes.tried()));
-    assert_eq!(figures[1], Micros(load.latency_us.p50).to_string());
+    let title = texts(&mut browser, "h1").concat();
+    let failed = format!("{} of {} ", load.outcomes.failed(), load.outcomes.tried());
+    let idle = Micros(summary.idle.latency_us.p50).to_string();
+    assert!(title.starts_with(&failed) && title.contains(&idle), "{title}");
     assert_eq!(texts(&mut browser, ".chip"), ["starved"]);
     // Every cause with its share and the fetches that it led.
     let causes = texts(&mut browser, "#figure-causes svg text");
@@ -74,13 +77,12 @@ fn it_says_what_the_summary_says() {
     // Outcomes that did not occur are named in the document, so compare documents.
     let document = |of: &Summary| serde_json::to_value(of).expect("a document");
     assert_eq!(document(&held), document(summary));
-    // Whose steps held whom: as the data have it, in the order of their waits.
-    let data = PageData::of(&analysis);
-    let blame = texts(&mut browser, "#picture tbody tr");
-    let named = data.blame.iter().filter(|blame| blame.waited > Micros(0));
-    for (row, blame) in blame.iter().zip(named) {
-        let waited = blame.waited.to_string();
-        assert!(row.contains(&waited) && row.contains(&blame.fetches.to_string()), "{row}");
+    // Whose steps held whom, in the order of their waits.
+    let named = texts(&mut browser, ".holders li");
+    let holders = Explanation::of(&analysis).holders;
+    assert_eq!(named.len(), holders.len());
+    for (row, held) in named.iter().zip(holders) {
+        assert!(row.contains(&held.fetch_time_us.to_string()), "{row}");
     }
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
@@ -89,11 +91,11 @@ fn it_says_what_the_summary_says() {
 fn runs_of_every_kind_are_seen() {
     let starved = || Run::of(Shape::STARVED);
     let kinds = [
-        ("no-failure", starved().all_end(Outcome::Ok), "healthy", "Healthy: all 80"),
+        ("no-failure", starved().all_end(Outcome::Ok), "healthy", "none of 80"),
         ("all-refused", starved().all_end(Outcome::Refused), "starved", "80 of 80"),
-        ("interrupted", starved().interrupted(), "inconclusive", "cut short by SIGINT"),
+        ("interrupted", starved().interrupted(), "inconclusive", "fetches"),
         ("inconclusive", starved().broken(), "inconclusive", "the proxy ended with signal 9"),
-        ("unseen", starved().unseen(), "starved", "fetches failed"),
+        ("unseen", starved().unseen(), "starved", "failed"),
     ];
     let Some(mut browser) = Browser::start() else { return };
     for (name, run, chip, words) in kinds {
@@ -153,39 +155,31 @@ fn campaigns_of_every_kind_are_seen() {
 }
 
 #[test]
-fn its_figures_stand_where_their_values_are_and_lead_to_their_trials() {
+fn its_figures_stand_where_their_values_are() {
     let campaign = two_arms(4);
     let file = written_campaign("campaign-values", &campaign);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
     // Each point of the failures, by its x: in the order of the shares, and on one scale.
     let places = browser.eval(
-        "[...document.querySelectorAll('#figure-failures a path')]
-             .map(c => [Number(c.getAttribute('transform').slice(10).split(' ')[0]), c.closest('a').getAttribute('href')])",
+        "[...document.querySelectorAll('#figure-failures .point')]
+             .map(c => Number(c.getAttribute('transform').slice(10).split(' ')[0]))",
     );
     let places = places.as_array().expect("points");
     let trials: Vec<_> = campaign.arms.iter().flat_map(|arm| &arm.trials).collect();
     assert_eq!(places.len(), trials.len());
     let share = |at: usize| trials[at].summary.measure.failed_share;
-    let x = |at: usize| places[at][0].as_f64().expect("a number");
+    let x = |at: usize| places[at].as_f64().expect("a number");
     let wide = (x(0) - x(4)) / (share(0) - share(4));
     for at in 0..trials.len() {
         assert!((x(at) - x(0) - wide * (share(at) - share(0))).abs() < 0.2, "point {at}");
-        let href = places[at][1].as_str().expect("a link");
-        assert_eq!(
-            href.replace("%20", " ").replace("%22", "\""),
-            format!("{}/report.html", trials[at].dir.display())
-        );
     }
     for figure in Figure::all().filter(|figure| figure.is_of_a_campaign()) {
         let drawn =
             browser.eval(&format!("document.querySelectorAll('#figure-{figure} svg').length"));
         assert_eq!(drawn, json!(1), "{figure}");
     }
-    // By the keyboard: the table's links, and none of the points.
-    let stops =
-        browser.eval("[...document.querySelectorAll('svg a')].filter(a => a.tabIndex >= 0).length");
-    assert_eq!(stops, 0);
+    // Each trial is a stop of the Tab key.
     let links = browser.eval("document.querySelectorAll('#trials td a').length");
     assert_eq!(links, json!(trials.len()));
     browser.press("Tab");
@@ -193,5 +187,88 @@ fn its_figures_stand_where_their_values_are_and_lead_to_their_trials() {
     assert_eq!(browser.eval("document.activeElement.id"), "theme");
     browser.press("Enter");
     assert_eq!(browser.eval("document.documentElement.dataset.theme"), "dark");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// What an upright A4 sheet has room for between its margins of 0.4 inch, at 96 px an inch.
+const SHEET: Screen = Screen { width: 717, height: 1045, scheme: "dark" };
+
+/// What reaches beyond the sheet, or beyond a box that would have to be scrolled.
+const CUT: &str = "(() => {
+    const width = document.documentElement.clientWidth;
+    const out = [];
+    for (const e of document.body.querySelectorAll('*')) {
+        const r = e.getBoundingClientRect();
+        if (r.width === 0 || r.height === 0 || e.closest('.skip, script, svg *')) continue;
+        const style = getComputedStyle(e);
+        const scrolls = style.overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1;
+        if (r.right > width + 1 || scrolls) {
+            out.push(`${e.tagName} ${e.id || e.className}: ${Math.round(r.right)} of ${width}`);
+        }
+    }
+    return out;
+})()";
+
+/// Prints a page and looks at it as paper has it.
+fn printed(browser: &mut Browser, name: &str, file: &Path) {
+    browser.open(file, STAGE_DARK);
+    let has_picture = browser.eval("Boolean(document.getElementById('view'))") == true;
+    let before = has_picture.then(|| browser.picture());
+    let sheets = browser.paper(name);
+    assert!((2..=12).contains(&sheets), "{name} takes {sheets} sheets");
+    // On the screen everything is as it was.
+    let after = has_picture.then(|| browser.picture());
+    if let (Some(before), Some(after)) = (before, after) {
+        assert!(browser.are_alike(&before, &after), "{name}: printing left the picture changed");
+    }
+    assert_eq!(browser.eval("document.documentElement.dataset.theme || ''"), "");
+
+    browser.screen(SHEET);
+    browser.media("print");
+    let cut = browser.eval(CUT);
+    assert_eq!(cut.as_array().map(Vec::len), Some(0), "{name} is cut: {cut}");
+    let shown = |id: &str| {
+        format!(
+            "(() => {{ const e = document.querySelector('{id}');
+             return Boolean(e) && e.getClientRects().length > 0; }})()"
+        )
+    };
+    for id in ["#theme", ".controls", ".skip"] {
+        assert_eq!(browser.eval(&shown(id)), false, "{name}: {id} is of no use on paper");
+    }
+    // Paper is light, whatever the screen is.
+    let ground = browser.eval("getComputedStyle(document.body).backgroundColor");
+    assert_eq!(ground, "rgb(255, 255, 255)", "{name}");
+    if has_picture {
+        // As wide as the sheet and not out of shape: a circle is a circle.
+        let seen = browser.eval(
+            "(() => { const of = e => e?.getBoundingClientRect() ?? {width: 1, height: 1};
+              const mark = of(document.querySelector('.lane .mark.ok'));
+              return [mark.width / mark.height, of(document.getElementById('stage')).width]; })()",
+        );
+        let [ratio, wide] = [0, 1].map(|at| seen[at].as_f64().expect("a number"));
+        assert!((0.98..1.02).contains(&ratio), "{name}: the picture is stretched by {ratio}");
+        assert!(wide > 600.0, "{name}: the picture is {wide} px wide");
+    }
+    browser.media("screen");
+}
+
+#[test]
+fn a_run_is_printed_whole() {
+    let starved = Run::of(Shape::STARVED);
+    let interrupted = Run::of(Shape::STARVED).interrupted();
+    let Some(mut browser) = Browser::start() else { return };
+    for (name, run) in [("paper", &starved), ("paper-interrupted", &interrupted)] {
+        let file = written(name, run);
+        printed(&mut browser, name, &file);
+    }
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn a_campaign_is_printed_whole() {
+    let file = written_campaign("paper-campaign", &two_arms(10));
+    let Some(mut browser) = Browser::start() else { return };
+    printed(&mut browser, "paper-campaign", &file);
     assert_eq!(browser.complaints, Vec::<String>::new());
 }

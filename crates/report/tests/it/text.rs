@@ -1,7 +1,13 @@
 //! The page and the figures as text: what they hold, how large they are, what they never let in.
 
-use records::{Caveat, CaveatCode, Outcome, RunRecords};
-use report::{Figure, PageData, SvgError, html, svg};
+use analysis::Analysis;
+use analysis::report::Explanation;
+use records::{
+    Absence, Blocked, Bytes, CallTotal, CallTotals, Caveat, CaveatCode, Micros, MonoNs, Outcome,
+    Phase, RunRecords, WorkerTotals,
+};
+use report::words::holder;
+use report::{Figure, MAX_LINES, PageData, Style, SvgError, html, svg, text};
 
 use crate::browser::json_of;
 use crate::fixture::{Run, Shape};
@@ -157,9 +163,16 @@ fn a_fetch_names_the_holds_that_it_waited_in() {
         failed += usize::from(fetch.outcome != Outcome::Ok && !fetch.held.is_empty());
     }
     assert!(failed > 5, "the fixture starves: {failed}");
-    let blamed: u64 = data.blame.iter().map(|blame| blame.led_failed).sum();
-    assert_eq!(blamed, failed as u64);
-    assert!(html(&analysis).contains("most of it behind download"), "in the sentence");
+    let page = html(&analysis);
+    for held in Explanation::of(&analysis).holders {
+        let said = format!(
+            "{} held {} fetches for {}",
+            holder(held.holder),
+            held.fetches,
+            held.fetch_time_us
+        );
+        assert!(page.contains(&said), "{said}");
+    }
 }
 
 #[test]
@@ -178,10 +191,10 @@ fn fetches_in_one_row_do_not_overlap() {
 fn kinds() -> Vec<(&'static str, Run, &'static str)> {
     let starved = || Run::of(Shape::STARVED);
     vec![
-        ("starved", starved(), "Starved"),
-        ("healthy", starved().all_end(Outcome::Ok), "all 80 fetches were served"),
+        ("starved", starved(), "a worker stuck serving one download"),
+        ("healthy", starved().all_end(Outcome::Ok), "none of 80 "),
         ("all failed", starved().all_end(Outcome::Refused), "80 of 80"),
-        ("interrupted", starved().interrupted(), "cut short by SIGINT"),
+        ("interrupted", starved().interrupted(), "SIGINT cut the run short"),
         ("inconclusive", starved().broken(), "they prove nothing"),
         ("unseen", starved().unseen(), "workers of this proxy were not seen"),
     ]
@@ -233,4 +246,78 @@ fn a_large_run_stays_a_few_megabytes() {
     assert!(page.len() < 8_000_000, "{} bytes", page.len());
     let picture = svg(&run.analysis(), Figure::Picture).expect("a picture");
     assert!(picture.len() < 4_000_000, "{} bytes", picture.len());
+}
+
+const MOST: u64 = u64::MAX;
+
+/// A starved run in which whatever can be told is told to be as much as a number holds.
+fn boundless() -> testkit::fixture::Run {
+    let mut run = testkit::fixture::Run::starved();
+    let records = &mut run.records;
+    for fetch in records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Measure) {
+        (fetch.total_us, fetch.response_us) = (Micros(MOST), Micros(MOST));
+        fetch.bytes = Bytes(MOST);
+    }
+    for session in &mut records.sessions {
+        (session.log.rt_ms, session.log.urt_ms) = (MOST, Some(MOST));
+        (session.steps, session.body_bytes) = (MOST, Bytes(MOST));
+        (session.steps_us, session.longest_step_us) = (Micros(MOST), Micros(MOST));
+    }
+    for hold in &mut records.holds {
+        (hold.end_ns, hold.bytes, hold.reads) = (MonoNs(MOST), Bytes(MOST), MOST);
+    }
+    for interval in &mut records.intervals {
+        interval.bytes.fill(Bytes(MOST));
+    }
+    for download in &mut records.downloads {
+        (download.total_us, download.bytes) = (Micros(MOST), Bytes(MOST));
+    }
+    for worker in 0..2 {
+        let call = CallTotal {
+            count: MOST,
+            time_us: Micros(MOST),
+            asleep_us: Micros(MOST),
+            bytes: Bytes(MOST),
+        };
+        let calls = [("readv".to_owned(), call)].into();
+        records.calls.push(CallTotals { worker, at_ns: MonoNs(MOST), calls });
+        let (start_ns, end_ns) = (MonoNs(0), MonoNs(MOST));
+        let call = "pwrite64".to_owned();
+        records.blocked.push(Blocked { worker, start_ns, end_ns, call, client_port: None });
+        let looks = u32::MAX;
+        records.absences.push(Absence {
+            worker,
+            start_ns,
+            end_ns,
+            looks,
+            running: looks,
+            waiting: looks,
+            blocked: looks,
+        });
+        records.totals.push(WorkerTotals {
+            worker,
+            at_ns: MonoNs(MOST),
+            steps: MOST,
+            accept_pauses: MOST,
+            records_lost: MOST,
+            longest_step_us: Micros(MOST),
+            longest_turn_us: Micros(MOST),
+            ..WorkerTotals::default()
+        });
+    }
+    run
+}
+
+#[test]
+fn a_run_of_numbers_without_bounds_has_a_summary_and_a_page() {
+    let run = boundless();
+    let analysis = Analysis::of(&run.records);
+    let summary = &analysis.summary;
+    let readv = &summary.proxy.calls["readv"];
+    assert_eq!((readv.count, readv.asleep_us, readv.bytes), (MOST, Micros(MOST), Bytes(MOST)));
+    assert_eq!(summary.slow.bytes, Bytes(MOST));
+    let report = text(&run.records.manifest, summary, "runs/x".as_ref(), Style::Plain);
+    assert!(report.lines().count() <= MAX_LINES, "{report}");
+    let page = html(&analysis);
+    assert!(page.contains("readv"), "what was told is shown");
 }

@@ -9,7 +9,6 @@ use super::Lane;
 use super::across::{Across, Level, Medium, Part};
 use super::steps::pale;
 use crate::page::{FetchData, PageData, Span};
-use crate::svg::marks;
 use crate::svg::palette::{self, Ink};
 
 /// So many fetches make a part.
@@ -33,8 +32,8 @@ pub(super) fn draw(across: &Across, data: &PageData<'_>, lane: &Lane) -> String 
         let mark = |fetch: &&FetchData| {
             let (x, y) = (across.x(fetch.span.end_us()), lane.row(fetch.row));
             match across.medium {
-                Medium::Sheet => marks::mark(fetch.outcome, &x, y),
-                Medium::Screen => marks::reference(fetch.outcome, &x, y),
+                Medium::Sheet => palette::mark(fetch.outcome, &x, y),
+                Medium::Screen => palette::reference(fetch.outcome, &x, y),
             }
         };
         let marks: String = some.iter().map(mark).collect();
@@ -58,7 +57,7 @@ fn lines(
     for fetch in fetches {
         let (x, y) = (part.x(fetch.span.start_us), lane.row(fetch.row));
         let line = format!("M{x} {}v6m0-3h{}", y - 3.0, part.wide(fetch.span.length_us));
-        lines.entry(marks::class(fetch.outcome)).or_default().push(line);
+        lines.entry(palette::class(fetch.outcome)).or_default().push(line);
         for hold in fetch.held.iter().filter_map(|(hold, _)| data.holds.get(*hold)) {
             let bar = part.bar(hold.span.common(fetch.span), y);
             behind.entry(palette::holder(hold.holder)).or_default().push(bar);
@@ -80,7 +79,7 @@ fn lines(
 fn dots(across: &Across, lane: &Lane, fetches: &[&FetchData], span: Span, level: Level) -> String {
     let mut part = Part::new(across, span, level);
     for class in ["ok", "failed"] {
-        let own = fetches.iter().filter(|fetch| marks::class(fetch.outcome) == class);
+        let own = fetches.iter().filter(|fetch| palette::class(fetch.outcome) == class);
         let dot = |fetch: &&FetchData| {
             format!("M{} {}h0", part.x(fetch.span.end_us()), lane.row(fetch.row))
         };

@@ -2,8 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use records::{ArmSpec, Outcome as FetchOutcome, Recording, Side, Visibility};
 
-use super::{annotations, check, check_markdown, junit, open_metrics};
-use crate::text::Style;
+use crate::text::{Style, annotations, check, check_markdown, junit, open_metrics};
 use analysis::guard::baseline::{Accepted, Baseline, BaselineHost, Conditions, Origin, Today};
 use analysis::guard::check::{Asked, Check, Save};
 use analysis::guard::figures;

@@ -1,90 +1,57 @@
 //! The command to try next, for every verdict and arm.
 
-use records::{Bytes, Rcvbuf, ReadPolicy, Summary, Verdict};
+use records::Verdict::{self, Degraded, Healthy, Inconclusive, Starved};
+use records::{Bytes, Rcvbuf, ReadPolicy, Summary};
 
-use super::next;
+use super::line;
 use analysis::summarise;
 use testkit::fixture::Run;
 
-/// What follows `words` when the run had that arm and verdict.
-fn after(words: &str, verdict: Verdict, arm: impl FnOnce(&mut Summary)) -> String {
-    let mut summary = summarise(&Run::starved().records);
-    summary.verdict = verdict;
-    arm(&mut summary);
-    let command: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    next(&command, &summary).command.join(" ")
-}
-
-fn rcvbuf(summary: &mut Summary) {
-    summary.arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
-}
-
-fn policy(policy: ReadPolicy) -> impl FnOnce(&mut Summary) {
-    move |summary| summary.arm.proxy.read_policy = policy
-}
+/// A change to an arm, or to what became of it.
+type Change = fn(&mut Summary);
 
 #[test]
-fn starvation_leads_from_cure_to_cure() {
-    let starved = Verdict::Starved;
-    let usual = |summary: &mut Summary| summary.arm.proxy.rcvbuf = Rcvbuf::Size(Rcvbuf::ROOMY);
-    for (words, then) in [
-        ("turnstile --reuseport", "turnstile --reuseport --rcvbuf 40960"),
-        ("turnstile run", "turnstile run --rcvbuf 40960"),
-    ] {
-        assert_eq!(after(words, starved, usual), then);
-        assert_eq!(after(words, starved, |_| {}), then, "tuned by the kernel");
+fn each_answer_leads_to_the_next_question() {
+    let as_it_is: Change = |_| {};
+    let roomy: Change = |summary| summary.arm.proxy.rcvbuf = Rcvbuf::Size(Rcvbuf::ROOMY);
+    let small: Change = |summary| summary.arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
+    let shared: Change = |summary| summary.arm.proxy.reuseport = false;
+    let fionread: Change = |summary| summary.arm.proxy.read_policy = ReadPolicy::Fionread;
+    let quota: Change = |summary| {
+        summary.arm.proxy.read_policy = ReadPolicy::Bytes(Bytes::kib(64));
+    };
+    let alone: Change = |summary| summary.arm.load.slow = 0;
+    let cut: Change = |summary| summary.interrupted = Some("SIGINT".to_owned());
+    let table: [(&str, Verdict, Change, &str); 15] = [
+        // From the starvation from cure to cure.
+        ("--reuseport", Starved, roomy, "--reuseport --rcvbuf 40960"),
+        ("--reuseport", Starved, as_it_is, "--reuseport --rcvbuf 40960"),
+        ("run", Starved, as_it_is, "run --rcvbuf 40960"),
+        ("--rcvbuf 40960", Starved, small, "--rcvbuf 40960 --read-policy fionread"),
+        ("--read-policy=fionread", Starved, fionread, "--read-policy bytes:64KiB"),
+        ("--read-policy bytes:64KiB", Starved, quota, "doctor"),
+        // From a cure to another, or to its proof.
+        ("--rcvbuf=40960 --sndbuf 1MiB", Healthy, small, "--sndbuf 1MiB --read-policy fionread"),
+        ("--read-policy fionread --slow 8", Healthy, fionread, "--slow 8"),
+        ("--slow 0 --slow-size 4GiB", Healthy, alone, "--slow-size 4GiB"),
+        ("--slow 4", Healthy, shared, "--slow 4 --reuseport"),
+        ("--reuseport", Healthy, as_it_is, "doctor"),
+        ("--rcvbuf 40960", Degraded, small, "--rcvbuf 40960 --read-policy bytes:64KiB"),
+        // From what proves nothing to the doctor, or to the same again.
+        ("--reuseport", Inconclusive, as_it_is, "doctor"),
+        ("--reuseport", Inconclusive, cut, "--reuseport"),
+        ("--label 'it is'", Inconclusive, cut, "--label 'it is'"),
+    ];
+    for (words, verdict, change, then) in table {
+        let mut summary = summarise(&Run::starved().records);
+        summary.verdict = verdict;
+        change(&mut summary);
+        let words = words.replace("'it is'", "it\u{a0}is");
+        let words = words.split(' ').map(|word| word.replace('\u{a0}', " "));
+        let command: Vec<String> = ["turnstile".to_owned()].into_iter().chain(words).collect();
+        let said = line(&command, &summary);
+        assert_eq!(said.split("  # ").next(), Some(&*format!("turnstile {then}")), "{verdict}");
     }
-    assert_eq!(
-        after("turnstile --rcvbuf 40960 --slow 8", starved, rcvbuf),
-        "turnstile --rcvbuf 40960 --slow 8 --read-policy fionread"
-    );
-    assert_eq!(
-        after("turnstile --read-policy=fionread", starved, policy(ReadPolicy::Fionread)),
-        "turnstile --read-policy bytes:64KiB"
-    );
-    let quota = policy(ReadPolicy::Bytes(Bytes::kib(64)));
-    assert_eq!(
-        after("target/debug/turnstile --read-policy bytes:64KiB", starved, quota),
-        "target/debug/turnstile doctor"
-    );
-}
-
-#[test]
-fn a_cure_leads_to_another_or_to_its_proof() {
-    let healthy = Verdict::Healthy;
-    assert_eq!(
-        after("turnstile --reuseport --rcvbuf=40960 --sndbuf 1MiB", healthy, rcvbuf),
-        "turnstile --reuseport --sndbuf 1MiB --read-policy fionread"
-    );
-    assert_eq!(
-        after("turnstile --read-policy fionread --slow 8", healthy, policy(ReadPolicy::Fionread)),
-        "turnstile --slow 8"
-    );
-    assert_eq!(
-        after("turnstile --slow 0 --slow-size 4GiB", healthy, |summary| summary.arm.load.slow = 0),
-        "turnstile --slow-size 4GiB"
-    );
-    assert_eq!(
-        after("turnstile", healthy, |summary| summary.arm.proxy.reuseport = false),
-        "turnstile --reuseport"
-    );
-    assert_eq!(after("turnstile --reuseport", healthy, |_| {}), "turnstile doctor");
-}
-
-#[test]
-fn degradation_leads_to_shorter_steps() {
-    assert_eq!(
-        after("turnstile --rcvbuf 40960", Verdict::Degraded, rcvbuf),
-        "turnstile --rcvbuf 40960 --read-policy bytes:64KiB"
-    );
-}
-
-#[test]
-fn a_run_that_proves_nothing_leads_to_the_doctor_or_to_itself() {
-    let inconclusive = Verdict::Inconclusive;
-    assert_eq!(after("turnstile --reuseport", inconclusive, |_| {}), "turnstile doctor");
-    let cut = |summary: &mut Summary| summary.interrupted = Some("SIGINT".to_owned());
-    assert_eq!(after("turnstile --reuseport", inconclusive, cut), "turnstile --reuseport");
-    let nothing = next(&[], &summarise(&Run::new().records));
-    assert_eq!(nothing.command, ["turnstile", "doctor"]);
+    let nothing = line(&[], &summarise(&Run::new().records));
+    assert!(nothing.starts_with("turnstile doctor  # "), "{nothing}");
 }
