@@ -37,6 +37,8 @@ const volatile u64 threshold = 0;
 #define FLOWS 8
 #define BUCKETS 36
 #define LONG 5000000
+#define SUSPECTED 20000000
+#define LATE 30000000
 
 struct ends {
 	u8 local[16], remote[16];
@@ -66,7 +68,6 @@ struct slot {
 #define E_CLOSED 7
 #define E_STATE 8
 #define E_SLEPT 9
-#define E_HOLD 10
 
 struct event {
 	u32 kind;
@@ -100,7 +101,7 @@ struct thread {
 	u8 epolls; /* it was seen in an epoll: a poll(2) of it is no return to the loop */
 	u8 woken; /* it woke in its poll, and has not returned from it yet */
 	u8 delay_known;
-	struct ends asked; /* the connection that was read last, before bytes are counted */
+	struct ends asked; /* the connection that was read last before the turn was suspected */
 	u64 turns[BUCKETS];
 	struct event segment;
 	struct slot slot[SLOTS];
@@ -120,7 +121,7 @@ struct moved {
 };
 
 struct hold {
-	u32 kind;
+	u32 late; /* it is counted from when the hooks were attached */
 	u32 tid;
 	u32 pid;
 	u32 slept_in;
@@ -300,6 +301,16 @@ inline u64 certain(u64 began, u64 now)
 	return now - (began > *since ? began : *since);
 }
 
+/*
+ * From when on a turn counts: where the hooks came late, as they rested, what was before may have been
+ * other turns. It may not be asked where they are not attached.
+ */
+inline u64 start_of(u64 began)
+{
+	u64 *since = only(&armed);
+	return since && began + LATE < *since ? *since : began;
+}
+
 inline void begin_turn(struct thread *t, u32 host, u64 now)
 {
 	t->began = now;
@@ -315,15 +326,16 @@ inline void end_turn(struct thread *t, struct task_struct *task, u32 host, u64 n
 	u64 length = now - t->began;
 	t->turns[bucket(length)]++;
 	t->total += length;
-	if (length >= threshold && certain(t->began, now) >= threshold / 2) {
+	u64 start = start_of(t->began);
+	if (now - start >= threshold && certain(t->began, now) >= threshold / 2) {
 		struct hold *hold = only(&room);
 		struct moved *moved = bpf_map_lookup_elem(&moves, &host);
 		if (hold) {
-			hold->kind = E_HOLD;
+			hold->late = start != t->began;
 			hold->tid = t->tid;
 			hold->pid = t->pid;
 			hold->slept_in = t->slept_in;
-			hold->began = t->began;
+			hold->began = start;
 			hold->ended = now;
 			hold->cpu = cpu_of(t, now) - t->cpu_before;
 			hold->delay = t->delay_known ? t->delay - t->delay_before : 0;
@@ -334,6 +346,8 @@ inline void end_turn(struct thread *t, struct task_struct *task, u32 host, u64 n
 				hold->moved = *moved;
 			else
 				hold->moved.began = 0;
+			if (hold->moved.began)
+				hold->moved.began = start;
 			tell(hold, sizeof(*hold));
 		}
 	}
@@ -720,11 +734,11 @@ inline void moved(struct sock *sk, s64 bytes, u32 out)
 	if (family != 2 && family != 10)
 		return;
 	u64 *since = only(&armed);
-	if (!since || !*since) {
-		if (!out)
-			ends_at_once(sk, &t->asked);
+	u32 counts = since && *since;
+	if (!out && (!counts || bpf_ktime_get_ns() - t->began < SUSPECTED))
+		ends_at_once(sk, &t->asked);
+	if (!counts)
 		return;
-	}
 	struct moved *m = bpf_map_lookup_elem(&moves, &host);
 	if (!m || m->began != t->began) {
 		struct moved *none = only(&no_moves);

@@ -68,12 +68,12 @@ pub(crate) const ARMED: [Hook; 2] =
 #[derive(Debug)]
 pub(crate) struct Engine {
     bpf: Ebpf,
-    btf: Btf,
 }
 
 impl Engine {
-    /// Loads the programs; none is attached yet.
-    pub(crate) fn load(way: Way) -> Result<Self, ProbeError> {
+    /// Loads the programs of `hooks`; none is attached yet. (The kernel's types, which take 20 MiB, are
+    /// not kept.)
+    pub(crate) fn load(way: Way, hooks: &[Hook]) -> Result<Self, ProbeError> {
         let btf =
             Btf::from_sys_fs().map_err(|source| ProbeError::NoBtf { source: source.into() })?;
         let (every, threshold, ring) = match way {
@@ -94,30 +94,15 @@ impl Engine {
         for (number, class) in calls::classes() {
             classes.set(number, class as u32, 0).map_err(|e| refused("set it up", e))?;
         }
-        Ok(Self { bpf, btf })
+        for hook in hooks {
+            prepare(&mut bpf, *hook, &btf)?;
+        }
+        Ok(Self { bpf })
     }
 
-    /// Loads a program and leaves it unattached.
-    pub(crate) fn prepare(&mut self, hook: Hook) -> Result<(), ProbeError> {
-        let Self { bpf, btf } = self;
-        let loaded = program(bpf, hook)?.load(hook.tracepoint, btf);
-        loaded.map_err(|source| match refused("load a program", source) {
-            ProbeError::Bpf { source, .. } if is_unknown(source.as_ref()) => {
-                ProbeError::TooOld { hook: hook.tracepoint, since: hook.since, source }
-            }
-            other => other,
-        })
-    }
-
-    /// Attaches a program that was loaded, until [`Engine::detach`].
+    /// Attaches a program until [`Engine::detach`], or for as long as the engine lives.
     pub(crate) fn attach(&mut self, hook: Hook) -> Result<BtfTracePointLinkId, ProbeError> {
         program(&mut self.bpf, hook)?.attach().map_err(|e| refused("attach a program", e))
-    }
-
-    /// Loads and attaches a program for as long as the engine lives.
-    pub(crate) fn keep(&mut self, hook: Hook) -> Result<(), ProbeError> {
-        self.prepare(hook)?;
-        self.attach(hook).map(drop)
     }
 
     /// Takes a program away again.
@@ -202,6 +187,16 @@ impl Told {
         let lost = self.lost.get(&0, 0).map_err(|e| refused("read a table", e))?;
         Ok(u64::from_ne_bytes(lost))
     }
+}
+
+fn prepare(bpf: &mut Ebpf, hook: Hook, btf: &Btf) -> Result<(), ProbeError> {
+    let loaded = program(bpf, hook)?.load(hook.tracepoint, btf);
+    loaded.map_err(|source| match refused("load a program", source) {
+        ProbeError::Bpf { source, .. } if is_unknown(source.as_ref()) => {
+            ProbeError::TooOld { hook: hook.tracepoint, since: hook.since, source }
+        }
+        other => other,
+    })
 }
 
 fn program(bpf: &mut Ebpf, hook: Hook) -> Result<&mut BtfTracePoint, ProbeError> {

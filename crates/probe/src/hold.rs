@@ -11,8 +11,8 @@ use crate::wire::{Ends, Lasted};
 /// What is to be told of a live process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldOptions {
-    /// A turn of this length or longer is a hold. Default: 50 ms. Below 20 ms, bytes are seen only
-    /// where the hooks happened to be armed already.
+    /// A turn of this length or longer is a hold. Default: 50 ms. Of shorter ones few are told: a turn is
+    /// suspected after 20 ms, and only from then on is it known to be one.
     pub threshold: Micros,
 }
 
@@ -65,7 +65,7 @@ pub struct Hold {
     pub asleep_us: Micros,
     /// The call in which it slept longest, or sleeps now; `None`: it did not sleep.
     pub asleep_in: Option<Call>,
-    /// The connection that was read last before bytes were counted: in a turn that moves none, whose
+    /// The connection that was read last in the turn's first 20 ms: in a turn that moves no bytes, whose
     /// request it serves. Its bytes are not known. `None`: none was read.
     #[serde(skip)]
     pub asked: Option<Moved>,
@@ -94,12 +94,13 @@ pub enum HoldState {
 pub enum CountedFrom {
     /// The thread woke in its poll: that is all of the hold.
     Poll,
-    /// It was held already when the watch began: the hold is longer.
+    /// It was held already when it began to be watched, or may have been, as the hooks rest between two
+    /// suspicions: the hold may be longer.
     Watch,
 }
 
 impl Hold {
-    pub(crate) fn of(turn: Lasted, state: HoldState, counted_from: CountedFrom) -> Self {
+    pub(crate) fn of(turn: Lasted, state: HoldState) -> Self {
         let length = turn.ended.saturating_sub(turn.began);
         let on_cpu = turn.cpu.min(length);
         let runnable = turn.delay.min(length - on_cpu);
@@ -111,7 +112,7 @@ impl Hold {
             tid: turn.tid,
             comm: turn.comm,
             began_ns: MonoNs(turn.began),
-            counted_from,
+            counted_from: turn.counted_from,
             length_us: Micros(length / 1_000),
             on_cpu_us: Micros(on_cpu / 1_000),
             runnable_us: Micros(runnable / 1_000),

@@ -53,7 +53,7 @@ pub fn means(mode: TraceMode) -> Result<Option<Means>, ProbeError> {
 }
 
 fn tried() -> Result<(), ProbeError> {
-    Engine::load(Way::EveryStep)?.prepare(RETURNED)
+    Engine::load(Way::EveryStep, &[RETURNED]).map(drop)
 }
 
 /// One worker to be watched.

@@ -64,14 +64,13 @@ impl Watch {
     /// # Errors
     /// There is no such process, or this host does not allow it; the message says what is missing.
     pub fn holds(targets: &[u32], options: HoldOptions) -> Result<Self, ProbeError> {
-        let mut engine = Engine::load(Way::Holds(options.threshold))?;
+        let always = [ENDED, RECEIVED, SWITCHED];
+        let hooks = [&always[..], &ARMED].concat();
+        let mut engine = Engine::load(Way::Holds(options.threshold), &hooks)?;
         let (watched, moves) = (engine.table("watched")?, engine.table("moves")?);
         let told = engine.told()?;
-        for hook in ARMED {
-            engine.prepare(hook)?;
-        }
-        for hook in [ENDED, RECEIVED, SWITCHED] {
-            engine.keep(hook)?;
+        for hook in always {
+            engine.attach(hook)?;
         }
         let mut watch = Self {
             options,
@@ -108,10 +107,11 @@ impl Watch {
             let known = names.remove(&thread.tid);
             let comm = known.unwrap_or_else(|| process::comm(thread.pid, thread.tid));
             self.names.insert(thread.tid, comm.clone());
-            if self.lasts(thread, now.0, since) {
-                let moved = self.moves.get(host, 0).ok();
-                let moved = moved.map(|bytes| MovedBytes::read(&bytes, thread.began));
-                let turn = thread.turn(now.0, comm.clone(), moved.unwrap_or_default());
+            let turn = (thread.began != 0).then(|| thread.turn(since, now.0, comm.clone()));
+            if let Some(mut turn) = turn.filter(|turn| self.lasts(turn, since)) {
+                if let Ok(bytes) = self.moves.get(host, 0) {
+                    turn.moved = MovedBytes::read(&bytes, thread.began);
+                }
                 seen.open.push(self.hold(turn, HoldState::Open));
             }
             if thread.total > 0 {
@@ -146,21 +146,17 @@ impl Watch {
         Ok(())
     }
 
-    /// Whether the turn that a thread is in is a hold that was seen to be one.
-    fn lasts(&self, thread: &Thread, now: u64, since: u64) -> bool {
+    /// Whether a turn under way is a hold, and was seen to be one: the rule of `certain` in the programs.
+    fn lasts(&self, turn: &Lasted, since: u64) -> bool {
         let threshold = self.options.threshold.0.saturating_mul(1_000);
-        let length = now.saturating_sub(thread.began);
-        // The rule of `certain` in the programs.
-        let certain = now.saturating_sub(thread.began.max(since));
-        thread.began != 0 && since != 0 && length >= threshold && certain >= threshold / 2
+        let certain = turn.ended.saturating_sub(turn.began.max(since));
+        since != 0 && turn.ended.saturating_sub(turn.began) >= threshold && certain >= threshold / 2
     }
 
     fn hold(&self, turn: Lasted, state: HoldState) -> Hold {
-        let counted_from = match self.underway.get(&turn.tid) {
-            Some(began) if *began == turn.began => CountedFrom::Watch,
-            _ => CountedFrom::Poll,
-        };
-        Hold::of(turn, state, counted_from)
+        let was_underway = self.underway.get(&turn.tid) == Some(&turn.began);
+        let counted_from = if was_underway { CountedFrom::Watch } else { turn.counted_from };
+        Hold::of(Lasted { counted_from, ..turn }, state)
     }
 
     /// Nobody sees a loop that is held already come out of its poll: one that is out of it at two looks

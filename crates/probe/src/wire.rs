@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use records::{Bytes, StepHistogram};
 
-use crate::hold::Moved;
+use crate::hold::{CountedFrom, Moved};
 
 /// Sizes of the kernel's structures.
 pub(crate) const THREAD: usize = 112 + ENDS + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
@@ -14,6 +14,9 @@ pub(crate) const CALL: usize = 24;
 pub(crate) const BOARD: usize = 4_096 * 8;
 const EVENT: usize = 48;
 const SLOT: usize = 48;
+
+/// Hooks that come so long after a turn began have rested: it counts from then (`LATE` of the programs).
+pub(crate) const LATE: u64 = 30_000_000;
 
 /// Kinds of what the ring holds.
 pub(crate) const POLLED: u32 = 2;
@@ -140,23 +143,25 @@ impl Thread {
         if self.on == 0 { self.cpu } else { self.cpu + now.saturating_sub(self.on) }
     }
 
-    /// The turn under way, as far as it has come.
-    pub(crate) fn turn(&self, now: u64, comm: String, moved: MovedBytes) -> Lasted {
+    /// The turn under way, as far as it has come. `since`: when the hooks were attached.
+    pub(crate) fn turn(&self, since: u64, now: u64, comm: String) -> Lasted {
         let off = if self.on == 0 { now.saturating_sub(self.off) } else { 0 };
         let (sleeping, waiting) = if self.asleep { (off, 0) } else { (0, off) };
         let delay = self.delay.saturating_sub(self.delay_before);
+        let is_late = self.began + LATE < since;
         Lasted {
+            counted_from: if is_late { CountedFrom::Watch } else { CountedFrom::Poll },
             pid: self.pid,
             tid: self.tid,
             slept_in: if sleeping > self.slept { self.off_in } else { self.slept_in },
-            began: self.began,
+            began: if is_late { since } else { self.began },
             ended: now,
             cpu: self.cpu_at(now).saturating_sub(self.cpu_before),
             delay: waiting + if self.delay_known { delay } else { 0 },
             slept: self.slept.max(sleeping),
             comm,
             asked: self.asked,
-            moved,
+            moved: MovedBytes::default(),
         }
     }
 }
@@ -164,6 +169,7 @@ impl Thread {
 /// A turn that lasted: `struct hold`. Times in ns.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasted {
+    pub(crate) counted_from: CountedFrom,
     pub(crate) tid: u32,
     pub(crate) pid: u32,
     /// The call of the longest sleep.
@@ -175,7 +181,7 @@ pub(crate) struct Lasted {
     pub(crate) delay: u64,
     pub(crate) slept: u64,
     pub(crate) comm: String,
-    /// The connection that was read last before bytes were counted.
+    /// The connection that was read last in the turn's first 20 ms.
     pub(crate) asked: Option<Ends>,
     pub(crate) moved: MovedBytes,
 }
@@ -183,12 +189,25 @@ pub(crate) struct Lasted {
 impl Lasted {
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let mut r = Reader(bytes);
-        let _kind = r.u32();
+        let counted_from = if r.u32() == 0 { CountedFrom::Poll } else { CountedFrom::Watch };
         let (tid, pid, slept_in) = (r.u32(), r.u32(), r.u32());
         let (began, ended, cpu, delay, slept) = (r.u64(), r.u64(), r.u64(), r.u64(), r.u64());
         let (comm, asked) = (r.name(), Ends::known(&mut r));
         let moved = MovedBytes::read(r.0, began);
-        Self { tid, pid, slept_in, began, ended, cpu, delay, slept, comm, asked, moved }
+        Self {
+            counted_from,
+            tid,
+            pid,
+            slept_in,
+            began,
+            ended,
+            cpu,
+            delay,
+            slept,
+            comm,
+            asked,
+            moved,
+        }
     }
 }
 

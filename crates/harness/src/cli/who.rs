@@ -25,8 +25,8 @@ pub struct WhoOptions {
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Vec<u16>,
 
-    /// Tell turns of this length or longer: 1ms to 1h. Below 20ms the bytes of many are not seen
-    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = within(Micros(1_000)..=Micros(3_600_000_000), "a threshold has 1ms to 1h"))]
+    /// Tell turns of this length or longer: 50ms to 1h
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = within(Micros(50_000)..=Micros(3_600_000_000), "a threshold has 50ms to 1h"))]
     pub threshold: Micros,
 
     /// End after this long [default: with Ctrl-C, or with the last of the processes]

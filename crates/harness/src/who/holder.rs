@@ -65,6 +65,10 @@ impl Names {
     }
 }
 
+/// A turn that moved less than this computes, or waits: what it moved may be the end of an answer and the
+/// request of whoever comes next.
+const NEXT_TO_NOTHING: Bytes = Bytes::kib(4);
+
 /// A client's connection that moved a hundredth of what an upstream did, or less, is not named as holder.
 const SLIGHT: u64 = 100;
 
@@ -85,15 +89,20 @@ pub(super) fn served(
             ports.contains(&moved.local.port())
         }
     };
-    // Whose request it was that moved nothing since, or moved bytes elsewhere only.
-    let asked = hold.asked.as_ref().filter(is_client);
     let (clients, upstreams): (Vec<&Moved>, Vec<&Moved>) = hold.moved.iter().partition(is_client);
     // One that moved next to nothing beside an upstream is not whose step it was: an answer that goes
     // into a file, since its client's socket is full, leaves the byte or two of another client.
     let most = upstreams.first().map_or(0, |upstream| bytes(upstream).0);
-    let client = clients.first().filter(|client| bytes(client).0.saturating_mul(SLIGHT) >= most);
-    let others = clients.len().saturating_sub(usize::from(client.is_some()));
-    let client = client.copied().or(asked);
+    let mover = clients.first().filter(|client| bytes(client).0.saturating_mul(SLIGHT) >= most);
+    // Whose request the turn read, where no client's connection moved more than that and its answer.
+    let asked = hold.asked.as_ref().filter(is_client).map(|asked| {
+        let same = |client: &&&Moved| (client.local, client.remote) == (asked.local, asked.remote);
+        *clients.iter().find(same).unwrap_or(&asked)
+    });
+    let mover = mover.filter(|mover| asked.is_none() || bytes(mover) >= NEXT_TO_NOTHING);
+    let client = mover.copied().or(asked);
+    let is_other = |moved: &&&Moved| client.is_none_or(|client| moved.remote != client.remote);
+    let others = clients.iter().filter(is_other).count();
     let holder = match (client, upstreams.first()) {
         (Some(first), _) => Some(Holder {
             client: names.peer(first.remote),

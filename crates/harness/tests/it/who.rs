@@ -171,7 +171,7 @@ fn what_cannot_be_watched_is_named() {
         assert!(said.contains(says), "{words:?}: {said}");
     }
     let said = say(&mut who(&["--pid", "1", "--threshold", "1us"])).refused(2);
-    assert!(said.contains("a threshold has 1ms to 1h"), "{said}");
+    assert!(said.contains("a threshold has 50ms to 1h"), "{said}");
 }
 
 #[test]

@@ -52,7 +52,8 @@ impl Steps {
     pub(crate) fn attach(targets: &[Target], hold: Micros, take: Take) -> Result<Self, ProbeError> {
         let pids: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
         let listening = pids.into_iter().flat_map(crate::process::listening_ports).collect();
-        let mut engine = Engine::load(Way::EveryStep)?;
+        let hooks = [SWITCHED, STATED, ENDED, RETURNED];
+        let mut engine = Engine::load(Way::EveryStep, &hooks)?;
         let mut watched: HashMap<_, u32, [u8; 4]> = engine.table("watched")?;
         let one_thread = 2_u32.to_ne_bytes();
         for target in targets {
@@ -60,11 +61,7 @@ impl Steps {
             inserted.map_err(|e| refused("watch a worker", e))?;
         }
         let (told, calls) = (engine.told()?, engine.table("calls")?);
-        for hook in [RETURNED, STATED, ENDED] {
-            engine.prepare(hook)?;
-        }
-        engine.keep(SWITCHED)?;
-        for hook in [STATED, ENDED, RETURNED] {
+        for hook in hooks {
             engine.attach(hook)?;
         }
         engine.sample()?;
