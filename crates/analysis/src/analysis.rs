@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use records::{
-    FetchSummary, Holder, Micros, Outcome, Phase, RunRecords, SCHEMA_VERSION, Summary, Verdict,
-    Visibility,
+    Bytes, Fetch, FetchSummary, Holder, Micros, Outcome, Phase, RunRecords, SCHEMA_VERSION,
+    Summary, Verdict, Visibility,
 };
 
 use crate::explain::{Context, Explained, FetchSplit, explain, late, split};
@@ -88,8 +88,8 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
     proxy.calls = seen::calls(records);
     let cpu = manifest.proxy_cpu_ms;
     proxy.cpu_us = cpu.map(|span| Micros(span.moved().saturating_mul(1_000)));
-    let fetched =
-        measure.outcomes.count(Outcome::Ok).saturating_mul(manifest.arm.fetch.fetch_size.0);
+    let good = |fetch: &&Fetch| fetch.phase == Phase::Measure && fetch.outcome == Outcome::Ok;
+    let fetched = records.fetches.iter().filter(good).map(|fetch| fetch.bytes).sum::<Bytes>().0;
     let moved_gb = (slow.bytes.0.saturating_add(fetched)) as f64 / 1e9;
     proxy.cpu_us_per_gb = proxy.cpu_us.and_then(|cpu| {
         Duration::try_from_secs_f64(cpu.as_secs() / moved_gb).ok().map(Micros::from)

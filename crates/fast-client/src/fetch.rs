@@ -1,14 +1,17 @@
 //! One fetch, from its start to its record.
 
-use std::io::{self, ErrorKind};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream as StdTcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
 use net::clock;
 use net::tcp::{Buffers, Dial};
-use records::{Bytes, Coding, Fetch, FetchToggles, Micros, MonoNs, Outcome, Phase};
+use records::{Answers, Bytes, Connection, Fetch, FetchToggles, Micros, MonoNs, Outcome, Phase};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -24,10 +27,16 @@ pub(crate) struct Plan {
     target: SocketAddr,
     /// How long the answer must be, if that is known.
     size: Option<Bytes>,
+    answers: Answers,
     cap: Duration,
     phase: Phase,
-    request: Arc<str>,
+    method: Method,
+    /// Head and body of the request.
+    request: Arc<[u8]>,
 }
+
+/// The longest body of a request: each fetch sends it from memory.
+const BODY: u64 = 16 << 20;
 
 /// A fetch that is over.
 #[derive(Debug)]
@@ -53,19 +62,28 @@ impl From<io::Error> for Failure {
 }
 
 impl Plan {
-    pub(crate) fn new(target: SocketAddr, toggles: &FetchToggles, phase: Phase) -> Self {
-        let FetchToggles { fetch_size, cap, fetch_coding, .. } = *toggles;
-        let (size, coding) = match fetch_coding {
-            Coding::Identity => (Some(fetch_size), ""),
-            // Nobody knows how long it will be; the framing tells whether it is whole.
-            Coding::Gzip => (None, "Accept-Encoding: gzip\r\n"),
-        };
+    /// # Errors
+    /// The body that is to be sent cannot be read, or is too long.
+    pub(crate) fn new(
+        target: SocketAddr,
+        toggles: &FetchToggles,
+        phase: Phase,
+    ) -> io::Result<Self> {
+        let asking = toggles.asking();
+        let body = asking.body.map(read_body).transpose()?;
+        let length = body.as_ref().map(|body| Bytes(body.len() as u64));
         // One object over one connection, and said so: the server need not wait for another.
-        let request = format!(
-            "GET /bytes/{} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n{coding}\r\n",
-            fetch_size.exact()
-        );
-        Self { target, size, cap: cap.as_duration(), phase, request: request.into() }
+        let mut request = asking.head(target, length, Connection::Close).into_bytes();
+        request.extend(body.unwrap_or_default());
+        Ok(Self {
+            target,
+            size: asking.answer_size(),
+            answers: asking.whose(),
+            cap: toggles.cap.as_duration(),
+            phase,
+            method: asking.method().into(),
+            request: request.into(),
+        })
     }
 
     /// Runs the `fetch`-th fetch; `intended` is absent where the real start is the intended one.
@@ -122,7 +140,7 @@ impl Plan {
             return Err(Failure::Answer(Outcome::Refused));
         }
         seen.connect = Some(seen.age());
-        stream.write_all(self.request.as_bytes()).await?;
+        stream.write_all(&self.request).await?;
         self.read(stream, seen).await
     }
 
@@ -147,7 +165,7 @@ impl Plan {
             }
             buffer.clear();
             if stream.read_buf(&mut buffer).await? == 0 {
-                let enough = self.size.is_some_and(|size| seen.bytes >= size);
+                let enough = self.size.is_none_or(|size| seen.bytes >= size);
                 if body.ends_at_close() && enough {
                     return self.whole(seen.bytes);
                 }
@@ -160,7 +178,7 @@ impl Plan {
     fn head(&self, buffer: &mut Vec<u8>, seen: &mut Seen) -> Result<Option<BodyFraming>, Failure> {
         const WRONG: Failure = Failure::Answer(Outcome::BadStatus);
         loop {
-            match parse_response(buffer, HeadLimit::default(), &Method::Get) {
+            match parse_response(buffer, HeadLimit::default(), &self.method) {
                 Ok(Parsed::Partial) => return Ok(None),
                 Ok(Parsed::Complete { head, len }) => {
                     buffer.drain(..len);
@@ -172,10 +190,10 @@ impl Plan {
                         (BodyFraming::Length(length), Some(size)) => length == size.0,
                         (BodyFraming::Empty, Some(size)) => size == Bytes(0),
                         // Only the close would say where it ends, and nobody knows where it should.
-                        (BodyFraming::UntilClose, None) => false,
+                        (BodyFraming::UntilClose, None) => self.answers == Answers::Own,
                         _ => true,
                     };
-                    return if head.status == 200 && fits {
+                    return if self.answers.may_have(head.status) && fits {
                         Ok(Some(head.body))
                     } else {
                         Err(WRONG)
@@ -193,6 +211,16 @@ impl Plan {
             _ => Ok(()),
         }
     }
+}
+
+fn read_body(path: &Path) -> io::Result<Vec<u8>> {
+    let failed = |why: &dyn fmt::Display| {
+        io::Error::other(format!("--fetch-body {}: {why}", path.display()))
+    };
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    let mut body = Vec::new();
+    file.take(BODY + 1).read_to_end(&mut body).map_err(|error| failed(&error))?;
+    if body.len() as u64 > BODY { Err(failed(&"it has more than 16 MiB")) } else { Ok(body) }
 }
 
 /// How far a fetch came; it outlives the attempt that is dropped at the cap.

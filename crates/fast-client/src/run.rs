@@ -107,7 +107,7 @@ impl Client {
             Err(_) => Next::Unheard,
         })?;
         Ok(Self {
-            plan: Plan::new(options.target.target, &options.toggles, options.phase),
+            plan: Plan::new(options.target.target, &options.toggles, options.phase)?,
             alarm: Alarm::new()?,
             signals,
             fetches: JoinSet::new(),

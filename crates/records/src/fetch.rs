@@ -207,7 +207,8 @@ pub struct DownloadInterval {
     pub start_ns: MonoNs,
     /// End of the interval.
     pub end_ns: MonoNs,
-    /// Body bytes by slot.
+    /// Body bytes by slot; of requests to a path of the user's own also what was sent, and the heads
+    /// of answers.
     pub bytes: Vec<Bytes>,
 }
 
@@ -228,7 +229,7 @@ pub struct Download {
     pub first_byte_us: Option<Micros>,
     /// Start to the end.
     pub total_us: Micros,
-    /// Body bytes received.
+    /// Body bytes received, counted as in [`DownloadInterval`].
     pub bytes: Bytes,
     /// How it ended.
     pub end: DownloadEnd,
@@ -250,7 +251,7 @@ pub enum DownloadEnd {
     Reset,
     /// The peer closed before the body was complete.
     ClosedEarly,
-    /// An answer that is not 200, not HTTP, or of another length than was asked for.
+    /// An answer whose status is not 200 (2xx where the path is the user's own), that is not HTTP, or of another length than was asked for.
     BadStatus,
     /// It could not be dialled: this host had no descriptor, port or memory left for it.
     LocalError,

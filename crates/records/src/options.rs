@@ -10,6 +10,7 @@
 mod load;
 mod policy;
 mod proxy;
+mod request;
 mod server;
 
 use std::net::SocketAddr;
@@ -23,6 +24,7 @@ pub use policy::ReadPolicy;
 pub use proxy::{
     AcceptMode, BufferingMode, Congestion, ListenerMode, LogMode, ProxyToggles, Spool, ToggleError,
 };
+pub use request::{Answers, Asking, Connection, Header, RequestLine};
 pub use server::{Content, ProxyKind, Rcvbuf, ServerToggles, TraceMode};
 
 use crate::{Micros, ParseUnitError};

@@ -6,8 +6,8 @@
 use analysis::LATE_FACTOR;
 use analysis::report::{HiddenCauses, HolderReport, Median, ModelReport};
 use records::{
-    Cause, CauseShare, Fetch, HiddenCause, Holder, HoldingStep, LateSummary, LogTruth, Micros,
-    Outcome, OutcomeCounts, Phase, Summary, Verdict, WorstFetch, percent,
+    Bytes, Cause, CauseShare, Fetch, HiddenCause, Holder, HoldingStep, LateSummary, LogTruth,
+    Micros, Outcome, OutcomeCounts, Phase, Summary, Verdict, WorstFetch, percent,
 };
 
 use crate::text::layout::{figure, short_bytes};
@@ -144,12 +144,12 @@ pub(crate) fn worst(worst: &WorstFetch) -> String {
     let told = match step {
         // Part of the time in a step may be another cause's: its worker had no CPU.
         Some(held) if held.waited_us >= *cause_us => {
-            format!("behind {} ({} in one step)", holder(held.holder), short_bytes(held.bytes))
+            format!("behind {} ({} in one step)", holder(held.holder), moved(held.bytes))
         }
         Some(held) => format!(
             "behind steps of others, the longest of {} ({})",
             holder(held.holder),
-            short_bytes(held.bytes)
+            moved(held.bytes)
         ),
         None => waited_for(*cause).to_owned(),
     };
@@ -168,10 +168,17 @@ pub(crate) fn held(held: &HolderReport) -> String {
     format!("{who} held {} {fetches} for {} in {steps}", held.fetches, held.fetch_time_us)
 }
 
+/// What a long step moved: one with no more than the heads of a request and an answer did something else.
+fn moved(bytes: Bytes) -> String {
+    const HEADS: Bytes = Bytes::kib(4);
+    let did = if bytes < HEADS { " moved: it computed or waited" } else { "" };
+    format!("{}{did}", short_bytes(bytes))
+}
+
 /// `download 3 on worker 1, 412 MiB, ended by EAGAIN from the upstream`.
 pub(crate) fn step(step: &HoldingStep) -> String {
     let HoldingStep { worker, bytes, ended_by, .. } = step;
-    let (holder, bytes) = (holder(step.holder), short_bytes(*bytes));
+    let (holder, bytes) = (holder(step.holder), moved(*bytes));
     format!("{holder} on worker {worker}, {bytes}, ended by {}", ended_by.words())
 }
 

@@ -92,11 +92,12 @@ impl fmt::Display for Version {
     }
 }
 
-/// The file that `name` means: a path as it stands, a bare name as the shell would find it, or as
-/// root's shell would.
-pub(crate) fn look_up(name: &Path) -> Option<PathBuf> {
+/// The file that `name` means: a path as it stands, seen from `dir`; a bare name as the shell would find
+/// it, or as root's shell would.
+pub(crate) fn look_up(name: &Path, dir: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
-        return is_program(name).then(|| std::path::absolute(name).ok()).flatten();
+        let path = dir.join(name);
+        return is_program(&path).then(|| std::path::absolute(path).ok()).flatten();
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     // Debian keeps servers in sbin, which a user's PATH leaves out.

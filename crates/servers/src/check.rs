@@ -1,11 +1,13 @@
 //! What a server cannot do, said before a run.
 
+use std::path::Path;
+
 use probe::Means;
-use records::{Arm, Placement, ProxyKind, Recording};
+use records::{Arm, Placement, ProxyKind, Recording, RequestLine};
 
 use crate::build::Build;
+use crate::error::Refusal;
 use crate::options::Given;
-use crate::refusal::Refusal;
 use crate::server::Server;
 use crate::toggles::{Reason, State, Toggle};
 
@@ -22,36 +24,49 @@ pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refus
             _ => "take --trace off, so that nobody looks at its workers, or --proxy mirror",
         };
         let reason = Reason::new("it records nothing that could be left out", instead);
-        return Err(refusal(kind.to_string(), format!("--recording {recording}"), reason));
+        return Err(Refusal::of_toggle(
+            &kind.to_string(),
+            &format!("--recording {recording}"),
+            reason,
+        ));
     }
     let (program, refused, reason) = match kind {
         ProxyKind::Mirror => {
-            let why = "it has no configuration file and serves no files";
-            let reason = Reason::new(why, "take it with --proxy nginx or the like");
-            let foreign = |flag: &str| ["--directive", "--content"].contains(&flag);
-            ("the mirror".to_owned(), foreign as fn(&str) -> bool, reason)
+            let why = "it is part of this program, has no configuration file and serves no files";
+            let instead = "take it with --server, --proxy nginx or the like";
+            let reason = Reason::new(why, instead);
+            let foreign = |toggle: &Toggle| {
+                ["--directive", "--content"].contains(&toggle.flag) || toggle.is_about_starting()
+            };
+            ("the mirror".to_owned(), foreign as fn(&Toggle) -> bool, reason)
         }
         ProxyKind::Url(_) => {
             let why = "it runs already, and we have no hand in it";
             let instead =
                 "set it there, or let us start the program with --proxy nginx or the like";
-            let any = |flag: &str| flag != "--congestion";
-            (kind.to_string(), any as fn(&str) -> bool, Reason::new(why, instead))
+            let any = |toggle: &Toggle| toggle.flag != "--congestion";
+            (kind.to_string(), any as fn(&Toggle) -> bool, Reason::new(why, instead))
         }
         _ => return prepare(arm, given).map(drop),
     };
     if given.proxy_bin.is_some() {
-        return Err(Refusal::NeedlessBinary(kind.name().to_owned()));
+        return Err(Refusal::needless_build(kind.name()));
     }
     match kind {
         // The clients ask for consent to load another host. A trial has no way to give it: what it starts
         // may be as much as this host can.
-        ProxyKind::Url(addr) if !addr.ip().is_loopback() => return Err(Refusal::Elsewhere(*addr)),
+        ProxyKind::Url(addr) if !addr.ip().is_loopback() => {
+            return Err(Refusal(format!(
+                "url:{addr} is not on this host's loopback, and a trial puts load nowhere else: run \
+                 turnstile on the proxy's own host; turnstile slow and turnstile fast by themselves \
+                 load another host, if you may"
+            )));
+        }
         _ => {}
     }
     let all = Toggle::all(arm);
-    let found = all.iter().find(|toggle| is_asked(toggle) && refused(toggle.flag));
-    found.map_or(Ok(()), |toggle| Err(refusal(program, toggle.typed(), reason)))
+    let found = all.iter().find(|toggle| is_asked(toggle) && refused(toggle));
+    found.map_or(Ok(()), |toggle| Err(Refusal::of_toggle(&program, &toggle.typed(), reason)))
 }
 
 /// Name and version of a program, as it tells them: `nginx 1.17.4`.
@@ -59,7 +74,25 @@ pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refus
 /// # Errors
 /// The [`Refusal`] of a program that is not there, is another one, or is our own.
 pub fn build_title(proxy: &ProxyKind, given: &Given) -> Result<String, Refusal> {
-    found(proxy, given).map(|(_, build)| build.title())
+    found(proxy, given, Path::new("")).map(|(_, build)| build.title())
+}
+
+/// Whether this proxy asks an origin, or nobody knows whether it does: one that runs already may.
+///
+/// # Errors
+/// As [`check`], of what is known of a server.
+pub fn asks_origin(proxy: &ProxyKind, given: &Given) -> Result<bool, Refusal> {
+    Ok(Server::of(proxy, given)?.is_none_or(|server| server.names_origin()))
+}
+
+/// What is asked for to see that a program is ready. `None`: the fetches are no measure of that.
+pub(crate) fn ready_path(arm: &Arm) -> Option<RequestLine> {
+    let default = || match &arm.fetch.fetch_path {
+        None => "/bytes/1".parse().ok(),
+        Some(line) if arm.fetch.fetch_body.is_none() => line.plain_path()?.parse().ok(),
+        Some(_) => None,
+    };
+    arm.server.ready_path.clone().or_else(default)
 }
 
 /// All that is known of the program before it starts.
@@ -69,29 +102,60 @@ pub(crate) struct Prepared {
     pub(crate) build: Build,
     /// How its workers are to be watched.
     pub(crate) means: Option<Means>,
+    /// What it answers when it is ready.
+    pub(crate) ready_path: RequestLine,
 }
 
 /// As [`check`], and what was found on the way.
 pub(crate) fn prepare(arm: &Arm, given: &Given) -> Result<Prepared, Refusal> {
-    let (server, build) = found(&arm.server.kind, given)?;
+    let dir = match &arm.server.server_dir {
+        Some(dir) if !dir.is_dir() => {
+            return Err(Refusal(format!("--server-dir {} is no directory", dir.display())));
+        }
+        dir => dir.as_deref().unwrap_or(Path::new("")),
+    };
+    let (mut server, build) = found(&arm.server.kind, given, dir)?;
+    let variables = arm.server.env.iter().filter_map(|variable| variable.split_once('='));
+    server.env.extend(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
     refuse_toggles(arm, &server, &build)?;
+    let told = |word: &&str| word.contains("{port}") || word.contains("{listen}");
+    if server.is_command() && !server.words().iter().any(told) {
+        return Err(Refusal(format!(
+            "{} is not told where to accept: put {{port}} or {{listen}} into its command, as in \
+             --server 'uvicorn app:app --port {{port}}', or into its environment, as in --env \
+             PORT={{port}}",
+            build.title()
+        )));
+    }
+    let Some(ready_path) = ready_path(arm) else {
+        let fetch = arm.fetch.fetch_path.as_ref().map(ToString::to_string).unwrap_or_default();
+        return Err(Refusal(format!(
+            "--fetch-path {fetch} is more than a GET: name a path with --ready-path that tells when \
+             the program is ready"
+        )));
+    };
     let means =
         if server.workers.are.can_be_traced() { probe::means(arm.server.trace)? } else { None };
     if arm.place == Placement::OneWorker && means != Some(Means::Probe) {
         let why = "which worker accepted a connection is known only from a trace of its workers";
         let instead = "run as root, or take --place hash";
         let toggle = format!("--place {}", arm.place);
-        return Err(refusal(build.title(), toggle, Reason::new(why, instead)));
+        return Err(Refusal::of_toggle(&build.title(), &toggle, Reason::new(why, instead)));
     }
-    Ok(Prepared { server, build, means })
+    Ok(Prepared { server, build, means, ready_path })
 }
 
-fn found(proxy: &ProxyKind, given: &Given) -> Result<(Server, Build), Refusal> {
-    let none = || Refusal::NeedlessBinary(proxy.name().to_owned());
-    let server = Server::of(proxy, given.server_file.as_deref())?.ok_or_else(none)?;
-    let path = server.find(given.proxy_bin.as_deref())?;
-    let build = Build::ask(&server.name, &path, &server.version, &server.mark)
-        .map_err(|source| Refusal::Version { path, name: server.name.clone(), source })?;
+fn found(proxy: &ProxyKind, given: &Given, dir: &Path) -> Result<(Server, Build), Refusal> {
+    let none = || Refusal::needless_build(proxy.name());
+    let server = Server::of(proxy, given)?.ok_or_else(none)?;
+    let path = server.find(given.proxy_bin.as_deref(), dir)?;
+    let file = path.file_name().and_then(|name| name.to_str());
+    // A command goes by its program's name.
+    let name = file.filter(|_| server.is_command()).unwrap_or(&server.name);
+    let build = Build::ask(name, &path, &server.version, &server.mark).map_err(|source| {
+        let (path, name) = (path.display(), &server.name);
+        Refusal(format!("failed to ask {path} for its version: {source}: is it {name}?"))
+    })?;
     Ok((server, build))
 }
 
@@ -116,6 +180,7 @@ pub(crate) fn refuse_toggles(arm: &Arm, server: &Server, build: &Build) -> Resul
                 )
             }),
             "--place" => None,
+            _ if toggle.is_about_starting() => None,
             _ if is("--content file") && toggle.is_about_relaying() => {
                 leave_out_one("with --content file nothing comes from the origin")
             }
@@ -126,12 +191,12 @@ pub(crate) fn refuse_toggles(arm: &Arm, server: &Server, build: &Build) -> Resul
                 leave_out_one("with --spool off nothing is spooled")
             }
             _ => match toggle.rule(&server.toggles) {
-                Some(rule) => rule.refusal(toggle, build, &all, &server.args),
+                Some(rule) => rule.refusal(toggle, build, &all, &server.words()),
                 None => Some(server.otherwise.reason()),
             },
         };
         if let Some(reason) = reason {
-            return Err(refusal(build.title(), toggle.typed(), reason));
+            return Err(Refusal::of_toggle(&build.title(), &toggle.typed(), reason));
         }
     }
     Ok(())
@@ -139,11 +204,6 @@ pub(crate) fn refuse_toggles(arm: &Arm, server: &Server, build: &Build) -> Resul
 
 fn is_asked(toggle: &Toggle) -> bool {
     toggle.state == State::Asked
-}
-
-fn refusal(program: impl Into<String>, toggle: impl Into<String>, reason: Reason) -> Refusal {
-    let Reason { why, instead } = reason;
-    Refusal::Toggle { program: program.into(), toggle: toggle.into(), why, instead }
 }
 
 /// A foreign proxy's sockets have the congestion control that the kernel gives to all.

@@ -27,7 +27,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) arm: &'a Arm,
     pub(crate) build: &'a Build,
     pub(crate) listen: SocketAddr,
-    pub(crate) origin: SocketAddr,
+    /// Absent: there is none.
+    pub(crate) origin: Option<SocketAddr>,
     /// Holds the configuration and all that the program writes.
     pub(crate) dir: PathBuf,
     pub(crate) pin: Option<&'a CpuList>,
@@ -138,7 +139,7 @@ impl Setting<'_> {
             "listen" => self.listen.to_string(),
             "host" => self.listen.ip().to_string(),
             "port" => self.listen.port().to_string(),
-            "origin" => self.origin.to_string(),
+            "origin" => self.origin?.to_string(),
             "workers" => self.arm.proxy.workers.to_string(),
             "backlog" => self.arm.proxy.backlog.to_string(),
             "sessions" => self.sessions().to_string(),

@@ -1,11 +1,42 @@
-//! Why a server ends otherwise than by being told to.
+//! Why a run with a server would not be what was asked for, and why one ends otherwise than by being told to.
 
 use std::io;
+use std::path::Path;
 
 use net::role::Failure;
+use probe::ProbeError;
 
 use crate::program::Program;
-use crate::refusal::Refusal;
+use crate::toggles::Reason;
+
+/// Why a run with this proxy would not be what was asked for, and what to do instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub(crate) String);
+
+impl From<ProbeError> for Refusal {
+    fn from(error: ProbeError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Refusal {
+    /// A toggle means nothing to a program.
+    pub(crate) fn of_toggle(program: &str, toggle: &str, Reason { why, instead }: Reason) -> Self {
+        Self(format!("{program} cannot honour {toggle}: {why}; {instead}"))
+    }
+
+    /// A command was given that is not there.
+    pub(crate) fn no_program(path: &Path) -> Self {
+        let path = path.display();
+        Self(format!("failed to find the program {path}: name one that is there and can be run"))
+    }
+
+    /// A build was named for a proxy that has none.
+    pub(crate) fn needless_build(proxy: &str) -> Self {
+        Self(format!("--proxy-bin has no meaning with --proxy {proxy}: leave it out"))
+    }
+}
 
 /// Why a server could not start or go on.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@
 //! - Every file made for the program lies in one directory, so that a reader can run it by hand.
 //! - The program and its workers end with us, however we end; nothing else of the host is touched.
 //! - One connection is told once, however many of the trace and the access log know of it.
-//! - A module uses only those before it: limits, processes; subreaper; program; build, log, refusal; error;
+//! - A module uses only those before it: limits, processes; subreaper; program; build, log; error;
 //!   access_log, join, toggles; server; configuration, content, options, workers; check; role; ready; start;
 //!   run.
 
@@ -30,7 +30,6 @@ mod options;
 mod processes;
 mod program;
 mod ready;
-mod refusal;
 mod role;
 mod run;
 mod server;
@@ -41,12 +40,11 @@ mod tests;
 mod toggles;
 mod workers;
 
-pub use check::{build_title, check};
+pub use check::{asks_origin, build_title, check};
 pub use configuration::plain_path;
-pub use error::ServerError;
-pub use limits::{READY_WITHIN, STOPPED_WITHIN};
+pub use error::{Refusal, ServerError};
+pub use limits::{STOPPED_WITHIN, ready_within};
 pub use options::{Given, ServerOptions};
-pub use refusal::Refusal;
 pub use run::run;
 pub use server::{names, proxy_kind};
 pub use subreaper::{SUBREAPER, SubreaperError, SubreaperOptions, subreaper};

@@ -21,9 +21,9 @@ pub struct ServerOptions {
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub given: Given,
 
-    /// Address and port of the origin
+    /// Address and port of the origin [default: there is none]
     #[arg(long, value_name = "ADDR", value_parser = socket_addr)]
-    pub upstream: SocketAddr,
+    pub upstream: Option<SocketAddr>,
 
     /// Address and port the program accepts on; port 0: a free one, told in the first line
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = socket_addr)]
@@ -53,6 +53,12 @@ pub struct ServerOptions {
 /// What is given of the program under test beside its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 pub struct Given {
+    /// Test this program, as 'uvicorn app:app --port {port}': filled in are {host}, {port}, {listen} (both),
+    /// {workers}, and {origin} of one that is a proxy; without it no origin is started
+    /// (docs/own-server.md)
+    #[arg(long, value_name = "COMMAND", conflicts_with = "server_file")]
+    pub server: Option<String>,
+
     /// Put a server of your own in the mirror's place, which this file describes: the proxy is named as
     /// the file is (docs/proxies.md)
     #[arg(long, value_name = "FILE", value_parser = server_file)]
@@ -64,9 +70,10 @@ pub struct Given {
 }
 
 impl Given {
-    /// The proxy that a file of one's own describes.
+    /// The proxy that a command is, or that a file of one's own describes.
     pub fn kind(&self) -> Option<ProxyKind> {
-        self.server_file.as_deref().and_then(|path| named(path).ok())
+        let command = self.server.clone().map(ProxyKind::Exec);
+        command.or_else(|| named(self.server_file.as_deref()?).ok())
     }
 }
 

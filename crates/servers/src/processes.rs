@@ -1,6 +1,7 @@
 //! Processes that are not ours to ask: what proc(5) tells of them, and how all that came of one is ended,
 //! whatever group or session it put itself into.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -183,9 +184,27 @@ pub(crate) fn holders(addr: SocketAddr) -> io::Result<Vec<i32>> {
     for addr in std::iter::once(addr).chain(any) {
         inodes.extend(diag.listeners(addr)?.into_iter().map(|queue| queue.inode));
     }
-    let is_one = |of: FDTarget| matches!(of, FDTarget::Socket(inode) if inodes.contains(&inode));
     let pids = all_processes().map_err(io::Error::other)?.flatten().map(|process| process.pid);
-    Ok(pids.filter(|&pid| descriptors(pid).any(|(_, of)| is_one(of))).collect())
+    Ok(pids.filter(|&pid| sockets(pid).any(|inode| inodes.contains(&inode))).collect())
+}
+
+/// Where one of these processes accepts connections; of those that we may look into.
+///
+/// # Errors
+/// The kernel does not tell.
+pub(crate) fn accepting(pids: &[i32]) -> io::Result<Vec<SocketAddr>> {
+    let own: BTreeSet<u64> = pids.iter().flat_map(|&pid| sockets(pid)).collect();
+    let mut queues = SockDiag::open()?.all_listeners()?;
+    queues.retain(|queue| own.contains(&queue.inode));
+    Ok(queues.into_iter().map(|queue| queue.addr).collect())
+}
+
+/// Inodes of a process' sockets.
+fn sockets(pid: i32) -> impl Iterator<Item = u64> {
+    descriptors(pid).filter_map(|(_, of)| match of {
+        FDTarget::Socket(inode) => Some(inode),
+        _ => None,
+    })
 }
 
 /// A socket of the program that is connected to `addr`.

@@ -9,10 +9,13 @@
 //! - A dropped [`Program`] leaves no process behind, also while a panic unwinds.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::process::Stdio;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -35,26 +38,67 @@ pub(crate) struct Program {
     line: Option<Line>,
     /// Its first process, once it was started.
     root: Option<Pid>,
-    words: LastWords,
+    said: Arc<Mutex<Said>>,
 }
 
-/// The last lines that a program said.
-type LastWords = Arc<Mutex<VecDeque<String>>>;
+/// What a program says for people: kept in a file as far as there is room, the last of it for quoting.
+#[derive(Debug)]
+struct Said {
+    file: File,
+    /// Bytes that the file may still grow by.
+    room: usize,
+    last: VecDeque<String>,
+}
 
-/// Lines that are kept to be quoted.
-const QUOTED: usize = 10;
+/// What is kept of a program's output: more fills a disk and tells nobody more.
+const KEPT: usize = 16 << 20;
+/// Lines that are quoted, and letters of each.
+const QUOTED: (usize, usize) = (10, 300);
+
+impl Said {
+    fn new(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: File::create(path)?, room: KEPT, last: VecDeque::new() })
+    }
+
+    fn hear(&mut self, line: &str) {
+        if line.is_empty() {
+            return;
+        }
+        if self.room > 0 {
+            self.room = self.room.saturating_sub(line.len() + 1);
+            let more = if self.room == 0 { "(it said more than is kept)\n" } else { "" };
+            // A disk that is full is told by the records, which matter more.
+            let _ = self.file.write_all(format!("{line}\n{more}").as_bytes());
+        }
+        if self.last.len() == QUOTED.0 {
+            self.last.pop_front();
+        }
+        self.last.push_back(line.chars().take(QUOTED.1).collect());
+    }
+}
 
 /// What the role's main thread waits for.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// We are told to stop.
     Stop,
-    /// The program ended, or a part of it, and what that is called.
-    Ended(&'static str),
+    /// The program ended, or a part of it, in words.
+    Ended(String),
     /// The tracer saw something.
     Traced(Box<Record>),
     /// A line of its log.
     Logged(String),
+}
+
+/// What a program finds when it starts.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    /// Its working directory; absent: ours.
+    pub(crate) dir: Option<&'a Path>,
+    /// What its environment has beside ours.
+    pub(crate) env: Vec<(String, String)>,
+    /// Where what it says for people is kept.
+    pub(crate) output: PathBuf,
 }
 
 /// Whose a program's standard output is.
@@ -67,34 +111,36 @@ pub(crate) enum Stdout {
 }
 
 impl Program {
-    /// Starts the subreaper of a program, in a directory and with what its environment has beside ours.
+    /// Starts the subreaper of a program.
     ///
     /// # Errors
-    /// This program cannot start itself.
+    /// This program cannot start itself, or a directory or file is not to be had.
     pub(crate) fn prepare(
-        name: &str,
         options: &SubreaperOptions,
-        place: (&Path, Vec<(String, String)>),
+        place: Place<'_>,
         stdout: Stdout,
         tell: impl Fn(Event) + Send + 'static,
     ) -> io::Result<Self> {
         // What the subreaper leaves if it is killed comes to us.
         processes::adopt()?;
         let (mut command, line) = options.command_with_line()?;
-        let (dir, env) = place;
-        command.envs(env).current_dir(dir).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let words = LastWords::default();
-        let (name, heard) = (name.to_owned(), Arc::clone(&words));
+        let Place { dir, env, output } = place;
+        command.envs(env).stdout(Stdio::piped()).stderr(Stdio::piped());
+        dir.map(|dir| command.current_dir(dir));
+        let said = Arc::new(Mutex::new(Said::new(&output)?));
+        let heard = Arc::clone(&said);
         let take = move |event| match event {
             child::Event::Line(line) if stdout == Stdout::Log => tell(Event::Logged(line)),
             child::Event::Line(line) | child::Event::Said(line) => {
-                hear(&name, line.trim_end(), &heard);
+                heard.lock().unwrap_or_else(PoisonError::into_inner).hear(line.trim_end());
             }
-            child::Event::Ended(_) => tell(Event::Ended("the process that keeps it ended unasked")),
+            child::Event::Ended(_) => {
+                tell(Event::Ended("the process that keeps it ended unasked".to_owned()));
+            }
         };
         let thread = role::thread_name(Role::Proxy, "said");
         let subreaper = Child::start(&mut command, thread, Dropped::Killed, take)?;
-        Ok(Self { subreaper, line: Some(line), root: None, words })
+        Ok(Self { subreaper, line: Some(line), root: None, said })
     }
 
     /// Has the program started; its first process.
@@ -123,8 +169,15 @@ impl Program {
 
     /// The last lines it said, as one; of a program that was stopped, the last of all that it said.
     pub(crate) fn last_words(&self) -> String {
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.iter().map(String::as_str).collect::<Vec<_>>().join(" / ")
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.last.iter().map(String::as_str).collect::<Vec<_>>().join(" / ")
+    }
+
+    /// Where its processes accept connections.
+    pub(crate) fn listens_on(&self) -> Vec<SocketAddr> {
+        let subreaper = i32::try_from(self.subreaper.id()).ok().and_then(Pid::from_raw);
+        let all = subreaper.map(processes::living).unwrap_or_default();
+        processes::accepting(&all).unwrap_or_default()
     }
 
     /// Asks it to end (SIGTERM), and has the subreaper end whatever of it is left then.
@@ -158,27 +211,37 @@ impl Drop for Program {
     }
 }
 
-/// Says on our standard error what the program says, and keeps the last of it.
-fn hear(name: &str, line: &str, words: &LastWords) {
-    if line.is_empty() {
-        return;
-    }
-    // Nobody may be listening: that changes nothing.
-    let _ = writeln!(io::stderr(), "{name}: {line}");
-    let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-    words.push_back(line.to_owned());
-    if words.len() > QUOTED {
-        words.pop_front();
+/// Whose end is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Whose {
+    /// The program's first process.
+    First(Pid),
+    /// One of its workers.
+    Worker,
+}
+
+impl Whose {
+    /// That it has ended, and how, as far as that is known.
+    fn end(self) -> String {
+        match self {
+            Self::Worker => "a worker of it ended unasked".to_owned(),
+            Self::First(root) => {
+                // Its subreaper has not reaped it.
+                let code = processes::stat(root.as_raw_pid()).and_then(|stat| stat.exit_code);
+                let how = code.map(|code| format!(" ({})", ExitStatus::from_raw(code)));
+                format!("it ended unasked{}", how.unwrap_or_default())
+            }
+        }
     }
 }
 
-/// Tells when one of these processes has ended, if there are any, and what that is called.
+/// Tells when one of these processes has ended, if there are any.
 ///
 /// # Errors
 /// No thread can be made.
 pub(crate) fn on_end(
     processes: Vec<OwnedFd>,
-    what: &'static str,
+    whose: Whose,
     tell: impl FnOnce(Event) + Send + 'static,
 ) -> io::Result<()> {
     if processes.is_empty() {
@@ -188,7 +251,7 @@ pub(crate) fn on_end(
         // pidfd_open(2): a descriptor of a process is readable when it has ended.
         let mut fds: Vec<_> = processes.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
-        tell(Event::Ended(what));
+        tell(Event::Ended(whose.end()));
     };
     let name = role::thread_name(Role::Proxy, "ends");
     thread::Builder::new().name(name).spawn(wait).map(drop)

@@ -7,11 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use net::tcp::Buffers;
-use records::SocketSetting;
+use records::{Asking, Coding, Connection, Micros, SocketSetting};
 use rustix::process::Pid;
 
 use crate::error::ServerError;
-use crate::limits::{ANSWER, DISCOVERED, PROVEN};
+use crate::limits::{self, ANSWER, DISCOVERED};
 use crate::processes;
 use crate::program::{Event, Program};
 use crate::role::{Run, Up};
@@ -27,6 +27,9 @@ const ROUNDS: u32 = 8;
 const AT_ONCE: usize = 4;
 const REST: Duration = Duration::from_millis(10);
 
+/// How much of an answer is read to see that there is one.
+const ENOUGH: u64 = 64 * 1024;
+
 /// A program that is ready.
 pub(crate) struct Proven {
     pub(crate) workers: Workers,
@@ -37,45 +40,71 @@ pub(crate) struct Proven {
 }
 
 impl Run<'_> {
-    /// Waits until `/bytes/1` is answered and the workers are found. `None`: we were told to stop.
+    /// Waits until the ready path is answered and the workers are found. `None`: we were told to stop.
     pub(crate) fn await_ready(
         &self,
         up: &mut Up,
         root: Pid,
     ) -> Result<Option<Proven>, ServerError> {
-        let (server, listen) = (self.setting.server, self.setting.listen);
         let expected = self.options.arm.proxy.workers as usize;
-        let deadline = Instant::now() + PROVEN;
+        let within = limits::proven(&self.options.arm.server);
+        let deadline = Instant::now() + within;
         let mut has_answered = false;
         loop {
-            let asked = if has_answered { Ok(200) } else { ask(listen, &mut up.probes) };
-            has_answered = matches!(asked, Ok(200));
-            let missing = match asked {
-                Ok(200) => match workers::find(&server.workers, root, expected) {
-                    Some(found) => return self.prove(up, root, found).map(Some),
-                    None => format!("its {expected} workers are not to be found"),
-                },
-                Ok(status) => format!(
-                    "it answered {status} to GET /bytes/1: is the origin at {} up?",
-                    self.setting.origin
-                ),
-                Err(error) => format!("it does not answer on {listen}: {error}"),
-            };
+            let asked = if has_answered { Ok(200) } else { self.ask(&mut up.probes) };
+            has_answered = matches!(asked, Ok(200..=299));
+            if has_answered
+                && let Some(found) = workers::find(&self.setting.server.workers, root, expected)
+            {
+                return self.prove(up, root, found).map(Some);
+            }
             match self.inbox.recv_timeout(AGAIN) {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Ok(Event::Ended(what)) => {
                     return Err(match up.program.background().first() {
                         Some(&pid) => self.in_the_background(pid),
-                        None => self.ended(what),
+                        None => self.ended(&what),
                     });
                 }
                 Ok(Event::Logged(line)) => up.logged(&line)?,
                 Ok(Event::Traced(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
             if Instant::now() >= deadline {
-                let (name, patience) = (self.name(), PROVEN.as_secs());
-                let what = format!("have {name} ready within {patience} s: {missing}");
+                let (name, within) = (self.name(), Micros::from(within));
+                let missing = self.missing(&asked, &up.program);
+                let what = format!("have {name} ready within {within}: {missing}");
                 return Err(ServerError::Program { what, words: String::new() });
+            }
+        }
+    }
+
+    /// What keeps a program from being ready that answered so, last.
+    fn missing(&self, asked: &io::Result<u16>, program: &Program) -> String {
+        let (listen, path) = (self.setting.listen, &self.ready_path);
+        match (asked, self.setting.origin) {
+            (Ok(200..=299), _) => {
+                let expected = self.options.arm.proxy.workers;
+                format!("its {expected} workers are not to be found")
+            }
+            (Ok(status), Some(origin)) => {
+                format!("it answered {status} to GET {path}: is the origin at {origin} up?")
+            }
+            (Ok(status), None) => format!(
+                "it answered {status} to GET {path}: name a path that it answers with 2xx, with \
+                 --fetch-path or --ready-path"
+            ),
+            (Err(error), _) => {
+                let elsewhere = program.listens_on();
+                let elsewhere: Vec<_> = elsewhere.iter().map(SocketAddr::to_string).collect();
+                let says = if elsewhere.is_empty() {
+                    String::new()
+                } else {
+                    format!(
+                        "; it listens on {}: have it take its address from {{listen}} or {{port}}",
+                        elsewhere.join(", ")
+                    )
+                };
+                format!("it does not answer on {listen}: {error}{says}")
             }
         }
     }
@@ -84,7 +113,7 @@ impl Run<'_> {
     fn prove(&self, up: &mut Up, root: Pid, found: Workers) -> Result<Proven, ServerError> {
         self.must_listen_itself(&up.program)?;
         let (workers, serving) = match self.setting.server.workers.are {
-            Are::Discovered => discover(root, self.setting.listen, &mut up.probes),
+            Are::Discovered => self.discover(root, &mut up.probes),
             _ => (found, Serving::Own),
         };
         let sockets = self.look_at_sockets(root, &mut up.probes);
@@ -125,91 +154,82 @@ impl Run<'_> {
     /// look. What cannot be seen is left out: upstream connections that are closed after each
     /// request, and all of it where we may not look.
     fn look_at_sockets(&self, root: Pid, probes: &mut Vec<u16>) -> Vec<SocketSetting> {
-        let (arm, listen) = (&self.options.arm, self.setting.listen);
+        let arm = &self.options.arm;
         let ours = Buffers { rcvbuf: arm.proxy.listen_rcvbuf, sndbuf: arm.proxy.listen_sndbuf };
         let theirs = Buffers { rcvbuf: arm.rcvbuf(), sndbuf: arm.proxy.sndbuf };
-        let Ok(mut stream) = dial(listen, Connection::KeepAlive, probes) else { return Vec::new() };
+        let Ok(mut stream) = self.dial(Connection::KeepAlive, probes) else { return Vec::new() };
         // As soon as a part of the answer is here, all sockets are there.
         if stream.read(&mut [0; 1024]).is_err() {
             return Vec::new();
         }
         let client = stream.local_addr().ok();
         let accepted = client.and_then(|addr| processes::connected(root, addr));
-        let upstream = processes::connected(root, self.setting.origin);
+        let upstream = self.setting.origin.and_then(|origin| processes::connected(root, origin));
         [(ours, accepted, "accepted"), (theirs, upstream, "upstream")]
             .into_iter()
             .filter_map(|(buffers, socket, name)| buffers.read_back(&socket?, name).ok())
             .flatten()
             .collect()
     }
-}
 
-/// The workers of a program of which nobody knows how it works, and how they serve: by looks at its
-/// threads at rest, between rounds of requests that come together.
-fn discover(root: Pid, listen: SocketAddr, probes: &mut Vec<u16>) -> (Workers, Serving) {
-    let deadline = Instant::now() + DISCOVERED;
-    let mut known = Discovery::default();
-    known.look(root.as_raw_pid());
-    for _ in 0..ROUNDS {
-        if Instant::now() >= deadline || ask_together(listen, probes).is_err() {
-            break;
-        }
-        // Nothing tells when a foreign program has nothing left to do.
-        thread::sleep(REST);
+    /// The workers of a program of which nobody knows how it works, and how they serve: by looks at its
+    /// threads at rest, between rounds of requests that come together.
+    fn discover(&self, root: Pid, probes: &mut Vec<u16>) -> (Workers, Serving) {
+        let deadline = Instant::now() + DISCOVERED;
+        let mut known = Discovery::default();
         known.look(root.as_raw_pid());
+        for _ in 0..ROUNDS {
+            if Instant::now() >= deadline || self.ask_together(probes).is_err() {
+                break;
+            }
+            // Nothing tells when a foreign program has nothing left to do.
+            thread::sleep(REST);
+            known.look(root.as_raw_pid());
+        }
+        (Workers::some_of(known.workers(), root), known.serving())
     }
-    (Workers::some_of(known.workers(), root), known.serving())
-}
 
-/// Asks for one byte several times at once, and reads the answers to their ends.
-///
-/// # Errors
-/// It takes no connection any more.
-fn ask_together(listen: SocketAddr, probes: &mut Vec<u16>) -> io::Result<()> {
-    let mut streams = Vec::new();
-    for _ in 0..AT_ONCE {
-        streams.push(dial(listen, Connection::Close, probes)?);
+    /// Asks several times at once, and reads the answers.
+    ///
+    /// # Errors
+    /// It takes no connection any more.
+    fn ask_together(&self, probes: &mut Vec<u16>) -> io::Result<()> {
+        let mut streams = Vec::new();
+        for _ in 0..AT_ONCE {
+            streams.push(self.dial(Connection::Close, probes)?);
+        }
+        for stream in streams {
+            // One that breaks was served as well.
+            let _ = stream.take(ENOUGH).read_to_end(&mut Vec::new());
+        }
+        Ok(())
     }
-    for stream in streams {
-        // One that breaks was served as well.
-        let _ = stream.take(64 * 1024).read_to_end(&mut Vec::new());
+
+    /// Asks for the ready path, as a fetch would; notes the port from which it was asked.
+    fn dial(&self, after: Connection, probes: &mut Vec<u16>) -> io::Result<TcpStream> {
+        let listen = self.setting.listen;
+        let mut stream = TcpStream::connect_timeout(&listen, ANSWER)?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.set_write_timeout(Some(ANSWER))?;
+        probes.push(stream.local_addr()?.port());
+        let fetch = self.options.arm.fetch.asking();
+        let asking =
+            Asking { line: Some(&self.ready_path), coding: Coding::Identity, body: None, ..fetch };
+        // As one: a program of a few lines may take what comes first for all of it.
+        stream.write_all(asking.head(listen, None, after).as_bytes())?;
+        Ok(stream)
     }
-    Ok(())
-}
 
-/// What is asked to become of the connection after the answer.
-#[derive(Clone, Copy)]
-enum Connection {
-    Close,
-    KeepAlive,
-}
-
-/// Asks for one byte; notes the port from which it was asked.
-fn dial(
-    listen: SocketAddr,
-    connection: Connection,
-    probes: &mut Vec<u16>,
-) -> io::Result<TcpStream> {
-    let mut stream = TcpStream::connect_timeout(&listen, ANSWER)?;
-    stream.set_read_timeout(Some(ANSWER))?;
-    stream.set_write_timeout(Some(ANSWER))?;
-    probes.push(stream.local_addr()?.port());
-    let close = match connection {
-        Connection::Close => "Connection: close\r\n",
-        Connection::KeepAlive => "",
-    };
-    let request = format!("GET /bytes/1 HTTP/1.1\r\nHost: {listen}\r\nAccept: */*\r\n{close}\r\n");
-    // As one: a program of a few lines may take what comes first for all of it.
-    stream.write_all(request.as_bytes())?;
-    Ok(stream)
-}
-
-/// Asks for one byte and returns the answer's status.
-fn ask(listen: SocketAddr, probes: &mut Vec<u16>) -> io::Result<u16> {
-    let stream = dial(listen, Connection::Close, probes)?;
-    let mut answer = Vec::new();
-    stream.take(64 * 1024).read_to_end(&mut answer)?;
-    status(&answer).ok_or_else(|| io::Error::other("what it sent is no HTTP answer"))
+    /// Asks for the ready path and returns the answer's status.
+    fn ask(&self, probes: &mut Vec<u16>) -> io::Result<u16> {
+        let stream = self.dial(Connection::Close, probes)?;
+        let mut answer = Vec::new();
+        let read = stream.take(ENOUGH).read_to_end(&mut answer);
+        // One that keeps the connection open has answered as well.
+        let other =
+            || read.err().unwrap_or_else(|| io::Error::other("what it sent is no HTTP answer"));
+        status(&answer).ok_or_else(other)
+    }
 }
 
 fn status(answer: &[u8]) -> Option<u16> {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender};
 
 use probe::{Means, Tracer};
+use records::RequestLine;
 
 use crate::access_log::{AccessLog, Follower};
 use crate::configuration::Setting;
@@ -18,6 +19,8 @@ pub(crate) struct Run<'a> {
     pub(crate) options: &'a ServerOptions,
     pub(crate) setting: Setting<'a>,
     pub(crate) means: Option<Means>,
+    /// What it answers when it is ready.
+    pub(crate) ready_path: RequestLine,
     pub(crate) access_log: PathBuf,
     pub(crate) tell: Sender<Event>,
     pub(crate) inbox: Receiver<Event>,

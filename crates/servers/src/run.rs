@@ -9,7 +9,7 @@ use net::stop::{self, Next};
 use records::{Record, Spool, UnreadLines};
 
 use crate::access_log::WallClock;
-use crate::check;
+use crate::check::{self, Prepared};
 use crate::configuration::{Setting, User, plain_path};
 use crate::error::ServerError;
 use crate::join::{Line, Seen};
@@ -61,7 +61,9 @@ pub fn run(options: &ServerOptions) -> Result<(), ServerError> {
         user: User::current(),
         open_files,
     };
-    let run = Run { options, setting, means: prepared.means, access_log, tell, inbox };
+    let Prepared { means, ready_path, .. } = &prepared;
+    let (means, ready_path) = (*means, ready_path.clone());
+    let run = Run { options, setting, means, ready_path, access_log, tell, inbox };
     run.start()?.map_or(Ok(()), |up| run.watch(up))
 }
 
@@ -73,7 +75,7 @@ impl Run<'_> {
         let mut result = loop {
             match self.inbox.recv() {
                 Ok(Event::Stop) | Err(_) => break Ok(()),
-                Ok(Event::Ended(what)) => break Err(self.ended(what)),
+                Ok(Event::Ended(what)) => break Err(self.ended(&what)),
                 Ok(event) => up.take(event, &mut seen)?,
             }
         };

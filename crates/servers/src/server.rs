@@ -14,8 +14,9 @@ use records::{ParseUnitError, ProxyKind};
 use serde::Deserialize;
 
 use crate::build;
+use crate::error::Refusal;
 use crate::log::LogFormat;
-use crate::refusal::Refusal;
+use crate::options::Given;
 use crate::toggles::Rule;
 
 /// The servers that are built in, in the order in which they are shown.
@@ -47,7 +48,16 @@ pub fn proxy_kind(text: &str) -> Result<ProxyKind, String> {
 }
 
 fn no_server(name: String) -> Refusal {
-    Refusal::NoServer { name, known: names().collect::<Vec<_>>().join(", ") }
+    let known = names().collect::<Vec<_>>().join(", ");
+    Refusal(format!(
+        "failed to find a server of the name {name}: write mirror, {known} or url:IP:PORT, give its \
+         command with --server, or describe it in a file and name that with --server-file"
+    ))
+}
+
+fn bad_file(path: &Path, source: &io::Error) -> Refusal {
+    let path = path.display();
+    Refusal(format!("failed to read what describes the server, {path}: {source}"))
 }
 
 /// One server, as its file describes it.
@@ -146,12 +156,12 @@ pub(crate) enum PortCare {
 
 impl Server {
     /// The server of `kind`, described by `file` if it is one of the user's; `None`: it is not started by us.
-    pub(crate) fn of(kind: &ProxyKind, file: Option<&Path>) -> Result<Option<Self>, Refusal> {
-        match (kind, file) {
+    pub(crate) fn of(kind: &ProxyKind, given: &Given) -> Result<Option<Self>, Refusal> {
+        match (kind, given.server_file.as_deref()) {
             (ProxyKind::Mirror | ProxyKind::Url(_), _) => Ok(None),
             (ProxyKind::Exec(command), _) => Self::exec(command).map(Some),
             (ProxyKind::Server(name), Some(path)) => {
-                let refused = |source| Refusal::ServerFile { path: path.to_owned(), source };
+                let refused = |source| bad_file(path, &source);
                 let text = fs::read_to_string(path).map_err(refused)?;
                 Self::read(name, &text).map(Some).map_err(refused)
             }
@@ -164,7 +174,7 @@ impl Server {
 
     fn built_in(name: &str, text: &str) -> Result<Self, Refusal> {
         let path = PathBuf::from(format!("{name}.toml"));
-        Self::read(name, text).map_err(|source| Refusal::ServerFile { path, source })
+        Self::read(name, text).map_err(|source| bad_file(&path, &source))
     }
 
     /// The server that `text` describes.
@@ -175,42 +185,53 @@ impl Server {
         Ok(server)
     }
 
+    /// What it is started with: its arguments, and what its environment has beside ours.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        self.args.iter().chain(self.env.values()).map(String::as_str).collect()
+    }
+
+    /// Whether `{origin}` is named anywhere: it is a proxy.
+    pub(crate) fn names_origin(&self) -> bool {
+        let rules = self.parts.values().chain(self.toggles.values()).map(|rule| &rule.text);
+        let texts = self.args.iter().chain(self.env.values()).chain(self.files.values());
+        rules.chain(texts).any(|text| text.contains("{origin}"))
+    }
+
     /// The server that a command is. No shell sees it: it is split into words, and its places are
     /// filled in.
     fn exec(command: &str) -> Result<Self, Refusal> {
-        let refused = |why: &str| Refusal::Command(why.to_owned());
+        let refused = |why: &str| Refusal(format!("failed to read the command of --server: {why}"));
         let words = shlex::split(command).ok_or_else(|| refused("its quotes do not close"))?;
         let mut words = words.into_iter();
-        let program = words.next().ok_or_else(|| refused("it is empty: write exec:COMMAND"))?;
-        let args: Vec<String> = words.collect();
-        if !args.iter().any(|word| word.contains("{listen}")) {
-            return Err(refused(
-                "it does not say where {listen} goes: the program must accept on the address that is \
-                 put there, as in exec:myproxy --listen {listen} --origin {origin}",
-            ));
-        }
-        Ok(Self { commands: vec![program], args, ..Self::built_in("exec", EXEC)? })
+        let program = words.next().ok_or_else(|| refused("it is empty"))?;
+        Ok(Self { commands: vec![program], args: words.collect(), ..Self::built_in("exec", EXEC)? })
     }
 
-    /// The file that runs: another build, or what its commands mean on this host.
-    pub(crate) fn find(&self, bin: Option<&Path>) -> Result<PathBuf, Refusal> {
-        let is_exec = self.name == "exec";
+    /// Whether it is a command that its user gave.
+    pub(crate) fn is_command(&self) -> bool {
+        self.name == "exec"
+    }
+
+    /// The file that runs: another build, or what its commands mean on this host, seen from a directory.
+    pub(crate) fn find(&self, bin: Option<&Path>, dir: &Path) -> Result<PathBuf, Refusal> {
         if let Some(bin) = bin {
-            if is_exec {
-                return Err(Refusal::NeedlessBinary("exec".to_owned()));
+            if self.is_command() {
+                return Err(Refusal::needless_build("exec:"));
             }
-            return build::look_up(bin).ok_or_else(|| Refusal::NoProgram { path: bin.into() });
+            let none = || Refusal::no_program(bin);
+            return build::look_up(bin, Path::new("")).ok_or_else(none);
         }
         let mut commands = self.commands.iter().map(Path::new);
-        let found = commands.find_map(build::look_up);
+        let found = commands.find_map(|command| build::look_up(command, dir));
         let first = || self.commands.first().cloned().unwrap_or_default();
         found.ok_or_else(|| match &self.package {
-            Some(package) => Refusal::Missing {
-                name: first(),
-                package: package.clone(),
-                kind: self.name.clone(),
-            },
-            None => Refusal::NoProgram { path: first().into() },
+            Some(package) => Refusal(format!(
+                "failed to find {}: install it with `apt-get install {package}` or \
+                 `scripts/install-servers.sh {}`, or name another build with --proxy-bin",
+                first(),
+                self.name
+            )),
+            None => Refusal::no_program(Path::new(&first())),
         })
     }
 }

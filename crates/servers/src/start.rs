@@ -21,12 +21,15 @@ use crate::check;
 use crate::content::LocalFiles;
 use crate::error::ServerError;
 use crate::processes;
-use crate::program::{self, Event, Program, Stdout};
+use crate::program::{self, Event, Place, Program, Stdout, Whose};
 use crate::ready::Proven;
 use crate::role::{Run, Up};
 use crate::server::{PinnedBy, PortCare};
 use crate::subreaper::SubreaperOptions;
 use crate::workers::{Serving, Worker, Workers};
+
+/// What the program said, in the run's directory for it.
+const OUTPUT: &str = "output.log";
 
 impl Run<'_> {
     /// Brings the server up, to [`Ready`]. `None`: we were told to stop meanwhile.
@@ -81,8 +84,14 @@ impl Run<'_> {
         };
         let is_log = setting.server.log.as_ref().is_some_and(|format| format.is_stdout());
         let stdout = if is_log { Stdout::Log } else { Stdout::People };
-        let place = (setting.dir.as_path(), setting.env());
-        Program::prepare(&setting.server.name, &options, place, stdout, self.teller())
+        let own_dir = setting.arm.server.server_dir.as_deref();
+        let run_dir = (!setting.server.is_command()).then_some(setting.dir.as_path());
+        let place = Place {
+            dir: own_dir.or(run_dir),
+            env: setting.env(),
+            output: setting.dir.join(OUTPUT),
+        };
+        Program::prepare(&options, place, stdout, self.teller())
             .map_err(ServerError::host(format!("start {}", self.name())))
     }
 
@@ -98,13 +107,13 @@ impl Run<'_> {
         let root = up.program.go().map_err(ServerError::host(format!("start {}", self.name())))?;
         let end = pidfd_open(root, PidfdFlags::empty()).map_err(io::Error::from);
         let end = end.map_err(process())?;
-        self.tell_end(vec![end], "it ended unasked").map_err(process())?;
+        self.tell_end(vec![end], Whose::First(root)).map_err(process())?;
         let Some(Proven { workers, serving, sockets }) = self.await_ready(up, root)? else {
             return Ok(None);
         };
         let means = self.fitting(serving)?;
         let processes = workers.processes(root);
-        self.tell_end(processes, "a worker of it ended unasked").map_err(process())?;
+        self.tell_end(processes, Whose::Worker).map_err(process())?;
         if let Some(cpus) = self.setting.pin.filter(|_| self.pins())
             && self.setting.server.workers.are.can_be_traced()
         {
@@ -117,8 +126,8 @@ impl Run<'_> {
         Ok(Some(()))
     }
 
-    fn tell_end(&self, processes: Vec<OwnedFd>, what: &'static str) -> io::Result<()> {
-        program::on_end(processes, what, self.teller())
+    fn tell_end(&self, processes: Vec<OwnedFd>, whose: Whose) -> io::Result<()> {
+        program::on_end(processes, whose, self.teller())
     }
 
     /// How its workers can be watched, now that it is known how they serve: not at all where one does

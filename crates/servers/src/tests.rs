@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::build::{Build, Version};
 use crate::configuration::{Setting, User};
+use crate::options::Given;
 use crate::server::Server;
 
 /// An arm that asks for nothing but not to be traced. From JSON: fields with a default need no word.
@@ -26,7 +27,7 @@ pub(crate) fn arm(proxy: &str) -> Arm {
 /// The server that is `proxy`.
 pub(crate) fn server(proxy: &str) -> Server {
     let kind = proxy.parse().expect("a proxy");
-    Server::of(&kind, None).expect("it can be read").expect("a server")
+    Server::of(&kind, &Given::default()).expect("it can be read").expect("a server")
 }
 
 /// The same arm with something changed.
@@ -55,7 +56,7 @@ pub(crate) fn with_setting<T>(
         arm,
         build,
         listen: "127.0.0.1:8000".parse().expect("an address"),
-        origin: "127.0.0.1:9000".parse().expect("an address"),
+        origin: "127.0.0.1:9000".parse().ok(),
         dir: "/runs/a/proxy".into(),
         pin: pin.as_ref(),
         user: User::Root,

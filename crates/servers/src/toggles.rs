@@ -58,6 +58,10 @@ impl Toggle {
             Self::size("--spool-max", arm.proxy.spool_max),
             Self::of("--gzip", &arm.proxy.gzip.unwrap_or_default(), &0),
             Self::switch("--directive", !arm.server.directives.is_empty()),
+            Self::switch("--env", !arm.server.env.is_empty()),
+            Self::switch("--server-dir", arm.server.server_dir.is_some()),
+            Self::switch("--ready-path", arm.server.ready_path.is_some()),
+            Self::switch("--ready-within", arm.server.ready_within.is_some()),
             Self { word: arm.server.trace.to_string(), ..Self::switch("--trace", is_traced) },
             Self {
                 word: arm.place.to_string(),
@@ -93,6 +97,11 @@ impl Toggle {
     pub(crate) fn is_about_relaying(&self) -> bool {
         let all = ["--rcvbuf", "--sndbuf", "--buffer", "--buffering", "--spool", "--spool-max"];
         all.contains(&self.flag)
+    }
+
+    /// Whether it is about a program that we start, whichever it is.
+    pub(crate) fn is_about_starting(&self) -> bool {
+        ["--env", "--server-dir", "--ready-path", "--ready-within"].contains(&self.flag)
     }
 
     /// What `rules` have for it, if anything.
@@ -145,7 +154,7 @@ pub(crate) struct Rule {
     least: Option<u64>,
     /// This option is not asked for.
     not_with: Option<String>,
-    /// One of the arguments has this place in it.
+    /// One of the arguments, or of the variables of its environment, has this place in it.
     places: Option<String>,
     pub(crate) when: Option<When>,
 }
@@ -182,18 +191,18 @@ impl Rule {
     }
 
     /// Why the program cannot honour `toggle`, of which this is the rule; `None`: it can. `all` is what else
-    /// is set, `args` its arguments.
+    /// is set, `words` what the program is started with.
     pub(crate) fn refusal(
         &self,
         toggle: &Toggle,
         build: &Build,
         all: &[Toggle],
-        args: &[String],
+        words: &[&str],
     ) -> Option<Reason> {
         let asked = |flag: &String| {
             all.iter().any(|other| other.flag == *flag && other.state == State::Asked)
         };
-        let has = |place: &String| args.iter().any(|arg| arg.contains(place.as_str()));
+        let has = |place: &String| words.iter().any(|word| word.contains(place.as_str()));
         let number: Option<u64> = toggle.value.parse().ok();
         let holds = self.refused.is_none()
             && self.holds_for(build)

@@ -14,8 +14,8 @@ use socket2::Socket;
 pub(crate) enum Asked {
     /// This many bytes: the ones asked for.
     Exactly(Bytes),
-    /// Coded, it is as long as it is.
-    Coded,
+    /// As many as there are: it is coded, or the user's own server knows.
+    Any,
 }
 
 impl Asked {

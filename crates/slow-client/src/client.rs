@@ -61,7 +61,7 @@ pub(crate) struct Client<'a> {
     warning: Warning,
 }
 
-/// Whether a shortage of this host was spoken of: once is enough, the records count it.
+/// Whether trouble was spoken of: once is enough, the records count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Warning {
     Unsaid,
@@ -207,9 +207,14 @@ impl<'a> Client<'a> {
     /// Tells the end of a download; its slot goes on to the next.
     fn end(&mut self, index: usize, end: DownloadEnd, port: Port) -> Result<(), RoleError> {
         let Some(Entry { slot, due }) = self.slots.get_mut(index) else { return Ok(()) };
+        let status = slot.conn().and_then(|conn| conn.bad_status());
         let download = slot.end(end, port, clock::now());
         // One that lingers dials when it is gone.
         *due = if slot.conn().is_some() { AT_ONCE } else { slot.dial_ns() };
+        if let Some(status) = status {
+            let asked = self.options.toggles.asking();
+            self.warn_once(&format!("{asked} was answered with {status}, which is no load"));
+        }
         download.map_or(Ok(()), |download| role::tell(&Record::Download(download)))
     }
 
@@ -229,7 +234,7 @@ impl<'a> Client<'a> {
             Dialling::Failed(download, error) => {
                 *due = slot.dial_ns();
                 if download.end == DownloadEnd::LocalError {
-                    self.warn_once(&error);
+                    self.warn_once(&shortage(&error));
                 }
                 role::tell(&Record::Download(download))?;
             }
@@ -237,16 +242,9 @@ impl<'a> Client<'a> {
         Ok(Pause::UntilEvent)
     }
 
-    fn warn_once(&mut self, error: &io::Error) {
+    fn warn_once(&mut self, message: &str) {
         if mem::replace(&mut self.warning, Warning::Said) == Warning::Unsaid {
-            let advice = match error.kind() {
-                ErrorKind::AddrNotAvailable => "widen net.ipv4.ip_local_port_range",
-                _ => "raise `ulimit -n`",
-            };
-            warn(&format!(
-                "this host could not start a download, nor perhaps others ({error}): {advice}, or \
-                 lower --slow"
-            ));
+            warn(message);
         }
     }
 
@@ -300,4 +298,16 @@ impl<'a> Client<'a> {
         }
         self.tell_interval(now)
     }
+}
+
+/// What is to be said of a dial that this host has nothing left for.
+fn shortage(error: &io::Error) -> String {
+    let advice = match error.kind() {
+        ErrorKind::AddrNotAvailable => "widen net.ipv4.ip_local_port_range",
+        _ => "raise `ulimit -n`",
+    };
+    format!(
+        "this host could not start a download, nor perhaps others ({error}): {advice}, or lower \
+         --slow"
+    )
 }

@@ -1,13 +1,17 @@
 //! One connection of a slot: handshake, request, head, body, close. Knows nothing of other slots,
 //! records or retries.
 
+use std::fs::File;
 use std::io::ErrorKind;
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
 use net::{clock, low_water};
-use records::{Bytes, BytesPerSec, DownloadEnd, MonoNs};
+use records::{Answers, Bytes, BytesPerSec, DownloadEnd, MonoNs};
+use rustix::fs::sendfile;
+use rustix::io::Errno;
 use socket2::Socket;
 
 use crate::body::{Asked, Drain, Taken, mark};
@@ -26,8 +30,11 @@ pub(crate) struct Conn {
     requested_ns: Option<MonoNs>,
     first_byte_ns: Option<MonoNs>,
     bytes: u64,
+    /// Of `bytes`, those that came before the answer's body: an upload, a head.
+    before_body: u64,
     /// Of `bytes`, those that an interval has told already.
     told: u64,
+    bad_status: Option<u16>,
 }
 
 enum Stage {
@@ -35,8 +42,10 @@ enum Stage {
     Connecting,
     /// Connected; the request has not been allowed yet.
     Holding,
-    /// The request is on its way, as far as `sent`.
+    /// The request's head is on its way, as far as `sent`.
     Requesting { sent: usize },
+    /// Its body is on its way, as far as `sent`.
+    Uploading { sent: u64 },
     /// The answer's head is coming in.
     Head { read: Vec<u8> },
     /// The body is coming in.
@@ -60,10 +69,20 @@ pub(crate) enum Requests {
     Free,
 }
 
+/// What every connection asks for.
+pub(crate) struct Request {
+    pub(crate) head: Vec<u8>,
+    pub(crate) method: Method,
+    /// What follows the head: an upload.
+    pub(crate) body: Option<(File, Bytes)>,
+    /// Of the user's own server some have no body, so what is sent and the heads count as moved too.
+    pub(crate) answers: Answers,
+}
+
 /// What every connection of the process shares.
 pub(crate) struct Shared {
     pub(crate) drain: Drain,
-    pub(crate) request: Vec<u8>,
+    pub(crate) request: Request,
     /// What an answer must bring.
     pub(crate) asked: Asked,
     pub(crate) requests: Requests,
@@ -103,7 +122,9 @@ impl Conn {
             requested_ns: None,
             first_byte_ns: None,
             bytes: 0,
+            before_body: 0,
             told: 0,
+            bad_status: None,
         }
     }
 
@@ -126,12 +147,17 @@ impl Conn {
         self.first_byte_ns
     }
 
-    /// Body bytes so far.
+    /// The status of an answer that is no good, once its head was read.
+    pub(crate) fn bad_status(&self) -> Option<u16> {
+        self.bad_status
+    }
+
+    /// Bytes moved so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Body bytes since this was last asked.
+    /// Bytes moved since this was last asked.
     pub(crate) fn take_untold(&mut self) -> u64 {
         let untold = self.bytes - self.told;
         self.told = self.bytes;
@@ -160,6 +186,7 @@ impl Conn {
                 Stage::Connecting => self.connect(),
                 Stage::Holding => self.hold(shared),
                 Stage::Requesting { .. } => self.request(shared),
+                Stage::Uploading { .. } => self.upload(shared),
                 Stage::Head { .. } => self.head(shared),
                 Stage::Body(_) => self.body(shared, now),
                 Stage::Closing { until } => {
@@ -206,14 +233,49 @@ impl Conn {
 
     fn request(&mut self, shared: &Shared) -> ControlFlow<Turn> {
         let Stage::Requesting { sent } = &mut self.stage else { return Continue(()) };
-        let rest = shared.request.get(*sent..).unwrap_or_default();
+        let rest = shared.request.head.get(*sent..).unwrap_or_default();
         match self.socket.send(rest) {
             Ok(len) if len < rest.len() => *sent += len,
-            Ok(_) => self.stage = Stage::Head { read: Vec::new() },
+            Ok(_) => self.stage = Stage::Uploading { sent: 0 },
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Break(Turn::Waits),
             Err(_) => return Break(Turn::Ended(DownloadEnd::Reset)),
         }
         Continue(())
+    }
+
+    /// Sends the body, if there is one, from the file to the socket within the kernel (sendfile(2)).
+    fn upload(&mut self, shared: &Shared) -> ControlFlow<Turn> {
+        let Stage::Uploading { sent } = &mut self.stage else { return Continue(()) };
+        let (file, length) = match &shared.request.body {
+            Some((file, length)) if *sent < length.0 => (file, length.0),
+            _ => {
+                self.stage = Stage::Head { read: Vec::new() };
+                return Continue(());
+            }
+        };
+        let mut budget = TURN;
+        while budget > 0 && *sent < length {
+            let most = usize::try_from(budget.min(length - *sent)).unwrap_or(usize::MAX);
+            let mut offset = *sent;
+            match sendfile(&self.socket, file, Some(&mut offset), most) {
+                // The file has become shorter: what was announced cannot be sent.
+                Ok(0) => return Break(Turn::Ended(DownloadEnd::LocalError)),
+                Ok(len) => {
+                    *sent += len as u64;
+                    self.bytes += len as u64;
+                    self.before_body += len as u64;
+                    budget = budget.saturating_sub(len as u64);
+                }
+                // A server that has answered already does not read the rest.
+                Err(Errno::AGAIN) if self.socket.peek(&mut [MaybeUninit::uninit()]).is_ok() => {
+                    self.stage = Stage::Head { read: Vec::new() };
+                    return Continue(());
+                }
+                Err(Errno::AGAIN) => return Break(Turn::Waits),
+                Err(_) => return Break(Turn::Ended(DownloadEnd::Reset)),
+            }
+        }
+        if *sent < length { Break(Turn::Yields) } else { Continue(()) }
     }
 
     fn head(&mut self, shared: &mut Shared) -> ControlFlow<Turn> {
@@ -229,16 +291,24 @@ impl Conn {
         }
         self.first_byte_ns.get_or_insert_with(clock::now);
         loop {
-            match parse_response(read, limit, &Method::Get) {
+            match parse_response(read, limit, &shared.request.method) {
                 Ok(Parsed::Partial) => return Continue(()),
                 Ok(Parsed::Complete { head, len }) if head.is_interim() => {
                     read.drain(..len);
                 }
-                Ok(Parsed::Complete { head, len }) if head.status == 200 => {
+                Ok(Parsed::Complete { head, len })
+                    if shared.request.answers.may_have(head.status) =>
+                {
                     let early = read.split_off(len);
+                    if shared.request.answers == Answers::Own {
+                        self.before_body += len as u64;
+                    }
                     return self.begin_body(head.body, &early, shared);
                 }
-                Ok(Parsed::Complete { .. }) | Err(_) => {
+                other => {
+                    if let Ok(Parsed::Complete { head, .. }) = other {
+                        self.bad_status = Some(head.status);
+                    }
                     return Break(Turn::Ended(DownloadEnd::BadStatus));
                 }
             }
@@ -256,9 +326,9 @@ impl Conn {
             Ok(body) => body,
             Err(end) => return Break(Turn::Ended(end)),
         };
-        self.bytes = body.payload();
+        self.bytes = self.before_body + body.payload();
         if body.is_done() {
-            return Break(Turn::Ended(shared.asked.end_of(self.bytes)));
+            return Break(Turn::Ended(shared.asked.end_of(body.payload())));
         }
         if matches!(self.pace, Pace::Free) {
             // Refused: it wakes us more often and acknowledges later, but reads all the same.
@@ -280,7 +350,7 @@ impl Conn {
                 Ok(taken) => taken,
                 Err(end) => return Break(Turn::Ended(end)),
             };
-            self.bytes = body.payload();
+            self.bytes = self.before_body + body.payload();
             budget = budget.saturating_sub(taken.len() as u64);
             if let Pace::Paced(bucket) = &mut self.pace {
                 bucket.spend(taken.len() as u64);
@@ -300,7 +370,7 @@ impl Conn {
                 }
                 Taken::Broken => return Break(Turn::Ended(DownloadEnd::Reset)),
                 Taken::Short(_) | Taken::Full(_) if body.is_done() => {
-                    return Break(Turn::Ended(shared.asked.end_of(self.bytes)));
+                    return Break(Turn::Ended(shared.asked.end_of(body.payload())));
                 }
                 Taken::Short(_) => {
                     supply = Turn::Drained;

@@ -2,7 +2,9 @@
 //! reaches the loop from outside its sockets, signals and orders on standard input, is each waited for by
 //! a thread of its own, which does nothing else.
 
+use std::fs::File;
 use std::io::{self, BufRead};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -14,13 +16,13 @@ use net::target::Reach;
 use net::tcp::{Buffers, Dial};
 use net::{cpu, low_water};
 use records::{
-    Bytes, BytesPerSec, Coding, Effective, Ready, Record, Role, SlowOrder, SocketSetting,
+    Bytes, BytesPerSec, Connection, Effective, Ready, Record, Role, SlowOrder, SocketSetting,
 };
 
 use crate::SlowOptions;
 use crate::body::{Asked, Drain};
 use crate::client::{Client, WAKE};
-use crate::conn::{Requests, Shared};
+use crate::conn::{Request, Requests, Shared};
 
 /// What each download from another host is paced to at most: a tenth of a gigabit link.
 const REMOTE_RATE: BytesPerSec = BytesPerSec(10 << 20);
@@ -55,11 +57,8 @@ pub fn run(options: &SlowOptions) -> Result<(), RoleError> {
     role::tell(&Record::Ready(Ready::new(Role::Slow, std::process::id(), effective)))?;
     let shared = Shared {
         drain: Drain::new(toggles.sink),
-        request: request(options),
-        asked: match toggles.slow_coding {
-            Coding::Identity => Asked::Exactly(toggles.slow_size),
-            Coding::Gzip => Asked::Coded,
-        },
+        request: request(options)?,
+        asked: toggles.asking().answer_size().map_or(Asked::Any, Asked::Exactly),
         requests: if options.hold { Requests::Held } else { Requests::Free },
         low_water: mark(toggles.slow),
     };
@@ -89,17 +88,21 @@ fn mark(downloads: u32) -> Bytes {
     Bytes(share).clamp(Bytes::kib(64), Bytes::mib(4))
 }
 
-fn request(options: &SlowOptions) -> Vec<u8> {
-    let (size, host) = (options.toggles.slow_size.exact(), options.target.target);
-    let coding = match options.toggles.slow_coding {
-        Coding::Identity => "",
-        Coding::Gzip => "Accept-Encoding: gzip\r\n",
+fn request(options: &SlowOptions) -> Result<Request, RoleError> {
+    let asking = options.toggles.asking();
+    let open = |path: &Path| -> io::Result<(File, Bytes)> {
+        let file = File::open(path)?;
+        let length = Bytes(file.metadata()?.len());
+        Ok((file, length))
     };
-    format!(
-        "GET /bytes/{size} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{coding}\
-         Connection: close\r\n\r\n"
-    )
-    .into_bytes()
+    let body = asking.body.map(open).transpose().map_err(RoleError::host("read --slow-body"))?;
+    let length = body.as_ref().map(|(_, length)| *length);
+    Ok(Request {
+        head: asking.head(options.target.target, length, Connection::Close).into_bytes(),
+        method: asking.method().into(),
+        body,
+        answers: asking.whose(),
+    })
 }
 
 /// What the kernel makes of a download's options, on a socket made for the question.

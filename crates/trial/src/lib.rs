@@ -58,8 +58,8 @@ pub struct TrialPlan {
     pub arm: Arm,
     /// What is given of a foreign program beside its name.
     pub given: Given,
-    /// Where the origin listens; absent: on a free port.
-    pub origin_listen: Option<SocketAddr>,
+    /// Whether there is an origin, and where.
+    pub origin: Origin,
     /// Which process runs where.
     pub cpus: CpuPlan,
     /// Hosts of their own for the roles; absent: all is on loopback.
@@ -78,6 +78,17 @@ pub struct TrialPlan {
     pub runs_dir: PathBuf,
     /// What the name of this one ends with.
     pub label: String,
+}
+
+/// The origin of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The server under test answers by itself.
+    None,
+    /// On a free port.
+    Anywhere,
+    /// Where a proxy looks for it that is configured already.
+    At(SocketAddr),
 }
 
 /// A trial that was run, to its end or not.

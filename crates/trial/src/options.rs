@@ -12,14 +12,15 @@ use records::{
 };
 
 use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
-use super::{TrialPlan, host};
+use super::{Origin, TrialPlan, host};
 use crate::roles::{self, Given, Refusal, plain_path};
 
 /// One trial, as typed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     next_help_heading = "Trial",
-    mut_arg("server_file", |file| file.conflicts_with("proxy"))
+    mut_arg("server_file", |file| file.conflicts_with("proxy")),
+    mut_arg("server", |command| command.conflicts_with("proxy"))
 )]
 pub struct TrialOptions {
     /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
@@ -52,7 +53,8 @@ pub struct TrialOptions {
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub given: Given,
 
-    /// Where the origin listens, for a proxy that is configured already [default: a free port]
+    /// Where the origin listens, for a proxy that is configured already; of --proxy url: an origin is
+    /// started only with this [default: a free port]
     #[arg(
         long,
         value_name = "ADDR",
@@ -169,6 +171,7 @@ impl TrialOptions {
         arm.proxy.rcvbuf = arm.proxy.rcvbuf.within(host::rmem_max());
         let mut arm = arm.on(self.network.namespaces());
         check(&arm)?;
+        check_bodies(&arm)?;
         arm.proxy.check()?;
         roles::check_proxy(&arm, &self.given, self.recording)?;
         let access_log = files.access_log.as_deref();
@@ -178,6 +181,12 @@ impl TrialOptions {
         let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
         arm.cpus = cpus.own();
         let lab = self.network.lab(&arm);
+        let asks_origin = match arm.server.kind {
+            ProxyKind::Url(_) => self.origin_listen.is_some(),
+            _ => roles::asks_origin(&arm.server.kind, &self.given)?,
+        };
+        let at = self.origin_listen.map_or(Origin::Anywhere, Origin::At);
+        let origin = if asks_origin { at } else { Origin::None };
         Ok(TrialPlan {
             cpus,
             lab,
@@ -189,7 +198,7 @@ impl TrialOptions {
             label: files.label.unwrap_or_else(|| label_of(&arm, self.recording)),
             access_log: files.access_log,
             given: self.given,
-            origin_listen: self.origin_listen,
+            origin,
             arm,
         })
     }
@@ -250,6 +259,16 @@ pub enum UsageError {
     /// A path that a program's configuration cannot hold.
     #[error("a foreign proxy's files cannot be there: {0}")]
     Place(#[source] io::Error),
+    /// A file that is to be sent, and cannot be read.
+    #[error("{flag} {path}: {source}")]
+    Body {
+        /// The option.
+        flag: &'static str,
+        /// As typed.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// Compression that no client asks for.
     #[error(
         "--gzip compresses for clients that ask for it: add --slow-coding gzip, --fetch-coding gzip \
@@ -293,6 +312,23 @@ fn check(arm: &Arm) -> Result<(), UsageError> {
     }
     let at_a_time = Duration::try_from_secs_f64(open).map_or(u64::MAX, |secs| secs.as_secs());
     Err(UsageError::TooManyFetches { arrivals, burst, cap, at_a_time })
+}
+
+/// Files to be sent that are not there are told before the run.
+fn check_bodies(arm: &Arm) -> Result<(), UsageError> {
+    let bodies = [("--slow-body", &arm.load.slow_body), ("--fetch-body", &arm.fetch.fetch_body)];
+    for (flag, path) in bodies {
+        let Some(path) = path else { continue };
+        let file = std::fs::File::open(path).and_then(|file| file.metadata());
+        let is_file = file.map(|meta| meta.is_file());
+        let wrong = match is_file {
+            Ok(true) => continue,
+            Ok(false) => io::Error::other("it is no file"),
+            Err(error) => error,
+        };
+        return Err(UsageError::Body { flag, path: path.clone(), source: wrong });
+    }
+    Ok(())
 }
 
 /// A label is a part of a file name, and a word in a shell.

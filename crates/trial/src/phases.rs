@@ -14,7 +14,7 @@ use records::{
 };
 
 use super::placement::Steering;
-use crate::roles;
+use crate::{Origin, roles};
 
 mod exchange;
 #[cfg(test)]
@@ -49,6 +49,8 @@ pub(super) struct Phases<'a> {
     /// Roles with a process that is not reaped.
     running: BTreeSet<Role>,
     visibility: Visibility,
+    /// As many as were found, else as were asked for.
+    workers: u32,
     accepts: AcceptsTold,
     /// Absent: no download was started.
     steering: Option<Steering>,
@@ -121,6 +123,7 @@ impl<'a> Phases<'a> {
             state: State::Over,
             running: BTreeSet::new(),
             visibility: if elsewhere { Visibility::ClientsOnly } else { Visibility::Own },
+            workers: arm.proxy.workers,
             accepts: AcceptsTold::AtOnce,
             steering: None,
             pace: Pace::Orderly,
@@ -172,13 +175,17 @@ impl<'a> Phases<'a> {
     pub(super) fn on(&mut self, input: Input, now: Instant) -> Vec<Action> {
         self.now = now;
         match input {
-            Input::Begin => {
+            Input::Begin(origin) => {
                 self.enter(Phase::Setup);
-                self.start(Start::Origin);
+                match origin {
+                    Origin::None => self.start_proxy(),
+                    Origin::Anywhere | Origin::At(_) => self.start(Start::Origin),
+                }
             }
             Input::Ready(role) => self.ready(role),
-            Input::ProxyReady(visibility, accepts) => {
+            Input::ProxyReady(visibility, accepts, workers) => {
                 (self.visibility, self.accepts) = (visibility, accepts);
+                self.workers = workers.unwrap_or(self.workers);
                 self.ready(Role::Proxy);
             }
             Input::Record(record) => {
@@ -210,13 +217,9 @@ impl<'a> Phases<'a> {
             return;
         }
         match (role, self.phase) {
-            (Role::Origin, _) if !matches!(self.arm.server.kind, ProxyKind::Url(_)) => {
-                self.start(Start::Proxy);
-            }
+            (Role::Origin, _) => self.start_proxy(),
             (Role::Proxy, _) if self.is_to_be_traced() => self.start(Start::Trace),
-            (Role::Origin | Role::Proxy | Role::Trace, _) => {
-                self.start(Start::Fast(Phase::Idle, self.idle));
-            }
+            (Role::Proxy | Role::Trace, _) => self.start_idle(),
             (Role::Slow, _) => {
                 self.state = State::Steering(self.now + STEERING);
                 self.steered();
@@ -230,6 +233,18 @@ impl<'a> Phases<'a> {
                 self.await_last(self.now + self.idle);
             }
         }
+    }
+
+    /// Starts the proxy, unless it runs already.
+    fn start_proxy(&mut self) {
+        match self.arm.server.kind {
+            ProxyKind::Url(_) => self.start_idle(),
+            _ => self.start(Start::Proxy),
+        }
+    }
+
+    fn start_idle(&mut self) {
+        self.start(Start::Fast(Phase::Idle, self.idle));
     }
 
     fn is_to_be_traced(&self) -> bool {
@@ -249,7 +264,7 @@ impl<'a> Phases<'a> {
             Visibility::Sampled | Visibility::LogOnly | Visibility::ClientsOnly => Placement::Hash,
         };
         let requests = requests(place, self.arm.proxy.listener_mode(), self.accepts);
-        let (slow, workers) = (self.arm.load.slow, self.arm.proxy.workers);
+        let (slow, workers) = (self.arm.load.slow, self.workers);
         self.steering = Some(Steering::new(place, requests, slow, workers));
         self.start(Start::Slow(requests));
     }
@@ -386,7 +401,7 @@ impl<'a> Phases<'a> {
     }
 
     fn timeouts(&self, role: Role) -> roles::Timeouts {
-        roles::timeouts(role, &self.arm.server.kind)
+        roles::timeouts(role, &self.arm.server)
     }
 }
 

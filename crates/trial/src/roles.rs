@@ -19,14 +19,16 @@ use net::target::TargetOptions;
 use origin::OriginOptions;
 use probe::TraceOptions;
 use proxy::ProxyOptions;
-use records::{Arm, BufferingMode, Micros, Phase, ProxyKind, Recording, Requests, Role, Spool};
+use records::{
+    Arm, BufferingMode, Micros, Phase, ProxyKind, Recording, Requests, Role, ServerToggles, Spool,
+};
 use serde::{Deserialize, Serialize};
 use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
 use slow_client::SlowOptions;
 
 pub use servers::{
-    Given, Refusal, build_title, check as check_proxy, names as server_names, plain_path,
-    proxy_kind,
+    Given, Refusal, asks_origin, build_title, check as check_proxy, names as server_names,
+    plain_path, proxy_kind,
 };
 
 #[cfg(test)]
@@ -52,13 +54,15 @@ Examples:
     #[command(after_help = "\
 Examples:
   turnstile slow 127.0.0.1:8000 --slow 8 --slow-size 4GiB
-  turnstile slow 127.0.0.1:8000 --sink copy --read-rate 10MiB/s")]
+  turnstile slow 127.0.0.1:8000 --sink copy --read-rate 10MiB/s
+  turnstile slow 127.0.0.1:8000 --slow-path 'PUT /upload' --slow-body big.bin")]
     Slow(Box<SlowOptions>),
     /// Fetch small objects, each with a cap: the probe
     #[command(after_help = "\
 Examples:
   turnstile fast 127.0.0.1:8000 --duration 10s
-  turnstile fast 127.0.0.1:8000 --arrivals closed --cap 1s --fetch-size 3MiB")]
+  turnstile fast 127.0.0.1:8000 --arrivals closed --cap 1s --fetch-size 3MiB
+  turnstile fast 127.0.0.1:8000 --fetch-path /health")]
     Fast(Box<FastOptions>),
     /// Watch the workers of a proxy that runs: their holds, sleeps and system calls
     #[command(after_help = probe::EXAMPLES)]
@@ -73,8 +77,8 @@ Examples:
 pub struct ProxySetup<'a> {
     /// Where it listens, on a free port.
     pub listen: IpAddr,
-    /// Where the origin listens.
-    pub upstream: SocketAddr,
+    /// Where the origin listens; absent: there is none.
+    pub upstream: Option<SocketAddr>,
     /// Where the access log goes.
     pub access_log: &'a Path,
     /// Where a foreign program has its configuration and its files.
@@ -126,6 +130,8 @@ impl RoleCommand {
                 role,
             }));
         }
+        // The mirror is a proxy: there is an origin. Port 0 refuses whoever dials it.
+        let upstream = upstream.unwrap_or(SocketAddr::new(setup.listen, 0));
         let mut toggles = arm.proxy.clone();
         // Temporary files are beside the log, on the disk that a foreign proxy's are on.
         if (toggles.buffering, &toggles.spool) == (BufferingMode::On, &Spool::Default)
@@ -172,7 +178,7 @@ impl RoleCommand {
     ) -> Self {
         Self::Fast(Box::new(FastOptions {
             target: target_of(arm, target),
-            toggles: arm.fetch,
+            toggles: arm.fetch.clone(),
             burst: if phase == Phase::Measure { arm.faults.burst } else { 1 },
             duration: length.into(),
             phase,
@@ -250,10 +256,10 @@ pub struct Timeouts {
 
 /// How long the trial waits for `role` in a run with this proxy: longer than the role waits for its own
 /// parts, so that it has the time to say itself what keeps it.
-pub fn timeouts(role: Role, proxy: &ProxyKind) -> Timeouts {
+pub fn timeouts(role: Role, server: &ServerToggles) -> Timeouts {
     let (ready, end) = match role {
-        Role::Proxy if *proxy == ProxyKind::Mirror => (Duration::ZERO, proxy::STOPPED_WITHIN),
-        Role::Proxy => (servers::READY_WITHIN, servers::STOPPED_WITHIN),
+        Role::Proxy if server.kind == ProxyKind::Mirror => (Duration::ZERO, proxy::STOPPED_WITHIN),
+        Role::Proxy => (servers::ready_within(server), servers::STOPPED_WITHIN),
         Role::Trace => (probe::READY_WITHIN, probe::STOPPED_WITHIN),
         Role::Origin | Role::Slow | Role::Fast => return OWN,
     };

@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
         }
         let TrialPlan { arm, idle, measure, .. } = self.plan;
         let mut phases = Phases::new(arm, *idle, *measure);
-        let actions = phases.on(Input::Begin, Instant::now());
+        let actions = phases.on(Input::Begin(self.plan.origin), Instant::now());
         self.perform(&mut phases, actions);
         while let Some(until) = phases.until() {
             let actions = self.step(&mut phases, until);

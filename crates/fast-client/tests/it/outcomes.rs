@@ -166,3 +166,48 @@ fn local_error_when_this_host_has_no_descriptor() {
     assert_eq!(count(Outcome::LocalError) + count(Outcome::TimeoutNoByte), 60);
     assert_eq!(run.said.lines().count(), 1, "said once: {}", run.said);
 }
+
+#[test]
+fn any_whole_answer_to_a_path_of_ones_own_is_good() {
+    let own = ["--fetch-path", "/health"];
+    for (answer, bytes) in [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 2),
+        ("HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 3),
+        ("HTTP/1.0 200 OK\r\n\r\nuntil the close", 15),
+        ("HTTP/1.1 204 No Content\r\n\r\n", 0),
+    ] {
+        let fetch = Run::with(Server::saying(answer).addr, &own);
+        assert_eq!((fetch.outcome, fetch.bytes), (Outcome::Ok, Bytes(bytes)), "{answer:?}");
+    }
+    for (answer, outcome) in [
+        ("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", Outcome::BadStatus),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", Outcome::ClosedEarly),
+    ] {
+        assert_eq!(Run::with(Server::saying(answer).addr, &own).outcome, outcome, "{answer:?}");
+    }
+    let head = ["--fetch-path", "HEAD /health"];
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+    assert_eq!(Run::with(Server::saying(answer).addr, &head).outcome, Outcome::Ok);
+}
+
+#[test]
+fn a_fetch_sends_its_file() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), "name=x").expect("written");
+    let (tell, told) = mpsc::channel();
+    let server = Server {
+        addr: testkit::origin(move |mut stream, head| {
+            use std::io::{Read, Write};
+            let mut body = [0; 6];
+            stream.read_exact(&mut body).expect("it sends all");
+            tell.send((head, body)).expect("the test waits");
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").expect("it reads");
+        }),
+    };
+    let path = file.path().display().to_string();
+    let fetch = Run::with(server.addr, &["--fetch-path", "/login", "--fetch-body", &path]);
+    assert_eq!(fetch.outcome, Outcome::Ok);
+    let (head, body) = told.recv().expect("a request");
+    assert!(head.starts_with("POST /login HTTP/1.1\r\n"), "{head}");
+    assert_eq!((&body, head.contains("Content-Length: 6\r\n")), (b"name=x", true), "{head}");
+}

@@ -93,7 +93,12 @@ impl Run {
     }
 
     fn single(addr: SocketAddr, cap: &str) -> Fetch {
-        let args = ["--arrivals", "1/s", "--duration", "1ms", "--fetch-size", "1000", "--cap", cap];
+        Self::with(addr, &["--fetch-size", "1000", "--cap", cap])
+    }
+
+    /// One fetch with these options.
+    pub(crate) fn with(addr: SocketAddr, more: &[&str]) -> Fetch {
+        let args = [&["--arrivals", "1/s", "--duration", "1ms"], more].concat();
         let mut fetches = Self::of(addr, &args).fetches;
         assert_eq!(fetches.len(), 1, "{fetches:?}");
         fetches.remove(0)

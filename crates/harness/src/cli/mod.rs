@@ -72,6 +72,7 @@ Examples:
   turnstile --reuseport --rcvbuf 40960             the cure that was published
   turnstile --reuseport --read-policy fionread     what nginx does from 1.17.5 on
   turnstile --slow 8 --slow-size 4GiB --duration 20s --label eight
+  turnstile --server 'uvicorn app:app --port {port}' --fetch-path /health --slow-path /export
   turnstile report runs/20260301T123005Z-reuseport --json
   turnstile explain --fetch 17
   turnstile doctor

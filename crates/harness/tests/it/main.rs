@@ -8,6 +8,7 @@ mod demo;
 mod ends;
 mod explain;
 mod netns;
+mod own;
 mod peers;
 mod run;
 mod support;

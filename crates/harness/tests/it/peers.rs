@@ -154,9 +154,12 @@ fn are_refused(table: &[Refused<'_>]) {
 #[test]
 fn what_does_not_fit_is_refused_before_the_run() {
     are_refused(&[
-        ("--proxy squid", &["mirror, nginx, haproxy, caddy, apache, h2o, exec:COMMAND"]),
+        ("--proxy squid", &["mirror, nginx, haproxy, caddy, apache, h2o or url:", "--server"]),
         ("--proxy url:localhost", &["url:IP:PORT"]),
-        ("--proxy exec:true", &["{listen}", "as in exec:"]),
+        ("--server true", &["true is not told where", "--port {port}", "--env PORT={port}"]),
+        ("--server-dir /nowhere", &["mirror", "--server-dir"]),
+        ("--server true --proxy nginx", &["--server", "--proxy"]),
+        ("--slow-path /x --slow-body /nowhere", &["--slow-body", "/nowhere"]),
         ("--proxy-bin /bin/true", &["--proxy-bin", "--proxy mirror", "leave it out"]),
         ("--proxy url:127.0.0.1:9 --proxy-bin /bin/true", &["leave it out"]),
         ("--proxy url:127.0.0.1:9 --rcvbuf 40960", &["--rcvbuf", "it runs already"]),
@@ -190,16 +193,16 @@ fn a_command_is_a_proxy_too() {
     let _turn = in_turn();
     let own = assert_cmd::cargo::cargo_bin!("turnstile").display().to_string();
     let command = format!(
-        "exec:'{own}' proxy --listen {{listen}} --upstream {{origin}} --workers {{workers}} \
+        "'{own}' proxy --listen {{listen}} --upstream {{origin}} --workers {{workers}} \
          --read-policy fionread"
     );
-    let Done { manifest, summary, .. } = trial(&["--proxy", &command, UNTRACED]);
+    let Done { manifest, summary, .. } = trial(&["--server", &command, UNTRACED]);
     let program = manifest.program.expect("a program");
     assert_eq!((program.name.as_str(), program.path.display().to_string()), ("exec", own));
     // It does not tell us of itself, though it could.
     assert!(manifest.visibility != Visibility::Own, "{:?}", manifest.visibility);
     assert!(summary.measure.attempts >= 20);
-    assert_eq!(manifest.arm.server.kind.to_string(), command);
+    assert_eq!(manifest.arm.server.kind.to_string(), format!("exec:{command}"));
 }
 
 #[test]
@@ -207,7 +210,7 @@ fn a_command_that_dies_is_the_proxys_fault_and_orders_no_terminal_about() {
     let _turn = in_turn();
     let runs = Runs::new();
     let says = r#"printf "\033]0;mine\007\033[2Jno luck\n" >&2; exit 7"#;
-    let run = say(&mut runs.trial(&["--proxy", &format!("exec:sh -c '{says}' {{listen}}")]));
+    let run = say(&mut runs.trial(&["--server", &format!("sh -c '{says}' {{listen}}")]));
     assert_eq!(run.code(), Some(1), "{}", run.stderr);
     assert!(run.stderr.contains("its last words: ]0;mine[2Jno luck"), "{}", run.stderr);
     assert!(run.stdout.starts_with("INCONCLUSIVE"), "{}", run.stdout);

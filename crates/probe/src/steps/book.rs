@@ -331,6 +331,8 @@ impl Book {
                 session.write_failed |= slot.had(Came::Error);
             }
             (Side::Client, Direction::In) => {
+                step.taken += slot.bytes;
+                step.takes += u64::from(slot.data);
                 session.read_failed |= slot.had(Came::Error);
                 if slot.data > 0 {
                     session.asked.get_or_insert(slot.first);

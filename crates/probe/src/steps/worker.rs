@@ -67,6 +67,9 @@ pub(super) struct Step {
     pub(super) down: u64,
     pub(super) reads: u64,
     pub(super) writes: u64,
+    /// What was read of the client: an upload.
+    pub(super) taken: u64,
+    pub(super) takes: u64,
     pub(super) last: Option<(Side, Direction, Came)>,
 }
 
@@ -268,6 +271,8 @@ impl Worker {
             down: 0,
             reads: 0,
             writes: 0,
+            taken: 0,
+            takes: 0,
             last: None,
         })
     }
@@ -308,10 +313,13 @@ impl Worker {
         }
     }
 
-    /// A step that read nothing from an upstream served a file: what it wrote is what it moved.
+    /// A step that read nothing from an upstream served a file or took an upload: what it wrote, or read of
+    /// its client, is what it moved.
     fn hold_of(&self, step: &Step, session: &Session, ended: Last) -> Hold {
-        let (bytes, reads) =
-            if step.up == 0 { (step.down, step.writes) } else { (step.up, step.reads) };
+        let (bytes, reads) = match step.up {
+            0 => (step.down, step.writes).max((step.taken, step.takes)),
+            up => (up, step.reads),
+        };
         Hold {
             worker: self.index(),
             turn: self.totals.turns + 1,

@@ -1,13 +1,14 @@
 //! The toggles of what surrounds the proxy: downloads, fetches, and faults made on purpose.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{as_text, default_of_flags, within, words};
+use super::{Asking, Header, RequestLine, as_text, default_of_flags, within, words};
 use crate::{Bytes, BytesPerSec, Micros, ParseUnitError};
 
 /// The downloads: what makes one slow load differ from another.
@@ -35,10 +36,39 @@ pub struct SlowToggles {
     /// Ask for answers in this coding: identity, or gzip; they are counted as they come
     #[arg(long, value_enum, value_name = "CODING", default_value_t, hide_possible_values = true)]
     pub slow_coding: Coding,
+
+    /// Ask for this instead of --slow-size bytes of the origin, as '/export?rows=1e8' or 'PUT /upload':
+    /// slow work of any kind; when one request is answered, the next begins
+    #[arg(long, value_name = "[METHOD] PATH")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_path: Option<RequestLine>,
+
+    /// A header of these requests, as 'Authorization: Bearer x'; may be repeated
+    #[arg(long = "slow-header", value_name = "HEADER")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slow_headers: Vec<Header>,
+
+    /// Send this file with each of these requests: an upload; POST unless --slow-path has a method
+    #[arg(long, value_name = "FILE", requires = "slow_path")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_body: Option<PathBuf>,
+}
+
+impl SlowToggles {
+    /// What they ask for.
+    pub fn asking(&self) -> Asking<'_> {
+        Asking {
+            line: self.slow_path.as_ref(),
+            size: self.slow_size,
+            coding: self.slow_coding,
+            headers: &self.slow_headers,
+            body: self.slow_body.as_deref(),
+        }
+    }
 }
 
 /// The fetches: what makes one stream of them differ from another.
-#[derive(Clone, Copy, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Fetches")]
 #[serde(default)]
 pub struct FetchToggles {
@@ -58,6 +88,35 @@ pub struct FetchToggles {
     /// Ask for answers in this coding: identity, or gzip; whatever its length, a whole one is good
     #[arg(long, value_enum, value_name = "CODING", default_value_t, hide_possible_values = true)]
     pub fetch_coding: Coding,
+
+    /// Ask for this instead of --fetch-size bytes of the origin, as /health or 'POST /login': a whole
+    /// answer with a status of 2xx is good
+    #[arg(long, value_name = "[METHOD] PATH")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetch_path: Option<RequestLine>,
+
+    /// A header of these requests, as 'Host: example.com'; may be repeated
+    #[arg(long = "fetch-header", value_name = "HEADER")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fetch_headers: Vec<Header>,
+
+    /// Send this file with each fetch, 16MiB at most; POST unless --fetch-path has a method
+    #[arg(long, value_name = "FILE", requires = "fetch_path")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetch_body: Option<PathBuf>,
+}
+
+impl FetchToggles {
+    /// What they ask for.
+    pub fn asking(&self) -> Asking<'_> {
+        Asking {
+            line: self.fetch_path.as_ref(),
+            size: self.fetch_size,
+            coding: self.fetch_coding,
+            headers: &self.fetch_headers,
+            body: self.fetch_body.as_deref(),
+        }
+    }
 }
 
 /// What is wrong with the world around the proxy, each to bring about one cause of late fetches.

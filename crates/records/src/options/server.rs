@@ -3,22 +3,22 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{as_text, words};
-use crate::{Bytes, ParseUnitError};
+use super::{RequestLine, as_text, some_time, words};
+use crate::{Bytes, Micros, ParseUnitError};
 
 /// The proxy under test. Which servers there are by name, only the crate `servers` knows: it refuses others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Proxy under test")]
 #[serde(default)]
 pub struct ServerToggles {
-    /// Which proxy: mirror (ours), a server that is built in, as nginx (docs/proxies.md has them all),
-    /// exec:COMMAND (with {listen}, {origin} and {workers} filled in) or url:IP:PORT (one that runs
-    /// already)
+    /// Which proxy: mirror (ours), a server that is built in, as nginx (docs/proxies.md has them all), or
+    /// url:IP:PORT (one that runs already). --server takes any other program
     #[arg(id = "proxy", long, value_name = "PROXY", default_value_t)]
     #[serde(rename = "proxy")]
     pub kind: ProxyKind,
@@ -37,6 +37,34 @@ pub struct ServerToggles {
     #[arg(long = "directive", value_name = "TEXT")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directives: Vec<String>,
+
+    /// A variable for the program's environment; places are filled in, as in PORT={port}; may be
+    /// repeated
+    #[arg(long = "env", value_name = "KEY=VALUE", value_parser = variable)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+
+    /// The program's working directory [default: ours for --server, else the run directory's proxy/]
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_dir: Option<PathBuf>,
+
+    /// The program is ready when it answers this with a status of 2xx [default: --fetch-path, or
+    /// /bytes/1]
+    #[arg(long, value_name = "PATH")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_path: Option<RequestLine>,
+
+    /// How long that may take [default: 8s]
+    #[arg(long, value_name = "TIME", value_parser = some_time())]
+    #[serde(rename = "ready_within_us", skip_serializing_if = "Option::is_none")]
+    pub ready_within: Option<Micros>,
+}
+
+fn variable(text: &str) -> Result<String, String> {
+    let name = text.split_once('=').map_or("", |(name, _)| name);
+    let is_one = !name.is_empty() && !text.contains('\0');
+    if is_one { Ok(text.to_owned()) } else { Err("write it as KEY=VALUE".to_owned()) }
 }
 
 /// The proxy under test. Written `mirror`, `nginx`, `exec:COMMAND`, `url:127.0.0.1:8000`.
@@ -48,7 +76,7 @@ pub enum ProxyKind {
     /// A server that a data file describes, by its name: `nginx`. Whether there is such a file, the
     /// crate `servers` knows.
     Server(String),
-    /// Any program: a command with `{listen}`, `{origin}` and `{workers}` to be filled in.
+    /// Any program: a command with places to be filled in (`--server`).
     Exec(String),
     /// One that runs already: only the clients' side is known.
     Url(SocketAddr),
@@ -81,7 +109,7 @@ impl FromStr for ProxyKind {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || {
-            let forms = "mirror, the name of a server (nginx), exec:COMMAND or url:IP:PORT";
+            let forms = "mirror, the name of a server (nginx) or url:IP:PORT";
             ParseUnitError::new(text, "a proxy", forms)
         };
         if text == "mirror" {

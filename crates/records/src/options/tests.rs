@@ -204,3 +204,49 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<Arm>(&json).expect(&json), arm);
     }
 }
+
+/// What a request of one's own is on the wire.
+#[test]
+fn a_request_of_ones_own_says_what_was_asked() {
+    let host = "127.0.0.1:8000".parse().expect("an address");
+    let fetch = |words: &[&str]| {
+        let toggles: FetchToggles = parse(words).unwrap_or_else(|error| panic!("{error}"));
+        let body = toggles.fetch_body.as_ref().map(|_| Bytes(7));
+        let asking = toggles.asking();
+        (asking.head(host, body, Connection::Close), asking.answer_size())
+    };
+    let own = "Host: 127.0.0.1:8000\r\nAccept: */*\r\n";
+    let usual = (
+        format!("GET /bytes/3MiB HTTP/1.1\r\n{own}Connection: close\r\n\r\n"),
+        Some(Bytes::mib(3)),
+    );
+    assert_eq!(fetch(&[]), usual);
+    let health = (format!("GET /health HTTP/1.1\r\n{own}Connection: close\r\n\r\n"), None);
+    assert_eq!(fetch(&["--fetch-path", "/health"]), health);
+    let headers =
+        ["--fetch-path", "HEAD /", "--fetch-header", "host:a.b", "--fetch-header", "X-Y: 1 2"];
+    let head =
+        "HEAD / HTTP/1.1\r\nAccept: */*\r\nhost: a.b\r\nX-Y: 1 2\r\nConnection: close\r\n\r\n";
+    assert_eq!(fetch(&headers).0, head);
+    let (post, _) = fetch(&["--fetch-path", "/login", "--fetch-body", "f"]);
+    assert!(
+        post.starts_with("POST /login ") && post.contains("\r\nContent-Length: 7\r\n"),
+        "{post}"
+    );
+    let (put, _) = fetch(&["--fetch-path", "PUT /x", "--fetch-body", "f"]);
+    assert!(put.starts_with("PUT /x HTTP/1.1\r\n"), "{put}");
+
+    for (flag, value, says) in [
+        ("--fetch-path", "health", "is not a path"),
+        ("--fetch-path", "get /x", "is not a path"),
+        ("--fetch-path", "/a b", "is not a path"),
+        ("--fetch-path", "/a\r\nX: y", "is not a path"),
+        ("--fetch-header", "no colon", "is not a header"),
+        ("--fetch-header", "Content-Length: 3", "is not a header"),
+        ("--fetch-header", "A: b\r\nC: d", "is not a header"),
+        ("--fetch-body", "f", "--fetch-path"),
+    ] {
+        let error = parse::<FetchToggles>(&[flag, value]).expect_err(flag).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}

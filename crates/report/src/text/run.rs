@@ -166,13 +166,17 @@ fn downloads(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String
     if slow.downloads == 0 {
         return labelled(style, "downloads", "none were asked for", MaxLines(1));
     }
-    let size: Bytes = manifest.arm.load.slow_size;
+    let load = &manifest.arm.load;
+    let what = match &load.slow_path {
+        Some(_) => load.asking().to_string(),
+        None => load.slow_size.to_string(),
+    };
     let rates = match slow.slot_bytes_per_sec.as_slice() {
         [_] | [] => String::new(),
         _ => format!("; each {} to {}", slow.slowest_slot, slow.fastest_slot),
     };
     let moved = format!(
-        "{} x {size}: {} in all{rates} ({} in {})",
+        "{} x {what}: {} in all{rates} ({} in {})",
         slow.downloads, slow.bytes_per_sec, slow.bytes, summary.measured_us
     );
     let mut lines = labelled(style, "downloads", &moved, MaxLines(2));

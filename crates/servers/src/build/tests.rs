@@ -20,11 +20,12 @@ fn versions_are_found_in_what_programs_say() {
 
 #[test]
 fn programs_are_found_as_a_shell_finds_them() {
-    assert!(look_up(Path::new("sh")).is_some_and(|path| path.is_absolute()));
-    assert!(look_up(Path::new("/bin/sh")).is_some());
-    assert_eq!(look_up(Path::new("/etc/passwd")), None, "it cannot be run");
-    assert_eq!(look_up(Path::new("/nowhere/nginx")), None);
-    assert_eq!(look_up(Path::new("no-such-program-anywhere")), None);
+    assert!(look_up(Path::new("sh"), Path::new("")).is_some_and(|path| path.is_absolute()));
+    assert!(look_up(Path::new("/bin/sh"), Path::new("")).is_some());
+    assert!(look_up(Path::new("./sh"), Path::new("/bin")).is_some(), "seen from there");
+    assert_eq!(look_up(Path::new("/etc/passwd"), Path::new("")), None, "it cannot be run");
+    assert_eq!(look_up(Path::new("/nowhere/nginx"), Path::new("")), None);
+    assert_eq!(look_up(Path::new("no-such-program-anywhere"), Path::new("")), None);
 }
 
 #[test]

@@ -28,6 +28,8 @@ fn an_arm_comes_back_and_one_that_is_none_is_named() {
 fn a_file_must_have_a_name_of_its_own() {
     let envoy = Given { server_file: Some("/etc/servers/envoy.toml".into()), ..Given::default() };
     assert_eq!(envoy.kind(), Some(ProxyKind::Server("envoy".to_owned())));
+    let command = Given { server: Some("own {port}".into()), ..Given::default() };
+    assert_eq!(command.kind(), Some(ProxyKind::Exec("own {port}".to_owned())));
     let arm = serde_json::to_string(&arm_of("envoy")).expect("finite numbers");
     for (file, says) in [
         ("nginx.toml", "nginx is built in"),

@@ -1,5 +1,7 @@
 use std::fs;
 
+use crate::check;
+use crate::tests::arm;
 use crate::toggles::Rule;
 
 use super::*;
@@ -26,11 +28,17 @@ fn a_command_is_split_as_a_shell_quotes_it() {
 
 #[test]
 fn a_command_must_say_where_to_listen() {
-    let refused = exec("proxy --port 80").expect_err("no {listen}");
-    assert!(refused.contains("{listen}"), "{refused}");
-    assert!(exec("{listen}").is_err(), "that would be the program");
-    assert!(exec("   ").is_err_and(|why| why.contains("exec:COMMAND")));
-    assert!(exec("proxy {listen}").is_ok());
+    let refused = |command: &str, env: &[&str]| {
+        let mut arm = arm(&format!("exec:{command}"));
+        arm.server.env = env.iter().map(|text| (*text).to_owned()).collect();
+        check::prepare(&arm, &Given::default()).map(drop).map_err(|refusal| refusal.to_string())
+    };
+    let says = refused("sh --port 80", &["HOST=x"]).expect_err("no place");
+    assert!(says.starts_with("sh is not told where to accept"), "{says}");
+    assert_eq!(refused("sh --port {port}", &[]), Ok(()));
+    assert_eq!(refused("sh -l {listen}", &[]), Ok(()));
+    assert_eq!(refused("sh", &["PORT={port}"]), Ok(()));
+    assert!(exec("   ").is_err_and(|why| why.contains("it is empty")));
 }
 
 #[test]
@@ -38,9 +46,10 @@ fn a_file_of_ones_own_is_read_and_its_slips_are_named() {
     let dir = tempfile::TempDir::new().expect("a directory");
     let path = dir.path().join("own.toml");
     let kind = ProxyKind::Server("own".to_owned());
+    let given = Given { server_file: Some(path.clone()), ..Given::default() };
     let read = |text: &str| {
         fs::write(&path, text).expect("written");
-        Server::of(&kind, Some(&path)).map_err(|refusal| refusal.to_string())
+        Server::of(&kind, &given).map_err(|refusal| refusal.to_string())
     };
     let server = read("commands = ['own']\nargs = ['{listen}']").expect("it is valid");
     let server = server.expect("a server");
@@ -56,8 +65,8 @@ fn a_file_of_ones_own_is_read_and_its_slips_are_named() {
         assert!(refused.contains(says) && refused.contains("own.toml"), "{text}: {refused}");
     }
     fs::remove_file(&path).expect("ours");
-    assert!(Server::of(&kind, Some(&path)).is_err());
-    let refused = Server::of(&kind, None).expect_err("it is not built in").to_string();
+    assert!(Server::of(&kind, &given).is_err());
+    let refused = Server::of(&kind, &Given::default()).expect_err("it is not built in").to_string();
     assert!(refused.contains("--server-file"), "{refused}");
 }
 

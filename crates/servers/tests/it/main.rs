@@ -3,6 +3,7 @@
 
 mod command;
 mod ends;
+mod faults;
 mod own;
 mod proxies;
 mod refusals;

@@ -101,8 +101,15 @@ impl DerefMut for Server {
 }
 
 pub(crate) fn command(arm: &str, dir: &Path, upstream: SocketAddr, args: &[&str]) -> Command {
+    let mut command = own(arm, dir, args);
+    command.args(["--upstream", &upstream.to_string()]);
+    command
+}
+
+/// A server without an origin; a command works in `dir` as well.
+pub(crate) fn own(arm: &str, dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_servers"));
-    command.args(["--arm", arm, "--upstream", &upstream.to_string(), "--dir"]).arg(dir).args(args);
+    command.args(["--arm", arm, "--dir"]).arg(dir).args(args).current_dir(dir);
     command
 }
 

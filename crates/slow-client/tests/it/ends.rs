@@ -1,6 +1,6 @@
 //! How downloads end, and what follows.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use records::{DownloadEnd, Record};
 use testkit::{Signal, free_addr, serve};
 
-use crate::support::{Slow, answer, endless, request, reset, server, whole};
+use crate::support::{Slow, answer, command, endless, request, reset, server, whole};
 
 /// More than a read takes, and no round number.
 const SIZE: usize = (3 << 20) + 1;
@@ -323,5 +323,60 @@ fn intervals_join_without_gaps() {
         assert_eq!(next.bytes.len(), 2);
         last = next;
     }
+    slow.stop();
+}
+
+#[test]
+fn requests_of_ones_own_follow_each_other_whatever_their_answers_are() {
+    for (head, body) in [
+        ("200 OK\r\nContent-Length: 3\r\n", "abc"),
+        ("200 OK\r\nTransfer-Encoding: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n"),
+        ("201 Created\r\n", "until the close"),
+        ("204 No Content\r\n", ""),
+    ] {
+        let (lines, asked) = channel();
+        let addr = server(move |_, stream| {
+            let _ = lines.send(request(stream)?);
+            write!(stream, "HTTP/1.1 {head}\r\n{body}")
+        });
+        let mut slow = Slow::start(addr, "--slow 1 --slow-path /export?rows=9");
+        for ordinal in 0..2 {
+            let download = slow.download();
+            assert_eq!((download.end, download.ordinal), (DownloadEnd::Completed, ordinal));
+            assert!(download.bytes.0 > 0, "an answer without a body has moved: {head}");
+            assert_eq!(asked.recv().expect("a request"), "GET /export?rows=9 HTTP/1.1");
+        }
+        slow.stop();
+    }
+}
+
+#[test]
+fn an_upload_is_sent_whole_and_counted() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), vec![b'x'; SIZE]).expect("written");
+    let addr = server(|number, stream| {
+        let line = request(stream)?;
+        if number == 1 {
+            // Answered before it was read.
+            return write!(stream, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n");
+        }
+        let mut body = vec![0; SIZE];
+        stream.read_exact(&mut body)?;
+        assert_eq!(
+            (line.as_str(), body.iter().all(|byte| *byte == b'x')),
+            ("PUT /up HTTP/1.1", true)
+        );
+        write!(stream, "HTTP/1.1 204 No Content\r\n\r\n")
+    });
+    let path = file.path().to_str().expect("a path");
+    let mut command = command(&format!("{addr} --slow 1 --slow-body {path} --slow-path"));
+    let mut slow = Slow::of(command.arg("PUT /up"));
+    let download = slow.download();
+    assert_eq!(download.end, DownloadEnd::Completed, "{download:?}");
+    assert!(download.bytes.0 >= SIZE as u64, "{download:?}");
+    let refused = slow.download();
+    // The rest of it may meet the end of the connection before its answer is read.
+    assert!([DownloadEnd::BadStatus, DownloadEnd::Reset].contains(&refused.end), "{refused:?}");
+    assert_eq!(slow.download().end, DownloadEnd::Completed);
     slow.stop();
 }

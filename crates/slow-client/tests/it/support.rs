@@ -35,7 +35,12 @@ pub(crate) fn command(args: &str) -> Command {
 impl Slow {
     /// Starts it and waits for its first line.
     pub(crate) fn start(target: SocketAddr, args: &str) -> Self {
-        let process = Process::of(Running::with_stdin(&mut command(&format!("{target} {args}"))));
+        Self::of(&mut command(&format!("{target} {args}")))
+    }
+
+    /// Starts this command of it and waits for its first line.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let process = Process::of(Running::with_stdin(command));
         assert_eq!(process.ready.role, Role::Slow);
         Self { process, seen: Vec::new() }
     }

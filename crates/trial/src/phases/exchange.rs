@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use records::{Phase, Record, Requests, Role, SlowOrder, Visibility};
 
+use crate::Origin;
+
 /// What happened.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// The trial begins.
-    Begin,
+    /// The trial begins, with or without an origin.
+    Begin(Origin),
     /// A role is up.
     Ready(Role),
-    /// The proxy is up, and its workers are seen so.
-    ProxyReady(Visibility, AcceptsTold),
+    /// The proxy is up, its workers are seen so, and so many were found.
+    ProxyReady(Visibility, AcceptsTold, Option<u32>),
     /// A role told of its work.
     Record(Box<Record>),
     /// A role did what it must not.

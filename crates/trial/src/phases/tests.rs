@@ -2,7 +2,9 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use records::{Accepted, Bytes, Dialed, DownloadInterval, MonoNs, Record, SlowOrder, from_words};
+use records::{
+    Accepted, Bytes, Dialed, DownloadInterval, MonoNs, Record, ServerToggles, SlowOrder, from_words,
+};
 
 use super::*;
 
@@ -36,7 +38,7 @@ impl Trial {
         let now = Instant::now();
         let phases = Phases::new(arm, secs(3), secs(8));
         let mut trial = Self { phases, now, done: Vec::new() };
-        trial.on(Input::Begin);
+        trial.on(Input::Begin(Origin::Anywhere));
         trial
     }
 
@@ -44,7 +46,7 @@ impl Trial {
     fn set_up(words: &str) -> Self {
         let mut trial = Self::of(words);
         trial.on(Input::Ready(Role::Origin));
-        trial.on(Input::ProxyReady(Visibility::Own, AcceptsTold::AtOnce));
+        trial.on(Input::ProxyReady(Visibility::Own, AcceptsTold::AtOnce, None));
         trial
     }
 
@@ -125,7 +127,7 @@ fn phases_follow_each_other_to_the_end() {
     assert_eq!(trial.done(), [begin(Phase::Setup), Action::Start(Start::Origin)]);
     trial.on(Input::Ready(Role::Origin));
     assert_eq!(trial.done(), [Action::Start(Start::Proxy)]);
-    trial.on(Input::ProxyReady(Visibility::Own, AcceptsTold::AtOnce));
+    trial.on(Input::ProxyReady(Visibility::Own, AcceptsTold::AtOnce, None));
     assert_eq!(trial.done(), [IDLE], "still within the setup");
     trial.on(Input::Ready(Role::Fast));
     assert_eq!(trial.done(), [begin(Phase::Idle)]);
@@ -175,7 +177,7 @@ fn the_mirror_is_traced_when_asked_and_others_trace_themselves() {
         arm.server.trace = TraceMode::Probe;
         let mut trial = Trial::of_arm(arm);
         trial.on(Input::Ready(Role::Origin));
-        trial.on(Input::ProxyReady(visibility, AcceptsTold::AtOnce));
+        trial.on(Input::ProxyReady(visibility, AcceptsTold::AtOnce, None));
         assert_eq!(trial.done().pop(), Some(next));
         trial.on(Input::Ready(Role::Trace));
         assert_eq!(trial.done().pop(), (visibility == Visibility::Own).then_some(IDLE));
@@ -300,7 +302,7 @@ fn a_role_that_ends_unasked_ends_the_trial() {
 fn a_role_that_is_not_ready_or_says_nonsense_is_a_fault() {
     let mut trial = Trial::of("");
     trial.wait();
-    let within = roles::timeouts(Role::Origin, &ProxyKind::Mirror).ready.as_secs();
+    let within = roles::timeouts(Role::Origin, &ServerToggles::default()).ready.as_secs();
     let late = (Role::Origin, format!("was not ready within {within} s"));
     assert_eq!(trial.blamed(), [late]);
 
@@ -322,7 +324,7 @@ fn a_trial_that_cannot_go_on_stops_what_runs() {
     // A role of which no process could be made is not waited for.
     let arm = Arm::default();
     let mut phases = Phases::new(&arm, secs(3), secs(8));
-    phases.on(Input::Begin, Instant::now());
+    phases.on(Input::Begin(Origin::Anywhere), Instant::now());
     assert_eq!(phases.on(Input::Broken, Instant::now()), [CUT_SHORT]);
     assert_eq!(phases.until(), None);
 }
@@ -334,7 +336,7 @@ fn who_does_not_end_when_asked_is_killed() {
     trial.on(Input::Ended(Role::Fast, ended(0)));
     trial.done();
     trial.wait();
-    let within = roles::timeouts(Role::Proxy, &ProxyKind::Mirror).end.as_secs();
+    let within = roles::timeouts(Role::Proxy, &ServerToggles::default()).end.as_secs();
     let what = format!("did not end within {within} s and was killed");
     assert_eq!(trial.done(), [Action::Blame(Role::Proxy, what), Action::Kill(Role::Proxy)]);
     let dead = trial.now + DEATH;

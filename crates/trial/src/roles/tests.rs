@@ -30,12 +30,12 @@ fn arm() -> Arm {
     from_words::<Arm>(&words.split_whitespace().collect::<Vec<_>>()).on(None)
 }
 
-const NOTHING: Given = Given { server_file: None, proxy_bin: None };
+const NOTHING: Given = Given { server: None, server_file: None, proxy_bin: None };
 
 fn setup(workers: Option<&CpuList>) -> ProxySetup<'_> {
     ProxySetup {
         listen: LOOPBACK,
-        upstream: target(),
+        upstream: Some(target()),
         access_log: Path::new("runs/x y/access.log"),
         dir: Path::new("runs/x y/proxy"),
         hold: Micros(5_000),
@@ -79,7 +79,7 @@ fn a_mirror_that_buffers_spools_beside_its_log() {
 fn a_foreign_proxy_gets_the_arm_and_its_build() {
     let mut arm = arm();
     arm.server.kind = ProxyKind::Server("nginx".to_owned());
-    let given = Given { proxy_bin: Some("/opt/nginx".into()), server_file: None };
+    let given = Given { proxy_bin: Some("/opt/nginx".into()), ..NOTHING };
     let setup = ProxySetup { given: &given, ..setup(None) };
     let RoleCommand::Server(options) = played(RoleCommand::proxy(&arm, setup, process())) else {
         panic!("another role")
@@ -135,16 +135,20 @@ fn a_tracer_watches_the_threads_it_is_told() {
 
 #[test]
 fn a_role_that_waits_for_its_parts_is_waited_for_longer() {
+    const READY: Duration = Duration::from_secs(90);
     for (role, proxy, ready, end) in [
         (Role::Trace, "mirror", probe::READY_WITHIN, probe::STOPPED_WITHIN),
         (Role::Proxy, "mirror", Duration::ZERO, proxy::STOPPED_WITHIN),
-        (Role::Proxy, "nginx", servers::READY_WITHIN, servers::STOPPED_WITHIN),
-        (Role::Proxy, "exec:x {listen}", servers::READY_WITHIN, servers::STOPPED_WITHIN),
+        (Role::Proxy, "nginx", READY, servers::STOPPED_WITHIN),
+        (Role::Proxy, "exec:x {listen}", READY, servers::STOPPED_WITHIN),
     ] {
-        let outer = timeouts(role, &proxy.parse().expect("a proxy"));
+        let ready_within = Some(READY.into());
+        let kind = proxy.parse().expect("a proxy");
+        let server = ServerToggles { kind, ready_within, ..ServerToggles::default() };
+        let outer = timeouts(role, &server);
         assert!(outer.ready > ready && outer.end > end, "{role}, {proxy}: {outer:?}");
     }
     // And a server waits for its tracer.
-    assert!(servers::READY_WITHIN > probe::ATTACHED_WITHIN);
+    assert!(servers::ready_within(&ServerToggles::default()) > probe::ATTACHED_WITHIN);
     assert!(servers::STOPPED_WITHIN > probe::STOPPED_WITHIN);
 }

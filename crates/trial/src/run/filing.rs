@@ -76,7 +76,8 @@ impl Run<'_> {
         self.manifest.listeners = ready.listeners;
         self.manifest.program = ready.program;
         self.manifest.visibility = ready.visibility;
-        Input::ProxyReady(ready.visibility, accepts_told(ready.visibility, &self.workers))
+        let accepts = accepts_told(ready.visibility, &self.workers);
+        Input::ProxyReady(ready.visibility, accepts, self.manifest.workers)
     }
 
     /// What a record means to who looks on.

@@ -9,11 +9,11 @@ use netlab::Host;
 use records::{Effective, Role, RoleProcess};
 
 use super::Run;
-use crate::TrialError;
 use crate::options;
 use crate::phases::Start;
 use crate::roles::{self, ProxySetup, RoleCommand};
 use crate::sampler::Watch;
+use crate::{Origin, TrialError};
 use records::run_dir::{ACCESS_LOG, PROXY_DIR};
 
 impl Run<'_> {
@@ -47,8 +47,10 @@ impl Run<'_> {
         };
         Ok(match start {
             Start::Origin => {
-                let free = SocketAddr::new(self.addr(Role::Origin), 0);
-                let listen = plan.origin_listen.unwrap_or(free);
+                let listen = match plan.origin {
+                    Origin::At(addr) => addr,
+                    Origin::Anywhere | Origin::None => SocketAddr::new(self.addr(Role::Origin), 0),
+                };
                 RoleCommand::origin(arm, listen, plan.idle, own)
             }
             Start::Proxy => {
@@ -56,7 +58,7 @@ impl Run<'_> {
                 let (log, dir) = (dir.join(ACCESS_LOG), dir.join(PROXY_DIR));
                 let setup = ProxySetup {
                     listen: self.addr(Role::Proxy),
-                    upstream: at(Role::Origin)?,
+                    upstream: self.listen.get(&Role::Origin).copied(),
                     access_log: plan.access_log.as_ref().unwrap_or(&log),
                     dir: &dir,
                     hold: plan.hold,

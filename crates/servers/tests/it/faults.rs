@@ -1,0 +1,113 @@
+//! A server of one's own that does not do what it should: each fault has its message, with the program's last
+//! words, and leaves nothing running.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::{Process, await_gone, family, installed, say, script};
+
+use crate::support::{arm, own};
+
+/// Answers `ok` to `/health` and 404 to anything else, unless it has the fault it is told.
+const SERVER: &str = "\
+#!/usr/bin/python3
+import http.server, os, signal, sys, time
+class H(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+    def do_GET(self):
+        if os.environ.get('FAULT') == 'mute':
+            time.sleep(600)
+        self.send_response(200 if self.path == '/health' else 404)
+        self.send_header('Content-Length', '2')
+        self.end_headers()
+        self.wfile.write(b'ok')
+open('pid', 'w').write(str(os.getpid()))
+port, fault = int(sys.argv[1]), os.environ.get('FAULT')
+if fault == 'dies':
+    sys.exit('no module named app')
+if fault == 'silent':
+    print('waiting for a database', file=sys.stderr, flush=True)
+    time.sleep(600)
+if fault == 'elsewhere':
+    port = 0
+if fault == 'deaf':
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if fault == 'loud':
+    for _ in range(1 << 14):
+        print('x' * 0xffff)
+http.server.ThreadingHTTPServer(('127.0.0.1', port), H).serve_forever()
+";
+
+/// The program with that fault, asked for `/health` as fetches would be, with `changes`; and its directory.
+fn server(fault: &str, changes: Value) -> (TempDir, std::process::Command) {
+    let dir = TempDir::new().expect("a directory");
+    let program = script(dir.path(), "server.py", SERVER);
+    let mut asked = json!({
+        "env": [format!("FAULT={fault}")], "fetch_path": "/health", "ready_within_us": 1_500_000,
+    });
+    if let (Some(asked), Value::Object(changes)) = (asked.as_object_mut(), changes) {
+        asked.extend(changes);
+    }
+    let arm = arm(&format!("exec:{} {{port}}", program.display()), asked);
+    let command = own(&arm, dir.path(), &[]);
+    (dir, command)
+}
+
+#[test]
+fn a_server_that_is_never_ready_is_told_with_what_keeps_it() {
+    if !installed("python3") {
+        return;
+    }
+    let none = || json!({});
+    let cases: [(_, _, &[&str]); 6] = [
+        ("silent", none(), &["ready within 1.5", "refused", "its last words: waiting for a data"]),
+        ("elsewhere", none(), &["does not answer on", "it listens on 127.0.0.1:", "{port}"]),
+        ("", json!({"ready_path": "/nothing"}), &["answered 404 to GET /nothing", "--ready-path"]),
+        ("", json!({"fetch_path": null}), &["answered 404 to GET /bytes/1", "--fetch-path"]),
+        ("mute", none(), &["server.py ready within", "does not answer on"]),
+        ("dies", none(), &["it ended unasked (exit status: 1)", "words: no module named app"]),
+    ];
+    for (fault, changes, says) in cases {
+        let (dir, mut command) = server(fault, changes);
+        let said = say(&mut command).refused(1);
+        let last = said.lines().last().unwrap_or_default();
+        for part in says {
+            assert!(last.contains(part), "{fault}: no {part:?} in {said}");
+        }
+        let pid = fs::read_to_string(dir.path().join("pid")).expect("it began");
+        await_gone([pid.parse().expect("a number")]);
+    }
+}
+
+#[test]
+fn one_that_is_deaf_or_loud_is_served_and_ended() {
+    if !installed("python3") {
+        return;
+    }
+    for (fault, kept) in [("deaf", 0..=0), ("loud", 16 << 20..=17 << 20)] {
+        let (dir, mut command) = server(fault, json!({"ready_within_us": 60_000_000}));
+        let mut process = Process::start(&mut command);
+        let family = family(process.id());
+        assert!(!family.is_empty());
+        process.stop().ended_well();
+        await_gone(family);
+        let output = fs::metadata(dir.path().join("output.log")).expect("it is kept").len();
+        assert!(kept.contains(&output), "{fault}: {output} bytes");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_a_matter_of_usage() {
+    for (changes, says) in [
+        (json!({"fetch_path": "POST /health"}), "--ready-path"),
+        (json!({"proxy": "exec:sh"}), "is not told where to accept"),
+        (json!({"proxy": "exec:./nowhere {port}"}), "./nowhere"),
+        (json!({"server_dir": "/nowhere"}), "/nowhere"),
+    ] {
+        let (_dir, mut command) = server("", changes);
+        let said = say(&mut command).refused(2);
+        assert!(said.contains(says), "no {says:?} in {said}");
+    }
+}
