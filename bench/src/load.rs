@@ -99,7 +99,7 @@ impl Load {
             // As in a trial, but for the access log, which nobody reads.
             let setup = ProxySetup {
                 listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
-                upstream: target,
+                upstream: Some(target),
                 access_log: FilePath::new("/dev/null"),
                 dir: FilePath::new("/"),
                 hold: HOLD,
