@@ -35,4 +35,23 @@ print(s["verdict"], *s["verdict_reasons"], sep="\n  ")' <<<"$summary")
 
 expect "drain" "starved" --reuseport
 expect "fionread" "healthy|degraded" --reuseport --read-policy fionread
-echo "2 passed, 0 failed"
+
+# gate STATUS OPTIONS: the gate of the GitHub Action ends with STATUS. A trial that proves nothing
+# (11) is made again, four in all at most.
+gate() {
+  local wanted=$1 status
+  for _ in 1 2 3 4; do
+    status=0
+    (cd "$runs" && TURNSTILE=$binary OPTIONS=$2 THRESHOLDS=$'failed_share<=0.01\np90<700ms' \
+      "$action") || status=$?
+    [ "$status" -eq 11 ] || break
+  done
+  if [ "$status" -ne "$wanted" ]; then
+    echo "expected the gate to end with $wanted, not $status: $2" >&2
+    return 1
+  fi
+}
+binary=$PWD/target/debug/turnstile action=$PWD/scripts/action.sh
+gate 0 "--reuseport --read-policy bytes:64KiB --trace off"
+gate 10 "--reuseport --trace off"
+echo "4 passed, 0 failed"
