@@ -46,11 +46,12 @@ impl<E: Env> Context<'_, E> {
             Ok(Parsed::Partial) => Continue(()),
             // What follows the head is another request; one a connection is served.
             Ok(Parsed::Complete { head, .. }) => {
-                self.log.request_complete(head.request_line(), self.env.now());
+                self.log.record.request = head.request_line();
+                self.log.record.request_ns = Some(self.env.now());
                 Break(self.accept_request(&head))
             }
             Err(error) => {
-                self.log.request_broken(first_line(head));
+                self.log.record.request = first_line(head);
                 Break(self.refuse(error.status(), SessionEnd::BadRequest))
             }
         }
@@ -64,7 +65,7 @@ impl<E: Env> Context<'_, E> {
         self.log.dialed(self.env.cached_ms());
         match self.env.dial() {
             Ok(stream) => {
-                self.log.upstream_port(stream.local_port());
+                self.log.record.upstream_port = stream.local_port();
                 Leave::Enter(Phase::Proxying(Exchange::new(stream, head, self.env.limits())))
             }
             Err(error) => self.refuse_upstream(&error),
