@@ -168,7 +168,6 @@ fn an_arm_reads_back_as_itself() {
         let arm = arm(words);
         let json = serde_json::to_string(&arm).expect("an arm is JSON");
         assert_eq!(serde_json::from_str::<Arm>(&json).expect(&json), arm, "{words}");
-        assert_eq!(json.matches("\"workers\"").count(), 1, "no key twice: {json}");
     }
 }
 
