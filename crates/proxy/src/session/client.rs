@@ -96,8 +96,8 @@ impl<E: Env> Context<'_, E> {
     /// All is sent: the session closes at once, unless the client has said more than we have read,
     /// since `close(2)` with unread data resets the connection (RFC 1122 4.2.2.13).
     pub(super) fn finish(&mut self, end: SessionEnd) -> ControlFlow<Stop> {
-        let unread = self.client.stream().unread().unwrap_or(0);
-        if unread == 0 || self.client.stream().finish().is_err() {
+        let unread = self.client.stream.unread().unwrap_or(0);
+        if unread == 0 || self.client.stream.finish().is_err() {
             return Break(Stop::Close(end));
         }
         self.moved = true;
@@ -121,7 +121,7 @@ impl<E: Env> Context<'_, E> {
             };
             self.moved = true;
             let (client, read) = (&mut *self.client, ReadDone { got, offered: waste.len() });
-            let said = limit.after_read(read, || client.stream().unread(), || self.env.now());
+            let said = limit.after_read(read, || client.stream.unread(), || self.env.now());
             match obey(said, client) {
                 Continue(()) => {}
                 Break(Stop::Blocked(_)) => return EMPTY,

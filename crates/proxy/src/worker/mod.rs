@@ -138,7 +138,7 @@ impl Worker {
         if !self.yielded.is_empty() {
             return Ok(Some(Duration::ZERO));
         }
-        let due = self.sessions.first_timer().into_iter().chain(self.acceptor.paused_until()).min();
+        let due = self.sessions.first_timer().into_iter().chain(self.acceptor.paused_until).min();
         let due = due.map(|due| due.since(net::clock::now()));
         Ok(due.into_iter().chain(most).min())
     }
@@ -235,7 +235,7 @@ impl Worker {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
         let session = Session::new(stream, addr, &self.setup.limits.toggles, at_ns);
-        let timer = session.deadline();
+        let timer = session.deadline;
         let slot = Slot { session, key, number, place: Place::default(), timer };
         match watched {
             _ if full => {
@@ -263,7 +263,7 @@ impl Worker {
             worker: self.setup.index,
             turn: self.turn.turn,
             session: slot.number,
-            client_port: slot.session.client_addr().port(),
+            client_port: slot.session.client_addr.port(),
             start_ns: step.read.start,
             end_ns: step.end,
             bytes: step.read.bytes,
@@ -276,7 +276,7 @@ impl Worker {
             self.yielded.push(key);
         }
         // A later deadline waits for the timer that is set; a nearer one does not.
-        if slot.session.deadline() < slot.timer {
+        if slot.session.deadline < slot.timer {
             self.sessions.set_timer(key);
         }
         if let Stop::Close(end) = step.stop
@@ -292,7 +292,7 @@ impl Worker {
         record.worker = self.setup.index;
         record.session = slot.number;
         record.log.at_unix_ms = self.clock.unix_ms;
-        let client = slot.session.client_addr().ip();
+        let client = slot.session.client_addr.ip();
         if let Some(log) = &mut self.log {
             log.prepare(client, &record);
         }
