@@ -18,9 +18,57 @@
 
 mod application;
 mod body;
-mod options;
 mod request_log;
 mod run;
 
-pub use options::OriginOptions;
+use std::net::SocketAddr;
+
+use net::role::RoleOptions;
+use records::{Bytes, Congestion, FaultToggles, Micros, from_words, socket_addr, within};
+use serde::{Deserialize, Serialize};
+
 pub use run::run;
+
+/// Everything the origin role needs.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+pub struct OriginOptions {
+    /// Address and port to accept on; port 0: a free one, told in the first line
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = socket_addr)]
+    pub listen: SocketAddr,
+
+    /// SO_SNDBUF of accepted connections, as 4MiB [default: the most this kernel gives]
+    // setsockopt(2) takes an int, and the kernel doubles it.
+    #[arg(long, value_name = "SIZE", value_parser = within(Bytes(1)..=Bytes::gib(1), "a send buffer has 1 byte to 1 GiB"))]
+    pub sndbuf: Option<Bytes>,
+
+    /// Congestion control towards clients: reno, cubic or system (the kernel's default)
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub congestion: Congestion,
+
+    /// Length of the listener's queue of connections to be accepted
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    pub backlog: u32,
+
+    /// Wait this long before each answer's head, as an application that computes; at most 1m
+    #[arg(long, alias = "think", value_name = "TIME", default_value = "0s", value_parser = FaultToggles::delays(), help_heading = "Application")]
+    pub delay: Micros,
+
+    /// Begin to delay so long after the first request, as an application that slows down; at most 1h
+    #[arg(long, alias = "think-after", value_name = "TIME", default_value = "0s", value_parser = within(Micros(0)..=Micros(3_600_000_000), "delays begin after 1h at most"), help_heading = "Application")]
+    pub delay_after: Micros,
+
+    /// Answer at most N requests at a time, from the delay to the last byte handed to the kernel;
+    /// the others wait in order [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535), help_heading = "Application")]
+    pub workers: Option<u32>,
+
+    /// What every role has.
+    #[command(flatten)]
+    pub role: RoleOptions,
+}
+
+impl Default for OriginOptions {
+    fn default() -> Self {
+        from_words(&[])
+    }
+}

@@ -16,9 +16,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::OriginOptions;
 use crate::application::{Application, respond};
 use crate::body::Turns;
-use crate::options::OriginOptions;
 use crate::request_log::RequestLog;
 
 /// How long to let connections end when there is no descriptor for a new one.

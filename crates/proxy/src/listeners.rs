@@ -10,7 +10,7 @@ use records::{AcceptMode, Bytes, ListenerMode, ProxyToggles, SocketSetting};
 use rustix::fs::fstat;
 use socket2::SockRef;
 
-use crate::options::ProxyOptions;
+use crate::ProxyOptions;
 use crate::worker::Watch;
 
 /// See the module's head.

@@ -48,7 +48,8 @@ pub(crate) struct ReadLimit {
     policy: ReadPolicy,
     /// nginx's `rev->available`: bytes FIONREAD promised and nobody has read; `None` is its -1.
     promised: Option<u64>,
-    step: StepReads,
+    /// What the step under way has read so far.
+    pub(crate) step: StepReads,
 }
 
 /// What one step has read.
@@ -70,11 +71,6 @@ impl ReadLimit {
     /// A step begins: quotas are fresh.
     pub(crate) fn begin_step(&mut self, now: MonoNs) {
         self.step = StepReads { bytes: Bytes(0), reads: 0, start: now };
-    }
-
-    /// What the step under way has read so far.
-    pub(crate) fn step(&self) -> StepReads {
-        self.step
     }
 
     /// A readable event arrived. nginx sets `available = -1` there

@@ -1,5 +1,6 @@
 //! Starts listeners, workers and the writer, says that it is ready, and stops when told to.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,13 +17,12 @@ use net::stop::{self, Next};
 use records::{BufferingMode, Bytes, Effective, LogMode, ProxyToggles, Ready, Record, Role, Spool};
 use rustix::thread::gettid;
 
-use crate::access_log::{InlineLog, LostLines};
+use crate::ProxyOptions;
 use crate::listeners::{self, Listeners};
-use crate::options::ProxyOptions;
 use crate::recorder::{Recorder, RingReader};
 use crate::session::{Buffering, Limits};
 use crate::worker::{Worker, WorkerSetup};
-use crate::writer::{LogPart, Writer};
+use crate::writer::{InlineLog, LogPart, LostLines, Writer};
 
 /// How long workers may take to end when told to. A step ends with the next piece that it moves; a
 /// system call takes as long as it takes: a disk's, or that of a log which nobody reads.
@@ -61,10 +61,9 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
         limits: Arc::new(limits(options)),
         stop: Arc::clone(&stop),
     };
-    let mut workers = Workers::default();
-    for index in 0..options.toggles.workers {
-        workers.start(setup(index), inline_logs.pop(), options, events.clone())?;
-    }
+    let start = |index| start(setup(index), inline_logs.pop(), options, events.clone());
+    let started: Result<Vec<_>, _> = (0..options.toggles.workers).map(start).collect();
+    let (workers, rings): (Vec<Running>, _) = started?.into_iter().unzip();
 
     let stopper = events.clone();
     stop::on_signal(move |_| {
@@ -73,20 +72,22 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
     })
     .map_err(RoleError::process)?;
     let effective = Effective {
-        cpus: workers.cpus.clone(),
+        cpus: BTreeSet::from_iter(workers.iter().flat_map(|worker| &worker.cpus).copied())
+            .into_iter()
+            .collect(),
         max_open_files,
         sockets: listeners.read_back(options),
         congestion: listeners.congestion(),
     };
     role::tell(&Record::Ready(Ready {
         listen: listeners.addr(),
-        worker_tids: workers.tids.clone(),
+        worker_tids: workers.iter().map(|worker| worker.tid).collect(),
         listeners: listeners.inodes().map_err(RoleError::host(LISTEN))?,
         ..Ready::new(Role::Proxy, std::process::id(), effective)
     }))?;
 
     let done = Arc::new(AtomicBool::new(false));
-    let writer = Writer { rings: std::mem::take(&mut workers.rings), log };
+    let writer = Writer { rings, log };
     let writing = thread::Builder::new()
         .name(role::thread_name(Role::Proxy, "writer"))
         .spawn({
@@ -99,7 +100,8 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
 
     let mut result = Ok(());
     let mut deadline: Option<Instant> = None;
-    while workers.present > 0 {
+    let mut present = workers.len();
+    while present > 0 {
         let event = match deadline {
             None => inbox.recv().ok(),
             Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())).ok(),
@@ -108,15 +110,16 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
             Some(Event::Stop) => Ok(()),
             Some(Event::WriterEnded(ended)) => ended.map_err(role::unwritten),
             Some(Event::WorkerEnded(worker, ended)) => {
-                workers.present -= 1;
+                present -= 1;
                 ended.map_err(|error| worker_failed(worker, &error))
             }
-            None => Err(stuck(std::mem::take(&mut workers.present))),
+            None => Err(stuck(std::mem::take(&mut present))),
         });
         // Whatever it was, it is the end.
         deadline.get_or_insert_with(|| {
             stop.store(true, Ordering::Relaxed);
-            workers.wake();
+            // A worker that has ended has no use for it.
+            workers.iter().for_each(|worker| drop(worker.waker.wake()));
             Instant::now() + STOPPED_WITHIN
         });
     }
@@ -138,75 +141,45 @@ fn stuck(workers: usize) -> RoleError {
     ))
 }
 
-/// The workers that were started.
-#[derive(Default)]
-struct Workers {
-    wakers: Vec<Waker>,
-    tids: Vec<i32>,
+/// A worker that watches its listener.
+struct Running {
+    waker: Waker,
+    tid: i32,
     cpus: Vec<usize>,
-    rings: Vec<RingReader>,
-    present: usize,
 }
 
-impl Workers {
-    /// Starts a worker on a thread of its own and waits until it watches its listener.
-    fn start(
-        &mut self,
-        setup: WorkerSetup,
-        log: Option<InlineLog>,
-        options: &ProxyOptions,
-        events: mpsc::Sender<Event>,
-    ) -> Result<(), RoleError> {
-        let worker = setup.index;
-        let failed = |error| worker_failed(worker, &error);
-        let (recorder, ring) = Recorder::new(worker, options.hold, options.recording);
-        let cpu = options.pin.as_ref().map(|cpus| cpus.in_turn(worker as usize));
-        let (started, ready) = mpsc::channel();
-        thread::Builder::new()
-            .name(role::thread_name(Role::Proxy, &format!("worker{worker}")))
-            .spawn(move || {
-                let made = pin(cpu).and_then(|cpus| {
-                    let (worker, waker) = Worker::new(setup, recorder, log)?;
-                    Ok((worker, waker, cpus))
-                });
-                let ended = match made {
-                    Ok((worker, waker, cpus)) => {
-                        let _ = started.send(Ok((waker, gettid().as_raw_nonzero().get(), cpus)));
-                        worker.run()
-                    }
-                    Err(error) => {
-                        let _ = started.send(Err(error));
-                        return;
-                    }
-                };
-                let _ = events.send(Event::WorkerEnded(worker, ended));
-            })
-            .map_err(failed)?;
-        let gone = |_| io::Error::other("its thread ended before it began");
-        let (waker, tid, cpus) =
-            ready.recv().map_err(gone).and_then(|made| made).map_err(failed)?;
-        self.wakers.push(waker);
-        self.tids.push(tid);
-        self.cpus
-            .extend(cpus.into_iter().filter(|cpu| !self.cpus.contains(cpu)).collect::<Vec<_>>());
-        self.rings.push(ring);
-        self.present += 1;
-        Ok(())
-    }
-
-    fn wake(&self) {
-        for waker in &self.wakers {
-            // A worker that has ended has no use for it.
-            let _ = waker.wake();
+/// Starts a worker on a thread of its own and waits until it watches its listener.
+fn start(
+    setup: WorkerSetup,
+    log: Option<InlineLog>,
+    options: &ProxyOptions,
+    events: mpsc::Sender<Event>,
+) -> Result<(Running, RingReader), RoleError> {
+    let index = setup.index;
+    let failed = |error| worker_failed(index, &error);
+    let (recorder, ring) = Recorder::new(index, options.hold, options.recording);
+    let cpu = options.pin.as_ref().map(|cpus| cpus.in_turn(index as usize));
+    let begin = move || {
+        if let Some(cpu) = cpu {
+            cpu::pin_current_thread(&[cpu])?;
         }
-    }
-}
-
-fn pin(cpu: Option<usize>) -> io::Result<Vec<usize>> {
-    if let Some(cpu) = cpu {
-        cpu::pin_current_thread(&[cpu])?;
-    }
-    cpu::allowed()
+        let (cpus, tid) = (cpu::allowed()?, gettid().as_raw_nonzero().get());
+        let (worker, waker) = Worker::new(setup, recorder, log)?;
+        io::Result::Ok((worker, Running { waker, tid, cpus }))
+    };
+    let (started, ready) = mpsc::channel();
+    thread::Builder::new()
+        .name(role::thread_name(Role::Proxy, &format!("worker{index}")))
+        .spawn(move || match begin() {
+            Ok((worker, running)) => {
+                let _ = started.send(Ok(running));
+                let _ = events.send(Event::WorkerEnded(index, worker.run()));
+            }
+            Err(error) => drop(started.send(Err(error))),
+        })
+        .map_err(failed)?;
+    let gone = |_| Err(io::Error::other("its thread ended before it began"));
+    Ok((ready.recv().unwrap_or_else(gone).map_err(failed)?, ring))
 }
 
 /// Opens the access log: once for each worker that writes it itself, or once for the writer.

@@ -30,10 +30,10 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
 use net::clock;
 use net::role::{self, RoleError};
-use records::{BytesPerSec, DownloadEnd, DownloadInterval, MonoNs, Record, SlowOrder};
+use records::{BytesPerSec, DownloadEnd, DownloadInterval, MonoNs, Record, Requests, SlowOrder};
 
 use crate::SlowOptions;
-use crate::conn::{Requests, Shared, Turn};
+use crate::conn::{Shared, Turn};
 use crate::run::{Command, warn};
 use crate::slot::{Dialling, Port, Slot};
 
@@ -168,11 +168,11 @@ impl<'a> Client<'a> {
         };
         *due = AT_ITS_EVENT;
         let now = clock::now();
-        let Some(conn) = slot.conn() else {
-            if slot.dial_ns() <= now {
+        let Some(conn) = &mut slot.conn else {
+            if slot.dial_ns <= now {
                 return self.dial(index, now);
             }
-            *due = slot.dial_ns();
+            *due = slot.dial_ns;
             return Ok(Pause::UntilEvent);
         };
         let turn = conn.turn(&mut self.shared, now);
@@ -196,8 +196,8 @@ impl<'a> Client<'a> {
             Turn::Yields => *due = AT_ONCE,
             Turn::Ended(end) => self.end(index, end, Port::Same)?,
             Turn::Gone => {
-                slot.close();
-                *due = slot.dial_ns();
+                slot.conn = None;
+                *due = slot.dial_ns;
             }
         }
         // What follows has its turn after the others.
@@ -207,10 +207,10 @@ impl<'a> Client<'a> {
     /// Tells the end of a download; its slot goes on to the next.
     fn end(&mut self, index: usize, end: DownloadEnd, port: Port) -> Result<(), RoleError> {
         let Some(Entry { slot, due }) = self.slots.get_mut(index) else { return Ok(()) };
-        let status = slot.conn().and_then(|conn| conn.bad_status());
+        let status = slot.conn.as_ref().and_then(|conn| conn.bad_status);
         let download = slot.end(end, port, clock::now());
         // One that lingers dials when it is gone.
-        *due = if slot.conn().is_some() { AT_ONCE } else { slot.dial_ns() };
+        *due = if slot.conn.is_some() { AT_ONCE } else { slot.dial_ns };
         if let Some(status) = status {
             let asked = self.options.toggles.asking();
             self.warn_once(&format!("{asked} was answered with {status}, which is no load"));
@@ -230,9 +230,9 @@ impl<'a> Client<'a> {
                     .register(&mut SourceFd(&socket.as_raw_fd()), Token(index), interest)
                     .map_err(RoleError::host("wait for sockets"))?;
             }
-            Dialling::Later => *due = slot.dial_ns(),
+            Dialling::Later => *due = slot.dial_ns,
             Dialling::Failed(download, error) => {
-                *due = slot.dial_ns();
+                *due = slot.dial_ns;
                 if download.end == DownloadEnd::LocalError {
                     self.warn_once(&shortage(&error));
                 }
@@ -251,7 +251,7 @@ impl<'a> Client<'a> {
     fn obey(&mut self, order: SlowOrder) -> Result<(), RoleError> {
         match order {
             SlowOrder::Go => {
-                self.shared.requests = Requests::Free;
+                self.shared.requests = Requests::AtOnce;
                 self.slots.iter_mut().for_each(|entry| entry.due = AT_ONCE);
             }
             SlowOrder::Redial { client_port } => {
@@ -272,7 +272,7 @@ impl<'a> Client<'a> {
     fn take_what_lies_there(&mut self) -> Result<(), RoleError> {
         for index in 0..self.slots.len() {
             let waits = self.slots.get_mut(index).filter(|entry| entry.due > AT_ONCE);
-            let conn = waits.and_then(|entry| entry.slot.conn());
+            let conn = waits.and_then(|entry| entry.slot.conn.as_ref());
             if conn.is_some_and(|conn| conn.is_transferring()) {
                 self.turn(index)?;
             }
@@ -290,7 +290,7 @@ impl<'a> Client<'a> {
     fn stop(mut self) -> Result<(), RoleError> {
         let now = clock::now();
         for entry in &mut self.slots {
-            if entry.slot.conn().is_some_and(|conn| !conn.has_ended())
+            if entry.slot.conn.as_ref().is_some_and(|conn| !conn.has_ended())
                 && let Some(download) = entry.slot.end(DownloadEnd::Stopped, Port::Same, now)
             {
                 role::tell(&Record::Download(download))?;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 
 use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
 use net::{clock, low_water};
-use records::{Answers, Bytes, BytesPerSec, DownloadEnd, MonoNs};
+use records::{Answers, Bytes, BytesPerSec, DownloadEnd, MonoNs, Requests};
 use rustix::fs::sendfile;
 use rustix::io::Errno;
 use socket2::Socket;
@@ -22,19 +22,24 @@ const TURN: u64 = 8 << 20;
 
 /// One connection, from dial to close.
 pub(crate) struct Conn {
-    socket: Socket,
+    pub(crate) socket: Socket,
     stage: Stage,
-    pace: Pace,
-    local: Option<SocketAddr>,
+    /// `None`: it reads what comes.
+    pace: Option<Bucket>,
+    /// Our address on it.
+    pub(crate) local: Option<SocketAddr>,
     dialed_ns: MonoNs,
     requested_ns: Option<MonoNs>,
-    first_byte_ns: Option<MonoNs>,
-    bytes: u64,
+    /// When the first byte of the answer came.
+    pub(crate) first_byte_ns: Option<MonoNs>,
+    /// Bytes moved so far.
+    pub(crate) bytes: u64,
     /// Of `bytes`, those that came before the answer's body: an upload, a head.
     before_body: u64,
     /// Of `bytes`, those that an interval has told already.
     told: u64,
-    bad_status: Option<u16>,
+    /// The status of an answer that is no good, once its head was read.
+    pub(crate) bad_status: Option<u16>,
 }
 
 enum Stage {
@@ -53,20 +58,6 @@ enum Stage {
     /// Its end has been told. We wait for the peer to close first, so that our port stays free of
     /// TIME_WAIT and can be dialled from again.
     Closing { until: MonoNs },
-}
-
-enum Pace {
-    Free,
-    Paced(Bucket),
-}
-
-/// Whether requests may be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Requests {
-    /// Not before the order to go.
-    Held,
-    /// As soon as a connection stands.
-    Free,
 }
 
 /// What every connection asks for.
@@ -116,7 +107,7 @@ impl Conn {
         Self {
             socket,
             stage: Stage::Connecting,
-            pace: rate.map_or(Pace::Free, |rate| Pace::Paced(Bucket::new(rate, now))),
+            pace: rate.map(|rate| Bucket::new(rate, now)),
             local,
             dialed_ns: now,
             requested_ns: None,
@@ -128,33 +119,9 @@ impl Conn {
         }
     }
 
-    pub(crate) fn socket(&self) -> &Socket {
-        &self.socket
-    }
-
-    /// Our address on it.
-    pub(crate) fn local(&self) -> Option<SocketAddr> {
-        self.local
-    }
-
     /// When the request was sent, or else when we dialled.
     pub(crate) fn start_ns(&self) -> MonoNs {
         self.requested_ns.unwrap_or(self.dialed_ns)
-    }
-
-    /// When the first byte of the answer came.
-    pub(crate) fn first_byte_ns(&self) -> Option<MonoNs> {
-        self.first_byte_ns
-    }
-
-    /// The status of an answer that is no good, once its head was read.
-    pub(crate) fn bad_status(&self) -> Option<u16> {
-        self.bad_status
-    }
-
-    /// Bytes moved so far.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Bytes moved since this was last asked.
@@ -217,7 +184,7 @@ impl Conn {
 
     /// While held, only a peer that gives up on us matters.
     fn hold(&mut self, shared: &mut Shared) -> ControlFlow<Turn> {
-        if shared.requests == Requests::Free {
+        if shared.requests == Requests::AtOnce {
             self.requested_ns = Some(clock::now());
             self.stage = Stage::Requesting { sent: 0 };
             return Continue(());
@@ -330,7 +297,7 @@ impl Conn {
         if body.is_done() {
             return Break(Turn::Ended(shared.asked.end_of(body.payload())));
         }
-        if matches!(self.pace, Pace::Free) {
+        if self.pace.is_none() {
             // Refused: it wakes us more often and acknowledges later, but reads all the same.
             let _ = low_water::set(&self.socket, mark(&body, shared.low_water));
         }
@@ -340,10 +307,7 @@ impl Conn {
 
     fn body(&mut self, shared: &mut Shared, now: MonoNs) -> ControlFlow<Turn> {
         let Stage::Body(body) = &mut self.stage else { return Continue(()) };
-        let mut budget = match &mut self.pace {
-            Pace::Free => TURN,
-            Pace::Paced(bucket) => bucket.allowed(now),
-        };
+        let mut budget = self.pace.as_mut().map_or(TURN, |bucket| bucket.allowed(now));
         let mut supply = Turn::Yields;
         while budget > 0 {
             let taken = match shared.drain.take(body, &self.socket, budget) {
@@ -352,14 +316,14 @@ impl Conn {
             };
             self.bytes = self.before_body + body.payload();
             budget = budget.saturating_sub(taken.len() as u64);
-            if let Pace::Paced(bucket) = &mut self.pace {
+            if let Some(bucket) = &mut self.pace {
                 bucket.spend(taken.len() as u64);
             }
             if matches!(taken, Taken::Nothing | Taken::Short(_)) && !body.is_done() {
                 // The peer may keep the connection open after the last byte: no end would wake a
                 // reader that waits for more than there is to come.
                 let mark = mark(body, shared.low_water);
-                if matches!(self.pace, Pace::Free) && mark < shared.low_water {
+                if self.pace.is_none() && mark < shared.low_water {
                     let _ = low_water::set(&self.socket, mark);
                 }
             }
@@ -379,10 +343,7 @@ impl Conn {
                 Taken::Full(_) => {}
             }
         }
-        Break(match &self.pace {
-            Pace::Free => supply,
-            Pace::Paced(bucket) => Turn::Paced(bucket.due(now)),
-        })
+        Break(self.pace.as_ref().map_or(supply, |bucket| Turn::Paced(bucket.due(now))))
     }
 
     fn close(&mut self, shared: &mut Shared, until: MonoNs, now: MonoNs) -> ControlFlow<Turn> {

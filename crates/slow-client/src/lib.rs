@@ -17,10 +17,60 @@
 mod body;
 mod client;
 mod conn;
-mod options;
 mod pace;
 mod run;
 mod slot;
 
-pub use options::SlowOptions;
+use std::net::SocketAddr;
+
+use net::role::RoleOptions;
+use net::target::TargetOptions;
+use records::{Micros, SlowToggles, from_words, within};
+use serde::{Deserialize, Serialize};
+
 pub use run::run;
+
+/// Everything the slow client needs.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+pub struct SlowOptions {
+    /// Whom it loads.
+    #[command(flatten)]
+    pub target: TargetOptions,
+
+    /// What it does.
+    #[command(flatten)]
+    pub toggles: SlowToggles,
+
+    /// Send no request until told to go on standard input; needs --orders
+    #[arg(long, requires = "orders", help_heading = "Steering")]
+    pub hold: bool,
+
+    /// Read orders from standard input, one JSON object a line
+    #[arg(long, help_heading = "Steering")]
+    pub orders: bool,
+
+    /// Tell the bytes of every download this often
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = within(Micros(1_000)..=Micros(u64::MAX), "an interval has 1ms or more"), help_heading = "Steering")]
+    pub interval: Micros,
+
+    /// End after this long [default: when stopped]
+    #[arg(long, value_name = "TIME", help_heading = "Steering")]
+    pub duration: Option<Micros>,
+
+    /// Let bytes gather in the kernel this long between two reads; 0s: read them as they come
+    // Longer, and the receive buffers (tcp_rmem, 6 MiB by default) fill at loopback speed; and a stop
+    // must be seen within 100 ms.
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = within(Micros(0)..=Micros(20_000), "at most 20ms"), help_heading = "Steering")]
+    pub gather: Micros,
+
+    /// What every role has.
+    #[command(flatten)]
+    pub role: RoleOptions,
+}
+
+impl SlowOptions {
+    /// What no more than the target gives.
+    pub fn to(target: SocketAddr) -> Self {
+        from_words(&[&target.to_string()])
+    }
+}

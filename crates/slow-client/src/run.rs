@@ -16,13 +16,14 @@ use net::target::Reach;
 use net::tcp::{Buffers, Dial};
 use net::{cpu, low_water};
 use records::{
-    Bytes, BytesPerSec, Connection, Effective, Ready, Record, Role, SlowOrder, SocketSetting,
+    Bytes, BytesPerSec, Connection, Effective, Ready, Record, Requests, Role, SlowOrder,
+    SocketSetting,
 };
 
 use crate::SlowOptions;
 use crate::body::{Asked, Drain};
 use crate::client::{Client, WAKE};
-use crate::conn::{Request, Requests, Shared};
+use crate::conn::{Request, Shared};
 
 /// What each download from another host is paced to at most: a tenth of a gigabit link.
 const REMOTE_RATE: BytesPerSec = BytesPerSec(10 << 20);
@@ -59,7 +60,7 @@ pub fn run(options: &SlowOptions) -> Result<(), RoleError> {
         drain: Drain::new(toggles.sink),
         request: request(options)?,
         asked: toggles.asking().answer_size().map_or(Asked::Any, Asked::Exactly),
-        requests: if options.hold { Requests::Held } else { Requests::Free },
+        requests: if options.hold { Requests::Held } else { Requests::AtOnce },
         low_water: mark(toggles.slow),
     };
     Client::new(options, poll, commands, rate, shared).run()

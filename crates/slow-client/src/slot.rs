@@ -24,12 +24,13 @@ const PORT_RETRIES: (u32, Duration) = (5, Duration::from_millis(10));
 pub(crate) struct Slot {
     index: u32,
     ordinal: u32,
-    conn: Option<Conn>,
+    pub(crate) conn: Option<Conn>,
     /// The address to dial from: that of the last connection, so that the kernel's reuseport hash
     /// gives us to the same listener.
     from: Option<SocketAddr>,
     backoff: Duration,
-    dial_ns: MonoNs,
+    /// When it may dial again.
+    pub(crate) dial_ns: MonoNs,
     /// Dials from the same port that failed in a row.
     port_failures: u32,
     /// Body bytes of ended connections that no interval has told.
@@ -70,19 +71,10 @@ impl Slot {
         }
     }
 
-    pub(crate) fn conn(&mut self) -> Option<&mut Conn> {
-        self.conn.as_mut()
-    }
-
-    /// When it may dial again.
-    pub(crate) fn dial_ns(&self) -> MonoNs {
-        self.dial_ns
-    }
-
     /// Whether its connection is from that port and still at work.
     pub(crate) fn runs_from(&self, port: u16) -> bool {
         let at_work = self.conn.as_ref().filter(|conn| !conn.has_ended());
-        at_work.and_then(Conn::local).is_some_and(|local| local.port() == port)
+        at_work.and_then(|conn| conn.local).is_some_and(|local| local.port() == port)
     }
 
     /// Starts the next connection, from the same port as before if that can be.
@@ -117,13 +109,13 @@ impl Slot {
             Err(error) => return Dialling::Failed(self.undialled(end_of(&error), now), error),
         };
         let conn = Conn::new(socket, rate, now);
-        self.from = conn.local();
-        Dialling::Started(self.conn.insert(conn).socket())
+        self.from = conn.local;
+        Dialling::Started(&self.conn.insert(conn).socket)
     }
 
     /// The record of a handshake that is complete; `None` if there is no port to tell.
     pub(crate) fn dialed(&self, now: MonoNs) -> Option<Dialed> {
-        let client_port = self.conn.as_ref()?.local()?.port();
+        let client_port = self.conn.as_ref()?.local?.port();
         Some(Dialed { slot: self.index, client_port, at_ns: now })
     }
 
@@ -158,24 +150,19 @@ impl Slot {
         let conn = self.conn.as_ref();
         let begun = conn.filter(|_| end != DownloadEnd::Refused);
         let start_ns = begun.map_or(now, Conn::start_ns);
-        let first_byte_ns = conn.and_then(Conn::first_byte_ns);
+        let first_byte_ns = conn.and_then(|conn| conn.first_byte_ns);
         let ordinal = self.ordinal;
         self.ordinal = ordinal.saturating_add(1);
         Download {
             slot: self.index,
             ordinal,
-            client_port: conn.and_then(Conn::local).map(|local| local.port()),
+            client_port: conn.and_then(|conn| conn.local).map(|local| local.port()),
             start_ns,
             first_byte_us: first_byte_ns.map(|first| first.micros_since(start_ns)),
             total_us: now.micros_since(start_ns),
-            bytes: Bytes(conn.map_or(0, Conn::bytes)),
+            bytes: Bytes(conn.map_or(0, |conn| conn.bytes)),
             end,
         }
-    }
-
-    /// Closes a connection whose end has been told.
-    pub(crate) fn close(&mut self) {
-        self.conn = None;
     }
 
     /// Body bytes since this was last asked.

@@ -148,11 +148,11 @@ impl Buffered {
             if cx.env.told_to_end() {
                 return Break(Stop::Close(SessionEnd::Shutdown));
             }
-            if !upstream.ready().readable {
+            if !upstream.ready.readable {
                 return Break(Stop::Blocked(StepEnd::UpstreamEmpty));
             }
             if !rest.pages.has_room() {
-                if cx.client.ready().writable {
+                if cx.client.ready.writable {
                     return Continue(None);
                 }
                 match rest.spool(|| cx.env.temp_file()) {
@@ -244,7 +244,7 @@ impl Delivery {
         cx: &mut Context<'_, E>,
     ) -> ControlFlow<Stop> {
         let how_much = if over.is_some() { HandOut::All } else { HandOut::Some };
-        while cx.client.ready().writable {
+        while cx.client.ready.writable {
             if cx.env.told_to_end() {
                 return Break(Stop::Close(SessionEnd::Shutdown));
             }

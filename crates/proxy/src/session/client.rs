@@ -46,11 +46,12 @@ impl<E: Env> Context<'_, E> {
             Ok(Parsed::Partial) => Continue(()),
             // What follows the head is another request; one a connection is served.
             Ok(Parsed::Complete { head, .. }) => {
-                self.log.request_complete(head.request_line(), self.env.now());
+                self.log.record.request = head.request_line();
+                self.log.record.request_ns = Some(self.env.now());
                 Break(self.accept_request(&head))
             }
             Err(error) => {
-                self.log.request_broken(first_line(head));
+                self.log.record.request = first_line(head);
                 Break(self.refuse(error.status(), SessionEnd::BadRequest))
             }
         }
@@ -64,7 +65,7 @@ impl<E: Env> Context<'_, E> {
         self.log.dialed(self.env.cached_ms());
         match self.env.dial() {
             Ok(stream) => {
-                self.log.upstream_port(stream.local_port());
+                self.log.record.upstream_port = stream.local_port();
                 Leave::Enter(Phase::Proxying(Exchange::new(stream, head, self.env.limits())))
             }
             Err(error) => self.refuse_upstream(&error),
@@ -95,8 +96,8 @@ impl<E: Env> Context<'_, E> {
     /// All is sent: the session closes at once, unless the client has said more than we have read,
     /// since `close(2)` with unread data resets the connection (RFC 1122 4.2.2.13).
     pub(super) fn finish(&mut self, end: SessionEnd) -> ControlFlow<Stop> {
-        let unread = self.client.stream().unread().unwrap_or(0);
-        if unread == 0 || self.client.stream().finish().is_err() {
+        let unread = self.client.stream.unread().unwrap_or(0);
+        if unread == 0 || self.client.stream.finish().is_err() {
             return Break(Stop::Close(end));
         }
         self.moved = true;
@@ -120,7 +121,7 @@ impl<E: Env> Context<'_, E> {
             };
             self.moved = true;
             let (client, read) = (&mut *self.client, ReadDone { got, offered: waste.len() });
-            let said = limit.after_read(read, || client.stream().unread(), || self.env.now());
+            let said = limit.after_read(read, || client.stream.unread(), || self.env.now());
             match obey(said, client) {
                 Continue(()) => {}
                 Break(Stop::Blocked(_)) => return EMPTY,

@@ -38,8 +38,8 @@ pub(crate) struct Event {
 /// took less than it was given.
 #[derive(Debug)]
 pub(crate) struct Connection<S> {
-    stream: S,
-    ready: Event,
+    pub(crate) stream: S,
+    pub(crate) ready: Event,
 }
 
 /// What reading or writing came to.
@@ -58,14 +58,6 @@ pub(crate) enum IoResult {
 impl<S: Stream> Connection<S> {
     pub(crate) fn new(stream: S) -> Self {
         Self { stream, ready: Event::default() }
-    }
-
-    pub(crate) fn stream(&self) -> &S {
-        &self.stream
-    }
-
-    pub(crate) fn ready(&self) -> Event {
-        self.ready
     }
 
     /// Remembers what an event said.

@@ -16,7 +16,7 @@ const STALL_NS: u64 = 1_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Log {
     /// As much as is known; [`Self::record`] fills in the rest.
-    record: records::Session,
+    pub(super) record: records::Session,
     /// Status of the answer; `None`: none was begun.
     status: Option<u16>,
     /// First byte of the request read (`r->start_msec`), cached clock.
@@ -46,25 +46,9 @@ impl Log {
         self.asked_ms.get_or_insert(cached_ms);
     }
 
-    /// The request's head is complete.
-    pub(super) fn request_complete(&mut self, line: String, now: MonoNs) {
-        self.record.request = line;
-        self.record.request_ns = Some(now);
-    }
-
-    /// What was read is no request; `line` stands for it.
-    pub(super) fn request_broken(&mut self, line: String) {
-        self.record.request = line;
-    }
-
     /// The upstream connect begins.
     pub(super) fn dialed(&mut self, cached_ms: u64) {
         self.dialed_ms = Some(cached_ms);
-    }
-
-    /// The upstream connect has begun, from this port.
-    pub(super) fn upstream_port(&mut self, port: Option<u16>) {
-        self.record.upstream_port = port;
     }
 
     /// The upstream connection stands.

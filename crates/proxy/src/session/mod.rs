@@ -106,12 +106,13 @@ pub(crate) struct Session<S> {
     /// client's is, as in nginx.
     phase: Phase<S>,
     client: Connection<S>,
-    client_addr: SocketAddr,
+    pub(crate) client_addr: SocketAddr,
     /// Of the request, once it is known.
     method: Method,
     limit: ReadLimit,
     log: Log,
-    deadline: MonoNs,
+    /// When [`Self::on_deadline`] is due.
+    pub(crate) deadline: MonoNs,
 }
 
 impl<S: Stream> Session<S> {
@@ -132,16 +133,6 @@ impl<S: Stream> Session<S> {
             // `client_header_timeout`
             deadline: now + toggles.header_timeout.as_duration(),
         }
-    }
-
-    /// The client's address.
-    pub(crate) fn client_addr(&self) -> SocketAddr {
-        self.client_addr
-    }
-
-    /// When [`Self::on_deadline`] is due.
-    pub(crate) fn deadline(&self) -> MonoNs {
-        self.deadline
     }
 
     /// Remembers an event; the next step acts on it.
@@ -183,7 +174,7 @@ impl<S: Stream> Session<S> {
         if moved && let Some(deadline) = phase.deadline(end, &env.limits().toggles) {
             self.deadline = deadline;
         }
-        let read = limit.step();
+        let read = limit.step;
         log.count_step(read.start, end, stop.ended_by());
         Step { stop, read, end }
     }

@@ -76,7 +76,7 @@ impl<S: Stream> Phase<S> {
                 // An answered client that closes ends the relay as well; whether it is 499 is the
                 // log's matter (`ngx_http_upstream_check_broken_connection`,
                 // `ngx_http_upstream_finalize_request`).
-                Self::Proxying(_) | Self::Delivering { .. } if cx.client.ready().hung_up => {
+                Self::Proxying(_) | Self::Delivering { .. } if cx.client.ready.hung_up => {
                     Break(Leave::close(SessionEnd::ClientClosed))
                 }
                 Self::ReadingRequest(head) => cx.read_request(head),
@@ -167,7 +167,7 @@ impl<E: Env> Context<'_, E> {
         upstream: &mut Connection<E::Stream>,
         read: ReadDone,
     ) {
-        let said = self.limit.after_read(read, || upstream.stream().unread(), || self.env.now());
+        let said = self.limit.after_read(read, || upstream.stream.unread(), || self.env.now());
         self.after_read = obey(said, upstream);
     }
 
@@ -186,7 +186,7 @@ pub(super) fn obey<S: Stream>(
     match said {
         // After the peer's FIN no further event will come: read on to the end
         // (`if (!rev->pending_eof)` in ngx_unix_recv).
-        Break(Stop::Blocked(_)) if peer.ready().hung_up => Continue(()),
+        Break(Stop::Blocked(_)) if peer.ready.hung_up => Continue(()),
         Break(Stop::Blocked(by)) => {
             peer.clear_readable();
             Break(Stop::Blocked(by))

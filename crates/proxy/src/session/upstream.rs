@@ -126,10 +126,10 @@ fn finish_connect<E: Env>(
     upstream: &mut Connection<E::Stream>,
     cx: &mut Context<'_, E>,
 ) -> ControlFlow<Leave<E::Stream>> {
-    if !upstream.ready().writable {
+    if !upstream.ready.writable {
         return Break(Leave::blocked(StepEnd::UpstreamFull));
     }
-    match upstream.stream().connect_state() {
+    match upstream.stream.connect_state() {
         Ok(ConnectState::Done) => {
             cx.log.connected(cx.env.now(), cx.env.cached_ms());
             cx.moved = true;

@@ -71,7 +71,7 @@ pub(crate) struct Acceptor {
     mutex: Option<Mutex>,
     watched: bool,
     /// When accepting starts again; `None`: it has not stopped.
-    paused_until: Option<MonoNs>,
+    pub(crate) paused_until: Option<MonoNs>,
 }
 
 impl Acceptor {
@@ -123,11 +123,6 @@ impl Acceptor {
             mutex.yield_to_others();
         }
         self.paused_until = Some(now + RETRY_AFTER);
-    }
-
-    /// When accepting starts again by itself.
-    pub(crate) fn paused_until(&self) -> Option<MonoNs> {
-        self.paused_until
     }
 
     /// Starts again if it is time to.

@@ -94,8 +94,8 @@ impl Stream for TcpStream {
 /// seconds leaves no trace in `$request_time`. The records use [`net::clock`] instead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CachedClock {
-    mono: MonoNs,
-    unix_ms: u64,
+    pub(crate) mono: MonoNs,
+    pub(crate) unix_ms: u64,
 }
 
 impl CachedClock {
@@ -111,16 +111,8 @@ impl CachedClock {
         self.mono = net::clock::now();
     }
 
-    pub(crate) fn mono(&self) -> MonoNs {
-        self.mono
-    }
-
     /// Whole milliseconds since boot: differences of these are what nginx logs.
     pub(crate) fn ms(&self) -> u64 {
         self.mono.0 / 1_000_000
-    }
-
-    pub(crate) fn unix_ms(&self) -> u64 {
-        self.unix_ms
     }
 }

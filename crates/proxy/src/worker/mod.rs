@@ -26,10 +26,10 @@ pub(crate) use self::acceptor::Watch;
 use self::acceptor::{Accept, Acceptor};
 use self::env::{CachedClock, WorkerEnv};
 use self::sessions::{LISTENER, Place, SessionKey, Sessions, Slot, WAKER};
-use crate::access_log::InlineLog;
 use crate::policy::Stop;
 use crate::recorder::Recorder;
 use crate::session::{Event, Limits, Peer, Session, Step};
+use crate::writer::InlineLog;
 
 /// Events taken from one poll (`epoll_events`, 512).
 const EVENTS: usize = 512;
@@ -82,7 +82,7 @@ impl Worker {
         let waker = Waker::new(poll.registry(), WAKER)?;
         let acceptor = Acceptor::open(poll.registry(), &setup)?;
         let clock = CachedClock::new();
-        let turn = turn(setup.index, 0, clock.mono(), 0);
+        let turn = turn(setup.index, 0, clock.mono, 0);
         let worker = Self {
             setup,
             poll,
@@ -138,7 +138,7 @@ impl Worker {
         if !self.yielded.is_empty() {
             return Ok(Some(Duration::ZERO));
         }
-        let due = self.sessions.first_timer().into_iter().chain(self.acceptor.paused_until()).min();
+        let due = self.sessions.first_timer().into_iter().chain(self.acceptor.paused_until).min();
         let due = due.map(|due| due.since(net::clock::now()));
         Ok(due.into_iter().chain(most).min())
     }
@@ -147,10 +147,10 @@ impl Worker {
         // The poll was called where the last turn ended: no clock is read for it.
         let called = self.turn.end_ns;
         self.clock.refresh();
-        self.recorder.polled(called, self.clock.mono());
-        self.acceptor.resume(self.poll.registry(), self.clock.mono());
+        self.recorder.polled(called, self.clock.mono);
+        self.acceptor.resume(self.poll.registry(), self.clock.mono);
         let events = u32::try_from(events.iter().count()).unwrap_or(u32::MAX);
-        self.turn = turn(self.setup.index, self.turn.turn + 1, self.clock.mono(), events);
+        self.turn = turn(self.setup.index, self.turn.turn + 1, self.clock.mono, events);
     }
 
     /// Remembers what the events say and lines up the work: events first, in their order, then the
@@ -189,7 +189,7 @@ impl Worker {
     fn accept(&mut self) {
         let (before, all) = (self.turn.accepts, self.setup.connections);
         loop {
-            let (now, used) = (self.clock.mono(), self.sessions.len());
+            let (now, used) = (self.clock.mono, self.sessions.len());
             match self.acceptor.accept(self.poll.registry(), now, used, all) {
                 Accept::Connection(stream, addr) => self.admit(stream, addr),
                 Accept::Nobody => {
@@ -235,7 +235,7 @@ impl Worker {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
         let session = Session::new(stream, addr, &self.setup.limits.toggles, at_ns);
-        let timer = session.deadline();
+        let timer = session.deadline;
         let slot = Slot { session, key, number, place: Place::default(), timer };
         match watched {
             _ if full => {
@@ -263,7 +263,7 @@ impl Worker {
             worker: self.setup.index,
             turn: self.turn.turn,
             session: slot.number,
-            client_port: slot.session.client_addr().port(),
+            client_port: slot.session.client_addr.port(),
             start_ns: step.read.start,
             end_ns: step.end,
             bytes: step.read.bytes,
@@ -276,7 +276,7 @@ impl Worker {
             self.yielded.push(key);
         }
         // A later deadline waits for the timer that is set; a nearer one does not.
-        if slot.session.deadline() < slot.timer {
+        if slot.session.deadline < slot.timer {
             self.sessions.set_timer(key);
         }
         if let Stop::Close(end) = step.stop
@@ -291,8 +291,8 @@ impl Worker {
         let mut record = slot.session.record(end, net::clock::now(), self.clock.ms());
         record.worker = self.setup.index;
         record.session = slot.number;
-        record.log.at_unix_ms = self.clock.unix_ms();
-        let client = slot.session.client_addr().ip();
+        record.log.at_unix_ms = self.clock.unix_ms;
+        let client = slot.session.client_addr.ip();
         if let Some(log) = &mut self.log {
             log.prepare(client, &record);
         }
@@ -307,7 +307,7 @@ impl Worker {
 
     /// Ends sessions whose peer was too slow.
     fn expire(&mut self) {
-        let now = self.clock.mono();
+        let now = self.clock.mono;
         while let Some(entry) = self.sessions.pop_late(now) {
             self.step(entry.key, |session, env| session.on_deadline(env));
             // What is left of it is looked at again.

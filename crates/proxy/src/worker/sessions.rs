@@ -146,7 +146,7 @@ impl Sessions {
         let Self { slab, timers } = self;
         let slot = slab.get_mut(key.slot as usize).filter(|slot| slot.key == key);
         if let Some(slot) = slot {
-            slot.timer = slot.session.deadline();
+            slot.timer = slot.session.deadline;
             timers.push(Reverse(TimerEntry { at: slot.timer, key }));
         }
     }
@@ -158,7 +158,7 @@ impl Sessions {
             && let Some(Reverse(entry)) = self.timers.pop()
         {
             let slot = self.get(entry.key).filter(|slot| slot.timer == entry.at);
-            match slot.map(|slot| slot.session.deadline()) {
+            match slot.map(|slot| slot.session.deadline) {
                 Some(deadline) if deadline <= now => return Some(entry),
                 Some(_) => self.set_timer(entry.key),
                 None => {}

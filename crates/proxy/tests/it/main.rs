@@ -3,6 +3,5 @@
 mod accept;
 mod inline_log;
 mod process;
-mod recording;
 mod relay;
 mod support;

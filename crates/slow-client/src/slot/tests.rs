@@ -35,7 +35,7 @@ fn refusals_make_it_wait_longer_and_longer() {
         let download = slot.undialled(DownloadEnd::Refused, NOW);
         assert_eq!((download.slot, download.ordinal), (3, ordinal));
         assert_eq!(download.end, DownloadEnd::Refused);
-        waits.push(slot.dial_ns().since(NOW));
+        waits.push(slot.dial_ns.since(NOW));
     }
     assert_eq!(waits[0], BACKOFF.0);
     assert!(waits.windows(2).all(|pair| pair[1] == (pair[0] * 2).min(BACKOFF.1)), "{waits:?}");

@@ -1,6 +1,5 @@
 //! The slow client as a process, against servers that behave well, badly and not at all.
 
 mod ends;
-mod options;
 mod steering;
 mod support;

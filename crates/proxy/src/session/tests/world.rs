@@ -363,7 +363,7 @@ impl World {
 
     /// Nothing happens until the session's deadline.
     pub(super) fn time_passes(&mut self) {
-        self.host.now = self.session.deadline() + Duration::from_millis(1);
+        self.host.now = self.session.deadline + Duration::from_millis(1);
         let step = self.session.on_deadline(&mut self.host);
         if self.goes_on(step) {
             self.run();
@@ -372,7 +372,7 @@ impl World {
 
     /// How long the session would wait from now on.
     pub(super) fn time_left(&self) -> Duration {
-        self.session.deadline().since(self.host.now)
+        self.session.deadline.since(self.host.now)
     }
 
     pub(super) fn end(&self) -> Option<SessionEnd> {
