@@ -195,12 +195,6 @@ impl ArmView {
         stats::median_whole(of_phase.map(|fetch| fetch.total.0)).map(Micros)
     }
 
-    /// Connections in each listener's queue when last seen by `now`; empty where nobody could look.
-    pub fn queued(&self, now: MonoNs) -> Vec<u32> {
-        let seen = self.queues.iter().filter(|queue| !queue.samples.is_empty());
-        seen.map(|queue| queue.at(now)).collect()
-    }
-
     /// What to show at `now` in `count` cells: about the last `length` of it while the trial runs, all
     /// of its load once it is over.
     pub(crate) fn window(&self, now: MonoNs, length: Duration, count: usize) -> Window {

@@ -3,7 +3,7 @@
 //! - [`Act`], [`Timing`]: what follows what, and how long it takes
 //! - [`ArmView`]: what is known of one arm, made from the records of its trial
 //! - [`Show`]: the show as a state machine: keys, records and time go in, orders come out
-//! - [`draw`]: the picture; [`Plain`]: the same in lines, where there is no terminal
+//! - [`draw`]: the picture
 //!
 //! Not for: terminals, processes, files or clocks. Who runs the show owns those.
 //!
@@ -23,7 +23,6 @@ pub use act::{Act, Side, Timing};
 pub use arm::{ArmPlan, ArmView, Counts, Stage};
 pub use draw::draw;
 pub use show::{Key, Leave, Order, Show};
-pub use words::Plain;
 
 #[cfg(test)]
 mod tests;

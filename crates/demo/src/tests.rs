@@ -1,4 +1,4 @@
-//! The whole of it: pictures of every act, lines, and what must never panic.
+//! The whole of it: pictures and words of every act, and what must never panic.
 
 pub(crate) mod fixture;
 
@@ -16,7 +16,7 @@ use records::{
 use report::Style;
 
 use crate::words::{Hoped, judged, line};
-use crate::{Key, Plain, Show, Side, draw};
+use crate::{Key, Show, Side, draw};
 use fixture::{START, at};
 
 const PLAIN: Style = Style::Plain;
@@ -123,21 +123,6 @@ fn colour_tells_nothing_that_glyphs_do_not() {
     };
     assert!(colours_of("✗").contains(&Color::Indexed(202)), "{:?}", colours_of("✗"));
     assert!(!colours_of("✓").contains(&Color::Indexed(202)), "{:?}", colours_of("✓"));
-}
-
-#[test]
-fn each_act_is_announced_once() {
-    let mut plain = Plain::default();
-    let mut said = plain.lines(&fixture::show(), at(0));
-    said.extend(plain.lines(&fixture::show(), at(3_000)));
-    said.extend(plain.lines(&fixture::idle(), at(9_000)));
-    said.extend(plain.lines(&fixture::idle(), at(10_900)));
-    said.extend(plain.lines(&fixture::idle(), at(11_000)));
-    said.extend(plain.lines(&fixture::starving(), at(16_500)));
-    said.extend(plain.lines(&fixture::starving(), at(18_500)));
-    said.extend(plain.lines(&fixture::judged("starved", 27, 53), at(18_600)));
-    said.extend(plain.lines(&fixture::closing(), at(60_000)));
-    insta::assert_snapshot!(said.join("\n"));
 }
 
 /// What fits into the two lines of a screen of 80, with a blank on either side.
@@ -302,7 +287,6 @@ proptest! {
     #[test]
     fn nothing_panics(steps in vec(step(), 0..80), many in any::<bool>()) {
         let mut show = fixture::show();
-        let mut plain = Plain::default();
         let mut now = START;
         let style = if many { Style::Colour } else { PLAIN };
         for step in steps {
@@ -322,7 +306,6 @@ proptest! {
                 }
             }
             show.tick(now);
-            plain.lines(&show, now);
         }
     }
 }

@@ -132,96 +132,90 @@ fn stolen_share() -> Option<f64> {
     (all > 0).then(|| stolen as f64 / all as f64)
 }
 
-/// What is found of a fact, and whether it is as it should be; what that means if it is; what it means
-/// if not, and what to do then.
-struct Check {
-    found: Option<(String, Level)>,
-    good: &'static str,
-    bad: &'static str,
-    advice: &'static str,
-}
-
 /// All findings, in the order of what matters most.
 fn all(facts: &Facts) -> Vec<Finding> {
+    type Row = (&'static str, Option<(String, Level)>, [&'static str; 3]);
     // The third of three figures.
     let most = facts.tcp_rmem.as_deref().and_then(|rmem| rmem.split_whitespace().nth(2));
     let most = most.and_then(|most| most.parse().ok()).map(Bytes);
     let noted = |bad| if bad { Level::Note } else { Level::Ok };
-    let checks = [
+    let cpus = facts.allowed_cpus.map(|cpus| {
+        let level = if cpus < 2 { Level::Problem } else { Level::Ok };
+        (format!("{} may be used", count(cpus as u64, "CPU", "CPUs")), level)
+    });
+    let buffer = most
+        .map(|most| (format!("a receive buffer may grow to {most}"), noted(most.0 <= 2 * CURE)));
+    let limit = facts
+        .rmem_max
+        .map(|most| (format!("--rcvbuf works up to {most}"), noted(most < Rcvbuf::ROOMY)));
+    let load = facts.load_average.zip(facts.allowed_cpus).map(|(load, cpus)| {
+        // A count of CPUs is far below 2^24, where f32 is exact.
+        let most = BUSY * u16::try_from(cpus).map_or(f32::MAX, f32::from);
+        (format!("load average {load:.2}, CPUs {cpus}"), noted(load > most))
+    });
+    let steal = facts.stolen_share.map(|share| {
+        let found = format!("{:.2} % of CPU time was stolen since boot", share * 100.0);
+        (found, noted(share > STOLEN))
+    });
+    // What each means if it is as it should be; if it is not; and what to do then.
+    let checks: [Row; 5] = [
         (
             "cpus",
-            Check {
-                found: facts.allowed_cpus.map(|cpus| {
-                    let level = if cpus < 2 { Level::Problem } else { Level::Ok };
-                    (format!("{} may be used", count(cpus as u64, "CPU", "CPUs")), level)
-                }),
-                good: "the workers have some of them, origin and clients others: neither takes the other's time",
-                bad: "workers and load share it: a late fetch may be late for want of CPU, not of a worker",
-                advice: "use a machine, a container or a cpuset with 2 CPUs or more",
-            },
+            cpus,
+            [
+                "the workers have some of them, origin and clients the others",
+                "workers and load share it: a late fetch may be late for want of CPU, not of a worker",
+                "use a machine, a container or a cpuset with 2 CPUs or more",
+            ],
         ),
         (
             "tcp_rmem",
-            Check {
-                found: most.map(|most| {
-                    (format!("a receive buffer may grow to {most}"), noted(most.0 <= 2 * CURE))
-                }),
-                good: "as much may wait for one worker with --rcvbuf auto; it bounds a fionread step there",
-                bad: "so small that the published cure is in force already: starvation may not show",
-                advice: "raise the third figure of net.ipv4.tcp_rmem to its default of 6 MiB or more",
-            },
+            buffer,
+            [
+                "as much may wait for one worker with --rcvbuf auto; it bounds a fionread step there",
+                "so small that the published cure is in force already: starvation may not show",
+                "raise the third figure of net.ipv4.tcp_rmem to its default of 6 MiB or more",
+            ],
         ),
         (
             "rmem_max",
-            Check {
-                found: facts.rmem_max.map(|most| {
-                    (format!("--rcvbuf works up to {most}"), noted(most < Rcvbuf::ROOMY))
-                }),
-                good: "the kernel keeps twice what is asked for; a run tells both",
-                bad: "less than the mirror's usual 1 MiB: the kernel's luck decides how strong the effect is",
-                advice: "sysctl -w net.core.rmem_max=1048576 or more",
-            },
+            limit,
+            [
+                "the kernel keeps twice what is asked for; a run tells both",
+                "less than the mirror's usual 1 MiB: the kernel's luck decides how strong the effect is",
+                "sysctl -w net.core.rmem_max=1048576 or more",
+            ],
         ),
         (
             "load",
-            Check {
-                found: facts.load_average.zip(facts.allowed_cpus).map(|(load, cpus)| {
-                    // A count of CPUs is far below 2^24, where f32 is exact.
-                    let most = BUSY * u16::try_from(cpus).map_or(f32::MAX, f32::from);
-                    (format!("load average {load:.2}, CPUs {cpus}"), noted(load > most))
-                }),
-                good: "the machine is quiet enough to measure on",
-                bad: "others are at work: fetches may be late because of them",
-                advice: "wait until the machine is quiet, or compare with the idle phase of each run",
-            },
+            load,
+            [
+                "the machine is quiet enough to measure on",
+                "others are at work: fetches may be late because of them",
+                "wait until the machine is quiet, or compare with the idle phase of each run",
+            ],
         ),
         (
             "steal",
-            Check {
-                found: facts.stolen_share.map(|share| {
-                    let found = format!("{:.2} % of CPU time was stolen since boot", share * 100.0);
-                    (found, noted(share > STOLEN))
-                }),
-                good: "the hypervisor leaves the CPUs to this machine",
-                bad: "the hypervisor takes CPUs away: fetches and workers may be late because of it",
-                advice: "use a machine with CPUs of its own; a run tells what was stolen during it",
-            },
+            steal,
+            [
+                "the hypervisor leaves the CPUs to this machine",
+                "the hypervisor takes CPUs away: fetches and workers may be late because of it",
+                "use a machine with CPUs of its own; a run tells what was stolen during it",
+            ],
         ),
     ];
-    checks.map(|(check, made)| made.finding(check)).into()
-}
-
-impl Check {
-    fn finding(self, check: &'static str) -> Finding {
-        let unknown = ("the kernel does not say".to_owned(), Level::Unknown);
-        let (finding, level) = self.found.unwrap_or(unknown);
+    let finding = |(check, found, [good, bad, advice]): Row| {
+        let unknown = || ("the kernel does not say".to_owned(), Level::Unknown);
+        let (finding, level) = found.unwrap_or_else(unknown);
         let (meaning, advice) = match level {
-            Level::Ok => (self.good, None),
-            Level::Note | Level::Problem => (self.bad, Some(self.advice)),
+            Level::Ok => (good, None),
+            Level::Note | Level::Problem => (bad, Some(advice)),
             Level::Unknown => {
                 ("nothing is known", Some("see that /proc is mounted and can be read"))
             }
         };
         Finding { check, level, finding, meaning, advice }
-    }
+    };
+    checks.map(finding).into()
 }

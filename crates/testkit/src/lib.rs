@@ -13,18 +13,19 @@
 //! - What hangs fails after [`PATIENCE`], and is named.
 
 pub mod fixture;
-mod proc;
+mod host;
 mod process;
-mod programs;
 mod running;
 mod socket;
 #[cfg(test)]
 mod tests;
 mod wait;
 
-pub use proc::{await_gone, family, is_gone, kill, open_files, pids};
+pub use host::{
+    await_gone, family, installed, is_gone, is_root, kill, note, open_files, pids, program, script,
+    skip, with_open_files,
+};
 pub use process::Process;
-pub use programs::{installed, is_root, note, program, script, skip, with_open_files};
 pub use running::{Running, Said, say};
 /// What processes are sent.
 pub use rustix::process::Signal;

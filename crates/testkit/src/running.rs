@@ -15,7 +15,7 @@ use records::Record;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::PATIENCE;
-use crate::proc::ends_by;
+use crate::host::ends_by;
 use crate::wait::{left, soon};
 
 /// How long the last words of a process that was killed may take to arrive.

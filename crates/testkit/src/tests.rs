@@ -9,7 +9,7 @@ use std::{env, fs};
 use records::{Effective, Ready, Record, Role};
 
 use super::*;
-use crate::proc::state;
+use crate::host::state;
 use crate::wait::{in_turn_by, until_by};
 
 const MOMENT: Duration = Duration::from_millis(5);

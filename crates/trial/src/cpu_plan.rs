@@ -112,27 +112,18 @@ impl fmt::Display for RoleCpus {
 }
 
 impl FromStr for RoleCpus {
-    type Err = ParseRoleCpusError;
+    type Err = String;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || ParseRoleCpusError::Form(text.to_owned());
+        let wrong = || {
+            format!("{text:?} gives no role its CPUs: write it as origin=0, slow=1,2 or fast=0-3")
+        };
         let (role, cpus) = text.split_once('=').ok_or_else(wrong)?;
         if role == Role::Proxy.name() {
-            return Err(ParseRoleCpusError::Proxy);
+            return Err("the proxy's workers get their CPUs with --pin, as --pin 0,1".to_owned());
         }
         let role = [Role::Origin, Role::Slow, Role::Fast].into_iter().find(|r| r.name() == role);
         let role = role.ok_or_else(wrong)?;
         let cpus = cpus.parse().map_err(|_| wrong())?;
         Ok(Self { role, cpus })
     }
-}
-
-/// A text that gives no role its CPUs.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ParseRoleCpusError {
-    /// Another form than `ROLE=LIST`, an unknown role, or no list.
-    #[error("{0:?} gives no role its CPUs: write it as origin=0, slow=1,2 or fast=0-3")]
-    Form(String),
-    /// The proxy's workers are what the plan is about.
-    #[error("the proxy's workers get their CPUs with --pin, as --pin 0,1")]
-    Proxy,
 }

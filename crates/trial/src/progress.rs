@@ -2,11 +2,10 @@
 //!
 //! Not for: results. Those come from the records, after the run.
 
-use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use records::{Bytes, BytesPerSec, DownloadInterval, Fetch, MonoNs, Outcome, Phase};
+use records::{Fetch, Outcome, Phase};
 use rustix::termios::tcgetwinsize;
 
 #[cfg(test)]
@@ -42,7 +41,6 @@ pub struct Progress {
     until: Option<Instant>,
     good: u64,
     failed: u64,
-    slow: LastSecond,
 }
 
 impl Progress {
@@ -51,14 +49,7 @@ impl Progress {
 
     /// Progress that begins with the setup.
     pub fn new(show: Show) -> Self {
-        Self {
-            show,
-            phase: Phase::Setup,
-            until: None,
-            good: 0,
-            failed: 0,
-            slow: LastSecond::default(),
-        }
+        Self { show, phase: Phase::Setup, until: None, good: 0, failed: 0 }
     }
 
     /// A phase begins; `length` is its own, when it has one.
@@ -88,11 +79,6 @@ impl Progress {
         self.failed += u64::from(fetch.outcome.is_failed());
     }
 
-    /// What the downloads received.
-    pub fn downloads(&mut self, interval: &DownloadInterval) {
-        self.slow.add(interval.start_ns, interval.end_ns, interval.bytes.iter().copied().sum());
-    }
-
     /// Draws the live line, if that is wanted.
     pub fn draw(&self) {
         self.put(&self.line(Instant::now()));
@@ -119,9 +105,6 @@ impl Progress {
         if self.good + self.failed > 0 {
             line += &format!(" | fetches: {} good, {} failed", self.good, self.failed);
         }
-        if let Some(rate) = self.slow.rate() {
-            line += &format!(" | downloads: {rate}");
-        }
         line
     }
 }
@@ -143,24 +126,5 @@ const fn meaning(phase: Phase) -> &'static str {
         Phase::Measure => "fetches beside downloads",
         Phase::Drain => "waiting for the last fetches",
         Phase::Teardown => "stopping",
-    }
-}
-
-/// Bytes received in the last second or so.
-#[derive(Debug, Default)]
-struct LastSecond(VecDeque<(MonoNs, MonoNs, Bytes)>);
-
-impl LastSecond {
-    fn add(&mut self, start: MonoNs, end: MonoNs, bytes: Bytes) {
-        self.0.push_back((start, end, bytes));
-        while self.0.front().is_some_and(|(start, ..)| end.since(*start) > Duration::from_secs(1)) {
-            self.0.pop_front();
-        }
-    }
-
-    fn rate(&self) -> Option<BytesPerSec> {
-        let ((start, ..), (_, end, _)) = (self.0.front()?, self.0.back()?);
-        let bytes: Bytes = self.0.iter().map(|&(_, _, bytes)| bytes).sum();
-        Some(bytes.per(end.since(*start)))
     }
 }

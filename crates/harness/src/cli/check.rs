@@ -1,6 +1,6 @@
 //! `turnstile check`: trials held against thresholds and a baseline, for a machine to act upon.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -264,17 +264,18 @@ fn trial(campaign: &Campaign, done: &Done) -> anyhow::Result<Ran> {
 /// Writes the check in every form that was asked for, and prints it. What cannot be written keeps
 /// nothing else from being written: it is told by all that come after it, the exit code among them.
 fn tell(check: &mut Check, options: &CheckOptions) {
-    if let Some(path) = &options.junit {
-        let text = report::junit(check);
-        file(check, "the JUnit report", path, &text);
-    }
-    if let Some(path) = &options.markdown {
-        let text = report::check_markdown(check);
-        file(check, "the Markdown", path, &text);
-    }
-    if let Some(path) = &options.openmetrics {
-        let text = report::open_metrics(check);
-        file(check, "the figures", path, &text);
+    type Made = fn(&Check) -> String;
+    let files: [(&str, &Option<PathBuf>, Made); 3] = [
+        ("the JUnit report", &options.junit, report::junit),
+        ("the Markdown", &options.markdown, report::check_markdown),
+        ("the figures", &options.openmetrics, report::open_metrics),
+    ];
+    for (what, path, made) in files {
+        if let Some(path) = path
+            && let Err(error) = fs::write(path, made(check))
+        {
+            check.could_not_write(unwritten(what, path, &error));
+        }
     }
     let path = check.records.join(CHECK);
     if let Err(error) = run_dir::replace(&path, report::json(check).as_bytes()) {
@@ -292,12 +293,6 @@ fn tell(check: &mut Check, options: &CheckOptions) {
     check.errors.iter().for_each(|error| output::say(&format!("turnstile: {error}")));
 }
 
-fn file(check: &mut Check, what: &str, path: &Path, text: &str) {
-    if let Err(error) = fs::write(path, text) {
-        check.could_not_write(unwritten(what, path, &error));
-    }
-}
-
 fn unwritten(what: &str, path: &Path, error: &io::Error) -> String {
     format!("failed to write {what} to {}: {error}", path.display())
 }
@@ -313,7 +308,7 @@ fn github(check: &Check) {
         return;
     };
     let text = report::check_markdown(check);
-    let file = fs::OpenOptions::new().append(true).create(true).open(&path);
+    let file = OpenOptions::new().append(true).create(true).open(&path);
     if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
         let path = Path::new(&path).display();
         output::say(&format!("turnstile: failed to write the step summary {path}: {error}"));

@@ -12,7 +12,7 @@ use trial::signals;
 
 use super::campaign::planned;
 use super::output::{self, Color};
-use crate::demo::{DemoPlan, Ended, Place};
+use crate::demo::{DemoPlan, Ended};
 
 /// What is shown, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,10 +25,6 @@ pub struct DemoOptions {
     /// Take about 30 s instead of 90 s
     #[arg(long)]
     pub fast: bool,
-
-    /// Print lines instead of a picture, as is done without a terminal
-    #[arg(long)]
-    pub plain: bool,
 
     /// When to use colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
@@ -92,6 +88,7 @@ const DRAIN: &str = "A worker reads one until its socket is empty.";
 /// Shows it, and says where the runs are.
 pub(super) fn demo(options: &DemoOptions) -> anyhow::Result<ExitCode> {
     let plan = plan(options).unwrap_or_else(|error| super::usage_text(&error));
+    anyhow::ensure!(has_screen(), "a show needs a terminal, and keys from it");
     let ended = crate::demo::run(&plan)?;
     output::print(printable(&farewell(&plan, &ended)).as_bytes())
         .context("failed to print where the runs are")?;
@@ -131,7 +128,6 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         arms,
         timing,
         runs_dir: options.runs_dir.clone(),
-        stage: place(options),
         style: options.color.style(),
         load_cpus,
     })
@@ -139,10 +135,6 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
 
 fn span(length: Duration) -> String {
     format!("{}ms", length.as_millis())
-}
-
-fn place(options: &DemoOptions) -> Place {
-    if has_screen() && !options.plain { Place::Terminal } else { Place::Lines }
 }
 
 /// Whether a picture can be shown: that needs a terminal that takes orders, and keys from it.

@@ -10,19 +10,17 @@
 
 pub mod screen;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use ::demo::{ArmPlan, Key, Leave, Order, Plain, Show, Side, Stage, Timing};
+use ::demo::{ArmPlan, Leave, Order, Show, Side, Stage, Timing};
 use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
 use net::cpu::CpuList;
 use net::stop::{self, Next};
-use net::terminal::printable;
-use records::{MonoNs, Summary};
+use records::Summary;
 use report::Style;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -40,21 +38,10 @@ pub struct DemoPlan {
     pub timing: Timing,
     /// Where the directory of the show is made.
     pub runs_dir: PathBuf,
-    /// Where the room looks.
-    pub stage: Place,
     /// Whether the terminal shows colour.
     pub style: Style,
     /// Where the load of the trials runs, and the show with it: the workers' CPUs are theirs.
     pub load_cpus: Option<CpuList>,
-}
-
-/// Where the room looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// At a terminal.
-    Terminal,
-    /// At lines.
-    Lines,
 }
 
 /// How a show ended.
@@ -89,18 +76,12 @@ pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
     let name = format!("{}-demo", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     std::fs::create_dir_all(&plan.runs_dir)
         .with_context(|| format!("failed to make {}", plan.runs_dir.display()))?;
-    let front = match plan.stage {
-        Place::Terminal => Front::Terminal(
-            Box::new(Screen::enter().context("failed to take the terminal")?),
-            plan.style,
-        ),
-        Place::Lines => Front::Lines(Plain::default()),
-    };
+    let screen = Screen::enter().context("failed to take the terminal")?;
     let dir = run_dir::make_new(&plan.runs_dir, &name)?;
     let [left, right] = plan.arms.clone();
     let show = Show::new(left, right, plan.timing, clock::now());
     let running = Running { plan, cpus, dir, show, trial: None, places: [None, None] };
-    Ok(running.play(front, &signals))
+    Ok(running.play(screen, &signals))
 }
 
 /// A show in progress.
@@ -123,10 +104,10 @@ enum Over {
 }
 
 impl Running<'_> {
-    fn play(mut self, mut front: Front, signals: &Receiver<i32>) -> Ended {
-        let over = self.acts(&mut front, signals);
+    fn play(mut self, mut screen: Screen, signals: &Receiver<i32>) -> Ended {
+        let over = self.acts(&mut screen, signals);
         // First the terminal: whoever left should see it again at once.
-        drop(front);
+        drop(screen);
         let left_early = !matches!(over, Over::Left(Leave::Done));
         if let Some((_, trial)) = self.trial.take() {
             trial.stop();
@@ -141,9 +122,8 @@ impl Running<'_> {
             Over::Left(Leave::Done | Leave::Quit) => None,
             Over::Left(Leave::Interrupt) => Some(SIGINT),
             Over::Signal(signal) => Some(signal),
-            // A terminal that is gone has hung up. A reader of lines has had all it wanted.
-            Over::Unseen if self.plan.stage == Place::Terminal => Some(SIGHUP),
-            Over::Unseen => None,
+            // A terminal that is gone has hung up.
+            Over::Unseen => Some(SIGHUP),
         };
         let broken = [Side::Left, Side::Right].into_iter().find_map(|side| {
             let arm = self.show.arm(side);
@@ -164,7 +144,7 @@ impl Running<'_> {
         Ended { trials, broken, signal }
     }
 
-    fn acts(&mut self, front: &mut Front, signals: &Receiver<i32>) -> Over {
+    fn acts(&mut self, screen: &mut Screen, signals: &Receiver<i32>) -> Over {
         loop {
             self.listen();
             let now = clock::now();
@@ -179,17 +159,15 @@ impl Running<'_> {
                     Order::Leave(leave) => return Over::Left(leave),
                 }
             }
-            if front.show(&self.show, now).is_err() {
-                return Over::Unseen;
+            let shown = screen.show(&self.show, now, self.plan.style);
+            let keys = shown.and_then(|()| screen.keys(FRAME));
+            // A terminal that hangs up says so by a signal too, and that is what counts.
+            if let Ok(signal) = signals.try_recv() {
+                return Over::Signal(signal);
             }
-            match front.wait(signals) {
-                Ok(Heard::Keys(keys)) => {
-                    let now = clock::now();
-                    keys.into_iter().for_each(|key| self.show.key(key, now));
-                }
-                Ok(Heard::Signal(signal)) => return Over::Signal(signal),
-                Err(_) => return Over::Unseen,
-            }
+            let Ok(keys) = keys else { return Over::Unseen };
+            let now = clock::now();
+            keys.into_iter().for_each(|key| self.show.key(key, now));
         }
     }
 
@@ -215,65 +193,6 @@ impl Running<'_> {
         match LiveTrial::start(&arm.words, &place, SHOWN, &self.cpus) {
             Ok(trial) => self.trial = Some((side, trial)),
             Err(error) => self.show.over(side, Err(error.to_string())),
-        }
-    }
-}
-
-/// Where the show is seen.
-enum Front {
-    /// On a terminal.
-    Terminal(Box<Screen>, Style),
-    /// In lines, on standard output.
-    Lines(Plain),
-}
-
-/// What came from the room.
-enum Heard {
-    /// Keys, or nothing.
-    Keys(Vec<Key>),
-    /// A signal.
-    Signal(i32),
-}
-
-impl Front {
-    /// Shows the show as it stands at `now`.
-    ///
-    /// # Errors
-    /// Nobody can see it any more.
-    fn show(&mut self, show: &Show, now: MonoNs) -> io::Result<()> {
-        match self {
-            Self::Terminal(screen, style) => screen.show(show, now, *style),
-            Self::Lines(plain) => {
-                let mut out = io::stdout().lock();
-                // A reason may quote what a program said.
-                for line in plain.lines(show, now).iter().map(|line| printable(line)) {
-                    writeln!(out, "{line}")?;
-                }
-                out.flush()
-            }
-        }
-    }
-
-    /// Waits for the next picture, or for what comes before it.
-    ///
-    /// # Errors
-    /// The terminal is gone.
-    fn wait(&mut self, signals: &Receiver<i32>) -> io::Result<Heard> {
-        match self {
-            Self::Terminal(screen, _) => {
-                let keys = screen.keys(FRAME);
-                // A terminal that hangs up says so by a signal too, and that is what counts.
-                match signals.try_recv() {
-                    Ok(signal) => Ok(Heard::Signal(signal)),
-                    Err(_) => keys.map(Heard::Keys),
-                }
-            }
-            Self::Lines(..) => match signals.recv_timeout(FRAME) {
-                Ok(signal) => Ok(Heard::Signal(signal)),
-                Err(RecvTimeoutError::Timeout) => Ok(Heard::Keys(Vec::new())),
-                // The handler's thread is gone, and with it every way to end but ours.
-                Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::BrokenPipe.into()),
-            },
         }
     }
 }

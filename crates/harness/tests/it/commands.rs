@@ -65,13 +65,6 @@ fn a_busy_port_is_named() {
 }
 
 #[test]
-fn a_report_needs_a_run() {
-    let empty = tempfile::tempdir().expect("a directory");
-    let said = say(turnstile().arg("report").arg(empty.path())).refused(1);
-    assert!(said.contains(&empty.path().display().to_string()), "{said}");
-}
-
-#[test]
 fn no_message_orders_a_terminal_about() {
     for (words, code) in [(["report", "no\u{1b}[2Jrun"], 1), (["case", "no\u{1b}[2Jcase"], 2)] {
         let said = say(turnstile().args(words)).refused(code);

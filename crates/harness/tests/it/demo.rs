@@ -1,7 +1,6 @@
-//! `turnstile demo` as a room sees it: in a terminal of tmux, and in lines.
+//! `turnstile demo` as a room sees it: in a terminal of tmux.
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use records::{Manifest, Summary, Verdict};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::support::{Running, family, in_turn, kill, say, those_of, turnstile, until};
+use crate::support::{family, in_turn, kill, say, those_of, turnstile, until};
 use crate::tmux::Tmux;
 
 /// Trials that end only when they are told to, with little to move: 20 fetches take a quarter of a second.
@@ -39,7 +38,8 @@ impl Stage {
 
     /// Starts a show whose trials do not end by themselves.
     fn begin(&self, before: &str) {
-        let line = format!("{before} $TURNSTILE demo --runs-dir $PLACE/runs -- {ENDLESS}");
+        let line =
+            format!("{before} $TURNSTILE demo --cure quota --runs-dir $PLACE/runs -- {ENDLESS}");
         self.tmux.line(line.trim_start());
         self.await_act(1);
     }
@@ -145,9 +145,10 @@ fn every_key_does_what_it_says_in_colour_and_in_any_size() {
     tmux.await_text("the trial goes on behind the picture");
     stage.go_to(4);
     let family = stage.family();
+    stage.go_to(5);
+    tmux.await_text("One change: --read-policy bytes:64KiB.");
     stage.go_to(ACTS);
     let last = tmux.await_text("side by side");
-    assert!(last.contains("Left ") && last.contains("right "), "{last}");
     tmux.key("q");
     assert_eq!(stage.assert_restored(&family), 0);
     let farewell = tmux.text();
@@ -156,6 +157,18 @@ fn every_key_does_what_it_says_in_colour_and_in_any_size() {
     // `n` ended each phase early and spoilt no trial: they can carry a conclusion.
     let trials = stage.trials();
     assert_eq!(trials.len(), 2);
+    // What the last act says is what the summaries say.
+    let [left, right] = [0, 1].map(|side: usize| {
+        let summary = trials[side].1.as_ref().expect("a summary");
+        match summary.verdict {
+            Verdict::Inconclusive => "proves nothing".to_owned(),
+            _ => {
+                let failed = summary.measure.outcomes.failed();
+                format!("{failed} of {} failed", summary.measure.attempts)
+            }
+        }
+    });
+    assert!(last.contains(&format!("Left {left}, right {right}.")), "{left}, {right}: {last}");
     for (manifest, summary) in trials {
         let summary = summary.expect("a summary");
         assert_eq!((manifest.interrupted, manifest.faults), (None, Vec::new()));
@@ -192,6 +205,17 @@ fn however_it_is_ended_nothing_is_left() {
             assert!(trials.iter().all(|(manifest, _)| manifest.interrupted.is_some()), "{act}");
         }
     }
+}
+
+#[test]
+fn nobody_outlives_a_show_that_is_killed() {
+    let _turn = in_turn();
+    let Some(stage) = Stage::new((80, 24)) else { return };
+    stage.begin("");
+    stage.go_to(3);
+    let family = stage.family();
+    kill(family.iter().copied().min().expect("a show"), Signal::KILL);
+    testkit::await_gone(family);
 }
 
 /// In an act with a trial behind it.
@@ -240,26 +264,6 @@ fn where_no_colour_is_wanted_there_is_none() {
 }
 
 #[test]
-fn nobody_outlives_a_show_in_lines() {
-    let _turn = in_turn();
-    for signal in [Signal::KILL, Signal::INT] {
-        let dir = tempfile::tempdir().expect("a directory");
-        let mut command = turnstile();
-        command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path()).arg("--");
-        let mut running = Running::start(command.args(ENDLESS.split(' ')));
-        let family = until("a trial", || {
-            assert!(!running.has_ended());
-            let family = family(running.id());
-            // The trial, and its origin, proxy and fetches.
-            (family.len() >= 4).then_some(family)
-        });
-        running.signal(signal);
-        assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));
-        testkit::await_gone(family);
-    }
-}
-
-#[test]
 fn a_panic_restores_the_terminal_and_can_be_read() {
     let _turn = in_turn();
     let Some(stage) = Stage::new((80, 24)) else { return };
@@ -285,40 +289,11 @@ fn panics_on_the_screen() {
 }
 
 #[test]
-fn without_a_terminal_it_speaks_in_lines() {
-    let _turn = in_turn();
+fn without_a_terminal_there_is_no_show() {
     let dir = tempfile::tempdir().expect("a directory");
-    let mut command = turnstile();
-    command.args(["demo", "--fast", "--runs-dir"]).arg(dir.path().join("runs"));
-    command.args(["--cure", "quota", "--"]);
-    let short = "--idle 500ms --duration 500ms --arrivals 48/s --fetch-size 64KiB --slow 2";
-    let said = say(command.args(short.split(' ')));
-    assert_eq!((said.code(), said.stderr.as_str()), (Some(0), ""), "{}", said.stdout);
-    assert!(!said.stdout.contains('\u{1b}'), "{}", said.stdout);
-    for act in 1..=ACTS {
-        let announced = said.stdout.matches(&format!(" {act}/{ACTS} ")).count();
-        assert_eq!(announced, 1, "act {act}: {}", said.stdout);
-    }
-    assert!(said.stdout.contains("--read-policy bytes:64KiB"), "{}", said.stdout);
-    assert_eq!(said.stdout.matches("turnstile report ").count(), 2, "{}", said.stdout);
-    // What the last act says is what the summaries say.
-    let summaries: Vec<Summary> = ["left-starved", "right-cured"]
-        .map(|place| {
-            let show = only(&dir.path().join("runs")).expect("a show");
-            let run = only(&show.join(place)).expect("a run");
-            let text = fs::read_to_string(run.join("summary.json")).expect("a summary");
-            serde_json::from_str(&text).expect("a summary")
-        })
-        .into();
-    let told = |summary: &Summary| match summary.verdict {
-        Verdict::Inconclusive => "proves nothing".to_owned(),
-        _ => {
-            let failed = summary.measure.outcomes.failed();
-            format!("{failed} of {} failed", summary.measure.attempts)
-        }
-    };
-    let both = format!("Left {}, right {}.", told(&summaries[0]), told(&summaries[1]));
-    assert!(said.stdout.contains(&both), "{both}: {}", said.stdout);
+    let said = say(turnstile().args(["demo", "--fast"]).current_dir(dir.path())).refused(1);
+    assert!(said.contains("a show needs a terminal"), "{said}");
+    assert!(!dir.path().join("runs").exists());
 }
 
 #[test]

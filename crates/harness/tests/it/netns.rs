@@ -133,51 +133,44 @@ fn nginx_on_a_host_of_its_own() {
     }
 }
 
-/// Ends the harness while nginx, if it is installed, is under load on a host of its own.
-fn ends(signal: Signal) {
+/// When the harness is ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// No phase tells of this moment: the first namespace that is kept open does.
+    HostsAreMade,
+    /// With nginx, if it is installed, on a host of its own.
+    UnderLoad,
+}
+
+#[test]
+fn no_host_outlives_the_harness() {
     let _turn = in_turn();
     if !root() || !installed("ip") || !installed("tc") {
         return;
     }
-    let (before, runs) = (outside(), Runs::new());
-    let mut command = runs.trial(&["--netns"]);
-    let nginx = installed("nginx").then_some(["--proxy", "nginx", "--trace=off"]);
-    let command = command.args(["--duration", "50s"]).args(nginx.iter().flatten());
-    let mut running = Running::start(command);
-    runs.await_phase(&mut running, Phase::Measure);
-    let all = family(running.id());
-    let nets = kept_by(running.id());
-    assert_eq!(nets.len(), 5, "four hosts and a switch");
-    running.signal(signal);
-    assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));
-    runs.await_nobody(&all);
-    until("the end of the hosts", || nets.is_disjoint(&inhabited()).then_some(()));
-    assert_eq!(outside(), before);
-}
-
-#[test]
-fn ctrl_c_takes_the_hosts_along() {
-    ends(Signal::INT);
-}
-
-#[test]
-fn hosts_do_not_outlive_a_killed_harness() {
-    ends(Signal::KILL);
-}
-
-#[test]
-fn a_signal_while_the_hosts_are_made_leaves_none() {
-    // No phase tells of this moment: the first namespace that is kept open does.
-    let _turn = in_turn();
-    if !root() || !installed("ip") || !installed("tc") {
-        return;
-    }
-    for signal in [Signal::TERM, Signal::KILL] {
+    for (when, signal) in [
+        (When::UnderLoad, Signal::INT),
+        (When::UnderLoad, Signal::KILL),
+        (When::HostsAreMade, Signal::TERM),
+        (When::HostsAreMade, Signal::KILL),
+    ] {
         let (before, runs) = (outside(), Runs::new());
-        let mut command = runs.trial(&["--netns"]);
-        let mut running = Running::start(command.args(["--duration", "50s"]));
+        let mut command = runs.trial(&["--netns", "--duration", "50s"]);
+        if when == When::UnderLoad && installed("nginx") {
+            command.args(["--proxy", "nginx", "--trace=off"]);
+        }
+        let mut running = Running::start(&mut command);
         let id = running.id();
-        let nets = until("a namespace", || Some(kept_by(id)).filter(|nets| !nets.is_empty()));
+        let nets = match when {
+            When::HostsAreMade => {
+                until("a namespace", || Some(kept_by(id)).filter(|nets| !nets.is_empty()))
+            }
+            When::UnderLoad => {
+                runs.await_phase(&mut running, Phase::Measure);
+                kept_by(id)
+            }
+        };
+        assert!(when == When::HostsAreMade || nets.len() == 5, "four hosts and a switch: {nets:?}");
         let all = family(id);
         running.signal(signal);
         assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));

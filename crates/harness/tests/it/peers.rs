@@ -15,8 +15,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use testkit::{NEVER_POLLS, Process, Signal, free_addr, is_root, skip};
 
 use crate::support::{
-    Running, Runs, SHORT, family, in_turn, installed, is_gone, kill, note, pid_of, say, those_of,
-    turnstile, until,
+    Running, Runs, SHORT, family, in_turn, installed, is_gone, kill, note, say, those_of, turnstile,
 };
 
 /// What is left of a trial that ended well.
@@ -350,8 +349,9 @@ fn nginx_does_not_outlive_the_harness() {
     ends_under_load(Signal::KILL, &[]);
 }
 
-/// A process of nginx or ours that dies under load: a fault of the proxy, and nobody is left.
-fn dies_under_load(victim: impl Fn(&Manifest, &[u32]) -> u32) {
+/// Its master would start another: that one would have been under no load.
+#[test]
+fn a_worker_of_nginx_that_dies_proves_nothing() {
     let _turn = in_turn();
     if !installed("nginx") {
         return;
@@ -359,9 +359,10 @@ fn dies_under_load(victim: impl Fn(&Manifest, &[u32]) -> u32) {
     let runs = Runs::new();
     let words = ["--duration", "50s", "--proxy", "nginx", "--json", UNTRACED];
     let mut running = Running::start(&mut runs.trial(&words));
-    let manifest = runs.await_phase(&mut running, Phase::Measure);
+    runs.await_phase(&mut running, Phase::Measure);
     let all = family(running.id());
-    kill(victim(&manifest, &all), Signal::KILL);
+    let workers = all.iter().filter(|pid| is_named(**pid, "nginx"));
+    kill(*workers.max().expect("a worker"), Signal::KILL);
     let run = running.finish();
     assert_eq!(run.code(), Some(1), "{}", run.stderr);
     let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
@@ -370,49 +371,6 @@ fn dies_under_load(victim: impl Fn(&Manifest, &[u32]) -> u32) {
     let faults: Vec<_> = manifest.faults.iter().map(|fault| (fault.side, fault.phase)).collect();
     assert_eq!(faults, [(Side::Proxy, Phase::Measure)], "{:?}", manifest.faults);
     runs.await_nobody(&all);
-}
-
-#[test]
-fn a_worker_of_nginx_that_dies_proves_nothing() {
-    // Its master would start another: that one would have been under no load.
-    dies_under_load(|_, all| {
-        let workers = all.iter().filter(|pid| is_named(**pid, "nginx"));
-        *workers.max().expect("a worker")
-    });
-}
-
-#[test]
-fn nginx_does_not_outlive_the_one_that_started_it() {
-    dies_under_load(|manifest, _| pid_of(manifest, Role::Proxy));
-}
-
-/// A worker and its master, and the role that started them, all at once: their keeper is left, and
-/// ends what they leave, files included.
-#[test]
-fn nothing_outlives_the_role_and_the_master_of_nginx() {
-    let _turn = in_turn();
-    if !installed("nginx") {
-        return;
-    }
-    let runs = Runs::new();
-    let words = ["--duration", "50s", "--proxy", "nginx", "--json", UNTRACED];
-    let files = ["--content", "file", "--slow-size", "64MiB"];
-    let mut running = Running::start(runs.trial(&words).args(files));
-    let manifest = runs.await_phase(&mut running, Phase::Measure);
-    let www = runs.dir().expect("a run").join("proxy").join("www");
-    assert!(www.exists());
-    let all = family(running.id());
-    // The oldest of them is the master: of its workers the kernel would tell nobody.
-    let master = all.iter().find(|pid| is_named(**pid, "nginx")).expect("a master");
-    let role = pid_of(&manifest, Role::Proxy);
-    // Stopped, so that it does nothing about its master's end.
-    kill(role, Signal::STOP);
-    kill(*master, Signal::KILL);
-    kill(role, Signal::KILL);
-    let run = running.finish();
-    assert_eq!(run.code(), Some(1), "{}", run.stderr);
-    runs.await_nobody(&all);
-    until("the end of its files", || (!www.exists()).then_some(()));
 }
 
 #[test]

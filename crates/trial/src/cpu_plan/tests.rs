@@ -10,45 +10,35 @@ fn pin(list: &str) -> Pin {
 }
 
 #[test]
-fn one_cpu_is_shared() {
-    assert_eq!(plan(&[3], 2, &Pin::Auto), (vec![3], vec![3]));
-}
-
-#[test]
-fn on_two_the_workers_have_the_first() {
-    assert_eq!(plan(&[0, 1], 2, &Pin::Auto), (vec![0], vec![1]));
-    assert_eq!(plan(&[4, 6], 1, &Pin::Auto), (vec![4], vec![6]));
-}
-
-#[test]
-fn on_more_every_worker_has_one_and_a_third_is_left() {
-    assert_eq!(plan(&[0, 1, 2], 2, &Pin::Auto), (vec![0, 1], vec![2]));
-    assert_eq!(plan(&[0, 1, 2, 3], 2, &Pin::Auto), (vec![0, 1], vec![2, 3]));
-    assert_eq!(plan(&[0, 1, 2, 3], 4, &Pin::Auto), (vec![0, 1], vec![2, 3]));
-    assert_eq!(
-        plan(&[0, 1, 2, 3, 4, 5, 6, 7], 64, &Pin::Auto),
-        (vec![0, 1, 2, 3, 4], vec![5, 6, 7])
-    );
-    assert_eq!(plan(&[0, 1, 2, 3, 4, 5, 6, 7], 1, &Pin::Auto), (vec![0], (1..8).collect()));
-}
-
-#[test]
-fn off_pins_nothing() {
-    assert_eq!(plan(&[0, 1], 2, &Pin::Off), (vec![], vec![]));
-}
-
-#[test]
-fn a_list_is_taken_as_it_is() {
-    assert_eq!(plan(&[0, 1, 2], 2, &pin("2,0")), (vec![2, 0], vec![1]));
-    // The published case: both workers on CPU 0.
-    assert_eq!(plan(&[0, 1], 2, &pin("0")), (vec![0], vec![1]));
-    assert_eq!(plan(&[0, 1], 2, &pin("0,1")), (vec![0, 1], vec![0, 1]));
+fn workers_have_cpus_of_their_own_as_far_as_there_are_some() {
+    let eight = [0, 1, 2, 3, 4, 5, 6, 7];
+    for (allowed, workers, pin, expected) in [
+        (&[3][..], 2, Pin::Auto, (vec![3], vec![3])),
+        (&[0, 1], 2, Pin::Auto, (vec![0], vec![1])),
+        (&[4, 6], 1, Pin::Auto, (vec![4], vec![6])),
+        // On more every worker has one, and a third is left.
+        (&[0, 1, 2], 2, Pin::Auto, (vec![0, 1], vec![2])),
+        (&[0, 1, 2, 3], 2, Pin::Auto, (vec![0, 1], vec![2, 3])),
+        (&[0, 1, 2, 3], 4, Pin::Auto, (vec![0, 1], vec![2, 3])),
+        (&eight, 64, Pin::Auto, (vec![0, 1, 2, 3, 4], vec![5, 6, 7])),
+        (&eight, 1, Pin::Auto, (vec![0], (1..8).collect())),
+        (&[0, 1], 2, Pin::Off, (vec![], vec![])),
+        // A list is taken as it is. The published case: both workers on CPU 0.
+        (&[0, 1, 2], 2, pin("2,0"), (vec![2, 0], vec![1])),
+        (&[0, 1], 2, pin("0"), (vec![0], vec![1])),
+        (&[0, 1], 2, pin("0,1"), (vec![0, 1], vec![0, 1])),
+    ] {
+        assert_eq!(plan(allowed, workers, &pin), expected, "{allowed:?}, {workers}, {pin:?}");
+    }
 }
 
 #[test]
 fn a_cpu_that_is_not_there_is_named() {
     let error = CpuPlan::new(&[0, 1], 2, &pin("0,7")).expect_err("CPU 7");
     assert_eq!(error.to_string(), "CPU 7 cannot be used here: this process may run on 0,1");
+    let plan = CpuPlan::new(&[0, 1], 2, &Pin::Auto).expect("a plan");
+    let error = plan.with(own(&["fast=0-2"]), &[0, 1]).expect_err("CPU 2");
+    assert_eq!(error.to_string(), "CPU 2 cannot be used here: this process may run on 0,1");
 }
 
 fn own(words: &[&str]) -> Vec<RoleCpus> {
@@ -78,19 +68,12 @@ fn with_nothing_pinned_a_role_may_be() {
 }
 
 #[test]
-fn a_role_cannot_be_put_on_a_cpu_that_is_not_there() {
-    let plan = CpuPlan::new(&[0, 1], 2, &Pin::Auto).expect("a plan");
-    let error = plan.with(own(&["fast=0-2"]), &[0, 1]).expect_err("CPU 2");
-    assert_eq!(error.to_string(), "CPU 2 cannot be used here: this process may run on 0,1");
-}
-
-#[test]
 fn what_gives_no_role_its_cpus_is_refused() {
     for text in ["", "origin", "=0", "origin=", "origin=x", "origin=3-1", "nginx=0", "Origin=0"] {
         let error = text.parse::<RoleCpus>().expect_err(text);
-        assert!(error.to_string().contains("write it as origin=0"), "{error}");
+        assert!(error.contains("write it as origin=0"), "{error}");
     }
     let error = "proxy=0".parse::<RoleCpus>().expect_err("the proxy has its own flag");
-    assert!(error.to_string().contains("--pin"), "{error}");
+    assert!(error.contains("--pin"), "{error}");
     assert_eq!(own(&["slow=1-3"])[0].to_string(), "slow=1,2,3");
 }

@@ -1,4 +1,4 @@
-use records::Micros;
+use records::{Bytes, Micros, MonoNs};
 
 use super::*;
 
@@ -19,15 +19,6 @@ fn fetch(outcome: Outcome) -> Fetch {
     }
 }
 
-fn interval(quarter: u64, mib: u64) -> DownloadInterval {
-    let ns = |quarter: u64| MonoNs(quarter * 250_000_000);
-    DownloadInterval {
-        start_ns: ns(quarter),
-        end_ns: ns(quarter + 1),
-        bytes: vec![Bytes::mib(mib), Bytes(0)],
-    }
-}
-
 #[test]
 fn the_line_counts_what_ended_in_this_phase() {
     let mut progress = Progress::new(Show::Nothing);
@@ -42,16 +33,6 @@ fn the_line_counts_what_ended_in_this_phase() {
         progress.line(start + Duration::from_secs(5)),
         "measure  fetches beside downloads, 3 s left | fetches: 1 good, 2 failed"
     );
-}
-
-#[test]
-fn throughput_is_that_of_the_last_second() {
-    let mut progress = Progress::new(Show::Nothing);
-    // A slow start that must be forgotten.
-    (0..4).for_each(|quarter| progress.downloads(&interval(quarter, 0)));
-    (4..8).for_each(|quarter| progress.downloads(&interval(quarter, 25)));
-    assert_eq!(progress.slow.rate(), Some(BytesPerSec(100 * 1024 * 1024)));
-    assert!(progress.line(Instant::now()).ends_with("| downloads: 105 MB/s"));
 }
 
 #[test]

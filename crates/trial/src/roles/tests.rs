@@ -89,45 +89,30 @@ fn a_foreign_proxy_gets_the_arm_and_its_build() {
 }
 
 #[test]
-fn a_slow_client_gets_its_toggles_and_holds_when_told() {
+fn clients_and_the_origin_get_their_toggles_and_their_place() {
     for (requests, hold) in [(Requests::Held, true), (Requests::AtOnce, false)] {
         let role = RoleCommand::slow(&arm(), target(), requests, process());
         let RoleCommand::Slow(options) = played(role) else { panic!("another role") };
-        assert_eq!(options.toggles, arm().load);
+        assert_eq!((&options.toggles, options.hold, options.orders), (&arm().load, hold, true));
         assert_eq!((options.target.target, options.target.own_network), (target(), false));
-        assert_eq!((options.orders, options.hold), (true, hold));
     }
-}
-
-#[test]
-fn a_fast_client_gets_its_toggles_and_its_phase() {
     for (phase, burst) in [(Phase::Idle, 1), (Phase::Measure, 100)] {
         let length = Duration::from_millis(2_100);
         let role = RoleCommand::fast(&arm(), target(), (phase, length), process());
         let RoleCommand::Fast(options) = played(role) else { panic!("another role") };
         assert_eq!((options.toggles, options.target.target), (arm().fetch, target()));
-        assert_eq!(options.duration, Micros(2_100_000));
         assert_eq!((options.phase, options.burst), (phase, burst), "a baseline has no bursts");
+        assert_eq!(options.duration, Micros(2_100_000));
     }
-}
-
-#[test]
-fn an_origin_gets_its_faults_and_its_place() {
-    let origin = |arm: &Arm| {
-        let role = RoleCommand::origin(arm, target(), Duration::from_secs(3), process());
+    let usual = (Micros(0), Micros(0), None);
+    let delayed = (Micros(300_000), Micros(3_000_000), Some(5));
+    for (arm, expected) in [(Arm::default(), usual), (arm(), delayed)] {
+        let role = RoleCommand::origin(&arm, target(), Duration::from_secs(3), process());
         let RoleCommand::Origin(options) = played(role) else { panic!("another role") };
-        options
-    };
-    let options = origin(&arm());
-    assert_eq!(options.listen, target());
-    assert_eq!((options.delay, options.workers), (Micros(300_000), Some(5)));
-    assert_eq!(options.delay_after, Micros(3_000_000), "the baseline is made without it");
-    let usual = origin(&Arm::default());
-    assert_eq!((usual.delay, usual.workers), (Micros(0), None));
-}
-
-#[test]
-fn a_tracer_watches_the_threads_it_is_told() {
+        assert_eq!(options.listen, target());
+        let faults = (options.delay, options.delay_after, options.workers);
+        assert_eq!(faults, expected, "the baseline is made without it");
+    }
     let role = RoleCommand::trace(&arm(), &[7, 8], Micros(5_000), process());
     let RoleCommand::Trace(options) = played(role) else { panic!("another role") };
     assert_eq!((options.worker, options.hold), (vec![7, 8], Micros(5_000)));

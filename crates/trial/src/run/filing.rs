@@ -84,7 +84,6 @@ impl Run<'_> {
     fn show(&mut self, record: &Record) {
         match record {
             Record::Fetch(fetch) => self.progress.fetch(fetch),
-            Record::DownloadInterval(interval) => self.progress.downloads(interval),
             Record::Download(download) => {
                 download.client_port.into_iter().for_each(|port| self.watch(Watch::Ended(port)));
             }
