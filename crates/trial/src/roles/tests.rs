@@ -130,7 +130,7 @@ fn an_origin_gets_its_faults_and_its_place() {
 fn a_tracer_watches_the_threads_it_is_told() {
     let role = RoleCommand::trace(&arm(), &[7, 8], Micros(5_000), process());
     let RoleCommand::Trace(options) = played(role) else { panic!("another role") };
-    assert_eq!((options.worker, options.hold), (vec![7, 8], Micros(5_000)));
+    assert_eq!((options.pid, options.hold), (vec![7, 8], Micros(5_000)));
 }
 
 #[test]
