@@ -4,6 +4,7 @@
     scripts/watch_cost.py --pairs 20 > table.md                 the mirror: all recorded, only what clients see
     scripts/watch_cost.py --watch probe                         nginx: each step by the probe, nobody
     scripts/watch_cost.py --watch who                           nginx: `turnstile who` beside it, nobody
+    scripts/watch_cost.py --watch who-mirror                    the same of the mirror with a quota
 
 The pairs take turns in who goes first. The median of the differences and a 95 % interval for it
 (order statistics of the pairs, from the binomial distribution) are printed. Progress goes to stderr.
@@ -28,6 +29,7 @@ WAYS = {
     "recording": (["--recording", "full", *QUOTA], ["--recording", "minimal", *QUOTA]),
     "probe": ([*NGINX, "probe"], [*NGINX, "off"]),
     "who": ([*NGINX, "off"], [*NGINX, "off"]),
+    "who-mirror": (QUOTA, QUOTA),
 }
 
 
@@ -35,13 +37,14 @@ def trial(options, watched):
     command = [options.binary, "--json", "--quiet", "--runs-dir", options.runs_dir, "--idle", "2s",
                "--duration", options.duration, "--label", "watched" if watched else "unwatched",
                *WAYS[options.watch][0 if watched else 1]]
-    if not (watched and options.watch == "who"):
+    if not (watched and options.watch.startswith("who")):
         summary = answer(command)
     else:
         running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        # It is asked for its version first, by a process of the same name. The load comes after the idle phase.
+        # A server is asked for its version first, by a process of its name. The load comes after the idle phase.
         time.sleep(1)
-        who = subprocess.Popen([options.binary, "who", "--json", "--comm", "nginx"], stdout=subprocess.DEVNULL)
+        chosen = ["--comm", "nginx"] if options.watch == "who" else ["--pid", mirror_of(running)]
+        who = subprocess.Popen([options.binary, "who", "--json", *chosen], stdout=subprocess.DEVNULL)
         summary = json.loads(running.communicate()[0])
         _, status, used = os.wait4(who.pid, 0)
         if status:
@@ -49,6 +52,16 @@ def trial(options, watched):
         print(f"who: CPU {used.ru_utime + used.ru_stime:.2f} s, {used.ru_maxrss >> 10} MiB resident",
               file=sys.stderr)
     return summary["slow"]["bytes_per_sec"], summary["measure"]["latency_us"]["p50"]
+
+
+def mirror_of(trial):
+    """The pid of a trial's proxy."""
+    with open(f"/proc/{trial.pid}/task/{trial.pid}/children") as children:
+        for pid in children.read().split():
+            with open(f"/proc/{pid}/cmdline") as line:
+                if '{"proxy"' in line.read():
+                    return pid
+    sys.exit("failed to find the proxy of the trial")
 
 
 def interval(values):

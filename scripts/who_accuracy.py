@@ -288,6 +288,7 @@ def judge(asked, waits, told, options):
         best = max(spans, key=lambda span: common(start, end, span[1], span[2]), default=None)
         if best is None or common(start, end, best[1], best[2]) < (end - start) / 2:
             found["missed"] += 1
+            print(f"missed: a stall of {(end - start) / 1e6:.0f} ms", file=sys.stderr)
             continue
         by = best[3]
         right = by is not None and by["client"].endswith(f":{port}")

@@ -10,7 +10,7 @@ type Source = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// Nobody to watch was named.
-    #[error("no worker to watch: name a process with --pid, or a thread with --worker")]
+    #[error("no worker to watch: name it with --pid")]
     NoTarget,
     /// A worker that was named does not run.
     #[error("failed to watch worker {worker}: this host has no thread {tid} in process {pid}")]
@@ -21,15 +21,6 @@ pub enum ProbeError {
         pid: u32,
         /// Its thread.
         tid: u32,
-    },
-    /// A process without a thread that polls.
-    #[error(
-        "failed to find the workers of process {pid}: none of its threads was seen in a poll: \
-         name them with --worker"
-    )]
-    NoWorkers {
-        /// The process.
-        pid: u32,
     },
     /// No such process, or it has ended.
     #[error("failed to watch process {pid}: there is none")]
@@ -84,13 +75,8 @@ pub enum ProbeError {
         lacks: &'static str,
     },
     /// A thread could not be started.
-    #[error("failed to start {what}")]
-    Start {
-        /// Which.
-        what: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error("failed to start a thread")]
+    Thread(#[source] io::Error),
     /// The thread that reads what is told ended by a panic.
     #[error("failed to go on: the thread that reads what is told ended")]
     Died,

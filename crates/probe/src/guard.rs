@@ -1,13 +1,14 @@
 //! When the dear hooks are attached: while a turn is suspected to last, and not otherwise.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use aya::maps::{Array, MapData};
 use aya::programs::tp_btf::BtfTracePointLinkId;
 
+use crate::background::Background;
 use crate::engine::{ARMED, Engine, Hook, refused};
 use crate::error::ProbeError;
 use crate::wire;
@@ -24,45 +25,33 @@ const FALSE_ALARM: u64 = 40_000_000;
 /// The thread that attaches the dear hooks while a hold is suspected.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    stop: Arc<AtomicBool>,
+    armed: Arc<AtomicU64>,
     suspect: Arc<AtomicU64>,
-    state: Arc<Mutex<Result<u64, ProbeError>>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Background,
 }
 
 impl Guard {
     pub(crate) fn start(mut engine: Engine) -> Result<Self, ProbeError> {
-        let board = engine.value("board")?;
-        let armed = engine.value("armed")?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let state = Arc::new(Mutex::new(Ok(0)));
-        let suspect = Arc::new(AtomicU64::new(0));
+        let (armed, suspect) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let mut alarm = Alarm {
+            board: engine.value("board")?,
+            armed: engine.value("armed")?,
             engine,
-            board,
-            armed,
             suspect: Arc::clone(&suspect),
             links: Vec::new(),
             since: 0,
             last: 0,
             rest: 0,
         };
-        let thread = thread::Builder::new().name("probe-guard".into()).spawn({
-            let (stop, state) = (Arc::clone(&stop), Arc::clone(&state));
-            move || {
-                while !stop.load(Ordering::Relaxed) {
-                    let looked = alarm.look(net::clock::now().0);
-                    let failed = looked.is_err();
-                    *state.lock().unwrap_or_else(PoisonError::into_inner) = looked;
-                    if failed {
-                        return;
-                    }
-                    thread::park_timeout(LOOK);
-                }
+        let told = Arc::clone(&armed);
+        let thread = Background::start("probe-guard", move |ends| {
+            while !ends.load(Ordering::Relaxed) {
+                told.store(alarm.look(net::clock::now().0)?, Ordering::Relaxed);
+                thread::park_timeout(LOOK);
             }
-        });
-        let thread = thread.map_err(|source| ProbeError::Start { what: "a thread", source })?;
-        Ok(Self { stop, suspect, state, thread: Some(thread) })
+            Ok(())
+        })?;
+        Ok(Self { armed, suspect, thread })
     }
 
     /// A turn that is under way since then, and that the programs have not marked.
@@ -71,24 +60,11 @@ impl Guard {
     }
 
     /// Since when the hooks are attached; 0: they are not.
-    pub(crate) fn armed(&self) -> Result<u64, ProbeError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*state {
-            Ok(since) => Ok(*since),
-            // Told once; the watch is of no use after it.
-            Err(_) => std::mem::replace(&mut *state, Ok(0)),
+    pub(crate) fn armed(&mut self) -> Result<u64, ProbeError> {
+        if !self.thread.goes_on() {
+            self.thread.end()?;
         }
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // Its programs go with it.
-            let _ = thread.join();
-        }
+        Ok(self.armed.load(Ordering::Relaxed))
     }
 }
 

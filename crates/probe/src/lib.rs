@@ -16,6 +16,7 @@
 //!   [`records::WorkerTotals::records_lost`] counts.
 //! - What was attached ends with this process, however that ends.
 
+mod background;
 mod calls;
 mod engine;
 mod error;
@@ -38,4 +39,4 @@ pub use options::{EXAMPLES, TraceOptions};
 pub use run::run;
 pub use tracer::{ATTACHED_WITHIN, Means, READY_WITHIN, STOPPED_WITHIN, Target, Tracer, means};
 pub use watch::{READ_EVERY, Watch};
-pub use workers::{Which, targets};
+pub use workers::targets;

@@ -10,23 +10,15 @@ pub const EXAMPLES: &str = "\
 Examples:
   turnstile trace --pid 4711 --pid 4712          two nginx workers, until Ctrl-C
   turnstile trace $(pgrep -P $(cat /run/nginx.pid) | sed 's/^/--pid /') --duration 10s
-  turnstile trace --pid $(pidof haproxy) --threads --hold 5ms
-  turnstile trace --worker 815 --trace sample    one thread, without root";
+  turnstile trace --pid $(pidof haproxy) --hold 5ms
+  turnstile trace --pid 815 --trace sample       one thread of a process, without root";
 
 /// Watch the workers of a proxy that runs, and tell what they do: one record a line.
 #[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
 pub struct TraceOptions {
-    /// A process whose main thread is a worker (with --threads: whose threads are)
-    #[arg(long, value_name = "PID", required_unless_present = "worker")]
+    /// A worker: a thread by its id, as `turnstile who` tells it; a process's main thread has its id
+    #[arg(long, value_name = "PID", required = true)]
     pub pid: Vec<u32>,
-
-    /// Watch every thread of --pid that polls
-    #[arg(long, requires = "pid")]
-    pub threads: bool,
-
-    /// A thread that is a worker
-    #[arg(long, value_name = "TID", conflicts_with = "pid")]
-    pub worker: Vec<u32>,
 
     /// How to watch: auto, probe (root) or sample [default: auto]
     #[arg(long, value_name = "MODE", default_value_t, value_parser = mode(), hide_default_value = true, hide_possible_values = true)]

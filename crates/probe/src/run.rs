@@ -10,8 +10,8 @@ use records::{Effective, Ready, Record, Role};
 
 use crate::error::ProbeError;
 use crate::options::TraceOptions;
-use crate::tracer::{Target, Tracer, means};
-use crate::workers::{self, Which};
+use crate::tracer::{Tracer, means};
+use crate::workers;
 
 /// How often it is looked whether any worker is left.
 const LOOK: Duration = Duration::from_millis(200);
@@ -29,7 +29,7 @@ enum News {
 /// See [`ProbeError`].
 pub fn run(options: &TraceOptions) -> Result<(), ProbeError> {
     options.role.enter().map_err(ProbeError::Process)?;
-    let targets = named(options)?;
+    let targets = workers::targets(&options.pid)?;
     let Some(means) = means(options.trace)? else { return Err(ProbeError::NoTarget) };
     let (news, inbox) = mpsc::channel();
     let stopper = news.clone();
@@ -59,14 +59,4 @@ pub fn run(options: &TraceOptions) -> Result<(), ProbeError> {
     };
     let stopped = tracer.stop();
     ended.and(stopped)
-}
-
-fn named(options: &TraceOptions) -> Result<Vec<Target>, ProbeError> {
-    let targets = if options.worker.is_empty() {
-        let which = if options.threads { Which::Polling } else { Which::Main };
-        workers::targets(&options.pid, which)?
-    } else {
-        workers::targets(&options.worker, Which::Itself)?
-    };
-    if targets.is_empty() { Err(ProbeError::NoTarget) } else { Ok(targets) }
 }

@@ -4,16 +4,13 @@ use std::time::Duration;
 
 use records::{Micros, Record, TraceMode};
 
+use crate::background::Background;
 use crate::engine::{Engine, RETURNED, Way};
 use crate::error::ProbeError;
-use crate::sample::Sampler;
-use crate::steps::Steps;
+use crate::{sample, steps};
 
 /// How long steps may take to end before nobody watches any more.
 pub(crate) const SETTLED: Duration = Duration::from_millis(300);
-
-/// How long a thread is looked for in its poll.
-pub(crate) const LOOKED_FOR: Duration = Duration::from_millis(500);
 
 /// The longest that [`Tracer::attach`] takes: the kernel checks and attaches programs in a tenth of a
 /// second on an idle CPU, in many times that where all are taken.
@@ -23,8 +20,7 @@ pub const ATTACHED_WITHIN: Duration = Duration::from_secs(10);
 pub const STOPPED_WITHIN: Duration = SETTLED.saturating_add(Duration::from_secs(5));
 
 /// The longest that [`crate::run()`] takes until it is ready, or says why it is not.
-pub const READY_WITHIN: Duration =
-    LOOKED_FOR.saturating_add(ATTACHED_WITHIN).saturating_add(ATTACHED_WITHIN);
+pub const READY_WITHIN: Duration = ATTACHED_WITHIN.saturating_add(ATTACHED_WITHIN);
 
 /// How workers are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,21 +63,21 @@ pub struct Target {
     pub tid: u32,
 }
 
-/// Workers being watched. Dropped without [`Tracer::stop`], it ends at once and tells nothing more.
+/// Where records go.
+pub(crate) type Take = Box<dyn FnMut(Record) + Send>;
+
+/// Workers being watched. Dropped without [`Tracer::stop`], it ends at once.
 #[derive(Debug)]
 pub struct Tracer {
-    at_work: AtWork,
-}
-
-#[derive(Debug)]
-enum AtWork {
-    Steps(Steps),
-    Sample(Sampler),
+    targets: Vec<Target>,
+    means: Means,
+    thread: Background,
 }
 
 impl Tracer {
-    /// Begins to watch; returns when the first event would be seen. Steps, loop turns and absences are told one by one from `hold` on (an absence from
-    /// 20 ms on, if that is longer). `take` is called on a thread of the tracer.
+    /// Begins to watch; returns when the first event would be seen. Steps, loop turns and absences are told
+    /// one by one from `hold` on (an absence from 20 ms on, if that is longer). `take` is called on a thread
+    /// of the tracer.
     ///
     /// # Errors
     /// The workers are not there, or this host does not allow it.
@@ -94,11 +90,11 @@ impl Tracer {
         for target in targets {
             crate::workers::check(target)?;
         }
-        let at_work = match means {
-            Means::Probe => AtWork::Steps(Steps::attach(targets, hold, Box::new(take))?),
-            Means::Sample => AtWork::Sample(Sampler::attach(targets, hold, Box::new(take))?),
+        let thread = match means {
+            Means::Probe => steps::start(targets, hold, Box::new(take))?,
+            Means::Sample => sample::start(targets, hold, Box::new(take))?,
         };
-        Ok(Self { at_work })
+        Ok(Self { targets: targets.to_vec(), means, thread })
     }
 
     /// Ends: what is still to be told is told before this returns. A step, a turn or a poll that is
@@ -106,11 +102,11 @@ impl Tracer {
     ///
     /// # Errors
     /// The tracer failed while it ran: what it told is not all there was.
-    pub fn stop(self) -> Result<(), ProbeError> {
-        match self.at_work {
-            AtWork::Steps(steps) => steps.stop(),
-            AtWork::Sample(sampler) => sampler.stop(),
+    pub fn stop(mut self) -> Result<(), ProbeError> {
+        if self.means == Means::Probe {
+            steps::settle(&self.targets);
         }
+        self.thread.end()
     }
 }
 

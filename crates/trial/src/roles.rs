@@ -147,9 +147,7 @@ impl RoleCommand {
     /// The tracer of these workers, threads of our own proxy.
     pub fn trace(arm: &Arm, workers: &[i32], hold: Micros, role: RoleOptions) -> Self {
         Self::Trace(Box::new(TraceOptions {
-            pid: Vec::new(),
-            threads: false,
-            worker: workers.iter().filter_map(|tid| u32::try_from(*tid).ok()).collect(),
+            pid: workers.iter().filter_map(|tid| u32::try_from(*tid).ok()).collect(),
             trace: arm.server.trace,
             hold,
             duration: None,

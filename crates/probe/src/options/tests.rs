@@ -27,8 +27,6 @@ fn defaults() {
 fn what_cannot_be_meant_is_refused() {
     for args in [
         &[][..],
-        &["--threads"],
-        &["--pid", "1", "--worker", "2"],
         &["--pid", "1", "--trace", "off"],
         &["--pid", "1", "--hold", "0s"],
         &["--pid", "nginx"],

@@ -10,9 +10,8 @@
 mod absence;
 mod look;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use records::{Micros, Record};
@@ -20,8 +19,9 @@ use records::{Micros, Record};
 pub(crate) use self::look::{Doing, Watched};
 
 use self::absence::Absences;
+use crate::background::Background;
 use crate::error::ProbeError;
-use crate::tracer::Target;
+use crate::tracer::{Take, Target};
 
 /// How often up to eight workers are looked at: 1 kHz. A look takes 2 to 4 us.
 const EVERY: Duration = Duration::from_millis(1);
@@ -29,67 +29,29 @@ const AT_ONCE: usize = 8;
 /// Shorter absences are not told: twenty looks say more than three.
 const SHORTEST: Micros = Micros(20_000);
 
-/// The thread that looks.
-#[derive(Debug)]
-pub(crate) struct Sampler {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Sampler {
-    /// Begins to look; the first look has been taken when this returns.
-    pub(crate) fn attach(
-        targets: &[Target],
-        hold: Micros,
-        take: Box<dyn FnMut(Record) + Send>,
-    ) -> Result<Self, ProbeError> {
-        let mut watched = Vec::with_capacity(targets.len());
-        for target in targets {
-            let mut worker = Watched::open(target)?;
-            worker.look();
-            watched.push((worker, Absences::of(target.worker, hold.max(SHORTEST))));
-        }
-        let stop = Arc::new(AtomicBool::new(false));
-        let thread = thread::Builder::new()
-            .name("trace-sample".into())
-            .spawn({
-                let stop = Arc::clone(&stop);
-                move || watch(watched, &stop, take)
-            })
-            .map_err(|source| ProbeError::Start { what: "a thread", source })?;
-        Ok(Self { stop, thread: Some(thread) })
+/// Begins to look; the first look has been taken when this returns.
+pub(crate) fn start(
+    targets: &[Target],
+    hold: Micros,
+    take: Take,
+) -> Result<Background, ProbeError> {
+    let mut watched = Vec::with_capacity(targets.len());
+    for target in targets {
+        let mut worker = Watched::open(target)?;
+        worker.look();
+        watched.push((worker, Absences::of(target.worker, hold.max(SHORTEST))));
     }
-
-    /// Ends, after what is left was told.
-    pub(crate) fn stop(mut self) -> Result<(), ProbeError> {
-        self.end();
+    Background::start("trace-sample", move |ends| {
+        watch(watched, ends, take);
         Ok(())
-    }
-
-    fn end(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
-    }
+    })
 }
 
-impl Drop for Sampler {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-fn watch(
-    mut watched: Vec<(Watched, Absences)>,
-    stop: &AtomicBool,
-    mut take: Box<dyn FnMut(Record) + Send>,
-) {
+fn watch(mut watched: Vec<(Watched, Absences)>, ends: &AtomicBool, mut take: Take) {
     let times = u32::try_from(watched.len().div_ceil(AT_ONCE)).unwrap_or(u32::MAX);
     let every = EVERY.saturating_mul(times);
     let mut due = Instant::now();
-    while !stop.load(Ordering::Relaxed) {
+    while !ends.load(Ordering::Relaxed) {
         for (worker, absences) in &mut watched {
             let doing = worker.look();
             let told = absences.looked(net::clock::now(), doing, || worker.times());

@@ -1,5 +1,6 @@
 //! A thread of this process, looked at.
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use super::*;
@@ -31,14 +32,10 @@ fn a_thread_that_computes_is_absent_and_one_that_polls_is_not() {
         targets.push(Target { worker, pid: std::process::id(), tid });
     }
     let (records, seen) = channel();
-    let sampler = Sampler::attach(
-        &targets,
-        Micros(10_000),
-        Box::new(move |record| drop(records.send(record))),
-    )
-    .expect("they run");
+    let take = Box::new(move |record| drop(records.send(record)));
+    let mut sampler = start(&targets, Micros(10_000), take).expect("they run");
     thread::sleep(Duration::from_millis(200));
-    sampler.stop().expect("it looked");
+    sampler.end().expect("it looked");
     go_on.store(false, Ordering::Relaxed);
     for thread in threads {
         thread.join().expect("no panic");

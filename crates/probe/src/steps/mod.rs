@@ -14,20 +14,20 @@ mod session;
 mod worker;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use aya::maps::{HashMap, MapData};
-use records::{Micros, MonoNs, Record};
+use records::{Micros, MonoNs};
 
 use self::book::{Book, CallCounts};
+use crate::background::Background;
 use crate::calls::Call;
 use crate::engine::{ENDED, Engine, RETURNED, SAMPLED_HZ, STATED, SWITCHED, Told, Way, refused};
 use crate::error::ProbeError;
 use crate::sample::{Doing, Watched};
-use crate::tracer::{SETTLED, Target};
+use crate::tracer::{SETTLED, Take, Target};
 use crate::wire::{self, Event, Reader};
 
 /// How often the ring is emptied, and totals are told.
@@ -37,71 +37,41 @@ const TOLD_EVERY: Duration = Duration::from_secs(1);
 /// Time between two looks whether steps have ended.
 const LOOK: Duration = Duration::from_millis(5);
 
-type Take = Box<dyn FnMut(Record) + Send>;
-
-/// Workers whose every step is told.
-#[derive(Debug)]
-pub(crate) struct Steps {
-    targets: Vec<Target>,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<(), ProbeError>>>,
+/// Attaches the programs and begins to tell every step; returns when all are in place.
+pub(crate) fn start(
+    targets: &[Target],
+    hold: Micros,
+    take: Take,
+) -> Result<Background, ProbeError> {
+    let pids: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
+    let listening = pids.into_iter().flat_map(crate::process::listening_ports).collect();
+    let hooks = [SWITCHED, STATED, ENDED, RETURNED];
+    let mut engine = Engine::load(Way::EveryStep, &hooks)?;
+    let mut watched: HashMap<_, u32, [u8; 4]> = engine.table("watched")?;
+    let one_thread = 2_u32.to_ne_bytes();
+    for target in targets {
+        let inserted = watched.insert(target.tid, one_thread, 0);
+        inserted.map_err(|e| refused("watch a worker", e))?;
+    }
+    let (told, calls) = (engine.told()?, engine.table("calls")?);
+    for hook in hooks {
+        engine.attach(hook)?;
+    }
+    engine.sample()?;
+    let book = Book::new(targets, listening, hold, net::clock::now());
+    let reader = Follower { engine: Some(engine), told, calls, book, take };
+    Background::start("trace-probe", move |ends| reader.follow(ends))
 }
 
-impl Steps {
-    /// Attaches the programs; returns when all are in place.
-    pub(crate) fn attach(targets: &[Target], hold: Micros, take: Take) -> Result<Self, ProbeError> {
-        let pids: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
-        let listening = pids.into_iter().flat_map(crate::process::listening_ports).collect();
-        let hooks = [SWITCHED, STATED, ENDED, RETURNED];
-        let mut engine = Engine::load(Way::EveryStep, &hooks)?;
-        let mut watched: HashMap<_, u32, [u8; 4]> = engine.table("watched")?;
-        let one_thread = 2_u32.to_ne_bytes();
-        for target in targets {
-            let inserted = watched.insert(target.tid, one_thread, 0);
-            inserted.map_err(|e| refused("watch a worker", e))?;
-        }
-        let (told, calls) = (engine.told()?, engine.table("calls")?);
-        for hook in hooks {
-            engine.attach(hook)?;
-        }
-        engine.sample()?;
-        let book = Book::new(targets, listening, hold, net::clock::now());
-        let engine = Some(engine);
-        let stop = Arc::new(AtomicBool::new(false));
-        let reader = Follower { engine, told, calls, book, take };
-        let thread = thread::Builder::new().name("trace-probe".into()).spawn({
-            let stop = Arc::clone(&stop);
-            move || reader.follow(&stop)
-        });
-        let thread = thread.map_err(|source| ProbeError::Start { what: "a thread", source })?;
-        Ok(Self { targets: targets.to_vec(), stop, thread: Some(thread) })
-    }
-
-    /// Ends: what is under way is told when this returns.
-    pub(crate) fn stop(mut self) -> Result<(), ProbeError> {
-        // Steps end in numbers when their clients have just been hung up.
-        let until = Instant::now() + SETTLED;
-        let rests = |target: &Target| {
-            let looked = Watched::open(target).ok().and_then(|mut watched| watched.look());
-            looked.is_none_or(|doing| doing == Doing::Polling)
-        };
-        while Instant::now() < until && !self.targets.iter().all(rests) {
-            thread::sleep(LOOK);
-        }
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<(), ProbeError> {
-        self.stop.store(true, Ordering::Relaxed);
-        let Some(thread) = self.thread.take() else { return Ok(()) };
-        thread.thread().unpark();
-        thread.join().unwrap_or(Err(ProbeError::Died))
-    }
-}
-
-impl Drop for Steps {
-    fn drop(&mut self) {
-        let _ = self.end();
+/// Waits for the end of steps, for a while: they end in numbers when their clients have just been hung up.
+pub(crate) fn settle(targets: &[Target]) {
+    let until = Instant::now() + SETTLED;
+    let rests = |target: &Target| {
+        let looked = Watched::open(target).ok().and_then(|mut watched| watched.look());
+        looked.is_none_or(|doing| doing == Doing::Polling)
+    };
+    while Instant::now() < until && !targets.iter().all(rests) {
+        thread::sleep(LOOK);
     }
 }
 
@@ -116,9 +86,9 @@ struct Follower {
 }
 
 impl Follower {
-    fn follow(mut self, stop: &AtomicBool) -> Result<(), ProbeError> {
+    fn follow(mut self, ends: &AtomicBool) -> Result<(), ProbeError> {
         let mut due = Instant::now() + TOLD_EVERY;
-        while !stop.load(Ordering::Relaxed) {
+        while !ends.load(Ordering::Relaxed) {
             self.drain();
             if Instant::now() >= due {
                 due += TOLD_EVERY;

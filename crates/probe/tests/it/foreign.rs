@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use probe::{Means, Target, Tracer, Which, targets};
+use probe::{Means, Target, Tracer, targets};
 use records::{Micros, Record, Session, WorkerTotals};
 use testkit::{NEVER_POLLS, Running, free_addr, in_turn, pick, program, until};
 
@@ -100,7 +100,7 @@ fn nginx_is_understood() {
         let conf = write(dir.path(), "nginx.conf", &conf);
         let prefix = dir.path().to_str().expect("a plain path");
         let mut process = foreign(&nginx, &["-p", prefix, "-c", &conf], addr);
-        let workers = targets(&[process.id()], Which::Main).expect("one worker");
+        let workers = targets(&[process.id()]).expect("one worker");
         let (sessions, totals) = watch(addr, &workers);
         process.stop();
         check(&sessions, &totals);
@@ -122,7 +122,10 @@ fn haproxy_is_understood() {
     );
     let conf = write(dir.path(), "haproxy.cfg", &conf);
     let mut process = foreign(&haproxy, &["-db", "-f", &conf], addr);
-    let workers = targets(&[process.id()], Which::Polling).expect("two threads");
+    let threads = fs::read_dir(format!("/proc/{}/task", process.id())).expect("it runs");
+    let tid = |thread: fs::DirEntry| thread.file_name().to_str()?.parse().ok();
+    let tids: Vec<u32> = threads.flatten().filter_map(tid).collect();
+    let workers = targets(&tids).expect("two threads");
     assert_eq!(workers.len(), 2, "{workers:?}");
     let (sessions, totals) = watch(addr, &workers);
     process.stop();
@@ -144,7 +147,7 @@ fn a_step_without_an_end_is_told_as_far_as_it_was_seen() {
     // Until it is closed from the other side.
     let reader = thread::spawn(move || while client.read(&mut some).is_ok_and(|got| got > 0) {});
 
-    let workers = targets(&[process.id()], Which::Main).expect("one worker");
+    let workers = targets(&[process.id()]).expect("one worker");
     let (tell, seen) = channel();
     let take = move |record| drop(tell.send(record));
     let tracer = Tracer::attach(&workers, Means::Probe, Micros(1_000), take).expect("it runs");

@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use probe::{Means, Tracer, Which, targets};
+use probe::{Means, Tracer, targets};
 use records::{Micros, Record};
 use testkit::{in_turn, pick};
 
@@ -15,7 +15,7 @@ fn a_worker_that_is_held_is_absent() {
     let origin = role("origin", &[]);
     let mut proxy = proxy(&origin, &["--workers", "1", "--rcvbuf", "4MiB"]);
     let tid = u32::try_from(proxy.ready.worker_tids[0]).expect("a tid");
-    let workers = targets(&[tid], Which::Itself).expect("it runs");
+    let workers = targets(&[tid]).expect("it runs");
     let (tell, seen) = channel();
     let take = move |record| drop(tell.send(record));
     let tracer = Tracer::attach(&workers, Means::Sample, Micros(10_000), take).expect("it runs");

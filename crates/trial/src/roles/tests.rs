@@ -115,7 +115,7 @@ fn clients_and_the_origin_get_their_toggles_and_their_place() {
     }
     let role = RoleCommand::trace(&arm(), &[7, 8], Micros(5_000), process());
     let RoleCommand::Trace(options) = played(role) else { panic!("another role") };
-    assert_eq!((options.worker, options.hold), (vec![7, 8], Micros(5_000)));
+    assert_eq!((options.pid, options.hold), (vec![7, 8], Micros(5_000)));
 }
 
 #[test]

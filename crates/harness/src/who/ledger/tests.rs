@@ -59,9 +59,14 @@ fn what_most_of_a_hold_was_names_its_kind() {
     assert_eq!(Kind::of(&of(20_000, 20_000, 60_000)), Kind::Asleep);
     let computed = Hold { moved: Vec::new(), ..of(90_000, 10_000, 0) };
     assert_eq!(Kind::of(&computed), Kind::Computed);
+    // One that was not given a CPU is nobody's, whoever's request it had read.
+    let asked = Some(hold(0, 100, HoldState::Closed).moved.swap_remove(0));
+    let robbed = Hold { asked, moved: Vec::new(), ..of(20_000, 60_000, 20_000) };
     let mut ledger = ledger();
-    let told = ledger.take(seen(200, calm(0), vec![computed]), &waiting(0));
-    assert_eq!((&told[0].by, told[0].others), (&None, 0));
+    for hold in [computed, robbed] {
+        let told = ledger.take(seen(200, calm(0), vec![hold]), &waiting(0));
+        assert_eq!((&told[0].by, told[0].others), (&None, 0));
+    }
 }
 
 #[test]
