@@ -144,13 +144,13 @@ fn figure(campaign: &Campaign, which: Figure, title: &str, told: &str) -> String
 
 /// A row an arm: what its trials say together.
 fn table_of_arms(campaign: &Campaign) -> String {
-    let mut table = Table::new(WIDE, "", &ARM_HEADS);
+    let mut table = Table::new(WIDE, "", &shown(ARM_HEADS));
     for (place, arm) in (0..).zip(&campaign.arms) {
         let mut options = shell_line(&arm.spec.args);
         if options.is_empty() {
             "no option".clone_into(&mut options);
         }
-        let [name, cells @ ..] = arm_cells(&arm.row).map(|cell| html(&cell));
+        let [name, cells @ ..] = shown(arm_cells(&arm.row)).map(|cell| html(&cell));
         let head = format!(
             "{}{name}<br><small><code>{}</code></small>",
             key(palette::download(place)),
@@ -160,6 +160,12 @@ fn table_of_arms(campaign: &Campaign) -> String {
     }
     let told = "Percentiles are medians of the rounds' percentiles.";
     format!("{}<p class=\"nothing\">{told}</p>", table.end())
+}
+
+/// Of the columns that a table of arms has, those that fit onto a sheet.
+fn shown<T>(columns: [T; 14]) -> [T; 10] {
+    let [name, _, _, verdicts, p50, p90, p99, max, failed, _, downloads, turn, _, cpu] = columns;
+    [name, verdicts, failed, p50, p90, p99, max, downloads, turn, cpu]
 }
 
 /// A verdict in its colour.
