@@ -76,7 +76,7 @@ impl CaseArm {
 }
 
 /// Every case: its name and its file.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("starvation-2023", include_str!("../../cases/starvation-2023.toml")),
     ("nginx-gzip-file", include_str!("../../cases/nginx-gzip-file.toml")),
     ("nginx-temp-file", include_str!("../../cases/nginx-temp-file.toml")),
@@ -84,6 +84,7 @@ const FILES: [(&str, &str); 7] = [
     ("nginx-eras", include_str!("../../cases/nginx-eras.toml")),
     ("herd", include_str!("../../cases/herd.toml")),
     ("accept-balancing", include_str!("../../cases/accept-balancing.toml")),
+    ("event-loops-2026", include_str!("../../cases/event-loops-2026.toml")),
 ];
 
 /// The names of all cases.

