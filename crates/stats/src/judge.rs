@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::compare::Measured;
 use crate::trials::Arms;
-use crate::{Change, Finding, Metric, MetricComparison, PairArm, Scale, Settings, Trial, Trials};
+use crate::{Change, Finding, Metric, MetricComparison, PairArm, Scale, Settings, Trials};
 
 /// What became of B against A, with all that led there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,8 +20,7 @@ pub struct Judgement {
     /// Rounds that say nothing, and why.
     pub left_out: Vec<LeftOut>,
     /// The control over the same rounds, by itself.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub control: Option<MetricComparison>,
+    pub control: MetricComparison,
     /// Every metric, in the order asked for.
     pub comparisons: Vec<MetricComparison>,
     /// The numbers of the rule.
@@ -56,36 +55,25 @@ pub struct LeftOut {
 /// judgement, and of equal weight the most certain: an arm that fails more fetches has regressed,
 /// however soon it does and however fast the others are. `NoChange` takes that none of them is blind.
 ///
-/// `control` describes the readings that stand as [`Trial::control`]. Inconclusive trials, and those
-/// whose control strayed from its arm's median, are left out.
-pub fn judge(
-    trials: Trials<'_>,
-    metrics: &[Metric],
-    control: Option<&Metric>,
-    settings: &Settings,
-) -> Judgement {
+/// Inconclusive trials are left out, and those whose control ([`Metric::IDLE_P50`]) strayed from its arm's
+/// median; where the trials do not know it, none is.
+pub fn judge(trials: Trials<'_>, metrics: &[Metric], settings: &Settings) -> Judgement {
     let arms = Arms::of(trials);
     let run = arms.count();
-    let (usable, left_out) = arms.sort_out(control, settings);
-    let control = control.map(|metric| usable.measured(metric, |trial| trial.control, settings));
-    let control = control.map(|measured| {
-        (measured.conclude(measured.p_at_stake(), settings), measured.floors_worse())
-    });
-    let moved = control.as_ref().filter(|(control, _)| control.finding.is_change());
-    let measured: Vec<Measured> = metrics
-        .iter()
-        .map(|metric| {
-            let named = |trial: &Trial| trial.readings.get(metric.name).copied();
-            usable.measured(metric, named, settings)
-        })
-        .collect();
-    let comparisons = conclude(&measured, moved.map(|(_, floors)| *floors), settings);
+    let (usable, left_out) = arms.sort_out(&Metric::IDLE_P50, settings);
+    let measured = usable.measured(&Metric::IDLE_P50, settings);
+    let control = measured.conclude(measured.p_at_stake(), settings);
+    let moved = control.finding.is_change();
+    let floors = moved.then(|| measured.floors_worse());
+    let measured: Vec<Measured> =
+        metrics.iter().map(|metric| usable.measured(metric, settings)).collect();
+    let comparisons = conclude(&measured, floors, settings);
     let counts = usable.count().into_iter().zip(run);
     let short = counts
         .map(|(usable, run)| [usable, run, settings.needed_rounds(run)].map(narrow))
         .find(|[usable, _, needed]| usable < needed);
     let reasons = match short {
-        None => reasons(&comparisons, moved.map(|(control, _)| control)),
+        None => reasons(&comparisons, moved.then_some(&control)),
         Some([usable, run, needed]) => vec![Reason::TooFewRounds { usable, run, needed }],
     };
     let [_, of_b] = run;
@@ -94,7 +82,7 @@ pub fn judge(
         reasons,
         rounds: narrow(of_b),
         left_out,
-        control: control.map(|(control, _)| control),
+        control,
         comparisons,
         settings: *settings,
     }

@@ -103,12 +103,15 @@ pub struct Trial {
     /// Why it proves nothing, if so: its round is then left out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inconclusive: Option<String>,
-    /// The host's own baseline: the control metric, without load. A baseline that the whole round
-    /// shares stands at both trials.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub control: Option<Reading>,
-    /// By the metric's name. What a trial does not know is not there.
+    /// By the metric's name; among them the control. What a trial does not know is not there.
     pub readings: BTreeMap<String, Reading>,
+}
+
+impl Trial {
+    /// What it knows of a metric.
+    fn reading(&self, metric: &Metric) -> Option<Reading> {
+        self.readings.get(metric.name).copied()
+    }
 }
 
 /// The trials of two arms.
@@ -154,11 +157,7 @@ impl<'a> Arms<'a> {
 
     /// Leaves out inconclusive trials, and those whose control strayed from its arm's median; of
     /// rounds, both trials.
-    pub(crate) fn sort_out(
-        self,
-        control: Option<&Metric>,
-        settings: &Settings,
-    ) -> (Self, Vec<LeftOut>) {
+    pub(crate) fn sort_out(self, control: &Metric, settings: &Settings) -> (Self, Vec<LeftOut>) {
         let faults = |arm: PairArm, trials: &[(u32, &Trial)]| -> Vec<Option<LeftOut>> {
             let steady = Steady::of(trials, control, settings);
             let fault = |&(round, trial): &(u32, &Trial)| {
@@ -186,15 +185,10 @@ impl<'a> Arms<'a> {
         (Self { design: self.design, a, b }, told)
     }
 
-    /// One metric of all of them, as far as they have a `reading` of it.
-    pub(crate) fn measured(
-        &self,
-        metric: &Metric,
-        reading: impl Fn(&Trial) -> Option<Reading>,
-        settings: &Settings,
-    ) -> Measured {
+    /// One metric of all of them, as far as they know it.
+    pub(crate) fn measured(&self, metric: &Metric, settings: &Settings) -> Measured {
         let [a, b] = [&self.a, &self.b]
-            .map(|arm| arm.iter().map(|(_, trial)| reading(trial)).collect::<Vec<_>>());
+            .map(|arm| arm.iter().map(|(_, trial)| trial.reading(metric)).collect::<Vec<_>>());
         let needed = self.count().map(|count| settings.needed_rounds(count));
         let [needed_of_a, _] = needed;
         let is_known = a.iter().flatten().count() >= needed_of_a;
@@ -209,17 +203,17 @@ impl<'a> Arms<'a> {
 
 /// What the control of one arm is, usually.
 struct Steady<'a> {
-    control: Option<&'a Metric>,
+    control: &'a Metric,
     usual: Option<f64>,
     /// How far a trial may stray, as a logarithm.
     reach: Option<f64>,
 }
 
 impl<'a> Steady<'a> {
-    fn of(trials: &[(u32, &Trial)], control: Option<&'a Metric>, settings: &Settings) -> Self {
+    fn of(trials: &[(u32, &Trial)], control: &'a Metric, settings: &Settings) -> Self {
         let conclusive = trials.iter().filter(|(_, trial)| trial.inconclusive.is_none());
         let values: Vec<f64> = conclusive
-            .filter_map(|(_, trial)| Some(control?.reckoned(trial.control?.value())))
+            .filter_map(|(_, trial)| Some(control.reckoned(trial.reading(control)?.value())))
             .collect();
         let reach = f64::from(settings.steady_percent) / 100.0;
         let reach = (reach > 1.0).then(|| reach.ln());
@@ -227,7 +221,7 @@ impl<'a> Steady<'a> {
     }
 
     fn fault(&self, trial: &Trial) -> Option<String> {
-        let (metric, usual, now) = (self.control?, self.usual?, trial.control?);
+        let (metric, usual, now) = (self.control, self.usual?, trial.reading(self.control)?);
         let strayed = (metric.reckoned(now.value()) - usual).abs() > self.reach?;
         strayed.then(|| {
             format!(

@@ -189,7 +189,6 @@ impl Baseline {
         let mut judgement = judge(
             Trials::Apart { a: &self.rounds, b: &today.rounds },
             &Metric::OF_A_TRIAL,
-            Some(&Metric::IDLE_P50),
             &Settings::default(),
         );
         // Only those that prove something stand there: how many do not is known here alone.

@@ -62,7 +62,6 @@ impl Comparison {
             judgement: judge(
                 Trials::Rounds(&rounds(first, ran)),
                 &Metric::OF_A_TRIAL,
-                Some(&Metric::IDLE_P50),
                 &Settings::default(),
             ),
             proxy_fault: ran.iter().find_map(|ran| {

@@ -59,9 +59,6 @@ impl Unit {
     }
 }
 
-/// What tells of the host alone.
-const CONTROL: &str = "idle_p50";
-
 /// Every figure there is.
 pub const FIGURES: [Figure; 14] = [
     Figure {
@@ -82,7 +79,7 @@ pub const FIGURES: [Figure; 14] = [
         Read::Age(Phase::Measure, |l| l.p99, |c| c.p99),
     ),
     time("max", "slowest fetch under load", Read::Age(Phase::Measure, |l| l.max, |c| c.max)),
-    time(CONTROL, "median fetch without load", Read::Age(Phase::Idle, |l| l.p50, |c| c.p50)),
+    time("idle_p50", "median fetch without load", Read::Age(Phase::Idle, |l| l.p50, |c| c.p50)),
     time("idle_p90", "90th percentile without load", Read::Age(Phase::Idle, |l| l.p90, |c| c.p90)),
     time("idle_p99", "99th percentile without load", Read::Age(Phase::Idle, |l| l.p99, |c| c.p99)),
     time(
@@ -179,9 +176,5 @@ pub fn trial(summary: &Summary) -> Trial {
     let inconclusive = (summary.verdict == Verdict::Inconclusive)
         .then(|| summary.verdict_reasons.first().cloned().unwrap_or_default());
     let named = |figure: &Figure| Some((figure.name.to_owned(), figure.of(summary)?));
-    Trial {
-        inconclusive,
-        control: Figure::find(CONTROL).and_then(|figure| figure.of(summary)),
-        readings: FIGURES.iter().filter_map(named).collect(),
-    }
+    Trial { inconclusive, readings: FIGURES.iter().filter_map(named).collect() }
 }

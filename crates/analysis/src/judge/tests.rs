@@ -10,7 +10,6 @@ use records::{
 };
 
 use super::{count, list};
-use crate::report::Why;
 use crate::summarise;
 use testkit::fixture::{Run, at_ms};
 
@@ -168,8 +167,6 @@ fn what_stalled_a_baseline_is_explained() {
     run.fetches(Phase::Measure, 80, Outcome::Ok, 6_000);
     let summary = summarise(&run.records);
     assert_eq!((summary.late.limit_us, summary.late.fetches), (Micros(200_000), 11));
-    let why = Why::of(&summary, 2).expect("idle fetches");
-    assert_eq!((why.attempts, why.late), (30, 11));
 }
 
 /// The cap is the user's own word for too late.

@@ -8,13 +8,12 @@
 mod evidence;
 mod fetch;
 mod fold;
-mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use records::{
-    Bytes, Cause, CauseShare, Caveat, Holder, HoldingStep, LateSummary, Micros, Outcome,
+    Bytes, Cause, CauseShare, Caveat, Holder, HoldingStep, LateSummary, Law, Micros, Outcome,
     SCHEMA_VERSION, Summary, Verdict,
 };
 use serde::Serialize;
@@ -24,7 +23,6 @@ pub use crate::figures::log::{LogReport, LogRow};
 pub use evidence::{Evidence, LongTurn, QueueDepth, Reserve};
 pub use fetch::{CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid};
 pub use fold::{Entry, Folded, HoldGroup, TurnGroup};
-pub use why::{HiddenCauses, Median, ModelReport, OtherCauses, Why, hidden_by_reason};
 
 use crate::analysis::Analysis;
 use crate::explain::late::longest_hold;
@@ -135,6 +133,45 @@ pub struct HolderReport {
     pub longest_step_bytes: Bytes,
 }
 
+/// The law beside a median that is worth comparing, or is not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelReport {
+    /// What it predicts and what was measured.
+    #[serde(flatten)]
+    pub law: Law,
+    /// What the measured median is.
+    pub median: Median,
+}
+
+/// What a median of fetch times is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Median {
+    /// It was measured.
+    Measured,
+    /// It is the cap of the fetches: half of them or more were cut short, and would have taken
+    /// longer.
+    Censored,
+}
+
+/// Causes that cannot be told, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HiddenCauses {
+    /// Which ones.
+    pub causes: Vec<Cause>,
+    /// Why.
+    pub reason: String,
+}
+
+impl ModelReport {
+    /// The law of a run; `None` where it says nothing, or no fetch was measured.
+    pub fn of(summary: &Summary) -> Option<Self> {
+        let law = summary.law.clone().filter(|_| summary.measure.attempts > 0)?;
+        let cut = summary.measure.censored > 0 && law.measured_us >= summary.arm.fetch.cap;
+        Some(Self { law, median: if cut { Median::Censored } else { Median::Measured } })
+    }
+}
+
 impl Explanation {
     /// The explanation of a run.
     pub fn of(analysis: &Analysis<'_>) -> Self {
@@ -162,7 +199,7 @@ impl Explanation {
     /// From which response time on a fetch is late; absent: no idle fetch was seen, so only failed
     /// ones are.
     pub fn late_limit_us(&self) -> Option<Micros> {
-        why::limit(&self.late)
+        Some(self.late.limit_us).filter(|limit| *limit < Micros(u64::MAX))
     }
 
     /// How much remains unexplained; absent where nothing was late.
@@ -190,7 +227,7 @@ fn causes(context: &Context<'_>, splits: &[&FetchSplit], summary: &Summary) -> V
         evidence: evidence::of(context, splits, share.cause, window),
         share,
     };
-    why::with_unexplained(&summary.causes).map(report).collect()
+    with_unexplained(&summary.causes).map(report).collect()
 }
 
 /// The late fetch that waited longest for `cause`.
@@ -260,6 +297,31 @@ fn holders(context: &Context<'_>, splits: &[&FetchSplit]) -> Vec<HolderReport> {
     let mut reports: Vec<HolderReport> = holders.into_iter().map(report).collect();
     reports.sort_by_key(|report| (std::cmp::Reverse(report.fetch_time_us), report.holder));
     reports
+}
+
+/// The causes, with a line for `unexplained` also where nothing is.
+fn with_unexplained(causes: &[CauseShare]) -> impl Iterator<Item = CauseShare> {
+    let told = causes.iter().any(|share| share.cause == Cause::Unexplained);
+    let nothing = CauseShare {
+        cause: Cause::Unexplained,
+        share_of_late_time: 0.0,
+        time_us: Micros(0),
+        fetches: 0,
+    };
+    causes.iter().cloned().chain((!told).then_some(nothing))
+}
+
+/// Hidden causes by reason, in the order of their first.
+pub fn hidden_by_reason(late: &LateSummary) -> Vec<HiddenCauses> {
+    let mut groups: Vec<HiddenCauses> = Vec::new();
+    for hidden in &late.hidden {
+        match groups.iter_mut().find(|group| group.reason == hidden.reason) {
+            Some(group) => group.causes.push(hidden.cause),
+            None => groups
+                .push(HiddenCauses { causes: vec![hidden.cause], reason: hidden.reason.clone() }),
+        }
+    }
+    groups
 }
 
 #[cfg(test)]

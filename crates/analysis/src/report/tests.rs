@@ -207,6 +207,34 @@ fn an_unknown_fetch_is_refused_with_those_that_there_are() {
 }
 
 #[test]
+fn hidden_causes_are_named_by_reason() {
+    let hidden = hidden_by_reason(&summarise(&Run::starved().records).late);
+    let groups: Vec<(usize, &str)> =
+        hidden.iter().map(|group| (group.causes.len(), group.reason.as_str())).collect();
+    assert_eq!(
+        groups,
+        [
+            (5, "the workers told nothing of their time"),
+            (2, "the kernel shows no schedstat of the workers"),
+            (1, "the kernel shows no netstat counters"),
+        ]
+    );
+}
+
+#[test]
+fn a_median_that_met_the_cap_is_no_measurement() {
+    let law = |run: &Run| ModelReport::of(&summarise(&run.records)).map(|law| law.median);
+    let mut run = Run::held();
+    assert_eq!(law(&run), None, "a step that drains has no bound");
+    run.arm().proxy.read_policy = ReadPolicy::Fionread;
+    assert_eq!(law(&run), Some(Median::Censored));
+    run.arm().fetch.cap = Micros(5_000_000);
+    assert_eq!(law(&run), Some(Median::Measured));
+    run.records.fetches.retain(|fetch| fetch.phase == Phase::Idle);
+    assert_eq!(law(&run), None, "nothing to compare with");
+}
+
+#[test]
 fn figures_in_the_documents_have_their_unit_in_their_name() {
     let mut run = Run::held();
     // So that the law says something.

@@ -1,19 +1,14 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::{Reading, Round, Scale, Votes};
+use crate::{Reading, Round, Scale, Trial, Votes};
 
 const WOBBLE: [f64; 10] = [1.0, 1.04, 0.97, 1.02, 0.95, 1.05, 0.99, 1.01, 0.96, 1.03];
 
 fn trial(figures: &[(&str, f64)], idle: f64) -> Trial {
-    Trial {
-        inconclusive: None,
-        control: Some(Reading::exact(idle).unwrap()),
-        readings: figures
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), Reading::exact(*value).unwrap()))
-            .collect(),
-    }
+    let figures = figures.iter().copied().chain([("idle_p50", idle)]);
+    let readings = figures.map(|(name, value)| (name.to_owned(), Reading::exact(value).unwrap()));
+    Trial { inconclusive: None, readings: readings.collect() }
 }
 
 /// Ten rounds of p50, longest step and idle p50, with B at these factors.
@@ -32,8 +27,7 @@ fn ten(p50: f64, step: f64, idle: f64) -> Vec<Round> {
 }
 
 fn judged(rounds: &[Round]) -> Judgement {
-    let control = Metric::IDLE_P50;
-    judge(Trials::Rounds(rounds), &Metric::OF_A_TRIAL, Some(&control), &Settings::default())
+    judge(Trials::Rounds(rounds), &Metric::OF_A_TRIAL, &Settings::default())
 }
 
 /// Ten rounds by how many times B has A's p50, longest step and idle p50.
@@ -152,9 +146,8 @@ fn a_metric_that_b_knows_no_more_is_missed() {
 fn apart(a: &[f64], b: &[f64]) -> Judgement {
     let trials = |arm: &[f64]| arm.iter().map(|p50| trial(&[("p50", *p50)], 5e3)).collect();
     let [a, b]: [Vec<Trial>; 2] = [a, b].map(trials);
-    let control = Metric::IDLE_P50;
     let trials = Trials::Apart { a: &a, b: &b };
-    judge(trials, &Metric::OF_A_TRIAL, Some(&control), &Settings::default())
+    judge(trials, &Metric::OF_A_TRIAL, &Settings::default())
 }
 
 #[test]
@@ -168,7 +161,7 @@ fn two_samples_need_not_be_as_many() {
 
 #[test]
 fn nothing_to_judge() {
-    let nothing = |rounds: &[Round]| judge(Trials::Rounds(rounds), &[], None, &Settings::default());
+    let nothing = |rounds: &[Round]| judge(Trials::Rounds(rounds), &[], &Settings::default());
     assert_eq!(nothing(&[]).change, Change::Inconclusive);
     assert_eq!(nothing(&ten(1.0, 1.0, 1.0)).reasons, [Reason::NothingKnown]);
     let mut rounds = ten(1.0, 1.0, 1.0);
@@ -187,7 +180,7 @@ fn compared(metric: Metric, pairs: &[(Reading, Reading)]) -> MetricComparison {
     let numbered = (1..).zip(pairs);
     let rounds: Vec<Round> =
         numbered.map(|(number, (a, b))| Round { number, a: of(*a), b: of(*b) }).collect();
-    judge(Trials::Rounds(&rounds), &[metric], None, &Settings::default()).comparisons.remove(0)
+    judge(Trials::Rounds(&rounds), &[metric], &Settings::default()).comparisons.remove(0)
 }
 
 fn exact(value: f64) -> Reading {
@@ -260,7 +253,7 @@ fn beyond_the_cap() {
 #[test]
 fn the_largest_numbers_stay_finite() {
     let metric =
-        Metric { relative_floor: 0.1, absolute_floor: f64::MIN_POSITIVE, ..Metric::IDLE_P50 };
+        Metric { relative_floor: 0.1, absolute_floor: f64::MIN_POSITIVE, ..Metric::OF_A_TRIAL[2] };
     let comparison =
         compared(metric, &[(0.0, 1e100), (1e100, 0.0)].map(|(a, b)| (exact(a), exact(b))));
     assert_eq!(comparison.interval, None, "it tells nothing");

@@ -14,13 +14,12 @@ fn reading() -> impl Strategy<Value = Reading> {
 }
 
 fn trial() -> impl Strategy<Value = Trial> {
-    let names = Metric::OF_A_TRIAL;
-    let names: Vec<String> = names.iter().map(|metric| metric.name.to_owned()).collect();
+    let names = Metric::OF_A_TRIAL.into_iter().chain([Metric::IDLE_P50]);
+    let names: Vec<String> = names.map(|metric| metric.name.to_owned()).collect();
     let readings =
-        proptest::collection::btree_map(proptest::sample::select(names), reading(), 0..7);
+        proptest::collection::btree_map(proptest::sample::select(names), reading(), 0..8);
     let why = proptest::option::weighted(0.1, Just("robbed".to_owned()));
-    (why, proptest::option::of(reading()), readings)
-        .prop_map(|(inconclusive, control, readings)| Trial { inconclusive, control, readings })
+    (why, readings).prop_map(|(inconclusive, readings)| Trial { inconclusive, readings })
 }
 
 fn rounds() -> impl Strategy<Value = Vec<Round>> {
@@ -44,9 +43,7 @@ fn trials() -> impl Strategy<Value = Vec<Trial>> {
 }
 
 fn judged_apart(a: &[Trial], b: &[Trial]) -> Judgement {
-    let control = Metric::IDLE_P50;
-    let trials = Trials::Apart { a, b };
-    judge(trials, &Metric::OF_A_TRIAL, Some(&control), &Settings::default())
+    judge(Trials::Apart { a, b }, &Metric::OF_A_TRIAL, &Settings::default())
 }
 
 /// The same to the last bit, but for the order in which trials that were left out are told.
@@ -66,7 +63,7 @@ fn compared(pairs: &[(f64, f64)], absolute_floor: f64) -> MetricComparison {
     let numbered = (1..).zip(pairs);
     let rounds: Vec<Round> =
         numbered.map(|(number, (a, b))| Round { number, a: of(*a), b: of(*b) }).collect();
-    judge(Trials::Rounds(&rounds), &[metric], None, &Settings::default()).comparisons.remove(0)
+    judge(Trials::Rounds(&rounds), &[metric], &Settings::default()).comparisons.remove(0)
 }
 
 /// The word for A against B.
@@ -139,7 +136,7 @@ proptest! {
     #[test]
     fn every_figure_is_finite(rounds in rounds()) {
         let judgement = judged(&rounds);
-        for c in judgement.comparisons.iter().chain(&judgement.control) {
+        for c in judgement.comparisons.iter().chain([&judgement.control]) {
             let ends = c.interval.map(|interval| [interval.low, interval.high]);
             let all = [c.a, c.b, c.effect, c.p, c.p_family, c.p_ranks];
             let all = all.into_iter().flatten().chain(ends.into_iter().flatten());

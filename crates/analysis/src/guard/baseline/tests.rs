@@ -42,6 +42,10 @@ fn what_is_saved_is_read_back_to_the_bit() {
     let baseline = baseline();
     let file = serde_json::to_string(&baseline).expect("JSON");
     assert_eq!(Baseline::read(file.as_bytes()).expect("a baseline"), baseline);
+    // Those of earlier builds have the control of a trial beside its readings.
+    let mut earlier = serde_json::to_value(&baseline).expect("JSON");
+    earlier["rounds"][0]["control"] = serde_json::json!({"exact": 5000.0});
+    assert_eq!(Baseline::read(earlier.to_string().as_bytes()).expect("a baseline"), baseline);
 }
 
 #[test]
