@@ -84,6 +84,7 @@ impl Run<'_> {
     fn show(&mut self, record: &Record) {
         match record {
             Record::Fetch(fetch) => self.progress.fetch(fetch),
+            Record::FetchTotals(totals) => self.progress.fetch_totals(totals),
             Record::Download(download) => {
                 download.client_port.into_iter().for_each(|port| self.watch(Watch::Ended(port)));
             }
