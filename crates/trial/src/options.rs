@@ -214,7 +214,7 @@ fn check_places<'a>(
     if arm.netns.is_some() && (elsewhere || origin_listen.is_some()) {
         return Err(UsageError::OtherNetwork);
     }
-    if elsewhere || arm.server.kind == ProxyKind::Mirror {
+    if arm.server.kind.is_not_started() || arm.server.kind == ProxyKind::Mirror {
         return Ok(());
     }
     places.try_for_each(|place| plain_path(place).map(drop).map_err(UsageError::Place))

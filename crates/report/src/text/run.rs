@@ -63,7 +63,7 @@ pub(super) fn program(summary: &Summary) -> Option<String> {
 fn under_test(summary: &Summary, style: Style) -> Vec<String> {
     let Some(name) = program(summary) else { return Vec::new() };
     let path = summary.program.as_ref().map(|program| format!(" ({})", program.path.display()));
-    let never = summary.program.is_none() && !matches!(summary.arm.server.kind, ProxyKind::Url(_));
+    let never = summary.program.is_none() && !summary.arm.server.kind.is_not_started();
     let seen = if never {
         "it was never ready".to_owned()
     } else {
