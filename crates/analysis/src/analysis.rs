@@ -31,9 +31,9 @@ impl<'a> Analysis<'a> {
         let splits = split::all(&context);
         let Context { join, windows, .. } = &context;
         let untraced = seen::untraced(records, join, windows, UNJOINED_SHARE);
-        let idle = fetch_summary(&records.fetches, Phase::Idle);
+        let idle = fetch_summary(&records.fetches, &records.fetch_totals, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
-        let baseline = IdlePhase::of(&records.fetches, &idle, cap);
+        let baseline = IdlePhase::of(records, &idle, cap);
         let explained = explain(&context, &splits, &idle, &baseline);
         let figures = figures(&context, idle, explained);
         let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
@@ -81,7 +81,7 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
     let Context { records, join, windows, .. } = context;
     let manifest = &records.manifest;
     let holders = slow::holders(join, windows);
-    let measure = fetch_summary(&records.fetches, Phase::Measure);
+    let measure = fetch_summary(&records.fetches, &records.fetch_totals, Phase::Measure);
     let slow = slow::summary(records, windows, &holders, join);
     let mut proxy = log::statuses(join);
     proxy.workers = workers::summaries(records, join, windows, &holders);

@@ -14,7 +14,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
-use records::{Fetch, Phase, RunRecords};
+use records::{Micros, MonoNs, Phase, RunRecords};
 
 use crate::figures::histogram;
 use crate::window::Windows;
@@ -46,8 +46,8 @@ pub fn interval_log(records: &RunRecords) -> io::Result<Vec<u8>> {
         builder.with_start_time(started).with_base_time(started);
     }
     let mut log = builder.begin_log_with(&mut out, &mut serializer)?;
-    for ((second, phase), fetches) in by_second(records) {
-        let histogram = histogram(fetches.iter().map(|fetch| fetch.total_us));
+    for ((second, phase), times) in by_second(records) {
+        let histogram = histogram(times);
         let start = INTERVAL.saturating_mul(second);
         log.write_histogram(&histogram, start, INTERVAL, Tag::new(phase.name())).map_err(
             |error| match error {
@@ -59,14 +59,19 @@ pub fn interval_log(records: &RunRecords) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Fetches by the second of the run in which they were meant to start, and their phase.
-fn by_second(records: &RunRecords) -> BTreeMap<(u32, Phase), Vec<&Fetch>> {
+/// Times of fetches by the second of the run in which they were meant to start, and their phase; those that
+/// are only counted by the second from which on they ended.
+fn by_second(records: &RunRecords) -> BTreeMap<(u32, Phase), Vec<(Micros, u64)>> {
     let start = Windows::of(records).run.start;
-    let mut intervals: BTreeMap<(u32, Phase), Vec<&Fetch>> = BTreeMap::new();
+    let second = |at: MonoNs| u32::try_from(at.since(start).as_secs()).unwrap_or(u32::MAX);
+    let mut intervals: BTreeMap<(u32, Phase), Vec<(Micros, u64)>> = BTreeMap::new();
     for fetch in &records.fetches {
-        let second = fetch.intended_ns.since(start).as_secs();
-        let second = u32::try_from(second).unwrap_or(u32::MAX);
-        intervals.entry((second, fetch.phase)).or_default().push(fetch);
+        let interval = intervals.entry((second(fetch.intended_ns), fetch.phase)).or_default();
+        interval.push((fetch.total_us, 1));
+    }
+    for totals in &records.fetch_totals {
+        let interval = intervals.entry((second(totals.from_ns), totals.phase)).or_default();
+        interval.extend(&totals.times_us);
     }
     intervals
 }
@@ -80,7 +85,12 @@ fn started_at(records: &RunRecords) -> Option<SystemTime> {
 /// HdrHistogram's `outputPercentileDistribution` (2.1, Java).
 pub fn percentiles(records: &RunRecords) -> String {
     let measured = records.fetches.iter().filter(|fetch| fetch.phase == Phase::Measure);
-    let histogram = histogram(measured.map(|fetch| fetch.total_us));
+    let counted = records.fetch_totals.iter().filter(|totals| totals.phase == Phase::Measure);
+    let histogram = histogram(
+        measured
+            .map(|fetch| (fetch.total_us, 1))
+            .chain(counted.flat_map(|totals| totals.times_us.iter().copied())),
+    );
     let mut text = format!(
         "{:>12} {:>14} {:>10} {:>14}\n\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"

@@ -5,7 +5,7 @@
 //! which is the user's own word for too late. The one time under load, 50 ms, only ever makes a verdict
 //! milder. Besides these, a run is `starved` from [`records::STARVED_SHARE`] of failed fetches on.
 
-use records::{Fetch, FetchSummary, Micros, Outcome, Phase};
+use records::{FetchSummary, Micros, Outcome, Phase, RunRecords};
 
 /// Fetches that each of the idle and the measure phase needs. 20: one of them is 5 %, the share
 /// that decides.
@@ -116,15 +116,21 @@ pub(crate) enum Steadiness {
 
 impl IdlePhase {
     /// The idle phase of a run whose idle fetches `idle` sums up.
-    pub(crate) fn of(fetches: &[Fetch], idle: &FetchSummary, cap: Micros) -> Self {
+    pub(crate) fn of(records: &RunRecords, idle: &FetchSummary, cap: Micros) -> Self {
         let p50 = idle.completion_us.and_then(|all| all.p50).unwrap_or(u64::MAX);
         let [least, most] = [STALL_LEAST_OF_CAP, STALL_MOST_OF_CAP].map(|of| part(cap, of));
         let limit_us = Micros(p50.saturating_mul(STALL_P50_FACTOR)).clamp(least, most);
-        let stalls = |fetch: &&Fetch| fetch.outcome.is_failed() || fetch.total_us > limit_us;
-        let tried = fetches
-            .iter()
-            .filter(|fetch| fetch.phase == Phase::Idle && fetch.outcome != Outcome::LocalError);
-        let stalled = tried.filter(stalls).count() as u64;
+        let told = records.fetches.iter();
+        let told = told.map(|fetch| (fetch.phase, fetch.outcome, (fetch.total_us, 1)));
+        let counted = records.fetch_totals.iter().flat_map(|totals| {
+            totals.times_us.iter().map(|times| (totals.phase, totals.outcome, *times))
+        });
+        let tried = told
+            .chain(counted)
+            .filter(|(phase, outcome, _)| *phase == Phase::Idle && *outcome != Outcome::LocalError);
+        let stalled = tried
+            .filter(|(_, outcome, (time, _))| outcome.is_failed() || *time > limit_us)
+            .fold(0_u64, |sum, (.., (_, count))| sum.saturating_add(count));
         let of = idle.outcomes.tried();
         let many = stalled as f64 > of as f64 * STALLED_SHARE;
         let steadiness = if stalled >= STALLED_FETCHES && many {

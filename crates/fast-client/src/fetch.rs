@@ -2,17 +2,20 @@
 
 use std::fmt;
 use std::fs::File;
+use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream as StdTcpStream};
 use std::path::Path;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
-use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
+use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, ResponseHead, parse_response};
 use net::clock;
 use net::tcp::{Buffers, Dial};
 use records::{Answers, Bytes, Connection, Fetch, FetchToggles, Micros, MonoNs, Outcome, Phase};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
 #[cfg(test)]
@@ -31,8 +34,13 @@ pub(crate) struct Plan {
     cap: Duration,
     phase: Phase,
     method: Method,
+    /// Whether a connection is for one fetch.
+    connection: Connection,
     /// Head and body of the request.
     request: Arc<[u8]>,
+    /// All fetches read into the same bytes, so that they stay in the CPU's cache. They have one thread, and
+    /// no fetch keeps it while it waits.
+    buffer: Arc<Mutex<Box<[u8]>>>,
 }
 
 /// The longest body of a request: each fetch sends it from memory.
@@ -42,6 +50,8 @@ const BODY: u64 = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) record: Fetch,
+    /// Its connection, if the next fetch may have it.
+    pub(crate) kept: Option<TcpStream>,
     /// What this host said, if the outcome is [`Outcome::LocalError`].
     pub(crate) warning: Option<String>,
 }
@@ -72,8 +82,9 @@ impl Plan {
         let asking = toggles.asking();
         let body = asking.body.map(read_body).transpose()?;
         let length = body.as_ref().map(|body| Bytes(body.len() as u64));
-        // One object over one connection, and said so: the server need not wait for another.
-        let mut request = asking.head(target, length, Connection::Close).into_bytes();
+        // One object over one connection is said so: the server need not wait for another.
+        let connection = if toggles.keep_alive { Connection::KeepAlive } else { Connection::Close };
+        let mut request = asking.head(target, length, connection).into_bytes();
         request.extend(body.unwrap_or_default());
         Ok(Self {
             target,
@@ -82,27 +93,37 @@ impl Plan {
             cap: toggles.cap.as_duration(),
             phase,
             method: asking.method().into(),
+            connection,
             request: request.into(),
+            buffer: Arc::new(Mutex::new(vec![0; READ].into())),
         })
     }
 
-    /// Runs the `fetch`-th fetch; `intended` is absent where the real start is the intended one.
-    pub(crate) async fn run(self, fetch: u64, intended: Option<MonoNs>) -> Ended {
+    /// Runs the `fetch`-th fetch, over the connection that is `kept` if there is one; `intended` is absent
+    /// where the real start is the intended one.
+    pub(crate) async fn run(
+        self,
+        fetch: u64,
+        intended: Option<MonoNs>,
+        kept: Option<TcpStream>,
+    ) -> Ended {
         let deadline = tokio::time::Instant::now() + self.cap;
         let start = clock::now();
         let mut seen = Seen::new(start);
-        let result = tokio::time::timeout_at(deadline, self.attempt(&mut seen)).await;
+        let result = tokio::time::timeout_at(deadline, self.attempt(kept, &mut seen)).await;
         let end = clock::now();
         let age = end.since(start);
-        let (outcome, warning) = match result {
+        let mut warning = None;
+        let (outcome, kept) = match result {
             // What came after the cap came too late, also if we were too late to say so.
             Err(_) => (seen.timeout(), None),
             Ok(_) if age > self.cap => (seen.timeout(), None),
-            Ok(Ok(())) => (Outcome::Ok, None),
+            Ok(Ok(kept)) => (Outcome::Ok, kept),
             Ok(Err(Failure::Answer(outcome))) => (outcome, None),
             Ok(Err(Failure::Socket(error))) => {
                 let outcome = seen.outcome_of(error.kind());
-                (outcome, (outcome == Outcome::LocalError).then(|| error.to_string()))
+                warning = (outcome == Outcome::LocalError).then(|| error.to_string());
+                (outcome, None)
             }
         };
         let intended = intended.unwrap_or(start);
@@ -120,17 +141,39 @@ impl Plan {
             status: seen.status,
             outcome,
         };
-        Ended { record, warning }
+        Ended { record, kept, warning }
     }
 
-    /// Connects, asks and reads to the end, noting in `seen` how far it comes.
-    async fn attempt(&self, seen: &mut Seen) -> Result<(), Failure> {
+    /// Connects where there is no connection, asks and reads to the end, noting in `seen` how far it comes.
+    /// What is left is the connection, if it may be used again.
+    async fn attempt(
+        &self,
+        kept: Option<TcpStream>,
+        seen: &mut Seen,
+    ) -> Result<Option<TcpStream>, Failure> {
+        if let Some(stream) = kept {
+            seen.port = stream.local_addr().ok().map(|local| local.port());
+            seen.connect = Some(Micros(0));
+            let ended = self.exchange(stream, seen).await;
+            let again = matches!(self.method, Method::Get | Method::Head);
+            if ended.is_ok() || seen.first_byte.is_some() || !again {
+                return ended;
+            }
+            // The server had closed it before it saw the request. What changes nothing is asked again, as
+            // RFC 9112, 9.3.1, has it.
+            seen.connect = None;
+        }
+        let stream = self.dial(seen).await?;
+        self.exchange(stream, seen).await
+    }
+
+    async fn dial(&self, seen: &mut Seen) -> Result<TcpStream, Failure> {
         let dial = Dial { addr: self.target, from: None, buffers: Buffers::default() };
         let socket = dial.start()?;
         // Known from here on, also if the handshake never ends.
         let local = socket.local_addr()?.as_socket();
         seen.port = local.map(|local| local.port());
-        let mut stream = TcpStream::from_std(StdTcpStream::from(socket))?;
+        let stream = TcpStream::from_std(StdTcpStream::from(socket))?;
         stream.writable().await?;
         if let Some(error) = stream.take_error()? {
             return Err(error.into());
@@ -140,48 +183,79 @@ impl Plan {
             return Err(Failure::Answer(Outcome::Refused));
         }
         seen.connect = Some(seen.age());
-        stream.write_all(&self.request).await?;
-        self.read(stream, seen).await
+        Ok(stream)
     }
 
-    async fn read(&self, mut stream: TcpStream, seen: &mut Seen) -> Result<(), Failure> {
-        let mut buffer = Vec::with_capacity(READ);
-        let framing = loop {
-            if stream.read_buf(&mut buffer).await? == 0 {
+    /// Asks, and reads the answer.
+    async fn exchange(
+        &self,
+        mut stream: TcpStream,
+        seen: &mut Seen,
+    ) -> Result<Option<TcpStream>, Failure> {
+        stream.write_all(&self.request).await?;
+        // Most heads come in one piece, with much of the body behind them, and are read where they are.
+        let mut parts = Vec::new();
+        let mut answer = loop {
+            let mut begun = Ok(None);
+            let read = self.read(&mut stream, |read| {
+                seen.first_byte = seen.first_byte.or_else(|| Some(seen.age()));
+                if parts.is_empty() {
+                    begun = self.begin(read, seen);
+                }
+                if !parts.is_empty() || matches!(begun, Ok(None)) {
+                    parts.extend_from_slice(read);
+                    begun = self.begin(&parts, seen);
+                }
+            });
+            if read.await? == 0 {
                 return Err(Failure::Answer(Outcome::ClosedEarly));
             }
-            seen.first_byte = seen.first_byte.or_else(|| Some(seen.age()));
-            if let Some(framing) = self.head(&mut buffer, seen)? {
-                break framing;
+            if let Some(answer) = begun? {
+                break answer;
             }
         };
-        let mut body = Body::new(framing);
         loop {
-            let advanced = body.advance(&buffer);
-            seen.bytes = Bytes(body.payload());
-            let done = advanced.map_err(|_| Failure::Answer(Outcome::BadStatus))?.done;
-            if done {
-                return self.whole(seen.bytes);
+            seen.bytes = Bytes(answer.body.payload());
+            match answer.state {
+                State::Whole(after) => {
+                    self.whole(seen.bytes)?;
+                    let keep = Connection::KeepAlive;
+                    let may_keep = answer.server == keep && after == After::Nothing;
+                    return Ok((may_keep && self.connection == keep).then_some(stream));
+                }
+                State::Wrong => return Err(Failure::Answer(Outcome::BadStatus)),
+                State::More => {}
             }
-            buffer.clear();
-            if stream.read_buf(&mut buffer).await? == 0 {
+            if self.read(&mut stream, |read| answer.advance(read)).await? == 0 {
                 let enough = self.size.is_none_or(|size| seen.bytes >= size);
-                if body.ends_at_close() && enough {
-                    return self.whole(seen.bytes);
+                if answer.body.ends_at_close() && enough {
+                    return self.whole(seen.bytes).map(|()| None);
                 }
                 return Err(Failure::Answer(Outcome::ClosedEarly));
             }
         }
     }
 
-    /// Takes the head of the right answer off `buffer`; `None`: it has not ended.
-    fn head(&self, buffer: &mut Vec<u8>, seen: &mut Seen) -> Result<Option<BodyFraming>, Failure> {
+    /// Gives what comes next to `take`, and says how much that was: nothing, if the peer has closed.
+    async fn read(&self, stream: &mut TcpStream, mut take: impl FnMut(&[u8])) -> io::Result<usize> {
+        poll_fn(|context| {
+            let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut read = ReadBuf::new(&mut buffer);
+            ready!(Pin::new(&mut *stream).poll_read(context, &mut read))?;
+            take(read.filled());
+            Poll::Ready(Ok(read.filled().len()))
+        })
+        .await
+    }
+
+    /// Begins to read the answer of which `bytes` are the first; `None`: its head has not ended.
+    fn begin(&self, mut bytes: &[u8], seen: &mut Seen) -> Result<Option<Answer>, Failure> {
         const WRONG: Failure = Failure::Answer(Outcome::BadStatus);
         loop {
-            match parse_response(buffer, HeadLimit::default(), &self.method) {
+            match parse_response(bytes, HeadLimit::default(), &self.method) {
                 Ok(Parsed::Partial) => return Ok(None),
                 Ok(Parsed::Complete { head, len }) => {
-                    buffer.drain(..len);
+                    bytes = &bytes[len..];
                     if head.is_interim() {
                         continue;
                     }
@@ -194,7 +268,7 @@ impl Plan {
                         _ => true,
                     };
                     return if self.answers.may_have(head.status) && fits {
-                        Ok(Some(head.body))
+                        Ok(Some(Answer::begun(&head, bytes)))
                     } else {
                         Err(WRONG)
                     };
@@ -221,6 +295,54 @@ fn read_body(path: &Path) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     file.take(BODY + 1).read_to_end(&mut body).map_err(|error| failed(&error))?;
     if body.len() as u64 > BODY { Err(failed(&"it has more than 16 MiB")) } else { Ok(body) }
+}
+
+/// An answer of which the head has come.
+struct Answer {
+    /// Whether the server keeps the connection (RFC 9112, 9.3).
+    server: Connection,
+    body: Body,
+    state: State,
+}
+
+/// How far a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    More,
+    Whole(After),
+    /// Its framing is no framing.
+    Wrong,
+}
+
+/// What came with the end of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Nothing,
+    /// What nobody asked for.
+    More,
+}
+
+impl Answer {
+    fn begun(head: &ResponseHead, first: &[u8]) -> Self {
+        let options = head.headers.all("connection").flat_map(|value| value.split(|b| *b == b','));
+        let closes = options.map(<[u8]>::trim_ascii).any(|o| o.eq_ignore_ascii_case(b"close"));
+        let keeps = head.version == http1::Version::Http11 && !closes;
+        let server = if keeps { Connection::KeepAlive } else { Connection::Close };
+        let mut answer = Self { server, body: Body::new(head.body), state: State::More };
+        answer.advance(first);
+        answer
+    }
+
+    fn advance(&mut self, bytes: &[u8]) {
+        self.state = match self.body.advance(bytes) {
+            Ok(advance) if advance.done && advance.take == bytes.len() => {
+                State::Whole(After::Nothing)
+            }
+            Ok(advance) if advance.done => State::Whole(After::More),
+            Ok(_) => State::More,
+            Err(_) => State::Wrong,
+        };
+    }
 }
 
 /// How far a fetch came; it outlives the attempt that is dropped at the cap.

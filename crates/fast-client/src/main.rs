@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use net::role::{self, RoleError};
 
-/// Timed fetches of a small object, each over a new connection and with a hard cap.
+/// Timed fetches of a small object, each with a hard cap.
 #[derive(Parser)]
 #[command(
     version,
@@ -14,6 +14,7 @@ Examples:
   fast-client 127.0.0.1:8000
   fast-client 127.0.0.1:8000 --arrivals 50/s --fetch-size 40KiB --cap 250ms
   fast-client 127.0.0.1:8000 --arrivals closed --duration 30s
+  fast-client 127.0.0.1:8000 --arrivals closed:500 --keep-alive --fetch-size 91KiB
   fast-client 127.0.0.1:8000 --arrivals 0.5/s --burst 200"
 )]
 struct Cli {

@@ -8,6 +8,7 @@ use net::stop::{self, Next};
 use net::target::Reach;
 use net::{clock, cpu};
 use records::{Arrivals, Effective, MonoNs, Ready, Record, Role};
+use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
@@ -16,12 +17,14 @@ use crate::alarm::Alarm;
 use crate::fetch::{Ended, Plan};
 use crate::options::FastOptions;
 use crate::schedule::Schedule;
+use crate::tally::Tally;
 
 /// Time between two fetches from another host at least: 10 a second.
 const REMOTE_GAP: Duration = Duration::from_millis(100);
 
-/// Ready tasks between two looks at the sockets. Each may read for long, and the next start must
-/// not wait for many of them (tokio's own default is 61).
+/// Ready tasks between two looks at the sockets in an open loop. Each may read for long, and the next start
+/// must not wait for many of them. A closed loop has no time to keep, but many sockets: tokio's own default
+/// is for that.
 const EVENT_INTERVAL: u32 = 1;
 
 /// Fetches for `--duration`, then waits until the last one ends or hits its cap. SIGTERM or SIGINT
@@ -39,11 +42,11 @@ pub fn run(options: &FastOptions) -> Result<(), RoleError> {
         ..Effective::default()
     };
     let ready = Ready::new(Role::Fast, std::process::id(), effective);
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .event_interval(EVENT_INTERVAL)
-        .build()
-        .map_err(RoleError::process)?;
+    let mut runtime = Builder::new_current_thread();
+    if matches!(options.toggles.arrivals, Arrivals::PerSecond(_)) {
+        runtime.event_interval(EVENT_INTERVAL);
+    }
+    let runtime = runtime.enable_all().build().map_err(RoleError::process)?;
     runtime.block_on(async {
         let client = Client::new(options).map_err(RoleError::process)?;
         let least_gap = match reach {
@@ -64,9 +67,7 @@ pub fn run(options: &FastOptions) -> Result<(), RoleError> {
 fn check_burst(options: &FastOptions, reach: Reach) -> Result<(), RoleError> {
     let needs = match (options.burst, options.toggles.arrivals, reach) {
         (..=1, ..) | (_, Arrivals::PerSecond(_), Reach::Loopback) => return Ok(()),
-        (_, Arrivals::Closed, _) => {
-            "--arrivals with a rate, as 1/s: a closed loop has one fetch at a time"
-        }
+        (_, Arrivals::Closed(_), _) => "--arrivals with a rate, as 1/s",
         (.., Reach::Remote) => "a target on this host: another one gets a fetch at a time",
     };
     Err(RoleError::Usage(format!("--burst {} needs {needs}", options.burst)))
@@ -78,6 +79,9 @@ struct Client {
     alarm: Alarm,
     signals: UnboundedReceiver<()>,
     fetches: JoinSet<Ended>,
+    /// Connections that no fetch uses now.
+    kept: Vec<TcpStream>,
+    tally: Tally,
     /// Fetches of one arrival.
     burst: u32,
     started: u64,
@@ -111,6 +115,8 @@ impl Client {
             alarm: Alarm::new()?,
             signals,
             fetches: JoinSet::new(),
+            kept: Vec::new(),
+            tally: Tally::new(options.toggles.arrivals, clock::now()),
             burst: options.burst,
             started: 0,
             stop: Stop::Untold,
@@ -122,7 +128,10 @@ impl Client {
         loop {
             let now = clock::now();
             if self.fetches.is_empty() && schedule.is_over(now) {
-                return Ok(());
+                return self
+                    .tally
+                    .take_totals(now)
+                    .try_for_each(|totals| role::tell(&Record::FetchTotals(totals)));
             }
             let due = schedule.due(now, self.fetches.len());
             tokio::select! {
@@ -150,7 +159,8 @@ impl Client {
     /// Starts the fetches of one arrival, and lets them begin before anything else is done.
     async fn start(&mut self, intended: Option<MonoNs>) {
         for _ in 0..self.burst {
-            self.fetches.spawn(self.plan.clone().run(self.started, intended));
+            let plan = self.plan.clone();
+            self.fetches.spawn(plan.run(self.started, intended, self.kept.pop()));
             self.started += 1;
         }
         tokio::task::yield_now().await;
@@ -161,7 +171,8 @@ impl Client {
             self.warning = Warning::Said;
             say(&format!("this host could not try a fetch, nor perhaps others: {warning}"));
         }
-        role::tell(&Record::Fetch(ended.record))
+        self.kept.extend(ended.kept);
+        self.tally.add(ended.record).try_for_each(|record| role::tell(&record))
     }
 }
 

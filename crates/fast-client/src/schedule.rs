@@ -17,8 +17,8 @@ pub(crate) struct Schedule {
 enum Process {
     /// The `index`-th start stands on the clock alone.
     Open { gap: Duration, index: u64 },
-    /// The next start is due when the last fetch has ended, but not before `earliest`.
-    Closed { gap: Duration, earliest: MonoNs },
+    /// The next start is due when fewer than `at_a_time` run, but not before `earliest`.
+    Closed { at_a_time: usize, gap: Duration, earliest: MonoNs },
 }
 
 impl Schedule {
@@ -29,19 +29,25 @@ impl Schedule {
         length: Duration,
         least_gap: Duration,
     ) -> Self {
-        let process = match arrivals.gap() {
-            Some(gap) => Process::Open { gap: gap.max(least_gap), index: 0 },
-            None => Process::Closed { gap: least_gap, earliest: first },
+        let process = match arrivals {
+            Arrivals::PerSecond(rate) => {
+                let gap = Duration::from_secs_f64(1.0 / rate);
+                Process::Open { gap: gap.max(least_gap), index: 0 }
+            }
+            Arrivals::Closed(fetches) => {
+                let at_a_time = fetches.try_into().unwrap_or(usize::MAX);
+                Process::Closed { at_a_time, gap: least_gap, earliest: first }
+            }
         };
         Self { first, end: first + length, process }
     }
 
-    /// When the next arrival is due, or `None` when there is none (a closed loop: while one of the
-    /// `running` fetches runs; else: the time is over).
+    /// When the next arrival is due, or `None` when there is none (a closed loop: while as many are
+    /// `running` as may; else: the time is over).
     pub(crate) fn due(&self, now: MonoNs, running: usize) -> Option<MonoNs> {
         let due = match self.process {
             Process::Open { gap, index } => self.first + times(gap, index),
-            Process::Closed { earliest, .. } if running == 0 => earliest.max(now),
+            Process::Closed { at_a_time, earliest, .. } if running < at_a_time => earliest.max(now),
             Process::Closed { .. } => return None,
         };
         (due < self.end).then_some(due)
@@ -61,7 +67,7 @@ impl Schedule {
                 *index += 1;
                 Some(intended)
             }
-            Process::Closed { gap, earliest } => {
+            Process::Closed { gap, earliest, .. } => {
                 *earliest = now + *gap;
                 None
             }

@@ -255,6 +255,8 @@ pub enum CaveatCode {
     BusyHost,
     /// Few fetches: percentiles are coarse.
     FewFetches,
+    /// Fetches follow each other: what stalls them also keeps them from being made.
+    ClosedLoop,
     /// The kernel hides a figure.
     FigureMissing,
     /// The run was cut short.

@@ -37,7 +37,7 @@ impl Phase {
     }
 }
 
-/// One fast request: a small object over a new connection, with a hard cap.
+/// One fast request: a small object, with a hard cap.
 ///
 /// Phases are counted from `start_ns` and are absent when the fetch never reached them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct Fetch {
     /// The client's port: the key that joins a fetch to the proxy's [`crate::Session`].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client_port: Option<u16>,
-    /// Start to the end of the handshake.
+    /// Start to the end of the handshake; zero over a connection that was open already.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub connect_us: Option<Micros>,
     /// Start to the first byte of the answer, read by the client: before its head is whole.
@@ -76,6 +76,30 @@ impl Fetch {
     /// How late the client itself was: real start after intended start.
     pub const fn lag_us(&self) -> Micros {
         self.start_ns.micros_since(self.intended_ns)
+    }
+}
+
+/// Fetches of a closed loop that ended in one way within about a second and have no record of their own:
+/// such a loop makes as many as the server answers, and a record for each would be dear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FetchTotals {
+    /// `idle` or `measure`.
+    pub phase: Phase,
+    /// From when on they ended.
+    pub from_ns: MonoNs,
+    /// Until when.
+    pub until_ns: MonoNs,
+    /// How.
+    pub outcome: Outcome,
+    /// How many took so long, start to end, at most 0.1 % more than it says; ascending. A closed loop's
+    /// fetch starts when it was meant to.
+    pub times_us: Vec<(Micros, u64)>,
+}
+
+impl FetchTotals {
+    /// How many fetches they are.
+    pub fn fetches(&self) -> u64 {
+        self.times_us.iter().fold(0, |sum, (_, count)| count.saturating_add(sum))
     }
 }
 
@@ -133,8 +157,13 @@ pub struct OutcomeCounts(BTreeMap<Outcome, u64>);
 impl OutcomeCounts {
     /// Counts one attempt.
     pub fn add(&mut self, outcome: Outcome) {
+        self.add_many(outcome, 1);
+    }
+
+    /// Counts so many.
+    pub fn add_many(&mut self, outcome: Outcome, attempts: u64) {
         let count = self.0.entry(outcome).or_default();
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(attempts);
     }
 
     /// Attempts that ended in `outcome`.

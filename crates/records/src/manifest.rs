@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, ProxyKind, Recording, Role,
-    SCHEMA_VERSION, Visibility,
+    Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role, SCHEMA_VERSION,
+    Visibility,
 };
 
 /// `manifest.json` of a run directory.
@@ -75,9 +75,10 @@ impl Manifest {
     /// That of a run of `arm` which is about to begin: nothing has happened in it, and nothing is known of
     /// its host.
     pub fn begun(arm: Arm, idle_us: Micros, measure_us: Micros, hold_us: Micros) -> Self {
-        let visibility = match arm.server.kind {
-            ProxyKind::Url(_) => Visibility::ClientsOnly,
-            _ => Visibility::Own,
+        let visibility = if arm.server.kind.is_not_started() {
+            Visibility::ClientsOnly
+        } else {
+            Visibility::Own
         };
         Self {
             schema_version: SCHEMA_VERSION,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::run_dir::{DOWNLOADS, FETCHES, ORIGIN, SESSIONS, SOCKETS, STEPS, WORKERS};
 use crate::{
     Absence, Accepted, Answered, AnswersLost, Blocked, CallTotals, CpuSample, Dialed, Download,
-    DownloadInterval, Fetch, Hold, ListenerSample, LoopTurn, Manifest, Ready, SchedSample, Session,
-    SocketSample, Stretch, UnreadLines, WorkerSample, WorkerTotals,
+    DownloadInterval, Fetch, FetchTotals, Hold, ListenerSample, LoopTurn, Manifest, Ready,
+    SchedSample, Session, SocketSample, Stretch, UnreadLines, WorkerSample, WorkerTotals,
 };
 
 /// Version of every record and document. Fields may be added within one version.
@@ -71,6 +71,8 @@ records! {
     kept {
         /// A fetch ended.
         Fetch in FETCHES as fetches,
+        /// Fetches without a record of their own.
+        FetchTotals in FETCHES as fetch_totals,
         /// A download's connection is open.
         Dialed in DOWNLOADS as dialed,
         /// Bytes of all downloads in an interval.

@@ -13,7 +13,7 @@ pub const SESSIONS: &str = "sessions.ndjson";
 /// `hold`, `loop_turn`, `worker_totals` and `stretch` records; of foreign workers also `blocked`,
 /// `call_totals` and `absence`.
 pub const STEPS: &str = "steps.ndjson";
-/// `fetch` records.
+/// `fetch` and `fetch_totals` records.
 pub const FETCHES: &str = "fetches.ndjson";
 /// `dialed`, `download_interval` and `download` records.
 pub const DOWNLOADS: &str = "downloads.ndjson";

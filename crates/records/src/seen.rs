@@ -43,7 +43,7 @@ pub struct CallTotals {
 }
 
 /// One system call of a worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTotal {
     /// How often it returned.
     pub count: u64,
@@ -53,6 +53,10 @@ pub struct CallTotal {
     pub asleep_us: Micros,
     /// What it returned, where that is a number of bytes.
     pub bytes: Bytes,
+    /// How many moved so many bytes, to 1 % (powers of two are exact). Calls that follow each other on one
+    /// descriptor count with their mean. Empty in runs of earlier builds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub sizes: BTreeMap<u64, u64>,
 }
 
 /// A worker that was looked at many times and never seen in its poll.

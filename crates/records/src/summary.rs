@@ -118,6 +118,14 @@ pub struct LatencyUs {
     pub mean: u64,
 }
 
+impl Summary {
+    /// Good fetches in a second of the measure phase; `None`: there was no such phase.
+    pub fn good_per_sec(&self) -> Option<f64> {
+        let good = self.measure.outcomes.count(Outcome::Ok) as f64;
+        (self.measured_us.0 > 0).then(|| good / self.measured_us.as_secs())
+    }
+}
+
 /// The downloads, over the measure phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlowSummary {

@@ -46,8 +46,11 @@ fn policies_say_what_they_could_be() {
 #[test]
 fn arrivals_are_a_rate_or_closed() {
     assert_eq!("10/s".parse(), Ok(Arrivals::PerSecond(10.0)));
-    assert_eq!("closed".parse(), Ok(Arrivals::Closed));
-    for text in ["10", "0/s", "-1/s", "inf/s", "nan/s", "open"] {
+    assert_eq!("closed".parse(), Ok(Arrivals::Closed(1)));
+    assert_eq!("closed:500".parse(), Ok(Arrivals::Closed(500)));
+    for text in
+        ["10", "0/s", "-1/s", "inf/s", "nan/s", "open", "closed:", "closed:0", "closed:10001"]
+    {
         assert!(Arrivals::from_str(text).is_err(), "{text}");
     }
 }

@@ -20,7 +20,9 @@ pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refus
     let kind = &arm.server.kind;
     if *kind != ProxyKind::Mirror && recording == Recording::Minimal {
         let instead = match kind {
-            ProxyKind::Url(_) => "leave it out: of one that runs already only its clients tell",
+            ProxyKind::Url(_) | ProxyKind::Direct => {
+                "leave it out: nobody but the clients tells anything"
+            }
             _ => "take --trace off, so that nobody looks at its workers, or --proxy mirror",
         };
         let reason = Reason::new("it records nothing that could be left out", instead);
@@ -46,6 +48,11 @@ pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refus
                 "set it there, or let us start the program with --proxy nginx or the like";
             let any = |toggle: &Toggle| toggle.flag != "--congestion";
             (kind.to_string(), any as fn(&Toggle) -> bool, Reason::new(why, instead))
+        }
+        ProxyKind::Direct => {
+            let reason = Reason::new("there is no proxy", "leave it out, or name a proxy");
+            let any = |toggle: &Toggle| toggle.flag != "--congestion";
+            ("--proxy direct".to_owned(), any as fn(&Toggle) -> bool, reason)
         }
         _ => return prepare(arm, given).map(drop),
     };

@@ -158,7 +158,7 @@ impl Server {
     /// The server of `kind`, described by `file` if it is one of the user's; `None`: it is not started by us.
     pub(crate) fn of(kind: &ProxyKind, given: &Given) -> Result<Option<Self>, Refusal> {
         match (kind, given.server_file.as_deref()) {
-            (ProxyKind::Mirror | ProxyKind::Url(_), _) => Ok(None),
+            (ProxyKind::Mirror | ProxyKind::Url(_) | ProxyKind::Direct, _) => Ok(None),
             (ProxyKind::Exec(command), _) => Self::exec(command).map(Some),
             (ProxyKind::Server(name), Some(path)) => {
                 let refused = |source| bad_file(path, &source);

@@ -201,7 +201,7 @@ pub(super) fn used_ms(root: u32, program: &Path) -> Option<u64> {
 fn needed_files(arm: &Arm) -> u64 {
     const OF_THE_PROCESS: u64 = 256;
     let in_flight = match arm.fetch.arrivals {
-        Arrivals::Closed => 1,
+        Arrivals::Closed(fetches) => fetches.into(),
         Arrivals::PerSecond(rate) => {
             let most = (rate * arm.fetch.cap.as_secs()).ceil();
             // Saturating, and rates are capped at 100,000/s.

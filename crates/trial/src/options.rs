@@ -214,7 +214,7 @@ fn check_places<'a>(
     if arm.netns.is_some() && (elsewhere || origin_listen.is_some()) {
         return Err(UsageError::OtherNetwork);
     }
-    if elsewhere || arm.server.kind == ProxyKind::Mirror {
+    if arm.server.kind.is_not_started() || arm.server.kind == ProxyKind::Mirror {
         return Ok(());
     }
     places.try_for_each(|place| plain_path(place).map(drop).map_err(UsageError::Place))
@@ -247,7 +247,7 @@ pub enum UsageError {
     },
     /// Bursts without arrivals to come at.
     #[error(
-        "--burst {0} needs --arrivals with a rate, as 1/s: a closed loop has one fetch at a time"
+        "--burst {0} needs --arrivals with a rate, as 1/s: a closed loop says itself how many run"
     )]
     BurstInLoop(u32),
     /// Hosts of their own, and an address on this one.
@@ -372,7 +372,9 @@ fn label_of(arm: &Arm, recording: Recording) -> String {
     }
     add(load.slow != usual.load.slow, format!("slow{}", load.slow));
     add(arm.place != usual.place, arm.place.to_string());
-    add(arm.fetch.arrivals == Arrivals::Closed, "closed".to_owned());
+    let is_closed = matches!(arm.fetch.arrivals, Arrivals::Closed(_));
+    add(is_closed, arm.fetch.arrivals.to_string().replace(':', ""));
+    add(arm.fetch.keep_alive, "keep-alive".to_owned());
     add(faults.burst != usual.faults.burst, format!("burst{}", faults.burst));
     add(faults.delay != usual.faults.delay, format!("delay{}", faults.delay));
     if let Some(workers) = faults.origin_workers {

@@ -9,9 +9,7 @@ use std::collections::BTreeSet;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use records::{
-    Arm, ListenerMode, Phase, Placement, ProxyKind, Requests, Role, TraceMode, Visibility,
-};
+use records::{Arm, ListenerMode, Phase, Placement, Requests, Role, TraceMode, Visibility};
 
 use super::placement::Steering;
 use crate::{Origin, roles};
@@ -114,7 +112,7 @@ impl Pace {
 impl<'a> Phases<'a> {
     /// The phases of a trial of `arm`, before the first of them.
     pub(super) fn new(arm: &'a Arm, idle: Duration, measure: Duration) -> Self {
-        let elsewhere = matches!(arm.server.kind, ProxyKind::Url(_));
+        let elsewhere = arm.server.kind.is_not_started();
         Self {
             arm,
             idle,
@@ -235,11 +233,12 @@ impl<'a> Phases<'a> {
         }
     }
 
-    /// Starts the proxy, unless it runs already.
+    /// Starts the proxy, unless it runs already or there is none.
     fn start_proxy(&mut self) {
-        match self.arm.server.kind {
-            ProxyKind::Url(_) => self.start_idle(),
-            _ => self.start(Start::Proxy),
+        if self.arm.server.kind.is_not_started() {
+            self.start_idle();
+        } else {
+            self.start(Start::Proxy);
         }
     }
 

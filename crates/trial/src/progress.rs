@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use records::{Fetch, Outcome, Phase};
+use records::{Fetch, FetchTotals, Outcome, Phase};
 use rustix::termios::tcgetwinsize;
 
 #[cfg(test)]
@@ -77,6 +77,12 @@ impl Progress {
     pub fn fetch(&mut self, fetch: &Fetch) {
         self.good += u64::from(fetch.outcome == Outcome::Ok);
         self.failed += u64::from(fetch.outcome.is_failed());
+    }
+
+    /// Fetches have ended that are only counted.
+    pub fn fetch_totals(&mut self, totals: &FetchTotals) {
+        let kind = if totals.outcome.is_failed() { &mut self.failed } else { &mut self.good };
+        *kind += totals.fetches();
     }
 
     /// Draws the live line, if that is wanted.

@@ -14,22 +14,33 @@ use std::collections::BTreeSet;
 
 use hdrhistogram::Histogram;
 use records::{
-    CompletionUs, Fetch, FetchSummary, LatencyUs, Micros, Outcome, OutcomeCounts, Phase,
+    CompletionUs, Fetch, FetchSummary, FetchTotals, LatencyUs, Micros, Outcome, OutcomeCounts,
+    Phase,
 };
 
-/// Outcomes and times of the fetches of `phase`, all outcomes at their true age.
-pub fn fetch_summary(fetches: &[Fetch], phase: Phase) -> FetchSummary {
+/// Outcomes and times of the fetches of `phase`, told one by one or counted, all outcomes at their true age.
+pub fn fetch_summary(fetches: &[Fetch], totals: &[FetchTotals], phase: Phase) -> FetchSummary {
     let of_phase = || fetches.iter().filter(move |fetch| fetch.phase == phase);
-    let outcomes: OutcomeCounts = of_phase().map(|fetch| fetch.outcome).collect();
+    let counted = || {
+        let of_phase = totals.iter().filter(move |totals| totals.phase == phase);
+        of_phase.flat_map(|totals| totals.times_us.iter().map(|times| (totals.outcome, *times)))
+    };
+    let mut outcomes: OutcomeCounts = of_phase().map(|fetch| fetch.outcome).collect();
+    counted().for_each(|(outcome, (_, count))| outcomes.add_many(outcome, count));
+    let counted_times = || counted().map(|(_, times)| times);
+    let each = |time: fn(&Fetch) -> Micros| of_phase().map(move |fetch| (time(fetch), 1));
     let censored = Outcome::ALL.into_iter().filter(|outcome| outcome.is_censored());
     FetchSummary {
         attempts: outcomes.attempts(),
-        latency_us: latency(of_phase().map(|fetch| fetch.total_us)),
-        response_us: latency(of_phase().map(|fetch| fetch.response_us)),
+        latency_us: latency(each(|fetch| fetch.total_us).chain(counted_times())),
+        response_us: latency(each(|fetch| fetch.response_us).chain(counted_times())),
         failed_share: outcomes.failed_share().unwrap_or(0.0),
         censored: censored.map(|outcome| outcomes.count(outcome)).fold(0, u64::saturating_add),
-        lag_us: latency(of_phase().map(Fetch::lag_us)),
-        completion_us: completion(of_phase()),
+        // A closed loop has no schedule to be late for.
+        lag_us: latency(each(Fetch::lag_us)),
+        completion_us: completion(
+            of_phase().map(|fetch| (fetch.outcome, (fetch.total_us, 1))).chain(counted()),
+        ),
         outcomes,
     }
 }
@@ -44,11 +55,17 @@ pub fn response_differs(fetches: &FetchSummary) -> bool {
         .any(|(real, intended)| real.abs_diff(intended) > real / 100)
 }
 
-/// Fetches that were started but of which no record is there: gaps in their numbers.
+/// Fetches that were started but of which nothing is known: gaps in the numbers of those that have a record,
+/// where they were not counted either.
 ///
 /// A fast client counts from 0. One client for the whole run numbers on from phase to phase; one
 /// client a phase begins again, which shows as numbers that are there twice.
-pub(crate) fn missing(fetches: &[Fetch]) -> u64 {
+pub(crate) fn missing(fetches: &[Fetch], totals: &[FetchTotals]) -> u64 {
+    let counted = totals.iter().map(FetchTotals::fetches).fold(0, u64::saturating_add);
+    numbers_missing(fetches).saturating_sub(counted)
+}
+
+fn numbers_missing(fetches: &[Fetch]) -> u64 {
     let gaps = |numbers: &BTreeSet<u64>| {
         numbers.last().map_or(0, |last| last.saturating_add(1).saturating_sub(numbers.len() as u64))
     };
@@ -72,13 +89,14 @@ const DIGITS: u8 = 3;
 /// grows with its largest value.
 const LONGEST: Micros = Micros(86_400_000_000);
 
-/// The times as a histogram of us. It starts at the range of 1 us to 60 s and grows as needed.
-pub(crate) fn histogram(times: impl IntoIterator<Item = Micros>) -> Histogram<u64> {
+/// The times, each with how many there are of it, as a histogram of us. It starts at the range of 1 us to 60 s and grows as needed.
+pub(crate) fn histogram(times: impl IntoIterator<Item = (Micros, u64)>) -> Histogram<u64> {
     let mut histogram = Histogram::new_with_bounds(1, 60_000_000, DIGITS)
         .expect("constants within the bounds that the crate documents");
     histogram.auto(true);
-    for time in times {
-        histogram.record(time.min(LONGEST).0).expect("a day is in reach of auto-resize");
+    for (time, count) in times {
+        let recorded = histogram.record_n(time.min(LONGEST).0, count);
+        recorded.expect("a day is in reach of auto-resize");
     }
     histogram
 }
@@ -87,12 +105,12 @@ pub(crate) fn histogram(times: impl IntoIterator<Item = Micros>) -> Histogram<u6
 ///
 /// Smallest, largest and mean are exact; percentiles come from [`histogram`] and are never above
 /// the largest.
-fn latency(times: impl IntoIterator<Item = Micros> + Clone) -> LatencyUs {
+fn latency(times: impl IntoIterator<Item = (Micros, u64)> + Clone) -> LatencyUs {
     let histogram = histogram(times.clone());
     let (mut min, mut max, mut sum) = (u64::MAX, 0, 0_u128);
-    for Micros(time) in times.into_iter().map(|time| time.min(LONGEST)) {
+    for (Micros(time), count) in times.into_iter().map(|(time, count)| (time.min(LONGEST), count)) {
         (min, max) = (min.min(time), max.max(time));
-        sum += u128::from(time);
+        sum += u128::from(time) * u128::from(count);
     }
     let Some(mean) = sum.checked_div(u128::from(histogram.len())) else {
         return LatencyUs::default();
@@ -112,11 +130,15 @@ fn latency(times: impl IntoIterator<Item = Micros> + Clone) -> LatencyUs {
 ///
 /// A fetch that failed never is, so it stands behind all others, and takes a quantile that reaches it
 /// with it.
-fn completion<'a>(fetches: impl Iterator<Item = &'a Fetch> + Clone) -> Option<CompletionUs> {
-    let tried = fetches.filter(|fetch| fetch.outcome != Outcome::LocalError);
+fn completion(
+    fetches: impl Iterator<Item = (Outcome, (Micros, u64))> + Clone,
+) -> Option<CompletionUs> {
+    let tried = fetches.filter(|(outcome, _)| *outcome != Outcome::LocalError);
     tried.clone().next()?;
-    let failed = |fetch: &Fetch| fetch.outcome.is_failed();
-    let all = latency(tried.map(|fetch| if failed(fetch) { LONGEST } else { fetch.total_us }));
+    let all =
+        latency(tried.map(|(outcome, (time, count))| {
+            (if outcome.is_failed() { LONGEST } else { time }, count)
+        }));
     // A percentile is never above the largest, which is just that when any failed.
     let known = |us: u64| (us < LONGEST.0).then_some(us);
     Some(CompletionUs {

@@ -27,6 +27,10 @@ pub(crate) fn calls(records: &RunRecords) -> BTreeMap<String, CallTotal> {
         add(&mut sum.time_us, call.time_us);
         add(&mut sum.asleep_us, call.asleep_us);
         sum.bytes += call.bytes;
+        for (size, count) in &call.sizes {
+            let sized = sum.sizes.entry(*size).or_default();
+            *sized = sized.saturating_add(*count);
+        }
     }
     all
 }

@@ -2,8 +2,8 @@
 
 use records::{
     Absence, Blocked, Bytes, CallTotal, CallTotals, Download, DownloadEnd, DownloadInterval,
-    LogTruth, Micros, MonoNs, Outcome, Phase, SchedulerFigures, SessionEnd, StepEnd, Summary,
-    WorkerSummary, WorkerTotals,
+    FetchTotals, LogTruth, Micros, MonoNs, Outcome, Phase, SchedulerFigures, SessionEnd, StepEnd,
+    Summary, WorkerSummary, WorkerTotals,
 };
 
 use super::log::log_truth;
@@ -29,6 +29,36 @@ fn times_of_all_outcomes_count_at_their_true_age() {
         (18 * 31_000 + 44 * 1_004_000 + 16 * 1_003_000 + 2 * 912_000) / 80
     );
     assert_eq!(summary.idle.latency_us.p99, 5_000, "exact: never above the largest");
+}
+
+#[test]
+fn fetches_that_are_only_counted_count_as_the_others() {
+    let told = summary(&Run::starved()).measure;
+    let mut run = Run::starved();
+    let end = run.records.fetches.iter().map(|fetch| fetch.fetch).max().expect("fetches") + 1;
+    let totals = |outcome, times: &[(u64, u64)]| FetchTotals {
+        phase: Phase::Measure,
+        from_ns: at_ms(6_000),
+        until_ns: at_ms(7_000),
+        outcome,
+        times_us: times.iter().map(|(time, count)| (Micros(*time), *count)).collect(),
+    };
+    run.records.fetch_totals = vec![
+        totals(Outcome::Ok, &[(2_000, 9_000), (3_000, 900)]),
+        totals(Outcome::Refused, &[(90, 20)]),
+    ];
+    // Those that have a record have their numbers among all of them.
+    run.records.fetches.last_mut().expect("a fetch").fetch = end + 9_920 - 1;
+    let summary = summary(&run);
+    let measure = &summary.measure;
+    assert_eq!(measure.attempts, told.attempts + 9_920);
+    assert_eq!(measure.outcomes.failed(), told.outcomes.failed() + 20);
+    assert_eq!((measure.latency_us.min, measure.latency_us.p50), (90, 2_000));
+    assert_eq!(measure.latency_us.max, told.latency_us.max);
+    assert_eq!(measure.response_us.p50, 2_000);
+    assert_eq!(super::missing(&run.records.fetches, &run.records.fetch_totals), 0);
+    run.records.fetch_totals.pop();
+    assert_eq!(super::missing(&run.records.fetches, &run.records.fetch_totals), 20);
 }
 
 #[test]

@@ -10,7 +10,7 @@
 
 use std::path::PathBuf;
 
-use records::{Fetch, Phase, RunRecords, Side, Summary, Verdict};
+use records::{Fetch, FetchTotals, Phase, RunRecords, Side, Summary, Verdict};
 use serde::Serialize;
 
 use super::Gate;
@@ -28,6 +28,8 @@ pub struct Ran {
     pub summary: Summary,
     /// Its fetches, of all phases.
     pub fetches: Vec<Fetch>,
+    /// Those that are only counted.
+    pub fetch_totals: Vec<FetchTotals>,
     /// How its proxy failed, if it did: not as a client sees it, but as a process that died, or said
     /// what is no record. A breach, whatever else there is.
     pub proxy_fault: Option<String>,
@@ -39,7 +41,14 @@ impl Ran {
         let fault = records.manifest.faults.iter().find(|fault| fault.side == Side::Proxy);
         let proxy_fault =
             fault.map(|fault| format!("{} (in the {} phase)", fault.message, fault.phase.name()));
-        Self { dir, round, summary, fetches: records.fetches, proxy_fault }
+        Self {
+            dir,
+            round,
+            summary,
+            fetches: records.fetches,
+            fetch_totals: records.fetch_totals,
+            proxy_fault,
+        }
     }
 }
 
@@ -142,9 +151,11 @@ fn missing(threshold: String) -> Held {
 fn pooled(conclusive: &[&Ran]) -> Option<Summary> {
     let fetches: Vec<Fetch> =
         conclusive.iter().flat_map(|ran| ran.fetches.iter().cloned()).collect();
+    let totals: Vec<FetchTotals> =
+        conclusive.iter().flat_map(|ran| ran.fetch_totals.iter().cloned()).collect();
     Some(Summary {
-        idle: fetch_summary(&fetches, Phase::Idle),
-        measure: fetch_summary(&fetches, Phase::Measure),
+        idle: fetch_summary(&fetches, &totals, Phase::Idle),
+        measure: fetch_summary(&fetches, &totals, Phase::Measure),
         ..conclusive.first()?.summary.clone()
     })
 }

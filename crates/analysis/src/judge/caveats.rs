@@ -1,7 +1,7 @@
 //! Reasons to trust a number less, each said in terms of this run.
 
 use records::{
-    Bytes, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording, RoleProcess,
+    Arrivals, Bytes, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording, RoleProcess,
     SchedulerFigures, SocketSetting, TraceMode, Visibility, percent, percent_beside,
 };
 
@@ -33,6 +33,7 @@ pub(crate) fn caveats(facts: &Facts<'_>) -> Vec<Caveat> {
     say(CaveatCode::NotPinned, not_pinned(facts));
     say(CaveatCode::FigureMissing, figure_missing(facts));
     say(CaveatCode::FewFetches, few_fetches(facts));
+    say(CaveatCode::ClosedLoop, closed_loop(facts));
     caveats
 }
 
@@ -307,6 +308,16 @@ fn figure_missing(facts: &Facts<'_>) -> Option<String> {
 fn handed_on(manifest: &Manifest) -> bool {
     matches!(manifest.arm.server.kind, ProxyKind::Exec(_))
         && manifest.arm.server.trace != TraceMode::Off
+}
+
+/// What Gil Tene called coordinated omission.
+fn closed_loop(facts: &Facts<'_>) -> Option<String> {
+    let Arrivals::Closed(at_a_time) = facts.manifest.arm.fetch.arrivals else { return None };
+    Some(format!(
+        "a closed loop has {} at a time: while the server stalls no other is made, so percentiles hide \
+         most of the waiting (coordinated omission); --arrivals with a rate shows it",
+        count(at_a_time.into(), "fetch", "fetches")
+    ))
 }
 
 fn few_fetches(facts: &Facts<'_>) -> Option<String> {

@@ -44,7 +44,7 @@ impl Facts<'_> {
 
     /// Fetches that were started but of which no record is there.
     pub(crate) fn fetches_missing(&self) -> u64 {
-        missing(&self.context.records.fetches)
+        missing(&self.context.records.fetches, &self.context.records.fetch_totals)
     }
 
     /// Records that the proxy's workers could not hand on.

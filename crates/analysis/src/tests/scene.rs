@@ -323,9 +323,9 @@ impl Scene {
     /// The explanation of all fetches; those that failed are late.
     pub(crate) fn explain(&self) -> Explained {
         let records = &self.run.records;
-        let idle = fetch_summary(&records.fetches, Phase::Idle);
+        let idle = fetch_summary(&records.fetches, &records.fetch_totals, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
-        let baseline = IdlePhase::of(&records.fetches, &idle, cap);
+        let baseline = IdlePhase::of(records, &idle, cap);
         let context = Context::of(records);
         explain(&context, &all(&context), &idle, &baseline)
     }

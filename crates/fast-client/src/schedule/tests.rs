@@ -43,14 +43,14 @@ fn odd_rates_do_not_drift() {
 fn a_least_gap_slows_both_loops() {
     let hundred = Duration::from_millis(100);
     assert_eq!(all(schedule(Arrivals::PerSecond(1_000.0), hundred), |due| due).len(), 10);
-    let mut closed = schedule(Arrivals::Closed, hundred);
+    let mut closed = schedule(Arrivals::Closed(1), hundred);
     closed.started(START);
     assert_eq!(closed.due(START + Duration::from_millis(7), 0), Some(START + hundred));
 }
 
 #[test]
 fn a_closed_loop_waits_for_its_fetch_and_is_never_late() {
-    let mut closed = schedule(Arrivals::Closed, Duration::ZERO);
+    let mut closed = schedule(Arrivals::Closed(1), Duration::ZERO);
     assert_eq!(closed.due(START, 0), Some(START));
     assert_eq!(closed.started(START), None, "intended is the real start");
     let later = START + Duration::from_millis(700);
@@ -58,4 +58,10 @@ fn a_closed_loop_waits_for_its_fetch_and_is_never_late() {
     assert!(!closed.is_over(later), "it only waits");
     assert_eq!(closed.due(later, 0), Some(later));
     assert!(closed.is_over(START + SECOND));
+}
+
+#[test]
+fn a_closed_loop_keeps_as_many_running_as_it_was_told() {
+    let five = schedule(Arrivals::Closed(5), Duration::ZERO);
+    assert_eq!((0..7).filter(|running| five.due(START, *running).is_some()).count(), 5);
 }

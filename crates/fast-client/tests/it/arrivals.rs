@@ -1,6 +1,10 @@
 //! When fetches start, and that none is lost.
 
-use records::{Fetch, Outcome, Phase};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::net::TcpStream;
+
+use records::{Fetch, Micros, Outcome, Phase};
 use testkit::{Process, Signal, is_gone, until};
 
 use crate::support::{Run, Server, command, fetch, ok, wait_for_end};
@@ -66,6 +70,65 @@ fn a_closed_loop_starts_the_next_when_the_last_has_ended() {
         assert_eq!(next.intended_ns, next.start_ns, "never late");
         assert!(next.start_ns >= fetch.start_ns + fetch.total_us.as_duration());
         assert_eq!(next.fetch, fetch.fetch + 1);
+    }
+}
+
+#[test]
+fn a_closed_loop_of_many_keeps_them_all_under_way() {
+    let server = Server::start(wait_for_end);
+    let args = ["--arrivals", "closed:20", "--duration", "500ms", "--cap", "200ms"];
+    let mut run = Run::of(server.addr, &args);
+    assert!(run.all_are(Outcome::TimeoutNoByte), "{}", run.said);
+    run.fetches.sort_by_key(|fetch| fetch.start_ns);
+    let first = run.fetches[0].start_ns + run.fetches[0].total_us.as_duration();
+    let together = run.fetches.iter().filter(|fetch| fetch.start_ns < first).count();
+    assert_eq!(together, 20);
+    assert!(run.fetches.len() > 40, "each is followed by the next: {}", run.fetches.len());
+}
+
+#[test]
+fn connections_are_kept_where_the_server_keeps_them() {
+    let times = |count: usize| {
+        move |mut stream: TcpStream| {
+            for _ in 0..count {
+                // A client that has gone is no failure of the server's.
+                let _ = stream.write_all(&ok(1000));
+                if testkit::read_head(&stream).is_empty() {
+                    return;
+                }
+            }
+            let _ = stream.write_all(&ok(1000));
+        }
+    };
+    let args = ["--arrivals", "closed", "--keep-alive", "--fetch-size", "1000", "--cap", "9s"];
+    for (server, connections) in [
+        (Server::start(times(usize::MAX)), 1..=1),
+        // It says nothing and closes after ten: no fetch fails by that.
+        (Server::start(times(9)), 2..=usize::MAX),
+    ] {
+        // Fewer than a closed loop tells one by one, also where a fetch takes 40 us.
+        let run = Run::of(server.addr, &[&args[..], &["--duration", "30ms"]].concat());
+        assert!(run.all_are(Outcome::Ok), "{}", run.said);
+        let dialled = |fetch: &&Fetch| fetch.connect_us != Some(Micros(0));
+        let dialled: Vec<_> = run.fetches.iter().filter(dialled).collect();
+        assert!(connections.contains(&dialled.len()), "{}", dialled.len());
+        assert!(run.fetches.len() > 2 * dialled.len(), "{}", run.fetches.len());
+        let ports: BTreeSet<_> = run.fetches.iter().map(|fetch| fetch.client_port).collect();
+        assert_eq!(ports.len(), dialled.len(), "a kept connection has its port");
+    }
+}
+
+#[test]
+fn a_connection_that_the_server_wants_closed_is_not_used_again() {
+    let close = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: x, Close\r\n\r\nxxxx";
+    let old = "HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nxxxx";
+    let more = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nxxxxHTTP";
+    for answer in [close, old, more] {
+        let server = Server::hanging_after(answer);
+        let args = ["--arrivals", "closed", "--keep-alive", "--fetch-size", "4"];
+        let run = Run::of(server.addr, &[&args[..], &["--duration", "50ms"]].concat());
+        assert!(run.all_are(Outcome::Ok), "{answer:?} {}", run.said);
+        assert!(run.fetches.iter().all(|fetch| fetch.connect_us > Some(Micros(0))), "{answer:?}");
     }
 }
 

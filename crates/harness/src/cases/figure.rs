@@ -16,6 +16,10 @@ pub enum CaseFigure {
     Outcomes,
     /// Percentiles of the fetches under load.
     Latency,
+    /// Good fetches a second; a case shows them beside those of other arms.
+    Throughput,
+    /// How many bytes each read and write moved.
+    CallSizes,
     /// Least, mean, median, largest and standard deviation of them.
     Spread,
     /// Statuses in the access log, with the answers that were cut.
@@ -49,6 +53,8 @@ impl CaseFigure {
             Self::FetchTimes => "fetch times",
             Self::Outcomes => "fetches",
             Self::Latency => "latency",
+            Self::Throughput => "throughput",
+            Self::CallSizes => "call sizes",
             Self::Spread => "spread",
             Self::Log => "access log",
             Self::LogTimes => "logged times",
@@ -71,6 +77,10 @@ impl CaseFigure {
             Self::FetchTimes => fetch_times(analysis),
             Self::Outcomes => Some(outcomes(summary)),
             Self::Latency => Some(latency(summary)),
+            Self::Throughput => {
+                summary.good_per_sec().map(|rate| format!("{rate:.0} good fetches/s"))
+            }
+            Self::CallSizes => call_sizes(summary),
             Self::Spread => spread(analysis),
             Self::Log => log(analysis),
             Self::LogTimes => log_times(analysis),
@@ -259,6 +269,22 @@ fn calls(summary: &Summary) -> Option<String> {
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// The most frequent sizes of each call, with how often they came.
+fn call_sizes(summary: &Summary) -> Option<String> {
+    const MOST: usize = 3;
+    let mut calls: Vec<_> =
+        summary.proxy.calls.iter().filter(|(_, call)| !call.sizes.is_empty()).collect();
+    calls.sort_by_key(|(_, call)| std::cmp::Reverse(call.bytes));
+    let told = calls.into_iter().take(MOST).map(|(name, call)| {
+        let mut sizes: Vec<(u64, u64)> = call.sizes.iter().map(|(s, count)| (*s, *count)).collect();
+        sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
+        let sizes = sizes.iter().take(MOST).map(|(size, count)| format!("{count} x {size}"));
+        format!("{name} {}", sizes.collect::<Vec<_>>().join(", "))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 fn causes(summary: &Summary) -> Option<String> {

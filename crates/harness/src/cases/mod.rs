@@ -50,6 +50,9 @@ pub struct CaseArm {
     /// Its options in network namespaces, where they differ.
     #[serde(default)]
     pub netns: Option<String>,
+    /// Arms whose rate its own is held against, by name.
+    #[serde(default)]
+    pub against: Vec<String>,
     /// What was published, by figure.
     #[serde(default)]
     pub published: BTreeMap<CaseFigure, String>,
@@ -76,13 +79,14 @@ impl CaseArm {
 }
 
 /// Every case: its name and its file.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("starvation-2023", include_str!("../../cases/starvation-2023.toml")),
     ("nginx-gzip-file", include_str!("../../cases/nginx-gzip-file.toml")),
     ("nginx-temp-file", include_str!("../../cases/nginx-temp-file.toml")),
     ("nginx-sendfile", include_str!("../../cases/nginx-sendfile.toml")),
     ("nginx-eras", include_str!("../../cases/nginx-eras.toml")),
     ("herd", include_str!("../../cases/herd.toml")),
+    ("proxy-halves-throughput", include_str!("../../cases/proxy-halves-throughput.toml")),
     ("accept-balancing", include_str!("../../cases/accept-balancing.toml")),
     ("event-loops-2026", include_str!("../../cases/event-loops-2026.toml")),
 ];
@@ -121,6 +125,13 @@ pub struct Shown {
 /// A trial cannot be read.
 pub fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
     let mut all = Vec::new();
+    let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for done in &campaign.journal.done {
+        if let Some(arm) = campaign.journal.arms.get(done.slot.arm) {
+            let rate = campaign.summary(done)?.good_per_sec();
+            rates.entry(&arm.name).or_default().extend(rate);
+        }
+    }
     for (at, arm) in campaign.journal.arms.iter().enumerate() {
         let done: Vec<&Done> = campaign.journal.done.iter().filter(|d| d.slot.arm == at).collect();
         let mut trials: Vec<(Summary, &Done)> = Vec::new();
@@ -130,13 +141,19 @@ pub fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
         trials.sort_by_key(|(summary, _)| {
             (summary.measure.outcomes.failed(), summary.measure.latency_us.p50)
         });
-        let published = case.arms.iter().find(|of_case| of_case.is_named(&arm.name));
-        let published = published.map(|arm| arm.published.clone()).unwrap_or_default();
+        let of_case = case.arms.iter().find(|of_case| of_case.is_named(&arm.name));
+        let published = of_case.map(|arm| arm.published.clone()).unwrap_or_default();
+        let against = of_case.map(|arm| arm.against.as_slice()).unwrap_or_default();
         let Some((summary, done)) = trials.get(trials.len() / 2) else { continue };
         let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
         let analysis = Analysis::of(&records);
-        let here =
-            |figure: &CaseFigure| (*figure, figure.of(&analysis), published.get(figure).cloned());
+        let here = |figure: &CaseFigure| {
+            let told = match figure {
+                CaseFigure::Throughput => throughput(&arm.name, against, &rates),
+                _ => figure.of(&analysis),
+            };
+            (*figure, told, published.get(figure).cloned())
+        };
         all.push(Shown {
             arm: arm.name.clone(),
             verdict: summary.verdict,
@@ -145,6 +162,25 @@ pub fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
         });
     }
     Ok(all)
+}
+
+/// Good fetches a second, the median over rounds, and how much more or less that is than in each arm that it
+/// is held against; `None`: nothing was measured.
+fn throughput(arm: &str, against: &[String], rates: &BTreeMap<&str, Vec<f64>>) -> Option<String> {
+    let rate_of = |arm: &str| {
+        let mut rates = rates.get(arm)?.clone();
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len() / 2).copied()
+    };
+    let rate = rate_of(arm)?;
+    let beside = against.iter().filter_map(|other| {
+        let percent = (rate / rate_of(other).filter(|rate| *rate > 0.0)? - 1.0) * 100.0;
+        let word = if percent < 0.0 { "less" } else { "more" };
+        Some(format!("{:.0} % {word} than {other}", percent.abs()))
+    });
+    let beside: Vec<String> = beside.collect();
+    let told = format!("{rate:.0} good fetches/s");
+    Some(if beside.is_empty() { told } else { format!("{told}: {}", beside.join(", ")) })
 }
 
 /// No case of that name.

@@ -12,6 +12,8 @@ fn every_case_reads_and_its_arms_are_arms() {
             for line in arm.args.iter().chain(&inside) {
                 arm::arm(&arm.name, line).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
+            let is_other = |name: &String| case.arms.iter().any(|other| other.name == *name);
+            assert!(arm.against.iter().all(is_other), "{name}, {}: against nobody", arm.name);
             let of_foreign =
                 arm.args.iter().chain(&arm.netns).find(|line| line.contains("--proxy "));
             if let Some(line) = of_foreign {
@@ -45,4 +47,19 @@ fn a_build_stands_in_the_name_of_its_arm() {
         let of: Vec<_> = case.arms.iter().filter(|other| other.is_named(&arm.name)).collect();
         assert_eq!(of, [arm]);
     }
+}
+
+#[test]
+fn a_rate_is_told_beside_those_it_is_held_against() {
+    let rates = [("direct", vec![9_000.0, 8_000.0, 10_000.0]), ("nginx", vec![4_500.0])].into();
+    let told = |arm, against: &[&str]| {
+        let against: Vec<String> = against.iter().map(ToString::to_string).collect();
+        super::throughput(arm, &against, &rates)
+    };
+    assert_eq!(told("direct", &[]).as_deref(), Some("9000 good fetches/s"));
+    let beside = told("nginx", &["direct", "nobody"]);
+    assert_eq!(beside.as_deref(), Some("4500 good fetches/s: 50 % less than direct"));
+    let beside = told("direct", &["nginx"]);
+    assert_eq!(beside.as_deref(), Some("9000 good fetches/s: 100 % more than nginx"));
+    assert_eq!(told("mirror", &["direct"]), None, "nothing was measured");
 }

@@ -117,7 +117,7 @@ fn builds(options: &CaseOptions, case: &Case) -> Vec<Build> {
 /// The proxy that these options name.
 fn proxy(words: &[String]) -> Option<ProxyKind> {
     let at = words.iter().position(|word| word == "--proxy")?;
-    words.get(at + 1)?.parse().ok()
+    words.get(at + 1)?.parse().ok().filter(|kind: &ProxyKind| !kind.is_not_started())
 }
 
 /// The options of an arm on this network.

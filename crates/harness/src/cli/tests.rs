@@ -75,7 +75,7 @@ fn options_of_every_role_reach_the_arm() {
     assert_eq!((arm.proxy.workers, arm.load.slow, arm.load.slow_size), (3, 8, Bytes::gib(4)));
     assert_eq!(
         (arm.load.sink, arm.fetch.arrivals),
-        (records::Sink::Copy, records::Arrivals::Closed)
+        (records::Sink::Copy, records::Arrivals::Closed(1))
     );
     assert_eq!((arm.fetch.fetch_size, arm.fetch.cap), (Bytes::kib(64), Micros(2_000_000)));
     assert_eq!((arm.place, arm.pin.clone()), (Placement::Hash, Pin::Off));

@@ -228,9 +228,8 @@ impl Book {
     fn slots(&mut self, worker: &mut Worker, event: &Event, take: Take<'_>) {
         let mut before: Option<Before> = None;
         for slot in &event.slots {
-            let calls = worker.calls.entry(slot.call).or_default();
-            calls.0 += u64::from(slot.data) + u64::from(slot.other);
-            calls.1 += slot.bytes;
+            let moves = worker.calls.entry(slot.call).or_default();
+            moves.add(slot.data, slot.other, slot.bytes);
             let What::Socket(sk) = slot.what else {
                 self.passes(worker, slot);
                 continue;
@@ -491,12 +490,13 @@ impl Book {
             let of_worker = counts.iter().filter(|((tid, _), _)| *tid == worker.target.tid);
             for ((_, call), total) in of_worker {
                 if *call != Call::PageFault {
-                    calls.insert(call.to_string(), *total);
+                    calls.insert(call.to_string(), total.clone());
                 }
             }
-            for (number, (count, bytes)) in &worker.calls {
+            for (number, moves) in &worker.calls {
                 let call = calls.entry(Call::of(*number).to_string()).or_default();
-                (call.count, call.bytes) = (*count, Bytes(*bytes));
+                (call.count, call.bytes) = (moves.calls, Bytes(moves.bytes));
+                call.sizes.clone_from(&moves.sizes);
             }
             if let Some(poll) = worker.poll {
                 let (polled, turns) = worker.in_polls();

@@ -35,8 +35,32 @@ pub(super) struct Worker {
     pub(super) poll: Option<u32>,
     /// Sessions that asked and have neither an upstream nor an answer, in their order.
     pub(super) askers: VecDeque<u64>,
-    /// Calls that move bytes: how many, and how much.
-    pub(super) calls: BTreeMap<u32, (u64, u64)>,
+    /// Calls that move bytes.
+    pub(super) calls: BTreeMap<u32, Moves>,
+}
+
+/// What calls of one number moved.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    pub(super) calls: u64,
+    pub(super) bytes: u64,
+    /// How many moved so much ([`records::CallTotal::sizes`]).
+    pub(super) sizes: BTreeMap<u64, u64>,
+}
+
+impl Moves {
+    /// Bits of a size behind its first that are kept: 1 in 128 is under 1 %.
+    const BITS: u32 = 7;
+
+    /// Calls that followed each other on one descriptor: those that moved `bytes` together, and others.
+    pub(super) fn add(&mut self, moved: u32, other: u32, bytes: u64) {
+        self.calls += u64::from(moved) + u64::from(other);
+        self.bytes += bytes;
+        if let Some(mean) = bytes.checked_div(moved.into()) {
+            let low = (u64::BITS - mean.leading_zeros()).saturating_sub(Self::BITS + 1);
+            *self.sizes.entry(mean >> low << low).or_default() += u64::from(moved);
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -392,3 +416,6 @@ pub(super) fn micros(ns: u64) -> Micros {
 fn narrow(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

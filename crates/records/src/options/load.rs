@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -72,9 +71,15 @@ impl SlowToggles {
 #[command(next_help_heading = "Fetches")]
 #[serde(default)]
 pub struct FetchToggles {
-    /// When fetches start: a rate as 10/s, or closed (the next when the last has ended)
+    /// When fetches start: a rate as 10/s, closed (the next when the last has ended), or closed:N (so
+    /// many of these at a time)
     #[arg(long, alias = "rate", value_name = "ARRIVALS", default_value_t)]
     pub arrivals: Arrivals,
+
+    /// Fetch over connections that are open already, where the server keeps them [default: a new
+    /// connection for each fetch]
+    #[arg(long)]
+    pub keep_alive: bool,
 
     /// Size of the object that is fetched
     #[arg(long, value_name = "SIZE", default_value = "3MiB")]
@@ -175,26 +180,22 @@ pub enum Coding {
 
 words!(Sink, Coding);
 
-/// When fetches start. Written `10/s`, `0.5/s` or `closed`.
+/// When fetches start. Written `10/s`, `0.5/s`, `closed` or `closed:500`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// Open loop: one fetch every `1/rate` seconds, whether or not earlier ones have ended.
     PerSecond(f64),
-    /// Closed loop: the next fetch starts when the last one has ended, as in the published case.
-    Closed,
+    /// Closed loop: so many fetches at a time, each followed by the next when it has ended. One, as in
+    /// the published case, is written `closed`.
+    Closed(u32),
 }
 
 impl Arrivals {
     /// The fastest open loop that is accepted, per second.
     pub const MAX_PER_SECOND: f64 = 100_000.0;
-
-    /// Time between two intended starts; `None` for a closed loop.
-    pub fn gap(self) -> Option<Duration> {
-        match self {
-            Self::PerSecond(rate) => Some(Duration::from_secs_f64(1.0 / rate)),
-            Self::Closed => None,
-        }
-    }
+    /// The most fetches at a time of a closed loop: a host has some 28,000 ports to dial from
+    /// (32768-60999 by default, ip(7)), and those in TIME_WAIT need theirs.
+    pub const MAX_AT_A_TIME: u32 = 10_000;
 }
 
 impl Default for Arrivals {
@@ -207,7 +208,8 @@ impl fmt::Display for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PerSecond(rate) => f.pad(&format!("{rate}/s")),
-            Self::Closed => f.pad("closed"),
+            Self::Closed(1) => f.pad("closed"),
+            Self::Closed(fetches) => f.pad(&format!("closed:{fetches}")),
         }
     }
 }
@@ -215,14 +217,19 @@ impl fmt::Display for Arrivals {
 impl FromStr for Arrivals {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let rate = match text.strip_suffix("/s") {
-            None if text == "closed" => return Ok(Self::Closed),
-            rate => rate.and_then(|rate| rate.parse::<f64>().ok()),
+        let rates = 0.01..=Self::MAX_PER_SECOND;
+        let rate = |text: &str| text.parse().ok().filter(|rate| rates.contains(rate));
+        let at_a_time = |text: &str| {
+            text.parse().ok().filter(|fetches| (1..=Self::MAX_AT_A_TIME).contains(fetches))
         };
-        let rate = rate.filter(|rate| (0.01..=Self::MAX_PER_SECOND).contains(rate));
-        let forms = "10/s (0.01/s to 100000/s) or closed";
-        rate.map(Self::PerSecond)
-            .ok_or_else(|| ParseUnitError::new(text, "an arrival process", forms))
+        let arrivals = match (text.strip_suffix("/s"), text.strip_prefix("closed:")) {
+            _ if text == "closed" => Some(Self::Closed(1)),
+            (Some(text), _) => rate(text).map(Self::PerSecond),
+            (None, Some(text)) => at_a_time(text).map(Self::Closed),
+            (None, None) => None,
+        };
+        let forms = "10/s (0.01/s to 100000/s), closed or closed:N (1 to 10000 at a time)";
+        arrivals.ok_or_else(|| ParseUnitError::new(text, "an arrival process", forms))
     }
 }
 

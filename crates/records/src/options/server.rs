@@ -17,8 +17,9 @@ use crate::{Bytes, Micros, ParseUnitError};
 #[command(next_help_heading = "Proxy under test")]
 #[serde(default)]
 pub struct ServerToggles {
-    /// Which proxy: mirror (ours), a server that is built in, as nginx (docs/proxies.md has them all), or
-    /// url:IP:PORT (one that runs already). --server takes any other program
+    /// Which proxy: mirror (ours), a server that is built in, as nginx (docs/proxies.md has them all),
+    /// url:IP:PORT (one that runs already) or direct (none: clients ask the origin). --server takes any
+    /// other program
     #[arg(id = "proxy", long, value_name = "PROXY", default_value_t)]
     #[serde(rename = "proxy")]
     pub kind: ProxyKind,
@@ -67,7 +68,7 @@ fn variable(text: &str) -> Result<String, String> {
     if is_one { Ok(text.to_owned()) } else { Err("write it as KEY=VALUE".to_owned()) }
 }
 
-/// The proxy under test. Written `mirror`, `nginx`, `exec:COMMAND`, `url:127.0.0.1:8000`.
+/// The proxy under test. Written `mirror`, `nginx`, `exec:COMMAND`, `url:127.0.0.1:8000`, `direct`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProxyKind {
     /// Ours: an nginx worker with its read policies as toggles.
@@ -80,9 +81,16 @@ pub enum ProxyKind {
     Exec(String),
     /// One that runs already: only the clients' side is known.
     Url(SocketAddr),
+    /// None: the clients ask the origin. What a proxy costs is the difference from this.
+    Direct,
 }
 
 impl ProxyKind {
+    /// Whether a trial does not start it: only its clients tell of it.
+    pub const fn is_not_started(&self) -> bool {
+        matches!(self, Self::Url(_) | Self::Direct)
+    }
+
     /// The word for the kind, without what is given with it.
     pub fn name(&self) -> &str {
         match self {
@@ -90,6 +98,7 @@ impl ProxyKind {
             Self::Server(name) => name,
             Self::Exec(_) => "exec",
             Self::Url(_) => "url",
+            Self::Direct => "direct",
         }
     }
 }
@@ -109,11 +118,14 @@ impl FromStr for ProxyKind {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || {
-            let forms = "mirror, the name of a server (nginx) or url:IP:PORT";
+            let forms = "mirror, the name of a server (nginx), url:IP:PORT or direct";
             ParseUnitError::new(text, "a proxy", forms)
         };
         if text == "mirror" {
             return Ok(Self::Mirror);
+        }
+        if text == "direct" {
+            return Ok(Self::Direct);
         }
         if let Some(command) = text.strip_prefix("exec:") {
             let command = command.trim();

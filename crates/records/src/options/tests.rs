@@ -162,6 +162,7 @@ fn an_arm_reads_back_as_itself() {
         "--reuseport --multi-accept --rcvbuf auto --sndbuf 1099511627775 --listen-rcvbuf 1 --workers 256",
         "--rcvbuf 40961 --read-policy time:1099511627us --header-timeout 1us --log-mode inline",
         "--arrivals closed --buffering on --spool /spool --spool-max 7 --gzip 9 --slow-size 1152921504606846976",
+        "--arrivals closed:500 --keep-alive",
         "--arrivals 0.1/s --spool off --read-rate 1GB/s --sink copy --slow-coding gzip --origin-workers 3",
         "--congestion cubic --accept mutex --place hash --pin 0-2 --delay 1ms --burst 3 --cap 1m",
     ] {

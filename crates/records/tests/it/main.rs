@@ -8,8 +8,8 @@ use records::run_dir::{
     DOWNLOADS, FETCHES, MANIFEST, ORIGIN, RECORD_FILES, SESSIONS, STEPS, WORKERS,
 };
 use records::{
-    Accepted, Answered, Dialed, Fetch, Hold, MonoNs, Phase, Ready, Record, Role, RunRecords,
-    SCHEMA_VERSION,
+    Accepted, Answered, Dialed, Fetch, FetchTotals, Hold, Micros, MonoNs, Outcome, Phase, Ready,
+    Record, Role, RunRecords, SCHEMA_VERSION,
 };
 use tempfile::TempDir;
 use testkit::fixture::Run;
@@ -21,6 +21,7 @@ fn write(dir: &Path, records: &RunRecords) {
     RECORD_FILES.iter().for_each(|name| append(&dir.join(name), ""));
     let all = records.clone();
     let all = (all.fetches.into_iter().map(Record::Fetch))
+        .chain(all.fetch_totals.into_iter().map(Record::FetchTotals))
         .chain(all.dialed.into_iter().map(Record::Dialed))
         .chain(all.intervals.into_iter().map(Record::DownloadInterval))
         .chain(all.downloads.into_iter().map(Record::Download))
@@ -42,6 +43,13 @@ fn written() -> (TempDir, RunRecords) {
     for (upstream_port, head_ns) in [(7, Some(MonoNs(3))), (8, None)] {
         records.answered.push(Answered { upstream_port, request_ns: MonoNs(2), head_ns });
     }
+    records.fetch_totals.push(FetchTotals {
+        phase: Phase::Measure,
+        from_ns: MonoNs(1),
+        until_ns: MonoNs(2),
+        outcome: Outcome::Ok,
+        times_us: vec![(Micros(7), 1), (Micros(9), 3)],
+    });
     write(dir.path(), &records);
     (dir, records)
 }
@@ -114,7 +122,7 @@ fn another_schema_version_is_named_before_its_form_is_looked_at() {
 fn what_is_torn_is_refused_by_file_and_line() {
     for (name, left, says) in [
         (MANIFEST, -300, "manifest.json is not a manifest"),
-        (FETCHES, -20, "fetches.ndjson:120 is torn"),
+        (FETCHES, -20, "fetches.ndjson:121 is torn"),
         // A record that lost no more than its newline may have lost its neighbours as well.
         (STEPS, -1, "steps.ndjson:6 is torn"),
     ] {

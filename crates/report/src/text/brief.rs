@@ -198,6 +198,7 @@ pub(crate) fn doubts(summary: &Summary, most: usize, room: usize) -> Vec<Line> {
         // The first of these is said at the top; the others bear on a figure of the details alone.
         CaveatCode::Interrupted
         | CaveatCode::FewFetches
+        | CaveatCode::ClosedLoop
         | CaveatCode::FigureMissing
         | CaveatCode::NotPinned => false,
         CaveatCode::UnevenPlacement

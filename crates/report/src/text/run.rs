@@ -7,8 +7,8 @@ use std::path::Path;
 
 use analysis::{measured_when, response_differs};
 use records::{
-    AbsenceSummary, Bytes, Caveat, FetchSummary, LatencyUs, Manifest, Micros, Outcome, ProxyKind,
-    Recording, SchedulerFigures, StepEnd, Summary, Verdict, Visibility, WorkerSummary,
+    AbsenceSummary, Arrivals, Bytes, Caveat, FetchSummary, LatencyUs, Manifest, Micros, Outcome,
+    ProxyKind, Recording, SchedulerFigures, StepEnd, Summary, Verdict, Visibility, WorkerSummary,
 };
 
 use super::brief;
@@ -63,7 +63,7 @@ pub(super) fn program(summary: &Summary) -> Option<String> {
 fn under_test(summary: &Summary, style: Style) -> Vec<String> {
     let Some(name) = program(summary) else { return Vec::new() };
     let path = summary.program.as_ref().map(|program| format!(" ({})", program.path.display()));
-    let never = summary.program.is_none() && !matches!(summary.arm.server.kind, ProxyKind::Url(_));
+    let never = summary.program.is_none() && !summary.arm.server.kind.is_not_started();
     let seen = if never {
         "it was never ready".to_owned()
     } else {
@@ -148,7 +148,12 @@ fn latencies(summary: &Summary, style: Style) -> Vec<String> {
     };
     let intended = (response_differs(&summary.idle) || response_differs(&summary.measure))
         .then(|| "as intended: from the scheduled start".to_owned());
-    let notes: Vec<String> = timeouts.into_iter().chain(intended).collect();
+    let rate = match summary.arm.fetch.arrivals {
+        Arrivals::Closed(_) => summary.good_per_sec(),
+        Arrivals::PerSecond(_) => None,
+    };
+    let rate = rate.map(|rate| format!("a closed loop: {rate:.0} good fetches/s"));
+    let notes: Vec<String> = rate.into_iter().chain(timeouts).chain(intended).collect();
     if !notes.is_empty() {
         lines.push(format!("  ({})", notes.join("; ")));
     }

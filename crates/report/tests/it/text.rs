@@ -278,6 +278,7 @@ fn boundless() -> testkit::fixture::Run {
             time_us: Micros(MOST),
             asleep_us: Micros(MOST),
             bytes: Bytes(MOST),
+            sizes: [(MOST, MOST)].into(),
         };
         let calls = [("readv".to_owned(), call)].into();
         records.calls.push(CallTotals { worker, at_ns: MonoNs(MOST), calls });

@@ -155,17 +155,19 @@ fn phases_follow_each_other_to_the_end() {
 }
 
 #[test]
-fn a_proxy_that_runs_already_is_not_started() {
-    let mut arm: Arm = from_words(&["--reuseport"]);
-    arm.server.kind = "url:127.0.0.1:80".parse().expect("a proxy");
-    arm.server.trace = TraceMode::Sample;
-    let mut trial = Trial::of_arm(arm);
-    trial.on(Input::Ready(Role::Origin));
-    assert_eq!(trial.done().pop(), Some(IDLE));
-    trial.on(Input::Ready(Role::Fast));
-    trial.on(Input::Ended(Role::Fast, ended(0)));
-    let downloads = Action::Start(Start::Slow(Requests::AtOnce));
-    assert_eq!(trial.done().pop(), Some(downloads), "nobody tells who accepted them");
+fn a_proxy_that_runs_already_and_one_that_is_none_are_not_started() {
+    for kind in ["url:127.0.0.1:80", "direct"] {
+        let mut arm: Arm = from_words(&["--reuseport"]);
+        arm.server.kind = kind.parse().expect("a proxy");
+        arm.server.trace = TraceMode::Sample;
+        let mut trial = Trial::of_arm(arm);
+        trial.on(Input::Ready(Role::Origin));
+        assert_eq!(trial.done().pop(), Some(IDLE), "{kind}");
+        trial.on(Input::Ready(Role::Fast));
+        trial.on(Input::Ended(Role::Fast, ended(0)));
+        let downloads = Action::Start(Start::Slow(Requests::AtOnce));
+        assert_eq!(trial.done().pop(), Some(downloads), "nobody tells who accepted them");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What happened: where it is kept, who is shown it, and what it means to the phases.
 
 use procfs::process::Process;
-use records::{Ready, Record, Role, RoleProcess, Visibility};
+use records::{ProxyKind, Ready, Record, Role, RoleProcess, Visibility};
 
 use super::Run;
 use crate::children::Event;
@@ -66,6 +66,9 @@ impl Run<'_> {
             };
             self.listen.insert(role, addr);
             self.watch(Watch::Listening(role, addr));
+            if self.plan.arm.server.kind == ProxyKind::Direct {
+                self.listen.insert(Role::Proxy, addr);
+            }
         }
         if role != Role::Proxy {
             return Input::Ready(role);
@@ -84,6 +87,7 @@ impl Run<'_> {
     fn show(&mut self, record: &Record) {
         match record {
             Record::Fetch(fetch) => self.progress.fetch(fetch),
+            Record::FetchTotals(totals) => self.progress.fetch_totals(totals),
             Record::Download(download) => {
                 download.client_port.into_iter().for_each(|port| self.watch(Watch::Ended(port)));
             }

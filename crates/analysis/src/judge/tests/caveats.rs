@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, TraceMode, Visibility, WorkerTotals,
+    Arrivals, Bytes, CaveatCode, Outcome, Phase, Pin, Recording, Role, TraceMode, Visibility,
+    WorkerTotals,
 };
 
 use super::{changed, healthy, late, loaded, lose, sessions_lost, starved};
@@ -156,6 +157,7 @@ fn what_was_lost_or_late_or_not_to_be_had_is_told() {
         let totals = WorkerTotals { worker: 1, accept_pauses: 3, ..WorkerTotals::default() };
         run.records.totals.push(WorkerTotals { at_ns: at_ms(14_100), ..totals });
     });
+    let closed = changed(healthy(), |run| run.arm().fetch.arrivals = Arrivals::Closed(500));
     let cut = |ms| changed(healthy(), |run| run.interrupt(ms));
     insta::assert_snapshot!(
         [
@@ -186,6 +188,7 @@ fn what_was_lost_or_late_or_not_to_be_had_is_told() {
                 CaveatCode::FewFetches,
                 [("99", loaded("99 ok 6000")), ("100", loaded("100 ok 6000"))]
             ),
+            told(CaveatCode::ClosedLoop, [("open", healthy()), ("closed", closed)]),
             told(
                 CaveatCode::Interrupted,
                 [("whole", healthy()), ("in the middle", cut(9_000)), ("early", cut(2_000)),]

@@ -1,4 +1,4 @@
-use records::{Micros, Outcome};
+use records::{Bytes, CallTotal, CallTotals, Micros, MonoNs, Outcome};
 
 use super::CaseFigure;
 use analysis::Analysis;
@@ -31,11 +31,35 @@ fn a_starved_run_has_its_steps_and_causes() {
 }
 
 #[test]
+fn the_sizes_of_calls_are_told_with_the_most_frequent_first() {
+    let mut run = Run::good();
+    let sized = |sizes: &[(u64, u64)]| CallTotal {
+        bytes: Bytes(sizes.iter().map(|(size, count)| size * count).sum()),
+        sizes: sizes.iter().copied().collect(),
+        ..CallTotal::default()
+    };
+    let calls = [
+        ("close".to_owned(), CallTotal { count: 9, ..CallTotal::default() }),
+        ("readv".to_owned(), sized(&[(1_448, 3), (4_096, 360)])),
+        ("writev".to_owned(), sized(&[(8_192, 330), (4_096, 99)])),
+    ];
+    run.records.calls = (0..2)
+        .map(|worker| CallTotals { worker, at_ns: MonoNs(1), calls: calls.clone().into() })
+        .collect();
+    let told = figure(&run, CaseFigure::CallSizes).unwrap();
+    assert_eq!(told, "writev 660 x 8192, 198 x 4096; readv 720 x 4096, 6 x 1448");
+}
+
+#[test]
 fn what_no_record_tells_is_not_made_up() {
     let run = Run::good();
-    for figure in
-        [CaseFigure::DownloadLog, CaseFigure::Calls, CaseFigure::FetchTimes, CaseFigure::SlowTime]
-    {
+    for figure in [
+        CaseFigure::DownloadLog,
+        CaseFigure::CallSizes,
+        CaseFigure::Calls,
+        CaseFigure::FetchTimes,
+        CaseFigure::SlowTime,
+    ] {
         assert_eq!(super::tests::figure(&run, figure), None, "{figure:?}");
     }
 }
