@@ -242,7 +242,9 @@ impl Plan {
             let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
             let mut read = ReadBuf::new(&mut buffer);
             ready!(Pin::new(&mut *stream).poll_read(context, &mut read))?;
-            take(read.filled());
+            if !read.filled().is_empty() {
+                take(read.filled());
+            }
             Poll::Ready(Ok(read.filled().len()))
         })
         .await

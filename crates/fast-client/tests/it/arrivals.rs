@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::mpsc;
 
 use records::{Fetch, Micros, Outcome, Phase};
 use testkit::{Process, Signal, is_gone, until};
@@ -63,7 +64,7 @@ fn fetches_of_a_burst_are_under_way_together_and_intended_at_one_time() {
 fn a_closed_loop_starts_the_next_when_the_last_has_ended() {
     let server = Server::saying(ok(1000));
     let args =
-        ["--arrivals", "closed", "--duration", "300ms", "--fetch-size", "1000", "--cap", "9s"];
+        ["--arrivals", "closed", "--duration", "60ms", "--fetch-size", "1000", "--cap", "9s"];
     let run = Run::of(server.addr, &args);
     assert!(run.fetches.len() > 1 && run.all_are(Outcome::Ok));
     for (fetch, next) in run.fetches.iter().zip(&run.fetches[1..]) {
@@ -165,9 +166,14 @@ fn a_signal_stops_the_arrivals_and_waits_for_the_rest() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let server = Server::start(wait_for_end);
+    let (sender, asked) = mpsc::channel();
+    let server = Server::start(move |stream| {
+        let _ = sender.send(());
+        wait_for_end(stream);
+    });
     let args = ["--arrivals", "1000/s", "--duration", "1h", "--cap", "1m"];
     let client = Process::start(&mut command(server.addr, &args));
+    asked.recv().expect("a fetch under way");
     // Signals of one kind merge while they wait: send until it has seen two.
     until("its end", || {
         client.signal(Signal::TERM);
