@@ -55,8 +55,29 @@ pub struct CallTotal {
     pub bytes: Bytes,
     /// How many moved so many bytes, to 1 % (powers of two are exact). Calls that follow each other on one
     /// descriptor count with their mean. Empty in runs of earlier builds.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty", default)]
     pub sizes: BTreeMap<u64, u64>,
+}
+
+/// Sizes as a list of size and count: keys of a JSON object are text, and a tagged record
+/// ([`crate::Record`]) does not read them back as numbers.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        sizes: &BTreeMap<u64, u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(sizes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<u64, u64>, D::Error> {
+        Vec::<(u64, u64)>::deserialize(deserializer).map(|pairs| pairs.into_iter().collect())
+    }
 }
 
 /// A worker that was looked at many times and never seen in its poll.

@@ -46,6 +46,8 @@ pub(super) struct Phases<'a> {
     state: State,
     /// Roles with a process that is not reaped.
     running: BTreeSet<Role>,
+    /// Roles that were blamed: what else comes of them has the same cause.
+    blamed: BTreeSet<Role>,
     visibility: Visibility,
     /// As many as were found, else as were asked for.
     workers: u32,
@@ -120,6 +122,7 @@ impl<'a> Phases<'a> {
             phase: Phase::Setup,
             state: State::Over,
             running: BTreeSet::new(),
+            blamed: BTreeSet::new(),
             visibility: if elsewhere { Visibility::ClientsOnly } else { Visibility::Own },
             workers: arm.proxy.workers,
             accepts: AcceptsTold::AtOnce,
@@ -202,7 +205,10 @@ impl<'a> Phases<'a> {
                 self.actions.push(Action::Dismiss(Role::Fast));
             }
             Input::GoOn => {}
-            Input::Fault(role, what) => self.blame(role, what),
+            Input::Fault(role, what) if !self.is_teardown() => self.fail_by(role, what),
+            // A last record that cannot be read is lost too; of who is hurried it may be torn.
+            Input::Fault(role, what) if self.interrupted.is_none() => self.blame(role, what),
+            Input::Fault(..) => {}
             Input::Broken => self.cut_short(),
             Input::Deadline => self.overdue(),
         }
@@ -290,8 +296,7 @@ impl<'a> Phases<'a> {
                 if role == awaited {
                     // It says itself what it could not bring to an end.
                     if status.code().is_some_and(|code| code != 0) {
-                        let what = format!("did not end well ({status})");
-                        self.actions.push(Action::Blame(role, what));
+                        self.blame(role, format!("did not end well ({status})"));
                     }
                     self.stop_next();
                 }
@@ -299,7 +304,7 @@ impl<'a> Phases<'a> {
             State::Fetching(_) if well && self.phase == Phase::Idle => self.load(),
             State::Fetching(_) if well => self.tear_down(Before::Ended),
             State::Measuring(_) if well => self.drain(),
-            _ => self.blame(role, format!("ended unasked ({status})")),
+            _ => self.fail_by(role, format!("ended unasked ({status})")),
         }
     }
 
@@ -321,11 +326,11 @@ impl<'a> Phases<'a> {
         match self.state {
             State::Starting(role, _) => {
                 let within = self.timeouts(role).ready.as_secs();
-                self.blame(role, format!("was not ready within {within} s"));
+                self.fail_by(role, format!("was not ready within {within} s"));
             }
             State::Fetching(_) => {
                 let what = "did not end after the cap of its last fetch".to_owned();
-                self.blame(Role::Fast, what);
+                self.fail_by(Role::Fast, what);
             }
             State::Steering(_) => {
                 let order = self.steering.as_mut().and_then(Steering::give_up);
@@ -342,8 +347,7 @@ impl<'a> Phases<'a> {
             State::Stopping { role, asked, killed: None } => {
                 if self.pace == Pace::Orderly {
                     let within = self.timeouts(role).end.as_secs();
-                    let what = format!("did not end within {within} s and was killed");
-                    self.actions.push(Action::Blame(role, what));
+                    self.blame(role, format!("did not end within {within} s and was killed"));
                 }
                 self.actions.push(Action::Kill(role));
                 self.state = State::Stopping { role, asked, killed: Some(self.now) };
@@ -364,10 +368,15 @@ impl<'a> Phases<'a> {
     }
 
     fn blame(&mut self, role: Role, what: String) {
-        if !self.is_teardown() {
+        if self.blamed.insert(role) {
             self.actions.push(Action::Blame(role, what));
-            self.tear_down(Before::CutShort);
         }
+    }
+
+    /// Ends a trial that `role` has spoilt.
+    fn fail_by(&mut self, role: Role, what: String) {
+        self.blame(role, what);
+        self.cut_short();
     }
 
     fn cut_short(&mut self) {

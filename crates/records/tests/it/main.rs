@@ -8,8 +8,8 @@ use records::run_dir::{
     DOWNLOADS, FETCHES, MANIFEST, ORIGIN, RECORD_FILES, SESSIONS, STEPS, WORKERS,
 };
 use records::{
-    Accepted, Answered, Dialed, Fetch, FetchTotals, Hold, Micros, MonoNs, Outcome, Phase, Ready,
-    Record, Role, RunRecords, SCHEMA_VERSION,
+    Accepted, Answered, Bytes, CallTotal, CallTotals, Dialed, Fetch, FetchTotals, Hold, Micros,
+    MonoNs, Outcome, Phase, Ready, Record, Role, RunRecords, SCHEMA_VERSION,
 };
 use tempfile::TempDir;
 use testkit::fixture::Run;
@@ -31,6 +31,7 @@ fn write(dir: &Path, records: &RunRecords) {
         .chain(all.turns.into_iter().map(Record::LoopTurn))
         .chain(all.totals.into_iter().map(Record::WorkerTotals))
         .chain(all.samples.into_iter().map(Record::WorkerSample))
+        .chain(all.calls.into_iter().map(Record::CallTotals))
         .chain(all.answered.into_iter().map(Record::Answered));
     for record in all {
         append(&dir.join(record.file().expect("kept")), &record.to_line().expect("a line"));
@@ -50,6 +51,10 @@ fn written() -> (TempDir, RunRecords) {
         outcome: Outcome::Ok,
         times_us: vec![(Micros(7), 1), (Micros(9), 3)],
     });
+    let sizes = [(1_448, 2), (4_096, 7)].into();
+    let read = CallTotal { count: 9, bytes: Bytes(31_568), sizes, ..CallTotal::default() };
+    let calls = [("readv".to_owned(), read)].into();
+    records.calls.push(CallTotals { worker: 1, at_ns: MonoNs(9), calls });
     write(dir.path(), &records);
     (dir, records)
 }
@@ -124,7 +129,7 @@ fn what_is_torn_is_refused_by_file_and_line() {
         (MANIFEST, -300, "manifest.json is not a manifest"),
         (FETCHES, -20, "fetches.ndjson:121 is torn"),
         // A record that lost no more than its newline may have lost its neighbours as well.
-        (STEPS, -1, "steps.ndjson:6 is torn"),
+        (STEPS, -1, "steps.ndjson:7 is torn"),
     ] {
         let error = error_after(|dir| {
             let text = fs::read_to_string(dir.join(name)).expect("a file");

@@ -312,7 +312,9 @@ fn a_role_that_is_not_ready_or_says_nonsense_is_a_fault() {
     trial.on(Input::Fault(Role::Slow, "printed nonsense".to_owned()));
     assert_eq!(trial.blamed(), [(Role::Slow, "printed nonsense".to_owned())]);
     trial.on(Input::Fault(Role::Slow, "printed nonsense".to_owned()));
-    assert_eq!(trial.done(), [], "nobody listens any more");
+    assert_eq!(trial.done(), [], "it was blamed");
+    trial.on(Input::Fault(Role::Proxy, "printed nonsense".to_owned()));
+    assert_eq!(trial.blamed(), [(Role::Proxy, "printed nonsense".to_owned())], "a record is lost");
 }
 
 #[test]
