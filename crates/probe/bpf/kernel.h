@@ -46,6 +46,7 @@ struct ns_common { u32 inum; } CORE;
 struct pid_namespace { struct ns_common ns; } CORE;
 struct upid { s32 nr; struct pid_namespace *ns; } CORE;
 struct pid { u32 level; struct upid numbers[1]; } CORE;
+struct sched_entity { u64 sum_exec_runtime; } CORE;
 struct sched_info { unsigned long long run_delay; } CORE;
 struct inode { u16 i_mode; } CORE;
 struct file { struct inode *f_inode; void *private_data; } CORE;
@@ -59,6 +60,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
 	struct files_struct *files;
+	struct sched_entity se;
 	struct sched_info sched_info;
 } CORE;
 

@@ -92,6 +92,7 @@ struct thread {
 	u64 poll_off; /* when it fell asleep in the poll it is in */
 	u64 flushed;
 	u64 total;
+	u64 ran; /* time on a CPU by the kernel's own count, as of its last leave */
 	u32 pid;
 	u32 tid;
 	u32 slept_in;
@@ -531,6 +532,49 @@ inline void tell_plain(struct thread *t, u32 kind, u64 now, u64 a, u64 b, u32 c)
 	tell(&event, sizeof(event));
 }
 
+/* It has a CPU from `now` on. */
+inline void arrives(struct thread *t, struct task_struct *task, u64 now)
+{
+	t->on = now;
+	if (!t->asleep)
+		return;
+	t->asleep = 0;
+	u64 slept = now - t->off;
+	u32 class = class_of(t->off_in);
+	if (every) {
+		struct call *call = call_of(t, t->off_in);
+		if (call)
+			__sync_fetch_and_add(&call->asleep, slept);
+	}
+	if (is_poll(t, class)) {
+		t->woken = 1;
+		if (!every)
+			begin_turn(t, task->pid, now);
+		return;
+	}
+	if (slept > t->slept) {
+		t->slept = slept;
+		t->slept_in = t->off_in;
+	}
+	if (every && slept >= LONG) {
+		struct sock *sk = 0;
+		if (class == IN || class == OUT || class == SPLICE)
+			what_is(task, t->off_fd, &sk);
+		flush(t, now, E_SEGMENT);
+		tell_plain(t, E_SLEPT, now, t->off, (u64)sk, t->off_in);
+	}
+}
+
+/*
+ * Of a thread that was not seen to get the CPU it is on: there are kernels that do not tell of each switch
+ * (docs/who.md). That it runs shows it.
+ */
+inline void is_here(struct thread *t, struct task_struct *task)
+{
+	if (!t->on)
+		arrives(t, task, bpf_ktime_get_ns());
+}
+
 SEC("tp_btf/sys_exit")
 int returned(u64 *ctx)
 {
@@ -539,6 +583,7 @@ int returned(u64 *ctx)
 	struct thread *t = thread_of(task, now, now);
 	if (!t)
 		return 0;
+	is_here(t, task);
 	struct pt_regs *regs = (void *)ctx[0];
 	s64 ret = ctx[1];
 	u32 nr = CALL(regs);
@@ -585,7 +630,14 @@ inline void leaves(struct task_struct *task, u32 state, u64 now)
 		return;
 	struct pt_regs *regs = bpf_task_pt_regs(task);
 	u32 host = task->pid;
+	u64 ran = task->se.sum_exec_runtime;
+	if (!t->on && t->off) {
+		u64 away = now - t->off;
+		u64 here = ran - t->ran;
+		arrives(t, task, here < away ? now - here : t->off);
+	}
 	t->cpu = cpu_of(t, now);
+	t->ran = ran;
 	t->on = 0;
 	t->off = now;
 	t->asleep = state != 0;
@@ -614,37 +666,8 @@ inline void leaves(struct task_struct *task, u32 state, u64 now)
 inline void comes(struct task_struct *task, u64 now)
 {
 	struct thread *t = thread_of(task, now, now);
-	if (!t)
-		return;
-	u32 host = task->pid;
-	t->on = now;
-	if (!t->asleep)
-		return;
-	t->asleep = 0;
-	u64 slept = now - t->off;
-	u32 class = class_of(t->off_in);
-	if (every) {
-		struct call *call = call_of(t, t->off_in);
-		if (call)
-			__sync_fetch_and_add(&call->asleep, slept);
-	}
-	if (is_poll(t, class)) {
-		t->woken = 1;
-		if (!every)
-			begin_turn(t, host, now);
-		return;
-	}
-	if (slept > t->slept) {
-		t->slept = slept;
-		t->slept_in = t->off_in;
-	}
-	if (every && slept >= LONG) {
-		struct sock *sk = 0;
-		if (class == IN || class == OUT || class == SPLICE)
-			what_is(task, t->off_fd, &sk);
-		flush(t, now, E_SEGMENT);
-		tell_plain(t, E_SLEPT, now, t->off, (u64)sk, t->off_in);
-	}
+	if (t)
+		arrives(t, task, now);
 }
 
 SEC("tp_btf/sched_switch")
@@ -690,6 +713,7 @@ int exited(u64 *ctx)
 	struct thread *t = bpf_map_lookup_elem(&threads, &host);
 	if (!t)
 		return 0;
+	is_here(t, task);
 	struct pt_regs *regs = (void *)ctx[0];
 	if (!is_poll(t, class_of(CALL(regs))))
 		return 0;
@@ -728,7 +752,10 @@ inline void moved(struct sock *sk, s64 bytes, u32 out)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 host = task->pid;
 	struct thread *t = bpf_map_lookup_elem(&threads, &host);
-	if (!t || !t->began || bytes <= 0)
+	if (!t)
+		return;
+	is_here(t, task);
+	if (!t->began || bytes <= 0)
 		return;
 	u32 family = sk->__sk_common.skc_family;
 	if (family != 2 && family != 10)

@@ -7,7 +7,7 @@ use records::{Bytes, StepHistogram};
 use crate::hold::{CountedFrom, Moved};
 
 /// Sizes of the kernel's structures.
-pub(crate) const THREAD: usize = 112 + ENDS + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
+pub(crate) const THREAD: usize = 120 + ENDS + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
 pub(crate) const MOVED: usize = 16 + 8 * (24 + ENDS);
 const ENDS: usize = 40;
 pub(crate) const CALL: usize = 24;
@@ -106,6 +106,7 @@ impl Thread {
         };
         let _flushed = r.u64();
         thread.total = r.u64();
+        let _ran = r.u64();
         (thread.pid, thread.tid) = (r.u32(), r.u32());
         (thread.slept_in, thread.off_in) = (r.u32(), r.u32());
         let _off_fd = r.u32();
@@ -126,8 +127,8 @@ impl Thread {
         asleep_in: Option<u32>,
     ) -> [u8; THREAD] {
         let (on, off) = if asleep_in.is_some() { (0, now) } else { (now, 0) };
-        // From `on` to `total`.
-        let times = [on, 0, off, now, 0, 0, 0, 0, 0, now, 0].map(u64::to_ne_bytes);
+        // From `on` to `ran`.
+        let times = [on, 0, off, now, 0, 0, 0, 0, 0, now, 0, 0].map(u64::to_ne_bytes);
         // From `pid` to `off_fd`.
         let numbers = [pid, tid, 0, asleep_in.unwrap_or(0), 0].map(u32::to_ne_bytes);
         let has_an_epoll = 1;

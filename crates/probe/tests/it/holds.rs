@@ -5,9 +5,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use probe::{CountedFrom, Hold, HoldOptions, HoldState, READ_EVERY, Seen, Watch};
+use rustix::time::{ClockId, clock_gettime};
 use testkit::{PATIENCE, in_turn, until};
 
 use crate::support::can_probe;
@@ -49,9 +50,14 @@ fn doze() {
     let _ = rustix::event::poll(&mut [], Some(&patience));
 }
 
+/// Uses so much of a CPU, however often the thread has to wait for it.
 fn compute(length: Duration) {
-    let until = Instant::now() + length;
-    while Instant::now() < until {}
+    let used = || {
+        let used = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
+    };
+    let until = used() + length;
+    while used() < until {}
 }
 
 fn of<'a>(seen: &'a [Seen], name: &str, state: HoldState) -> Vec<&'a Hold> {
@@ -163,13 +169,12 @@ fn a_hold_is_told_while_it_lasts_and_parted_when_it_is_over() {
     let [hold] = closed.as_slice() else { panic!("one hold: {closed:#?}") };
     assert_eq!(hold.pid, std::process::id());
     let ms = |length: records::Micros| length.0 / 1_000;
-    assert!((245..400).contains(&ms(hold.length_us)), "{hold:#?}");
-    // Known gap: what it runs right after the sleep may count as asleep, until it is seen again. Half of
-    // what it computes is always seen, and the parts are the whole.
-    assert!((90..210).contains(&ms(hold.asleep_us)), "{hold:#?}");
-    let awake = ms(hold.on_cpu_us) + ms(hold.runnable_us);
-    assert!((50..300).contains(&awake) && ms(hold.on_cpu_us) > 35, "{hold:#?}");
-    assert!(ms(hold.length_us).abs_diff(awake + ms(hold.asleep_us)) <= 3, "{hold:#?}");
+    assert!(ms(hold.length_us) >= 245, "{hold:#?}");
+    assert!((90..130).contains(&ms(hold.asleep_us)), "{hold:#?}");
+    // Whatever it waited for a CPU, as others compute as well.
+    assert!((145..175).contains(&ms(hold.on_cpu_us)), "{hold:#?}");
+    let parts = ms(hold.on_cpu_us) + ms(hold.runnable_us) + ms(hold.asleep_us);
+    assert!(ms(hold.length_us).abs_diff(parts) <= 3, "{hold:#?}");
     let call = hold.asleep_in.expect("it slept").to_string();
     assert!(call.ends_with("nanosleep"), "{call}");
     let [moved] = hold.moved.as_slice() else { panic!("one connection: {hold:#?}") };
