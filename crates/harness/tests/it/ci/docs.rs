@@ -162,7 +162,7 @@ fn a_baseline_in_a_pipeline() {
     assert!(first.stdout.contains("saved       main.json"), "{}", first.stdout);
     assert!(place.path().join("main.json").is_file());
     // A look at the same proxy, a second where it raises an alarm. By chance one says that it got worse in
-    // two of a hundred (docs/statistics.md), so both do in one of two thousand; a gate that is stuck
+    // two of a hundred (docs/internals/statistics.md), so both do in one of two thousand; a gate that is stuck
     // always does.
     let look = || {
         let said = script(&place, &commands);
