@@ -106,7 +106,6 @@ const ROWS: [&str; 19] = [
     "--backlog",
     "--buffer",
     "--accept herd",
-    "--accept mutex",
     "--multi-accept",
     "--buffering",
     "--spool off",
