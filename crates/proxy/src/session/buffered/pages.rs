@@ -87,9 +87,9 @@ impl Pages {
         let mut free = Vec::with_capacity(PAGES + 1);
         let mut held = VecDeque::with_capacity(PAGES + 1);
         if first.is_empty() {
-            free.push(first)
+            free.push(first);
         } else {
-            held.push_back(first)
+            held.push_back(first);
         }
         let file_max = file_max.0;
         let pages = Self { size, when_short, busy: BUSY, free, held, file_max, ..Self::default() };
