@@ -1,7 +1,6 @@
 //! How a body is delimited (RFC 9112 6.3), and where it ends, told while its bytes pass by.
 //!
-//! Of chunks (RFC 9112 7.1) it scans what comes; on their way out the mirror's gzip makes its own. The
-//! scanner is strict where lenience has led to smuggling: lines end in CR LF only, sizes are at most 16
+//! The scanner of chunks (RFC 9112 7.1) is strict where lenience has led to smuggling: lines end in CR LF only, sizes are at most 16
 //! hexadecimal digits, control characters are refused.
 
 use crate::head::list_items;

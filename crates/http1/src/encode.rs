@@ -32,42 +32,13 @@ impl ResponseHead {
     /// The head that passes this answer on: HTTP/1.1, `Connection: close`, hop-by-hop headers
     /// removed. Content-Length and Transfer-Encoding stay, so that the body follows as it came.
     pub fn encode_for_client(&self) -> Vec<u8> {
-        let mut out = self.first_lines();
+        let mut out = Vec::with_capacity(512);
+        let status = self.status.to_string();
+        push(&mut out, &["HTTP/1.1 ", &status, " ", &self.reason, "\r\nConnection: close\r\n"]);
         for (name, value) in self.headers.end_to_end(TransferCoding::Keep) {
             push_line(&mut out, name, value);
         }
         push(&mut out, &["\r\n"]);
-        out
-    }
-
-    /// The head that passes this answer on with its body in the content coding `coding`, in chunks:
-    /// as [`Self::encode_for_client`], without Content-Length and Accept-Ranges, and with a weak
-    /// ETag (RFC 9110 8.8.1: the bytes are others). nginx's gzip filter does the same.
-    ///
-    /// The client must know chunks (HTTP/1.1), and the answer must have no coding yet.
-    pub fn encode_coded_for_client(&self, coding: &str) -> Vec<u8> {
-        let mut out = self.first_lines();
-        for (name, value) in self.headers.end_to_end(TransferCoding::Remove) {
-            let is = |other: &str| name.eq_ignore_ascii_case(other);
-            if is("Content-Length") || is("Accept-Ranges") {
-                continue;
-            }
-            if is("ETag") && value.starts_with(b"\"") {
-                push_line(&mut out, name, &[b"W/", value].concat());
-            } else {
-                push_line(&mut out, name, value);
-            }
-        }
-        push(&mut out, &["Transfer-Encoding: chunked\r\nContent-Encoding: "]);
-        out.extend(coding.bytes().filter(u8::is_ascii_graphic));
-        push(&mut out, &["\r\n\r\n"]);
-        out
-    }
-
-    fn first_lines(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(512);
-        let status = self.status.to_string();
-        push(&mut out, &["HTTP/1.1 ", &status, " ", &self.reason, "\r\nConnection: close\r\n"]);
         out
     }
 }

@@ -58,17 +58,6 @@ impl RequestHead {
         format!("{} {} {}", self.method.name(), self.target, self.version.name())
     }
 
-    /// Whether its Accept-Encoding names the content coding `coding` with a weight above zero
-    /// (RFC 9110 12.5.3). `*` names none, as in nginx (`ngx_http_gzip_accept_encoding`).
-    pub fn accepts_coding(&self, coding: &str) -> bool {
-        list_items(self.headers.all("Accept-Encoding")).any(|item| {
-            let mut parts = item.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
-            let named =
-                parts.next().is_some_and(|name| name.eq_ignore_ascii_case(coding.as_bytes()));
-            named && !parts.any(is_zero_weight)
-        })
-    }
-
     /// The target without scheme and host: what an origin is asked for (RFC 9112 3.2.1).
     pub(crate) fn origin_form(&self) -> (&'static str, &str) {
         match split_absolute(&self.target) {
@@ -108,16 +97,6 @@ pub fn parse_request(buf: &[u8], limit: HeadLimit) -> Result<Parsed<RequestHead>
     let body = BodyFraming::of_request(version, &headers)?;
     let target = target.to_owned();
     Ok(Parsed::Complete { head: RequestHead { method, target, version, host, headers, body }, len })
-}
-
-/// Whether a parameter is `q=0`, `q=0.0` or the like.
-fn is_zero_weight(parameter: &[u8]) -> bool {
-    match parameter {
-        [b'q' | b'Q', b'=', weight @ ..] => {
-            weight.contains(&b'0') && weight.iter().all(|byte| matches!(byte, b'0' | b'.'))
-        }
-        _ => false,
-    }
 }
 
 /// Whether the first line says `HTTP/` where the version belongs: another version, not garbage.

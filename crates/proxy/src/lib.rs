@@ -9,8 +9,7 @@
 //! by default.
 //!
 //! Invariants:
-//! - Workers share nothing but a listener (in shared mode) and a flag that says "stop"; with
-//!   [`records::AcceptMode::Mutex`] also the lock.
+//! - Workers share nothing but a listener (in shared mode) and a flag that says "stop".
 //! - A worker writes no file and shares no lock. What it has to tell goes into a bounded ring, and
 //!   comes back to be freed or used again; what does not fit is counted. Only where it is told to
 //!   does it do what nginx does: write its access log itself ([`records::LogMode::Inline`]) or

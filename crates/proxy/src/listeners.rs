@@ -84,12 +84,11 @@ impl Listeners {
     }
 }
 
-/// How workers watch their listeners. With one worker there is no lock to be had and nobody to be
-/// exclusive to, as in nginx (`ngx_event_process_init`).
+/// How workers watch their listeners. With one worker there is nobody to be exclusive to, as in nginx
+/// (`ngx_event_process_init`).
 pub(crate) fn watch(toggles: &ProxyToggles) -> Watch {
     match (toggles.listener_mode(), toggles.workers, toggles.accept) {
-        (ListenerMode::Reuseport, _, _) | (_, 1, _) | (_, _, AcceptMode::Herd) => Watch::Always,
-        (ListenerMode::Shared, _, AcceptMode::Exclusive) => Watch::Exclusive,
-        (ListenerMode::Shared, _, AcceptMode::Mutex) => Watch::WithLock(Arc::default()),
+        (ListenerMode::Shared, 2.., AcceptMode::Exclusive) => Watch::Exclusive,
+        _ => Watch::Always,
     }
 }

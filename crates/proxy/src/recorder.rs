@@ -8,8 +8,6 @@
 //!   record ([`RingReader::give_back`]): freed there, it would take the lock of the worker's part of the
 //!   heap (an arena, in glibc), and the worker would wait for it.
 
-mod stretches;
-
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,12 +16,10 @@ use std::time::Duration;
 
 use net::clock::thread_cpu;
 use records::{
-    Accepted, Hold, LoopTurn, Micros, MonoNs, Record, Recording, Session, StepHistogram, Stretch,
-    WorkerTotals,
+    Accepted, Hold, LoopTurn, Micros, MonoNs, Record, Recording, Session, Stretch, StretchSink,
+    Stretches, WorkerTotals,
 };
 use rtrb::{Consumer, PopError, Producer, RingBuffer};
-
-use self::stretches::{Sink, Stretches};
 
 /// Records a ring holds, 56 bytes each: 0.9 MiB a worker. The busiest second of a worker has 4,000
 /// sessions with 2 records each, and some 400 more: 200 stretches, and 100 holds of 10 ms with 100
@@ -134,8 +130,7 @@ impl Recorder {
         let (given_back, spare) = RingBuffer::new(SPARE);
         let lost = Arc::new(AtomicU64::new(0));
         let last = WorkerTotals { worker, ..WorkerTotals::default() };
-        let step_lengths = StepHistogram(vec![0; StepHistogram::BUCKETS]);
-        let totals = WorkerTotals { step_lengths, ..last.clone() };
+        let totals = WorkerTotals::of(worker);
         let full = match recording {
             Recording::Minimal => None,
             Recording::Full => Some(Full {
@@ -182,16 +177,7 @@ impl Recorder {
     /// Counts a step and tells it when it was a hold.
     pub(crate) fn step(&mut self, step: Hold) {
         let length = step.length_us();
-        self.totals.steps += 1;
-        self.totals.reads += step.reads;
-        self.totals.bytes += step.bytes;
-        if let Some(count) = self.totals.step_lengths.0.get_mut(StepHistogram::bucket(length)) {
-            *count += 1;
-        }
-        if length > self.totals.longest_step_us {
-            self.totals.longest_step_us = length;
-            self.totals.longest_step_bytes = step.bytes;
-        }
+        self.totals.count_step(length, step.bytes, step.reads);
         let Some(full) = &mut self.full else { return };
         if length >= full.hold {
             self.ring.push(Event::Hold(step));
@@ -204,9 +190,7 @@ impl Recorder {
     /// Counts a loop turn and tells it when it was as long as a hold; and the totals so far, from
     /// time to time.
     pub(crate) fn loop_turn(&mut self, turn: LoopTurn) {
-        let length = turn.end_ns.micros_since(turn.start_ns);
-        self.totals.turns = turn.turn;
-        self.totals.longest_turn_us = self.totals.longest_turn_us.max(length);
+        let length = self.totals.count_turn(&turn);
         let Some(full) = &mut self.full else { return };
         if length >= full.hold {
             self.ring.push(Event::LoopTurn(turn));
@@ -264,7 +248,7 @@ impl Ring {
     }
 }
 
-impl Sink for Ring {
+impl StretchSink for Ring {
     fn cpu(&mut self) -> Micros {
         thread_cpu()
     }

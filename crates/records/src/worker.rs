@@ -147,6 +147,35 @@ pub struct WorkerTotals {
     pub step_lengths: StepHistogram,
 }
 
+impl WorkerTotals {
+    /// None of `worker` yet; nothing is allocated when more is counted.
+    pub fn of(worker: u32) -> Self {
+        let step_lengths = StepHistogram(vec![0; StepHistogram::BUCKETS]);
+        Self { worker, step_lengths, ..Self::default() }
+    }
+
+    /// Counts a step of this length, which read so much from its upstream.
+    pub fn count_step(&mut self, length: Micros, bytes: Bytes, reads: u64) {
+        self.steps += 1;
+        self.reads += reads;
+        self.bytes += bytes;
+        if let Some(count) = self.step_lengths.0.get_mut(StepHistogram::bucket(length)) {
+            *count += 1;
+        }
+        if length > self.longest_step_us {
+            (self.longest_step_us, self.longest_step_bytes) = (length, bytes);
+        }
+    }
+
+    /// Counts a loop turn, and says how long it was.
+    pub fn count_turn(&mut self, turn: &LoopTurn) -> Micros {
+        let length = turn.end_ns.micros_since(turn.start_ns);
+        self.turns = turn.turn;
+        self.longest_turn_us = self.longest_turn_us.max(length);
+        length
+    }
+}
+
 /// A stretch of one worker's time. The stretches of a worker follow each other without a gap from
 /// its first poll to its end; a gap means that a record was lost.
 ///

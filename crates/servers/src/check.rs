@@ -34,11 +34,13 @@ pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refus
     }
     let (program, refused, reason) = match kind {
         ProxyKind::Mirror => {
-            let why = "it is part of this program, has no configuration file and serves no files";
+            let why = "it is part of this program, has no configuration file, serves no files and does \
+                       not compress";
             let instead = "take it with --server, --proxy nginx or the like";
             let reason = Reason::new(why, instead);
             let foreign = |toggle: &Toggle| {
-                ["--directive", "--content"].contains(&toggle.flag) || toggle.is_about_starting()
+                ["--directive", "--content", "--gzip"].contains(&toggle.flag)
+                    || toggle.is_about_starting()
             };
             ("the mirror".to_owned(), foreign as fn(&Toggle) -> bool, reason)
         }
@@ -198,7 +200,7 @@ pub(crate) fn refuse_toggles(arm: &Arm, server: &Server, build: &Build) -> Resul
                 leave_out_one("with --spool off nothing is spooled")
             }
             _ => match toggle.rule(&server.toggles) {
-                Some(rule) => rule.refusal(toggle, build, &all, &server.words()),
+                Some(rule) => rule.refusal(toggle, build, &server.words()),
                 None => Some(server.otherwise.reason()),
             },
         };

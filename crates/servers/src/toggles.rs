@@ -152,8 +152,6 @@ pub(crate) struct Rule {
     lacks: Option<String>,
     /// The toggle's value is at least this.
     least: Option<u64>,
-    /// This option is not asked for.
-    not_with: Option<String>,
     /// One of the arguments, or of the variables of its environment, has this place in it.
     places: Option<String>,
     pub(crate) when: Option<When>,
@@ -190,24 +188,14 @@ impl Rule {
             && !self.lacks.as_ref().is_some_and(|text| build.about.contains(text))
     }
 
-    /// Why the program cannot honour `toggle`, of which this is the rule; `None`: it can. `all` is what else
-    /// is set, `words` what the program is started with.
-    pub(crate) fn refusal(
-        &self,
-        toggle: &Toggle,
-        build: &Build,
-        all: &[Toggle],
-        words: &[&str],
-    ) -> Option<Reason> {
-        let asked = |flag: &String| {
-            all.iter().any(|other| other.flag == *flag && other.state == State::Asked)
-        };
+    /// Why the program cannot honour `toggle`, of which this is the rule; `None`: it can. `words` is what the
+    /// program is started with.
+    pub(crate) fn refusal(&self, toggle: &Toggle, build: &Build, words: &[&str]) -> Option<Reason> {
         let has = |place: &String| words.iter().any(|word| word.contains(place.as_str()));
         let number: Option<u64> = toggle.value.parse().ok();
         let holds = self.refused.is_none()
             && self.holds_for(build)
             && self.least.is_none_or(|least| number.is_some_and(|number| number >= least))
-            && !self.not_with.as_ref().is_some_and(asked)
             && self.places.as_ref().is_none_or(has);
         (!holds).then(|| self.reason())
     }

@@ -29,7 +29,7 @@ pub use process::Process;
 pub use running::{Running, Said, say};
 /// What processes are sent.
 pub use rustix::process::Signal;
-pub use socket::{body, connect, free_addr, listen, origin, read_head, serve, unchunked};
+pub use socket::{body, connect, free_addr, listen, origin, read_head, serve};
 pub use wait::{PATIENCE, Turn, in_turn, until};
 
 /// A server in Python that holds its only loop for as long as an answer lasts: the file to be run.

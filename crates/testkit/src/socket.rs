@@ -69,17 +69,3 @@ pub fn read_head(mut stream: &TcpStream) -> String {
     }
     String::from_utf8_lossy(&head).into_owned()
 }
-
-/// The data of a body in chunks: of as many chunks as there are, the last of them maybe cut.
-#[track_caller]
-pub fn unchunked(mut wire: &[u8]) -> Vec<u8> {
-    let mut data = Vec::new();
-    while let Some(line) = wire.windows(2).position(|two| two == b"\r\n") {
-        let size = std::str::from_utf8(&wire[..line]).expect("a size is text");
-        let size = usize::from_str_radix(size, 16).expect("a size is hexadecimal");
-        wire = &wire[line + 2..];
-        data.extend_from_slice(&wire[..size.min(wire.len())]);
-        wire = wire.get(size + 2..).unwrap_or_default();
-    }
-    data
-}

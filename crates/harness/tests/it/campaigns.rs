@@ -212,8 +212,8 @@ fn arms_that_make_no_comparison_are_refused() {
         (&["--arm", "a: --json", "--arm", good], &["arm a", "unexpected argument '--json'"]),
         (&["--arm", "a: --parent-pid 1", "--arm", good], &["--parent-pid", "arm"]),
         (
-            &["--arm", "a: --reuseport --accept mutex", "--arm", good],
-            &["a: --accept mutex", "leave one of the two out"],
+            &["--arm", "a: --reuseport --accept herd", "--arm", good],
+            &["a: --accept herd", "leave one of the two out"],
         ),
         (&["--arm", "a: --gzip 1", "--arm", good], &["a: --gzip", "--slow-coding gzip"]),
         (&["--arms", "/nonexistent.toml"], &["--arms /nonexistent.toml"]),

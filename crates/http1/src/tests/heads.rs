@@ -139,26 +139,6 @@ fn sixty_four_headers_are_enough() {
     assert_eq!(with(65), Err(HeadError::TooManyHeaders));
 }
 
-#[test]
-fn a_coding_is_accepted_when_it_is_named_with_a_weight() {
-    for (headers, accepted) in [
-        ("", false),
-        ("Accept-Encoding: gzip\n", true),
-        ("accept-encoding: br, GZIP;q=0.5\n", true),
-        ("Accept-Encoding: br\nAccept-Encoding: gzip\n", true),
-        ("Accept-Encoding: gzip ; q=0.001\n", true),
-        ("Accept-Encoding: gzip;q=0\n", false),
-        ("Accept-Encoding: gzip; Q=0.000\n", false),
-        ("Accept-Encoding: *\n", false),
-        ("Accept-Encoding: x-gzip, gzipped\n", false),
-        ("Accept-Encoding: identity;gzip\n", false),
-    ] {
-        let request = wire(&format!("GET / HTTP/1.1\nHost: a\n{headers}\n"));
-        let (head, _) = complete(parse_request(&request, HeadLimit::default()));
-        assert_eq!(head.accepts_coding("gzip"), accepted, "{headers}");
-    }
-}
-
 fn answer(text: &str, request: &Method) -> Result<ResponseHead, HeadError> {
     match parse_response(&wire(text), HeadLimit::default(), request)? {
         Parsed::Complete { head, .. } => Ok(head),

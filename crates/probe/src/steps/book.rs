@@ -1,19 +1,18 @@
 //! Records made of what the programs tell: which session a call was for, and so where steps begin and
 //! end. It is fed with events, which come in the order of each thread.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use records::{Blocked, Bytes, CallTotal, CallTotals, Micros, MonoNs, Record, SessionEnd};
 
-use super::session::{Session, Side};
+use super::Take;
+use super::connections::{Before, Connections, Socket};
+use super::session::Side;
 use super::worker::{Last, Worker};
 use crate::calls::Call;
 use crate::sample::{Doing, Watched};
 use crate::tracer::Target;
-use crate::wire::{self, Came, Direction, Ends, Event, Slot, Thread, What};
-
-/// Where records go.
-type Take<'a> = &'a mut dyn FnMut(Record);
+use crate::wire::{self, Came, Direction, Event, Slot, Thread, What};
 
 /// By thread and call.
 pub(super) type CallCounts = BTreeMap<(u32, Call), CallTotal>;
@@ -36,32 +35,9 @@ pub(super) struct Book {
     listening: BTreeSet<u16>,
     /// When all programs were in place.
     live: MonoNs,
-    sessions: BTreeMap<u64, Session>,
-    next_session: u64,
-    /// By the kernel's address.
-    sockets: HashMap<u64, Socket>,
-    /// By process and descriptor.
-    fds: HashMap<(u32, u32), u64>,
+    of: Connections,
     /// Closed sessions that wait for their upstream.
     closing: BTreeSet<u64>,
-}
-
-/// A connection.
-#[derive(Clone, Copy, Debug)]
-struct Socket {
-    side: Side,
-    session: Option<u64>,
-    ends: Ends,
-}
-
-/// What the last call that moved bytes was, of a worker within one turn.
-#[derive(Clone, Copy, Debug)]
-struct Before {
-    sk: u64,
-    side: Side,
-    session: Option<u64>,
-    direction: Direction,
-    data: bool,
 }
 
 impl Book {
@@ -77,10 +53,7 @@ impl Book {
             workers: targets.iter().map(worker).collect(),
             listening,
             live,
-            sessions: BTreeMap::new(),
-            next_session: 1,
-            sockets: HashMap::new(),
-            fds: HashMap::new(),
+            of: Connections::default(),
             closing: BTreeSet::new(),
         }
     }
@@ -106,11 +79,7 @@ impl Book {
                 let events = if event.b.cast_signed() > 0 { events } else { 0 };
                 worker.poll = Some(event.c & 0x7fff_ffff);
                 self.end_step(worker, Last::Call, event, take);
-                if worker.was_seen() {
-                    worker.polled(event.a, at, events, cpu, take);
-                } else {
-                    worker.first_poll(self.live, at, events, cpu, take);
-                }
+                worker.polled((event.a, self.live), (at, cpu), events, take);
             }
             wire::BEGUN => worker.begun(at, cpu),
             wire::ACCEPTED => {
@@ -119,54 +88,28 @@ impl Book {
                     None => worker.found_none(at),
                     Some(ends) => {
                         worker.accepted(at);
-                        let id = self.client(event.a, ends, at);
-                        self.open(worker, event);
+                        let id = self.of.client(event.a, ends, at);
+                        self.of.open(worker, event);
                         self.begins(worker, id, take);
                     }
                 }
             }
-            wire::CONNECTED => self.connected(worker, event),
+            wire::CONNECTED => self.of.connected(worker, event),
             wire::SOCKET => {
                 if let Some(ends) = event.ends {
                     if self.listening.contains(&ends.local.port()) {
-                        let id = self.client(event.a, ends, at);
-                        self.sessions.entry(id).or_default().is_old = true;
+                        let id = self.of.client(event.a, ends, at);
+                        self.of.sessions.entry(id).or_default().is_old = true;
                     } else {
                         let socket = Socket { side: Side::Upstream, session: None, ends };
-                        self.sockets.insert(event.a, socket);
+                        self.of.sockets.insert(event.a, socket);
                     }
-                    self.open(worker, event);
+                    self.of.open(worker, event);
                 }
             }
             wire::CLOSED => self.closed(worker, event, take),
             wire::SLEPT => self.slept(worker, event, take),
             _ => {}
-        }
-    }
-
-    /// A session of a client's connection. One that is told of again is the same.
-    fn client(&mut self, sk: u64, ends: Ends, at: u64) -> u64 {
-        let known = self
-            .sockets
-            .get(&sk)
-            .filter(|socket| (socket.ends.local, socket.ends.remote) == (ends.local, ends.remote));
-        if let Some(id) = known.and_then(|socket| socket.session)
-            && self.sessions.get(&id).is_some_and(|session| session.closed.is_none())
-        {
-            return id;
-        }
-        let id = self.next_session;
-        self.next_session += 1;
-        let port = ends.remote.port();
-        self.sessions.insert(id, Session { port, accepted: at, ..Session::default() });
-        self.sockets.insert(sk, Socket { side: Side::Client, session: Some(id), ends });
-        id
-    }
-
-    /// A descriptor is that of the socket that an event is about.
-    fn open(&mut self, worker: &Worker, event: &Event) {
-        if let Ok(fd) = u32::try_from(event.b) {
-            self.fds.insert((worker.target.pid, fd), event.a);
         }
     }
 
@@ -179,48 +122,10 @@ impl Book {
     }
 
     fn serves(&mut self, worker: &mut Worker, id: u64, take: Take<'_>) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(session) = self.of.sessions.get_mut(&id) else { return };
         if session.of.is_none() {
             session.of = Some((worker.index(), worker.next_session()));
             session.tell_accepted(take);
-        }
-    }
-
-    /// A connection was begun: whose it is, the order of the requests tells, or else the step.
-    fn connected(&mut self, worker: &mut Worker, event: &Event) {
-        let Some(ends) = event.ends else { return };
-        let mut session = None;
-        while let Some(asker) = worker.askers.pop_front() {
-            if let Some(found) = self.sessions.get_mut(&asker).filter(|found| found.asks) {
-                found.asks = false;
-                session = Some(asker);
-                break;
-            }
-        }
-        let session = session.or(worker.step.map(|step| step.session));
-        self.sockets.insert(event.a, Socket { side: Side::Upstream, session, ends });
-        self.open(worker, event);
-        if let Some(step) = &mut worker.step {
-            step.end = event.at;
-        }
-        if let Some(id) = session {
-            self.pair(id, event.a);
-        }
-    }
-
-    /// An upstream connection is now this session's.
-    fn pair(&mut self, id: u64, sk: u64) {
-        let Some(socket) = self.sockets.get_mut(&sk) else { return };
-        let port = socket.ends.local.port();
-        let before = socket.session.replace(id).filter(|before| *before != id);
-        if let Some(before) = before.and_then(|before| self.sessions.get_mut(&before))
-            && before.upstream == Some(sk)
-        {
-            before.upstream = None;
-        }
-        if let Some(session) = self.sessions.get_mut(&id) {
-            (session.upstream, session.upstream_port) = (Some(sk), Some(port));
-            session.asks = false;
         }
     }
 
@@ -234,9 +139,9 @@ impl Book {
                 self.passes(worker, slot);
                 continue;
             };
-            self.fds.insert((worker.target.pid, slot.fd), sk);
-            self.reassign(worker, sk, slot, before);
-            let Some(&Socket { side, session, .. }) = self.sockets.get(&sk) else { continue };
+            self.of.fds.insert((worker.target.pid, slot.fd), sk);
+            self.of.reassign(worker, sk, slot, before);
+            let Some(&Socket { side, session, .. }) = self.of.sockets.get(&sk) else { continue };
             let (direction, data) = (slot.direction, slot.data > 0);
             before = Some(Before { sk, side, session, direction, data });
             let Some(id) = session else {
@@ -259,52 +164,9 @@ impl Book {
         }
     }
 
-    /// Whose an upstream connection is may show when it is used.
-    fn reassign(&mut self, worker: &Worker, sk: u64, slot: &Slot, before: Option<Before>) {
-        let Some(&Socket { side, session, .. }) = self.sockets.get(&sk) else { return };
-        if slot.direction != Direction::Out || slot.data == 0 {
-            return;
-        }
-        match (side, worker.step, before) {
-            (Side::Upstream, Some(step), _) if session != Some(step.session) => {
-                // A kept connection to the upstream is used again.
-                let asked = before.is_some_and(|before| {
-                    before.side == Side::Client && before.direction == Direction::In && before.data
-                });
-                let asks = self.sessions.get(&step.session).is_some_and(|owner| owner.asks);
-                let over = session.is_none_or(|id| {
-                    self.sessions.get(&id).is_none_or(|whose| whose.closed.is_some())
-                });
-                if over || (asked && asks) {
-                    self.pair(step.session, sk);
-                }
-            }
-            (Side::Client, _, Some(before)) => {
-                // What was read just before is now written: it is this session's.
-                let read = before.side == Side::Upstream
-                    && before.direction == Direction::In
-                    && before.data
-                    && before.session != session;
-                let (Some(id), true) = (session, read) else { return };
-                let other = before.session;
-                let both = other.and_then(|other| self.sessions.get(&other));
-                if both.is_some_and(|other| other.both) {
-                    return;
-                }
-                let mine = self.sessions.get(&id).and_then(|mine| mine.upstream);
-                self.pair(id, before.sk);
-                // The two had been taken for each other's.
-                if let (Some(other), Some(mine)) = (other, mine) {
-                    self.pair(other, mine);
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// A run of calls for a session: its step goes on, or begins.
     fn moves(&mut self, worker: &mut Worker, id: u64, side: Side, slot: &Slot) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(session) = self.of.sessions.get_mut(&id) else { return };
         let step = worker.step_of(id);
         if slot.last >= step.end {
             step.end = slot.last;
@@ -315,12 +177,12 @@ impl Book {
                 step.up += slot.bytes;
                 step.reads += u64::from(slot.data);
                 if slot.data > 0 {
-                    session.head.get_or_insert(slot.first);
+                    session.record.head_ns.get_or_insert(MonoNs(slot.first));
                 }
                 session.upstream_ended |= slot.had(Came::Nothing);
             }
             (Side::Upstream, Direction::Out) if slot.data > 0 => {
-                session.sent.get_or_insert(slot.first);
+                session.record.connected_ns.get_or_insert(MonoNs(slot.first));
             }
             (Side::Upstream, Direction::Out) => {}
             (Side::Client, Direction::Out) => {
@@ -334,7 +196,7 @@ impl Book {
                 step.takes += u64::from(slot.data);
                 session.read_failed |= slot.had(Came::Error);
                 if slot.data > 0 {
-                    session.asked.get_or_insert(slot.first);
+                    session.record.request_ns.get_or_insert(MonoNs(slot.first));
                     if session.upstream.is_none() && !session.asks {
                         session.asks = true;
                         worker.askers.push_back(id);
@@ -346,7 +208,7 @@ impl Book {
 
     fn end_step(&mut self, worker: &mut Worker, ended: Last, event: &Event, take: Take<'_>) {
         let Some(step) = worker.step else { return };
-        let session = self.sessions.entry(step.session).or_default();
+        let session = self.of.sessions.entry(step.session).or_default();
         worker.end_step(session, ended, (event.at, event.cpu), take);
     }
 
@@ -356,12 +218,12 @@ impl Book {
         if let Some(step) = &mut worker.step {
             step.end = event.at;
         }
-        let Some(sk) = self.fds.remove(&(worker.target.pid, fd)) else { return };
-        let Some(socket) = self.sockets.remove(&sk) else { return };
+        let Some(sk) = self.of.fds.remove(&(worker.target.pid, fd)) else { return };
+        let Some(socket) = self.of.sockets.remove(&sk) else { return };
         let Some(id) = socket.session else { return };
         match socket.side {
             Side::Upstream => {
-                if let Some(session) = self.sessions.get_mut(&id)
+                if let Some(session) = self.of.sessions.get_mut(&id)
                     && session.upstream == Some(sk)
                 {
                     session.upstream = None;
@@ -372,7 +234,7 @@ impl Book {
                     self.end_step(worker, Last::Close, event, take);
                 }
                 self.serves(worker, id, take);
-                if let Some(session) = self.sessions.get_mut(&id) {
+                if let Some(session) = self.of.sessions.get_mut(&id) {
                     session.closed = Some(event.at);
                     session.asks = false;
                     self.closing.insert(id);
@@ -384,8 +246,8 @@ impl Book {
     /// A connection has changed its state.
     fn stated(&mut self, event: &Event, take: Take<'_>) {
         let (own, old, new) = (event.c >> 16 != 0, event.c >> 8 & 0xff, event.c & 0xff);
-        let Some(socket) = self.sockets.get(&event.a) else { return };
-        let Some(session) = socket.session.and_then(|id| self.sessions.get_mut(&id)) else {
+        let Some(socket) = self.of.sockets.get(&event.a) else { return };
+        let Some(session) = socket.session.and_then(|id| self.of.sessions.get_mut(&id)) else {
             return;
         };
         match (socket.side, own) {
@@ -407,7 +269,7 @@ impl Book {
 
     /// Tells closed sessions whose upstream has ended, or been given to another, or was waited for.
     fn tell_closed(&mut self, now: u64, take: Take<'_>) {
-        let sessions = &self.sessions;
+        let sessions = &self.of.sessions;
         let is_over = |id: &u64| {
             sessions.get(id).is_none_or(|session| {
                 session.upstream.is_none()
@@ -423,8 +285,8 @@ impl Book {
     }
 
     fn tell_session(&mut self, id: u64, now: MonoNs, take: Take<'_>) {
-        let Some(session) = self.sessions.remove(&id) else { return };
-        if let Some(upstream) = session.upstream.and_then(|sk| self.sockets.get_mut(&sk)) {
+        let Some(session) = self.of.sessions.remove(&id) else { return };
+        if let Some(upstream) = session.upstream.and_then(|sk| self.of.sockets.get_mut(&sk)) {
             upstream.session = None;
         }
         session.tell(now, take);
@@ -433,9 +295,9 @@ impl Book {
     /// A long sleep in a call.
     fn slept(&self, worker: &Worker, event: &Event, take: Take<'_>) {
         let call = Call::of(event.c);
-        let of_call = self.sockets.get(&event.b).and_then(|socket| socket.session);
+        let of_call = self.of.sockets.get(&event.b).and_then(|socket| socket.session);
         let id = of_call.or(worker.step.map(|step| step.session));
-        let session = id.and_then(|id| self.sessions.get(&id));
+        let session = id.and_then(|id| self.of.sessions.get(&id));
         // A thread without a session that waits for another has nothing to do.
         if session.is_some() || call.to_string() != "futex" {
             take(Record::Blocked(Blocked {
@@ -443,7 +305,7 @@ impl Book {
                 start_ns: MonoNs(event.a),
                 end_ns: MonoNs(event.at),
                 call: if call == Call::PageFault { String::new() } else { call.to_string() },
-                client_port: session.map(|session| session.port),
+                client_port: session.map(|session| session.record.client_port),
             }));
         }
     }
@@ -480,7 +342,7 @@ impl Book {
                 worker.slept_through(self.live, end, take);
             }
         }
-        let open: Vec<u64> = self.sessions.keys().copied().collect();
+        let open: Vec<u64> = self.of.sessions.keys().copied().collect();
         for id in open {
             self.tell_session(id, end, take);
         }

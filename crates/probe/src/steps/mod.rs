@@ -10,6 +10,7 @@
 //! steps belongs to the later one.
 
 mod book;
+mod connections;
 mod session;
 mod worker;
 
@@ -19,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use aya::maps::{HashMap, MapData};
-use records::{Micros, MonoNs};
+use records::{Micros, MonoNs, Record};
 
 use self::book::{Book, CallCounts};
 use crate::background::Background;
@@ -27,8 +28,11 @@ use crate::calls::Call;
 use crate::engine::{ENDED, Engine, RETURNED, SAMPLED_HZ, STATED, SWITCHED, Told, Way, refused};
 use crate::error::ProbeError;
 use crate::sample::{Doing, Watched};
-use crate::tracer::{SETTLED, Take, Target};
+use crate::tracer::{self, SETTLED, Target};
 use crate::wire::{self, Event, Reader};
+
+/// Where records go.
+type Take<'a> = &'a mut dyn FnMut(Record);
 
 /// How often the ring is emptied, and totals are told.
 const READ_EVERY: Duration = Duration::from_millis(20);
@@ -41,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(crate) fn start(
     targets: &[Target],
     hold: Micros,
-    take: Take,
+    take: tracer::Take,
 ) -> Result<Background, ProbeError> {
     let pids: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
     let listening = pids.into_iter().flat_map(crate::process::listening_ports).collect();
@@ -82,7 +86,7 @@ struct Follower {
     told: Told,
     calls: HashMap<MapData, [u32; 2], [u8; wire::CALL]>,
     book: Book,
-    take: Take,
+    take: tracer::Take,
 }
 
 impl Follower {

@@ -1,7 +1,8 @@
 //! One session: what was seen of it, and how it is told when it has ended.
 
-use records::{Accepted, Bytes, LogTimes, MonoNs, Record, SessionEnd};
+use records::{Accepted, Bytes, MonoNs, Record, SessionEnd};
 
+use super::Take;
 use super::worker::{Step, micros};
 
 /// Whose end a connection of a session leads to.
@@ -14,23 +15,19 @@ pub(super) enum Side {
 /// See the module's head. Times are the kernel's.
 #[derive(Debug, Default)]
 pub(super) struct Session {
+    /// As much as is known of it; [`Self::tell`] fills in the rest.
+    pub(super) record: records::Session,
     /// Its worker and its number there, once that is known.
     pub(super) of: Option<(u32, u64)>,
-    pub(super) port: u16,
-    pub(super) accepted: u64,
     pub(super) accept_told: bool,
     /// It was there before anybody watched.
     pub(super) is_old: bool,
-    /// The kernel's address of its upstream connection, and our port of that.
+    /// The kernel's address of its upstream connection.
     pub(super) upstream: Option<u64>,
-    pub(super) upstream_port: Option<u16>,
     /// It asked, and has neither an upstream nor an answer.
     pub(super) asks: bool,
     /// A step of it moved bytes on both sides: its connections are its own.
     pub(super) both: bool,
-    pub(super) asked: Option<u64>,
-    pub(super) sent: Option<u64>,
-    pub(super) head: Option<u64>,
     /// How its client had gone, before we closed.
     pub(super) gone: Option<SessionEnd>,
     /// The same, when we closed an upstream that stood.
@@ -40,10 +37,8 @@ pub(super) struct Session {
     pub(super) read_failed: bool,
     pub(super) write_failed: bool,
     pub(super) closed: Option<u64>,
-    pub(super) steps: u64,
     pub(super) steps_ns: u64,
     pub(super) longest_ns: u64,
-    pub(super) down: u64,
 }
 
 impl Session {
@@ -54,21 +49,21 @@ impl Session {
     /// A step of it has ended.
     pub(super) fn count(&mut self, step: &Step) {
         let length = step.end.saturating_sub(step.start);
-        self.steps += 1;
+        self.record.steps += 1;
         self.steps_ns += length;
         self.longest_ns = self.longest_ns.max(length);
-        self.down += step.down;
+        self.record.body_bytes += Bytes(step.down);
         self.both |= step.up > 0 && step.down > 0;
     }
 
     /// Tells that it was accepted, once.
-    pub(super) fn tell_accepted(&mut self, take: &mut dyn FnMut(Record)) {
+    pub(super) fn tell_accepted(&mut self, take: Take<'_>) {
         if let Some((worker, session)) = self.of
             && !self.is_old
             && !std::mem::replace(&mut self.accept_told, true)
         {
-            let at_ns = MonoNs(self.accepted);
-            take(Record::Accepted(Accepted { worker, session, client_port: self.port, at_ns }));
+            let records::Session { client_port, accepted_ns: at_ns, .. } = self.record;
+            take(Record::Accepted(Accepted { worker, session, client_port, at_ns }));
         }
     }
 
@@ -81,39 +76,28 @@ impl Session {
         }
         let failed = self.read_failed || self.write_failed;
         let failed = if failed { Some(SessionEnd::ClientReset) } else { self.gone };
-        let cut = self.down == 0 || self.write_failed || self.upstream_had_more;
+        let cut = self.record.body_bytes == Bytes(0) || self.write_failed || self.upstream_had_more;
         match (cut, failed) {
             (false, _) => SessionEnd::Completed,
             (true, Some(end)) => end,
-            (true, None) if self.asked.is_some() => SessionEnd::UpstreamClosedEarly,
+            (true, None) if self.record.request_ns.is_some() => SessionEnd::UpstreamClosedEarly,
             (true, None) => SessionEnd::ClientTimeout,
         }
     }
 
     /// Tells it. Open: nobody watches any more.
-    pub(super) fn tell(mut self, now: MonoNs, take: &mut dyn FnMut(Record)) {
+    pub(super) fn tell(mut self, now: MonoNs, take: Take<'_>) {
         self.tell_accepted(take);
         let Some((worker, session)) = self.of else { return };
+        let end = if self.closed.is_some() { self.end() } else { SessionEnd::Shutdown };
         take(Record::Session(records::Session {
             worker,
             session,
-            client_port: self.port,
-            upstream_port: self.upstream_port,
-            request: String::new(),
-            status: 0,
-            end: if self.closed.is_some() { self.end() } else { SessionEnd::Shutdown },
-            body_bytes: Bytes(self.down),
-            accepted_ns: MonoNs(self.accepted),
-            request_ns: self.asked.map(MonoNs),
-            connected_ns: self.sent.map(MonoNs),
-            head_ns: self.head.map(MonoNs),
+            end,
             closed_ns: self.closed.map_or(now, MonoNs),
-            log: LogTimes::default(),
-            steps: self.steps,
             longest_step_us: micros(self.longest_ns),
             steps_us: micros(self.steps_ns),
-            stalled_upstream_us: records::Micros(0),
-            stalled_client_us: records::Micros(0),
+            ..self.record
         }));
     }
 }

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use records::{
-    Bytes, Hold, LoopTurn, Micros, MonoNs, Record, StepEnd, StepHistogram, Stretch, WorkerTotals,
+    Bytes, Hold, LoopTurn, Micros, MonoNs, Record, StepEnd, Stretch, StretchSink, Stretches,
+    WorkerTotals,
 };
 
+use super::Take;
 use super::session::{Session, Side};
 use crate::tracer::Target;
 use crate::wire::{Came, Direction};
-
-/// Stretches and sleeps of this length are told: 5 ms, as of the mirror.
-const LONG: Micros = Micros(5_000);
 
 /// See the module's head. Times of events are the kernel's: CLOCK_MONOTONIC, ns.
 #[derive(Debug)]
@@ -20,13 +19,11 @@ pub(super) struct Worker {
     hold: Micros,
     totals: WorkerTotals,
     told: Option<WorkerTotals>,
-    /// Start of the stretch under way; `None`: it was not seen yet.
-    start: Option<u64>,
-    cpu: u64,
+    /// `None`: it was not seen yet.
+    stretches: Option<Stretches>,
+    /// Time in polls, ns.
     polled: u64,
-    /// As of the start of the stretch.
-    before: Sums,
-    turn: Option<Turn>,
+    turn: Option<LoopTurn>,
     pub(super) step: Option<Step>,
     /// Where the next step begins.
     mark: u64,
@@ -63,26 +60,8 @@ impl Moves {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    cpu: u64,
-    polled: u64,
-    turns: u64,
-    steps: u64,
-    accepts: u64,
-}
-
-/// The turn under way.
-#[derive(Clone, Copy, Debug)]
-struct Turn {
-    start: u64,
-    events: u32,
-    steps: u64,
-    accepts: u64,
-}
-
 /// The step under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Step {
     pub(super) session: u64,
     pub(super) start: u64,
@@ -106,17 +85,31 @@ pub(super) enum Last {
     None,
 }
 
+/// Where stretches go, and the CPU time that the thread has used by their end, ns.
+struct Out<'a>(u64, Take<'a>);
+
+impl StretchSink for Out<'_> {
+    fn cpu(&mut self) -> Micros {
+        micros(self.0)
+    }
+
+    fn tell(&mut self, stretch: Stretch) {
+        // Clocks of different CPUs, and of the scheduler, differ by some microseconds.
+        let length = stretch.length_us();
+        let (poll_us, cpu_us) = (stretch.poll_us.min(length), stretch.cpu_us.min(length));
+        self.1(Record::Stretch(Stretch { poll_us, cpu_us, ..stretch }));
+    }
+}
+
 impl Worker {
     pub(super) fn new(target: Target, hold: Micros) -> Self {
         Self {
             target,
             hold,
-            totals: WorkerTotals { worker: target.worker, ..WorkerTotals::default() },
+            totals: WorkerTotals::of(target.worker),
             told: None,
-            start: None,
-            cpu: 0,
+            stretches: None,
             polled: 0,
-            before: Sums::default(),
             turn: None,
             step: None,
             mark: 0,
@@ -138,147 +131,69 @@ impl Worker {
     }
 
     pub(super) fn was_seen(&self) -> bool {
-        self.start.is_some()
+        self.stretches.is_some()
+    }
+
+    fn stretches_from(&self, start: MonoNs, cpu: u64) -> Stretches {
+        Stretches::begin(self.index(), start, micros(cpu))
     }
 
     /// It is seen out of its poll for the first time.
     pub(super) fn begun(&mut self, at: u64, cpu: u64) {
-        (self.cpu, self.before.cpu) = (cpu, cpu);
-        self.start = Some(at);
+        self.stretches = Some(self.stretches_from(MonoNs(at), cpu));
         self.turn_from(at, 0);
     }
 
     fn turn_from(&mut self, at: u64, events: u32) {
-        let (steps, accepts) = (self.totals.steps, self.totals.sessions);
-        self.turn = Some(Turn { start: at, events, steps, accepts });
+        let (worker, turn) = (self.index(), self.totals.turns + 1);
+        let (start_ns, end_ns) = (MonoNs(at), MonoNs(at));
+        let turn = LoopTurn { worker, turn, start_ns, end_ns, events, steps: 0, accepts: 0 };
+        self.turn = Some(turn);
         self.mark = at;
     }
 
-    /// Its poll returned for the first time: it had been in it since before `live`.
-    pub(super) fn first_poll(
-        &mut self,
-        live: MonoNs,
-        at: u64,
-        events: u32,
-        cpu: u64,
-        take: &mut dyn FnMut(Record),
-    ) {
-        if live.0 < at {
-            take(Record::Stretch(self.slept(live.0, at, 0)));
-        }
-        self.begun(at, cpu);
-        self.turn_from(at, events);
-    }
-
-    /// Its poll, called at `called`, returned. Its step was ended before.
+    /// Its poll, called at `called`, returned: or the first that was seen, in which it had been since
+    /// before `live`. Its step was ended before.
     pub(super) fn polled(
         &mut self,
-        called: u64,
-        at: u64,
+        (called, live): (u64, MonoNs),
+        (at, cpu): (u64, u64),
         events: u32,
-        cpu: u64,
-        take: &mut dyn FnMut(Record),
+        take: Take<'_>,
     ) {
-        self.cpu = cpu;
-        self.end_turn(called, take);
+        let (called, mut stretches) = match self.stretches.take() {
+            Some(stretches) => (called, stretches),
+            None => (live.0, self.stretches_from(live, cpu)),
+        };
+        self.end_turn(&mut stretches, called, take);
         self.polled += at.saturating_sub(called);
-        self.stretch_with_poll(called, at, take);
+        stretches.polled(MonoNs(called), MonoNs(at), &mut Out(cpu, take));
+        self.stretches = Some(stretches);
         self.turn_from(at, events);
     }
 
-    fn end_turn(&mut self, at: u64, take: &mut dyn FnMut(Record)) {
-        let Some(turn) = self.turn.take() else { return };
-        self.totals.turns += 1;
-        let told = LoopTurn {
-            worker: self.index(),
-            turn: self.totals.turns,
-            start_ns: MonoNs(turn.start),
-            end_ns: MonoNs(at.max(turn.start)),
-            events: turn.events,
-            steps: narrow(self.totals.steps - turn.steps),
-            accepts: narrow(self.totals.sessions - turn.accepts),
-        };
-        let length = told.end_ns.micros_since(told.start_ns);
-        self.totals.longest_turn_us = self.totals.longest_turn_us.max(length);
-        if length >= self.hold {
-            take(Record::LoopTurn(told));
+    fn end_turn(&mut self, stretches: &mut Stretches, at: u64, take: Take<'_>) {
+        let Some(mut turn) = self.turn.take() else { return };
+        turn.end_ns = turn.start_ns.max(MonoNs(at));
+        if self.totals.count_turn(&turn) >= self.hold {
+            take(Record::LoopTurn(turn));
         }
-    }
-
-    /// Ends the stretch at `at`, if it is long, with a poll since `called` in its end: one that is
-    /// long is a stretch of its own.
-    fn stretch_with_poll(&mut self, called: u64, at: u64, take: &mut dyn FnMut(Record)) {
-        let Some(start) = self.start.filter(|start| micros(at.saturating_sub(*start)) >= LONG)
-        else {
-            return;
-        };
-        let slept = at.saturating_sub(called);
-        if micros(slept) < LONG {
-            return self.stretch(at, self.cpu, take);
-        }
-        let cpu = self.cpu;
-        // CPU time at the call is not known: what was before gets as much of it as it was long.
-        let used = cpu.saturating_sub(self.before.cpu).min(called.saturating_sub(start));
-        self.polled -= slept;
-        self.stretch(called, self.before.cpu + used, take);
-        self.polled += slept;
-        take(Record::Stretch(self.slept(called, at, cpu.saturating_sub(self.before.cpu))));
-        self.start = Some(at);
-        (self.before.cpu, self.before.polled) = (cpu, self.polled);
-    }
-
-    /// A poll that takes all of a stretch.
-    fn slept(&self, start: u64, end: u64, cpu: u64) -> Stretch {
-        let (start_ns, end_ns) = (MonoNs(start), MonoNs(end));
-        Stretch {
-            worker: self.index(),
-            start_ns,
-            end_ns,
-            poll_us: end_ns.micros_since(start_ns),
-            cpu_us: micros(cpu).min(end_ns.micros_since(start_ns)),
-            turns: 0,
-            steps: 0,
-            accepts: 0,
-        }
-    }
-
-    /// Tells the stretch under way, which ends at `at` when the worker had used `cpu`.
-    fn stretch(&mut self, at: u64, cpu: u64, take: &mut dyn FnMut(Record)) {
-        let Some(start) = self.start.replace(at) else { return };
-        let now = Sums {
-            cpu,
-            polled: self.polled,
-            turns: self.totals.turns,
-            steps: self.totals.steps,
-            accepts: self.totals.sessions,
-        };
-        let before = std::mem::replace(&mut self.before, now);
-        let length = MonoNs(at).micros_since(MonoNs(start));
-        let stretch = Stretch {
-            worker: self.index(),
-            start_ns: MonoNs(start),
-            end_ns: MonoNs(at.max(start)),
-            poll_us: micros(now.polled.saturating_sub(before.polled)).min(length),
-            cpu_us: micros(now.cpu.saturating_sub(before.cpu)).min(length),
-            turns: narrow(now.turns - before.turns),
-            steps: narrow(now.steps - before.steps),
-            accepts: narrow(now.accepts - before.accepts),
-        };
-        if at > start || (stretch.turns, stretch.steps, stretch.accepts) != (0, 0, 0) {
-            take(Record::Stretch(stretch));
-        }
+        stretches.turn_counted();
     }
 
     /// A connection was accepted.
     pub(super) fn accepted(&mut self, at: u64) {
         self.totals.sessions += 1;
+        if let (Some(turn), Some(stretches)) = (&mut self.turn, &mut self.stretches) {
+            turn.accepts += 1;
+            stretches.accepted();
+        }
         self.mark = at;
     }
 
     /// It was woken for a connection that another worker took.
     pub(super) fn found_none(&mut self, at: u64) {
-        let alone = |turn: Turn| turn.events == 1 && turn.accepts == self.totals.sessions;
-        if self.turn.is_some_and(alone) {
+        if self.turn.is_some_and(|turn| turn.events == 1 && turn.accepts == 0) {
             self.totals.empty_wakeups += 1;
         }
         self.mark = at;
@@ -287,18 +202,7 @@ impl Worker {
     /// The step of a session: the one under way, or a new one.
     pub(super) fn step_of(&mut self, session: u64) -> &mut Step {
         let start = self.mark;
-        self.step.get_or_insert(Step {
-            session,
-            start,
-            end: start,
-            up: 0,
-            down: 0,
-            reads: 0,
-            writes: 0,
-            taken: 0,
-            takes: 0,
-            last: None,
-        })
+        self.step.get_or_insert(Step { session, start, end: start, ..Step::default() })
     }
 
     /// Ends the step under way, of `session`; what it has used is known at `at`.
@@ -307,33 +211,24 @@ impl Worker {
         session: &mut Session,
         ended: Last,
         (at, cpu): (u64, u64),
-        take: &mut dyn FnMut(Record),
+        take: Take<'_>,
     ) {
         let Some(step) = self.step.take() else { return };
         let length = MonoNs(step.end).micros_since(MonoNs(step.start));
         session.count(&step);
         self.mark = step.end;
-        self.totals.steps += 1;
-        self.totals.reads += step.reads;
-        self.totals.bytes.0 += step.up;
-        if length >= self.totals.longest_step_us {
-            self.totals.longest_step_us = length;
-            self.totals.longest_step_bytes = Bytes(step.up);
-        }
-        let lengths = &mut self.totals.step_lengths.0;
-        lengths.resize(StepHistogram::BUCKETS, 0);
-        if let Some(count) = lengths.get_mut(StepHistogram::bucket(length)) {
-            *count += 1;
-        }
+        self.totals.count_step(length, Bytes(step.up), step.reads);
         if length >= self.hold {
             take(Record::Hold(self.hold_of(&step, session, ended)));
         }
-        let start = self.start.unwrap_or(step.end);
-        let long = micros(step.end.saturating_sub(start)) >= LONG;
-        if ended != Last::None && (length >= self.hold || long) {
-            // Since then it was on its CPU.
-            let cpu = cpu.saturating_sub(at.saturating_sub(step.end)).max(self.before.cpu);
-            self.stretch(step.end, cpu, take);
+        let (Some(turn), Some(stretches)) = (&mut self.turn, &mut self.stretches) else { return };
+        turn.steps += 1;
+        // Since its end it was on its CPU.
+        let mut out = Out(cpu.saturating_sub(at.saturating_sub(step.end)), take);
+        if ended != Last::None && length >= self.hold {
+            stretches.held(MonoNs(step.end), &mut out);
+        } else {
+            stretches.stepped(MonoNs(step.end), &mut out);
         }
     }
 
@@ -348,7 +243,7 @@ impl Worker {
             worker: self.index(),
             turn: self.totals.turns + 1,
             session: session.number(),
-            client_port: session.port,
+            client_port: session.record.client_port,
             start_ns: MonoNs(step.start),
             end_ns: MonoNs(step.end),
             bytes: Bytes(bytes),
@@ -367,29 +262,22 @@ impl Worker {
     }
 
     /// Nobody watches any more. `asleep`: since when it is in its poll. Its step was ended before.
-    pub(super) fn finish(
-        &mut self,
-        asleep: Option<u64>,
-        end: u64,
-        cpu: u64,
-        take: &mut dyn FnMut(Record),
-    ) {
-        self.cpu = cpu;
+    pub(super) fn finish(&mut self, asleep: Option<u64>, end: u64, cpu: u64, take: Take<'_>) {
+        let Some(mut stretches) = self.stretches.take() else { return };
         let called = asleep.unwrap_or(end);
-        self.end_turn(called, take);
+        self.end_turn(&mut stretches, called, take);
         self.polled += end.saturating_sub(called);
-        let before = self.start;
-        self.stretch_with_poll(called, end, take);
-        if self.start == before {
-            self.stretch(end, cpu, take);
-        }
+        let mut out = Out(cpu, take);
+        stretches.polled(MonoNs(called), MonoNs(end), &mut out);
+        stretches.finish(MonoNs(end), &mut out);
+        self.stretches = Some(stretches);
     }
 
     /// It was in its poll all along.
-    pub(super) fn slept_through(&self, live: MonoNs, end: MonoNs, take: &mut dyn FnMut(Record)) {
-        if live < end {
-            take(Record::Stretch(self.slept(live.0, end.0, 0)));
-        }
+    pub(super) fn slept_through(&self, live: MonoNs, end: MonoNs, take: Take<'_>) {
+        let (mut stretches, mut out) = (self.stretches_from(live, 0), Out(0, take));
+        stretches.polled(live, end, &mut out);
+        stretches.finish(end, &mut out);
     }
 
     /// Time in polls, and turns.
@@ -398,7 +286,7 @@ impl Worker {
     }
 
     /// Tells the totals if they have changed.
-    pub(super) fn tell_totals(&mut self, at: MonoNs, lost: u64, take: &mut dyn FnMut(Record)) {
+    pub(super) fn tell_totals(&mut self, at: MonoNs, lost: u64, take: Take<'_>) {
         self.totals.records_lost = lost;
         self.totals.at_ns = at;
         let told = self.told.take();
@@ -411,10 +299,6 @@ impl Worker {
 
 pub(super) fn micros(ns: u64) -> Micros {
     Micros(ns / 1_000)
-}
-
-fn narrow(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -11,9 +11,7 @@
 //!   only when nothing more may be spooled.
 //!
 //! Source: nginx 1.17.4, `ngx_event_pipe` (src/event/ngx_event_pipe.c). Other than there, a head does
-//! not wait for the first page (`postpone_output`), a client that has room again gets what is left of
-//! a page even while nothing new is read, and an answer
-//! in chunks is passed on as it came.
+//! not wait for the first page (`postpone_output`), and an answer in chunks is passed on as it came.
 
 mod pages;
 
@@ -24,17 +22,14 @@ use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::os::unix::fs::FileExt;
 
-use http1::{Body, BodyFraming};
+use http1::Body;
 use records::{SessionEnd, StepEnd};
 
-pub(super) use self::pages::Pages;
+pub(super) use self::pages::{Pages, WhenShort};
 
-use self::pages::HandOut;
 use super::Env;
-use super::connection::{Connection, IoResult};
-use super::gzip::Ending;
+use super::connection::{Buffer, Connection, IoResult};
 use super::phase::{Context, Leave};
-use super::relay::Outgoing;
 use crate::policy::{ReadDone, Stop};
 
 /// A session's temporary file, to be written at one end and read at the other by the worker, which
@@ -70,17 +65,7 @@ impl TempFile for File {
 #[derive(Debug)]
 pub(super) struct Buffered {
     body: Body,
-    when_short: WhenShort,
     rest: Delivery,
-}
-
-/// What becomes of a page that a read filled in part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WhenShort {
-    /// It waits for the next read.
-    Waits,
-    /// It goes on: it may end with a chunk (`ngx_http_proxy_chunked_filter`).
-    GoesOn,
 }
 
 /// What lies between upstream and client.
@@ -89,27 +74,23 @@ pub(super) struct Delivery {
     /// `None`: nothing was spooled yet.
     file: Option<Box<dyn TempFile>>,
     pages: Pages,
-    /// The head, then what comes out of the compressor.
-    out: Outgoing,
+    /// What the client has yet to take of the head.
+    head: Buffer,
 }
 
 impl Buffered {
-    /// For an answer whose head is in `out`, with the first bytes of `body` in `pages`.
-    pub(super) fn new(body: Body, framing: BodyFraming, out: Outgoing, pages: Pages) -> Self {
-        let when_short = match framing {
-            BodyFraming::Chunked => WhenShort::GoesOn,
-            _ => WhenShort::Waits,
-        };
-        Self { body, when_short, rest: Delivery { file: None, pages, out } }
+    /// For an answer with this head, and with the first bytes of `body` in `pages`.
+    pub(super) fn new(body: Body, head: Buffer, pages: Pages) -> Self {
+        Self { body, rest: Delivery { file: None, pages, head } }
     }
 
     pub(super) fn waits_for_client(&self) -> bool {
-        !(self.rest.out.bytes.is_empty() && self.rest.pages.is_drained())
+        !self.rest.is_sent()
     }
 
     /// All that the client has yet to take, once all was read.
     pub(super) fn take_rest(&mut self) -> Box<Delivery> {
-        self.rest.pages.close_page();
+        self.rest.pages.finish();
         Box::new(mem::take(&mut self.rest))
     }
 
@@ -125,7 +106,7 @@ impl Buffered {
         }
         let mut stop = cx.after_read;
         loop {
-            self.rest.write_out(None, cx)?;
+            self.rest.write_out(cx)?;
             stop?;
             match self.read_in(upstream, cx) {
                 Continue(Some(end)) => return Continue(end),
@@ -143,7 +124,7 @@ impl Buffered {
         upstream: &mut Connection<E::Stream>,
         cx: &mut Context<'_, E>,
     ) -> ControlFlow<Stop, Option<SessionEnd>> {
-        let Self { body, when_short, rest } = self;
+        let Self { body, rest } = self;
         loop {
             if cx.env.told_to_end() {
                 return Break(Stop::Close(SessionEnd::Shutdown));
@@ -183,9 +164,6 @@ impl Buffered {
             if body.is_done() {
                 return Continue(Some(SessionEnd::Completed));
             }
-            if *when_short == WhenShort::GoesOn {
-                rest.pages.close_page();
-            }
             cx.after_read?;
         }
     }
@@ -198,7 +176,7 @@ impl Delivery {
         end: SessionEnd,
         cx: &mut Context<'_, E>,
     ) -> Leave<E::Stream> {
-        match self.write_out(Some(end), cx) {
+        match self.write_out(cx) {
             Break(stop) => Leave::Stop(stop),
             Continue(()) if self.is_sent() => Leave::relayed(end),
             Continue(()) => Leave::blocked(StepEnd::DownstreamFull),
@@ -206,8 +184,7 @@ impl Delivery {
     }
 
     fn is_sent(&self) -> bool {
-        let compressed = self.out.gzip.as_ref().is_none_or(|gzip| gzip.is_done());
-        self.pages.is_drained() && self.out.bytes.is_empty() && compressed
+        self.head.is_empty() && self.pages.is_drained()
     }
 
     /// Writes the oldest pages to the file, which `make` makes if there is none yet; whether it had
@@ -226,83 +203,37 @@ impl Delivery {
         Ok(true)
     }
 
-    /// Brings into the line what can be sent next.
-    fn line_up(&mut self, how_much: HandOut) -> io::Result<()> {
-        self.pages.hand_out(how_much);
-        let Self { pages, file, .. } = self;
-        pages.outlet.line_up(|into, at| match file {
-            Some(file) => file.fetch(into, at),
-            None => Err(io::ErrorKind::NotFound.into()),
-        })
-    }
-
-    /// Writes what the client takes of what may be written: all of it, once all was read and how
-    /// the session will end is known.
-    fn write_out<E: Env>(
-        &mut self,
-        over: Option<SessionEnd>,
-        cx: &mut Context<'_, E>,
-    ) -> ControlFlow<Stop> {
-        let how_much = if over.is_some() { HandOut::All } else { HandOut::Some };
+    /// Writes what the client takes of what may leave.
+    fn write_out<E: Env>(&mut self, cx: &mut Context<'_, E>) -> ControlFlow<Stop> {
         while cx.client.ready.writable {
             if cx.env.told_to_end() {
                 return Break(Stop::Close(SessionEnd::Shutdown));
             }
-            if self.line_up(how_much).is_err() {
+            let read = self.pages.read_back(|into, at| match &self.file {
+                Some(file) => file.fetch(into, at),
+                None => Err(io::ErrorKind::NotFound.into()),
+            });
+            if read.is_err() {
                 return Break(Stop::Close(SessionEnd::LocalError));
             }
-            let moved = match self.out.gzip {
-                Some(_) => self.compress_line(over, cx)?,
-                None => self.write_line(cx)?,
-            };
-            if !moved {
+            let (line, slices) = self.pages.line(self.head.held());
+            if slices == 0 {
                 break;
+            }
+            match cx.client.write_vectored(line.get(..slices).unwrap_or_default()) {
+                IoResult::Bytes(sent) => {
+                    cx.sent(sent);
+                    let of_head = sent.min(self.head.held().len());
+                    self.head.gone(of_head);
+                    self.pages.sent(sent - of_head);
+                }
+                IoResult::Blocked => {}
+                IoResult::End | IoResult::Broken => {
+                    return Break(Stop::Close(SessionEnd::ClientReset));
+                }
             }
         }
         Continue(())
-    }
-
-    /// Writes the head and the line in one call; whether there was anything.
-    fn write_line<E: Env>(&mut self, cx: &mut Context<'_, E>) -> ControlFlow<Stop, bool> {
-        let (line, slices) = self.pages.outlet.line(self.out.bytes.held());
-        if slices == 0 {
-            return Continue(false);
-        }
-        match cx.client.write_vectored(line.get(..slices).unwrap_or_default()) {
-            IoResult::Bytes(sent) => {
-                cx.sent(sent);
-                let of_head = sent.min(self.out.bytes.held().len());
-                self.out.bytes.gone(of_head);
-                self.pages.sent(sent - of_head);
-            }
-            IoResult::Blocked => {}
-            IoResult::End | IoResult::Broken => {
-                return Break(Stop::Close(SessionEnd::ClientReset));
-            }
-        }
-        Continue(true)
-    }
-
-    /// Writes what comes out of the compressor, then puts one page's worth of the line in; whether
-    /// there was anything.
-    fn compress_line<E: Env>(
-        &mut self,
-        over: Option<SessionEnd>,
-        cx: &mut Context<'_, E>,
-    ) -> ControlFlow<Stop, bool> {
-        match self.out.flush(cx) {
-            Break(Stop::Close(end)) => return Break(Stop::Close(end)),
-            Break(_) => return Continue(true),
-            Continue(()) => {}
-        }
-        let Some(gzip) = &mut self.out.gzip else { return Continue(false) };
-        let bytes = gzip.take(self.pages.outlet.first());
-        self.pages.sent(bytes);
-        let ended = match over {
-            Some(end) if self.pages.is_drained() => gzip.end(Ending::of(end)),
-            _ => false,
-        };
-        Continue(bytes > 0 || ended)
     }
 }
 

@@ -9,9 +9,8 @@ use http1::{BodyFraming, HeadLimit, Method, Parsed, RequestHead};
 use records::{SessionEnd, StepEnd};
 use rustix::io::Errno;
 
-use super::connection::IoResult;
+use super::connection::{Buffer, IoResult};
 use super::phase::{Context, Leave, Phase, obey};
-use super::relay::Outgoing;
 use super::upstream::Exchange;
 use super::{Env, Stream};
 use crate::policy::{ReadDone, Stop};
@@ -81,7 +80,7 @@ impl<E: Env> Context<'_, E> {
         }
         self.log.answer_begins(status, head);
         self.moved = true;
-        Leave::Enter(Phase::Answering { answer: Outgoing::new(answer, None, &[]), end })
+        Leave::Enter(Phase::Answering { answer: Buffer::holding(answer), end })
     }
 
     /// No upstream connection could be had: whose fault it is stands in the end.

@@ -172,7 +172,7 @@ impl Buffer {
     pub(super) fn behind_head(size: usize, head: usize, rest: &[u8]) -> Self {
         let mut buffer = Self::of_size(size.max(rest.len()));
         let start = if head < size { head.min(buffer.data.len() - rest.len()) } else { 0 };
-        buffer.skip(start);
+        buffer.held = start..start;
         buffer.room().iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
         buffer.filled(rest.len());
         buffer
@@ -187,9 +187,9 @@ impl Buffer {
         self.held.is_empty()
     }
 
-    /// Whether nothing more fits behind what is in it.
-    pub(super) fn is_full(&self) -> bool {
-        self.held.end == self.data.len() && !self.is_empty()
+    /// Whether more fits behind what is in it.
+    pub(super) fn has_room(&self) -> bool {
+        self.held.end < self.data.len()
     }
 
     /// What waits is dropped; all of its room, `size` bytes, can be filled.
@@ -201,13 +201,6 @@ impl Buffer {
         &mut self.data
     }
 
-    /// What waits is dropped; `fill` puts something else there, behind nothing.
-    pub(super) fn refill_with(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
-        self.data.clear();
-        fill(&mut self.data);
-        self.held = 0..self.data.len();
-    }
-
     /// What can still be filled.
     pub(super) fn room(&mut self) -> &mut [u8] {
         self.data.get_mut(self.held.end..).unwrap_or_default()
@@ -216,12 +209,6 @@ impl Buffer {
     /// The next `bytes` of the room are filled.
     pub(super) fn filled(&mut self, bytes: usize) {
         self.held.end = (self.held.end + bytes).min(self.data.len());
-    }
-
-    /// The next `bytes` of the room are to be left as they are.
-    pub(super) fn skip(&mut self, bytes: usize) {
-        self.filled(bytes);
-        self.held.start = self.held.end;
     }
 
     /// The first `bytes` of what waits are gone.

@@ -21,7 +21,6 @@
 mod buffered;
 mod client;
 mod connection;
-mod gzip;
 mod log;
 mod phase;
 mod relay;

@@ -7,9 +7,8 @@ use records::{MonoNs, SessionEnd, StepEnd};
 
 use super::buffered::Delivery;
 use super::client::{LINGER_TIME, LINGER_TIMEOUT};
-use super::connection::Connection;
+use super::connection::{Buffer, Connection};
 use super::log::Log;
-use super::relay::Outgoing;
 use super::upstream::Exchange;
 use super::{Env, Stream};
 use crate::policy::{ReadDone, ReadLimit, Stop};
@@ -29,7 +28,7 @@ pub(super) enum Phase<S> {
         end: SessionEnd,
     },
     /// An answer of our own (an error) moves to the client.
-    Answering { answer: Outgoing, end: SessionEnd },
+    Answering { answer: Buffer, end: SessionEnd },
     /// Everything is sent; what the client still sends is thrown away, so that closing does not
     /// reset the connection under the answer (nginx's `lingering_close`).
     Lingering {
@@ -82,7 +81,7 @@ impl<S: Stream> Phase<S> {
                 Self::ReadingRequest(head) => cx.read_request(head),
                 Self::Proxying(exchange) => exchange.go_on(cx),
                 Self::Delivering { rest, end } => Break(rest.deliver(*end, cx)),
-                Self::Answering { answer, end } => match answer.flush(cx) {
+                Self::Answering { answer, end } => match cx.flush(answer) {
                     Continue(()) => Break(Leave::Sent(*end)),
                     Break(stop) => Break(Leave::Stop(stop)),
                 },

@@ -4,7 +4,6 @@ mod simulation;
 mod stations;
 mod world;
 
-use std::io::Read as _;
 use std::time::Duration;
 
 use records::{Micros, MonoNs, SessionEnd, StepEnd};
@@ -14,16 +13,7 @@ use super::log::Log;
 use crate::policy::Stop;
 use world::{Closed, World};
 
-/// As much as can be told of what was compressed: all of it, unless the stream was cut.
-fn gunzipped(stream: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    // What comes before an error is kept.
-    let _ = flate2::read::GzDecoder::new(stream).read_to_end(&mut bytes);
-    bytes
-}
-
 const GET: &[u8] = b"GET /bytes/5 HTTP/1.1\r\nHost: turnstile\r\n\r\n";
-const GZIP_GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n";
 
 /// A session whose request has come and whose upstream connection stands.
 fn asked(policy: &str) -> World {
@@ -240,12 +230,10 @@ fn what_a_client_floods_us_with_ends_by_the_policy_as_any_read() {
 #[test]
 fn while_the_upstream_is_ahead_only_a_quota_ends_a_step() {
     const BODY: usize = 16 << 20;
-    let kinds: [fn(&str) -> World; 3] = [
+    let kinds: [fn(&str) -> World; 2] = [
         |policy| begun(World::by(policy), GET, BODY),
         // Its client takes nothing, and would at the next poll.
         |policy| stuck(stations::spooling_by(policy, 1 << 30), GET, BODY),
-        // What comes out of the compressor is less than its client takes.
-        |policy| begun(stations::compressing_by(policy), GZIP_GET, BODY),
     ];
     for (at, kind) in kinds.into_iter().enumerate() {
         for policy in ["drain", "short-read"] {

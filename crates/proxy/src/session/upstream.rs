@@ -4,14 +4,16 @@ use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
-use http1::{Body, FramingError, HeadError, HeadLimit, Method, Parsed, RequestHead, ResponseHead};
+use http1::{
+    Body, BodyFraming, FramingError, HeadError, HeadLimit, Method, Parsed, RequestHead,
+    ResponseHead,
+};
 use records::{SessionEnd, StepEnd};
 
-use super::buffered::{Buffered, Pages};
+use super::buffered::{Buffered, Pages, WhenShort};
 use super::connection::{Buffer, ConnectState, Connection, Event, IoResult};
-use super::gzip;
 use super::phase::{Context, Leave, Phase};
-use super::relay::{Outgoing, Relay};
+use super::relay::Relay;
 use super::{Env, Limits, Stream};
 use crate::policy::ReadDone;
 use records::ProxyToggles;
@@ -21,8 +23,6 @@ use records::ProxyToggles;
 pub(super) struct Exchange<S> {
     stage: Stage,
     upstream: Connection<S>,
-    /// The level at which the answer may be compressed; `None`: it may not.
-    gzip: Option<u32>,
 }
 
 /// How far an exchange is.
@@ -44,11 +44,7 @@ impl<S: Stream> Exchange<S> {
     /// On a connection that was begun, for a request whose head is complete.
     pub(super) fn new(stream: S, head: &RequestHead, limits: &Limits) -> Self {
         let request = Buffer::holding(head.encode_for_upstream(&limits.upstream_host));
-        Self {
-            stage: Stage::Connecting(request),
-            upstream: Connection::new(stream),
-            gzip: limits.toggles.gzip.filter(|_| gzip::is_wanted(head)),
-        }
+        Self { stage: Stage::Connecting(request), upstream: Connection::new(stream) }
     }
 
     pub(super) fn on_event(&mut self, event: Event) {
@@ -93,7 +89,7 @@ impl<S: Stream> Exchange<S> {
         &mut self,
         cx: &mut Context<'_, impl Env<Stream = S>>,
     ) -> ControlFlow<Leave<S>> {
-        let Self { stage, upstream, gzip } = self;
+        let Self { stage, upstream } = self;
         match stage {
             Stage::Connecting(request) => {
                 finish_connect(upstream, cx)?;
@@ -103,7 +99,7 @@ impl<S: Stream> Exchange<S> {
                 send_request(upstream, request, cx)?;
                 *stage = Stage::ReadingHead(Vec::new());
             }
-            Stage::ReadingHead(head) => *stage = read_head(upstream, head, *gzip, cx)?,
+            Stage::ReadingHead(head) => *stage = read_head(upstream, head, cx)?,
             Stage::Relaying(relay) => {
                 let end = relay.run(upstream, cx).map_break(Leave::Stop)?;
                 return Break(Leave::relayed(end));
@@ -168,7 +164,6 @@ fn send_request<E: Env>(
 fn read_head<E: Env>(
     upstream: &mut Connection<E::Stream>,
     head: &mut Vec<u8>,
-    gzip: Option<u32>,
     cx: &mut Context<'_, E>,
 ) -> ControlFlow<Leave<E::Stream>, Stage> {
     let offered = cx.env.limits().toggles.buffer.as_usize();
@@ -187,8 +182,7 @@ fn read_head<E: Env>(
             // The policy speaks of reads, not of heads: what is read is handed on first.
             Ok(Parsed::Complete { head: answer, len }) => {
                 let rest = head.get(len..).unwrap_or_default();
-                let level = gzip.filter(|_| gzip::is_fit(&answer));
-                return match begin_relay(&answer, len, rest, level, cx) {
+                return match begin_relay(&answer, len, rest, cx) {
                     Ok(relaying) => Continue(relaying),
                     Err(_) => Break(cx.refuse(502, SessionEnd::UpstreamBadHead)),
                 };
@@ -218,26 +212,25 @@ fn begin_relay<E: Env>(
     answer: &ResponseHead,
     len: usize,
     rest: &[u8],
-    level: Option<u32>,
     cx: &mut Context<'_, E>,
 ) -> Result<Stage, FramingError> {
     let mut body = Body::new(answer.body);
     let rest = rest.get(..body.advance(rest)?.take).unwrap_or_default();
-    let head = match level {
-        Some(_) => answer.encode_coded_for_client("gzip"),
-        None => answer.encode_for_client(),
-    };
+    let mut head = answer.encode_for_client();
     cx.log.head_complete(cx.env.now(), cx.env.cached_ms());
     cx.log.answer_begins(answer.status, head.len());
     cx.moved = true;
     let limits = cx.env.limits();
-    Ok(match &limits.buffering {
-        None => Stage::Relaying(Relay::new(body, Outgoing::new(head, level, rest))),
-        Some(buffering) => {
-            let size = limits.toggles.buffer.as_usize();
-            let pages = Pages::new(size, Buffer::behind_head(size, len, rest), buffering.file_max);
-            let out = Outgoing::new(head, level, &[]);
-            Stage::Buffering(Box::new(Buffered::new(body, answer.body, out, pages)))
-        }
-    })
+    let Some(buffering) = &limits.buffering else {
+        head.extend_from_slice(rest);
+        return Ok(Stage::Relaying(Relay::new(body, Buffer::holding(head))));
+    };
+    let when_short = match answer.body {
+        BodyFraming::Chunked => WhenShort::GoesOn,
+        _ => WhenShort::Waits,
+    };
+    let size = limits.toggles.buffer.as_usize();
+    let first = Buffer::behind_head(size, len, rest);
+    let pages = Pages::new(size, first, buffering.file_max, when_short);
+    Ok(Stage::Buffering(Box::new(Buffered::new(body, Buffer::holding(head), pages))))
 }

@@ -105,20 +105,13 @@ impl Worker {
         self.turn.end_ns = net::clock::now();
         self.recorder.begin(self.turn.end_ns);
         while !self.setup.stop.load(Ordering::Relaxed) {
-            let timeout = self.poll_timeout()?;
+            let timeout = self.poll_timeout();
             match self.poll.poll(&mut events, timeout) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => events.clear(),
                 other => other?,
             }
             self.begin_turn(&events);
             self.collect_events(&events, &mut work);
-            if self.acceptor.accepts_first() {
-                if let Some(at) = work.iter().position(|item| *item == Work::Accept) {
-                    work.remove(at);
-                    self.accept();
-                }
-                self.acceptor.unlock();
-            }
             for item in work.drain(..) {
                 match item {
                     Work::Accept => self.accept(),
@@ -133,14 +126,12 @@ impl Worker {
     }
 
     /// How long the poll may wait: not at all while a session has yielded.
-    fn poll_timeout(&mut self) -> io::Result<Option<Duration>> {
-        let most = self.acceptor.before_poll(self.poll.registry())?;
+    fn poll_timeout(&self) -> Option<Duration> {
         if !self.yielded.is_empty() {
-            return Ok(Some(Duration::ZERO));
+            return Some(Duration::ZERO);
         }
         let due = self.sessions.first_timer().into_iter().chain(self.acceptor.paused_until).min();
-        let due = due.map(|due| due.since(net::clock::now()));
-        Ok(due.into_iter().chain(most).min())
+        due.map(|due| due.since(net::clock::now()))
     }
 
     fn begin_turn(&mut self, events: &Events) {
@@ -189,8 +180,8 @@ impl Worker {
     fn accept(&mut self) {
         let (before, all) = (self.turn.accepts, self.setup.connections);
         loop {
-            let (now, used) = (self.clock.mono, self.sessions.len());
-            match self.acceptor.accept(self.poll.registry(), now, used, all) {
+            let used = self.sessions.len();
+            match self.acceptor.accept(self.poll.registry(), self.clock.mono) {
                 Accept::Connection(stream, addr) => self.admit(stream, addr),
                 Accept::Nobody => {
                     // The end of a batch is no wakeup for nothing.

@@ -11,7 +11,7 @@ use testkit::{Process, Running, pick};
 
 use crate::support::{Proxy, ask, bytes_origin, command, get, status};
 
-pub(crate) fn inline<'a>(log: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+fn inline<'a>(log: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
     let log = log.to_str().expect("a path");
     [&["--log-mode", "inline", "--access-log", log], more].concat()
 }
@@ -59,7 +59,7 @@ fn lines_of_several_workers_stay_whole() {
 }
 
 /// A FIFO that is full, and that nobody empties until told to.
-pub(crate) struct FullFifo {
+struct FullFifo {
     path: PathBuf,
     /// Keeps a reader and a writer there.
     _both_ends: File,
@@ -67,7 +67,7 @@ pub(crate) struct FullFifo {
 }
 
 impl FullFifo {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("access.fifo");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
@@ -80,17 +80,13 @@ impl FullFifo {
         Self { path, _both_ends: both_ends, _dir: dir }
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn reader(&self) -> File {
         File::open(&self.path).expect("it has a writer")
     }
 }
 
 /// Asks for five bytes and reads just the answer, not the close that follows it.
-pub(crate) fn ask_without_close(proxy: &Proxy) {
+fn ask_without_close(proxy: &Proxy) {
     let mut client = proxy.connect();
     client.write_all(&get("/bytes/5")).expect("the kernel takes it");
     let mut answer = Vec::new();

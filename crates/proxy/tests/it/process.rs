@@ -103,7 +103,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         (&["--recording", "some"], 2, "full, minimal"),
         (&["--log-mode", "inline"], 2, "--access-log"),
         (&["--reuseport", "--accept", "herd"], 2, "--accept herd"),
-        (&["--reuseport", "--accept", "mutex"], 2, "leave one of the two out"),
+        (&["--gzip", "1"], 2, "leave --gzip out"),
         (&["--listen", &busy], 1, "choose another port"),
         (&["--listen", &busy, "--reuseport"], 1, &busy),
         // The port of another proxy that shares it is not shared by mistake.

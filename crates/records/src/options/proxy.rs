@@ -92,7 +92,7 @@ pub struct ProxyToggles {
     pub log_mode: LogMode,
 
     /// Who is woken for a connection to a listener that workers share: herd, every worker that
-    /// sleeps; exclusive, one of them; mutex, the one that has nginx's accept mutex
+    /// sleeps; exclusive, one of them
     #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
     pub accept: AcceptMode,
 
@@ -113,8 +113,8 @@ pub struct ProxyToggles {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spool_max: Option<Bytes>,
 
-    /// Compress answers in the worker for clients that say Accept-Encoding: gzip, 1 (fast) to 9
-    /// (small) [default: not at all]
+    /// Compress answers for clients that say Accept-Encoding: gzip, 1 (fast) to 9 (small); the mirror
+    /// does not [default: not at all]
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gzip: Option<u32>,
@@ -176,8 +176,6 @@ pub enum AcceptMode {
     /// One of those that sleep (EPOLLEXCLUSIVE, epoll_ctl(2)): nginx from 1.11.3.
     #[default]
     Exclusive,
-    /// The one that holds a lock, taken in turn: nginx with `accept_mutex on`.
-    Mutex,
 }
 
 /// Whether a worker reads on from the upstream while its client has not taken what was read.

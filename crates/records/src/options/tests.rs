@@ -26,7 +26,7 @@ fn wrong_values_are_refused_with_what_is_right() {
         ("--workers", "0", "1..=256"),
         ("--header-timeout", "0s", "longer than nothing"),
         ("--log-mode", "buffered", "writer, inline"),
-        ("--accept", "herds", "herd, exclusive, mutex"),
+        ("--accept", "herds", "herd, exclusive"),
         ("--buffering", "yes", "default, on, off"),
         ("--spool-max", "lots", "is not a size"),
         ("--gzip", "0", "1..=9"),
@@ -41,10 +41,10 @@ fn wrong_values_are_refused_with_what_is_right() {
 fn a_way_to_share_needs_something_to_share() {
     for (reuseport, accept, fits) in [
         (false, AcceptMode::Herd, true),
-        (false, AcceptMode::Mutex, true),
+        (false, AcceptMode::Herd, true),
         (true, AcceptMode::Exclusive, true),
         (true, AcceptMode::Herd, false),
-        (true, AcceptMode::Mutex, false),
+        (true, AcceptMode::Herd, false),
     ] {
         let toggles = ProxyToggles { reuseport, accept, ..ProxyToggles::default() };
         let expected = if fits { Ok(()) } else { Err(ToggleError::NothingShared(accept)) };
@@ -164,7 +164,7 @@ fn an_arm_reads_back_as_itself() {
         "--arrivals closed --buffering on --spool /spool --spool-max 7 --gzip 9 --slow-size 1152921504606846976",
         "--arrivals closed:500 --keep-alive",
         "--arrivals 0.1/s --spool off --read-rate 1GB/s --sink copy --slow-coding gzip --origin-workers 3",
-        "--congestion cubic --accept mutex --place hash --pin 0-2 --delay 1ms --burst 3 --cap 1m",
+        "--congestion cubic --accept herd --place hash --pin 0-2 --delay 1ms --burst 3 --cap 1m",
     ] {
         let arm = arm(words);
         let json = serde_json::to_string(&arm).expect("an arm is JSON");

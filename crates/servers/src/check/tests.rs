@@ -53,7 +53,6 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("--backlog", |arm| arm.proxy.backlog = 7),
         ("--multi-accept", |arm| arm.proxy.multi_accept = true),
         ("--accept herd", |arm| arm.proxy.accept = AcceptMode::Herd),
-        ("--accept mutex", |arm| arm.proxy.accept = AcceptMode::Mutex),
         ("--log-mode inline", |arm| arm.proxy.log_mode = LogMode::Inline),
         ("--content file", |arm| arm.server.content = Content::File),
         ("--buffering off", |arm| arm.proxy.buffering = BufferingMode::Off),
@@ -101,7 +100,6 @@ fn some_are_judged_by_what_is_there() {
         ("apache", Version(2, 4, 57), "", |arm| arm.proxy.buffer = Bytes(8191), Some("at least")),
         ("apache", Version(2, 4, 57), "", |arm| arm.proxy.buffer = Bytes::kib(8), None),
         // Toggles that contradict each other.
-        ("nginx", Version(1, 22, 1), "", both_listeners, Some("--accept mutex")),
         ("nginx", Version(1, 22, 1), "", files_and_a_buffer, Some("--content file")),
         ("nginx", Version(1, 22, 1), "", spool_and_none, Some("--spool off")),
         ("nginx", Version(1, 22, 1), "", spool_unbuffered, Some("--buffering off")),
@@ -122,10 +120,6 @@ fn some_are_judged_by_what_is_there() {
 }
 
 const SMALL: Rcvbuf = Rcvbuf::Size(Bytes(40_960));
-
-fn both_listeners(arm: &mut Arm) {
-    (arm.proxy.reuseport, arm.proxy.accept) = (true, AcceptMode::Mutex);
-}
 
 fn files_and_a_buffer(arm: &mut Arm) {
     (arm.server.content, arm.proxy.buffer) = (Content::File, Bytes::kib(16));

@@ -58,7 +58,7 @@ fn nginx_with_files_and_gzip() {
     let arm = with(arm("nginx"), |arm| {
         arm.server.content = Content::File;
         arm.proxy.gzip = Some(6);
-        arm.proxy.accept = AcceptMode::Mutex;
+        arm.proxy.accept = AcceptMode::Herd;
     });
     insta::assert_snapshot!(made(&arm, &nginx(Version(1, 10, 3)), None));
 }

@@ -96,7 +96,7 @@ const BEGIN: &str = "<!-- made from crates/servers/servers by UPDATE_DOCS=1 carg
 const END: &str = "<!-- end of what is made -->\n";
 
 /// The rows of the table, in the order of the page.
-const ROWS: [&str; 19] = [
+const ROWS: [&str; 18] = [
     "--workers",
     "--reuseport",
     "--rcvbuf",
@@ -106,7 +106,6 @@ const ROWS: [&str; 19] = [
     "--backlog",
     "--buffer",
     "--accept herd",
-    "--accept mutex",
     "--multi-accept",
     "--buffering",
     "--spool off",

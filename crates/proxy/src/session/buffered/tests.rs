@@ -1,12 +1,10 @@
 //! The pages without a session: whatever is read, stored and sent, in whatever order; and errors of a
 //! real file.
 
-use std::cell::RefCell;
-
 use proptest::prelude::*;
 use records::Bytes;
 
-use super::pages::{HandOut, PAGES, Pages};
+use super::pages::{PAGES, Pages, WhenShort};
 use super::*;
 use crate::session::connection::Buffer;
 
@@ -20,20 +18,17 @@ enum Op {
     Read(usize),
     /// The body keeps no more than so much of one read, and drops the rest.
     ReadCut(usize, usize),
-    ClosePage,
     Spool,
-    /// What may leave is lined up, and the client takes at most so much of it.
-    Send(HandOut, usize),
+    /// The client takes at most so much of what may leave.
+    Send(usize),
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let how_much = prop_oneof![9 => Just(HandOut::Some), 1 => Just(HandOut::All)];
     prop_oneof![
         4 => (0..SIZE * 12).prop_map(Op::Read),
         1 => (0..SIZE * 12, 0..SIZE * 3).prop_map(|(got, keep)| Op::ReadCut(got, keep)),
-        1 => Just(Op::ClosePage),
         4 => Just(Op::Spool),
-        4 => (how_much, 0..SIZE * 12).prop_map(|(how_much, most)| Op::Send(how_much, most)),
+        4 => (0..SIZE * 12).prop_map(Op::Send),
     ]
 }
 
@@ -47,20 +42,29 @@ struct Model {
 }
 
 impl Model {
-    fn new(file_max: u64, head: usize, rest: usize) -> Self {
+    fn new(file_max: u64, head: usize, rest: usize, when_short: WhenShort) -> Self {
         let rest: Vec<u8> = (0..rest).map(|at| u8::try_from(at % 251).expect("small")).collect();
         let first = Buffer::behind_head(SIZE, head, &rest);
         assert_eq!(first.held(), rest);
-        let pages = Pages::new(SIZE, first, Bytes(file_max));
+        let pages = Pages::new(SIZE, first, Bytes(file_max), when_short);
         Self { pages, file: Vec::new(), numbers: 0, went_in: rest, came_out: Vec::new() }
     }
 
-    fn read(&mut self, most: usize, keep: usize) {
+    /// All pages made and full.
+    fn filled(file_max: u64) -> Self {
+        let mut model = Self::new(file_max, SIZE, 0, WhenShort::Waits);
+        while model.read(usize::MAX / 2, usize::MAX) > 0 {}
+        model
+    }
+
+    /// How much was offered to the read.
+    fn read(&mut self, most: usize, keep: usize) -> usize {
         if !self.pages.has_room() {
-            return;
+            return 0;
         }
         let (mut room, slices) = self.pages.room();
         assert!((1..=PAGES + 1).contains(&slices));
+        let offered = room[..slices].iter().map(|slice| slice.len()).sum();
         let mut bytes = Vec::new();
         for slice in &mut room[..slices] {
             assert!(!slice.is_empty(), "a read is never offered nothing");
@@ -81,149 +85,116 @@ impl Model {
         let kept = bytes.len().min(keep);
         assert!(bytes.starts_with(&seen) && seen.len() >= kept);
         self.went_in.extend_from_slice(&bytes[..kept]);
+        offered
     }
 
-    fn spool(&mut self) -> bool {
+    /// How much was put into the file.
+    fn spool(&mut self) -> usize {
         let (slices, pages) = self.pages.to_spool();
         let bytes: Vec<u8> = slices[..pages].iter().flat_map(|slice| slice.to_vec()).collect();
         assert!(bytes.len() <= 2 * SIZE, "more than one write's worth");
         assert_eq!(self.pages.file_end(), self.file.len() as u64);
         self.file.extend_from_slice(&bytes);
         self.pages.spooled(pages);
-        pages > 0
+        bytes.len()
     }
 
-    fn send(&mut self, how_much: HandOut, most: usize) {
-        self.pages.hand_out(how_much);
-        if how_much == HandOut::Some {
-            assert!(self.pages.outlet.pages() <= PAGES + 1);
-        }
+    /// How much was offered to the client.
+    fn send(&mut self, most: usize) -> usize {
         let file = &self.file;
-        self.pages
-            .outlet
-            .line_up(|into, at| {
-                let at = usize::try_from(at).expect("small");
-                into.copy_from_slice(&file[at..at + into.len()]);
-                Ok(())
-            })
-            .expect("the file is whole");
-        let (line, slices) = self.pages.outlet.line(&[]);
+        let read_back = self.pages.read_back(|into, at| {
+            let at = usize::try_from(at).expect("small");
+            into.copy_from_slice(&file[at..at + into.len()]);
+            Ok(())
+        });
+        read_back.expect("the file is whole");
+        let (line, slices) = self.pages.line(&[]);
         let mut bytes: Vec<u8> = line[..slices].iter().flat_map(|slice| slice.to_vec()).collect();
-        assert!(bytes.starts_with(self.pages.outlet.first()));
+        let offered = bytes.len();
+        assert_eq!(offered == 0, self.pages.is_drained());
         bytes.truncate(most);
         self.came_out.extend_from_slice(&bytes);
         self.pages.sent(bytes.len());
+        offered
     }
 }
 
 proptest! {
-    /// All comes out once and in order, and the file stays within its limit.
+    /// All comes out once and in order, and neither the file nor memory grows beyond its limit.
     #[test]
     fn bytes_come_out_as_they_went_in(
         file_max in prop_oneof![Just(0), 1..600u64, Just(u64::MAX)],
         head in 0..SIZE * 2,
         rest in 0..=SIZE,
+        goes_on: bool,
         ops in prop::collection::vec(op(), 0..120),
     ) {
-        let mut model = Model::new(file_max, head, rest);
+        let when_short = if goes_on { WhenShort::GoesOn } else { WhenShort::Waits };
+        let mut model = Model::new(file_max, head, rest, when_short);
         for op in ops {
             match op {
-                Op::Read(most) => model.read(most, most),
-                Op::ReadCut(most, keep) => model.read(most, keep),
-                Op::ClosePage => model.pages.close_page(),
+                Op::Read(most) => drop(model.read(most, most)),
+                Op::ReadCut(most, keep) => drop(model.read(most, keep)),
                 Op::Spool => drop(model.spool()),
-                Op::Send(how_much, most) => model.send(how_much, most),
+                Op::Send(most) => drop(model.send(most)),
             }
             prop_assert!(model.file.len() as u64 <= file_max);
             prop_assert!(model.went_in.starts_with(&model.came_out));
+            let in_memory = model.went_in.len().saturating_sub(model.came_out.len() + model.file.len());
+            prop_assert!(in_memory <= (PAGES + 1) * SIZE);
         }
-        model.pages.close_page();
-        while !model.pages.is_drained() {
-            model.send(HandOut::All, usize::MAX);
-        }
+        model.pages.finish();
+        while model.send(usize::MAX) > 0 {}
         prop_assert_eq!(model.came_out, model.went_in);
     }
-
-    /// However long a client takes nothing: the pages hold what they hold, the rest is in the file.
-    #[test]
-    fn memory_is_bounded(reads in prop::collection::vec(1..SIZE * 12, 1..200)) {
-        let mut model = Model::new(u64::MAX, SIZE, 0);
-        for most in reads {
-            model.read(most, most);
-            let held = model.went_in.len() - model.file.len();
-            prop_assert!(held <= (PAGES + 1) * SIZE, "{held} bytes in memory");
-            if !model.pages.has_room() {
-                prop_assert!(model.spool());
-            }
-        }
-    }
-}
-
-fn filled() -> Model {
-    let mut model = Model::new(u64::MAX, SIZE, 0);
-    while model.pages.has_room() {
-        model.read(usize::MAX / 2, usize::MAX);
-    }
-    model
 }
 
 #[test]
 fn pages_are_made_one_by_one_and_then_read_all_at_once() {
-    let mut model = Model::new(0, 24, 0);
-    let mut offered = Vec::new();
-    while model.pages.has_room() {
-        let before = model.went_in.len();
-        model.read(SIZE * 100, usize::MAX);
-        offered.push(model.went_in.len() - before);
-    }
+    let mut model = Model::new(0, 24, 0, WhenShort::Waits);
     // First what the head has left of its own page.
-    assert_eq!(offered, [[SIZE - 24].as_slice(), &[SIZE; PAGES]].concat());
-    model.send(HandOut::All, usize::MAX);
-    assert_eq!(model.pages.room().1, PAGES + 1);
+    for expected in [SIZE - 24].into_iter().chain([SIZE; PAGES]) {
+        assert_eq!(model.read(SIZE * 100, usize::MAX), expected);
+    }
+    assert_eq!(model.read(SIZE, SIZE), 0);
+    model.pages.finish();
+    model.send(usize::MAX);
+    assert_eq!(model.read(0, 0), SIZE * (PAGES + 1));
 }
 
 #[test]
-fn two_pages_are_written_at_a_time() {
-    let mut model = filled();
-    let mut writes = Vec::new();
-    while !model.pages.is_drained() {
-        let before = model.came_out.len();
-        model.send(HandOut::Some, usize::MAX);
-        writes.push((model.came_out.len() - before) / SIZE);
-    }
-    assert_eq!(writes, [2, 2, 2, 2, 1]);
-    // A client that takes half a page keeps both from being freed.
-    let mut model = filled();
-    model.send(HandOut::Some, SIZE / 2);
-    assert!(!model.pages.has_room());
-    model.send(HandOut::Some, SIZE);
+fn two_pages_are_written_at_a_time_and_all_of_them_at_the_end() {
+    let mut model = Model::filled(0);
+    assert_eq!(model.send(SIZE / 2), 2 * SIZE);
+    assert!(!model.pages.has_room(), "half a page left");
+    assert_eq!(model.send(SIZE), SIZE + SIZE / 2);
     assert!(model.pages.has_room());
+    model.read(10, 10);
+    while model.send(usize::MAX) > 0 {}
+    assert_eq!(model.went_in.len() - model.came_out.len(), 10, "a short page waits for more");
+    model.pages.finish();
+    assert_eq!(model.send(usize::MAX), 10);
+    let mut model = Model::filled(0);
+    model.pages.finish();
+    assert_eq!(model.send(usize::MAX), SIZE * (PAGES + 1));
 }
 
 #[test]
 fn two_pages_are_spooled_at_a_time_and_never_a_part_of_one() {
-    let mut model = filled();
-    assert!(model.spool());
-    assert_eq!(model.file.len(), 2 * SIZE);
-    assert_eq!(model.pages.room().1, 2, "the next read has their room");
-    let mut model = filled();
-    model.pages = {
-        let mut small = Pages::new(SIZE, Buffer::of_size(SIZE), Bytes(SIZE as u64 + 10));
-        while small.has_room() {
-            let got = small.room().0.iter().map(|slice| slice.len()).sum();
-            small.took(got, |piece| Ok::<_, ()>(piece.len())).expect("kept");
-        }
-        small
-    };
-    assert!(model.spool());
-    assert_eq!(model.file.len(), SIZE);
-    assert!(!model.spool(), "another page does not fit");
+    let mut model = Model::filled(3 * SIZE as u64 + 10);
+    assert_eq!(model.spool(), 2 * SIZE);
+    assert_eq!(model.read(0, 0), 2 * SIZE, "the next read has their room");
+    assert_eq!(model.spool(), SIZE);
+    assert_eq!(model.spool(), 0, "another page does not fit");
+    // The file goes first, and its place stays taken.
+    assert_eq!(model.send(usize::MAX), 3 * SIZE);
+    assert_eq!((model.send(usize::MAX), model.spool()), (2 * SIZE, 0));
 }
 
 #[test]
-fn a_file_is_read_back_in_pieces_a_second_ahead_when_the_first_stays() {
-    let mut pages = Pages::new(4096, Buffer::of_size(4096), Bytes::gib(1));
-    for _ in 0..60 {
+fn a_file_is_read_back_in_pieces() {
+    let mut pages = Pages::new(4096, Buffer::of_size(4096), Bytes::gib(1), WhenShort::Waits);
+    for _ in 0..10 {
         while pages.has_room() {
             let got = pages.room().0.iter().map(|slice| slice.len()).sum();
             pages.took(got, |piece| Ok::<_, ()>(piece.len())).expect("kept");
@@ -231,26 +202,18 @@ fn a_file_is_read_back_in_pieces_a_second_ahead_when_the_first_stays() {
         let oldest = pages.to_spool().1;
         pages.spooled(oldest);
     }
-    assert!(pages.file_end() > 200 << 10);
-    let read = RefCell::new(Vec::new());
-    let line_up = |pages: &mut Pages| {
-        let note = |into: &mut [u8], at| {
-            read.borrow_mut().push((at, into.len()));
+    assert_eq!(pages.file_end(), 80 << 10);
+    for (at, len) in [(0, 32 << 10), (32 << 10, 32 << 10), (64 << 10, 16 << 10)] {
+        let read = |into: &mut [u8], from| {
+            assert_eq!((from, into.len()), (at, len));
             Ok(())
         };
-        pages.outlet.line_up(note).expect("it is there");
-        read.take()
-    };
-    pages.hand_out(HandOut::Some);
-    assert_eq!(line_up(&mut pages), [(0, 32 << 10)]);
-    pages.sent(10_000);
-    assert_eq!(line_up(&mut pages), [(32 << 10, 32 << 10)]);
-    pages.sent(1);
-    assert_eq!(line_up(&mut pages), [], "there are two");
-    pages.sent(32 << 10);
-    assert_eq!(line_up(&mut pages), [(64 << 10, 32 << 10)]);
-    pages.sent(usize::MAX);
-    assert_eq!(line_up(&mut pages), [(96 << 10, 32 << 10), (128 << 10, 32 << 10)]);
+        pages.read_back(read).expect("it is there");
+        pages.sent(10_000);
+        pages.read_back(|_, _| panic!("the piece has not left")).expect("nothing is read");
+        pages.sent(len - 10_000);
+    }
+    assert_eq!(pages.line(&[]).0[0].len(), 4096, "what is in memory comes after it");
 }
 
 #[test]

@@ -5,9 +5,6 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use records::{Bytes, ReadPolicy, SessionEnd};
 
-use testkit::unchunked;
-
-use super::gunzipped;
 use super::world::{Closed, World, limits};
 use crate::session::{Buffering, Peer};
 
@@ -57,7 +54,6 @@ struct Life {
     /// Bytes a session may spool; `None`: its answer passes unbuffered.
     spool: Option<u64>,
     disk: Disk,
-    gzip: Option<u32>,
     body: Vec<u8>,
 }
 
@@ -89,14 +85,9 @@ impl Life {
         let disks =
             [Disk::Sound, Disk::Sound, Disk::Sound, Disk::NoFiles, Disk::Full, Disk::Broken];
         let disk = pick(&mut rng, &disks);
-        let gzip = rng.random_ratio(1, 2).then(|| rng.random_range(1..=9));
         let length = rng.random_range(0..60_000);
-        let body = if rng.random_ratio(1, 2) {
-            (0..length).map(|_| rng.random()).collect()
-        } else {
-            b"the same words again, ".iter().copied().cycle().take(length).collect()
-        };
-        Self { seed, rng, policy, origin, client, page, spool, disk, gzip, body }
+        let body = (0..length).map(|_| rng.random()).collect();
+        Self { seed, rng, policy, origin, client, page, spool, disk, body }
     }
 
     /// What the origin will send.
@@ -141,7 +132,6 @@ impl Life {
         let mut limits = limits(self.policy);
         limits.toggles.buffer = Bytes(self.page);
         limits.buffering = self.spool.map(|max| Buffering { dir: "".into(), file_max: Bytes(max) });
-        limits.toggles.gzip = self.gzip;
         let mut world = World::new(limits);
         match self.disk {
             Disk::Sound => {}
@@ -149,8 +139,7 @@ impl Life {
             Disk::Full => world.disk().full_at = Some(self.rng.random_range(0..30_000)),
             Disk::Broken => world.disk().broken_at = Some(self.rng.random_range(0..30_000)),
         }
-        let coding: &[u8] = if self.gzip.is_some() { b"Accept-Encoding: gzip\r\n" } else { b"" };
-        let mut request = [b"GET /bytes/1 HTTP/1.1\r\nHost: a\r\n", coding, b"\r\n"].concat();
+        let mut request = b"GET /bytes/1 HTTP/1.1\r\nHost: a\r\n\r\n".to_vec();
         let mut answer = self.answer();
         let whole = answer.len();
         let mut client_leaves = match self.client {
@@ -231,16 +220,15 @@ impl Life {
         let got = world.client().got.clone();
         let blank = got.windows(4).position(|four| four == b"\r\n\r\n");
         let head = blank.map_or(got.len(), |at| at + 4);
-        let (head, body) = got.split_at(head);
+        let body = &got[head..];
         assert_eq!(record.body_bytes.0, body.len() as u64, "seed {seed}: the record counts wrong");
         assert!(
             world.disk().bytes.len() as u64 <= self.spool.unwrap_or(0),
             "seed {seed}: spooled too much"
         );
         assert!(world.disk().files <= 1, "seed {seed}: a session has one file");
-        let body = if is_gzip(head) { gunzipped(&unchunked(body)) } else { body.to_vec() };
         if record.status == 200 && self.origin != Origin::Chunked {
-            assert!(self.body.starts_with(&body), "seed {seed}: the client got other bytes");
+            assert!(self.body.starts_with(body), "seed {seed}: the client got other bytes");
         }
         if end == Some(SessionEnd::Completed) && self.origin != Origin::Chunked {
             assert_eq!(body, self.body, "seed {seed}: completed, but not whole");
@@ -262,30 +250,24 @@ impl Life {
     }
 }
 
-fn is_gzip(head: &[u8]) -> bool {
-    String::from_utf8_lossy(head).contains("Content-Encoding: gzip\r\n")
-}
-
 #[test]
 fn a_session_survives_every_life() {
     let first: u64 = 0x7475_726e;
     let mut ends = std::collections::BTreeMap::new();
-    let (mut spooled, mut filled, mut compressed, mut both) = (0, 0, 0, 0);
+    let (mut spooled, mut filled) = (0, 0);
     for seed in first..first + LIVES {
         let mut life = Life::new(seed);
         let world = life.live();
         life.check(&world);
-        let (spools, gzips) = (!world.disk().bytes.is_empty(), is_gzip(&world.client().got));
+        let spools = !world.disk().bytes.is_empty();
         spooled += u64::from(spools);
         let next = world.disk().bytes.len() as u64 + life.page;
         filled += u64::from(spools && life.spool.is_some_and(|max| next > max));
-        compressed += u64::from(gzips);
-        both += u64::from(spools && gzips);
         *ends.entry(world.end()).or_insert(0) += 1;
     }
     println!("{LIVES} lives from seed {first}: {ends:?}");
-    println!("{spooled} spooled, {filled} to the limit; {compressed} compressed; {both} did both");
-    assert!([spooled, filled, compressed, both].into_iter().all(|lives| lives > 50));
+    println!("{spooled} spooled, {filled} to the limit");
+    assert!(spooled > 50 && filled > 50);
     // A simulation that never meets an end proves nothing of it.
     for end in [
         SessionEnd::Completed,

@@ -57,7 +57,7 @@ struct Told {
     stretches: Vec<Stretch>,
 }
 
-impl Sink for Told {
+impl StretchSink for Told {
     fn cpu(&mut self) -> Micros {
         self.cpu_reads += 1;
         Micros(self.cpu_ns / 1_000)

@@ -1,22 +1,23 @@
-//! A worker's life in pieces without a gap: which of its times were polls, and how much it did.
+//! A worker's life in pieces without a gap, as the mirror and the probe tell it: which of its times were
+//! polls, and how much it did.
 //!
-//! Not for: reading clocks or telling. It is fed, in their order, with times that the loop has read
-//! anyway, and hands each stretch that has ended to a [`Sink`]; the thread's CPU clock, which costs
-//! a system call, is asked only then. All else is a few additions and a comparison.
+//! Not for: reading clocks or telling. It is fed, in their order, with times that are known
+//! anyway, and hands each stretch that has ended to a [`StretchSink`]; the thread's CPU clock, which costs
+//! the mirror a system call, is asked only then. All else is a few additions and a comparison.
 //!
 //! Invariants:
 //! - A stretch starts where the one before it ended; none ends before it starts.
 //! - No stretch has more time in polls than it is long.
 //! - Turns, steps and accepts each stand in exactly one stretch, and CPU time in exactly one.
 
-use records::{Micros, MonoNs, Stretch};
+use crate::{Micros, MonoNs, Stretch};
 
 /// A stretch of this length is told with the next thing that ends; so is a poll of this length, by
 /// itself. Both in nanoseconds: 5 ms, which is 200 stretches a second of a busy worker.
 const LONG_NS: u64 = 5_000_000;
 
 /// Where stretches go, and where the CPU time comes from that they are told with.
-pub(super) trait Sink {
+pub trait StretchSink {
     /// CPU time of the worker's thread so far.
     fn cpu(&mut self) -> Micros;
     /// A stretch has ended.
@@ -25,7 +26,7 @@ pub(super) trait Sink {
 
 /// The stretch under way.
 #[derive(Clone, Debug)]
-pub(super) struct Stretches {
+pub struct Stretches {
     worker: u32,
     start: MonoNs,
     poll_ns: u64,
@@ -38,35 +39,40 @@ pub(super) struct Stretches {
 
 impl Stretches {
     /// The first stretch begins `now`, at which the thread has used `cpu`.
-    pub(super) fn begin(worker: u32, now: MonoNs, cpu: Micros) -> Self {
+    pub const fn begin(worker: u32, now: MonoNs, cpu: Micros) -> Self {
         Self { worker, start: now, poll_ns: 0, turns: 0, steps: 0, accepts: 0, cpu }
     }
 
     /// A connection was accepted.
-    pub(super) fn accepted(&mut self) {
+    pub fn accepted(&mut self) {
         self.accepts += 1;
     }
 
     /// A step ended.
-    pub(super) fn stepped(&mut self, end: MonoNs, sink: &mut impl Sink) {
+    pub fn stepped(&mut self, end: MonoNs, sink: &mut impl StretchSink) {
         self.steps += 1;
         self.end_if_long(end, sink);
     }
 
     /// A step ended that was a hold: the stretch ends with it, however short.
-    pub(super) fn held(&mut self, end: MonoNs, sink: &mut impl Sink) {
+    pub fn held(&mut self, end: MonoNs, sink: &mut impl StretchSink) {
         self.steps += 1;
         self.end(end, sink);
     }
 
-    /// A loop turn ended.
-    pub(super) fn turned(&mut self, end: MonoNs, sink: &mut impl Sink) {
+    /// A loop turn ended: it counts in the stretch under way, which goes on.
+    pub fn turn_counted(&mut self) {
         self.turns += 1;
+    }
+
+    /// A loop turn ended.
+    pub fn turned(&mut self, end: MonoNs, sink: &mut impl StretchSink) {
+        self.turn_counted();
         self.end_if_long(end, sink);
     }
 
     /// A poll returned. A long one is a stretch of its own, after what was before it.
-    pub(super) fn polled(&mut self, called: MonoNs, returned: MonoNs, sink: &mut impl Sink) {
+    pub fn polled(&mut self, called: MonoNs, returned: MonoNs, sink: &mut impl StretchSink) {
         let length = returned.0.saturating_sub(called.0);
         if length < LONG_NS {
             self.poll_ns += length;
@@ -77,7 +83,7 @@ impl Stretches {
     }
 
     /// The worker's life is over.
-    pub(super) fn finish(&mut self, now: MonoNs, sink: &mut impl Sink) {
+    pub fn finish(&mut self, now: MonoNs, sink: &mut impl StretchSink) {
         if !self.is_empty(now) {
             self.end(now, sink);
         }
@@ -87,7 +93,7 @@ impl Stretches {
         now <= self.start && (self.turns, self.steps, self.accepts) == (0, 0, 0)
     }
 
-    fn end_if_long(&mut self, now: MonoNs, sink: &mut impl Sink) {
+    fn end_if_long(&mut self, now: MonoNs, sink: &mut impl StretchSink) {
         if now.0.saturating_sub(self.start.0) >= LONG_NS {
             self.end(now, sink);
         }
@@ -96,7 +102,7 @@ impl Stretches {
     /// CPU time is known at the poll's return only. What was before it gets as much of it as it was
     /// long, and the poll the rest: a poll uses next to none.
     #[cold]
-    fn slept(&mut self, called: MonoNs, returned: MonoNs, sink: &mut impl Sink) {
+    fn slept(&mut self, called: MonoNs, returned: MonoNs, sink: &mut impl StretchSink) {
         let cpu = sink.cpu();
         if !self.is_empty(called) {
             let most = Micros(self.cpu.0 + called.micros_since(self.start).0);
@@ -107,13 +113,15 @@ impl Stretches {
     }
 
     #[cold]
-    fn end(&mut self, now: MonoNs, sink: &mut impl Sink) {
+    fn end(&mut self, now: MonoNs, sink: &mut impl StretchSink) {
         let cpu = sink.cpu();
         sink.tell(self.next(now, cpu));
     }
 
     /// Takes the stretch that ends `now` and begins the next.
     fn next(&mut self, now: MonoNs, cpu: Micros) -> Stretch {
+        // What is reckoned back from a later time may be too little.
+        let cpu = cpu.max(self.cpu);
         let ended = Stretch {
             worker: self.worker,
             start_ns: self.start,
