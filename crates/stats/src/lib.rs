@@ -2,9 +2,8 @@
 //!
 //! Two arms are compared over rounds: [`judge`] takes the trials and the metrics that were asked
 //! for, and says [`Change::NoChange`], `Improved`, `Regressed` or `Inconclusive`, with every
-//! figure that led there. Beside it: intervals of shares ([`wilson`], [`share_over_rounds`]),
-//! survival curves of times to completion ([`Curve`]). `docs/internals/statistics.md` derives each choice,
-//! names its source, and tells what was simulated.
+//! figure that led there. `docs/internals/statistics.md` derives each choice, names its source, and
+//! tells what was simulated.
 //!
 //! Not for: input and output, reading records, deciding whether a single trial proves anything.
 //!
@@ -17,7 +16,6 @@
 //!   `Inconclusive`, with the reason.
 
 mod compare;
-mod fetches;
 mod judge;
 mod ranks;
 mod rule;
@@ -25,9 +23,6 @@ mod sample;
 mod trials;
 
 pub use compare::{Change, Expected, Finding, MetricComparison};
-pub use fetches::{
-    Count, Curve, Ending, Observation, ShareInterval, Step, share_over_rounds, wilson,
-};
 pub use judge::{Blind, Judgement, LeftOut, Reason, judge};
 pub use rule::{Confidence, Direction, Metric, Scale, Settings, Weight};
 pub use sample::{Interval, Votes, median_whole};

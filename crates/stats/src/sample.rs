@@ -279,8 +279,3 @@ fn student(degrees: f64) -> Option<StudentsT> {
 pub(crate) fn normal_above(z: f64) -> f64 {
     Normal::standard().sf(z)
 }
-
-/// The point of the standard normal that is exceeded with probability `alpha / 2`.
-pub(crate) fn z_critical(alpha: f64) -> f64 {
-    Normal::standard().inverse_cdf(1.0 - alpha / 2.0)
-}

@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Add;
 
-use records::{ArmRow, Bytes, BytesPerSec, Fetch, Micros, Outcome, Phase, Summary, WorkerSummary};
+use records::{ArmRow, Bytes, BytesPerSec, Micros, Summary, WorkerSummary};
 use serde::Serialize;
-use stats::{
-    Curve, Ending, Judgement, Metric, Observation, Round, Settings, Trials, judge,
-    median_whole as median,
-};
+use stats::{Judgement, Metric, Round, Settings, Trials, judge, median_whole as median};
 
 use super::rounds::Ran;
 use super::{Gate, doubts, figures, gate_of};
@@ -90,30 +87,6 @@ fn rounds(a: &[Ran], b: &[Ran]) -> Vec<Round> {
         })
     };
     a.iter().filter_map(both).collect()
-}
-
-/// The fetches of a phase as survival curves have them.
-///
-/// A fetch that was given up, or that this host could not make, is only known to last longer; one
-/// that the proxy refused, cut or answered wrongly never comes to its completion.
-pub fn observations(fetches: &[Fetch], phase: Phase) -> Vec<Observation> {
-    let of_phase = fetches.iter().filter(|fetch| fetch.phase == phase);
-    let observed = of_phase.map(|fetch| Observation {
-        age: fetch.total_us,
-        ending: match fetch.outcome {
-            Outcome::Ok => Ending::Completed,
-            Outcome::LocalError => Ending::Censored,
-            outcome if outcome.is_censored() => Ending::Censored,
-            _ => Ending::Failed,
-        },
-    });
-    observed.collect()
-}
-
-/// The fetches of an arm under load as a survival curve, over all its trials.
-pub fn curve(trials: &[Ran]) -> Curve {
-    let observed = trials.iter().map(|ran| observations(&ran.fetches, Phase::Measure));
-    Curve::new(&observed.collect::<Vec<_>>().concat())
 }
 
 /// The row of the arm `name` with these trials.

@@ -1,7 +1,7 @@
 //! Figures, thresholds and comparisons of trials.
 
 use proptest::prelude::{any, proptest};
-use records::{Micros, Outcome, Phase, Side, Summary, Verdict, Visibility};
+use records::{Micros, Outcome, Side, Summary, Verdict, Visibility};
 use stats::{Change, Reading};
 
 use super::figures::{FIGURES, Figure, trial};
@@ -274,23 +274,6 @@ fn rounds_that_only_one_arm_has_do_not_count() {
     let comparison = compared(&[a, b]);
     assert_eq!(comparison.pairs[0].judgement.rounds, 1);
     assert_eq!(comparison.gate(), Gate::Inconclusive);
-}
-
-/// Three of six are done, two were given up at the cap, and one never comes to its completion.
-#[test]
-fn what_was_given_up_is_not_called_done() {
-    let mut run = Run::new();
-    for (count, outcome, us) in [
-        (3, Outcome::Ok, 10_000),
-        (2, Outcome::TimeoutPartial, 1_000_000),
-        (1, Outcome::Reset, 5_000),
-    ] {
-        run.fetches(Phase::Measure, count, outcome, us);
-    }
-    let curve = super::compare::curve(&[of(&run)]);
-    let steps: Vec<_> = curve.steps.iter().map(|step| (step.at, step.remaining)).collect();
-    assert_eq!(steps, [(Micros(10_000), 0.5)]);
-    assert_eq!(curve.known_until, Micros(1_000_000));
 }
 
 #[test]

@@ -28,7 +28,7 @@ Examples:
   turnstile report runs/20260301T123005Z-reuseport --open
   turnstile report runs/20260301T123005Z-reuseport --svg picture > picture.svg
   turnstile report runs/20260301T140210Z-compare --html
-  turnstile report runs/20260301T140210Z-compare --svg failures > failures.svg")]
+  turnstile report runs/20260301T140210Z-compare --svg latency > latency.svg")]
 pub struct ReportOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
@@ -42,8 +42,7 @@ pub struct ReportOptions {
     #[arg(long, conflicts_with_all = ["json", "svg"])]
     pub open: bool,
 
-    /// Print one figure as SVG: picture, latency, causes or accept-queue; of a campaign latency,
-    /// failures or throughput
+    /// Print one figure as SVG: picture, latency, causes or accept-queue; of a campaign latency
     #[arg(
         long,
         value_enum,

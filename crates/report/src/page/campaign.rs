@@ -5,14 +5,13 @@ use std::fmt::Write as _;
 use analysis::guard::PairOf;
 use analysis::guard::rounds::Ran;
 use records::{Micros, Verdict, count, shell_line};
-use serde_json::{Value, json};
 use stats::Change;
 
 use super::table::{self, Table, environment, key, list, machine};
 use super::{THEME, fill, framed};
 use crate::campaign::{Arm, Campaign, CaseFigure, page_of};
 use crate::escape::{self, html};
-use crate::svg::{Figure, inline_campaign, palette, percentiles};
+use crate::svg::{Figure, inline_campaign, palette};
 use crate::text::{ARM_HEADS, arm_cells, left_out, metric_cells, reasons};
 
 const TEMPLATE: &str = include_str!("../../assets/campaign.html");
@@ -20,37 +19,11 @@ const UNKNOWN: &str = "\u{2013}";
 /// Of many columns.
 const WIDE: &str = " class=\"wide\"";
 
-/// The campaign as one HTML file: style, script and data inside, nothing to load. Links lead to the
+/// The campaign as one HTML file: style and script inside, nothing to load. Links lead to the
 /// pages of its trials, as paths relative to its own.
 pub fn campaign_html(campaign: &Campaign) -> String {
     let body = fill(TEMPLATE, |name| part(name, campaign));
-    framed(&campaign.title(), &body, &data(campaign).to_string(), THEME)
-}
-
-/// What the page holds for other programs.
-fn data(campaign: &Campaign) -> Value {
-    let trial = |told: &Ran| {
-        let Ran { round, summary, dir, .. } = told;
-        let latency = percentiles(summary).map(|us| us.map(|us| json!({"us": us})));
-        json!({"round": round + 1, "page": page_of(dir), "verdict": summary.verdict,
-            "failed": summary.measure.outcomes.failed(),
-            "tried": summary.measure.outcomes.tried(), "latency": latency})
-    };
-    let arm = |arm: &Arm| {
-        json!({"name": arm.spec.name, "row": arm.row,
-            "trials": arm.trials.iter().map(trial).collect::<Vec<_>>()})
-    };
-    let pair = |PairOf { a, b, judgement, .. }: &PairOf| {
-        let metrics = judgement.comparisons.iter().map(|metric| {
-            let [name, a, b, change, interval, votes, p, said] = metric_cells(metric);
-            json!({"name": name, "a": a, "b": b, "change": change, "interval": interval,
-                "votes": votes, "p": p, "said": said})
-        });
-        json!({"a": a, "b": b, "change": judgement.change, "metrics": metrics.collect::<Vec<_>>()})
-    };
-    json!({"page_version": 2, "cut_short": campaign.cut_short(),
-        "arms": campaign.arms.iter().map(arm).collect::<Vec<_>>(),
-        "pairs": campaign.pairs().iter().map(pair).collect::<Vec<_>>()})
+    framed(&campaign.title(), &body, THEME)
 }
 
 fn part(name: &str, campaign: &Campaign) -> String {
@@ -109,37 +82,13 @@ const fn change_class(change: Change) -> &'static str {
 }
 
 fn arms(campaign: &Campaign) -> String {
-    let mut out = table_of_arms(campaign);
-    out += "<div class=\"pair\"><div class=\"column\">";
-    out += &figure(
-        campaign,
-        Figure::Latency,
-        "How long fetches took",
-        "Percentiles of each round, on one scale. A triangle: fetches were given up there, and \
-         would have taken longer still.",
-    );
-    out += "</div><div class=\"column\">";
-    out += &figure(
-        campaign,
-        Figure::Failures,
-        "Fetches that failed",
-        "Each round's share with its 95 % interval (Wilson), each round on a line of its own; \
-         the bar: all rounds, with the wider of the intervals over rounds and over fetches.",
-    );
-    out += &figure(
-        campaign,
-        Figure::Throughput,
-        "What the downloads got",
-        "The rate of all downloads together: what a cure costs.",
-    );
-    out + "</div></div>"
-}
-
-fn figure(campaign: &Campaign, which: Figure, title: &str, told: &str) -> String {
     // Tall and dense: on a narrow screen it is moved, not shrunk.
-    let drawn = inline_campaign(campaign, which)
+    let drawn = inline_campaign(campaign)
         .map(|svg| format!("<div class=\"scroll\"><div class=\"drawn dense\">{svg}</div></div>"));
-    table::figure(which, title, told, drawn)
+    let title = "How long fetches took";
+    let told = "Percentiles of each round, on one scale. A triangle: fetches were given up there, \
+                and would have taken longer still.";
+    table_of_arms(campaign) + &table::figure(Figure::Latency, title, told, drawn)
 }
 
 /// A row an arm: what its trials say together.

@@ -35,20 +35,18 @@ const SCRIPTS: [&str; 6] = [
 /// The run as one HTML file: style, script and data inside, nothing to load.
 pub fn html(analysis: &Analysis<'_>) -> String {
     let data = PageData::of(analysis);
-    let json = data::script(&data).to_string();
     let summary = &analysis.summary;
     let title = format!("{}: {}", summary.verdict, title(summary));
     let body = fill(TEMPLATE, |name| part(name, &data));
-    framed(&title, &body, &json, &SCRIPTS.join("\n"))
+    framed(&title, &body, &SCRIPTS.join("\n"))
 }
 
 /// A whole page: its title, what is seen, its data as JSON, and its script.
-pub(crate) fn framed(title: &str, body: &str, json: &str, script: &str) -> String {
+pub(crate) fn framed(title: &str, body: &str, script: &str) -> String {
     fill(FRAME, |name| match name {
         "title" => escape::html(title),
         "style" => format!("{STYLE}\n{}", svg::RULES),
         "body" => body.to_owned(),
-        "data" => escape::script(json),
         "script" => script.to_owned(),
         _ => String::new(),
     })
@@ -84,6 +82,7 @@ fn part(name: &str, data: &PageData<'_>) -> String {
         "queues" => parts::queues(data),
         "about" => parts::about(data),
         "stage" => svg::stage(data),
+        "data" => escape::script(&data::script(data).to_string()),
         _ => String::new(),
     }
 }

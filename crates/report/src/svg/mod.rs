@@ -17,7 +17,6 @@ use clap::builder::PossibleValue;
 use crate::campaign::Campaign;
 use crate::page::PageData;
 
-pub(crate) use self::arms::percentiles;
 pub(crate) use self::picture::stage;
 
 /// Rules that a figure needs wherever it stands.
@@ -36,10 +35,6 @@ pub enum Figure {
     Causes,
     /// Depth of accept queues over time; runs only.
     AcceptQueue,
-    /// Failed share by arm and round, with intervals; campaigns only.
-    Failures,
-    /// Rate of the downloads by arm and round; campaigns only.
-    Throughput,
 }
 
 impl Figure {
@@ -48,23 +43,12 @@ impl Figure {
         Self::value_variants().iter().copied()
     }
 
-    /// Whether a run can have it.
-    pub const fn is_of_a_run(self) -> bool {
-        !matches!(self, Self::Failures | Self::Throughput)
-    }
-
-    /// Whether a campaign can have it.
-    pub const fn is_of_a_campaign(self) -> bool {
-        matches!(self, Self::Latency | Self::Failures | Self::Throughput)
-    }
-
     /// What is missing where it cannot be drawn.
     const fn needs(self) -> &'static str {
         match self {
             Self::Picture => "no worker and no fetch is known",
-            Self::Latency | Self::Failures => "there was no fetch",
+            Self::Latency => "there was no fetch",
             Self::Causes => "no fetch was late, or nothing is known of those that were",
-            Self::Throughput => "no download moved",
             Self::AcceptQueue => "no accept queue was sampled",
         }
     }
@@ -83,9 +67,6 @@ pub enum SvgError {
     /// The run or the campaign has nothing to show there.
     #[error("failed to draw {figure}: {needs}", figure = .0, needs = .0.needs())]
     Nothing(Figure),
-    /// A figure of campaigns was asked of a run.
-    #[error("failed to draw {0}: only a campaign of several trials has it, as compare makes")]
-    OfCampaigns(Figure),
     /// A figure of runs was asked of a campaign.
     #[error("failed to draw {0}: a campaign has none; name the directory of one of its trials")]
     OfRuns(Figure),
@@ -94,11 +75,8 @@ pub enum SvgError {
 /// One figure as an SVG document of its own, light or dark as its viewer prefers.
 ///
 /// # Errors
-/// [`SvgError::Nothing`]: the run has nothing to show there; [`SvgError::OfCampaigns`].
+/// [`SvgError::Nothing`]: the run has nothing to show there.
 pub fn svg(analysis: &Analysis<'_>, figure: Figure) -> Result<String, SvgError> {
-    if !figure.is_of_a_run() {
-        return Err(SvgError::OfCampaigns(figure));
-    }
     let drawn = draw(&PageData::of(analysis), figure).ok_or(SvgError::Nothing(figure))?;
     Ok(drawn.document(&format!("{COLORS}{RULES}")))
 }
@@ -108,21 +86,21 @@ pub(crate) fn inline(data: &PageData<'_>, figure: Figure) -> Option<String> {
     Some(draw(data, figure)?.inline())
 }
 
-/// One figure of a campaign as an SVG document of its own.
+/// One figure of a campaign as an SVG document of its own: it has [`Figure::Latency`] alone.
 ///
 /// # Errors
 /// [`SvgError::Nothing`]: its trials have nothing to show there; [`SvgError::OfRuns`].
 pub fn campaign_svg(campaign: &Campaign, figure: Figure) -> Result<String, SvgError> {
-    if !figure.is_of_a_campaign() {
+    if figure != Figure::Latency {
         return Err(SvgError::OfRuns(figure));
     }
-    let drawn = draw_campaign(campaign, figure).ok_or(SvgError::Nothing(figure))?;
+    let drawn = arms::draw(campaign).ok_or(SvgError::Nothing(figure))?;
     Ok(drawn.document(&format!("{COLORS}{RULES}")))
 }
 
 /// The same for inside the page; `None` where there is nothing to show.
-pub(crate) fn inline_campaign(campaign: &Campaign, figure: Figure) -> Option<String> {
-    Some(draw_campaign(campaign, figure)?.inline())
+pub(crate) fn inline_campaign(campaign: &Campaign) -> Option<String> {
+    Some(arms::draw(campaign)?.inline())
 }
 
 fn draw(data: &PageData<'_>, figure: Figure) -> Option<plot::Drawing> {
@@ -131,15 +109,5 @@ fn draw(data: &PageData<'_>, figure: Figure) -> Option<plot::Drawing> {
         Figure::Latency => latency::draw(data.analysis),
         Figure::Causes => causes::draw(&data.analysis.summary),
         Figure::AcceptQueue => accept_queue::draw(data),
-        Figure::Failures | Figure::Throughput => None,
-    }
-}
-
-fn draw_campaign(campaign: &Campaign, figure: Figure) -> Option<plot::Drawing> {
-    match figure {
-        Figure::Latency => arms::latency(campaign),
-        Figure::Failures => arms::failures(campaign),
-        Figure::Throughput => arms::throughput(campaign),
-        Figure::Picture | Figure::Causes | Figure::AcceptQueue => None,
     }
 }

@@ -4,31 +4,19 @@ use records::Micros;
 use report::{Figure, campaign_html, campaign_svg};
 use stats::{Change, Finding};
 
-use crate::browser::json_of;
 use crate::fixture::{case, cut_to, two_arms, zoo};
 
 #[test]
 fn every_round_of_every_arm_is_in_it_as_its_summary_says() {
     let campaign = two_arms(5);
     let page = campaign_html(&campaign);
-    let data = json_of(&page);
-    for (place, arm) in campaign.arms.iter().enumerate() {
-        let told = data["arms"][place]["trials"].as_array().expect("trials");
-        assert_eq!((told.len(), arm.trials.len()), (5, 5));
-        for (told, trial) in told.iter().zip(&arm.trials) {
-            let measure = &trial.summary.measure;
-            assert_eq!(told["verdict"], trial.summary.verdict.name());
-            assert_eq!(told["failed"], measure.outcomes.failed());
-            assert_eq!(told["tried"], measure.outcomes.tried());
-            let l = &measure.latency_us;
-            let percentiles = [trial.summary.idle.latency_us.p50, l.p50, l.p90, l.p99, l.max];
-            for (at, us) in percentiles.into_iter().enumerate() {
-                assert_eq!(told["latency"][at]["us"], us);
-            }
-            let cell =
-                format!("{} of {} failed, p50 {}", told["failed"], told["tried"], Micros(l.p50));
-            assert!(page.contains(&cell), "no {cell}");
-        }
+    let trials: Vec<_> = campaign.arms.iter().flat_map(|arm| &arm.trials).collect();
+    assert_eq!(trials.len(), 10);
+    for trial in trials {
+        let measure = &trial.summary.measure;
+        let (failed, tried) = (measure.outcomes.failed(), measure.outcomes.tried());
+        let cell = format!("{failed} of {tried} failed, p50 {}", Micros(measure.latency_us.p50));
+        assert!(page.contains(&cell), "no {cell}");
     }
     assert!(!page.contains("{{") && !page.contains("NaN"));
     for word in ["src=", "@import", "http://", "https://", "fetch(", "url("] {
@@ -69,16 +57,15 @@ fn a_comparison_says_what_became_of_each_pair() {
     let said = "rcvbuf 40 KiB: failures ";
     assert!(page.contains(&format!("<h1>{said}")), "no {said}");
     let judgement = &campaign.comparison.as_ref().expect("one").pairs[0].judgement;
-    let told = &json_of(&page)["pairs"][0]["metrics"];
     let mut better = 0;
-    for (at, metric) in judgement.comparisons.iter().enumerate() {
+    for metric in &judgement.comparisons {
         let counts = matches!(metric.finding, Finding::Higher | Finding::Lower);
         better += usize::from(counts && metric.change() == Change::Improved);
-        for cell in ["a", "b", "change", "said"].map(|cell| told[at][cell].as_str().expect("text"))
-        {
-            assert!(page.contains(&format!("<td>{cell}</td>")), "no {cell}");
-        }
+        let row = format!("<th scope=\"row\">{}</th>", metric.metric.name);
+        assert!(page.contains(&row), "no {row}");
     }
+    let said = page.matches("<td>improved</td>").count();
+    assert_eq!(said, better);
     assert!(better > 1, "the cure shows");
 }
 
@@ -111,10 +98,7 @@ fn one_that_was_cut_short_says_so_and_shows_what_there_is() {
         assert!(page.contains("not whole"));
         assert_eq!(page.matches("not run").count(), 6 - done);
         assert!(!page.contains("NaN") && !page.contains("inf"), "{done}");
-        for figure in Figure::all().filter(|figure| figure.is_of_a_campaign()) {
-            let drawn = campaign_svg(&campaign, figure);
-            assert!(drawn.is_ok() || done == 0, "{figure}");
-        }
+        assert_eq!(campaign_svg(&campaign, Figure::Latency).is_ok(), done > 0);
     }
 }
 
@@ -123,7 +107,7 @@ fn figures_of_runs_are_refused_with_what_to_do() {
     let campaign = two_arms(2);
     for figure in Figure::all() {
         let drawn = campaign_svg(&campaign, figure);
-        if figure.is_of_a_campaign() {
+        if figure == Figure::Latency {
             let drawn = drawn.expect("a figure");
             assert!(drawn.starts_with("<svg xmlns") && !drawn.contains("<a "), "{figure}");
             assert!(!drawn.contains("NaN"), "{figure}");
@@ -142,7 +126,7 @@ fn names_stay_names() {
     trial.dir = "javascript:alert(1)".into();
     trial.summary.verdict_reasons = vec!["\" onload=\"x".to_owned()];
     let page = campaign_html(&campaign);
-    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("<script").count(), 1);
     assert!(!page.contains("href=\"javascript:"));
     assert!(!page.contains("title=\"\" onload"));
 }

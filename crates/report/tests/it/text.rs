@@ -219,7 +219,6 @@ fn no_figure_has_a_place_that_is_no_number() {
                     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}: {figure}");
                     assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
                 }
-                Err(SvgError::OfCampaigns(_)) => assert!(!figure.is_of_a_run(), "{figure}"),
                 Err(error) => assert_eq!(error, SvgError::Nothing(figure)),
             }
         }

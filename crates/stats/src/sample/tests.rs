@@ -3,7 +3,6 @@ use rand::{RngExt, SeedableRng};
 
 use super::{Numbers, median, median_whole};
 use crate::ranks::{rank_sum, signed_rank, smallest_signed, smallest_sum};
-use crate::{Count, ShareInterval, share_over_rounds, wilson};
 
 /// Extra hours of sleep by two drugs, of ten patients each, and of the same (Student 1908, as R's
 /// `sleep`).
@@ -169,40 +168,4 @@ fn many_ranks_are_taken_for_normal() {
     };
     let (counted, normal) = (signed(24), signed(25));
     assert!((counted.log10() - normal.log10()).abs() < 0.5, "{counted} {normal}");
-}
-
-fn count(failed: u64, attempts: u64) -> Count {
-    Count::new(failed, attempts).unwrap()
-}
-
-/// Newcombe 1998, Statistics in Medicine 17:857, table I, method 3.
-#[test]
-fn wilson_as_published() {
-    for (failed, attempts, low, high) in [
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0000, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-    ] {
-        let seen = wilson(count(failed, attempts)).interval;
-        assert!((seen.low - low).abs() < 5e-5, "{failed}/{attempts}: {seen:?}");
-        assert!((seen.high - high).abs() < 5e-5, "{failed}/{attempts}: {seen:?}");
-    }
-    assert!(Count::new(0, 0).is_none() && Count::new(3, 2).is_none(), "no share of nothing");
-}
-
-/// Ten runs of `--reuseport` differ by far more than fetches would that are independent.
-#[test]
-fn shares_over_runs() {
-    let runs = [39, 45, 18, 57, 56, 27, 65, 36, 46, 43].map(|failed| count(failed, 80));
-    let over = share_over_rounds(&runs).unwrap();
-    let pooled = wilson(count(432, 800));
-    assert!((over.share - 0.54).abs() < 1e-9);
-    let width = |of: ShareInterval| of.interval.high - of.interval.low;
-    assert!(width(over) > 2.5 * width(pooled), "{over:?} {pooled:?}");
-    // Runs without a failure are not certain of it.
-    let over = share_over_rounds(&[count(0, 80); 5]).unwrap();
-    assert_eq!((over.share, over.interval.low), (0.0, 0.0));
-    assert!((over.interval.high - 0.0095).abs() < 1e-3, "{over:?}");
-    assert_eq!(share_over_rounds(&[]), None);
 }

@@ -1,7 +1,6 @@
 //! What must hold for any input.
 
 use proptest::prelude::*;
-use records::Micros;
 use stats::*;
 
 fn reading() -> impl Strategy<Value = Reading> {
@@ -81,13 +80,6 @@ fn near(left: f64, right: f64) -> bool {
 
 fn swapped(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
     pairs.iter().map(|(a, b)| (*b, *a)).collect()
-}
-
-fn fetches() -> impl Strategy<Value = Vec<Observation>> {
-    let ending = prop_oneof![Just(Ending::Completed), Just(Ending::Censored), Just(Ending::Failed)];
-    proptest::collection::vec((0..50_u64, ending), 0..40).prop_map(|all| {
-        all.into_iter().map(|(age, ending)| Observation { age: Micros(age), ending }).collect()
-    })
 }
 
 proptest! {
@@ -189,53 +181,4 @@ proptest! {
         let same: Vec<_> = pairs.iter().map(|(a, _)| (*a, *a)).collect();
         prop_assert_eq!(compared(&same, 5e3).finding, Finding::Excluded);
     }
-
-    #[test]
-    fn a_share_stays_in_its_interval(failed in 0..200_u64, more in 0..200_u64) {
-        let Some(count) = Count::new(failed, failed + more) else { return Ok(()) };
-        let wilson = wilson(count);
-        let ShareInterval { share, interval } = wilson;
-        prop_assert!(0.0 <= interval.low && interval.low <= share);
-        prop_assert!(share <= interval.high && interval.high <= 1.0);
-    }
-
-    #[test]
-    fn a_curve_only_falls(fetches in fetches()) {
-        let curve = Curve::new(&fetches);
-        let shares: Vec<f64> = curve.steps.iter().map(|step| step.remaining).collect();
-        prop_assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
-        prop_assert!(shares.is_sorted_by(|earlier, later| earlier > later));
-    }
-}
-
-fn at(ages: &[u64], ending: Ending) -> Vec<Observation> {
-    ages.iter().map(|age| Observation { age: Micros(*age), ending }).collect()
-}
-
-/// Weeks in remission with 6-mercaptopurine (Freireich et al. 1963; Gehan 1965).
-#[test]
-fn the_published_curve() {
-    let mut weeks = at(&[6, 6, 6, 7, 10, 13, 16, 22, 23], Ending::Completed);
-    weeks.extend(at(&[6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], Ending::Censored));
-    let curve = Curve::new(&weeks);
-    let published =
-        [(6, 0.857), (7, 0.807), (10, 0.753), (13, 0.690), (16, 0.627), (22, 0.538), (23, 0.448)];
-    assert_eq!(curve.steps.len(), published.len());
-    for (step, (week, remaining)) in curve.steps.iter().zip(published) {
-        assert_eq!(step.at, Micros(week));
-        assert!((step.remaining - remaining).abs() < 5e-4, "{step:?}");
-    }
-    assert_eq!(curve.known_until, Micros(35));
-}
-
-/// What never completes waits to the end; leaving it out would make a proxy fast that resets.
-#[test]
-fn a_quick_failure_is_not_a_quick_fetch() {
-    let mut fetches = at(&[10, 20, 30], Ending::Completed);
-    fetches.extend(at(&[1; 7], Ending::Failed));
-    let curve = Curve::new(&fetches);
-    assert!((curve.steps[2].remaining - 0.7).abs() < 1e-12, "{curve:?}");
-    let censored = Curve::new(&at(&[1001, 1002], Ending::Censored));
-    assert_eq!((censored.steps.len(), censored.known_until), (0, Micros(1002)));
-    assert_eq!(Curve::new(&[]).known_until, Micros(0));
 }
