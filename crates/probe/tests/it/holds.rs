@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use probe::{CountedFrom, Hold, HoldOptions, HoldState, READ_EVERY, Seen, Watch};
-use rustix::time::{ClockId, clock_gettime};
 use testkit::{PATIENCE, in_turn, until};
 
 use crate::support::can_probe;
@@ -52,10 +51,7 @@ fn doze() {
 
 /// Uses so much of a CPU, however often the thread has to wait for it.
 fn compute(length: Duration) {
-    let used = || {
-        let used = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
-    };
+    let used = || Duration::from_micros(net::clock::thread_cpu().0);
     let until = used() + length;
     while used() < until {}
 }
