@@ -4,7 +4,7 @@ use criterion::{BenchmarkId, Criterion};
 use records::{Bytes, ProxyToggles, ReadPolicy};
 
 use crate::Host;
-use crate::load::{self, Path};
+use crate::load;
 
 /// nginx's page, which is the proxy's default.
 const PAGE: Bytes = Bytes::kib(4);
@@ -19,10 +19,8 @@ pub fn direct_vs_proxied(c: &mut Criterion, host: &Host) {
     let draining = ProxyToggles { workers: 2, reuseport: true, ..ProxyToggles::default() };
     let mut group = c.benchmark_group("direct_vs_proxied");
     load::configure(&mut group);
-    for (name, path) in
-        [("direct", Path::Direct), ("proxied_drain", Path::Proxied(draining.into()))]
-    {
-        load::measure(&mut group, BenchmarkId::from_parameter(name), host, (&path, 4));
+    for (name, proxy) in [("direct", None), ("proxied_drain", Some(&draining))] {
+        load::measure(&mut group, BenchmarkId::from_parameter(name), host, (proxy, 4));
     }
     group.finish();
 }
@@ -42,7 +40,7 @@ pub fn relay(c: &mut Criterion, host: &Host) {
     ] {
         let toggles = ProxyToggles { workers: 1, buffer, read_policy, ..ProxyToggles::default() };
         let id = BenchmarkId::new(read_policy.to_string(), buffer.exact());
-        load::measure(&mut group, id, host, (&Path::Proxied(toggles.into()), 1));
+        load::measure(&mut group, id, host, (Some(&toggles), 1));
     }
     group.finish();
 }

@@ -1,7 +1,7 @@
 //! A standing load: downloads that never end, from an origin, through a proxy or not.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path as FilePath;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -37,16 +37,7 @@ const HOLD: Micros = Micros(10_000);
 /// fails. It takes milliseconds; this is for a host that is very busy.
 const STALLED_AFTER: Duration = Duration::from_secs(20);
 
-/// What stands between origin and slow client.
-#[derive(Clone, Debug)]
-pub(crate) enum Path {
-    /// Nothing.
-    Direct,
-    /// A proxy.
-    Proxied(Box<ProxyToggles>),
-}
-
-/// Measures how fast this many downloads move bytes on this path. They run from the first sample to the
+/// Measures how fast this many downloads move bytes, through a proxy or straight. They run from the first sample to the
 /// last, without a pause between them, and only if the benchmark is not filtered out.
 ///
 /// # Panics
@@ -55,12 +46,12 @@ pub(crate) fn measure(
     group: &mut BenchmarkGroup<'_, WallTime>,
     id: BenchmarkId,
     host: &Host,
-    (path, downloads): (&Path, u32),
+    (proxy, downloads): (Option<&ProxyToggles>, u32),
 ) {
     group.throughput(Throughput::Bytes(ITERATION.0));
     let mut load = None;
     group.bench_function(id, |bencher| {
-        let load = load.get_or_insert_with(|| or_panic(Load::start(path, downloads, host)));
+        let load = load.get_or_insert_with(|| or_panic(Load::start(proxy, downloads, host)));
         bencher.iter_custom(|iters| {
             or_panic(load.time_to_move(Bytes(ITERATION.0.saturating_mul(iters))))
         });
@@ -85,7 +76,7 @@ struct Load {
 }
 
 impl Load {
-    fn start(path: &Path, downloads: u32, host: &Host) -> anyhow::Result<Self> {
+    fn start(proxy: Option<&ProxyToggles>, downloads: u32, host: &Host) -> anyhow::Result<Self> {
         let (sender, told) = mpsc::channel();
         let mut load = Self { told, sender, children: Vec::new() };
         let role = RoleOptions::of_child(host.plan.load.as_ref());
@@ -94,14 +85,14 @@ impl Load {
         let mut arm = Arm { load: slow, ..Arm::default() };
         let origin = RoleCommand::origin(&arm, loopback, Duration::ZERO, role.clone());
         let mut target = load.server(&origin)?;
-        if let Path::Proxied(toggles) = path {
-            arm.proxy = *toggles.clone();
+        if let Some(toggles) = proxy {
+            arm.proxy = toggles.clone();
             // As in a trial, but for the access log, which nobody reads.
             let setup = ProxySetup {
                 listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
                 upstream: Some(target),
-                access_log: FilePath::new("/dev/null"),
-                dir: FilePath::new("/"),
+                access_log: Path::new("/dev/null"),
+                dir: Path::new("/"),
                 hold: HOLD,
                 recording: Recording::Full,
                 given: &Given::default(),

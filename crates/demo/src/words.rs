@@ -84,7 +84,11 @@ fn result(arm: &ArmView, hoped: Hoped) -> String {
     }
 }
 
-/// Whether the promise was kept, and the reasons that the trial itself gives for its verdict.
+/// Two lines of a screen of 80, of which words leave some cells empty.
+const ROOM: usize = 140;
+
+/// Whether the promise was kept, and the reasons that the trial itself gives for its verdict: all of them, or
+/// the first where there is no room.
 pub(crate) fn judged(summary: &Summary, hoped: Hoped) -> String {
     let lead = match (summary.verdict, hoped) {
         (Verdict::Inconclusive, _) => "This run proves nothing",
@@ -93,7 +97,11 @@ pub(crate) fn judged(summary: &Summary, hoped: Hoped) -> String {
         (Verdict::Healthy, Hoped::Cured) => "Cured",
         (Verdict::Starved | Verdict::Degraded, _) => lead(summary.verdict),
     };
-    format!("{lead}: {}.", summary.verdict_reasons.join("; "))
+    let all = format!("{lead}: {}.", summary.verdict_reasons.join("; "));
+    match summary.verdict_reasons.first() {
+        Some(first) if all.chars().count() > ROOM => format!("{lead}: {first}."),
+        _ => all,
+    }
 }
 
 fn change(right: &ArmView) -> String {

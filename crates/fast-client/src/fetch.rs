@@ -217,11 +217,10 @@ impl Plan {
         loop {
             seen.bytes = Bytes(answer.body.payload());
             match answer.state {
-                State::Whole(after) => {
+                State::Whole | State::Overrun => {
                     self.whole(seen.bytes)?;
-                    let keep = Connection::KeepAlive;
-                    let may_keep = answer.server == keep && after == After::Nothing;
-                    return Ok((may_keep && self.connection == keep).then_some(stream));
+                    let keeps = [answer.server, self.connection] == [Connection::KeepAlive; 2];
+                    return Ok((keeps && answer.state == State::Whole).then_some(stream));
                 }
                 State::Wrong => return Err(Failure::Answer(Outcome::BadStatus)),
                 State::More => {}
@@ -311,17 +310,11 @@ struct Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     More,
-    Whole(After),
+    Whole,
+    /// Whole, and what nobody asked for came with its end.
+    Overrun,
     /// Its framing is no framing.
     Wrong,
-}
-
-/// What came with the end of a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
-    Nothing,
-    /// What nobody asked for.
-    More,
 }
 
 impl Answer {
@@ -337,10 +330,8 @@ impl Answer {
 
     fn advance(&mut self, bytes: &[u8]) {
         self.state = match self.body.advance(bytes) {
-            Ok(advance) if advance.done && advance.take == bytes.len() => {
-                State::Whole(After::Nothing)
-            }
-            Ok(advance) if advance.done => State::Whole(After::More),
+            Ok(advance) if advance.done && advance.take == bytes.len() => State::Whole,
+            Ok(advance) if advance.done => State::Overrun,
             Ok(_) => State::More,
             Err(_) => State::Wrong,
         };

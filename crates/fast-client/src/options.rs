@@ -2,10 +2,9 @@
 
 use std::net::SocketAddr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use net::role::RoleOptions;
 use net::target::TargetOptions;
-use records::{FetchToggles, Micros, Phase, from_words, some_time};
+use records::{FetchToggles, Micros, Phase, fetch_phase, from_words, some_time};
 use serde::{Deserialize, Serialize};
 
 /// Everything the fast client needs.
@@ -28,7 +27,7 @@ pub struct FastOptions {
     pub duration: Micros,
 
     /// The part of the trial that the records belong to
-    #[arg(long, value_name = "PHASE", default_value = "measure", value_parser = phase())]
+    #[arg(long, value_name = "PHASE", default_value = "measure", value_parser = fetch_phase())]
     pub phase: Phase,
 
     /// What every role has.
@@ -41,10 +40,4 @@ impl FastOptions {
     pub fn to(target: SocketAddr) -> Self {
         from_words(&[&target.to_string()])
     }
-}
-
-/// Only two phases have fetches.
-fn phase() -> impl TypedValueParser<Value = Phase> {
-    PossibleValuesParser::new([Phase::Idle.name(), Phase::Measure.name()])
-        .map(|name| if name == Phase::Idle.name() { Phase::Idle } else { Phase::Measure })
 }

@@ -134,7 +134,6 @@ fn stolen_share() -> Option<f64> {
 
 /// All findings, in the order of what matters most.
 fn all(facts: &Facts) -> Vec<Finding> {
-    type Row = (&'static str, Option<(String, Level)>, [&'static str; 3]);
     // The third of three figures.
     let most = facts.tcp_rmem.as_deref().and_then(|rmem| rmem.split_whitespace().nth(2));
     let most = most.and_then(|most| most.parse().ok()).map(Bytes);
@@ -158,64 +157,59 @@ fn all(facts: &Facts) -> Vec<Finding> {
         (found, noted(share > STOLEN))
     });
     // What each means if it is as it should be; if it is not; and what to do then.
-    let checks: [Row; 5] = [
-        (
+    vec![
+        finding(
             "cpus",
             cpus,
-            [
-                "the workers have some of them, origin and clients the others",
-                "workers and load share it: a late fetch may be late for want of CPU, not of a worker",
-                "use a machine, a container or a cpuset with 2 CPUs or more",
-            ],
+            "the workers have some of them, origin and clients the others",
+            "workers and load share it: a late fetch may be late for want of CPU, not of a worker",
+            "use a machine, a container or a cpuset with 2 CPUs or more",
         ),
-        (
+        finding(
             "tcp_rmem",
             buffer,
-            [
-                "as much may wait for one worker with --rcvbuf auto; it bounds a fionread step there",
-                "so small that the published cure is in force already: starvation may not show",
-                "raise the third figure of net.ipv4.tcp_rmem to its default of 6 MiB or more",
-            ],
+            "as much may wait for one worker with --rcvbuf auto; it bounds a fionread step there",
+            "so small that the published cure is in force already: starvation may not show",
+            "raise the third figure of net.ipv4.tcp_rmem to its default of 6 MiB or more",
         ),
-        (
+        finding(
             "rmem_max",
             limit,
-            [
-                "the kernel keeps twice what is asked for; a run tells both",
-                "less than the mirror's usual 1 MiB: the kernel's luck decides how strong the effect is",
-                "sysctl -w net.core.rmem_max=1048576 or more",
-            ],
+            "the kernel keeps twice what is asked for; a run tells both",
+            "less than the mirror's usual 1 MiB: the kernel's luck decides how strong the effect is",
+            "sysctl -w net.core.rmem_max=1048576 or more",
         ),
-        (
+        finding(
             "load",
             load,
-            [
-                "the machine is quiet enough to measure on",
-                "others are at work: fetches may be late because of them",
-                "wait until the machine is quiet, or compare with the idle phase of each run",
-            ],
+            "the machine is quiet enough to measure on",
+            "others are at work: fetches may be late because of them",
+            "wait until the machine is quiet, or compare with the idle phase of each run",
         ),
-        (
+        finding(
             "steal",
             steal,
-            [
-                "the hypervisor leaves the CPUs to this machine",
-                "the hypervisor takes CPUs away: fetches and workers may be late because of it",
-                "use a machine with CPUs of its own; a run tells what was stolen during it",
-            ],
+            "the hypervisor leaves the CPUs to this machine",
+            "the hypervisor takes CPUs away: fetches and workers may be late because of it",
+            "use a machine with CPUs of its own; a run tells what was stolen during it",
         ),
-    ];
-    let finding = |(check, found, [good, bad, advice]): Row| {
-        let unknown = || ("the kernel does not say".to_owned(), Level::Unknown);
-        let (finding, level) = found.unwrap_or_else(unknown);
-        let (meaning, advice) = match level {
-            Level::Ok => (good, None),
-            Level::Note | Level::Problem => (bad, Some(advice)),
-            Level::Unknown => {
-                ("nothing is known", Some("see that /proc is mounted and can be read"))
-            }
-        };
-        Finding { check, level, finding, meaning, advice }
+    ]
+}
+
+/// The answer of a check that found this; `None`: the kernel does not say.
+fn finding(
+    check: &'static str,
+    found: Option<(String, Level)>,
+    good: &'static str,
+    bad: &'static str,
+    advice: &'static str,
+) -> Finding {
+    let unknown = || ("the kernel does not say".to_owned(), Level::Unknown);
+    let (finding, level) = found.unwrap_or_else(unknown);
+    let (meaning, advice) = match level {
+        Level::Ok => (good, None),
+        Level::Note | Level::Problem => (bad, Some(advice)),
+        Level::Unknown => ("nothing is known", Some("see that /proc is mounted and can be read")),
     };
-    checks.map(finding).into()
+    Finding { check, level, finding, meaning, advice }
 }

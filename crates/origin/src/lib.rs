@@ -24,7 +24,7 @@ mod run;
 use std::net::SocketAddr;
 
 use net::role::RoleOptions;
-use records::{Bytes, Congestion, FaultToggles, Micros, from_words, socket_addr, within};
+use records::{Congestion, FaultToggles, Micros, socket_addr, within};
 use serde::{Deserialize, Serialize};
 
 pub use run::run;
@@ -36,18 +36,9 @@ pub struct OriginOptions {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = socket_addr)]
     pub listen: SocketAddr,
 
-    /// SO_SNDBUF of accepted connections, as 4MiB [default: the most this kernel gives]
-    // setsockopt(2) takes an int, and the kernel doubles it.
-    #[arg(long, value_name = "SIZE", value_parser = within(Bytes(1)..=Bytes::gib(1), "a send buffer has 1 byte to 1 GiB"))]
-    pub sndbuf: Option<Bytes>,
-
     /// Congestion control towards clients: reno, cubic or system (the kernel's default)
     #[arg(long, value_name = "NAME", default_value_t)]
     pub congestion: Congestion,
-
-    /// Length of the listener's queue of connections to be accepted
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=65535))]
-    pub backlog: u32,
 
     /// Wait this long before each answer's head, as an application that computes; at most 1m
     #[arg(long, alias = "think", value_name = "TIME", default_value = "0s", value_parser = FaultToggles::delays(), help_heading = "Application")]
@@ -65,10 +56,4 @@ pub struct OriginOptions {
     /// What every role has.
     #[command(flatten)]
     pub role: RoleOptions,
-}
-
-impl Default for OriginOptions {
-    fn default() -> Self {
-        from_words(&[])
-    }
 }

@@ -31,19 +31,18 @@ const EVENT_INTERVAL: u32 = 1;
 /// What fails when its port cannot be had.
 const LISTEN: &str = "open the listener";
 
+/// Length of the listener's queue of connections to be accepted: more than any load dials at once.
+const BACKLOG: u32 = 4096;
+
 /// Runs the origin until SIGTERM or SIGINT; both end it at once.
 ///
 /// # Errors
 /// See [`RoleError`]. Trouble with single connections is none: they end.
 pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
     let max_open_files = options.role.enter().map_err(RoleError::process)?;
-    let buffers = Buffers { rcvbuf: None, sndbuf: options.sndbuf.or_else(largest_send_buffer) };
-    let listen = Listen {
-        addr: options.listen,
-        mode: ListenerMode::Shared,
-        backlog: options.backlog,
-        buffers,
-    };
+    let buffers = Buffers { rcvbuf: None, sndbuf: largest_send_buffer() };
+    let listen =
+        Listen { addr: options.listen, mode: ListenerMode::Shared, backlog: BACKLOG, buffers };
     let socket = listen.open().map_err(RoleError::host(LISTEN))?;
     tcp::set_congestion(&socket, &options.congestion).map_err(RoleError::host(LISTEN))?;
     let sockets = buffers.read_back(&socket, "accepted").map_err(RoleError::host(LISTEN))?;

@@ -236,7 +236,7 @@ pub fn shell_line(words: &[String]) -> String {
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
-/// One arm over all its trials: a row of the table of a campaign, also as `turnstile zoo --json` prints
+/// One arm over all its trials: a row of the table of a campaign, also as `turnstile case --json` prints
 /// it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ArmRow {

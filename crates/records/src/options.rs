@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 pub use load::{Arrivals, Coding, FaultToggles, FetchToggles, Sink, SlowToggles};
 pub use policy::ReadPolicy;
@@ -27,7 +27,7 @@ pub use proxy::{
 pub use request::{Answers, Asking, Connection, Header, RequestLine};
 pub use server::{Content, ProxyKind, Rcvbuf, ServerToggles, TraceMode};
 
-use crate::{Micros, ParseUnitError};
+use crate::{Micros, ParseUnitError, Phase};
 
 /// The options that these words of a command line give, the others at their defaults. Wrong words end
 /// the process as they would on a command line.
@@ -46,6 +46,12 @@ where
         let value: T = text.parse().map_err(|error: ParseUnitError| error.to_string())?;
         if range.contains(&value) { Ok(value) } else { Err(rule.to_owned()) }
     }
+}
+
+/// Reads a phase that has fetches.
+pub fn fetch_phase() -> impl TypedValueParser<Value = Phase> {
+    PossibleValuesParser::new([Phase::Idle.name(), Phase::Measure.name()])
+        .map(|name| if name == Phase::Idle.name() { Phase::Idle } else { Phase::Measure })
 }
 
 /// Reads a length of time above zero.

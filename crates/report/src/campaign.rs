@@ -21,7 +21,7 @@ use crate::words::lead;
 pub struct Campaign {
     /// Where it is kept.
     pub dir: PathBuf,
-    /// What it is for: `compare`, `zoo`, or `case` with its name.
+    /// What it is for: `compare`, `check`, or `case` with its name.
     pub purpose: String,
     /// The command, as it was typed.
     pub command: Vec<String>,

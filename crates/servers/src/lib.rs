@@ -46,5 +46,4 @@ pub use error::{Refusal, ServerError};
 pub use limits::{STOPPED_WITHIN, ready_within};
 pub use options::{Given, ServerOptions};
 pub use run::run;
-pub use server::{names, proxy_kind};
 pub use subreaper::{SUBREAPER, SubreaperError, SubreaperOptions, subreaper};

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use records::{ParseUnitError, ProxyKind};
+use records::ProxyKind;
 use serde::Deserialize;
 
 use crate::build;
@@ -30,21 +30,8 @@ const BUILT_IN: [(&str, &str); 5] = [
 const EXEC: &str = include_str!("../servers/exec.toml");
 
 /// The names of the servers that are built in.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.into_iter().map(|(name, _)| name)
-}
-
-/// Reads the proxy that `--only` names: one that is built in.
-///
-/// # Errors
-/// There is no such proxy.
-pub fn proxy_kind(text: &str) -> Result<ProxyKind, String> {
-    match text.parse().map_err(|error: ParseUnitError| error.to_string())? {
-        ProxyKind::Server(name) if !names().any(|known| known == name) => {
-            Err(no_server(name).to_string())
-        }
-        kind => Ok(kind),
-    }
 }
 
 fn no_server(name: String) -> Refusal {

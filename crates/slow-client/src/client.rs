@@ -43,6 +43,10 @@ pub(crate) const WAKE: Token = Token(usize::MAX);
 /// Events of one poll at most; the next poll returns the others.
 const EVENTS: usize = 1024;
 
+/// How long bytes gather in the kernel between two reads. Longer, and the receive buffers (tcp_rmem, 6 MiB by
+/// default) fill at loopback speed; and a stop must be seen within 100 ms.
+const GATHER: Duration = Duration::from_millis(2);
+
 /// When a turn is due that need not wait for anything.
 const AT_ONCE: MonoNs = MonoNs(0);
 /// When one is due that only an event brings.
@@ -145,7 +149,7 @@ impl<'a> Client<'a> {
         let timeout = match pause {
             Pause::None => Duration::ZERO,
             Pause::Gather => {
-                thread::sleep(self.options.gather.as_duration());
+                thread::sleep(GATHER);
                 Duration::ZERO
             }
             Pause::UntilEvent => {

@@ -57,12 +57,6 @@ pub struct SlowOptions {
     #[arg(long, value_name = "TIME", help_heading = "Steering")]
     pub duration: Option<Micros>,
 
-    /// Let bytes gather in the kernel this long between two reads; 0s: read them as they come
-    // Longer, and the receive buffers (tcp_rmem, 6 MiB by default) fill at loopback speed; and a stop
-    // must be seen within 100 ms.
-    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = within(Micros(0)..=Micros(20_000), "at most 20ms"), help_heading = "Steering")]
-    pub gather: Micros,
-
     /// What every role has.
     #[command(flatten)]
     pub role: RoleOptions,

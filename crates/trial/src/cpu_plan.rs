@@ -5,7 +5,6 @@
 //! that puts a role of the load elsewhere by hand.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 
 use net::cpu::CpuList;
@@ -103,12 +102,6 @@ pub struct CpuPlanError {
 pub struct RoleCpus {
     role: Role,
     cpus: CpuList,
-}
-
-impl fmt::Display for RoleCpus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.role, self.cpus)
-    }
 }
 
 impl FromStr for RoleCpus {

@@ -21,7 +21,7 @@ use super::cpu_plan::CpuPlan;
 mod tests;
 
 /// Settings of the kernel that bear on the effect.
-pub const SYSCTLS: [&str; 9] = [
+const SYSCTLS: [&str; 9] = [
     "net.core.rmem_max",
     "net.core.somaxconn",
     "net.core.wmem_max",
@@ -35,14 +35,21 @@ pub const SYSCTLS: [&str; 9] = [
 
 /// Reads what there is; what the kernel hides is left out or zero.
 pub fn read(plan: &CpuPlan) -> Host {
+    let model = procfs::CpuInfo::current().ok();
     Host {
-        kernel: kernel().unwrap_or_default(),
-        cpu_model: cpu_model().unwrap_or_default(),
-        cpus: online_cpus(),
+        kernel: sysctl("kernel.osrelease").unwrap_or_default(),
+        cpu_model: model
+            .as_ref()
+            .and_then(|cpus| cpus.model_name(0))
+            .unwrap_or_default()
+            .to_owned(),
+        cpus: procfs::KernelStats::current().map_or(1, |stats| stats.cpu_time.len().max(1)),
         worker_cpus: CpuPlan::numbers(plan.workers.as_ref()),
         load_cpus: CpuPlan::numbers(plan.load.as_ref()),
         memory_kib: procfs::Meminfo::current().map_or(0, |memory| memory.mem_total / 1024),
-        sysctls: sysctls(),
+        sysctls: (SYSCTLS.iter())
+            .filter_map(|&name| Some((name.to_owned(), sysctl(name)?)))
+            .collect(),
         stolen_ms: 0,
     }
 }
@@ -50,16 +57,6 @@ pub fn read(plan: &CpuPlan) -> Host {
 /// The most that SO_RCVBUF may ask for (socket(7)).
 pub fn rmem_max() -> Option<Bytes> {
     sysctl("net.core.rmem_max")?.parse().ok().map(Bytes)
-}
-
-/// `uname -r`.
-pub fn kernel() -> Option<String> {
-    sysctl("kernel.osrelease")
-}
-
-/// CPUs online.
-pub fn online_cpus() -> usize {
-    procfs::KernelStats::current().map_or(1, |stats| stats.cpu_time.len().max(1))
 }
 
 /// CPU time the hypervisor withheld since boot, ms over all CPUs (proc(5), `steal`).
@@ -73,16 +70,6 @@ pub fn sysctl(name: &str) -> Option<String> {
     let path = Path::new("/proc/sys").join(name.replace('.', "/"));
     let text = fs::read_to_string(path).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// The model of the first CPU.
-pub fn cpu_model() -> Option<String> {
-    procfs::CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
-}
-
-/// Those of [`SYSCTLS`] that this kernel has and shows.
-pub fn sysctls() -> BTreeMap<String, String> {
-    SYSCTLS.iter().filter_map(|&name| Some((name.to_owned(), sysctl(name)?))).collect()
 }
 
 /// Counters of the kernel's TCP at one point of time, as `TcpExt.ListenOverflows`. They count for all

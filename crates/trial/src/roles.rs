@@ -26,10 +26,7 @@ use serde::{Deserialize, Serialize};
 use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
 use slow_client::SlowOptions;
 
-pub use servers::{
-    Given, Refusal, asks_origin, build_title, check as check_proxy, names as server_names,
-    plain_path, proxy_kind,
-};
+pub use servers::{Given, Refusal, asks_origin, build_title, check as check_proxy, plain_path};
 
 #[cfg(test)]
 mod tests;
@@ -107,7 +104,6 @@ impl RoleCommand {
             delay_after: if delay > Micros(0) { idle.into() } else { Micros(0) },
             workers: arm.faults.origin_workers,
             role,
-            ..OriginOptions::default()
         }))
     }
 

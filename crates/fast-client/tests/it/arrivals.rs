@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::sync::mpsc;
 
-use records::{Fetch, Micros, Outcome, Phase};
+use records::{Fetch, Micros, Outcome};
 use testkit::{Process, Signal, is_gone, until};
 
 use crate::support::{Run, Server, command, fetch, ok, wait_for_end};
@@ -28,16 +28,6 @@ fn an_open_loop_keeps_its_schedule_though_every_fetch_times_out() {
     // A loop that waits for its fetches could not start more than ten in a second.
     let last = run.fetches.last().map_or(0, |fetch| fetch.start_ns.0);
     assert!(last - first < 3_000_000_000, "fifty starts took {} ns", last - first);
-}
-
-#[test]
-fn a_fast_open_loop_loses_nothing() {
-    let server = Server::saying(ok(10));
-    let args =
-        ["--arrivals", "2000/s", "--duration", "200ms", "--fetch-size", "10", "--cap", "20s"];
-    let run = Run::of(server.addr, &args);
-    assert_eq!(run.fetches.len(), 400);
-    assert!(run.all_are(Outcome::Ok), "{:?}", run.said);
 }
 
 #[test]
@@ -130,16 +120,6 @@ fn a_connection_that_the_server_wants_closed_is_not_used_again() {
         let run = Run::of(server.addr, &[&args[..], &["--duration", "50ms"]].concat());
         assert!(run.all_are(Outcome::Ok), "{answer:?} {}", run.said);
         assert!(run.fetches.iter().all(|fetch| fetch.connect_us > Some(Micros(0))), "{answer:?}");
-    }
-}
-
-#[test]
-fn records_carry_their_phase() {
-    let server = Server::saying(ok(1));
-    for (args, phase) in [(&["--phase", "idle"][..], Phase::Idle), (&[], Phase::Measure)] {
-        let mut all = vec!["--duration", "1ms", "--fetch-size", "1"];
-        all.extend(args);
-        assert!(Run::of(server.addr, &all).fetches.iter().all(|fetch| fetch.phase == phase));
     }
 }
 

@@ -20,12 +20,6 @@ fn the_first_line_says_who_it_is() {
 }
 
 #[test]
-fn another_host_needs_consent() {
-    let said = say(&mut command(NOWHERE, &[])).refused(2);
-    assert!(said.contains("--allow-remote"), "{said}");
-}
-
-#[test]
 fn a_burst_is_for_an_open_loop_on_this_host() {
     let here = SocketAddr::from(([127, 0, 0, 1], 1));
     for (target, args, says) in [
@@ -38,33 +32,9 @@ fn a_burst_is_for_an_open_loop_on_this_host() {
 }
 
 #[test]
-fn wrong_options_are_usage_errors() {
-    for (option, value) in [
-        ("--arrivals", "fast"),
-        ("--fetch-size", "-1"),
-        ("--cap", "0s"),
-        ("--cap", "2m"),
-        ("--duration", "0s"),
-        ("--phase", "teardown"),
-    ] {
-        let said = say(&mut command(NOWHERE, &[&format!("{option}={value}")])).refused(2);
-        assert!(said.contains(value) && said.contains(option), "{said}");
-    }
-}
-
-#[test]
 fn a_reader_that_went_away_ends_it() {
     let server = Server::saying(ok(1));
     let args = ["--arrivals", "100/s", "--duration", "1h", "--fetch-size", "1"];
     let mut client = Running::unheard(&mut command(server.addr, &args));
     assert_eq!(client.finish().code(), Some(1));
-}
-
-#[test]
-fn the_help_shows_defaults_and_examples() {
-    let help = say(&mut command(NOWHERE, &["--help"])).ended_well().stdout;
-    assert!(help.starts_with("Timed fetches"), "the role's own words:\n{help}");
-    for part in ["--arrivals", "10/s", "--fetch-size", "3MiB", "--cap", "1s", "Examples:"] {
-        assert!(help.contains(part), "{part} in\n{help}");
-    }
 }

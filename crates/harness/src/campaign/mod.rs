@@ -42,7 +42,7 @@ mod tests;
 pub struct Journal {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
-    /// What it is for: `compare`, `check`, `zoo`, or `case` with its name.
+    /// What it is for: `compare`, `check`, or `case` with its name.
     pub purpose: String,
     /// The command, as it was typed.
     pub command: Vec<String>,

@@ -11,7 +11,6 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use net::child::Child;
 use net::stop::{self, Next};
 use records::Summary;
 use rustix::process::Signal;
@@ -59,76 +58,61 @@ pub fn run(
         let each = u32::try_from(index).ok().and_then(|done| began.elapsed().checked_div(done));
         let left = to_do.len() - index;
         before(campaign, slot, left - 1, each.map(|each| each * u32::try_from(left).unwrap_or(0)));
-        let trial = Trial::start(campaign, slot, &sender)?;
-        match trial.wait(campaign, slot, &events)? {
-            Outcome::Done(dir, summary, signal) => {
-                campaign.note(slot, &dir, summary.verdict)?;
-                after(campaign, slot, &summary);
-                if let Some(signal) = signal {
-                    return Ok(Ended::Interrupted(signal));
-                }
-            }
-            Outcome::Interrupted(signal) => return Ok(Ended::Interrupted(signal)),
+        let (run, signal) = trial(campaign, slot, &sender, &events)?;
+        if let Some((dir, summary)) = run {
+            campaign.note(slot, &dir, summary.verdict)?;
+            after(campaign, slot, &summary);
+        }
+        if let Some(signal) = signal {
+            return Ok(Ended::Interrupted(signal));
         }
     }
     Ok(Ended::Whole)
 }
 
-enum Outcome {
-    /// Its run directory, its summary, and the signal that came meanwhile.
-    Done(PathBuf, Box<Summary>, Option<i32>),
-    Interrupted(i32),
-}
+/// Its run directory and its summary.
+type Run = (PathBuf, Box<Summary>);
 
-struct Trial {
-    child: Child,
-    place: PathBuf,
-}
+/// Runs one trial to its end: its run, if that is whole, and the signal that came meanwhile, if one did.
+fn trial(
+    campaign: &Campaign,
+    slot: Slot,
+    sender: &Sender<Event>,
+    events: &Receiver<Event>,
+) -> anyhow::Result<(Option<Run>, Option<i32>)> {
+    let place = campaign.place_for(slot)?;
+    let arm = campaign.journal.arms.get(slot.arm);
+    let options = arm.map(|arm| arm.args.as_slice()).unwrap_or_default();
+    let mut command = live::command(options, &place);
+    command.args(["--label", "trial"]);
+    let sender = sender.clone();
+    // Nobody there: nobody wants it.
+    let ended = move || drop(sender.send(Event::Over));
+    let mut child = live::start(command, ended).context("failed to start a trial")?;
 
-impl Trial {
-    fn start(campaign: &Campaign, slot: Slot, events: &Sender<Event>) -> anyhow::Result<Self> {
-        let place = campaign.place_for(slot)?;
-        let arm = campaign.journal.arms.get(slot.arm);
-        let options = arm.map(|arm| arm.args.as_slice()).unwrap_or_default();
-        let mut command = live::command(options, &place);
-        command.args(["--label", "trial"]);
-        let events = events.clone();
-        // Nobody there: nobody wants it.
-        let ended = move || drop(events.send(Event::Over));
-        let child = live::start(command, ended).context("failed to start a trial")?;
-        Ok(Self { child, place })
+    let mut signalled = None;
+    while let Ok(Event::Signal(signal)) = events.recv() {
+        signalled = Some(signal);
+        // It takes each further one as haste. It may have ended.
+        Signal::from_named_raw(signal).into_iter().for_each(|signal| child.signal(signal));
     }
-
-    fn wait(
-        mut self,
-        campaign: &Campaign,
-        slot: Slot,
-        events: &Receiver<Event>,
-    ) -> anyhow::Result<Outcome> {
-        let mut signalled = None;
-        while let Ok(Event::Signal(signal)) = events.recv() {
-            signalled = Some(signal);
-            // It takes each further one as haste. It may have ended.
-            Signal::from_named_raw(signal).into_iter().for_each(|signal| self.child.signal(signal));
+    let status = child.reap().context("failed to wait for a trial")?;
+    let asked = |signal: &i32| [Signal::INT.as_raw(), Signal::TERM.as_raw()].contains(signal);
+    let signal = signalled.or(status.signal().filter(asked));
+    let run = live::run_in(&place).and_then(|dir| Some((live::summary(&dir)?, dir)));
+    match run {
+        // It was over when the signal came: what is done stays done.
+        Some((summary, dir)) if summary.interrupted.is_none() => {
+            Ok((Some((dir, Box::new(summary))), signal))
         }
-        let status = self.child.reap().context("failed to wait for a trial")?;
-        let asked = |signal: &i32| [Signal::INT.as_raw(), Signal::TERM.as_raw()].contains(signal);
-        let signal = signalled.or(status.signal().filter(asked));
-        let run = live::run_in(&self.place).and_then(|dir| Some((live::summary(&dir)?, dir)));
-        match run {
-            // It was over when the signal came: what is done stays done.
-            Some((summary, dir)) if summary.interrupted.is_none() => {
-                Ok(Outcome::Done(dir, Box::new(summary), signal))
-            }
-            _ if signal.is_some() => Ok(Outcome::Interrupted(signal.unwrap_or_default())),
-            _ => {
-                let arm = campaign.journal.arm_name(slot);
-                let said = match self.child.stderr_tail() {
-                    said if said.is_empty() => said,
-                    said => format!(": {said}"),
-                };
-                bail!("a trial of arm {arm} ended without a run ({status}){said}")
-            }
+        _ if signal.is_some() => Ok((None, signal)),
+        _ => {
+            let arm = campaign.journal.arm_name(slot);
+            let said = match child.stderr_tail() {
+                said if said.is_empty() => said,
+                said => format!(": {said}"),
+            };
+            bail!("a trial of arm {arm} ended without a run ({status}){said}")
         }
     }
 }

@@ -3,100 +3,81 @@
 use std::collections::BTreeMap;
 
 use analysis::Analysis;
-use records::{DownloadEnd, Fetch, LogTimes, Micros, Outcome, RunRecords, Session, Summary};
+use records::{DownloadEnd, Fetch, LogTimes, Micros, Outcome, Session, WorkerSummary};
 use serde::Deserialize;
 
-/// A figure that a case may ask for.
+/// A figure that a case may ask for, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CaseFigure {
-    /// The times of the first fetches under load.
-    FetchTimes,
-    /// How fetches under load ended.
-    Outcomes,
-    /// Percentiles of the fetches under load.
-    Latency,
-    /// Good fetches a second; a case shows them beside those of other arms.
-    Throughput,
-    /// How many bytes each read and write moved.
-    CallSizes,
-    /// Least, mean, median, largest and standard deviation of them.
-    Spread,
-    /// Statuses in the access log, with the answers that were cut.
-    Log,
-    /// `rt`, `uct`, `uht` and `urt` of fetches, as logged.
-    LogTimes,
-    /// What the log says of downloads, beside the truth.
-    DownloadLog,
-    /// How long a download takes.
-    SlowTime,
-    /// What the scheduler gave the workers, as pidstat has it.
-    Scheduler,
-    /// Longest step and loop turn; bytes of a step.
-    Steps,
-    /// Where workers slept outside their polls.
-    Blocked,
-    /// The system calls that took most of the workers' time.
-    Calls,
-    /// Causes of late time.
-    Causes,
-    /// Connections by worker.
-    Accepts,
-    /// Wakeups that found nothing.
-    Wakeups,
-}
+#[serde(try_from = "String")]
+pub struct CaseFigure(usize);
+
+/// How a figure is made; `None`: the records do not tell.
+type Made = fn(&Analysis<'_>) -> Option<String>;
+
+/// Every figure: its name in a case's file, how a table calls it, how it is made.
+const FIGURES: [(&str, &str, Made); 17] = [
+    // The times of the first fetches under load; how all of them ended; their percentiles.
+    ("fetch_times", "fetch times", fetch_times),
+    ("outcomes", "fetches", outcomes),
+    ("latency", "latency", latency),
+    // Good fetches a second; a case shows them beside those of other arms.
+    (THROUGHPUT, "throughput", throughput),
+    // How many bytes each read and write moved.
+    ("call_sizes", "call sizes", call_sizes),
+    // Least, mean, median, largest and standard deviation of the fetches' times.
+    ("spread", "spread", spread),
+    // Statuses in the access log, with the answers that were cut; `rt`, `uct`, `uht`, `urt` of fetches.
+    ("log", "access log", log),
+    ("log_times", "logged times", log_times),
+    // What the log says of downloads, beside the truth; how long a download takes.
+    ("download_log", "downloads' rt", download_log),
+    ("slow_time", "download", slow_time),
+    // What the scheduler gave the workers, as pidstat has it.
+    ("scheduler", "workers", scheduler),
+    // Longest step and loop turn, bytes of a step; where workers slept outside their polls.
+    ("steps", "steps", steps),
+    ("blocked", "asleep in", blocked),
+    // The system calls that took most of the workers' time; causes of late time.
+    ("calls", "calls", calls),
+    ("causes", "causes", causes),
+    // Connections by worker, and wakeups that found nothing.
+    ("accepts", "accepted", accepts),
+    ("wakeups", "empty wakeups", wakeups),
+];
+
+/// The one figure that is of all trials of a case.
+pub(super) const THROUGHPUT: &str = "throughput";
 
 impl CaseFigure {
+    /// Its name in a case's file.
+    pub const fn name(self) -> &'static str {
+        FIGURES[self.0].0
+    }
+
     /// How a table calls it.
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::FetchTimes => "fetch times",
-            Self::Outcomes => "fetches",
-            Self::Latency => "latency",
-            Self::Throughput => "throughput",
-            Self::CallSizes => "call sizes",
-            Self::Spread => "spread",
-            Self::Log => "access log",
-            Self::LogTimes => "logged times",
-            Self::DownloadLog => "downloads' rt",
-            Self::SlowTime => "download",
-            Self::Scheduler => "workers",
-            Self::Steps => "steps",
-            Self::Blocked => "asleep in",
-            Self::Calls => "calls",
-            Self::Causes => "causes",
-            Self::Accepts => "accepted",
-            Self::Wakeups => "empty wakeups",
-        }
+        FIGURES[self.0].1
     }
 
     /// The figure of one trial; `None`: its records do not tell.
     pub fn of(self, analysis: &Analysis<'_>) -> Option<String> {
-        let Analysis { records, summary, .. } = analysis;
-        match self {
-            Self::FetchTimes => fetch_times(analysis),
-            Self::Outcomes => Some(outcomes(summary)),
-            Self::Latency => Some(latency(summary)),
-            Self::Throughput => {
-                summary.good_per_sec().map(|rate| format!("{rate:.0} good fetches/s"))
-            }
-            Self::CallSizes => call_sizes(summary),
-            Self::Spread => spread(analysis),
-            Self::Log => log(analysis),
-            Self::LogTimes => log_times(analysis),
-            Self::DownloadLog => download_log(analysis),
-            Self::SlowTime => slow_time(summary),
-            Self::Scheduler => scheduler(summary),
-            Self::Steps => steps(summary),
-            Self::Blocked => Some(blocked(summary)),
-            Self::Calls => calls(summary),
-            Self::Causes => causes(summary),
-            Self::Accepts => {
-                by_worker(summary.proxy.workers.iter().map(|worker| worker.sessions.to_string()))
-            }
-            Self::Wakeups => wakeups(records),
-        }
+        FIGURES[self.0].2(analysis)
     }
+}
+
+impl TryFrom<String> for CaseFigure {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let at = FIGURES.iter().position(|(known, ..)| *known == name);
+        at.map(Self).ok_or_else(|| format!("there is no figure {name:?}"))
+    }
+}
+
+/// What was found, in one line; `None`: nothing was.
+fn listed(found: impl Iterator<Item = String>, between: &str) -> Option<String> {
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| found.join(between))
 }
 
 /// How many of a list are shown.
@@ -107,28 +88,28 @@ fn measured<'a>(analysis: &Analysis<'a>) -> impl Iterator<Item = &'a Fetch> {
 }
 
 fn fetch_times(analysis: &Analysis<'_>) -> Option<String> {
-    let times: Vec<String> = measured(analysis)
-        .take(SHOWN)
-        .map(|fetch| format!("{:.0}", fetch.total_us.0 as f64 / 1e3))
-        .collect();
-    (!times.is_empty()).then(|| format!("{} ms", times.join(", ")))
+    let first = measured(analysis).take(SHOWN);
+    let times = first.map(|fetch| format!("{:.0}", fetch.total_us.0 as f64 / 1e3));
+    Some(format!("{} ms", listed(times, ", ")?))
 }
 
-fn outcomes(summary: &Summary) -> String {
+fn outcomes(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     let told = Outcome::ALL.into_iter().filter_map(|outcome| {
         let count = summary.measure.outcomes.count(outcome);
         (count > 0).then(|| format!("{count} {}", outcome.name()))
     });
-    format!("{} of {}", told.collect::<Vec<_>>().join(", "), summary.measure.attempts)
+    Some(format!("{} of {}", listed(told, ", ").unwrap_or_default(), summary.measure.attempts))
 }
 
-fn latency(summary: &Summary) -> String {
+fn latency(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     let latency = &summary.measure.latency_us;
     let [p50, p90, p99, max] = [latency.p50, latency.p90, latency.p99, latency.max].map(Micros);
-    format!(
-        "p50 {p50}, p90 {p90}, p99 {p99}, max {max}; idle p50 {}",
-        Micros(summary.idle.latency_us.p50)
-    )
+    let idle = Micros(summary.idle.latency_us.p50);
+    Some(format!("p50 {p50}, p90 {p90}, p99 {p99}, max {max}; idle p50 {idle}"))
+}
+
+fn throughput(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
+    summary.good_per_sec().map(|rate| format!("{rate:.0} good fetches/s"))
 }
 
 fn spread(analysis: &Analysis<'_>) -> Option<String> {
@@ -165,8 +146,7 @@ fn log(analysis: &Analysis<'_>) -> Option<String> {
     let told = lines.iter().map(|((status, cut), count)| {
         format!("{count} x {}{status}", if *cut { "cut " } else { "" })
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    listed(told, ", ")
 }
 
 fn log_times(analysis: &Analysis<'_>) -> Option<String> {
@@ -175,16 +155,13 @@ fn log_times(analysis: &Analysis<'_>) -> Option<String> {
         let (least, most) = (times.clone().min()?, times.max()?);
         Some(format!("{name} {:.3}-{:.3}", least as f64 / 1e3, most as f64 / 1e3))
     };
-    let told: Vec<String> = [
+    let told = [
         range("rt", |log| Some(log.rt_ms)),
         range("uct", |log| log.uct_ms),
         range("uht", |log| log.uht_ms),
         range("urt", |log| log.urt_ms),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    ];
+    listed(told.into_iter().flatten(), ", ")
 }
 
 /// Downloads that ended by themselves or were cut by the end of the trial: logged time, true time.
@@ -199,12 +176,11 @@ fn download_log(analysis: &Analysis<'_>) -> Option<String> {
         let truth = Micros::from(ended.since(transfer.dialed_ns));
         Some(format!("{:.3} s for {truth}", session.log.rt_ms as f64 / 1e3))
     });
-    let told: Vec<String> = told.take(SHOWN).collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    listed(told.take(SHOWN), ", ")
 }
 
 /// Of whole ones the median; else from the rate they had.
-fn slow_time(summary: &Summary) -> Option<String> {
+fn slow_time(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     if let Some(time) = summary.slow.completed_us.get(summary.slow.completed_us.len() / 2) {
         let whole = summary.slow.completed;
         return Some(format!("{time} for {} ({whole} whole)", summary.arm.load.slow_size));
@@ -214,26 +190,23 @@ fn slow_time(summary: &Summary) -> Option<String> {
     Some(format!("{seconds} s for {} at the rate they had", summary.arm.load.slow_size))
 }
 
-fn scheduler(summary: &Summary) -> Option<String> {
-    let figure = |figure: fn(&records::WorkerSummary) -> f64, digits: usize| {
-        let told =
-            summary.proxy.workers.iter().map(|worker| format!("{:.digits$}", figure(worker)));
-        told.collect::<Vec<_>>().join("/")
+fn scheduler(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
+    let figure = |figure: fn(&WorkerSummary) -> f64, digits: usize| {
+        let workers = summary.proxy.workers.iter();
+        listed(workers.map(|worker| format!("{:.digits$}", figure(worker))), "/")
     };
-    (!summary.proxy.workers.is_empty()).then(|| {
-        format!(
-            "{} %CPU (%usr {}, %system {}, %wait {}), cswch {}, nvcswch {}",
-            figure(|worker| worker.cpu_share * 100.0, 1),
-            figure(|worker| worker.user_share * 100.0, 1),
-            figure(|worker| worker.system_share * 100.0, 1),
-            figure(|worker| worker.wait_share * 100.0, 1),
-            figure(|worker| worker.voluntary_per_sec, 0),
-            figure(|worker| worker.involuntary_per_sec, 0),
-        )
-    })
+    Some(format!(
+        "{} %CPU (%usr {}, %system {}, %wait {}), cswch {}, nvcswch {}",
+        figure(|worker| worker.cpu_share * 100.0, 1)?,
+        figure(|worker| worker.user_share * 100.0, 1)?,
+        figure(|worker| worker.system_share * 100.0, 1)?,
+        figure(|worker| worker.wait_share * 100.0, 1)?,
+        figure(|worker| worker.voluntary_per_sec, 0)?,
+        figure(|worker| worker.involuntary_per_sec, 0)?,
+    ))
 }
 
-fn steps(summary: &Summary) -> Option<String> {
+fn steps(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     let longest = summary.proxy.workers.iter().max_by_key(|worker| worker.longest_step_us)?;
     let turn = summary.proxy.workers.iter().map(|worker| worker.longest_loop_turn_us).max()?;
     if turn == 0 && longest.longest_step_us == 0 {
@@ -248,31 +221,25 @@ fn steps(summary: &Summary) -> Option<String> {
     Some(format!("{step}; longest turn {}{mean}", Micros(turn)))
 }
 
-fn blocked(summary: &Summary) -> String {
+fn blocked(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     let told = summary.proxy.blocked.iter().map(|(call, sum)| {
         format!("{call} {} in {}, longest {}", sum.time_us, sum.sleeps, sum.longest_us)
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() {
-        "nowhere for 5 ms or more, as far as traced".to_owned()
-    } else {
-        told.join("; ")
-    }
+    listed(told, "; ").or_else(|| Some("nowhere for 5 ms or more, as far as traced".to_owned()))
 }
 
-fn calls(summary: &Summary) -> Option<String> {
+fn calls(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     const MOST: usize = 5;
     let mut calls: Vec<_> = summary.proxy.calls.iter().collect();
     calls.sort_by_key(|(_, call)| std::cmp::Reverse(call.time_us));
     let told = calls.iter().take(MOST).map(|(name, call)| {
         format!("{name} {} in {} ({} asleep)", call.time_us, call.count, call.asleep_us)
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    listed(told, ", ")
 }
 
 /// The most frequent sizes of each call, with how often they came.
-fn call_sizes(summary: &Summary) -> Option<String> {
+fn call_sizes(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     const MOST: usize = 3;
     let mut calls: Vec<_> =
         summary.proxy.calls.iter().filter(|(_, call)| !call.sizes.is_empty()).collect();
@@ -281,34 +248,31 @@ fn call_sizes(summary: &Summary) -> Option<String> {
         let mut sizes: Vec<(u64, u64)> = call.sizes.iter().map(|(s, count)| (*s, *count)).collect();
         sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
         let sizes = sizes.iter().take(MOST).map(|(size, count)| format!("{count} x {size}"));
-        format!("{name} {}", sizes.collect::<Vec<_>>().join(", "))
+        format!("{name} {}", listed(sizes, ", ").unwrap_or_default())
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    listed(told, "; ")
 }
 
-fn causes(summary: &Summary) -> Option<String> {
+fn causes(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     const MOST: usize = 3;
-    let told = summary
-        .causes
-        .iter()
-        .take(MOST)
-        .map(|share| format!("{} {:.0} %", share.cause, share.share_of_late_time * 100.0));
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("{} of {} late", told.join(", "), summary.late.fetches))
+    let first = summary.causes.iter().take(MOST);
+    let told =
+        first.map(|share| format!("{} {:.0} %", share.cause, share.share_of_late_time * 100.0));
+    Some(format!("{} of {} late", listed(told, ", ")?, summary.late.fetches))
 }
 
-fn wakeups(records: &RunRecords) -> Option<String> {
-    let mut last: BTreeMap<u32, u64> = BTreeMap::new();
-    for totals in &records.totals {
-        last.insert(totals.worker, totals.empty_wakeups);
-    }
-    by_worker(last.into_values().map(|wakeups| wakeups.to_string()))
+fn accepts(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
+    by_worker(summary.proxy.workers.iter().map(|worker| worker.sessions))
 }
 
-fn by_worker(figures: impl Iterator<Item = String>) -> Option<String> {
-    let figures: Vec<String> = figures.collect();
-    (!figures.is_empty()).then(|| format!("{} (by worker)", figures.join("/")))
+fn wakeups(Analysis { records, .. }: &Analysis<'_>) -> Option<String> {
+    let totals = records.totals.iter().map(|totals| (totals.worker, totals.empty_wakeups));
+    // The last of each worker.
+    by_worker(totals.collect::<BTreeMap<_, _>>().into_values())
+}
+
+fn by_worker(figures: impl Iterator<Item = u64>) -> Option<String> {
+    Some(format!("{} (by worker)", listed(figures.map(|figure| figure.to_string()), "/")?))
 }
 
 #[cfg(test)]

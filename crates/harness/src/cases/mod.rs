@@ -10,10 +10,9 @@
 pub mod figure;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use analysis::Analysis;
-use records::{RunRecords, Summary, Verdict};
+use records::{ArmSpec, RunRecords, Summary};
 use serde::Deserialize;
 
 use crate::campaign::{Campaign, Done};
@@ -106,62 +105,59 @@ pub fn find(name: &str) -> Result<Case, CaseError> {
     toml::from_str(text).map_err(|source| CaseError::File { name: known, source: source.into() })
 }
 
-/// One arm's figures.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// The arm.
-    pub arm: String,
-    /// The verdict of the trial that is shown.
-    pub verdict: Verdict,
-    /// Its run directory, within the campaign's.
-    pub dir: PathBuf,
-    /// Each figure as measured here and as published.
-    pub figures: Vec<(CaseFigure, Option<String>, Option<String>)>,
+impl Case {
+    /// The case as it is told, with what its arms came to.
+    pub fn with(&self, arms: Vec<report::CaseArm>) -> report::Case {
+        report::Case {
+            title: self.title.clone(),
+            source: self.source.clone(),
+            story: self.story.trim().split("\n\n").map(str::to_owned).collect(),
+            look: self.look.clone(),
+            arms,
+        }
+    }
 }
 
-/// Every arm's figures, of its typical trial, beside what was published.
+/// The case with every arm's figures, of its typical trial, beside what was published.
 ///
 /// # Errors
 /// A trial cannot be read.
-pub fn shown(case: &Case, campaign: &Campaign) -> anyhow::Result<Vec<Shown>> {
-    let mut all = Vec::new();
+pub fn told(case: &Case, campaign: &Campaign) -> anyhow::Result<report::Case> {
+    let mut by_arm: BTreeMap<usize, Vec<(Summary, &Done)>> = BTreeMap::new();
     let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for done in &campaign.journal.done {
-        if let Some(arm) = campaign.journal.arms.get(done.slot.arm) {
-            let rate = campaign.summary(done)?.good_per_sec();
-            rates.entry(&arm.name).or_default().extend(rate);
-        }
+        let summary = campaign.summary(done)?;
+        let rate = summary.good_per_sec();
+        rates.entry(campaign.journal.arm_name(done.slot)).or_default().extend(rate);
+        by_arm.entry(done.slot.arm).or_default().push((summary, done));
     }
-    for (at, arm) in campaign.journal.arms.iter().enumerate() {
-        let done: Vec<&Done> = campaign.journal.done.iter().filter(|d| d.slot.arm == at).collect();
-        let mut trials: Vec<(Summary, &Done)> = Vec::new();
-        for done in done {
-            trials.push((campaign.summary(done)?, done));
-        }
+    let mut arms = Vec::new();
+    for (at, mut trials) in by_arm {
+        let Some(ArmSpec { name, .. }) = campaign.journal.arms.get(at) else { continue };
         trials.sort_by_key(|(summary, _)| {
             (summary.measure.outcomes.failed(), summary.measure.latency_us.p50)
         });
-        let of_case = case.arms.iter().find(|of_case| of_case.is_named(&arm.name));
-        let published = of_case.map(|arm| arm.published.clone()).unwrap_or_default();
-        let against = of_case.map(|arm| arm.against.as_slice()).unwrap_or_default();
         let Some((summary, done)) = trials.get(trials.len() / 2) else { continue };
+        let of_case = case.arms.iter().find(|of_case| of_case.is_named(name));
         let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
         let analysis = Analysis::of(&records);
-        let here = |figure: &CaseFigure| {
-            let told = match figure {
-                CaseFigure::Throughput => throughput(&arm.name, against, &rates),
+        let figure = |figure: &CaseFigure| {
+            let against = of_case.map(|arm| arm.against.as_slice()).unwrap_or_default();
+            let here = match figure.name() {
+                figure::THROUGHPUT => throughput(name, against, &rates),
                 _ => figure.of(&analysis),
             };
-            (*figure, told, published.get(figure).cloned())
+            let published = of_case.and_then(|arm| arm.published.get(figure).cloned());
+            report::CaseFigure { label: figure.label(), here, published }
         };
-        all.push(Shown {
-            arm: arm.name.clone(),
+        arms.push(report::CaseArm {
+            name: name.clone(),
             verdict: summary.verdict,
             dir: done.dir.clone(),
-            figures: case.figures.iter().map(here).collect(),
+            figures: case.figures.iter().map(figure).collect(),
         });
     }
-    Ok(all)
+    Ok(case.with(arms))
 }
 
 /// Good fetches a second, the median over rounds, and how much more or less that is than in each arm that it

@@ -1,5 +1,4 @@
-//! What all commands of many trials share: which arms can be run here, and with which builds; how often,
-//! in which order, where; their progress and end.
+//! What all commands of many trials share: how often, in which order, where; their progress and end.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,8 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use jiff::Timestamp;
-use records::{ArmSpec, ProxyKind, Summary, count};
-use trial::roles::{Given, build_title};
+use records::{ArmSpec, Summary, count};
 use trial::{RunDirOptions, TrialPlan, signals};
 
 use super::campaign_report;
@@ -185,44 +183,4 @@ pub(super) fn planned(name: &str, words: Vec<String>) -> Result<(ArmSpec, TrialP
     let options = arm::options(&arm)?;
     let plan = options.plan(Path::new("runs"), RunDirOptions::default());
     Ok((arm, plan.map_err(|error| format!("{name}: {error}"))?))
-}
-
-/// An arm that might be run: its name, and its options or why it has none.
-pub(super) type Candidate = (String, Result<Vec<String>, String>);
-
-/// The arms of `candidates` that can be run here, each with `more` options; says of the others why not.
-pub(super) fn runnable(candidates: Vec<Candidate>, more: &[String]) -> Vec<ArmSpec> {
-    let arm = |(name, words): Candidate| {
-        let words = words.map_err(|why| format!("{name}: {why}"));
-        let arm = words.and_then(|words| planned(&name, [words, more.to_vec()].concat()));
-        arm.inspect_err(|why| output::say(&format!("turnstile: left out: {why}"))).ok()
-    };
-    candidates.into_iter().filter_map(arm).map(|(arm, _)| arm).collect()
-}
-
-/// A build of a proxy that is not in PATH, and told its version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Build {
-    /// What it says of itself, `nginx 1.17.4`; of two that say the same the second is `nginx 1.17.4 (2)`.
-    pub(super) title: String,
-    path: PathBuf,
-}
-
-impl Build {
-    /// The build that was given by its `path`, after `others`. Where there is no such program the process
-    /// ends as for any wrong option.
-    pub(super) fn given(proxy: &ProxyKind, path: &Path, others: &[Self]) -> Self {
-        let given = Given { proxy_bin: Some(path.to_owned()), ..Given::default() };
-        let said = build_title(proxy, &given)
-            .unwrap_or_else(|refusal| super::usage_text(&refusal.to_string()));
-        let taken = |title: &String| others.iter().any(|other| other.title == *title);
-        let numbered = (2..).map(|number| format!("{said} ({number})"));
-        let title = std::iter::once(said.clone()).chain(numbered).find(|title| !taken(title));
-        Self { title: title.unwrap_or(said), path: path.to_owned() }
-    }
-
-    /// The options that name it.
-    pub(super) fn args(&self) -> [String; 2] {
-        ["--proxy-bin".to_owned(), self.path.display().to_string()]
-    }
 }

@@ -11,11 +11,11 @@ use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, arm_row};
 use anyhow::Context;
 use records::{Manifest, RunRecords, Summary};
-use report::{Arm, Case, CaseArm, CaseFigure};
+use report::Arm;
 use trial::run_dir;
 
 use crate::campaign::Campaign;
-use crate::cases::{self, Shown};
+use crate::cases;
 use records::run_dir::{MANIFEST, REPORT};
 
 /// What a journal says that its campaign is for: a comparison, or a case by the name that follows.
@@ -30,10 +30,8 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
     let journal = &campaign.journal;
     let purpose = journal.purpose.as_str();
     let case = purpose.strip_prefix(CASE).and_then(|name| cases::find(name).ok());
-    let case = case.map(|case| Ok((cases::shown(&case, campaign)?, case)));
-    let case = case
-        .transpose()
-        .map_err(|error: anyhow::Error| error.context("failed to read the trials"))?;
+    let case = case.map(|case| cases::told(&case, campaign)).transpose();
+    let case = case.context("failed to read the trials")?;
     let comparison = (purpose == COMPARE).then(|| Comparison::of(&told));
     let arms = journal.arms.iter().zip(told).map(|(spec, (name, trials))| {
         let summaries: Vec<&Summary> = trials.iter().map(|told| &told.summary).collect();
@@ -48,7 +46,7 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
         seed: journal.seed,
         arms: arms.collect(),
         comparison,
-        case: case.map(|(shown, case)| self::case(&case, shown)),
+        case,
         manifest: manifest(campaign),
     })
 }
@@ -81,28 +79,6 @@ fn told(campaign: &Campaign) -> anyhow::Result<Vec<(String, Vec<Ran>)>> {
     }
     arms.iter_mut().for_each(|(_, told)| told.sort_by_key(|told| told.round));
     Ok(arms)
-}
-
-/// A case as it is told, with its figures here.
-fn case(case: &cases::Case, shown: Vec<Shown>) -> Case {
-    let figure = |(figure, here, published): (cases::CaseFigure, _, _)| CaseFigure {
-        label: figure.label(),
-        here,
-        published,
-    };
-    let arm = |Shown { arm, verdict, dir, figures }: Shown| CaseArm {
-        name: arm,
-        verdict,
-        dir,
-        figures: figures.into_iter().map(figure).collect(),
-    };
-    Case {
-        title: case.title.clone(),
-        source: case.source.clone(),
-        story: case.story.trim().split("\n\n").map(str::to_owned).collect(),
-        look: case.look.clone(),
-        arms: shown.into_iter().map(arm).collect(),
-    }
 }
 
 /// Of the first trial: the machine is the same for all. One that

@@ -1,12 +1,13 @@
 //! `turnstile case`: a published situation, run and laid beside what was published.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use records::ProxyKind;
+use records::{ArmSpec, ProxyKind};
+use trial::roles::{Given, build_title};
 
-use super::campaign::{self, Build, CampaignOptions, Candidate, Ends, runnable};
+use super::campaign::{self, CampaignOptions, Ends, planned};
 use super::campaign_report::CASE;
 use super::common::OutputOptions;
 use super::output;
@@ -55,7 +56,7 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
         cases::CaseError::Unknown(_) => super::usage_text(&error.to_string()),
         cases::CaseError::File { .. } => panic!("{error}: {:?}", std::error::Error::source(&error)),
     });
-    let arms = runnable(candidates(options, &case), &options.campaign.trial);
+    let arms = arms(options, &case);
     if arms.is_empty() {
         anyhow::bail!("failed to run case {}: none of its arms can be run here", options.name);
     }
@@ -76,28 +77,40 @@ fn list(output: OutputOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The arms of the case: those of a foreign proxy once for each build that was given by hand.
-fn candidates(options: &CaseOptions, case: &Case) -> Vec<Candidate> {
+/// The arms of the case that can be run here, those of a foreign proxy once for each build that was given
+/// by hand; says of the others why not.
+fn arms(options: &CaseOptions, case: &Case) -> Vec<ArmSpec> {
     let builds = builds(options, case);
-    let mut candidates = Vec::new();
+    let mut arms = Vec::new();
+    let mut add = |name: &str, words: Result<Vec<String>, String>| {
+        let words = words.map_err(|why| format!("{name}: {why}"));
+        let arm = words.and_then(|words| {
+            planned(name, words.into_iter().chain(options.campaign.trial.clone()).collect())
+        });
+        match arm {
+            Ok((arm, _)) => arms.push(arm),
+            Err(why) => output::say(&format!("turnstile: left out: {why}")),
+        }
+    };
     for arm in &case.arms {
         let words = words(options, arm);
-        let is_mirror = words.as_ref().is_ok_and(|words| proxy(words).is_none());
-        if is_mirror || words.is_err() || builds.is_empty() {
-            candidates.push((arm.name.clone(), words));
+        let is_foreign = words.as_ref().is_ok_and(|words| proxy(words).is_some());
+        if !is_foreign || builds.is_empty() {
+            add(&arm.name, words);
             continue;
         }
-        for build in &builds {
-            let words = words.clone().map(|words| [words, build.args().to_vec()].concat());
-            candidates.push((arm.name_with(&build.title), words));
+        for (title, path) in &builds {
+            let given = ["--proxy-bin".to_owned(), path.display().to_string()];
+            add(&arm.name_with(title), words.clone().map(|words| [&words[..], &given].concat()));
         }
     }
-    candidates
+    arms
 }
 
-/// The builds given by hand; one that is none is refused.
-fn builds(options: &CaseOptions, case: &Case) -> Vec<Build> {
-    let mut builds = Vec::new();
+/// The builds given by hand, each by what it says of itself: `nginx 1.17.4`; of two that say the same the
+/// second is `nginx 1.17.4 (2)`. One that is none ends the process as any wrong option does.
+fn builds<'a>(options: &'a CaseOptions, case: &Case) -> Vec<(String, &'a Path)> {
+    let mut builds: Vec<(String, &Path)> = Vec::new();
     if options.proxy_bin.is_empty() {
         return builds;
     }
@@ -109,7 +122,17 @@ fn builds(options: &CaseOptions, case: &Case) -> Vec<Build> {
         ));
     };
     for path in &options.proxy_bin {
-        builds.push(Build::given(&proxy, path, &builds));
+        let given = Given { proxy_bin: Some(path.clone()), ..Given::default() };
+        let said = build_title(&proxy, &given)
+            .unwrap_or_else(|refusal| super::usage_text(&refusal.to_string()));
+        let mut title = said.clone();
+        for number in 2.. {
+            if builds.iter().all(|(taken, _)| *taken != title) {
+                break;
+            }
+            title = format!("{said} ({number})");
+        }
+        builds.push((title, path));
     }
     builds
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, anyhow};
+use jiff::civil::DateTime;
 use records::run_dir::MANIFEST;
 
 use crate::output::Color;
@@ -97,11 +98,5 @@ fn last_run(runs_dir: &Path) -> anyhow::Result<PathBuf> {
 /// The time in a run directory's name, as `20260301T123005Z`; absent: it is none of ours.
 fn began(name: &str) -> Option<String> {
     let time = name.split('-').next()?;
-    let fits = |(letter, place): (char, char)| match place {
-        '0' => letter.is_ascii_digit(),
-        place => letter == place,
-    };
-    let shape = "00000000T000000Z";
-    let ours = time.len() == shape.len() && time.chars().zip(shape.chars()).all(fits);
-    ours.then(|| time.to_owned())
+    DateTime::strptime("%Y%m%dT%H%M%SZ", time).ok().map(|_| time.to_owned())
 }

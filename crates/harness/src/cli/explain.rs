@@ -3,13 +3,10 @@
 use std::process::ExitCode;
 
 use analysis::Analysis;
-use analysis::report::{Explanation, FetchReport, NoSuchFetch};
+use analysis::report::{Explanation, FetchReport};
 use anyhow::Context;
-use clap::CommandFactory;
-use clap::error::ErrorKind;
-use records::Phase;
+use records::{Phase, fetch_phase};
 
-use super::Cli;
 use super::common::{OutputOptions, WhichRun};
 use super::output;
 use super::report::load;
@@ -34,31 +31,12 @@ pub struct ExplainOptions {
     pub fetch: Option<u64>,
 
     /// The phase of that fetch
-    #[arg(long, value_enum, default_value_t, value_name = "PHASE", requires = "fetch")]
-    pub phase: FetchPhase,
+    #[arg(long, value_name = "PHASE", default_value = "measure", requires = "fetch", value_parser = fetch_phase())]
+    pub phase: Phase,
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub output: OutputOptions,
-}
-
-/// Phases that have fetches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum FetchPhase {
-    /// Fetches alone.
-    Idle,
-    /// Fetches beside downloads.
-    #[default]
-    Measure,
-}
-
-impl From<FetchPhase> for Phase {
-    fn from(phase: FetchPhase) -> Self {
-        match phase {
-            FetchPhase::Idle => Self::Idle,
-            FetchPhase::Measure => Self::Measure,
-        }
-    }
 }
 
 /// Explains a run, or a fetch. The run directory stays as it is.
@@ -79,8 +57,8 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
             }
         }
         Some(number) => {
-            let story = FetchReport::of(&analysis, options.phase.into(), number)
-                .unwrap_or_else(|error| usage(&error));
+            let story = FetchReport::of(&analysis, options.phase, number)
+                .unwrap_or_else(|error| super::usage_text(&format!("--fetch: {error}")));
             if options.output.json {
                 report::json(&story)
             } else {
@@ -90,13 +68,4 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
     };
     output::print(text.as_bytes()).context("failed to print the story")?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Ends the process with clap's message and exit code 2.
-fn usage(error: &NoSuchFetch) -> ! {
-    let mut cli = Cli::command();
-    // So that the usage shown is that of this command.
-    cli.build();
-    let command = cli.find_subcommand_mut("explain").map(std::mem::take);
-    command.unwrap_or(cli).error(ErrorKind::ValueValidation, format!("--fetch: {error}")).exit()
 }

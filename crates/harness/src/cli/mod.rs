@@ -12,7 +12,6 @@ mod preflight;
 mod report;
 mod run;
 mod who;
-mod zoo;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -33,11 +32,10 @@ pub use check::CheckOptions;
 pub use common::{OutputOptions, TrialsOptions, WhichRun};
 pub use compare::CompareOptions;
 pub use demo::{Cure, DemoOptions};
-pub use explain::{ExplainOptions, FetchPhase};
+pub use explain::ExplainOptions;
 pub use report::ReportOptions;
 pub use run::RunOptions;
 pub use who::WhoOptions;
-pub use zoo::ZooOptions;
 
 #[cfg(test)]
 mod tests;
@@ -99,9 +97,6 @@ pub enum Command {
     /// are
     #[command(after_help = case::EXAMPLES)]
     Case(CaseOptions),
-    /// Run the same load over every proxy that is installed, and print one table
-    #[command(after_help = zoo::EXAMPLES)]
-    Zoo(ZooOptions),
     /// Show the starvation and its cure on a stage: two trials, one after the other, live
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoOptions),
@@ -143,7 +138,6 @@ pub fn main() -> ExitCode {
         Some(Command::Compare(options)) => compare::compare(&options),
         Some(Command::Check(options)) => check::check(&options),
         Some(Command::Case(options)) => case::case(&options),
-        Some(Command::Zoo(options)) => zoo::zoo(&options),
         Some(Command::Demo(options)) => demo::demo(&options),
         Some(Command::Who(options)) => who::who(&options),
         Some(Command::Doctor(options)) => crate::doctor::doctor(&options),

@@ -93,49 +93,38 @@ pub(super) fn write_page(dir: &Path, analysis: &Analysis<'_>) -> anyhow::Result<
 
 /// Makes and prints the report of a run or a campaign. But for the page, its directory stays as it is.
 pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
-    let wanted = match options.svg {
-        Some(figure) => Wanted::Figure(figure),
-        None if options.html || options.open => Wanted::Page,
-        None => Wanted::Text,
-    };
     let dir = options.run.dir()?;
     if dir.join(CAMPAIGN).is_file() {
-        of_campaign(&dir, options, wanted)?;
+        of_campaign(&dir, options)?;
     } else {
-        of_run(&dir, options, wanted)?;
+        of_run(&dir, options)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is asked for.
-#[derive(Clone, Copy)]
-enum Wanted {
-    Text,
-    Page,
-    Figure(Figure),
-}
-
-fn of_run(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
+fn of_run(dir: &Path, options: &ReportOptions) -> anyhow::Result<()> {
     let records = load(dir)?;
     let analysis = Analysis::of(&records);
-    match wanted {
-        Wanted::Text => print(&analysis, dir, options.output, options.detail),
-        Wanted::Page => made(options, &write_page(dir, &analysis)?),
-        Wanted::Figure(figure) => drawn(report::svg(&analysis, figure)),
+    match options.svg {
+        Some(figure) => drawn(report::svg(&analysis, figure)),
+        None if options.html || options.open => made(options, &write_page(dir, &analysis)?),
+        None => print(&analysis, dir, options.output, options.detail),
     }
 }
 
-fn of_campaign(dir: &Path, options: &ReportOptions, wanted: Wanted) -> anyhow::Result<()> {
+fn of_campaign(dir: &Path, options: &ReportOptions) -> anyhow::Result<()> {
     let campaign = Campaign::open(dir).context("failed to read the campaign")?;
     let report = campaign_report::read(&campaign)?;
-    match wanted {
-        Wanted::Text => {
+    match options.svg {
+        Some(figure) => drawn(report::campaign_svg(&report, figure)),
+        None if options.html || options.open => {
+            made(options, &campaign_report::write_page(&report)?)
+        }
+        None => {
             let style = options.output.color.style();
             let text = if options.output.json { report.json() } else { report.text(style) };
             output::print(text.as_bytes()).context("failed to print the report")
         }
-        Wanted::Page => made(options, &campaign_report::write_page(&report)?),
-        Wanted::Figure(figure) => drawn(report::campaign_svg(&report, figure)),
     }
 }
 

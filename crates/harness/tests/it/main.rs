@@ -8,7 +8,6 @@ mod demo;
 mod ends;
 mod explain;
 mod netns;
-mod own;
 mod peers;
 mod run;
 mod support;

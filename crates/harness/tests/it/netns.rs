@@ -7,10 +7,12 @@ use std::process::Command;
 
 use netlab::LabReadBack;
 use records::run_dir::NETWORK;
-use records::{Phase, Summary, Verdict};
+use records::{Phase, Verdict};
 use testkit::{Signal, pids};
 
-use crate::support::{Running, Runs, family, in_turn, installed, is_gone, note, root, until};
+use crate::support::{
+    Running, Runs, family, in_turn, installed, is_gone, note, root, summary, until,
+};
 
 const TCP_RMEM: &str = "/proc/sys/net/ipv4/tcp_rmem";
 
@@ -105,7 +107,7 @@ fn whole_run(more: &[&str]) {
             assert_eq!(rmem(host), usual, "{host}");
         }
         assert!(lab.hosts.iter().all(|host| host.uplink.join(" ").contains("rate 5Gbit")));
-        let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+        let summary = summary(&run);
         let namespaces = summary.arm.netns.as_ref().expect("it is in the arm");
         assert_eq!(namespaces.tcp_rmem.as_deref(), Some("40960 40960 40960"));
         assert!(summary.slow.bytes.0 > 0);
@@ -122,15 +124,9 @@ fn whole_run(more: &[&str]) {
 }
 
 #[test]
-fn the_mirror_on_a_host_of_its_own() {
-    whole_run(&["--reuseport"]);
-}
-
-#[test]
-fn nginx_on_a_host_of_its_own() {
-    if installed("nginx") {
-        whole_run(&["--proxy", "nginx"]);
-    }
+fn each_role_has_a_host_of_its_own() {
+    let proxy = ["--proxy", "nginx"];
+    whole_run(if installed("nginx") { &proxy } else { &["--reuseport"] });
 }
 
 /// When the harness is ended.
@@ -151,7 +147,6 @@ fn no_host_outlives_the_harness() {
     for (when, signal) in [
         (When::UnderLoad, Signal::INT),
         (When::UnderLoad, Signal::KILL),
-        (When::HostsAreMade, Signal::TERM),
         (When::HostsAreMade, Signal::KILL),
     ] {
         let (before, runs) = (outside(), Runs::new());

@@ -1,5 +1,6 @@
 //! Foreign proxies in the mirror's place; the effect in nature, in nginx of two releases, where
-//! `scripts/build-nginx.sh` has built them; and a server that stands still by itself, downloads or not.
+//! `scripts/build-nginx.sh` has built them; and a server of one's own, without an origin: work of kinds that are
+//! no download, a death under load, a stall by itself.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -12,10 +13,11 @@ use records::{
     Visibility,
 };
 use rustix::fs::{CWD, Mode, mkfifoat};
-use testkit::{NEVER_POLLS, Process, Signal, free_addr, is_root, skip};
+use testkit::{NEVER_POLLS, Process, Signal, free_addr, is_root, script, skip};
 
 use crate::support::{
-    Running, Runs, SHORT, family, in_turn, installed, is_gone, kill, note, say, those_of, turnstile,
+    Running, Runs, SHORT, Said, family, in_turn, installed, is_gone, kill, note, say, summary,
+    those_of, turnstile,
 };
 
 /// What is left of a trial that ended well.
@@ -64,10 +66,8 @@ fn once(more: &[&str]) -> Done {
     let left: Vec<_> = all.iter().filter(|pid| !is_gone(**pid)).collect();
     assert!(all.len() >= 3 && left.is_empty(), "of {all:?} are left {left:?}");
     assert_eq!(those_of(runs.path()), []);
-    let summary = serde_json::from_str(&run.stdout).expect("a summary");
-    let manifest = runs.manifest().expect("a manifest");
-    let records = RunRecords::load(&runs.dir().expect("a run")).expect("a whole run");
-    Done { runs, manifest, summary, records }
+    let (summary, records) = (summary(&run), runs.records());
+    Done { manifest: records.manifest.clone(), runs, summary, records }
 }
 
 /// A proxy with a driver does the usual trial as the mirror would.
@@ -164,7 +164,6 @@ fn what_does_not_fit_is_refused_before_the_run() {
         ("--proxy url:127.0.0.1:9 --rcvbuf 40960", &["--rcvbuf", "it runs already"]),
         ("--proxy nginx --proxy-bin /nonexistent/nginx", &["/nonexistent/nginx"]),
         ("--proxy nginx --recording minimal", &["--recording minimal", "take --trace off"]),
-        ("--gzip 1", &["--slow-coding gzip", "--fetch-coding gzip"]),
         ("--reuseport --accept herd", &["--accept herd", "--reuseport", "leave one"]),
         ("--tcp-rmem 40960,40960,40960", &["--netns"]),
         ("--link-rate 5Gbit", &["--netns"]),
@@ -262,8 +261,7 @@ fn a_server_that_never_polls_again_is_held_by_its_download() {
     let command = format!("exec:python3 {NEVER_POLLS} {{listen}}");
     let words = ["--proxy", &command, "--slow=1", "--slow-size=4GiB", "--trace=probe", "--json"];
     let run = say(&mut runs.trial(&words)).ended_well();
-    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
-    let records = RunRecords::load(&runs.dir().expect("a run")).expect("a whole run");
+    let (summary, records) = (summary(&run), runs.records());
 
     let busy = |caveat: &records::Caveat| caveat.code == CaveatCode::BusyHost;
     let quiet = !summary.caveats.iter().any(busy);
@@ -366,8 +364,7 @@ fn a_worker_of_nginx_that_dies_proves_nothing() {
     kill(*workers.max().expect("a worker"), Signal::KILL);
     let run = running.finish();
     assert_eq!(run.code(), Some(1), "{}", run.stderr);
-    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
-    assert_eq!(summary.verdict, Verdict::Inconclusive);
+    assert_eq!(summary(&run).verdict, Verdict::Inconclusive);
     let manifest = runs.manifest().expect("a manifest");
     let faults: Vec<_> = manifest.faults.iter().map(|fault| (fault.side, fault.phase)).collect();
     assert_eq!(faults, [(Side::Proxy, Phase::Measure)], "{:?}", manifest.faults);
@@ -382,8 +379,7 @@ fn spooled_answers_leave_no_file() {
     let spooling = ["--buffering", "on", "--spool", &dir, "--spool-max", "16MiB"];
     let words = ["--read-rate", "5MiB/s", "--json"];
     let run = say(runs.trial(&spooling).args(words)).ended_well();
-    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
-    assert_ne!(summary.slow.bytes.0, 0);
+    assert_ne!(summary(&run).slow.bytes.0, 0);
     let left: Vec<_> = fs::read_dir(spool.path()).expect("read_dir").collect();
     assert!(left.is_empty(), "{left:?}");
     runs.assert_nobody_left();
@@ -423,26 +419,112 @@ fn builds() -> Option<[PathBuf; 2]> {
 fn trial_of(build: &Path) -> Summary {
     let (runs, build) = (Runs::new(), build.display().to_string());
     let words = ["--proxy", "nginx", "--proxy-bin", &build, "--reuseport", "--slow=4", "--json"];
-    let run = say(runs.trial(&words).arg("--duration=4s")).ended_well();
-    serde_json::from_str(&run.stdout).expect("a summary")
+    summary(&say(runs.trial(&words).args(["--duration=1500ms", UNTRACED])).ended_well())
+}
+
+/// One thread, one request at a time; with STALL it stands still so long every other second.
+const SERVER: &str = "\
+#!/usr/bin/python3
+import http.server, os, sys, time
+STALL = float(os.environ.get('STALL', 0))
+class H(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+    def do_PUT(self):
+        left = int(self.headers['Content-Length'])
+        while left > 0:
+            left -= len(self.rfile.read1(min(left, 1 << 16)))
+        self.answer()
+    def do_GET(self):
+        if self.path == '/compute':
+            until = time.process_time() + 0.1
+            while time.process_time() < until:
+                pass
+        if self.path == '/die':
+            sys.stderr.write('out of luck\\n')
+            os._exit(3)
+        self.answer()
+    def answer(self):
+        self.send_response(204)
+        self.end_headers()
+class S(http.server.HTTPServer):
+    stalled = time.monotonic()
+    def service_actions(self):
+        if STALL and time.monotonic() > self.stalled + 1:
+            time.sleep(STALL)
+            self.stalled = time.monotonic()
+S(('127.0.0.1', int(os.environ['PORT'])), H).serve_forever()
+";
+
+/// A trial of that server without an origin, whose slow requests are `slow`, to its end.
+fn own(slow: &str, more: &[&str]) -> (Runs, Said) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let program = script(dir.path(), "server.py", SERVER).display().to_string();
+    let runs = Runs::new();
+    let words = ["--server", &program, "--env", "PORT={port}", "--fetch-path", "/health", "--json"];
+    let run = say(runs.trial(&words).args(["--slow=2", "--slow-path", slow]).args(more));
+    runs.assert_nobody_left();
+    (runs, run)
+}
+
+#[test]
+fn what_computes_or_takes_an_upload_holds_the_fetches_and_is_told() {
+    let _turn = in_turn();
+    if !installed("python3") {
+        return;
+    }
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    file.as_file().set_len(16 << 20).expect("a sparse file");
+    let upload = ["--slow-body", file.path().to_str().expect("a plain path")];
+    for (slow, more, least) in [("/compute", &[][..], 0), ("PUT /up", &upload, 1 << 20)] {
+        let (runs, run) = own(slow, more);
+        let summary = summary(&run.ended_well());
+        let RunRecords { manifest, holds, .. } = runs.records();
+        assert!(manifest.processes.iter().all(|process| process.role != Role::Origin), "{slow}");
+        assert_eq!((manifest.faults.len(), manifest.workers), (0, Some(1)), "{slow}");
+        assert!(summary.slow.completed > 0 && summary.slow.broken == 0, "{:?}", summary.slow);
+        // Others on this host may be to blame for more; a step is seen whatever they do.
+        if summary.visibility == Visibility::Traced && summary.verdict == Verdict::Starved {
+            let held = summary.causes.iter().any(|share| share.cause == Cause::HeldByStep);
+            assert!(held, "{slow}: {:?}", summary.causes);
+            let longest = summary.proxy.workers.iter().map(|worker| worker.longest_step_us).max();
+            assert!(longest.is_some_and(|step| step >= 50_000), "{slow}: {longest:?}");
+        }
+        if summary.visibility == Visibility::Traced {
+            let largest = holds.iter().max_by_key(|hold| hold.end_ns.since(hold.start_ns));
+            assert!(largest.is_some_and(|hold| hold.bytes.0 >= least), "{slow}: {largest:?}");
+        }
+    }
+}
+
+#[test]
+fn one_that_dies_under_load_proves_nothing_and_is_quoted() {
+    let _turn = in_turn();
+    if !installed("python3") {
+        return;
+    }
+    let (runs, run) = own("/die", &[]);
+    assert_eq!(run.code(), Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("exit status: 3"), "{}", run.stderr);
+    assert!(run.stderr.contains("its last words: out of luck"), "{}", run.stderr);
+    assert_eq!(summary(&run).verdict, Verdict::Inconclusive);
+    let faults = runs.manifest().expect("a manifest").faults;
+    let faults: Vec<_> = faults.iter().map(|fault| (fault.side, fault.phase)).collect();
+    assert_eq!(faults, [(Side::Proxy, Phase::Load)], "{faults:?}");
+    let output = runs.dir().expect("a run").join("proxy").join("output.log");
+    assert_eq!(fs::read_to_string(output).expect("it is kept"), "out of luck\n");
 }
 
 #[test]
 fn a_server_that_stalls_by_itself_proves_nothing_and_is_explained() {
     let _turn = in_turn();
-    let runs = Runs::new();
-    let bin = assert_cmd::cargo::cargo_bin!("turnstile");
-    let proxy = bin.with_file_name("examples").join("fair_proxy");
-    assert!(proxy.is_file(), "first: cargo build -p harness --examples");
-    let proxy = format!(
-        "exec:'{}' --stall-ms 800 --listen {{listen}} --upstream {{origin}}",
-        proxy.display()
-    );
+    if !installed("python3") {
+        return;
+    }
     // A stall and a half in each phase.
-    let lengths = ["--idle=3s", "--duration=3s", "--arrivals=24/s", "--proxy", &proxy, "--json"];
-    let run = say(&mut runs.trial(&lengths));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
-    let summary: Summary = serde_json::from_str(&run.stdout).expect("a summary");
+    let lengths = ["--idle=3s", "--duration=500ms", "--arrivals=24/s", "--env", "STALL=0.8"];
+    let (runs, run) = own("/health", &lengths);
+    let summary = summary(&run.ended_well());
 
     assert_eq!(summary.verdict, Verdict::Inconclusive, "{:?}", summary.verdict_reasons);
     let says = "a server that stalls by itself is no baseline";
@@ -451,7 +533,7 @@ fn a_server_that_stalls_by_itself_proves_nothing_and_is_explained() {
 
     let late = &summary.late;
     assert_eq!(late.phase, Phase::Idle);
-    // Those of the first 0.6 s of 0.8, at 20 a second.
+    // Those of the first 0.6 s of 0.8, at 24 a second.
     assert!((8..=40).contains(&late.fetches), "{late:?}");
     let first = summary.causes.first().expect("what the time went to").cause;
     let explained = match summary.visibility {
@@ -460,9 +542,7 @@ fn a_server_that_stalls_by_itself_proves_nothing_and_is_explained() {
     };
     assert_eq!(first, explained, "{:?}: {:?}", summary.visibility, summary.causes);
 
-    let dir = runs.dir().expect("a run");
-    let told = say(turnstile().arg("explain").arg(&dir));
-    assert_eq!(told.code(), Some(0), "{}", told.stderr);
+    let told = say(turnstile().arg("explain").arg(runs.dir().expect("a run"))).ended_well();
     let says = format!("{} fetches without any load, which is no baseline", late.fetches);
     let text = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&says), "{}", told.stdout);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use records::{Manifest, Phase, Role};
+use records::{Manifest, Phase, Role, RunRecords, Summary};
 use tempfile::TempDir;
 pub(crate) use testkit::is_root;
 pub(crate) use testkit::{
@@ -56,6 +56,11 @@ impl Runs {
         Some(serde_json::from_str(&text).expect("a whole manifest"))
     }
 
+    /// All records of the run.
+    pub(crate) fn records(&self) -> RunRecords {
+        RunRecords::load(&self.dir().expect("a run")).expect("a whole run")
+    }
+
     /// Waits until the trial that runs here is in `phase`.
     pub(crate) fn await_phase(&self, running: &mut Running, phase: Phase) -> Manifest {
         until(phase.name(), || {
@@ -80,6 +85,12 @@ impl Runs {
             assert!(is_gone(process.pid), "{} is left as {}", process.role, process.pid);
         }
     }
+}
+
+/// The summary that a command printed.
+#[track_caller]
+pub(crate) fn summary(said: &Said) -> Summary {
+    serde_json::from_str(&said.stdout).expect("a summary")
 }
 
 /// Living processes whose command line or working directory names `path`.

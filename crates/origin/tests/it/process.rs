@@ -2,14 +2,13 @@
 //! that nobody has to listen.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
-use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use records::{Answered, Bytes, MonoNs, Record, Role, SCHEMA_VERSION};
 use socket2::SockRef;
-use testkit::{Signal, connect, kill, pick, say};
+use testkit::{Running, Signal, free_addr, pick, say, until};
 
 use crate::support::{Answer, Origin, command};
 
@@ -74,79 +73,21 @@ fn requests_that_are_never_answered_are_told_of_as_well() {
     assert_eq!(told, ports.map(|port| (port, None)).into());
 }
 
-/// An origin whose records a test reads, or does not.
-struct Unread {
-    child: Child,
-    stdout: Option<BufReader<ChildStdout>>,
-    addr: SocketAddr,
-}
-
-impl Unread {
-    fn start() -> Self {
-        let mut child = command()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the origin");
-        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut line = String::new();
-        stdout.read_line(&mut line).expect("the ready line");
-        let Ok(Record::Ready(ready)) = Record::from_line(&line) else { panic!("{line:?}") };
-        Self { child, stdout: Some(stdout), addr: ready.listen.expect("an address") }
-    }
-
-    /// Asks for nothing so often, over one connection.
-    fn ask(&self, times: usize) {
-        let mut stream = BufReader::new(connect(self.addr));
-        for _ in 0..times {
-            write!(stream.get_mut(), "HEAD /bytes/0 HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
-            Answer::read(&mut stream, "HEAD");
-        }
-    }
-
-    /// Told to stop: how it ended, and what it said on its standard error.
-    fn stop(mut self) -> (ExitStatus, String) {
-        kill(self.child.id(), Signal::TERM);
-        let status = self.child.wait().expect("our child");
-        let mut said = String::new();
-        let stderr = self.child.stderr.take().expect("a pipe");
-        BufReader::new(stderr).read_to_string(&mut said).expect("text");
-        (status, said)
-    }
-}
-
-impl Drop for Unread {
-    fn drop(&mut self) {
-        // Errors: it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn a_reader_that_has_gone_misses_nothing() {
-    let mut origin = Unread::start();
-    drop(origin.stdout.take());
-    origin.ask(100);
-    let (status, said) = origin.stop();
-    assert!(status.success(), "{status}");
-    assert_eq!(said, "");
-}
-
-/// More than a pipe and a queue hold.
-#[test]
-fn a_reader_that_has_fallen_asleep_loses_records_and_keeps_nobody_waiting() {
-    let origin = Unread::start();
-    origin.ask(20_000);
-    let (status, said) = origin.stop();
-    assert!(status.success(), "{status}");
-    assert!(said.contains("requests have no record: its reader was too slow"), "{said}");
+    let addr = free_addr();
+    let mut origin = Running::unheard(command().args(["--listen", &addr.to_string()]));
+    let mut stream = BufReader::new(until("it listens", || TcpStream::connect(addr).ok()));
+    for _ in 0..100 {
+        write!(stream.get_mut(), "HEAD /bytes/0 HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
+        Answer::read(&mut stream, "HEAD");
+    }
+    assert_eq!(origin.stop().ended_well().stderr, "");
 }
 
 #[test]
 fn the_first_line_tells_where_it_listens_and_what_the_kernel_made_of_it() {
-    let origin = Origin::with(&["--sndbuf", "100KiB"]);
+    let origin = Origin::start();
     let ready = &origin.ready;
     assert_eq!((ready.role, ready.schema_version), (Role::Origin, SCHEMA_VERSION));
     assert_eq!(ready.pid, origin.id());
@@ -154,8 +95,9 @@ fn the_first_line_tells_where_it_listens_and_what_the_kernel_made_of_it() {
     assert!(!ready.effective.cpus.is_empty());
     let sndbuf = ready.effective.sockets.iter().find(|s| s.name == "accepted SO_SNDBUF");
     let sndbuf = sndbuf.expect("read back");
-    assert_eq!(sndbuf.requested, Some(Bytes::kib(100)));
-    assert_eq!(sndbuf.effective, Bytes::kib(200), "socket(7): the kernel doubles it");
+    // socket(7): the kernel doubles it; what is not asked for it chooses itself.
+    assert!(sndbuf.requested.is_none_or(|asked| sndbuf.effective >= asked), "{sndbuf:?}");
+    assert!(sndbuf.effective > Bytes(0));
 }
 
 #[test]
@@ -182,16 +124,10 @@ fn a_busy_port_is_told_with_what_to_do() {
 fn wrong_options_are_usage_errors() {
     for (option, value) in [
         ("--listen", "nowhere"),
-        ("--sndbuf", "0"),
-        ("--sndbuf", "2GiB"),
-        ("--sndbuf", "lots"),
-        ("--backlog", "0"),
         ("--cpus", "a"),
         ("--delay", "61s"),
-        ("--delay", "long"),
         ("--delay-after", "2h"),
         ("--workers", "0"),
-        ("--workers", "some"),
     ] {
         let said = say(command().args([option, value])).refused(2);
         assert!(said.contains(value) && said.contains(option), "{said}");

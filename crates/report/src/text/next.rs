@@ -34,9 +34,7 @@ fn suggestion(state: State, verdict: Verdict) -> (&'static [Edit], &'static str)
     match (state, verdict) {
         (Interrupted, _) => (&[], "the same run, to its end"),
         (_, Inconclusive) => (DOCTOR, CHECK),
-        (Foreign, _) => {
-            (&[Edit::Subcommand("zoo")], "the same load over every server installed here")
-        }
+        (Foreign, _) => (&[Edit::Subcommand("case"), Edit::Flag("list")], "what starves elsewhere"),
         (Shared | Reuseport, Starved | Degraded) => (&[RCVBUF], "the published cure"),
         (State::Rcvbuf, Starved) => (&[FIONREAD], "another cure: nginx's since 1.17.5"),
         (Policy, Starved) => (&[QUOTA], "another cure: a quota of bytes"),

@@ -4,7 +4,7 @@ use records::Micros;
 use report::{Figure, campaign_html, campaign_svg};
 use stats::{Change, Finding};
 
-use crate::fixture::{case, cut_to, two_arms, zoo};
+use crate::fixture::{arms_alone, case, cut_to, two_arms};
 
 #[test]
 fn every_round_of_every_arm_is_in_it_as_its_summary_says() {
@@ -70,8 +70,8 @@ fn a_comparison_says_what_became_of_each_pair() {
 }
 
 #[test]
-fn a_zoo_says_which_arms_starved() {
-    let campaign = zoo(8, 2);
+fn arms_without_a_comparison_say_which_starved() {
+    let campaign = arms_alone(8, 2);
     let page = campaign_html(&campaign);
     for said in ["<h1>Starved: drain, drain with", " Healthy: rcvbuf"] {
         assert!(page.contains(said), "no {said}");

@@ -282,8 +282,8 @@ pub(crate) fn two_arms(rounds: u32) -> Campaign {
     campaign
 }
 
-/// Many arms without a comparison, as a zoo has them.
-pub(crate) fn zoo(arms: usize, rounds: u32) -> Campaign {
+/// Many arms without a comparison.
+pub(crate) fn arms_alone(arms: usize, rounds: u32) -> Campaign {
     let two = two_arms(rounds);
     let mut all = two.arms.clone();
     for place in all.len()..arms {
@@ -292,7 +292,7 @@ pub(crate) fn zoo(arms: usize, rounds: u32) -> Campaign {
         all.push(arm);
     }
     let planned = arms * rounds as usize;
-    Campaign { purpose: "zoo".to_owned(), arms: all, planned, comparison: None, ..two }
+    Campaign { purpose: "check".to_owned(), arms: all, planned, comparison: None, ..two }
 }
 
 /// A published situation.

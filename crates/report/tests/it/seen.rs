@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::browser::{Browser, Screen};
 use crate::browser::{PHONE, SCREENS, STAGE, STAGE_DARK, fits, written, written_campaign};
-use crate::fixture::{Run, Shape, case, cut_to, two_arms, zoo};
+use crate::fixture::{Run, Shape, arms_alone, case, cut_to, two_arms};
 
 #[test]
 fn it_opens_from_disk_on_every_screen_without_a_complaint() {
@@ -135,7 +135,7 @@ fn a_comparison_is_seen_on_every_screen() {
 #[test]
 fn campaigns_of_every_kind_are_seen() {
     let kinds = [
-        ("campaign-zoo", zoo(8, 3)),
+        ("campaign-arms", arms_alone(8, 3)),
         ("campaign-case", case()),
         ("campaign-cut-short", cut_to(1)),
         ("campaign-of-nothing", cut_to(0)),

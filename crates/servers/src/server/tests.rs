@@ -80,16 +80,6 @@ fn the_file_of_the_documentation_is_valid() {
     assert_eq!(server.workers.are, Are::Threads);
 }
 
-#[test]
-fn names_are_those_of_what_is_built_in() {
-    for name in names() {
-        assert_eq!(proxy_kind(name), Ok(ProxyKind::Server(name.to_owned())));
-    }
-    let refused = proxy_kind("squid").expect_err("it is not built in");
-    assert!(names().all(|name| refused.contains(name)), "{refused}");
-    assert_eq!(proxy_kind("mirror"), Ok(ProxyKind::Mirror));
-}
-
 /// Where the notes on toggles stand in the documentation.
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proxies.md");
 const BEGIN: &str = "<!-- made from crates/servers/servers by UPDATE_DOCS=1 cargo test -p servers --lib notes -->\n";

@@ -28,20 +28,23 @@ fn told(children: &mut Children) -> Vec<String> {
 }
 
 #[test]
-fn everything_said_is_told_before_the_end() {
+fn what_is_said_is_told_before_the_end_and_who_is_dismissed_ends() {
     let mut children = Children::default();
     let script =
         r#"echo '{"record":"dialed","slot":0,"client_port":1,"at_ns":2}'; echo gibberish; exit 3"#;
     children.start(Role::Slow, &shell(script)).expect("start");
     assert_eq!(told(&mut children), ["Diale", "garbled gibberish", "exit status: 3"]);
     assert_eq!(children.pid(Role::Slow), None, "reaped");
-}
 
-#[test]
-fn a_torn_last_line_is_not_a_record() {
-    let mut children = Children::default();
-    children.start(Role::Slow, &shell(r#"printf '{"record":"dia'"#)).expect("start");
-    assert_eq!(told(&mut children), ["exit status: 0"]);
+    for (end, last) in [
+        (Children::dismiss as fn(&mut Children, Role), "signal: 15 (SIGTERM)"),
+        (Children::kill, "signal: 9 (SIGKILL)"),
+    ] {
+        children.start(Role::Proxy, &shell("exec sleep 60")).expect("start");
+        assert!(children.pid(Role::Proxy).is_some());
+        end(&mut children, Role::Proxy);
+        assert_eq!(told(&mut children), [last]);
+    }
 }
 
 #[test]
@@ -51,20 +54,4 @@ fn orders_reach_the_downloads_and_dead_ones_do_not_matter() {
     children.order(SlowOrder::Go);
     assert_eq!(told(&mut children), ["garbled {\"order\":\"go\"}", "exit status: 0"]);
     children.order(SlowOrder::Go);
-}
-
-#[test]
-fn a_dismissed_child_ends_and_a_stubborn_one_is_killed() {
-    let mut children = Children::default();
-    children.start(Role::Slow, &shell("exec sleep 60")).expect("start");
-    children.dismiss(Role::Slow);
-    assert_eq!(told(&mut children), ["signal: 15 (SIGTERM)"]);
-
-    let script = "trap '' TERM; echo up >&2; exec sleep 60";
-    children.start(Role::Proxy, &shell(script)).expect("start");
-    assert!(matches!(children.next(soon()), Some(Event::Said(..))), "its trap is set");
-    children.dismiss(Role::Proxy);
-    assert!(children.pid(Role::Proxy).is_some(), "not reaped");
-    children.kill(Role::Proxy);
-    assert_eq!(told(&mut children), ["signal: 9 (SIGKILL)"]);
 }

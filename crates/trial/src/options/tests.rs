@@ -1,7 +1,7 @@
 use clap::Parser;
-use records::{Arm, Role};
+use records::Arm;
 
-use super::{NetworkOptions, host_of, tcp_rmem};
+use super::{NetworkOptions, tcp_rmem};
 
 #[derive(Debug, Parser)]
 struct Typed {
@@ -41,10 +41,4 @@ fn three_numbers_that_grow() {
     for wrong in ["1,2", "3,2,1", "a,b,c", "0,1,2", ""] {
         assert!(tcp_rmem(wrong).unwrap_err().contains("4096,131072,6291456"), "{wrong}");
     }
-}
-
-#[test]
-fn every_role_but_the_tracer_has_a_host() {
-    assert_eq!(host_of(Role::Fast), Some("fast"));
-    assert_eq!(host_of(Role::Trace), None);
 }

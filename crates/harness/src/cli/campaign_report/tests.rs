@@ -1,10 +1,9 @@
 //! Cases as they are told.
 
 use records::Verdict;
-use report::Style;
+use report::{CaseArm, CaseFigure, Style};
 
-use super::case;
-use crate::cases::{self, CaseArm, CaseFigure, Shown};
+use crate::cases;
 
 fn nothing() -> report::Campaign {
     report::Campaign {
@@ -25,24 +24,19 @@ fn nothing() -> report::Campaign {
 fn every_case_is_told_within_the_width() {
     for name in cases::names() {
         let told = cases::find(name).expect("a case");
-        let figures = |arm: &CaseArm| {
-            let figure = |figure: &CaseFigure| {
-                let here = (*figure != CaseFigure::Calls).then(|| "12.4 ms ".repeat(20));
-                (*figure, here, arm.published.get(figure).cloned())
-            };
-            told.figures.iter().map(figure).collect()
-        };
-        let shown: Vec<Shown> = told
-            .arms
-            .iter()
-            .map(|arm| Shown {
-                arm: arm.name.clone(),
-                verdict: Verdict::Starved,
-                dir: "trials/01-1-x/20260301T120000Z-trial".into(),
-                figures: figures(arm),
-            })
-            .collect();
-        let campaign = report::Campaign { case: Some(case(&told, shown)), ..nothing() };
+        let arms = told.arms.iter().map(|arm| CaseArm {
+            name: arm.name.clone(),
+            verdict: Verdict::Starved,
+            dir: "trials/01-1-x/20260301T120000Z-trial".into(),
+            figures: (told.figures.iter())
+                .map(|figure| CaseFigure {
+                    label: figure.label(),
+                    here: (figure.name() != "calls").then(|| "12.4 ms ".repeat(20)),
+                    published: arm.published.get(figure).cloned(),
+                })
+                .collect(),
+        });
+        let campaign = report::Campaign { case: Some(told.with(arms.collect())), ..nothing() };
         let text = campaign.text(Style::Plain);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{name}:\n{text}");
         assert!(text.contains(&told.title) && text.contains("records     runs/x-case"));

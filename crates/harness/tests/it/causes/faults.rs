@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use records::Cause;
+use records::Cause::{
+    self, AcceptQueue, BacklogOverflow, Client, Convoy, HeldByStep, OffCpuBlocked, OffCpuRunnable,
+    OwnTransfer, Upstream,
+};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 
 /// A fault, or two at once.
@@ -24,84 +27,80 @@ pub(crate) struct Fault {
     pub(crate) helper: Helper,
 }
 
+/// Name, causes, options, helper.
+type Row = (&'static str, &'static [Cause], &'static str, Helper);
+
 /// Every fault of the bench. All run on two CPUs: workers on the first, load on the second.
-pub(crate) const FAULTS: [Fault; 12] = [
-    Fault {
-        name: "a proxy that drains",
-        causes: &[Cause::HeldByStep],
-        args: "--reuseport",
-        helper: Helper::None,
-    },
-    Fault {
-        name: "32 downloads, a quota of 64 KiB",
-        causes: &[Cause::Convoy],
-        args: "--reuseport --slow 32 --read-policy bytes:64KiB",
-        helper: Helper::None,
-    },
-    Fault {
-        name: "200 connections at once, one accept a turn",
-        causes: &[Cause::AcceptQueue],
-        args: "--reuseport --slow 8 --read-policy bytes:256KiB --burst 200 --arrivals 1/s \
-               --fetch-size 1KiB",
-        helper: Helper::None,
-    },
-    Fault {
-        name: "a backlog of 1 behind a draining worker",
-        causes: &[Cause::BacklogOverflow],
-        args: "--reuseport --backlog 1 --arrivals 40/s",
-        helper: Helper::None,
-    },
-    Fault {
-        name: "busy loops on the workers' CPU",
-        causes: &[Cause::OffCpuRunnable],
-        // Ten a second are too few: one that another process delayed would be most of the late time.
-        args: "--slow 0 --reuseport --arrivals 40/s",
-        helper: Helper::HogsOnWorkers,
-    },
-    Fault {
-        name: "a log whose reader is slow",
-        causes: &[Cause::OffCpuBlocked],
-        args: "--slow 0 --reuseport --log-mode inline --arrivals 100/s --fetch-size 40KiB",
-        helper: Helper::SlowLog,
-    },
-    Fault {
-        name: "an origin that delays 300 ms",
-        causes: &[Cause::Upstream],
-        args: "--slow 0 --delay 300ms",
-        helper: Helper::None,
-    },
-    Fault {
-        name: "an origin of 5 workers, 100 requests",
-        causes: &[Cause::Upstream],
-        args: "--slow 0 --delay 20ms --origin-workers 5 --burst 100 --arrivals 1/s \
-               --fetch-size 40KiB",
-        helper: Helper::None,
-    },
-    Fault {
-        name: "a fetch too large for its cap",
-        causes: &[Cause::OwnTransfer],
-        args: "--slow 0 --fetch-size 4GiB --arrivals 1/s",
-        helper: Helper::None,
-    },
-    Fault {
-        name: "busy loops on the client's CPU",
-        causes: &[Cause::Client],
-        args: "--slow 0 --cpus origin=WORKERS --arrivals 80/s",
-        helper: Helper::HogsOnLoad,
-    },
-    Fault {
-        name: "two: a backlog of 3, a draining worker",
-        causes: &[Cause::BacklogOverflow, Cause::HeldByStep],
-        args: "--reuseport --backlog 3 --arrivals 40/s",
-        helper: Helper::None,
-    },
-    Fault {
-        name: "two: an origin that delays 700 ms, busy loops on the workers' CPU",
-        causes: &[Cause::Upstream, Cause::OffCpuRunnable],
-        args: "--slow 0 --delay 700ms",
-        helper: Helper::HogsOnWorkers,
-    },
+const TABLE: [Row; 12] = [
+    ("a proxy that drains", &[HeldByStep], "--reuseport", Helper::None),
+    (
+        "32 downloads, a quota of 64 KiB",
+        &[Convoy],
+        "--reuseport --slow 32 --read-policy bytes:64KiB",
+        Helper::None,
+    ),
+    (
+        "200 connections at once, one accept a turn",
+        &[AcceptQueue],
+        "--reuseport --slow 8 --read-policy bytes:256KiB --burst 200 --arrivals 1/s --fetch-size 1KiB",
+        Helper::None,
+    ),
+    (
+        "a backlog of 1 behind a draining worker",
+        &[BacklogOverflow],
+        "--reuseport --backlog 1 --arrivals 40/s",
+        Helper::None,
+    ),
+    // Ten a second are too few: one that another process delayed would be most of the late time.
+    (
+        "busy loops on the workers' CPU",
+        &[OffCpuRunnable],
+        "--slow 0 --reuseport --arrivals 40/s",
+        Helper::HogsOnWorkers,
+    ),
+    (
+        "a log whose reader is slow",
+        &[OffCpuBlocked],
+        "--slow 0 --reuseport --log-mode inline --arrivals 100/s --fetch-size 40KiB",
+        Helper::SlowLog,
+    ),
+    ("an origin that delays 300 ms", &[Upstream], "--slow 0 --delay 300ms", Helper::None),
+    (
+        "an origin of 5 workers, 100 requests",
+        &[Upstream],
+        "--slow 0 --delay 20ms --origin-workers 5 --burst 100 --arrivals 1/s --fetch-size 40KiB",
+        Helper::None,
+    ),
+    (
+        "a fetch too large for its cap",
+        &[OwnTransfer],
+        "--slow 0 --fetch-size 4GiB --arrivals 1/s",
+        Helper::None,
+    ),
+    (
+        "busy loops on the client's CPU",
+        &[Client],
+        "--slow 0 --cpus origin=WORKERS --arrivals 80/s",
+        Helper::HogsOnLoad,
+    ),
+    (
+        "two: a backlog of 3, a draining worker",
+        &[BacklogOverflow, HeldByStep],
+        "--reuseport --backlog 3 --arrivals 40/s",
+        Helper::None,
+    ),
+    (
+        "two: an origin that delays 700 ms, busy loops on the workers' CPU",
+        &[Upstream, OffCpuRunnable],
+        "--slow 0 --delay 700ms",
+        Helper::HogsOnWorkers,
+    ),
 ];
+
+/// Every fault.
+pub(crate) fn faults() -> [Fault; TABLE.len()] {
+    TABLE.map(|(name, causes, args, helper)| Fault { name, causes, args, helper })
+}
 
 /// Which help a fault needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

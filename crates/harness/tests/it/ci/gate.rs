@@ -12,54 +12,45 @@ use testkit::{Running, Signal};
 use crate::ci::{GATE, Place, Proxy, SHORT, busy, conclusive, exec, in_turn, say, schema};
 use crate::support::turnstile;
 
-fn refused(place: &Place, words: &[&str]) -> (Option<i32>, String) {
-    let said = say(place.command("turnstile").arg("check").args(words));
-    assert_eq!(said.stdout, "", "{words:?}: {}", said.all());
-    assert!(!place.path().join("runs").exists(), "{words:?} began a trial");
-    (said.code(), said.stderr)
+/// The message of a check with these options, refused with that code before any trial.
+fn refused(place: &Place, words: &str, code: i32) -> String {
+    let words = words.split(' ').filter(|word| !word.is_empty());
+    let said = say(place.command("turnstile").arg("check").args(words)).refused(code);
+    assert!(!place.path().join("runs").exists(), "{said}");
+    said
 }
 
 #[test]
 fn usage_is_two_and_says_what_would_do() {
     let place = Place::new(Proxy::Fair);
     for (words, says) in [
-        (vec![], "nothing to check"),
-        (vec!["--threshold", "p98<100ms"], "there is no figure \"p98\"; these are: failed_share"),
-        (vec!["--threshold", "p99<100"], "a time, as 100ms"),
-        (vec!["--threshold", "failed_share<=5ms"], "a share from 0 to 1"),
-        (vec!["--threshold", "p99"], "write it as p99<100ms"),
-        (vec!["--fail-on", "healthy"], "[possible values: starved, degraded]"),
-        (vec!["--threshold", "p99<1s", "--rounds", "0"], "1..=1000"),
-        (vec!["--threshold", "p99<1s", "--attempts", "0"], "1..=100"),
-        (vec!["--save-baseline", "base.json", "--rounds", "2"], "3 rounds or more"),
-        (vec!["--threshold", "p99<1s", "--cross-host"], "--baseline"),
-        (
-            vec!["--threshold", "p99<1s", "--junit", "nowhere/check.xml"],
-            "--junit nowhere/check.xml",
-        ),
-        (vec!["--save-baseline", "/dev/null"], "--save-baseline /dev/null: it is no regular file"),
-        (vec!["--save-baseline", "target"], "--save-baseline target: it is a directory"),
-        (vec!["--threshold", "p99<1s", "--", "--rcvbuf", "much"], "--rcvbuf"),
-        (vec!["--threshold", "p99<1s", "--", "--json"], "unexpected argument '--json'"),
-        (vec!["--threshold", "p99<1s", "--", "--proxy", "exec:./none --on {listen}"], "none"),
+        ("", "nothing to check"),
+        ("--threshold p98<100ms", "there is no figure \"p98\"; these are: failed_share"),
+        ("--threshold p99<100", "a time, as 100ms"),
+        ("--threshold failed_share<=5ms", "a share from 0 to 1"),
+        ("--threshold p99", "write it as p99<100ms"),
+        ("--fail-on healthy", "[possible values: starved, degraded]"),
+        ("--threshold p99<1s --rounds 0", "1..=1000"),
+        ("--threshold p99<1s --attempts 0", "1..=100"),
+        ("--save-baseline base.json --rounds 2", "3 rounds or more"),
+        ("--threshold p99<1s --cross-host", "--baseline"),
+        ("--threshold p99<1s --junit nowhere/check.xml", "--junit nowhere/check.xml"),
+        ("--save-baseline /dev/null", "--save-baseline /dev/null: it is no regular file"),
+        ("--save-baseline target", "--save-baseline target: it is a directory"),
+        ("--threshold p99<1s -- --rcvbuf much", "--rcvbuf"),
+        ("--threshold p99<1s -- --json", "unexpected argument '--json'"),
+        ("--threshold p99<1s -- --proxy nginx --proxy-bin ./none", "./none"),
     ] {
-        let (code, stderr) = refused(&place, &words);
-        assert_eq!(code, Some(2), "{words:?}: {stderr}");
-        assert!(stderr.contains(says), "{words:?}: {stderr}");
+        let said = refused(&place, words, 2);
+        assert!(said.contains(says), "{words}: {said}");
     }
 }
 
 #[test]
-fn a_baseline_that_is_not_there_is_twelve() {
+fn a_baseline_that_is_not_there_is_twelve_and_a_file_that_is_none_is_two() {
     let place = Place::new(Proxy::Fair);
-    let (code, stderr) = refused(&place, &["--baseline", "none.json"]);
-    assert_eq!(code, Some(12), "{stderr}");
-    assert!(stderr.contains("there is no baseline none.json"), "{stderr}");
-}
-
-#[test]
-fn a_file_that_is_no_baseline_is_two() {
-    let place = Place::new(Proxy::Fair);
+    let said = refused(&place, "--baseline base.json", 12);
+    assert!(said.contains("there is no baseline base.json"), "{said}");
     for (text, says) in [
         ("", "is empty"),
         ("{\"schema_version\": 1, \"verdict\": \"healthy\"}", "is no baseline, or torn"),
@@ -67,9 +58,8 @@ fn a_file_that_is_no_baseline_is_two() {
         ("[1, 2]", "is no baseline, or torn"),
     ] {
         fs::write(place.path().join("base.json"), text).expect("write");
-        let (code, stderr) = refused(&place, &["--baseline", "base.json"]);
-        assert_eq!(code, Some(2), "{text:?}: {stderr}");
-        assert!(stderr.contains(says), "{text:?}: {stderr}");
+        let said = refused(&place, "--baseline base.json", 2);
+        assert!(said.contains(says), "{text:?}: {said}");
     }
 }
 
@@ -77,9 +67,8 @@ fn a_file_that_is_no_baseline_is_two() {
 fn what_a_proxy_does_not_show_is_eleven() {
     let _turn = in_turn();
     let place = Place::new(Proxy::Fair);
-    let unknown = ["--threshold", "longest_step<10ms", "--threshold", "early_closes<=0"];
-    let mut command = place.check(&[unknown.as_slice(), &["--attempts", "1"]].concat());
-    let said = say(command.args(["--trace", "off"]));
+    let gate = "--threshold longest_step<10ms --threshold early_closes<=0 --attempts 1";
+    let said = say(&mut place.check(gate));
     assert_eq!(said.code(), Some(11), "{}", said.all());
     assert!(said.stdout.contains("longest_step<10ms cannot be told"), "{}", said.stdout);
     // A proxy without a log is not one without early closes.
@@ -91,19 +80,8 @@ fn a_run_that_proves_nothing_is_tried_again_and_eleven() {
     let _turn = in_turn();
     let place = Place::new(Proxy::Fair);
     // Too few fetches for a conclusion, whatever the host does.
-    let words = [
-        "--threshold",
-        "p99<1s",
-        "--attempts",
-        "2",
-        "--",
-        "--idle",
-        "500ms",
-        "--duration",
-        "500ms",
-    ];
-    let proxy = ["--trace", "off", "--proxy", &exec()];
-    let said = say(place.command("turnstile").arg("check").args(words).args(proxy));
+    let few = ["--duration", "200ms"];
+    let said = say(place.check("--threshold p99<1s --attempts 2").args(few));
     assert_eq!(said.code(), Some(11), "{}", said.all());
     assert!(said.stderr.contains("attempt 2"), "{}", said.stderr);
     assert!(said.stdout.contains("rounds      0 of 1 conclusive, 2 trials"), "{}", said.stdout);
@@ -117,7 +95,7 @@ fn what_was_done_is_told() {
     let place = Place::new(Proxy::Fair);
     // Without `timeout` between: the signal must reach the check itself.
     let mut command = turnstile();
-    command.current_dir(place.path()).arg("check").args(GATE);
+    command.current_dir(place.path()).arg("check").args(GATE.split(' '));
     command.args(["--rounds", "5", "--json", "--"]).args(SHORT).args(["--proxy", &exec()]);
     let mut check = Running::start(&mut command);
     let mut lines = std::iter::from_fn(|| check.complaint());
@@ -143,7 +121,7 @@ fn ten_of_ten() {
         let place = Place::new(proxy);
         let mut codes = Vec::new();
         for time in 1..=10 {
-            let check = || say(place.check(&GATE).args(PUBLISHED));
+            let check = || say(place.check(GATE).args(PUBLISHED));
             let Some(said) = conclusive(check) else {
                 codes.push(Some(11));
                 continue;
@@ -172,21 +150,9 @@ fn a_breach_is_told_in_every_form() {
     let _turn = in_turn();
     let place = Place::new(Proxy::Fair);
     // No fetch takes so little: whatever the host does, a conclusive run breaches it.
-    let gate = [
-        "--threshold",
-        "p50<1us",
-        "--threshold",
-        "failed_share<=1",
-        "--json",
-        "--quiet",
-        "--junit",
-        "check.xml",
-        "--markdown",
-        "check.md",
-        "--openmetrics",
-        "check.prom",
-    ];
-    let mut command = place.check(&gate);
+    let gate = "--threshold p50<1us --threshold failed_share<=1 --json --quiet --junit check.xml \
+                --markdown check.md --openmetrics check.prom";
+    let mut command = place.check(gate);
     let said = say(command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", "summary.md"));
     // A busy host proves nothing; that is told in the same forms.
     let (word, level, begins) = match said.code() {
@@ -220,10 +186,8 @@ fn a_breach_is_told_in_every_form() {
     assert!(junit.contains(if word == "breached" { "<failure" } else { "<error" }), "{junit}");
     let metrics = place.read("check.prom");
     assert!(metrics.contains("turnstile_check_passed 0\n"), "{metrics}");
-    assert!(
-        metrics.contains("turnstile_threshold_met{threshold=\"p50<1us\",outcome="),
-        "{metrics}"
-    );
+    let met = "turnstile_threshold_met{threshold=\"p50<1us\",outcome=";
+    assert!(metrics.contains(met), "{metrics}");
     assert!(metrics.ends_with("# EOF\n"), "{metrics}");
 }
 
@@ -231,19 +195,9 @@ fn a_breach_is_told_in_every_form() {
 fn what_cannot_be_written_is_told_by_all_that_can() {
     let _turn = in_turn();
     let place = Place::new(Proxy::Fair);
-    let gate = [
-        "--threshold",
-        "failed_share<=1",
-        "--attempts",
-        "1",
-        "--json",
-        "--quiet",
-        "--junit",
-        "/dev/full",
-        "--markdown",
-        "check.md",
-    ];
-    let mut command = place.check(&gate);
+    let gate = "--threshold failed_share<=1 --attempts 1 --json --quiet --junit /dev/full \
+                --markdown check.md";
+    let mut command = place.check(gate);
     let said = say(command.env("GITHUB_STEP_SUMMARY", "nowhere/summary.md"));
     // It is the same on a busy host, which proves nothing.
     assert_eq!(said.code(), Some(1), "{}", said.all());

@@ -6,13 +6,15 @@ mod gate;
 mod schema;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 use testkit::{Running, script, skip};
 
 pub(crate) use testkit::{Said, in_turn};
+
+use crate::support::turnstile;
 
 /// No command of these tests takes as long, also on a busy host with every attempt needed.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -30,8 +32,7 @@ pub(crate) const SHORT: [&str; 6] = [
     "--trace=off",
 ];
 /// What tells the two proxies apart.
-pub(crate) const GATE: [&str; 4] =
-    ["--threshold", "failed_share<=0.01", "--threshold", "p90<500ms"];
+pub(crate) const GATE: &str = "--threshold failed_share<=0.01 --threshold p90<500ms";
 /// Where the examples of `docs/ci.md` expect the proxy.
 pub(crate) const MY_PROXY: &str = "target/release/my-proxy";
 
@@ -40,12 +41,6 @@ pub(crate) const MY_PROXY: &str = "target/release/my-proxy";
 pub(crate) enum Proxy {
     Fair,
     Unfair,
-}
-
-/// The directory of the binary under test.
-pub(crate) fn bin_dir() -> PathBuf {
-    let turnstile = assert_cmd::cargo::cargo_bin!("turnstile");
-    turnstile.parent().expect("a directory").to_owned()
 }
 
 /// A place to work in: a proxy of one's own where the examples expect it, and a `cargo` and a `git`
@@ -70,12 +65,15 @@ impl Place {
         self.put_in(".", proxy);
     }
 
-    /// The same in a directory of its own.
+    /// The same in a directory of its own: the mirror, of which nobody is told that it is ours. A small
+    /// buffer, so that origin and clients outrun it on any host.
     pub(crate) fn put_in(&self, dir: &str, proxy: Proxy) {
-        let example = bin_dir().join("examples/fair_proxy");
-        assert!(example.is_file(), "first: cargo build -p harness --examples");
-        let unfair = if proxy == Proxy::Unfair { " --unfair" } else { "" };
-        let text = format!("#!/bin/sh\nexec {}{unfair} \"$@\"\n", example.display());
+        let policy = if proxy == Proxy::Unfair { "drain" } else { "bytes:64KiB" };
+        let own = turnstile().get_program().display().to_string();
+        let text = format!(
+            "#!/bin/sh\nexec '{own}' proxy --workers 1 --rcvbuf 1MiB --buffer 1KiB \
+             --read-policy {policy} \"$@\"\n"
+        );
         script(self.path(), &format!("{dir}/{MY_PROXY}"), &text);
     }
 
@@ -84,7 +82,8 @@ impl Place {
         let mut command = Command::new("timeout");
         let [patience, mercy] = [PATIENCE, MERCY].map(|time| time.as_secs().to_string());
         command.args(["-k", &mercy, &patience, program]).current_dir(self.path());
-        let paths = [self.path().join("bin"), bin_dir()];
+        let own = Path::new(turnstile().get_program()).parent().expect("a directory").to_owned();
+        let paths = [self.path().join("bin"), own];
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let paths = paths.into_iter().chain(std::env::split_paths(&inherited));
         command.env("PATH", std::env::join_paths(paths).expect("a PATH"));
@@ -95,9 +94,10 @@ impl Place {
     }
 
     /// `turnstile check` with `gate`, of the proxy here in a short trial.
-    pub(crate) fn check(&self, gate: &[&str]) -> Command {
+    pub(crate) fn check(&self, gate: &str) -> Command {
         let mut command = self.command("turnstile");
-        command.arg("check").args(gate).arg("--").args(SHORT).args(["--proxy", &exec()]);
+        command.arg("check").args(gate.split(' ')).arg("--").args(SHORT);
+        command.args(["--proxy", &exec()]);
         command
     }
 
