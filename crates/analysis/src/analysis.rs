@@ -8,7 +8,8 @@ use records::{
 };
 
 use crate::explain::{Context, Explained, FetchSplit, explain, late, split};
-use crate::figures::{fetch_summary, log, seen, slow, workers};
+use crate::figures::log::{LogRow, Logged};
+use crate::figures::{fetch_summary, seen, slow, workers};
 use crate::join::Join;
 use crate::judge::{Facts, caveats, judge};
 use crate::thresholds::{IdlePhase, UNJOINED_SHARE};
@@ -21,6 +22,7 @@ pub struct Analysis<'a> {
     /// Its figures, causes and verdict: `summary.json`.
     pub summary: Summary,
     pub(crate) context: Context<'a>,
+    pub(crate) log_rows: Vec<LogRow>,
     splits: Vec<FetchSplit>,
 }
 
@@ -35,7 +37,9 @@ impl<'a> Analysis<'a> {
         let cap = records.manifest.arm.fetch.cap;
         let baseline = IdlePhase::of(records, &idle, cap);
         let explained = explain(&context, &splits, &idle, &baseline);
-        let figures = figures(&context, idle, explained);
+        let mut logged = Logged::of(join);
+        let log_rows = std::mem::take(&mut logged.rows);
+        let figures = figures(&context, idle, explained, logged);
         let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
         let facts = Facts {
             manifest: &records.manifest,
@@ -47,7 +51,7 @@ impl<'a> Analysis<'a> {
         let caveats = caveats(&facts);
         let (verdict, reasons) = judge(&facts);
         (summary.verdict, summary.verdict_reasons, summary.caveats) = (verdict, reasons, caveats);
-        Self { records, summary, context, splits }
+        Self { records, summary, context, log_rows, splits }
     }
 
     /// Where the time of each fetch went, in the order of the records.
@@ -77,13 +81,18 @@ pub fn summarise(records: &RunRecords) -> Summary {
 }
 
 /// All figures; the verdict is left open.
-fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> Summary {
+fn figures(
+    context: &Context<'_>,
+    idle: FetchSummary,
+    explained: Explained,
+    logged: Logged,
+) -> Summary {
     let Context { records, join, windows, .. } = context;
     let manifest = &records.manifest;
     let holders = slow::holders(join, windows);
     let measure = fetch_summary(&records.fetches, &records.fetch_totals, Phase::Measure);
     let slow = slow::summary(records, windows, &holders, join);
-    let mut proxy = log::statuses(join);
+    let mut proxy = logged.proxy;
     proxy.workers = workers::summaries(records, join, windows, &holders);
     proxy.calls = seen::calls(records);
     let cpu = manifest.proxy_cpu_ms;
@@ -117,8 +126,8 @@ fn figures(context: &Context<'_>, idle: FetchSummary, explained: Explained) -> S
         slow,
         causes: explained.causes,
         late: explained.late,
-        log_truth: log::log_truth(join),
-        log_gap: log::log_gap(join),
+        log_truth: logged.truth,
+        log_gap: logged.gap,
         proxy,
     }
 }

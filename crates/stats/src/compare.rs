@@ -129,8 +129,6 @@ pub struct MetricComparison {
     pub p: Option<f64>,
     /// The same for the whole family of metrics (Holm): what the verdict is made by.
     pub p_family: Option<f64>,
-    /// p-value of the rank test, which assumes no distribution.
-    pub p_ranks: Option<f64>,
     /// Why the metric says what it says.
     pub finding: Finding,
 }
@@ -187,7 +185,6 @@ pub(crate) struct Measured {
     expected: Expected,
     /// p-value of this metric alone.
     p: Option<f64>,
-    p_ranks: Option<f64>,
 }
 
 /// What is known of a metric.
@@ -231,7 +228,6 @@ impl Measured {
             known,
             expected,
             p: numbers.p(),
-            p_ranks: numbers.p_ranks(),
             numbers,
         }
     }
@@ -263,11 +259,7 @@ impl Measured {
         };
         let (effect, floor) = (self.numbers.effect(), self.metric.floor());
         let alpha = settings.family_confidence.alpha();
-        let ranks_may_say = alpha.max(self.numbers.smallest_p_ranks());
-        let by_chance = !interval.excludes_zero()
-            || p_family.is_none_or(|p| p > alpha)
-            // The last bits of a sum of shares.
-            || self.p_ranks.is_none_or(|p| p > ranks_may_say + 1e-12);
+        let by_chance = !interval.excludes_zero() || p_family.is_none_or(|p| p > alpha);
         let doubt = if effect.abs() < floor || self.is_below_absolute_floor() {
             Finding::BelowFloor
         } else if by_chance {
@@ -317,7 +309,6 @@ impl Measured {
             votes: numbers.votes(metric.floor()),
             p: self.p,
             p_family,
-            p_ranks: self.p_ranks,
             finding: self.finding(p_family, settings),
         }
     }

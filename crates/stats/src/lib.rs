@@ -17,7 +17,6 @@
 
 mod compare;
 mod judge;
-mod ranks;
 mod rule;
 mod sample;
 mod trials;

@@ -7,9 +7,8 @@
 //! the last bit; swapped arms negate it. Finite in, finite out.
 
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::ranks::{rank_sum, signed_rank, smallest_signed, smallest_sum};
 use crate::{Metric, Reading};
 
 #[cfg(test)]
@@ -148,22 +147,6 @@ impl Numbers {
         }
     }
 
-    /// p-value of the rank test, which assumes no distribution.
-    pub(crate) fn p_ranks(&self) -> Option<f64> {
-        match self {
-            Self::Paired(differences) => signed_rank(differences),
-            Self::Apart { a, b } => rank_sum(a, b),
-        }
-    }
-
-    /// The smallest that the rank test can say of so many rounds.
-    pub(crate) fn smallest_p_ranks(&self) -> f64 {
-        match self {
-            Self::Paired(differences) => smallest_signed(differences.len()),
-            Self::Apart { a, b } => smallest_sum(a.len(), b.len()),
-        }
-    }
-
     /// The largest mean change that there could be, whichever arm each value were of.
     pub(crate) fn largest_effect(&self) -> f64 {
         match self {
@@ -273,9 +256,4 @@ fn t_two_sided(t: f64, degrees: f64) -> f64 {
 
 fn student(degrees: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, degrees).ok()
-}
-
-/// Probability that a standard normal exceeds `z`.
-pub(crate) fn normal_above(z: f64) -> f64 {
-    Normal::standard().sf(z)
 }

@@ -6,7 +6,7 @@ use records::{
     Summary, WorkerSummary, WorkerTotals,
 };
 
-use super::log::log_truth;
+use super::log::Logged;
 use super::response_differs;
 use super::seen::{absences, blocked, calls};
 use crate::join::Join;
@@ -59,14 +59,6 @@ fn fetches_that_are_only_counted_count_as_the_others() {
     assert_eq!(super::missing(&run.records.fetches, &run.records.fetch_totals), 0);
     run.records.fetch_totals.pop();
     assert_eq!(super::missing(&run.records.fetches, &run.records.fetch_totals), 20);
-}
-
-#[test]
-fn no_fetch_has_no_latency_and_no_share() {
-    let summary = summary(&Run::new());
-    assert_eq!(summary.measure.attempts, 0);
-    assert_eq!(summary.measure.latency_us, records::LatencyUs::default());
-    assert!(summary.measure.failed_share.abs() < f64::EPSILON);
 }
 
 #[test]
@@ -176,7 +168,7 @@ fn a_measure_phase_without_end_lasts_until_the_last_record() {
 }
 
 fn truth(run: &Run) -> LogTruth {
-    log_truth(&Join::of(&run.records))
+    Logged::of(&Join::of(&run.records)).truth
 }
 
 /// What the client saw, for how long (us), the status and the time (ms) in the log; and whether it failed,
@@ -204,27 +196,6 @@ fn one_fetch_and_its_line() {
         let expected = LogTruth { failed, called_ok, understated, overstated, largest_gap_us, unlogged: 0 };
         assert_eq!(truth(&run), expected, "{what}");
     }
-}
-
-/// Nobody accepted the first, and the second asked for nothing. The third was ok.
-#[test]
-fn a_failure_may_be_in_no_line() {
-    let mut run = Run::new();
-    run.fetches(Phase::Measure, 2, Outcome::TimeoutNoByte, 1_004_000);
-    run.fetches(Phase::Measure, 1, Outcome::Ok, 5_000);
-    run.records.sessions[1].status = 0;
-    for lost in [0, 1] {
-        run.records.sessions.remove(lost);
-        run.records.accepted.remove(lost);
-    }
-    assert_eq!(truth(&run), LogTruth { failed: 2, unlogged: 2, ..LogTruth::default() });
-}
-
-#[test]
-fn fetches_without_load_do_not_count() {
-    let mut run = Run::new();
-    run.fetches(Phase::Idle, 3, Outcome::TimeoutNoByte, 1_004_000);
-    assert_eq!(truth(&run), LogTruth::default());
 }
 
 #[test]
@@ -366,11 +337,6 @@ fn steps_are_those_between_the_totals_around_the_load() {
 }
 
 #[test]
-fn totals_from_the_end_alone_count_from_the_start() {
-    assert_eq!(worker(&Run::good(), 0).steps, 4_200);
-}
-
-#[test]
 fn shares_and_switches_are_those_of_the_measure_phase() {
     let mut run = Run::good();
     // Another pace before: it must not show.
@@ -398,12 +364,4 @@ fn hidden_figures_are_told_as_hidden() {
     assert!((row.cpu_share - 0.62).abs() < 1e-9, "from ticks: {row:?}");
     run.records.samples.retain(|sample| sample.at_ns <= at_ms(5_000));
     assert_eq!(worker(&run, 0).scheduler, SchedulerFigures::None);
-}
-
-#[test]
-fn sessions_are_those_accepted_under_load() {
-    let run = Run::starved();
-    // 40 of the 80 fetches under load, and two downloads; none of the idle fetches.
-    assert_eq!(worker(&run, 0).sessions, 42);
-    assert_eq!(worker(&run, 0).downloads, 2);
 }

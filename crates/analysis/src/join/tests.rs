@@ -76,16 +76,6 @@ fn an_open_session_joins_by_its_accept_and_a_lost_accept_by_its_session() {
     assert_eq!((second.worker, second.session.map(|session| session.worker)), (1, Some(1)));
 }
 
-/// The worker may be quicker to accept than the client is to notice.
-#[test]
-fn a_download_joins_although_it_was_accepted_before_its_client_told() {
-    let mut run = Run::new();
-    accept(&mut run, 1, 50_000, 3_900);
-    run.records.dialed.push(Dialed { slot: 0, client_port: 50_000, at_ns: at_ms(4_000) });
-    let join = Join::of(&run.records);
-    assert_eq!(join.transfer(0).map(|connection| connection.worker), Some(1));
-}
-
 #[test]
 fn a_port_may_go_from_a_fetch_to_a_download() {
     let mut run = fetches_at(50_000, &[1_000]);

@@ -4,7 +4,6 @@ mod caveats;
 
 use std::time::Duration;
 
-use proptest::prelude::*;
 use records::{
     Bytes, CaveatCode, Download, DownloadEnd, Micros, Outcome, Phase, Side, Verdict, percent,
 };
@@ -362,16 +361,6 @@ fn a_client_that_counts_from_zero_in_each_phase_has_lost_nothing() {
 }
 
 #[test]
-fn who_was_not_asked_was_not_late() {
-    let summary = summarise(&loaded("77 ok 6000, 3 local_error 90").records);
-    let completion = summary.measure.completion_us.expect("fetches that were tried");
-    assert_eq!((completion.max, summary.late.fetches), (Some(6_000), 0));
-    let both = loaded("73 ok 6000, 4 timeout_no_byte 1001000, 3 local_error 90");
-    let share = summarise(&both.records).measure.failed_share;
-    assert!((share - 4.0 / 77.0).abs() < 1e-9, "the same for the gate, the page and every table");
-}
-
-#[test]
 fn figures_are_worded_without_false_zeros() {
     for (share, text) in [
         (0.0, "0 %"),
@@ -396,25 +385,5 @@ fn figures_are_worded_without_false_zeros() {
         (0..9, "0, 1, 2, 3, 4 and 4 more"),
     ] {
         assert_eq!(list(&items.collect::<Vec<u32>>()), text);
-    }
-}
-
-proptest! {
-    /// More failures never make a verdict milder.
-    #[test]
-    fn verdicts_follow_the_failed_share(
-        failed in 0..=80_u64,
-        (outcome, us) in prop::sample::select(vec![
-            (Outcome::TimeoutNoByte, 1_001_000),
-            (Outcome::Refused, 90),
-        ]),
-    ) {
-        let run = Run::loaded(&[(80 - failed, Outcome::Ok, 6_000), (failed, outcome, us)]);
-        let wanted = match failed {
-            0 => Healthy,
-            1..4 => Degraded,
-            _ => Starved,
-        };
-        prop_assert_eq!(summarise(&run.records).verdict, wanted);
     }
 }

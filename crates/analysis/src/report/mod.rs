@@ -190,7 +190,7 @@ impl Explanation {
             causes: causes(context, &late, summary),
             worst: worst(context, &late),
             holders: holders(context, &late),
-            log: LogReport::of(&context.join, &summary.log_truth),
+            log: LogReport { truth: summary.log_truth.clone(), rows: analysis.log_rows.clone() },
             law: ModelReport::of(summary),
             caveats: summary.caveats.clone(),
         }

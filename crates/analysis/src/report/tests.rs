@@ -1,8 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use records::{
-    Bytes, Holder, Outcome, Phase, ReadPolicy, SessionEnd, SocketEnd, SocketSample, StepEnd,
-};
+use records::{Bytes, Outcome, Phase, ReadPolicy, SocketEnd, SocketSample, StepEnd};
 use serde_json::Value;
 
 use super::*;
@@ -41,50 +39,6 @@ fn every_cause_is_in_the_table_absent_or_hidden() {
         told.sort_unstable();
         assert_eq!(told, Cause::ALL);
     }
-}
-
-#[test]
-fn the_worst_fetches_are_the_longest_of_the_late_ones() {
-    let run = Run::held();
-    let story = story(&run);
-    assert_eq!(story.worst.len(), 10);
-    assert!(story.worst.is_sorted_by_key(|late| std::cmp::Reverse(late.response_us)));
-    assert_eq!(Some(story.worst[0].fetch), story.late.worst.as_ref().map(|worst| worst.fetch));
-    for late in &story.worst {
-        let step = late.step.as_ref().expect("each waited in a step");
-        assert_eq!(Some(step.worker), late.worker);
-        assert!(matches!(step.holder, Holder::Download(_)), "{step:?}");
-        assert!(late.cause_us <= late.response_us && late.cause_share <= 1.0);
-    }
-}
-
-#[test]
-fn the_time_in_steps_is_that_of_their_holders() {
-    let story = story(&Run::held());
-    let holders: Vec<Holder> = story.holders.iter().map(|holder| holder.holder).collect();
-    let downloads: BTreeSet<Holder> = (0..4).map(Holder::Download).collect();
-    assert_eq!(holders.iter().copied().collect::<BTreeSet<_>>(), downloads);
-    assert!(story.holders.is_sorted_by_key(|holder| std::cmp::Reverse(holder.fetch_time_us)));
-    let held: u64 = story.holders.iter().map(|holder| holder.fetch_time_us.0).sum();
-    let cause = story.causes.iter().find(|cause| cause.share.cause == Cause::HeldByStep);
-    let cause = cause.expect("held by steps").share.time_us.0;
-    // Whole us each, and every worker had its CPU all the time.
-    assert!(cause.abs_diff(held) <= story.holders.len() as u64, "{cause} {held}");
-}
-
-#[test]
-fn the_rows_of_the_log_are_all_fetches_and_the_unlogged_come_last() {
-    let mut run = Run::held();
-    let refused = run.records.fetches.last_mut().expect("a fetch");
-    (refused.outcome, refused.client_port) = (Outcome::Refused, None);
-    let story = story(&run);
-    assert_eq!(story.log.rows.iter().map(|row| row.fetches).sum::<u64>(), story.attempts);
-    let last = story.log.rows.last().expect("a row");
-    assert_eq!((last.status, last.outcome, last.fetches), (None, Outcome::Refused, 1));
-    assert_eq!((last.worst.as_ref(), story.log.truth.unlogged), (None, 1));
-    let hidden = story.log.rows.iter().find(|row| row.status == Some(499)).expect("499");
-    let gap = hidden.worst.as_ref().expect("its worst");
-    assert_eq!((gap.logged_us, gap.true_us), (Micros(0), Micros(1_000_000)));
 }
 
 #[test]
@@ -135,46 +89,6 @@ fn evidence_is_told_for_each_cause_there_is() {
 
 fn told(run: &Run, phase: Phase, fetch: u64) -> FetchReport {
     FetchReport::of(&Analysis::of(&run.records), phase, fetch).expect("the fetch")
-}
-
-#[test]
-fn both_sides_are_on_one_clock() {
-    let story = told(&Run::held(), Phase::Measure, 43);
-    let events: Vec<(Happening, u64)> =
-        story.events.iter().map(|event| (event.what, event.at_us().0)).collect();
-    assert_eq!(
-        events,
-        [
-            (Happening::Wanted, 0),
-            (Happening::Started, 70),
-            (Happening::Connected, 150),
-            (Happening::Accepted, 59_570),
-            (Happening::RequestWhole, 59_610),
-            (Happening::Ended, 1_000_070),
-            // The worker was held, and went on with it when its client had given up.
-            (Happening::UpstreamConnected, 1_261_570),
-            (Happening::Closed(SessionEnd::ClientClosed), 1_262_570),
-        ]
-    );
-    let logged = Logged { status: 499, rt_us: Micros(0), uct_us: Some(Micros(0)) };
-    assert_eq!((story.worker, story.logged), (Some(1), Some(logged)));
-}
-
-#[test]
-fn a_hold_says_whose_it_was_and_how_long_the_fetch_waited_in_it() {
-    let story = told(&Run::held(), Phase::Measure, 43);
-    let hold = story.stays.iter().find_map(|stay| match &stay.worker_did {
-        Some(WorkerDid::Hold { step, began_ns }) => Some((step, *began_ns, stay)),
-        _ => None,
-    });
-    let (step, began_ns, stay) = hold.expect("a hold");
-    assert_eq!((step.holder, step.worker), (Holder::Download(1), 1));
-    assert_eq!(step.length_us, Micros(1_200_000));
-    assert_eq!(step.waited_us, Micros(stay.length_ns / 1_000));
-    assert!(step.waited_us < step.length_us, "it came into the middle of it");
-    assert_eq!(began_ns + 1_200_000_000, 59_070_000, "which had begun before");
-    assert_eq!((step.bytes, step.ended_by), (Bytes::mib(480), StepEnd::UpstreamEmpty));
-    assert_eq!((stay.hands, stay.causes[0].cause), (Hands::Queued, Cause::HeldByStep));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::scene::Scene;
 use crate::explain::life::Life;
 use crate::explain::split::all;
 use crate::explain::{Context, Shares, explain};
-use crate::figures::log::log_truth;
+use crate::figures::log::Logged;
 use crate::summarise;
 use crate::thresholds::{IdlePhase, Steadiness};
 
@@ -126,7 +126,7 @@ fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
     if let Some(law) = summarise(records).law {
         prop_assert!(law.turns.is_finite() && law.downloads_per_worker.is_finite());
     }
-    let truth = log_truth(&context.join);
+    let truth = Logged::of(&context.join).truth;
     prop_assert!(truth.called_ok + truth.unlogged <= truth.failed);
     Ok(())
 }

@@ -2,55 +2,55 @@
 
 use records::{Arm, ProxyKind, Rcvbuf, ReadPolicy, Summary, Verdict, shell_line};
 
-/// What to run next, and what for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Next {
-    /// The command's words, program first.
-    pub(crate) command: Vec<String>,
-    /// What it would show.
-    pub(crate) why: &'static str,
+/// What to run next.
+enum Next {
+    /// Another command of ours.
+    Command(&'static [&'static str]),
+    /// The same without these options, each with its value, and then with these words.
+    Same(&'static [&'static str], &'static [&'static str]),
 }
 
 /// The command to try after `command`, and behind a `#` what it would show: a line for a shell.
 pub(crate) fn line(command: &[String], summary: &Summary) -> String {
-    let Next { command, why } = next(command, summary);
-    format!("{}  # {why}", shell_line(&command))
-}
-
-/// What to try after `command`, which had this summary.
-fn next(command: &[String], summary: &Summary) -> Next {
-    let (edits, why) = suggestion(State::of(summary), summary.verdict);
-    Next { command: edits.iter().fold(command.to_vec(), |command, edit| edit.apply(command)), why }
+    let (next, why) = suggestion(State::of(summary), summary.verdict);
+    let words = match next {
+        Next::Command(words) => {
+            let program = command.first().map_or("turnstile", String::as_str);
+            [program].iter().chain(words).map(|word| (*word).to_owned()).collect()
+        }
+        Next::Same(without, with) => {
+            let kept = without.iter().fold(command.to_vec(), |words, option| remove(words, option));
+            kept.into_iter().chain(with.iter().map(|word| (*word).to_owned())).collect()
+        }
+    };
+    format!("{}  # {why}", shell_line(&words))
 }
 
 /// What to change, and what that would show.
-fn suggestion(state: State, verdict: Verdict) -> (&'static [Edit], &'static str) {
-    const RCVBUF: Edit = Edit::Set("--rcvbuf", "40960");
-    const FIONREAD: Edit = Edit::Set("--read-policy", "fionread");
-    const QUOTA: Edit = Edit::Set("--read-policy", "bytes:64KiB");
-    const REMOVE_RCVBUF: Edit = Edit::Remove("--rcvbuf");
+fn suggestion(state: State, verdict: Verdict) -> (Next, &'static str) {
+    const RCVBUF: Next = Next::Same(&["--rcvbuf"], &["--rcvbuf", "40960"]);
+    const FIONREAD: Next = Next::Same(&["--read-policy"], &["--read-policy", "fionread"]);
+    const QUOTA: Next = Next::Same(&["--read-policy"], &["--read-policy", "bytes:64KiB"]);
+    const FIONREAD_ALONE: Next =
+        Next::Same(&["--rcvbuf", "--read-policy"], &["--read-policy", "fionread"]);
     use State::{Foreign, Interrupted, NoLoad, Policy, Quota, Reuseport, Shared};
     use Verdict::{Degraded, Healthy, Inconclusive, Starved};
+    let check = (Next::Command(&["doctor"]), "what this machine can show");
     match (state, verdict) {
-        (Interrupted, _) => (&[], "the same run, to its end"),
-        (_, Inconclusive) => (DOCTOR, CHECK),
-        (Foreign, _) => (&[Edit::Subcommand("case"), Edit::Flag("list")], "what starves elsewhere"),
-        (Shared | Reuseport, Starved | Degraded) => (&[RCVBUF], "the published cure"),
-        (State::Rcvbuf, Starved) => (&[FIONREAD], "another cure: nginx's since 1.17.5"),
-        (Policy, Starved) => (&[QUOTA], "another cure: a quota of bytes"),
-        (State::Rcvbuf | Policy, Degraded) => (&[QUOTA], "shorter steps"),
-        (State::Rcvbuf, Healthy) => {
-            (&[REMOVE_RCVBUF, FIONREAD], "another cure: nginx's since 1.17.5")
-        }
-        (Policy | Quota, Healthy) => (&[Edit::Remove("--read-policy")], "without the cure"),
-        (NoLoad, Healthy) => (&[Edit::Remove("--slow")], "the same beside downloads"),
-        (Shared, Healthy) => (&[Edit::Flag("--reuseport")], "no free worker can help out"),
-        (Reuseport, Healthy) | (Quota | NoLoad, Starved | Degraded) => (DOCTOR, CHECK),
+        (Interrupted, _) => (Next::Same(&[], &[]), "the same run, to its end"),
+        (_, Inconclusive) => check,
+        (Foreign, _) => (Next::Command(&["case", "list"]), "what starves elsewhere"),
+        (Shared | Reuseport, Starved | Degraded) => (RCVBUF, "the published cure"),
+        (State::Rcvbuf, Starved) => (FIONREAD, "another cure: nginx's since 1.17.5"),
+        (Policy, Starved) => (QUOTA, "another cure: a quota of bytes"),
+        (State::Rcvbuf | Policy, Degraded) => (QUOTA, "shorter steps"),
+        (State::Rcvbuf, Healthy) => (FIONREAD_ALONE, "another cure: nginx's since 1.17.5"),
+        (Policy | Quota, Healthy) => (Next::Same(&["--read-policy"], &[]), "without the cure"),
+        (NoLoad, Healthy) => (Next::Same(&["--slow"], &[]), "the same beside downloads"),
+        (Shared, Healthy) => (Next::Same(&[], &["--reuseport"]), "no free worker can help out"),
+        (Reuseport, Healthy) | (Quota | NoLoad, Starved | Degraded) => check,
     }
 }
-
-const DOCTOR: &[Edit] = &[Edit::Subcommand("doctor")];
-const CHECK: &str = "what this machine can show";
 
 /// What of an arm decides where to look next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,44 +93,6 @@ impl State {
             ReadPolicy::Drain => Self::Shared,
             policy if policy.is_quota() => Self::Quota,
             _ => Self::Policy,
-        }
-    }
-}
-
-/// A change to a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Edit {
-    /// Only the program is kept; this subcommand follows it.
-    Subcommand(&'static str),
-    /// An option with this value, in place of any it had.
-    Set(&'static str, &'static str),
-    /// A flag.
-    Flag(&'static str),
-    /// No such option.
-    Remove(&'static str),
-}
-
-impl Edit {
-    fn apply(self, mut command: Vec<String>) -> Vec<String> {
-        match self {
-            Self::Subcommand(name) => {
-                command.truncate(1);
-                if command.is_empty() {
-                    command.push("turnstile".to_owned());
-                }
-                command.push(name.to_owned());
-                command
-            }
-            Self::Set(option, value) => {
-                command = remove(command, option);
-                command.extend([option.to_owned(), value.to_owned()]);
-                command
-            }
-            Self::Flag(flag) => {
-                command.push(flag.to_owned());
-                command
-            }
-            Self::Remove(option) => remove(command, option),
         }
     }
 }

@@ -208,29 +208,6 @@ fn details_have_every_figure_behind_it() {
     }
 }
 
-#[test]
-fn colour_adds_escape_sequences_and_nothing_else() {
-    let run = Run::starved();
-    let summary = summarise(&run.records);
-    let [plain, coloured] = [Style::Plain, Style::Colour]
-        .map(|style| details(&run.records.manifest, &summary, Path::new(RUN_DIR), style));
-    assert!(coloured.contains("\u{1b}[1m\u{1b}[31mSTARVED"), "{coloured:?}");
-    let mut parts = coloured.split('\u{1b}');
-    let first = parts.next().unwrap_or_default().to_owned();
-    let stripped =
-        parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest));
-    assert_eq!(stripped.replace(" \n", "\n"), plain);
-}
-
-#[test]
-fn json_is_the_summary_and_nothing_else() {
-    let summary = summarise(&Run::starved().records);
-    let read: Summary = serde_json::from_str(&super::json(&summary)).expect("a summary document");
-    // Outcomes that did not occur are named in the document, so compare documents.
-    assert_eq!(super::json(&read), super::json(&summary));
-    assert_eq!(read.verdict_reasons, summary.verdict_reasons);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 

@@ -155,28 +155,18 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
+    /// A key that does what a browser does with it: a letter, or one with a name.
     pub(crate) fn key(&mut self, key: &str) {
-        let text = if key.chars().count() == 1 { key } else { "" };
-        for kind in ["keyDown", "keyUp"] {
-            let text = if kind == "keyDown" { text } else { "" };
-            let event = json!({"type": kind, "key": key, "text": text});
-            self.call("Input.dispatchKeyEvent", event);
-        }
-    }
-
-    /// A key that does what a browser does with it: Tab, Enter, Space, arrows, or a letter.
-    pub(crate) fn press(&mut self, name: &str) {
-        let (key, text, code) = match name {
-            "Tab" => ("Tab", "", 9),
-            "Enter" => ("Enter", "\r", 13),
-            "Space" => (" ", " ", 32),
-            "Escape" => ("Escape", "", 27),
-            "ArrowDown" => ("ArrowDown", "", 40),
-            letter => (letter, letter, 0),
+        let (text, code) = match key {
+            "Tab" => ("", 9),
+            "Enter" => ("\r", 13),
+            "ArrowDown" => ("", 40),
+            letter if letter.chars().count() == 1 => (letter, 0),
+            _ => ("", 0),
         };
         let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
         for (kind, text) in [(down, text), ("keyUp", "")] {
-            let event = json!({"type": kind, "key": key, "code": name, "text": text,
+            let event = json!({"type": kind, "key": key, "text": text,
                 "windowsVirtualKeyCode": code});
             self.call("Input.dispatchKeyEvent", event);
         }
@@ -203,7 +193,7 @@ impl Browser {
     pub(crate) fn paper(&mut self, name: &str) -> usize {
         let size = json!({"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true});
         let answer = self.call("Page.printToPDF", size);
-        let pdf = base64(answer["data"].as_str().expect("a document"));
+        let pdf = decoded(&answer);
         assert!(pdf.starts_with(b"%PDF"));
         // Of the sheets' objects each is of this type, and the one that lists them of another.
         let of = |word: &[u8]| pdf.windows(word.len()).filter(|part| part == &word).count();
@@ -268,7 +258,7 @@ impl Browser {
                 json!({"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1});
         }
         let answer = self.call("Page.captureScreenshot", params);
-        let png = base64(answer["data"].as_str().expect("a picture"));
+        let png = decoded(&answer);
         assert!(png.starts_with(b"\x89PNG"));
         let path = artefacts().join(format!("{name}.png"));
         std::fs::write(path, png).expect("a picture is kept");
@@ -288,27 +278,17 @@ impl Drop for Browser {
     }
 }
 
+/// A picture or a document, as bytes.
+fn decoded(answer: &Value) -> Vec<u8> {
+    let text = answer["data"].as_str().expect("what was asked for");
+    data_encoding::BASE64.decode(text.as_bytes()).expect("base64")
+}
+
 /// Where pictures are kept: beside what the build makes.
 pub(crate) fn artefacts() -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
     std::fs::create_dir_all(&dir).expect("a directory");
     dir
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut bits = 0_u32;
-    let mut have = 0;
-    let mut out = Vec::new();
-    for digit in text.bytes().filter_map(|c| DIGITS.iter().position(|d| *d == c)) {
-        bits = (bits << 6) | u32::try_from(digit).expect("under 64");
-        have += 6;
-        if have >= 8 {
-            have -= 8;
-            out.push(u8::try_from((bits >> have) & 0xff).expect("a byte"));
-        }
-    }
-    out
 }
 
 /// A projector.

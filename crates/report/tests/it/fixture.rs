@@ -258,6 +258,22 @@ impl Run {
     }
 }
 
+/// Runs of every kind: a name, the run, its verdict, a word of its title and one of its page.
+pub(crate) fn kinds() -> [(&'static str, Run, &'static str, [&'static str; 2]); 6] {
+    let starved = || Run::of(Shape::STARVED);
+    let held = "a worker stuck serving one download";
+    let unseen = "workers of this proxy were not seen";
+    let broken = "the proxy ended with signal 9";
+    [
+        ("failing", starved(), "starved", ["failed", held]),
+        ("no-failure", starved().all_end(Outcome::Ok), "healthy", ["none of 80"; 2]),
+        ("all-refused", starved().all_end(Outcome::Refused), "starved", ["80 of 80"; 2]),
+        ("interrupted", starved().interrupted(), "inconclusive", ["fetches", "SIGINT cut the run"]),
+        ("inconclusive", starved().broken(), "inconclusive", [broken, "they prove nothing"]),
+        ("unseen", starved().unseen(), "starved", ["failed", unseen]),
+    ]
+}
+
 /// The starvation and its cure, over so many rounds.
 pub(crate) fn two_arms(rounds: u32) -> Campaign {
     let of = |seed: u32| Run::of(Shape { seed: u64::from(seed), ..Shape::STARVED });

@@ -8,27 +8,35 @@ use serde_json::{Value, json};
 
 use crate::browser::{Browser, Screen};
 use crate::browser::{PHONE, SCREENS, STAGE, STAGE_DARK, fits, written, written_campaign};
-use crate::fixture::{Run, Shape, arms_alone, case, cut_to, two_arms};
+use crate::fixture::{Run, Shape, arms_alone, case, cut_to, kinds, two_arms};
+
+/// What a page moved while it was loaded.
+const SHIFTED: &str = "new Promise(done => {
+    let sum = 0;
+    const add = list => { for (const e of list.getEntries()) sum += e.value; };
+    new PerformanceObserver(add).observe({type: 'layout-shift', buffered: true});
+    setTimeout(() => done(sum), 100);
+})";
 
 #[test]
-fn it_opens_from_disk_on_every_screen_without_a_complaint() {
-    let run = Run::of(Shape::STARVED);
-    let file = written("starved", &run);
+fn pages_open_from_disk_on_every_screen_without_a_complaint() {
+    let pages = [
+        ("starved", written("starved", &Run::of(Shape::STARVED))),
+        ("campaign", written_campaign("campaign", &two_arms(10))),
+        ("campaign-check", written_campaign("campaign-check", &arms_alone(8, 3))),
+        ("campaign-case", written_campaign("campaign-case", &case())),
+        ("campaign-cut-short", written_campaign("campaign-cut-short", &cut_to(1))),
+        ("campaign-of-nothing", written_campaign("campaign-of-nothing", &cut_to(0))),
+    ];
     let Some(mut browser) = Browser::start() else { return };
-    for (name, screen) in SCREENS {
-        browser.open(&file, screen);
-        fits(&mut browser, name, screen);
-        let moved = browser.eval(
-            "new Promise(done => {
-                let sum = 0;
-                const add = list => { for (const e of list.getEntries()) sum += e.value; };
-                new PerformanceObserver(add).observe({type: 'layout-shift', buffered: true});
-                setTimeout(() => done(sum), 100);
-            })",
-        );
-        assert!(moved.as_f64() < Some(0.01), "{name} jumps by {moved}");
-        browser.shot(name, false);
-        browser.shot(&format!("{name}-whole"), true);
+    for (page, file) in pages {
+        for (name, screen) in SCREENS {
+            browser.open(&file, screen);
+            fits(&mut browser, name, screen);
+            let moved = browser.eval(SHIFTED);
+            assert!(moved.as_f64() < Some(0.01), "{page}, {name} jumps by {moved}");
+            browser.shot(&format!("{page}-{name}"), true);
+        }
     }
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
@@ -87,73 +95,6 @@ fn it_says_what_the_summary_says() {
 }
 
 #[test]
-fn runs_of_every_kind_are_seen() {
-    let starved = || Run::of(Shape::STARVED);
-    let kinds = [
-        ("no-failure", starved().all_end(Outcome::Ok), "healthy", "none of 80"),
-        ("all-refused", starved().all_end(Outcome::Refused), "starved", "80 of 80"),
-        ("interrupted", starved().interrupted(), "inconclusive", "fetches"),
-        ("inconclusive", starved().broken(), "inconclusive", "the proxy ended with signal 9"),
-        ("unseen", starved().unseen(), "starved", "failed"),
-    ];
-    let Some(mut browser) = Browser::start() else { return };
-    for (name, run, chip, words) in kinds {
-        let file = written(name, &run);
-        for (screen_name, screen) in [("phone", PHONE), ("stage-dark", STAGE_DARK), ("", STAGE)] {
-            browser.open(&file, screen);
-            fits(&mut browser, name, screen);
-            if !screen_name.is_empty() {
-                browser.shot(&format!("{name}-{screen_name}"), false);
-            }
-        }
-        browser.shot(name, true);
-        assert_eq!(texts(&mut browser, ".chip"), [chip], "{name}");
-        let sentence = texts(&mut browser, "h1").concat();
-        assert!(sentence.contains(words), "{name}: {sentence}");
-        // Who looks for the next failed fetch is told of it, or that there is none.
-        browser.eval("document.getElementById('after').click()");
-        let told = texts(&mut browser, "#told").concat();
-        let failed = run.records().fetches.iter().any(|fetch| fetch.outcome != Outcome::Ok);
-        assert_eq!(told.starts_with("No fetch failed"), !failed, "{name}: {told}");
-    }
-    assert_eq!(browser.complaints, Vec::<String>::new());
-}
-
-#[test]
-fn a_comparison_is_seen_on_every_screen() {
-    let file = written_campaign("campaign", &two_arms(10));
-    let Some(mut browser) = Browser::start() else { return };
-    for (name, screen) in SCREENS {
-        browser.open(&file, screen);
-        fits(&mut browser, name, screen);
-        browser.shot(&format!("campaign-{name}"), false);
-        browser.shot(&format!("campaign-{name}-whole"), true);
-    }
-    assert_eq!(browser.complaints, Vec::<String>::new());
-}
-
-#[test]
-fn campaigns_of_every_kind_are_seen() {
-    let kinds = [
-        ("campaign-arms", arms_alone(8, 3)),
-        ("campaign-case", case()),
-        ("campaign-cut-short", cut_to(1)),
-        ("campaign-of-nothing", cut_to(0)),
-    ];
-    let Some(mut browser) = Browser::start() else { return };
-    for (name, campaign) in kinds {
-        let file = written_campaign(name, &campaign);
-        for (_, screen) in SCREENS {
-            browser.open(&file, screen);
-            fits(&mut browser, name, screen);
-        }
-        browser.open(&file, STAGE);
-        browser.shot(name, true);
-    }
-    assert_eq!(browser.complaints, Vec::<String>::new());
-}
-
-#[test]
 fn its_figures_stand_where_their_values_are() {
     let campaign = two_arms(4);
     let file = written_campaign("campaign-values", &campaign);
@@ -180,10 +121,10 @@ fn its_figures_stand_where_their_values_are() {
     }
     let links = browser.eval("document.querySelectorAll('#trials td a').length");
     assert_eq!(links, json!(trials.len()));
-    browser.press("Tab");
-    browser.press("Tab");
+    browser.key("Tab");
+    browser.key("Tab");
     assert_eq!(browser.eval("document.activeElement.id"), "theme");
-    browser.press("Enter");
+    browser.key("Enter");
     assert_eq!(browser.eval("document.documentElement.dataset.theme"), "dark");
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
@@ -252,21 +193,37 @@ fn printed(browser: &mut Browser, name: &str, file: &Path) {
 }
 
 #[test]
-fn a_run_is_printed_whole() {
-    let starved = Run::of(Shape::STARVED);
-    let interrupted = Run::of(Shape::STARVED).interrupted();
+fn runs_of_every_kind_are_seen() {
     let Some(mut browser) = Browser::start() else { return };
-    for (name, run) in [("paper", &starved), ("paper-interrupted", &interrupted)] {
-        let file = written(name, run);
-        printed(&mut browser, name, &file);
+    for (name, run, chip, [words, _]) in kinds() {
+        let file = written(name, &run);
+        for screen in [PHONE, STAGE_DARK, STAGE] {
+            browser.open(&file, screen);
+            fits(&mut browser, name, screen);
+        }
+        browser.shot(name, true);
+        assert_eq!(texts(&mut browser, ".chip"), [chip], "{name}");
+        let sentence = texts(&mut browser, "h1").concat();
+        assert!(sentence.contains(words), "{name}: {sentence}");
+        browser.eval("document.getElementById('after').click()");
+        let told = texts(&mut browser, "#told").concat();
+        let failed = run.records().fetches.iter().any(|fetch| fetch.outcome != Outcome::Ok);
+        assert_eq!(told.starts_with("No fetch failed"), !failed, "{name}: {told}");
     }
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
 #[test]
-fn a_campaign_is_printed_whole() {
-    let file = written_campaign("paper-campaign", &two_arms(10));
+fn pages_are_printed_whole() {
+    let run = || Run::of(Shape::STARVED);
+    let pages = [
+        ("paper", written("paper", &run())),
+        ("paper-interrupted", written("paper-interrupted", &run().interrupted())),
+        ("paper-campaign", written_campaign("paper-campaign", &two_arms(10))),
+    ];
     let Some(mut browser) = Browser::start() else { return };
-    printed(&mut browser, "paper-campaign", &file);
+    for (name, file) in pages {
+        printed(&mut browser, name, &file);
+    }
     assert_eq!(browser.complaints, Vec::<String>::new());
 }

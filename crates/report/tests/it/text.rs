@@ -1,5 +1,7 @@
 //! The page and the figures as text: what they hold, how large they are, what they never let in.
 
+use std::collections::BTreeMap;
+
 use analysis::Analysis;
 use analysis::report::Explanation;
 use records::{
@@ -10,7 +12,7 @@ use report::words::holder;
 use report::{Figure, MAX_LINES, PageData, Style, SvgError, html, svg, text};
 
 use crate::browser::json_of;
-use crate::fixture::{Run, Shape};
+use crate::fixture::{Run, Shape, kinds};
 
 #[test]
 fn the_page_holds_the_summary_as_it_is() {
@@ -23,6 +25,8 @@ fn the_page_holds_the_summary_as_it_is() {
     assert_eq!(data["holds"]["told"].as_array().map(Vec::len), Some(records.holds.len()));
     assert!(page.len() < 1_000_000, "an ordinary run takes {} bytes", page.len());
     assert!(!page.contains("{{"), "a part of the template has no text");
+    let again = html(&Run::of(Shape::STARVED).analysis());
+    assert!(again == page, "the same records make the same bytes");
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn bars(picture: &str, class: &str) -> Vec<u64> {
 }
 
 #[test]
-fn a_large_run_has_every_step_in_few_elements() {
+fn a_large_run_has_every_step_in_few_elements_and_few_megabytes() {
     let run = Run::of(Shape::LARGE);
     let analysis = run.analysis();
     let (data, page) = (PageData::of(&analysis), html(&analysis));
@@ -88,15 +92,11 @@ fn a_large_run_has_every_step_in_few_elements() {
     assert!(!long.is_empty() && long.len() < 1000, "{} stand alone", long.len());
     let elements = picture.matches('<').count() - picture.matches("</").count();
     assert!(elements < 10_000, "{elements} elements");
-}
-
-/// What a run's short steps took of its time, as areas of the paths that show it.
-#[test]
-fn a_large_run_shows_how_the_time_of_a_pixel_was_shared() {
-    let run = Run::of(Shape::LARGE);
-    let analysis = run.analysis();
-    let data = PageData::of(&analysis);
+    assert!(run.records().holds.len() > 90_000, "{} steps", run.records().holds.len());
+    assert!(page.len() < 8_000_000, "{} bytes", page.len());
     let picture = svg(&analysis, Figure::Picture).expect("a picture");
+    assert!(picture.len() < 4_000_000, "{} bytes", picture.len());
+    // What the short steps took of the run's time, as areas of the paths that show it.
     let mut area = 0.0;
     for path in picture.split("<path d=\"").skip(1) {
         let (path, rest) = path.split_once('"').expect("a path");
@@ -115,12 +115,6 @@ fn a_large_run_shows_how_the_time_of_a_pixel_was_shared() {
     // Blocks are 44 px high, and the run is 1096 px long.
     let wanted = short.sum::<u64>() as f64 / data.end_us as f64 * 1096.0 * 44.0;
     assert!((area / wanted - 1.0).abs() < 0.05, "{area} square px instead of {wanted}");
-}
-
-#[test]
-fn the_same_records_make_the_same_bytes() {
-    let page = || html(&Run::of(Shape::STARVED).analysis());
-    assert_eq!(page(), page());
 }
 
 #[test]
@@ -151,8 +145,10 @@ fn a_fetch_names_the_holds_that_it_waited_in() {
     let analysis = run.analysis();
     let data = PageData::of(&analysis);
     let (fetches, holds) = (&data.fetches, &data.holds);
-    let mut failed = 0;
+    let (mut failed, mut ends) = (0, BTreeMap::new());
     for fetch in fetches {
+        let before = ends.insert((fetch.worker, fetch.row), fetch.span.end_us());
+        assert!(before.is_none_or(|before| before <= fetch.span.start_us), "two in one row");
         for &(hold, waited) in &fetch.held {
             assert_eq!(Some(holds[hold].worker), fetch.worker);
             let from = holds[hold].span.start_us.max(fetch.span.start_us);
@@ -176,43 +172,12 @@ fn a_fetch_names_the_holds_that_it_waited_in() {
 }
 
 #[test]
-fn fetches_in_one_row_do_not_overlap() {
-    let run = Run::of(Shape::STARVED);
-    let analysis = run.analysis();
-    let data = PageData::of(&analysis);
-    let mut ends = std::collections::BTreeMap::new();
-    for fetch in &data.fetches {
-        let before = ends.insert((fetch.worker, fetch.row), fetch.span.end_us());
-        assert!(before.is_none_or(|before| before <= fetch.span.start_us));
-    }
-}
-
-/// Runs of every kind, each with a word its page must have.
-fn kinds() -> Vec<(&'static str, Run, &'static str)> {
-    let starved = || Run::of(Shape::STARVED);
-    vec![
-        ("starved", starved(), "a worker stuck serving one download"),
-        ("healthy", starved().all_end(Outcome::Ok), "none of 80 "),
-        ("all failed", starved().all_end(Outcome::Refused), "80 of 80"),
-        ("interrupted", starved().interrupted(), "SIGINT cut the run short"),
-        ("inconclusive", starved().broken(), "they prove nothing"),
-        ("unseen", starved().unseen(), "workers of this proxy were not seen"),
-    ]
-}
-
-#[test]
-fn every_kind_of_run_has_a_page_that_says_so() {
-    for (name, run, word) in kinds() {
-        let page = html(&run.analysis());
-        assert!(page.contains(word), "{name} lacks {word:?}");
-        assert!(!page.contains("NaN") && !page.contains("inf s"), "{name}");
-    }
-}
-
-#[test]
-fn no_figure_has_a_place_that_is_no_number() {
-    for (name, run, _) in kinds() {
+fn every_kind_of_run_has_its_page_and_figures_without_a_place_that_is_no_number() {
+    for (name, run, _, [_, words]) in kinds() {
         let analysis = run.analysis();
+        let page = html(&analysis);
+        assert!(page.contains(words), "{name} lacks {words:?}");
+        assert!(!page.contains("NaN") && !page.contains("inf s"), "{name}");
         for figure in Figure::all() {
             match svg(&analysis, figure) {
                 Ok(svg) => {
@@ -235,16 +200,6 @@ fn an_empty_run_has_a_page() {
     assert!(PageData::of(&analysis).end_us > 0);
     assert!(html(&analysis).contains("No worker and no fetch is known"));
     assert!(svg(&analysis, Figure::Latency).is_err());
-}
-
-#[test]
-fn a_large_run_stays_a_few_megabytes() {
-    let run = Run::of(Shape::LARGE);
-    assert!(run.records().holds.len() > 90_000, "{} steps", run.records().holds.len());
-    let page = html(&run.analysis());
-    assert!(page.len() < 8_000_000, "{} bytes", page.len());
-    let picture = svg(&run.analysis(), Figure::Picture).expect("a picture");
-    assert!(picture.len() < 4_000_000, "{} bytes", picture.len());
 }
 
 const MOST: u64 = u64::MAX;

@@ -129,20 +129,6 @@ fn one_blind_metric_is_enough_to_prove_nothing() {
     assert_eq!(judged(&rounds(&["p50", "p90", "p99"])).change, Change::Inconclusive);
 }
 
-#[test]
-fn a_metric_that_b_knows_no_more_is_missed() {
-    let mut rounds = ten(1.0, 1.0, 1.0);
-    for round in rounds.iter_mut().take(6) {
-        round.b.readings.remove("longest_step");
-    }
-    let missed: Vec<String> = judged(&rounds).unknown().map(|c| c.metric.name.to_owned()).collect();
-    assert_eq!(missed, ["longest_step"]);
-    for round in &mut rounds {
-        round.a.readings.remove("longest_step");
-    }
-    assert_eq!(judged(&rounds).unknown().count(), 0, "what A did not know is not missed");
-}
-
 fn apart(a: &[f64], b: &[f64]) -> Judgement {
     let trials = |arm: &[f64]| arm.iter().map(|p50| trial(&[("p50", *p50)], 5e3)).collect();
     let [a, b]: [Vec<Trial>; 2] = [a, b].map(trials);
@@ -219,7 +205,7 @@ fn figures_of_a_metric() {
     let twice = by(80e3, &[1.9, 2.1, 2.0, 2.2, 1.8]);
     assert!((twice.effect.unwrap() - 2.0).abs() < 0.02, "{twice:?}");
     assert_eq!(twice.votes, Votes { up: 5, down: 0, still: 0 });
-    assert_eq!((twice.p_ranks, twice.change()), (Some(0.0625), Change::Regressed));
+    assert_eq!(twice.change(), Change::Regressed);
     let rate = Metric { absolute_floor: 1.0, ..Metric::OF_A_TRIAL[5] };
     let faster = [1.9, 2.1, 2.0, 2.2, 1.8].map(|factor| (exact(8e8), exact(8e8 * factor)));
     assert_eq!(compared(rate, &faster).change(), Change::Improved, "twice the rate is better");
@@ -248,18 +234,6 @@ fn beyond_the_cap() {
     let freed = compared(p90, &[(capped, exact(9e4)); 5]);
     assert_eq!(freed.change(), Change::Improved);
     assert!((freed.effect.unwrap() - 0.09).abs() < 1e-9, "at most: {freed:?}");
-}
-
-#[test]
-fn the_largest_numbers_stay_finite() {
-    let metric =
-        Metric { relative_floor: 0.1, absolute_floor: f64::MIN_POSITIVE, ..Metric::OF_A_TRIAL[2] };
-    let comparison =
-        compared(metric, &[(0.0, 1e100), (1e100, 0.0)].map(|(a, b)| (exact(a), exact(b))));
-    assert_eq!(comparison.interval, None, "it tells nothing");
-    // A NaN or an infinity stands in JSON as null.
-    let said = serde_json::to_value(&comparison).unwrap();
-    assert!(["effect", "p", "p_ranks"].iter().all(|key| said[key].is_f64()), "{said}");
 }
 
 #[test]

@@ -2,7 +2,6 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::{Numbers, median, median_whole};
-use crate::ranks::{rank_sum, signed_rank, smallest_signed, smallest_sum};
 
 /// Extra hours of sleep by two drugs, of ten patients each, and of the same (Student 1908, as R's
 /// `sleep`).
@@ -110,62 +109,4 @@ fn medians() {
     assert_eq!(median_whole([]), None);
     assert_eq!(median_whole([3, 1, 2]), Some(2));
     assert_eq!(median_whole([40, 10, 20, 31]), Some(25));
-}
-
-/// Heights of crossed minus self-fertilised plants, eighths of an inch (Darwin 1876).
-const ZEA: [f64; 15] =
-    [49.0, -67.0, 8.0, 16.0, 6.0, 23.0, 28.0, 41.0, 14.0, 29.0, 56.0, 24.0, 75.0, 60.0, -48.0];
-
-const LOW: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
-const HIGH: [f64; 5] = [6.0, 7.0, 8.0, 9.0, 10.0];
-
-/// R has V = 96 of the plants: `wilcox.test(x, exact = TRUE)`. The others are counted by hand.
-#[test]
-fn exact_values_of_the_rank_tests() {
-    let one_step_out = rank_sum(&[1.0, 2.0, 3.0, 4.0, 6.0], &[5.5, 6.5, 7.0, 8.0, 9.0]);
-    for (what, found, expected) in [
-        ("Darwin's plants", signed_rank(&ZEA), Some(1352.0 / 32_768.0)),
-        ("no difference at all", signed_rank(&[]), None),
-        ("five one way", signed_rank(&[1.0; 5]), Some(0.0625)),
-        ("five of nothing", signed_rank(&[0.0; 5]), Some(1.0)),
-        // Signed sums of the ranks 3, 2, 1: 6, 4, 2, 0 and their opposites; 4 is reached by half.
-        ("one against two", signed_rank(&[3.0, 2.0, -1.0]), Some(0.5)),
-        // Ranks 3, 3, -3, 5, 1: the sum is 9, and 10 of 32 are as far from the middle.
-        ("ties", signed_rank(&[2.0, 2.0, -2.0, 5.0, 1.0]), Some(10.0 / 32.0)),
-        ("the least of five", Some(smallest_signed(5)), Some(0.0625)),
-        ("an arm without a value", rank_sum(&[], &[1.0]), None),
-        // Five against five, none alike: 2 of the 252 ways to choose five of ten.
-        ("all below all", rank_sum(&LOW, &HIGH), Some(2.0 / 252.0)),
-        ("the least of five and five", Some(smallest_sum(5, 5)), Some(2.0 / 252.0)),
-        ("the least of three and five", Some(smallest_sum(3, 5)), Some(2.0 / 56.0)),
-        ("twice the same", rank_sum(&LOW, &LOW), Some(1.0)),
-        ("one step out of order", one_step_out, Some(4.0 / 252.0)),
-        ("ties within an arm", rank_sum(&[0.0; 3], &[1.0; 3]), Some(0.1)),
-    ] {
-        match (found, expected) {
-            (Some(found), Some(p)) => assert!((found - p).abs() < 1e-9, "{what}: {found}"),
-            _ => assert_eq!(found, expected, "{what}"),
-        }
-    }
-}
-
-/// Beyond the counted the normal takes over: one value more in each arm makes about the same of it.
-#[test]
-fn many_ranks_are_taken_for_normal() {
-    let apart = |n: u32, by: f64| {
-        let a: Vec<f64> = (0..n).map(f64::from).collect();
-        let b: Vec<f64> = a.iter().map(|value| value + by).collect();
-        rank_sum(&a, &b).unwrap()
-    };
-    for by in [0.5, 2.5, 4.5] {
-        let (counted, normal) = (apart(12, by), apart(13, by));
-        assert!((counted.log10() - normal.log10()).abs() < 0.2, "{by}: {counted} {normal}");
-    }
-    // All but a few small ones go up: 3.3, 3.4 standard deviations.
-    let signed = |n: i32| {
-        let of = |i: i32| f64::from(if i < 10 { -i } else { i });
-        signed_rank(&(1..=n).map(of).collect::<Vec<_>>()).unwrap()
-    };
-    let (counted, normal) = (signed(24), signed(25));
-    assert!((counted.log10() - normal.log10()).abs() < 0.5, "{counted} {normal}");
 }

@@ -121,7 +121,6 @@ proptest! {
         prop_assert_eq!(here.change, mirrored(back.change));
         for (left, right) in here.comparisons.iter().zip(&back.comparisons) {
             prop_assert_eq!(left.p, right.p);
-            prop_assert_eq!(left.p_ranks, right.p_ranks);
         }
     }
 
@@ -130,10 +129,10 @@ proptest! {
         let judgement = judged(&rounds);
         for c in judgement.comparisons.iter().chain([&judgement.control]) {
             let ends = c.interval.map(|interval| [interval.low, interval.high]);
-            let all = [c.a, c.b, c.effect, c.p, c.p_family, c.p_ranks];
+            let all = [c.a, c.b, c.effect, c.p, c.p_family];
             let all = all.into_iter().flatten().chain(ends.into_iter().flatten());
             prop_assert!(all.into_iter().all(f64::is_finite), "{c:?}");
-            for p in [c.p, c.p_family, c.p_ranks].into_iter().flatten() {
+            for p in [c.p, c.p_family].into_iter().flatten() {
                 prop_assert!((0.0..=1.0 + 1e-9).contains(&p));
             }
         }

@@ -35,26 +35,6 @@ fn it_grows_evenly_between_readings_and_stands_still_outside() {
     assert_eq!((between(&lifted, 1, 2), between(&lifted, 2, 3)), (0, 2), "5 is below 10");
 }
 
-#[test]
-fn readings_before_and_after() {
-    let counter = counter();
-    let before = [0, 100, 199, 200, 399, 400, 500].map(|at| counter.before(MonoNs(at)));
-    assert_eq!(before, [0, 0, 0, 10, 10, 40, 40]);
-    let after = [0, 100, 101, 200, 201, 301, 400, 500].map(|at| counter.after(MonoNs(at)));
-    assert_eq!(after, [0, 0, 10, 10, 10, 40, 40, 40]);
-}
-
-#[test]
-fn one_reading_says_nothing() {
-    assert!(counter().is_known());
-    for readings in [vec![], vec![(MonoNs(7), 9)]] {
-        let counter = Cumulative::new(readings);
-        assert!(!counter.is_known());
-        assert_eq!(between(&counter, 0, u64::MAX), 0);
-        assert_eq!(counter.unread(MonoNs(0), MonoNs(10)), 10);
-    }
-}
-
 fn edge() -> impl Strategy<Value = u64> {
     prop_oneof![0..20_u64, u64::MAX - 20..=u64::MAX, any::<u64>()]
 }

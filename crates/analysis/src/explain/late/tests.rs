@@ -108,12 +108,14 @@ const TOLD_BY_WORKERS: [Cause; 7] = [
 fn what_records_do_not_show_is_hidden_and_named_once() {
     type Row = (fn(&mut RunRecords), &'static [Cause], &'static str);
     let off_cpu = &[Cause::OffCpuRunnable, Cause::OffCpuBlocked];
-    let rows: [Row; 6] = [
+    let rows: [Row; 7] = [
         (|_| (), &[], ""),
         (|of| of.stretches.clear(), &TOLD_BY_WORKERS, "the workers told nothing of their time"),
         (|of| of.sched.clear(), off_cpu, "the kernel shows no schedstat of the workers"),
         // One reading is as good as none.
         (|of| of.sched.truncate(1), off_cpu, "the kernel shows no schedstat of the workers"),
+        (|of| of.manifest.arm.proxy.workers = 2, off_cpu,
+         "the kernel shows no schedstat of the workers"),
         (|of| of.manifest.kernel_counters.clear(), &[Cause::BacklogOverflow],
             "the kernel shows no netstat counters"),
         // Of workers that nobody knows the kernel was not asked.

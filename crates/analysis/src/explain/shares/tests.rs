@@ -14,34 +14,6 @@ fn the_largest_is_the_first_of_equals() {
 }
 
 #[test]
-fn every_cause_has_a_place_of_its_own() {
-    let mut shares = Shares::default();
-    for (ns, cause) in (1..).zip(Cause::ALL) {
-        shares.add(cause, ns);
-    }
-    let mut sum = 0;
-    for (ns, cause) in (1..).zip(Cause::ALL) {
-        assert_eq!(shares.of(cause), Duration::from_nanos(ns), "{cause}");
-        sum += ns;
-    }
-    assert_eq!(shares.total(), Duration::from_nanos(sum));
-    let mut twice = shares;
-    twice.merge(&shares);
-    assert_eq!(twice.total(), Duration::from_nanos(2 * sum));
-}
-
-/// The second asks for more than the first left.
-#[test]
-fn who_comes_first_is_served_first() {
-    let mut shares = Shares::default();
-    let parts = [(Cause::OffCpuRunnable, 0.75), (Cause::OffCpuBlocked, 0.5)];
-    shares.divide(100, parts, Cause::Convoy);
-    let of = |cause| shares.of(cause).as_nanos();
-    let parts = [Cause::OffCpuRunnable, Cause::OffCpuBlocked, Cause::Convoy].map(of);
-    assert_eq!(parts, [75, 25, 0]);
-}
-
-#[test]
 fn a_share_that_is_none_is_nothing_or_all() {
     for (share, part) in [(f64::NAN, 0), (f64::INFINITY, 0), (-0.5, 0), (1.5, 10), (0.25, 2)] {
         assert_eq!(part_of(10, share), part, "{share}");

@@ -79,37 +79,6 @@ fn segments_are_of_stretches_and_holds() {
     }
 }
 
-#[test]
-fn segments_are_found_by_time() {
-    let row =
-        timeline(&[stretch(0, 10, 0, 10), stretch(10, 20, 0, 10), stretch(50, 60, 0, 1)], &[]);
-    let found = |from, to| row.within(Window::new(at(from), at(to))).len();
-    assert_eq!((found(0, 60), found(5, 15), found(10, 20), found(9, 11)), (3, 2, 1, 2));
-    assert_eq!((found(20, 50), found(60, 90), found(30, 51)), (0, 0, 1));
-}
-
-#[test]
-fn an_epoch_is_long_or_ends_at_a_gap() {
-    let lengths = |stretches: &[Stretch]| {
-        let all: Vec<&Stretch> = stretches.iter().collect();
-        let mut rest = all.as_slice();
-        let mut lengths = Vec::new();
-        while !rest.is_empty() {
-            lengths.push(epoch(rest));
-            rest = &rest[epoch(rest)..];
-        }
-        lengths
-    };
-    let row: Vec<_> = (0..45).map(|nth| stretch(nth * 5, nth * 5 + 5, 0, 1)).collect();
-    assert_eq!(lengths(&row), [20, 20, 5]);
-    assert_eq!(lengths(&[&row[..7], &row[8..]].concat()), [7, 20, 17]);
-    assert_eq!(
-        lengths(&[stretch(0, 5, 0, 1), stretch(5, 2_000, 0, 1), stretch(2_000, 2_005, 0, 1)]),
-        [2, 1]
-    );
-    assert!(lengths(&[]).is_empty());
-}
-
 proptest! {
     /// The segments of a worker cover what it told and no more, each instant once.
     #[test]

@@ -1,10 +1,7 @@
 use proptest::prelude::*;
 use records::{Cause, HoldingStep};
 
-use super::super::fetch::Happening;
 use super::*;
-use crate::analysis::Analysis;
-use testkit::fixture::Run;
 
 fn stay(start_ns: u64, length_ns: u64, worker_did: Option<WorkerDid>) -> Stay {
     let cause = match worker_did {
@@ -88,22 +85,6 @@ fn of_a_long_row_the_longest_stand_alone() {
 }
 
 #[test]
-fn parts_of_one_step_are_one_step() {
-    let mut stays = row([
-        (9_000_000, Some(hold(3, 9_000_000))),
-        (1_000_000, None),
-        (5_000_000, Some(hold(3, 9_000_000))),
-        (5_000_000, Some(hold(3, 5_000_000))),
-    ]);
-    // The second is a part of the first.
-    stays[2].worker_did = stays[0].worker_did.clone();
-    let all = Folded::of(&stays.chunks(1).collect::<Vec<_>>()).expect("four");
-    let [group] = all.holds.as_slice() else { panic!("{all:?}") };
-    assert_eq!((group.steps, group.bytes, all.silent), (2, Bytes::mib(2), 1));
-    assert_eq!(all.length_us, Micros(20_000));
-}
-
-#[test]
 fn trifles_count_to_what_was_before_them() {
     let trifle = || Some(WorkerDid::Turns { turns: 1, busy_ns: 900 });
     let stays = row([
@@ -119,26 +100,6 @@ fn trifles_count_to_what_was_before_them() {
     assert_eq!(lengths, [1, 9_001, 7_000]);
     assert_eq!((folded[1].turns, folded[1].holds[0].steps), (None, 2));
     assert_eq!(folded[1].causes.len(), 2);
-}
-
-#[test]
-fn time_is_not_folded_across_an_event() {
-    let story = FetchReport::of(&Analysis::of(&Run::held().records), records::Phase::Measure, 42)
-        .expect("it");
-    let timeline = story.timeline();
-    let events: Vec<Happening> = timeline
-        .iter()
-        .filter_map(|entry| match entry {
-            Entry::Event(event) => Some(event.what),
-            Entry::Time(_) => None,
-        })
-        .collect();
-    assert_eq!(events, story.events.iter().map(|event| event.what).collect::<Vec<_>>());
-    let starts = timeline.iter().map(|entry| match entry {
-        Entry::Event(event) => event.at_us(),
-        Entry::Time(time) => time.start_us,
-    });
-    assert!(starts.is_sorted(), "{timeline:?}");
 }
 
 proptest! {

@@ -70,58 +70,49 @@ fn of(trials: Vec<Ran>, rounds: usize, saved: Option<Baseline>) -> Check {
     Check::of(asked, arm, "runs/x-check".into(), &trials, None)
 }
 
-#[test]
-fn a_breach_is_told() {
-    let text = check(&checked(40, 1, false), Style::Plain);
-    insta::assert_snapshot!("breached", text);
-}
-
-#[test]
-fn a_regression_is_told() {
-    let text = check(&checked(40, 5, true), Style::Plain);
-    insta::assert_snapshot!("regressed", text);
+/// A check as people and CI systems read it; of the figures of its trials, none.
+fn forms(told: &Check) -> String {
+    let metrics = open_metrics(told);
+    let of_check = metrics.lines().filter(|line| !line.contains("{trial="));
+    let metrics = of_check.collect::<Vec<_>>().join("\n");
+    let text = check(told, Style::Plain);
     assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+    [text, check_markdown(told), annotations(told), junit(told), metrics].join("\n")
 }
 
 #[test]
-fn a_pass_is_told_and_colour_changes_nothing_else() {
-    let text = check(&checked(0, 5, true), Style::Plain);
-    insta::assert_snapshot!("passed", text);
-    let coloured = check(&checked(0, 5, true), Style::Colour);
-    let plain: String = strip(&coloured);
-    let trimmed = |text: &str| {
-        text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-    };
-    assert_eq!(trimmed(&plain), trimmed(&text));
-}
-
-fn strip(text: &str) -> String {
-    let mut parts = text.split('\u{1b}');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest))
-}
-
-#[test]
-fn markdown_has_whole_tables() {
-    let text = check_markdown(&checked(40, 5, true));
-    assert!(text.starts_with("### turnstile check: breached\n"), "{text}");
-    for line in text.lines().filter(|line| line.starts_with('|')) {
-        assert!(line.ends_with('|'), "{line}");
+fn checks_are_told_in_every_form() {
+    let mut blind = trial(0);
+    for worker in &mut blind.summary.proxy.workers {
+        worker.longest_step_us = 0;
     }
-    assert!(text.contains("{listen} \\| %"), "a column's end is escaped: {text}");
+    let mut unwritten = checked(0, 5, true);
+    unwritten.could_not_write("failed to write the JUnit report to check.xml: no space".to_owned());
+    for (name, told, exit_code) in [
+        ("breached", checked(40, 1, false), 10),
+        ("regressed", checked(40, 5, true), 10),
+        ("passed", checked(0, 5, true), 0),
+        ("lost", of(vec![blind; 5], 5, Some(baseline())), 11),
+        ("flaky", of(vec![spoilt(Side::Origin), trial(0)], 1, None), 0),
+        ("down", of(vec![spoilt(Side::Proxy), trial(0), trial(0)], 3, None), 10),
+        ("unwritten", unwritten, 1),
+    ] {
+        assert_eq!(told.exit_code, exit_code, "{name}");
+        insta::assert_snapshot!(name, forms(&told));
+        are_closed(&junit(&told));
+        is_well_formed(&open_metrics(&told));
+        let coloured = check(&told, Style::Colour);
+        let mut parts = coloured.split('\u{1b}');
+        let first = parts.next().unwrap_or_default().to_owned();
+        let plain =
+            parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest));
+        let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(trimmed(&plain), trimmed(&check(&told, Style::Plain)), "colour adds no word");
+    }
 }
 
-#[test]
-fn junit_has_a_case_for_each_gate() {
-    let xml = junit(&checked(40, 5, true));
-    assert_eq!(xml.matches("classname=\"turnstile.threshold\"").count(), 3, "{xml}");
-    assert_eq!(xml.matches("classname=\"turnstile.baseline\"").count(), 7, "{xml}");
-    assert!(xml.contains("name=\"failed_share&lt;=0.01\""), "{xml}");
-    let said = |tag: &str| xml.matches(tag).count();
-    let counts = format!("failures=\"{}\" errors=\"{}\"", said("<failure "), said("<error "));
-    assert_eq!(said(&counts), 2, "of all and of the one suite: {xml}");
-    assert!(said("<failure ") > 0 && said("<error ") > 0, "{xml}");
-    // The harness reads no XML: each tag that is opened is closed by its own name.
+/// The harness reads no XML: each tag that is opened is closed by its own name.
+fn are_closed(xml: &str) {
     let mut open = Vec::new();
     for tag in xml.split('<').skip(1).map(|rest| rest.split('>').next().expect("a tag")) {
         match tag.strip_prefix('/') {
@@ -131,96 +122,12 @@ fn junit_has_a_case_for_each_gate() {
         }
     }
     assert!(open.is_empty(), "{xml}");
-    let green = junit(&checked(0, 1, false));
-    assert!(green.contains("failures=\"0\" errors=\"0\""), "{green}");
 }
 
-#[test]
-fn a_metric_that_was_lost_is_told_in_every_form() {
-    let mut blind = trial(0);
-    for worker in &mut blind.summary.proxy.workers {
-        worker.longest_step_us = 0;
-    }
-    let lost = of(vec![blind; 5], 5, Some(baseline()));
-    assert_eq!(lost.exit_code, 11);
-    let said = "longest_step is known in the baseline, and not today";
-    let text = check(&lost, Style::Plain);
-    assert!(text.contains(said), "{text}");
-    assert!(text.contains("of 2026-11-21T08:00:00Z: inconclusive"), "{text}");
-    let markdown = check_markdown(&lost);
-    assert!(markdown.contains(said) && markdown.contains("**inconclusive**"), "{markdown}");
-    let xml = junit(&lost);
-    let case = xml.split("<testcase").find(|case| case.contains("name=\"longest_step\""));
-    assert!(case.is_some_and(|case| case.contains("<error")), "{xml}");
-    assert!(!xml.contains("<failure"), "{xml}");
-}
-
-#[test]
-fn a_pass_at_a_later_attempt_is_marked_in_every_form() {
-    let flaky = of(vec![spoilt(Side::Origin), trial(0)], 1, None);
-    assert_eq!(flaky.exit_code, 0);
-    let text = check(&flaky, Style::Plain);
-    assert!(text.starts_with("check       passed (flaky) (exit 0)\n"), "{text}");
-    assert!(text.contains("1 of 1 conclusive, 2 trials, 1 of them tried again"), "{text}");
-    let markdown = check_markdown(&flaky);
-    assert!(markdown.starts_with("### turnstile check: passed (flaky)\n"), "{markdown}");
-    let xml = junit(&flaky);
-    assert_eq!(xml.matches("<flakyError").count(), 3, "in each of three cases: {xml}");
-    assert!(xml.contains("failures=\"0\" errors=\"0\""), "{xml}");
-    assert!(annotations(&flaky).starts_with("::warning title=turnstile check%3A passed (flaky)::"));
-    assert!(open_metrics(&flaky).contains("turnstile_check_retried_trials 1\n"));
-    let json: serde_json::Value = serde_json::from_str(&crate::text::json(&flaky)).expect("JSON");
-    assert_eq!(json["rounds"]["retried"], 1);
-}
-
-#[test]
-fn a_proxy_that_died_is_told_in_every_form() {
-    let down = of(vec![spoilt(Side::Proxy), trial(0), trial(0)], 3, None);
-    assert_eq!(down.exit_code, 10);
-    let said = "the proxy failed in trial 1: it ended unasked (in the measure phase)";
-    assert!(check(&down, Style::Plain).contains(said));
-    assert!(check_markdown(&down).contains(said));
-    assert!(annotations(&down).contains(said));
-    let xml = junit(&down);
-    let case = xml.split("<testcase").find(|case| case.contains("name=\"the proxy stays up\""));
-    assert!(case.is_some_and(|case| case.contains("<failure")), "{xml}");
-}
-
-#[test]
-fn what_could_not_be_written_is_told_in_every_form() {
-    let mut unwritten = checked(0, 5, true);
-    let error = "failed to write the JUnit report to check.xml: no space left";
-    unwritten.could_not_write(error.to_owned());
-    let text = check(&unwritten, Style::Plain);
-    assert!(text.starts_with("check       passed (exit 1)\n"), "{text}");
-    assert!(text.contains(error), "{text}");
-    assert!(check_markdown(&unwritten).contains(error));
-    let xml = junit(&unwritten);
-    assert!(xml.contains("classname=\"turnstile.check\"") && xml.contains(error), "{xml}");
-    let told = format!("::error title=turnstile check%3A passed::{error}\n");
-    assert!(annotations(&unwritten).ends_with(&told));
-}
-
-#[test]
-fn annotations_are_one_line_for_each_reason() {
-    let text = annotations(&checked(40, 1, false));
-    assert!(
-        text.lines().all(|line| line.starts_with("::error title=turnstile check%3A breached::"))
-    );
-    let green = annotations(&checked(0, 1, false));
-    assert_eq!(green, "::notice title=turnstile check%3A passed::everything held\n");
-}
-
-#[test]
-fn open_metrics_is_well_formed() {
-    let text = open_metrics(&checked(40, 5, true));
-    assert!(text.ends_with("# EOF\n"));
-    assert!(text.contains("turnstile_check_passed 0\n"), "{text}");
-    let exact = "turnstile_failed_share_ratio{trial=\"1\",verdict=\"starved\",bound=\"exact\"} 0.5";
-    assert!(text.contains(exact), "{text}");
-    assert!(text.contains("bound=\"lower\""), "{text}");
+fn is_well_formed(metrics: &str) {
+    assert!(metrics.ends_with("# EOF\n"));
     let mut typed = BTreeSet::new();
-    for line in text.lines() {
+    for line in metrics.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             let name = rest.split(' ').next().unwrap_or_default();
             assert!(typed.insert(name.to_owned()), "{name} stands in one block");
@@ -233,4 +140,11 @@ fn open_metrics_is_well_formed() {
             assert!(typed.contains(name.split('{').next().unwrap_or_default()), "{line}");
         }
     }
+}
+
+#[test]
+fn a_figure_of_a_trial_says_whether_it_is_a_bound() {
+    let text = open_metrics(&checked(40, 5, true));
+    let exact = "turnstile_failed_share_ratio{trial=\"1\",verdict=\"starved\",bound=\"exact\"} 0.5";
+    assert!(text.contains(exact) && text.contains("bound=\"lower\""), "{text}");
 }
