@@ -50,19 +50,24 @@ impl Stretches {
 
     /// A step ended.
     pub fn stepped(&mut self, end: MonoNs, sink: &mut impl StretchSink) {
-        self.steps += 1;
+        self.step_counted();
         self.end_if_long(end, sink);
     }
 
     /// A step ended that was a hold: the stretch ends with it, however short.
     pub fn held(&mut self, end: MonoNs, sink: &mut impl StretchSink) {
-        self.steps += 1;
+        self.step_counted();
         self.end(end, sink);
     }
 
     /// A loop turn ended: it counts in the stretch under way, which goes on.
     pub fn turn_counted(&mut self) {
         self.turns += 1;
+    }
+
+    /// A step ended: it counts in the stretch under way, which goes on.
+    pub fn step_counted(&mut self) {
+        self.steps += 1;
     }
 
     /// A loop turn ended.

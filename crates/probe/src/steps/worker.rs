@@ -225,10 +225,11 @@ impl Worker {
         turn.steps += 1;
         // Since its end it was on its CPU.
         let mut out = Out(cpu.saturating_sub(at.saturating_sub(step.end)), take);
-        if ended != Last::None && length >= self.hold {
-            stretches.held(MonoNs(step.end), &mut out);
-        } else {
-            stretches.stepped(MonoNs(step.end), &mut out);
+        match ended {
+            // Its stretch ends with the last turn.
+            Last::None => stretches.step_counted(),
+            _ if length >= self.hold => stretches.held(MonoNs(step.end), &mut out),
+            _ => stretches.stepped(MonoNs(step.end), &mut out),
         }
     }
 
