@@ -4,14 +4,12 @@ use std::process::ExitCode;
 
 use analysis::Analysis;
 use analysis::report::{Explanation, FetchReport, NoSuchFetch};
-use anyhow::Context;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use records::Phase;
 
 use super::Cli;
 use super::common::{OutputOptions, WhichRun};
-use super::output;
 use super::report::load;
 
 /// What to explain, and how to tell it.
@@ -68,7 +66,7 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
     let dir = options.run.dir()?;
     let records = load(&dir)?;
     let analysis = Analysis::of(&records);
-    let style = options.output.color.style();
+    let style = options.output.style();
     let text = match options.fetch {
         None => {
             let story = Explanation::of(&analysis);
@@ -88,7 +86,7 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
             }
         }
     };
-    output::print(text.as_bytes()).context("failed to print the story")?;
+    options.output.print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -20,7 +20,11 @@ pub(crate) fn line(command: &[String], summary: &Summary) -> String {
 /// What to try after `command`, which had this summary.
 fn next(command: &[String], summary: &Summary) -> Next {
     let (edits, why) = suggestion(State::of(summary), summary.verdict);
-    Next { command: edits.iter().fold(command.to_vec(), |command, edit| edit.apply(command)), why }
+    // Another run has a name of its own, and does not take the place of this one's file.
+    let own = ["--label", "--output", "-o"].map(Edit::Remove);
+    let own = if edits.is_empty() { &[][..] } else { &own };
+    let command = own.iter().chain(edits).fold(command.to_vec(), |words, edit| edit.apply(words));
+    Next { command, why }
 }
 
 /// What to change, and what that would show.
