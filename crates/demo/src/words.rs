@@ -64,7 +64,7 @@ fn load(arm: &ArmView, begin: &str) -> String {
 /// Whom a step served.
 pub(crate) fn holder(holder: Holder) -> String {
     match holder {
-        Holder::Download(_) => report::words::holder(holder),
+        Holder::Download(_) | Holder::Upload(_) => report::words::holder(holder),
         Holder::Fetch(_) | Holder::Session(_) => "another connection".to_owned(),
     }
 }

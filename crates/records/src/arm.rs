@@ -22,11 +22,18 @@ use crate::{Bytes, BytesPerSec, Micros, ParseUnitError, Role, Verdict};
 pub struct Arm {
     /// Which worker should hold which download: spread (each its share), one-worker, or hash (as
     /// the kernel likes)
-    #[arg(long, value_enum, value_name = "PLACE", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "PLACE",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub place: Placement,
 
     /// CPUs: auto (workers and load apart), off (the scheduler decides), or a list for the workers
-    #[arg(long, value_name = "PLAN", default_value_t)]
+    #[arg(long, hide_short_help = true, value_name = "PLAN", default_value_t)]
     pub pin: Pin,
 
     /// What the proxy does.

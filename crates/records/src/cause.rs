@@ -148,6 +148,8 @@ pub struct HoldingStep {
 pub enum Holder {
     /// A download, by slot.
     Download(u32),
+    /// The same where slow work sends a body.
+    Upload(u32),
     /// Another fetch, by number.
     Fetch(u64),
     /// A session that joins neither: its number within the worker.

@@ -49,6 +49,7 @@ pub const fn outcome(outcome: Outcome) -> OutcomeWords {
 pub fn holder(holder: Holder) -> String {
     match holder {
         Holder::Download(slot) => format!("download {slot}"),
+        Holder::Upload(slot) => format!("upload {slot}"),
         Holder::Fetch(number) => format!("fetch {number}"),
         Holder::Session(number) => format!("session {number}"),
     }
@@ -120,6 +121,9 @@ fn cause(cause: Cause, late: &LateSummary) -> String {
     match (cause, held, late.hidden.first()) {
         (Cause::HeldByStep, Some(Holder::Download(_)), _) => {
             "a worker stuck serving one download".to_owned()
+        }
+        (Cause::HeldByStep, Some(Holder::Upload(_)), _) => {
+            "a worker stuck with one upload".to_owned()
         }
         (Cause::HeldByStep, ..) => "a worker stuck serving one connection".to_owned(),
         (Cause::Unexplained, _, Some(HiddenCause { reason, .. })) => {

@@ -53,19 +53,20 @@ pub struct ServerOptions {
 /// What is given of the program under test beside its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 pub struct Given {
-    /// Test this program, as 'uvicorn app:app --port {port}': filled in are {host}, {port}, {listen} (both),
-    /// {workers}, and {origin} of one that is a proxy; without it no origin is started
-    /// (docs/own-server.md)
+    /// Your own server, as './app --port {port}'
+    ///
+    /// Filled in are {host}, {port}, {listen} (both), {workers}, and {origin} of one that is a proxy; without
+    /// it no origin is started (docs/own-server.md)
     #[arg(long, value_name = "COMMAND", conflicts_with = "server_file")]
     pub server: Option<String>,
 
     /// Put a server of your own in the mirror's place, which this file describes: the proxy is named as
     /// the file is (docs/proxies.md)
-    #[arg(long, value_name = "FILE", value_parser = server_file)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", value_parser = server_file)]
     pub server_file: Option<PathBuf>,
 
     /// Another build of that program than the one in PATH
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, hide_short_help = true, value_name = "PATH")]
     pub proxy_bin: Option<PathBuf>,
 }
 

@@ -1,6 +1,6 @@
 //! What the tests of several crates share: processes that end with their test, waiting that ends and
 //! says what it waited for, looks at other processes, sockets on free ports, reasons for a skip, records
-//! of runs that never were ([`fixture`]).
+//! of runs that never were ([`fixture`]), published schemas ([`schema`]).
 //!
 //! Not for: anything that is shipped or measured, which has no use for a crate that panics; what one
 //! crate alone needs, such as its command line or its particular origin: that stays in the `support`
@@ -16,6 +16,7 @@ pub mod fixture;
 mod host;
 mod process;
 mod running;
+pub mod schema;
 mod socket;
 #[cfg(test)]
 mod tests;

@@ -23,43 +23,50 @@ use crate::roles::{self, Given, Refusal, plain_path};
     mut_arg("server", |command| command.conflicts_with("proxy"))
 )]
 pub struct TrialOptions {
-    /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
-    /// may be given for each of them
-    #[arg(long, value_name = "ROLE=CPUS")]
-    pub cpus: Vec<RoleCpus>,
+    #[command(flatten, next_help_heading = "What to test")]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub given: Given,
 
-    /// Length of the idle phase: fetches alone
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 100ms to 1h"))]
+    /// How long fetches are alone
+    #[arg(long, help_heading = "Load and time", value_name = "TIME", default_value = "3s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 100ms to 1h"))]
     pub idle: Micros,
 
-    /// Length of the measure phase: fetches beside downloads
-    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 100ms to 1h"))]
+    /// How long fetches are beside downloads
+    #[arg(long, help_heading = "Load and time", value_name = "TIME", default_value = "8s", value_parser = within(PHASE.0..=PHASE.1, "a phase has 100ms to 1h"))]
     pub duration: Micros,
 
     /// Record steps and loop turns of at least this length one by one
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"))]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"))]
     pub hold: Micros,
 
     /// How much to record of the mirror: full, or minimal (what clients see, sessions and the access
     /// log). To measure what recording costs: a minimal record explains nothing
-    #[arg(long, value_enum, value_name = "EXTENT", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "EXTENT",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub recording: Recording,
+
+    /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
+    /// may be given for each of them
+    #[arg(long, hide_short_help = true, value_name = "ROLE=CPUS")]
+    pub cpus: Vec<RoleCpus>,
 
     /// What sets it apart from others.
     #[command(flatten)]
     pub arm: Arm,
 
-    #[command(flatten, next_help_heading = "Proxy under test")]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub given: Given,
-
     /// Where the origin listens, for a proxy that is configured already; of --proxy url: an origin is
     /// started only with this [default: a free port]
     #[arg(
-        long,
+        long, hide_short_help = true,
         value_name = "ADDR",
         value_parser = socket_addr,
-        help_heading = "Proxy under test"
+        help_heading = "What to test"
     )]
     pub origin_listen: Option<SocketAddr>,
 
@@ -74,15 +81,15 @@ pub struct TrialOptions {
 pub struct NetworkOptions {
     /// Put origin, proxy, slow and fast client on hosts of their own: network namespaces joined by a
     /// switch, made for the run and gone with it (needs root)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub netns: bool,
 
     /// What each of their links carries at most, as 1Gbit [default: all that the CPUs can]
-    #[arg(long, value_name = "RATE", requires = "netns")]
+    #[arg(long, hide_short_help = true, value_name = "RATE", requires = "netns")]
     pub link_rate: Option<LinkRate>,
 
     /// net.ipv4.tcp_rmem of the proxy's host, as 40960,40960,40960 [default: as on this host]
-    #[arg(long, value_name = "MIN,DEFAULT,MAX", requires = "netns", value_parser = tcp_rmem)]
+    #[arg(long, hide_short_help = true, value_name = "MIN,DEFAULT,MAX", requires = "netns", value_parser = tcp_rmem)]
     pub tcp_rmem: Option<String>,
 }
 
@@ -91,12 +98,12 @@ pub struct NetworkOptions {
 #[command(next_help_heading = "Output")]
 pub struct RunDirOptions {
     /// What the name of the run directory ends with [default: made from the options]
-    #[arg(long, value_name = "TEXT", value_parser = label)]
+    #[arg(long, hide_short_help = true, value_name = "TEXT", value_parser = label)]
     pub label: Option<String>,
 
     /// Where the proxy writes its access log: a file, or a FIFO that somebody reads [default:
     /// access.log in the run directory]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub access_log: Option<PathBuf>,
 }
 

@@ -36,33 +36,45 @@ mod tests;
 #[serde(rename_all = "snake_case")]
 pub enum RoleCommand {
     /// Serve bodies of any size: the upstream
-    #[command(after_help = "\
+    #[command(
+        hide = true,
+        after_help = "\
 Examples:
   turnstile origin --listen 127.0.0.1:9000
-  curl -o /dev/null http://127.0.0.1:9000/bytes/3MiB")]
+  curl -o /dev/null http://127.0.0.1:9000/bytes/3MiB"
+    )]
     Origin(Box<OriginOptions>),
     /// Relay as an nginx worker does: the proxy under test
-    #[command(after_help = "\
+    #[command(
+        hide = true,
+        after_help = "\
 Examples:
   turnstile proxy --upstream 127.0.0.1:9000 --listen 127.0.0.1:8000 --reuseport
-  turnstile proxy --upstream 127.0.0.1:9000 --read-policy fionread --access-log access.log")]
+  turnstile proxy --upstream 127.0.0.1:9000 --read-policy fionread --access-log access.log"
+    )]
     Proxy(Box<ProxyOptions>),
     /// Download without end: the load
-    #[command(after_help = "\
+    #[command(
+        hide = true,
+        after_help = "\
 Examples:
   turnstile slow 127.0.0.1:8000 --slow 8 --slow-size 4GiB
   turnstile slow 127.0.0.1:8000 --sink copy --read-rate 10MiB/s
-  turnstile slow 127.0.0.1:8000 --slow-path 'PUT /upload' --slow-body big.bin")]
+  turnstile slow 127.0.0.1:8000 --slow-path 'PUT /upload' --slow-body big.bin"
+    )]
     Slow(Box<SlowOptions>),
     /// Fetch small objects, each with a cap: the probe
-    #[command(after_help = "\
+    #[command(
+        hide = true,
+        after_help = "\
 Examples:
   turnstile fast 127.0.0.1:8000 --duration 10s
   turnstile fast 127.0.0.1:8000 --arrivals closed --cap 1s --fetch-size 3MiB
-  turnstile fast 127.0.0.1:8000 --fetch-path /health")]
+  turnstile fast 127.0.0.1:8000 --fetch-path /health"
+    )]
     Fast(Box<FastOptions>),
     /// Watch the workers of a proxy that runs: their holds, sleeps and system calls
-    #[command(after_help = probe::EXAMPLES)]
+    #[command(hide = true, after_help = probe::EXAMPLES)]
     Trace(Box<TraceOptions>),
     /// Run a foreign server in the mirror's place
     #[command(hide = true)]

@@ -247,9 +247,11 @@ fn holders(records: &RunRecords, join: &Join<'_>) -> BTreeMap<(u32, u16), Vec<(M
         .iter()
         .enumerate()
         .filter_map(|(index, fetch)| Some((join.fetch(index)?, Holder::Fetch(fetch.fetch))));
-    let transfers = join.transfers.iter().enumerate().filter_map(|(index, transfer)| {
-        Some((join.transfer(index)?, Holder::Download(transfer.slot)))
-    });
+    let load = &records.manifest.arm.load;
+    let transfers =
+        join.transfers.iter().enumerate().filter_map(|(index, transfer)| {
+            Some((join.transfer(index)?, load.holder(transfer.slot)))
+        });
     let mut holders = grouped(fetches.chain(transfers).map(|(connection, holder)| {
         ((connection.worker, connection.client_port), (connection.accepted_ns, holder))
     }));

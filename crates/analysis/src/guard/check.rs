@@ -201,9 +201,7 @@ impl Check {
             .map(|(trial, fault)| format!("the proxy failed in trial {}: {fault}", trial.trial))
             .collect();
         let with = |outcome| self.thresholds.iter().filter(move |held| held.outcome == outcome);
-        for held in with(Gate::Breached) {
-            said.push(format!("{} breached: {}", held.threshold, held.found));
-        }
+        said.extend(with(Gate::Breached).filter_map(OverRounds::reason));
         if let Some(against) = &self.baseline {
             let word = match against.outcome {
                 Gate::Breached => "regressed against the baseline",
@@ -214,9 +212,7 @@ impl Check {
                 said.push(format!("{word}: {}", against.reasons().join("; ")));
             }
         }
-        for held in with(Gate::Inconclusive) {
-            said.push(format!("{} cannot be told: {}", held.threshold, held.found));
-        }
+        said.extend(with(Gate::Inconclusive).filter_map(OverRounds::reason));
         if unsaved {
             said.push(format!(
                 "no baseline was saved: {} of {} rounds are conclusive; it takes {MIN_ROUNDS}, and \

@@ -72,6 +72,18 @@ pub struct OverRounds {
     pub pooled: Option<Held>,
 }
 
+impl OverRounds {
+    /// Why it keeps a check from passing; `None`: it was met.
+    pub fn reason(&self) -> Option<String> {
+        let said = match self.outcome {
+            Gate::Passed => return None,
+            Gate::Breached => "breached",
+            Gate::Inconclusive => "cannot be told",
+        };
+        Some(format!("{} {said}: {}", self.threshold, self.found))
+    }
+}
+
 /// The verdict from which on a check is breached: `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FailOn {

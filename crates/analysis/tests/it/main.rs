@@ -16,6 +16,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use records::{Arm, Phase, RunRecords};
 use serde_json::Value;
+use testkit::schema;
 
 const SUMMARY: &str = "answer: summary";
 const EXPLANATION: &str = "answer: explanation";
@@ -114,6 +115,7 @@ fn kept_runs_are_analysed_as_they_were() {
             }
             let (mut then, mut now) = (kept.answer(name), now);
             if name == SUMMARY {
+                assert_eq!(schema::faults(schema::SUMMARY, &now), Vec::<String>::new());
                 // Later builds name more toggles, and some otherwise: what was kept reads as the same arm.
                 let arm = |of: &mut Value| of["arm"].take();
                 let [then, now] = [&mut then, &mut now].map(arm);

@@ -74,7 +74,7 @@ const LIGHT: Color = Color::Indexed(250);
 
 fn colour_of(holder: Holder) -> Color {
     match holder {
-        Holder::Download(slot) => {
+        Holder::Download(slot) | Holder::Upload(slot) => {
             let slot = usize::try_from(slot).unwrap_or(0);
             DOWNLOADS.get(slot % DOWNLOADS.len()).copied().unwrap_or(LIGHT)
         }

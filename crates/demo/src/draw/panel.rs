@@ -191,7 +191,7 @@ impl Panel<'_> {
             let begins = std::mem::replace(&mut before, cell) != cell;
             match cell {
                 // The number of a download stands where its step begins.
-                Cell::Held(holder @ Holder::Download(slot)) if begins => {
+                Cell::Held(holder @ (Holder::Download(slot) | Holder::Upload(slot))) if begins => {
                     self.span((slot % 10).to_string(), Ink::Label(holder))
                 }
                 _ => self.span(glyph.to_string(), ink),

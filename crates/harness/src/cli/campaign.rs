@@ -64,7 +64,8 @@ pub(super) fn run(
     options: &CampaignOptions,
     ends: Ends,
 ) -> anyhow::Result<ExitCode> {
-    preflight::look_at([("--markdown", &options.markdown, Way::InPlace)])
+    let files = [("--markdown", &options.markdown), ("--output", &options.output.file)];
+    preflight::look_at(files.map(|(option, path)| (option, path, Way::InPlace)))
         .unwrap_or_else(|error| super::usage_text(&error));
     let (campaign, ended) = run_trials(purpose, arms, options)?;
     let report = campaign_report::read(&campaign)?;
@@ -75,14 +76,14 @@ pub(super) fn run(
     if let Some(path) = &options.markdown {
         written.file(path, &report.markdown());
     }
-    let style = options.output.color.style();
+    let style = options.output.style();
     let text = if options.output.json {
         report.json()
     } else {
         let code = gate.map(|gate| written.exit_code(Some(gate)));
         report.text(style) + &code.map_or_else(String::new, |code| report.gate_text(code, style))
     };
-    written.note(output::print(text.as_bytes()).context("failed to print the result"));
+    written.note(options.output.print(&text));
     written.say();
     if let Ended::Interrupted(signal) = ended {
         let (done, all) = (campaign.journal.done.len(), campaign.journal.planned());

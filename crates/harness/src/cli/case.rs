@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use records::{ArmSpec, ProxyKind};
 use trial::roles::{Given, build_title};
 
 use super::campaign::{self, CampaignOptions, Ends, planned};
 use super::campaign_report::CASE;
 use super::common::OutputOptions;
-use super::output;
 use crate::cases::{self, Case, CaseArm};
+use crate::output;
 
 /// Which case, and how it is run.
 #[derive(Clone, Debug, clap::Args)]
@@ -50,7 +49,7 @@ Examples:
 /// Lists the cases, or runs one and prints it.
 pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if options.name == "list" {
-        return list(options.campaign.output);
+        return list(&options.campaign.output);
     }
     let case = cases::find(&options.name).unwrap_or_else(|error| match error {
         cases::CaseError::Unknown(_) => super::usage_text(&error.to_string()),
@@ -63,17 +62,14 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     campaign::run(&format!("{CASE}{}", options.name), arms, &options.campaign, Ends::Well)
 }
 
-fn list(output: OutputOptions) -> anyhow::Result<ExitCode> {
+fn list(output: &OutputOptions) -> anyhow::Result<ExitCode> {
     let mut cases = Vec::new();
     for name in cases::names() {
         cases.push((name, cases::find(name)?.title));
     }
-    let text = if output.json {
-        report::json(&cases)
-    } else {
-        report::case_list(&cases, output.color.style())
-    };
-    output::print(text.as_bytes()).context("failed to print the list")?;
+    let text =
+        if output.json { report::json(&cases) } else { report::case_list(&cases, output.style()) };
+    output.print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -180,6 +180,7 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
         ("--junit", &options.junit, Way::InPlace),
         ("--markdown", &options.markdown, Way::InPlace),
         ("--openmetrics", &options.openmetrics, Way::InPlace),
+        ("--output", &options.output.file, Way::InPlace),
     ])?;
     let (arm, plan) = planned("check", options.trial.clone())?;
     Ok((arm, origin(&plan), rounds))
@@ -284,10 +285,10 @@ fn tell(check: &mut Check, options: &CheckOptions) {
     let text = if options.output.json {
         report::json(check)
     } else {
-        report::check(check, options.output.color.style())
+        report::check(check, options.output.style())
     };
-    if let Err(error) = output::print(text.as_bytes()) {
-        check.could_not_write(format!("failed to print the check: {error}"));
+    if let Err(error) = options.output.print(&text) {
+        check.could_not_write(format!("{error:#}"));
     }
     github(check);
     check.errors.iter().for_each(|error| output::say(&format!("turnstile: {error}")));

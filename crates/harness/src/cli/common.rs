@@ -10,26 +10,55 @@ use anyhow::{Context, anyhow};
 use jiff::civil::DateTime;
 use records::run_dir::MANIFEST;
 
-use crate::output::Color;
+use report::Style;
 
-/// How a command prints.
-#[derive(Clone, Copy, Debug, clap::Args)]
+use crate::output::{self, Color};
+
+/// How a command prints, and where.
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputOptions {
+    /// Write there what would be printed
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
     /// Print JSON instead of text
-    #[arg(long)]
+    #[arg(short, long)]
     pub json: bool,
 
     /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(long, hide_short_help = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: Color,
+}
+
+impl OutputOptions {
+    /// The style of the text: of a file without colour, unless it is asked for.
+    pub(super) fn style(&self) -> Style {
+        match (&self.file, self.color) {
+            (Some(_), Color::Auto) => Style::Plain,
+            (_, color) => color.style(),
+        }
+    }
+
+    /// Prints `text`, or writes it where it was asked for.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub(super) fn print(&self, text: &str) -> anyhow::Result<()> {
+        match &self.file {
+            Some(path) => {
+                fs::write(path, text).with_context(|| format!("failed to write {}", path.display()))
+            }
+            None => output::print(text.as_bytes()).context("failed to print"),
+        }
+    }
 }
 
 /// How much the report of a run says.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct DetailOptions {
-    /// Print the figures behind the report as well: outcomes, latencies, workers, every caveat
+    /// Print more: outcomes, times, workers, every caveat
     #[arg(short, long, conflicts_with = "json")]
     pub verbose: bool,
 }
@@ -39,7 +68,7 @@ pub struct DetailOptions {
 #[command(next_help_heading = "Output")]
 pub struct TrialsOptions {
     /// Where run directories, and those of campaigns, are made
-    #[arg(long, value_name = "DIR", default_value = "runs")]
+    #[arg(long, hide_short_help = true, value_name = "DIR", default_value = "runs")]
     pub runs_dir: PathBuf,
 
     /// Show no progress

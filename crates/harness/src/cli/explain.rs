@@ -4,11 +4,9 @@ use std::process::ExitCode;
 
 use analysis::Analysis;
 use analysis::report::{Explanation, FetchReport};
-use anyhow::Context;
 use records::{Phase, fetch_phase};
 
 use super::common::{OutputOptions, WhichRun};
-use super::output;
 use super::report::load;
 
 /// What to explain, and how to tell it.
@@ -46,7 +44,7 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
     let dir = options.run.dir()?;
     let records = load(&dir)?;
     let analysis = Analysis::of(&records);
-    let style = options.output.color.style();
+    let style = options.output.style();
     let text = match options.fetch {
         None => {
             let story = Explanation::of(&analysis);
@@ -66,6 +64,6 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
             }
         }
     };
-    output::print(text.as_bytes()).context("failed to print the story")?;
+    options.output.print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

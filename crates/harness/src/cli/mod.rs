@@ -40,7 +40,7 @@ pub use who::WhoOptions;
 #[cfg(test)]
 mod tests;
 
-/// Reproduces, explains and guards against fast-connection starvation in event-loop proxies
+/// Finds, explains and guards against starved requests in event-loop servers
 ///
 /// A trial starts an origin, a proxy, downloads and small fetches on this machine, and says whether
 /// the fetches starve behind the downloads, at which worker, and in which step.
@@ -51,7 +51,8 @@ mod tests;
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
     args_override_self = true,
-    after_help = EXAMPLES
+    after_help = SHORT,
+    after_long_help = EXAMPLES
 )]
 pub struct Cli {
     /// What to do; without one: run a trial.
@@ -62,6 +63,9 @@ pub struct Cli {
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub run: RunOptions,
 }
+
+/// Where there is more than a screen holds.
+const SHORT: &str = "All options and examples: turnstile --help";
 
 /// For the command and its default alike.
 const EXAMPLES: &str = "\
@@ -75,32 +79,34 @@ Examples:
   turnstile explain --fetch 17
   turnstile doctor
 
+Further commands, each with its own help: completions and man; the programs of a trial, which are
+origin, proxy, slow and fast; trace, which watches the workers of a proxy that runs.
+
 Exit codes: 0 done, whatever the verdict; 1 error, or a role that died; 2 usage.";
 
 /// Everything `turnstile` can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run one trial and say what it proves (the default)
-    #[command(args_override_self = true, after_help = EXAMPLES)]
+    #[command(args_override_self = true, after_help = SHORT, after_long_help = EXAMPLES)]
     Run(Box<RunOptions>),
     /// Make the report of a run again, from its records
     Report(ReportOptions),
-    /// Say what held the late fetches of a run, and tell one of them from start to end
+    /// Say what held the late fetches of a run, or tell one of them
     Explain(ExplainOptions),
-    /// Run arms in turn over several rounds, and say what became of each against the first
+    /// Run settings in turn over rounds, and say whether they differ
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareOptions),
-    /// Hold trials against thresholds and a baseline, and say so by the exit code: a gate for CI
+    /// Hold trials against limits or a baseline: a gate for CI
     #[command(after_help = check::EXAMPLES)]
     Check(CheckOptions),
-    /// Run a published case and print its figures beside the published ones; list tells which there
-    /// are
+    /// Run a published case; case list names them
     #[command(after_help = case::EXAMPLES)]
     Case(CaseOptions),
-    /// Show the starvation and its cure on a stage: two trials, one after the other, live
+    /// Show the starvation and its cure on a stage, live
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoOptions),
-    /// Watch a live server, and say which connection holds a worker of it, and who waits
+    /// Watch a live server: which connection holds a worker of it
     Who(WhoOptions),
     /// Check this machine and say what each finding means
     Doctor(DoctorOptions),
@@ -111,17 +117,23 @@ pub enum Command {
     #[expect(missing_docs, reason = "clap would take it for help")]
     Hop(HopCommand),
     /// Print completions for a shell
-    #[command(after_help = "\
+    #[command(
+        hide = true,
+        after_help = "\
 Examples:
-  turnstile completions bash > ~/.local/share/bash-completion/completions/turnstile")]
+  turnstile completions bash > ~/.local/share/bash-completion/completions/turnstile"
+    )]
     Completions {
         /// Which shell
         shell: Shell,
     },
     /// Print the manual page
-    #[command(after_help = "\
+    #[command(
+        hide = true,
+        after_help = "\
 Examples:
-  turnstile man > turnstile.1 && man ./turnstile.1")]
+  turnstile man > turnstile.1 && man ./turnstile.1"
+    )]
     Man,
 }
 

@@ -12,7 +12,6 @@ use report::Figure;
 
 use super::campaign_report;
 use super::common::{DetailOptions, OutputOptions, WhichRun};
-use super::output;
 use crate::campaign::{CAMPAIGN, Campaign};
 use records::run_dir::REPORT;
 
@@ -26,9 +25,9 @@ Examples:
   turnstile report runs/20260301T123005Z-reuseport
   turnstile report runs/20260301T123005Z-reuseport --json
   turnstile report runs/20260301T123005Z-reuseport --open
-  turnstile report runs/20260301T123005Z-reuseport --svg picture > picture.svg
+  turnstile report runs/20260301T123005Z-reuseport --svg picture -o picture.svg
   turnstile report runs/20260301T140210Z-compare --html
-  turnstile report runs/20260301T140210Z-compare --svg latency > latency.svg")]
+  turnstile report runs/20260301T140210Z-compare --svg latency -o latency.svg")]
 pub struct ReportOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
@@ -70,17 +69,17 @@ pub(super) fn load(dir: &Path) -> anyhow::Result<RunRecords> {
 pub(super) fn print(
     analysis: &Analysis<'_>,
     dir: &Path,
-    output: OutputOptions,
+    output: &OutputOptions,
     detail: DetailOptions,
 ) -> anyhow::Result<()> {
     let Analysis { records: RunRecords { manifest, .. }, summary, .. } = analysis;
-    let style = output.color.style();
+    let style = output.style();
     let text = match detail {
         _ if output.json => report::json(summary),
         DetailOptions { verbose: true } => report::details(manifest, summary, dir, style),
         DetailOptions { verbose: false } => report::text(manifest, summary, dir, style),
     };
-    output::print(text.as_bytes()).context("failed to print the report")
+    output.print(&text)
 }
 
 /// Writes the page into the run directory; returns its path.
@@ -106,9 +105,9 @@ fn of_run(dir: &Path, options: &ReportOptions) -> anyhow::Result<()> {
     let records = load(dir)?;
     let analysis = Analysis::of(&records);
     match options.svg {
-        Some(figure) => drawn(report::svg(&analysis, figure)),
+        Some(figure) => options.output.print(&report::svg(&analysis, figure)?),
         None if options.html || options.open => made(options, &write_page(dir, &analysis)?),
-        None => print(&analysis, dir, options.output, options.detail),
+        None => print(&analysis, dir, &options.output, options.detail),
     }
 }
 
@@ -116,26 +115,22 @@ fn of_campaign(dir: &Path, options: &ReportOptions) -> anyhow::Result<()> {
     let campaign = Campaign::open(dir).context("failed to read the campaign")?;
     let report = campaign_report::read(&campaign)?;
     match options.svg {
-        Some(figure) => drawn(report::campaign_svg(&report, figure)),
+        Some(figure) => options.output.print(&report::campaign_svg(&report, figure)?),
         None if options.html || options.open => {
             made(options, &campaign_report::write_page(&report)?)
         }
         None => {
-            let style = options.output.color.style();
-            let text = if options.output.json { report.json() } else { report.text(style) };
-            output::print(text.as_bytes()).context("failed to print the report")
+            let output = &options.output;
+            let text = if output.json { report.json() } else { report.text(output.style()) };
+            output.print(&text)
         }
     }
 }
 
 /// Says where the page is, and opens it if that is wanted.
 fn made(options: &ReportOptions, page: &Path) -> anyhow::Result<()> {
-    output::print(format!("{}\n", page.display()).as_bytes()).context("failed to print")?;
+    options.output.print(&format!("{}\n", page.display()))?;
     if options.open { open(page) } else { Ok(()) }
-}
-
-fn drawn(figure: Result<String, report::SvgError>) -> anyhow::Result<()> {
-    output::print(figure?.as_bytes()).context("failed to print the figure")
 }
 
 /// Hands the page to whatever this desktop opens pages with (xdg-open, from xdg-utils).

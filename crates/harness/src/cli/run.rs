@@ -12,6 +12,7 @@ use trial::run_dir;
 use trial::{Finished, RunDirOptions, TrialOptions, signals};
 
 use super::common::{DetailOptions, OutputOptions, TrialsOptions};
+use super::preflight::{self, Way};
 use super::report::{load, print, write_page};
 use crate::live;
 use crate::output::say;
@@ -51,6 +52,8 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
     if let Some(parent) = parent_pid {
         role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
     }
+    preflight::look_at([("--output", &output.file, Way::InPlace)])
+        .unwrap_or_else(|error| super::usage_text(&error));
     let plan = trial.plan(&trials.runs_dir, files).unwrap_or_else(|error| super::usage(&error));
     let command = live::by_hand(std::env::args().collect());
     let Finished { dir, faults, interrupted } =
@@ -59,7 +62,7 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
     let analysis = Analysis::of(&records);
     file(&dir, &analysis)?;
     write_page(&dir, &analysis)?;
-    print(&analysis, &dir, output, detail)?;
+    print(&analysis, &dir, &output, detail)?;
     for fault in &faults {
         say(&format!("turnstile: {}", fault.message));
     }

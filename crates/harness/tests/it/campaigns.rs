@@ -9,7 +9,7 @@ use harness::campaign::{Journal, Slot};
 use records::{Manifest, Phase, RunRecords};
 use rustix::process::Signal;
 use serde_json::Value;
-use testkit::script;
+use testkit::{schema, script};
 
 use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnstile, until};
 
@@ -59,6 +59,7 @@ fn is_compared(dir: &Path, run: &Said, rounds: u32) {
     }
     let text = fs::read_to_string(dir.join("comparison.json")).expect("comparison.json");
     let comparison: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(schema::faults(schema::COMPARISON, &comparison), Vec::<String>::new());
     let pairs = comparison["pairs"].as_array().expect("pairs");
     assert_eq!(pairs.len(), 1);
     assert_eq!((pairs[0]["a"].as_str(), pairs[0]["b"].as_str()), (Some("shared"), Some("own")));

@@ -16,6 +16,16 @@ fn help_is_complete() {
     assert!(run.stdout.ends_with("2 usage.\n"), "{}", run.stdout);
 }
 
+/// What to test comes first, then the load; the rest is behind `--help`.
+#[test]
+fn the_short_help_fits_a_screen() {
+    let help = say(turnstile().arg("-h").env("COLUMNS", "80"));
+    let lines: Vec<&str> = help.stdout.lines().collect();
+    assert!(lines.len() <= 50, "{} lines", lines.len());
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{}", help.stdout);
+    insta::assert_snapshot!("short_help", help.stdout);
+}
+
 #[test]
 fn every_command_has_examples() {
     for command in

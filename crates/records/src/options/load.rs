@@ -8,11 +8,11 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::{Asking, Header, RequestLine, as_text, default_of_flags, within, words};
-use crate::{Bytes, BytesPerSec, Micros, ParseUnitError};
+use crate::{Bytes, BytesPerSec, Holder, Micros, ParseUnitError};
 
 /// The downloads: what makes one slow load differ from another.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Slow clients")]
+#[command(next_help_heading = "Load and time")]
 #[serde(default)]
 pub struct SlowToggles {
     /// Parallel downloads; 0: none
@@ -25,35 +25,61 @@ pub struct SlowToggles {
     pub slow_size: Bytes,
 
     /// What becomes of the bytes: trunc (discarded in the kernel) or copy (read for real)
-    #[arg(long, value_enum, value_name = "SINK", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "SINK",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub sink: Sink,
 
     /// Read at most this much per second of each download, as 10MiB/s [default: all that comes]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, hide_short_help = true, value_name = "RATE")]
     pub read_rate: Option<BytesPerSec>,
 
     /// Ask for answers in this coding: identity, or gzip; they are counted as they come
-    #[arg(long, value_enum, value_name = "CODING", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "CODING",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub slow_coding: Coding,
 
-    /// Ask for this instead of --slow-size bytes of the origin, as '/export?rows=1e8' or 'PUT /upload':
-    /// slow work of any kind; when one request is answered, the next begins
-    #[arg(long, value_name = "[METHOD] PATH")]
+    /// Slow work, as /export or 'PUT /upload'
+    ///
+    /// It is asked for instead of --slow-size bytes of the origin; when one request is answered, the next
+    /// begins
+    #[arg(long, value_name = "PATH", help_heading = "What to test")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_path: Option<RequestLine>,
 
     /// A header of these requests, as 'Authorization: Bearer x'; may be repeated
-    #[arg(long = "slow-header", value_name = "HEADER")]
+    #[arg(long = "slow-header", hide_short_help = true, value_name = "HEADER")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slow_headers: Vec<Header>,
 
     /// Send this file with each of these requests: an upload; POST unless --slow-path has a method
-    #[arg(long, value_name = "FILE", requires = "slow_path")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "slow_path")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_body: Option<PathBuf>,
 }
 
 impl SlowToggles {
+    /// What the slow work of a slot is called, as whose steps may hold others.
+    pub fn holder(&self, slot: u32) -> Holder {
+        if self.slow_body.is_some() { Holder::Upload(slot) } else { Holder::Download(slot) }
+    }
+
+    /// What all of it is called.
+    pub fn plural(&self) -> &'static str {
+        if self.slow_body.is_some() { "uploads" } else { "downloads" }
+    }
+
     /// What they ask for.
     pub fn asking(&self) -> Asking<'_> {
         Asking {
@@ -68,45 +94,57 @@ impl SlowToggles {
 
 /// The fetches: what makes one stream of them differ from another.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Fetches")]
+#[command(next_help_heading = "Load and time")]
 #[serde(default)]
 pub struct FetchToggles {
-    /// When fetches start: a rate as 10/s, closed (the next when the last has ended), or closed:N (so
-    /// many of these at a time)
-    #[arg(long, alias = "rate", value_name = "ARRIVALS", default_value_t)]
+    /// Rate of fetches
+    ///
+    /// As 10/s; closed: the next when the last has ended; or closed:N: so many of these at a time
+    #[arg(long, visible_alias = "rate", value_name = "RATE", default_value_t)]
     pub arrivals: Arrivals,
 
     /// Fetch over connections that are open already, where the server keeps them [default: a new
     /// connection for each fetch]
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub keep_alive: bool,
 
-    /// Size of the object that is fetched
+    /// Size of what is fetched
     #[arg(long, value_name = "SIZE", default_value = "3MiB")]
     pub fetch_size: Bytes,
 
-    /// Give a fetch up after this long, 1ms to 1m
-    #[arg(long, alias = "timeout", value_name = "TIME", default_value = "1s", value_parser = within(Micros(1_000)..=Micros(60_000_000), "a cap is 1 ms to 1 minute"))]
+    /// Cap of a fetch
+    ///
+    /// It is given up after this long, 1ms to 1m
+    #[arg(long, visible_alias = "timeout", value_name = "TIME", default_value = "1s", value_parser = within(Micros(1_000)..=Micros(60_000_000), "a cap is 1 ms to 1 minute"))]
     #[serde(rename = "cap_us")]
     pub cap: Micros,
 
     /// Ask for answers in this coding: identity, or gzip; whatever its length, a whole one is good
-    #[arg(long, value_enum, value_name = "CODING", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "CODING",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub fetch_coding: Coding,
 
-    /// Ask for this instead of --fetch-size bytes of the origin, as /health or 'POST /login': a whole
-    /// answer with a status of 2xx is good
-    #[arg(long, value_name = "[METHOD] PATH")]
+    /// What is fetched, as /health or 'POST /login'
+    ///
+    /// It is asked for instead of --fetch-size bytes of the origin; a whole answer with a status of 2xx is
+    /// good
+    #[arg(long, value_name = "PATH", help_heading = "What to test")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fetch_path: Option<RequestLine>,
 
     /// A header of these requests, as 'Host: example.com'; may be repeated
-    #[arg(long = "fetch-header", value_name = "HEADER")]
+    #[arg(long = "fetch-header", hide_short_help = true, value_name = "HEADER")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fetch_headers: Vec<Header>,
 
     /// Send this file with each fetch, 16MiB at most; POST unless --fetch-path has a method
-    #[arg(long, value_name = "FILE", requires = "fetch_path")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "fetch_path")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fetch_body: Option<PathBuf>,
 }
@@ -133,17 +171,17 @@ impl FetchToggles {
 pub struct FaultToggles {
     /// Let the origin wait this long before each answer once the idle phase is over, at most 1m:
     /// fetches are late because of the upstream
-    #[arg(long, alias = "think", value_name = "TIME", default_value = "0s", value_parser = Self::delays())]
+    #[arg(long, hide_short_help = true, alias = "think", value_name = "TIME", default_value = "0s", value_parser = Self::delays())]
     #[serde(rename = "delay_us", alias = "think_us")]
     pub delay: Micros,
 
     /// Let the origin answer only N requests at a time, downloads among them: fetches queue at the
     /// upstream [default: no limit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535))]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65535))]
     pub origin_workers: Option<u32>,
 
     /// Start N fetches together at each arrival of the measure phase: fetches queue to be accepted
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub burst: u32,
 }
 

@@ -13,109 +13,135 @@ use crate::{Bytes, Micros, ParseUnitError};
 
 /// The toggles of the mirror, and of a foreign proxy as far as it has them.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Proxy")]
+#[command(next_help_heading = "The mirror (what other servers honour: docs/proxies.md)")]
 #[serde(default)]
 pub struct ProxyToggles {
     /// Event loops, each a thread of its own
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub workers: u32,
 
-    /// Give every worker a listener of its own (SO_REUSEPORT) instead of one for all
+    /// A listener for each worker (SO_REUSEPORT)
+    ///
+    /// Else all workers share one
     #[arg(long)]
     pub reuseport: bool,
 
-    /// SO_RCVBUF of upstream connections, as 40960 or 1MiB; auto, the kernel tunes it; default, as
-    /// the program does (the mirror: 1MiB)
-    #[arg(long, value_name = "SIZE", default_value_t)]
+    /// Receive buffer towards the upstream, as 40960
+    ///
+    /// SO_RCVBUF of upstream connections, as 40960 or 1MiB; auto: the kernel tunes it [default: as the
+    /// program does; the mirror: 1MiB]
+    #[arg(long, value_name = "SIZE", default_value_t, hide_default_value = true)]
     pub rcvbuf: Rcvbuf,
 
     /// SO_SNDBUF of upstream connections [default: tuned by the kernel]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, hide_short_help = true, value_name = "SIZE")]
     pub sndbuf: Option<Bytes>,
 
     /// SO_RCVBUF of accepted connections [default: tuned by the kernel]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, hide_short_help = true, value_name = "SIZE")]
     pub listen_rcvbuf: Option<Bytes>,
 
     /// SO_SNDBUF of accepted connections [default: tuned by the kernel]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, hide_short_help = true, value_name = "SIZE")]
     pub listen_sndbuf: Option<Bytes>,
 
     /// Congestion control of what is sent to clients: reno, cubic or system (the kernel's default)
-    #[arg(long, value_name = "NAME", default_value_t)]
+    #[arg(long, hide_short_help = true, value_name = "NAME", default_value_t)]
     pub congestion: Congestion,
 
     /// Length of a listener's queue of connections to be accepted
-    #[arg(long, value_name = "N", default_value_t = 511, value_parser = clap::value_parser!(u32).range(1..=65535))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 511, value_parser = clap::value_parser!(u32).range(1..=65535))]
     pub backlog: u32,
 
     /// Relay buffer: bytes offered to one read; with --buffering on, bytes of each of nine pages
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = within(Bytes(1)..=Bytes::mib(64), "a relay buffer has 1 byte to 64 MiB"))]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", default_value = "4KiB", value_parser = within(Bytes(1)..=Bytes::mib(64), "a relay buffer has 1 byte to 64 MiB"))]
     pub buffer: Bytes,
 
-    /// What ends a step while the upstream has data: drain, short-read, fionread, bytes:SIZE,
-    /// reads:N or time:DURATION
+    /// What ends a step, as fionread
+    ///
+    /// While the upstream has data: drain, short-read, fionread, bytes:SIZE, reads:N or time:DURATION
     #[arg(long, value_name = "POLICY", default_value_t)]
     pub read_policy: ReadPolicy,
 
     /// Accept all that wait in one loop turn instead of one
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub multi_accept: bool,
 
     /// Sessions that one worker holds at a time
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub worker_connections: u32,
 
     /// Time for a client's whole request head; then 408
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = some_time())]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "60s", value_parser = some_time())]
     #[serde(rename = "header_timeout_us")]
     pub header_timeout: Micros,
 
     /// Time for an upstream handshake; then 504
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = some_time())]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "60s", value_parser = some_time())]
     #[serde(rename = "connect_timeout_us")]
     pub connect_timeout: Micros,
 
     /// Time an upstream may be silent; then 504, or a cut answer
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = some_time())]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "60s", value_parser = some_time())]
     #[serde(rename = "upstream_timeout_us")]
     pub upstream_timeout: Micros,
 
     /// Time a client may take nothing; then it is cut
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = some_time())]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "60s", value_parser = some_time())]
     #[serde(rename = "send_timeout_us")]
     pub send_timeout: Micros,
 
     /// Who writes the access log: writer, a thread of its own, or inline, the worker itself as each
     /// session ends, however long the file makes it wait
-    #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "MODE",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub log_mode: LogMode,
 
     /// Who is woken for a connection to a listener that workers share: herd, every worker that
     /// sleeps; exclusive, one of them
-    #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "MODE",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub accept: AcceptMode,
 
     /// How a worker passes an answer on: off, it writes what it has read before it reads again; on,
     /// it reads into nine pages, writes two of them at a time and spools what its client does not
     /// take; default, as the program does (nginx: on; the mirror: off)
-    #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "MODE",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub buffering: BufferingMode,
 
     /// Where a worker that buffers puts what its client does not take: a directory, into temporary
     /// files there; off, it waits at the upstream; default, as the program does (the mirror: into
     /// files of the run, or where this host has its temporary files)
-    #[arg(long, value_name = "DIR", default_value_t)]
+    #[arg(long, hide_short_help = true, value_name = "DIR", default_value_t)]
     pub spool: Spool,
 
     /// Bytes of one answer that are spooled at most [default: as the program does: 1GiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, hide_short_help = true, value_name = "SIZE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spool_max: Option<Bytes>,
 
     /// Compress answers for clients that say Accept-Encoding: gzip, 1 (fast) to 9 (small); the mirror
     /// does not [default: not at all]
-    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9))]
+    #[arg(long, hide_short_help = true, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gzip: Option<u32>,
 }

@@ -14,50 +14,65 @@ use crate::{Bytes, Micros, ParseUnitError};
 
 /// The proxy under test. Which servers there are by name, only the crate `servers` knows: it refuses others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Proxy under test")]
+#[command(next_help_heading = "What to test")]
 #[serde(default)]
 pub struct ServerToggles {
-    /// Which proxy: mirror (ours), a server that is built in, as nginx (docs/proxies.md has them all),
-    /// url:IP:PORT (one that runs already) or direct (none: clients ask the origin). --server takes any
-    /// other program
-    #[arg(id = "proxy", long, value_name = "PROXY", default_value_t)]
+    /// A proxy, as nginx
+    ///
+    /// mirror (ours), a server that is built in, as nginx (docs/proxies.md has them all), url:IP:PORT (one
+    /// that runs already) or direct (none: clients ask the origin). --server takes any other program
+    #[arg(id = "proxy", long, value_name = "PROXY", default_value_t, display_order = 0)]
     #[serde(rename = "proxy")]
     pub kind: ProxyKind,
 
     /// How to watch its workers: auto, probe (needs root), sample (/proc) or off. The mirror
     /// tells of itself and is watched only when asked
-    #[arg(long, value_enum, value_name = "MEANS", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "MEANS",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub trace: TraceMode,
 
     /// Where answers come from: origin, or file: local files that the proxy serves
-    #[arg(long, value_enum, value_name = "SOURCE", default_value_t, hide_possible_values = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "SOURCE",
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub content: Content,
 
     /// A line for the program's own configuration, in its own syntax, as 'proxy_buffering off;' for
     /// nginx (inside its location); may be repeated
-    #[arg(long = "directive", value_name = "TEXT")]
+    #[arg(long = "directive", hide_short_help = true, value_name = "TEXT")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directives: Vec<String>,
 
     /// A variable for the program's environment; places are filled in, as in PORT={port}; may be
     /// repeated
-    #[arg(long = "env", value_name = "KEY=VALUE", value_parser = variable)]
+    #[arg(long = "env", hide_short_help = true, value_name = "KEY=VALUE", value_parser = variable)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
 
     /// The program's working directory [default: ours for --server, else the run directory's proxy/]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_dir: Option<PathBuf>,
 
     /// The program is ready when it answers this with a status of 2xx [default: --fetch-path, or
     /// /bytes/1]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, hide_short_help = true, value_name = "PATH")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_path: Option<RequestLine>,
 
     /// How long that may take [default: 8s]
-    #[arg(long, value_name = "TIME", value_parser = some_time())]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = some_time())]
     #[serde(rename = "ready_within_us", skip_serializing_if = "Option::is_none")]
     pub ready_within: Option<Micros>,
 }

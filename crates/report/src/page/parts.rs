@@ -62,7 +62,8 @@ pub(super) fn legend(data: &PageData<'_>) -> String {
     let mut out = String::new();
     let shown = if data.holds.is_empty() { &[][..] } else { &data.downloads };
     for slot in shown.iter().take(MOST) {
-        let _ = write!(out, "<li>{}download {slot}</li>", key(palette::download(*slot)));
+        let whose = words::holder(data.analysis.records.manifest.arm.load.holder(*slot));
+        let _ = write!(out, "<li>{}{whose}</li>", key(palette::download(*slot)));
     }
     if shown.len() > MOST {
         let _ =

@@ -36,7 +36,7 @@ pub(crate) fn download(slot: u32) -> Ink {
 /// The ink of whose step it was.
 pub(crate) fn holder(holder: Holder) -> Ink {
     match holder {
-        Holder::Download(slot) => download(slot),
+        Holder::Download(slot) | Holder::Upload(slot) => download(slot),
         Holder::Fetch(_) | Holder::Session(_) => OTHER,
     }
 }

@@ -280,13 +280,14 @@ fn tick(across: &Across, at: f64, digits: f64, bottom: f64) -> String {
 }
 
 fn legend(drawing: &mut Drawing, data: &PageData<'_>, y: f64) {
+    let load = &data.analysis.records.manifest.arm.load;
     let mut x = Across::LEFT;
     for slot in data.downloads.iter().take(6) {
         let (fill, top) = (steps::fill(palette::download(*slot)), y - 12.0);
         drawing.raw(&format!(
             "<rect x=\"{x}\" y=\"{top}\" width=\"16\" height=\"14\" fill=\"{fill}\"/>"
         ));
-        drawing.text(x + 22.0, y, "tick", &format!("download {slot}"));
+        drawing.text(x + 22.0, y, "tick", &words::holder(load.holder(*slot)));
         x += 128.0;
     }
     for outcome in data.outcomes() {

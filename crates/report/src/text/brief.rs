@@ -99,7 +99,7 @@ pub(crate) fn head(summary: &Summary) -> Vec<Line> {
 fn figures(summary: &Summary) -> String {
     let load = &summary.measure;
     let (failed, tried) = (load.outcomes.failed(), load.outcomes.tried());
-    let when = when(&summary.arm);
+    let when = &*when(&summary.arm);
     if tried == 0 {
         return format!("no request was made {when}");
     }
@@ -150,8 +150,11 @@ fn times(summary: &Summary) -> String {
     }
 }
 
-const fn when(arm: &Arm) -> &'static str {
-    if arm.load.slow == 0 { "with no load" } else { "beside downloads" }
+fn when(arm: &Arm) -> String {
+    match arm.load.slow {
+        0 => "with no load".to_owned(),
+        _ => format!("beside {}", arm.load.plural()),
+    }
 }
 
 /// Which server it was, where it is not the mirror; why requests were late; the one that waited longest;

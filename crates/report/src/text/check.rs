@@ -11,7 +11,7 @@ use analysis::guard::{Check, Gate};
 /// The whole of it as text, with a newline after each line.
 pub fn check(check: &Check, style: Style) -> String {
     let mut lines = vec![gate_line("check", check.outcome, check.word(), check.exit_code, style)];
-    for reason in check.reasons.iter().chain(&check.errors) {
+    for reason in beside_the_table(check) {
         lines.extend(labelled(style, "", reason, MaxLines(3)));
     }
     if let Some(program) = &check.program {
@@ -38,6 +38,13 @@ pub fn check(check: &Check, style: Style) -> String {
     lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
+/// What is to be said beside the table of thresholds, which has what became of each.
+fn beside_the_table(check: &Check) -> impl Iterator<Item = &String> {
+    let rows: Vec<String> = check.thresholds.iter().filter_map(OverRounds::reason).collect();
+    let reasons = check.reasons.iter().filter(move |reason| !rows.contains(reason));
+    reasons.chain(&check.errors)
+}
+
 /// What a gate says and the process ends with, in a line without its end.
 pub(super) fn gate(label: &str, gate: Gate, exit_code: u8, style: Style) -> String {
     gate_line(label, gate, gate.name(), exit_code, style)
@@ -55,7 +62,7 @@ fn gate_line(name: &str, gate: Gate, word: &str, exit_code: u8, style: Style) ->
 /// The same as Markdown: the file of `--markdown`, and the step summary of GitHub.
 pub fn check_markdown(check: &Check) -> String {
     let mut text = format!("### turnstile check: {}\n\n", check.word());
-    for reason in check.reasons.iter().chain(&check.errors) {
+    for reason in beside_the_table(check) {
         text += &format!("- {}\n", cell(reason));
     }
     if !check.thresholds.is_empty() {

@@ -10,16 +10,22 @@ enum Next {
     Same(&'static [&'static str], &'static [&'static str]),
 }
 
+/// What is one run's own.
+const OWN: &[&str] = &["--label", "--output", "-o"];
+
 /// The command to try after `command`, and behind a `#` what it would show: a line for a shell.
 pub(crate) fn line(command: &[String], summary: &Summary) -> String {
     let (next, why) = suggestion(State::of(summary), summary.verdict);
-    let words = match next {
+    let words: Vec<String> = match next {
         Next::Command(words) => {
             let program = command.first().map_or("turnstile", String::as_str);
-            [program].iter().chain(words).map(|word| (*word).to_owned()).collect()
+            [program].iter().chain(words).map(|&word| word.to_owned()).collect()
         }
         Next::Same(without, with) => {
-            let kept = without.iter().fold(command.to_vec(), |words, option| remove(words, option));
+            // Another run has a name of its own, and does not take the place of this one's file.
+            let own: &[&str] = if (without, with) == (&[], &[]) { &[] } else { OWN };
+            let out = without.iter().chain(own);
+            let kept = out.fold(command.to_vec(), |words, option| remove(words, option));
             kept.into_iter().chain(with.iter().map(|word| (*word).to_owned())).collect()
         }
     };

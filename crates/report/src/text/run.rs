@@ -169,7 +169,7 @@ fn percentiles(name: &str, latency: &LatencyUs) -> String {
 fn downloads(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String> {
     let slow = &summary.slow;
     if slow.downloads == 0 {
-        return labelled(style, "downloads", "none were asked for", MaxLines(1));
+        return labelled(style, manifest.arm.load.plural(), "none were asked for", MaxLines(1));
     }
     let load = &manifest.arm.load;
     let what = match &load.slow_path {
@@ -184,7 +184,7 @@ fn downloads(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String
         "{} x {what}: {} in all{rates} ({} in {})",
         slow.downloads, slow.bytes_per_sec, slow.bytes, summary.measured_us
     );
-    let mut lines = labelled(style, "downloads", &moved, MaxLines(2));
+    let mut lines = labelled(style, load.plural(), &moved, MaxLines(2));
     let completed = match slow.completed_us.as_slice() {
         [] => "none completed".to_owned(),
         [one] => format!("1 completed, in {one}"),

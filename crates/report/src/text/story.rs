@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use records::{BlockedSummary, Cause, CauseShare, LogGap, LogMode, Micros, percent, shell_line};
+use records::{
+    BlockedSummary, Cause, CauseShare, LogGap, LogMode, Micros, count, percent, shell_line,
+};
 
 use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
 use super::layout::{Style, Tint};
@@ -209,9 +211,10 @@ fn go_on(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
 /// What shows a cause, in a sentence.
 fn evidence(evidence: &Evidence) -> String {
     match evidence {
-        Evidence::Steps { steps, longest: None, .. } => format!("{steps} steps"),
+        Evidence::Steps { steps, longest: None, .. } => count(*steps, "step", "steps"),
         Evidence::Steps { steps, longest: Some(step), reserve } => format!(
-            "{steps} steps; longest wait {} of {} in one of {}{}",
+            "{}; longest wait {} of {} in one of {}{}",
+            count(*steps, "step", "steps"),
             step.waited_us,
             step.length_us,
             words::step(step),
@@ -221,9 +224,11 @@ fn evidence(evidence: &Evidence) -> String {
             "no loop turn of short steps was as long as a hold".to_owned()
         }
         Evidence::Turns { long_turns, longest: Some(turn) } => format!(
-            "{long_turns} loop turns as long as a hold without one in them; the longest {}, {} \
-             steps on worker {}",
-            turn.length_us, turn.steps, turn.worker
+            "{} as long as a hold without one in them; the longest {}, {} on worker {}",
+            count(*long_turns, "loop turn", "loop turns"),
+            turn.length_us,
+            count(turn.steps.into(), "step", "steps"),
+            turn.worker
         ),
         Evidence::Queues { deepest: None, .. } => "no accept queue was sampled".to_owned(),
         Evidence::Queues { samples, deepest: Some(depth) } => {
@@ -255,7 +260,7 @@ fn evidence(evidence: &Evidence) -> String {
         Evidence::Bodies { longest } => longest_words("body", *longest),
         Evidence::Lag { longest } => longest_words("lag of the client", *longest),
         Evidence::Silence { never_accepted, without_session, records_lost } => format!(
-            "never accepted: {never_accepted} fetches; without a session's record: \
+            "fetches never accepted: {never_accepted}; without a session's record: \
              {without_session}; records lost: {records_lost}"
         ),
     }

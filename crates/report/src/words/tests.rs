@@ -30,6 +30,8 @@ fn each_cause_has_a_sentence_that_fits() {
     let mut sentences: Vec<String> = [998_000, 700_000]
         .map(|waited| worst(&worst_of(Cause::HeldByStep, Some(step_of(Micros(waited))))))
         .to_vec();
+    let upload = HoldingStep { holder: Holder::Upload(3), ..step_of(Micros(998_000)) };
+    sentences.push(worst(&worst_of(Cause::HeldByStep, Some(upload))));
     sentences.extend(Cause::ALL.map(|cause| worst(&worst_of(cause, None))));
     sentences.push(worst(&WorstFetch { worker: None, ..worst_of(Cause::Upstream, None) }));
     insta::assert_snapshot!(sentences.join("\n"));

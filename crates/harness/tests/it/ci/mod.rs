@@ -3,7 +3,6 @@
 
 mod docs;
 mod gate;
-mod schema;
 
 use std::fs;
 use std::path::Path;

@@ -22,7 +22,7 @@ fn each_answer_leads_to_the_next_question() {
     };
     let alone: Change = |summary| summary.arm.load.slow = 0;
     let cut: Change = |summary| summary.interrupted = Some("SIGINT".to_owned());
-    let table: [(&str, Verdict, Change, &str); 15] = [
+    let table: [(&str, Verdict, Change, &str); 16] = [
         // From the starvation from cure to cure.
         ("--reuseport", Starved, roomy, "--reuseport --rcvbuf 40960"),
         ("--reuseport", Starved, as_it_is, "--reuseport --rcvbuf 40960"),
@@ -30,6 +30,7 @@ fn each_answer_leads_to_the_next_question() {
         ("--rcvbuf 40960", Starved, small, "--rcvbuf 40960 --read-policy fionread"),
         ("--read-policy=fionread", Starved, fionread, "--read-policy bytes:64KiB"),
         ("--read-policy bytes:64KiB", Starved, quota, "doctor"),
+        ("--label one -o a.txt --slow 2", Starved, as_it_is, "--slow 2 --rcvbuf 40960"),
         // From a cure to another, or to its proof.
         ("--rcvbuf=40960 --sndbuf 1MiB", Healthy, small, "--sndbuf 1MiB --read-policy fionread"),
         ("--read-policy fionread --slow 8", Healthy, fionread, "--slow 8"),
