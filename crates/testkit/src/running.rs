@@ -57,6 +57,11 @@ impl Running {
         Self::spawn(command.stdin(Stdio::null()).stdout(writer))
     }
 
+    /// Reads no more of what it prints: with its next line it has no reader.
+    pub fn hear_no_more(&mut self) {
+        self.out = Lines::of(io::empty());
+    }
+
     #[track_caller]
     fn spawn(command: &mut Command) -> Self {
         let words = format!("{command:?}");

@@ -11,10 +11,8 @@ use std::path::Path;
 
 use procfs::process::{self, Process, Stat};
 use procfs::{Current, CurrentSI};
-use records::{Arm, Arrivals, Bytes, CounterSpan, Host};
-use rustix::process::{Resource, getrlimit};
+use records::{Bytes, CounterSpan, Host};
 
-use super::TrialError;
 use super::cpu_plan::CpuPlan;
 
 #[cfg(test)]
@@ -181,36 +179,4 @@ pub(super) fn used_ms(root: u32, program: &Path) -> Option<u64> {
     let ticks: Vec<u64> = ours.map(|(_, (_, stat))| stat.utime + stat.stime).collect();
     let sum: u64 = ticks.iter().sum();
     (!ticks.is_empty()).then(|| sum.saturating_mul(1_000) / procfs::ticks_per_second().max(1))
-}
-
-/// Descriptors that the proxy, the hungriest role, may need: two for every session that can be open
-/// at a time, and some of its own.
-fn needed_files(arm: &Arm) -> u64 {
-    const OF_THE_PROCESS: u64 = 256;
-    let in_flight = match arm.fetch.arrivals {
-        Arrivals::Closed(fetches) => fetches.into(),
-        Arrivals::PerSecond(rate) => {
-            let most = (rate * arm.fetch.cap.as_secs()).ceil();
-            // Saturating, and rates are capped at 100,000/s.
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "see above"
-            )]
-            let most = most.max(1.0) as u64;
-            most
-        }
-    };
-    let in_flight = in_flight.saturating_mul(u64::from(arm.faults.burst));
-    2 * (u64::from(arm.load.slow) + in_flight) + 4 * u64::from(arm.proxy.workers) + OF_THE_PROCESS
-}
-
-/// Whether a process here may have as many files open.
-pub(super) fn check_files(arm: &Arm) -> Result<(), TrialError> {
-    let needed = needed_files(arm);
-    let limit = getrlimit(Resource::Nofile);
-    match limit.maximum {
-        Some(allowed) if allowed < needed => Err(TrialError::TooFewFiles { needed, allowed }),
-        _ => Ok(()),
-    }
 }

@@ -114,7 +114,6 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> Result<Finishe
         // Threads started from here on inherit it.
         net::cpu::pin_current_thread(cpus.as_slice()).map_err(TrialError::Host)?;
     }
-    host::check_files(&plan.arm)?;
     // Children do so for themselves. Here two are open for each worker that is watched.
     net::role::raise_open_files();
     // The hosts that the roles run on, if they have some of their own.
@@ -147,16 +146,5 @@ pub enum TrialError {
         role: records::Role,
         /// Why not.
         source: io::Error,
-    },
-    /// More connections than descriptors.
-    #[error(
-        "this trial needs {needed} open files in one process and this host allows {allowed}: raise \
-         the hard limit (`ulimit -Hn`, or LimitNOFILE=), or lower --slow"
-    )]
-    TooFewFiles {
-        /// Descriptors the proxy may need.
-        needed: u64,
-        /// The hard limit.
-        allowed: u64,
     },
 }

@@ -19,7 +19,6 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use trial::UsageError;
 use trial::roles::{HopCommand, RoleCommand};
 
 use crate::campaign::arm;
@@ -220,11 +219,6 @@ fn man() -> anyhow::Result<ExitCode> {
 }
 
 /// Ends the process with clap's message and exit code 2.
-fn usage(error: &UsageError) -> ! {
-    usage_text(&error.to_string())
-}
-
-/// The same for what no type stands for.
 fn usage_text(text: &str) -> ! {
     // It may quote a program that was asked for its version.
     let text = net::terminal::printable(text);

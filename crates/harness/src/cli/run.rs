@@ -54,7 +54,9 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
     }
     preflight::look_at([("--output", &output.file, Way::InPlace)])
         .unwrap_or_else(|error| super::usage_text(&error));
-    let plan = trial.plan(&trials.runs_dir, files).unwrap_or_else(|error| super::usage(&error));
+    let plan = trial
+        .plan(&trials.runs_dir, files)
+        .unwrap_or_else(|error| super::usage_text(&error.to_string()));
     let command = live::by_hand(std::env::args().collect());
     let Finished { dir, faults, interrupted } =
         trial::run(&plan, command, Show::fitting(trials.quiet))?;

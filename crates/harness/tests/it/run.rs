@@ -6,7 +6,7 @@ use std::fs;
 
 use records::{MonoNs, Phase, Recording, Role, RunRecords, SocketEnd, Summary, Verdict, Watched};
 
-use crate::support::{Running, Runs, in_turn, say, turnstile};
+use crate::support::{Runs, in_turn, say, turnstile};
 
 #[test]
 fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
@@ -133,26 +133,6 @@ fn without_downloads_fetches_are_healthy() {
         reasons.extend(summary.verdict_reasons);
     }
     panic!("never healthy: {reasons:?}");
-}
-
-#[test]
-fn a_second_run_of_the_same_label_has_a_place_of_its_own() {
-    // Two that begin within one second, as far as that can be had: both leave whole directories.
-    let _turn = in_turn();
-    let runs = Runs::new();
-    let short =
-        ["run", "--idle", "500ms", "--duration", "500ms", "--slow", "0", "--label", "twin", "-q"];
-    let mut twins: Vec<_> = (0..2)
-        .map(|_| {
-            let mut command = turnstile();
-            command.args(short).arg("--runs-dir").arg(runs.path());
-            Running::start(&mut command)
-        })
-        .collect();
-    let codes: Vec<_> = twins.iter_mut().map(|twin| twin.finish().code()).collect();
-    assert_eq!(codes, [Some(0), Some(0)]);
-    let dirs: Vec<_> = fs::read_dir(runs.path()).expect("read_dir").collect();
-    assert_eq!(dirs.len(), 2);
 }
 
 /// The samples of each, in the order of their times.

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use records::{Answered, Bytes, MonoNs, Record, Role, SCHEMA_VERSION};
 use socket2::SockRef;
-use testkit::{Running, Signal, free_addr, pick, say, until};
+use testkit::{Signal, pick, say};
 
 use crate::support::{Answer, Origin, command};
 
@@ -75,14 +74,14 @@ fn requests_that_are_never_answered_are_told_of_as_well() {
 
 #[test]
 fn a_reader_that_has_gone_misses_nothing() {
-    let addr = free_addr();
-    let mut origin = Running::unheard(command().args(["--listen", &addr.to_string()]));
-    let mut stream = BufReader::new(until("it listens", || TcpStream::connect(addr).ok()));
+    let mut origin = Origin::start();
+    origin.0.hear_no_more();
+    let mut stream = BufReader::new(origin.connect());
     for _ in 0..100 {
         write!(stream.get_mut(), "HEAD /bytes/0 HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
         Answer::read(&mut stream, "HEAD");
     }
-    assert_eq!(origin.stop().ended_well().stderr, "");
+    assert_eq!(origin.0.stop().ended_well().stderr, "");
 }
 
 #[test]
