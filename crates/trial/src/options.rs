@@ -36,13 +36,14 @@ pub struct TrialOptions {
     pub duration: Micros,
 
     /// Record steps and loop turns of at least this length one by one
-    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"))]
+    #[arg(long, help_heading = "Trial", hide_short_help = true, value_name = "TIME", default_value = "10ms", value_parser = within(HOLD.0..=HOLD.1, "a hold has 100us to 10s"))]
     pub hold: Micros,
 
     /// How much to record of the mirror: full, or minimal (what clients see, sessions and the access
     /// log). To measure what recording costs: a minimal record explains nothing
     #[arg(
         long,
+        help_heading = "Trial",
         hide_short_help = true,
         value_enum,
         value_name = "EXTENT",
@@ -53,7 +54,7 @@ pub struct TrialOptions {
 
     /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
     /// may be given for each of them
-    #[arg(long, hide_short_help = true, value_name = "ROLE=CPUS")]
+    #[arg(long, help_heading = "Trial", hide_short_help = true, value_name = "ROLE=CPUS")]
     pub cpus: Vec<RoleCpus>,
 
     /// What sets it apart from others.

@@ -19,7 +19,7 @@ use crate::output::{self, Color};
 #[command(next_help_heading = "Output")]
 pub struct OutputOptions {
     /// Write there what would be printed
-    #[arg(id = "output", short = 'o', long = "output", value_name = "FILE")]
+    #[arg(id = "output", short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 
     /// Print JSON instead of text
