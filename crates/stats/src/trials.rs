@@ -159,9 +159,9 @@ impl<'a> Arms<'a> {
     /// rounds, both trials.
     pub(crate) fn sort_out(self, control: &Metric, settings: &Settings) -> (Self, Vec<LeftOut>) {
         let faults = |arm: PairArm, trials: &[(u32, &Trial)]| -> Vec<Option<LeftOut>> {
-            let steady = Steady::of(trials, control, settings);
+            let disturbed = disturbed(trials, control, settings);
             let fault = |&(round, trial): &(u32, &Trial)| {
-                let why = trial.inconclusive.clone().or_else(|| steady.fault(trial))?;
+                let why = trial.inconclusive.clone().or_else(|| disturbed(trial))?;
                 Some(LeftOut { round, arm, why })
             };
             trials.iter().map(fault).collect()
@@ -201,36 +201,24 @@ impl<'a> Arms<'a> {
     }
 }
 
-/// What the control of one arm is, usually.
-struct Steady<'a> {
-    control: &'a Metric,
-    usual: Option<f64>,
-    /// How far a trial may stray, as a logarithm.
-    reach: Option<f64>,
-}
-
-impl<'a> Steady<'a> {
-    fn of(trials: &[(u32, &Trial)], control: &'a Metric, settings: &Settings) -> Self {
-        let conclusive = trials.iter().filter(|(_, trial)| trial.inconclusive.is_none());
-        let values: Vec<f64> = conclusive
-            .filter_map(|(_, trial)| Some(control.reckoned(trial.reading(control)?.value())))
-            .collect();
-        let reach = f64::from(settings.steady_percent) / 100.0;
-        let reach = (reach > 1.0).then(|| reach.ln());
-        Self { control, usual: median(&values), reach }
-    }
-
-    fn fault(&self, trial: &Trial) -> Option<String> {
-        let (metric, usual, now) = (self.control, self.usual?, trial.reading(self.control)?);
-        let strayed = (metric.reckoned(now.value()) - usual).abs() > self.reach?;
+/// Says why a trial is left out: its control strayed from what is usual in its arm.
+fn disturbed(
+    trials: &[(u32, &Trial)],
+    control: &Metric,
+    settings: &Settings,
+) -> impl Fn(&Trial) -> Option<String> {
+    let conclusive = trials.iter().filter(|(_, trial)| trial.inconclusive.is_none());
+    let values: Vec<f64> = conclusive
+        .filter_map(|(_, trial)| Some(control.reckoned(trial.reading(control)?.value())))
+        .collect();
+    let usual = median(&values);
+    let reach = f64::from(settings.steady_percent) / 100.0;
+    move |trial| {
+        let (usual, now) = (usual?, trial.reading(control)?.value());
+        let strayed = reach > 1.0 && (control.reckoned(now) - usual).abs() > reach.ln();
         strayed.then(|| {
-            format!(
-                "the host was disturbed: {} was {:.0} {}, where {:.0} is usual",
-                metric.name,
-                now.value(),
-                metric.unit,
-                metric.said(usual)
-            )
+            let (name, unit, usual) = (control.name, control.unit, control.said(usual));
+            format!("the host was disturbed: {name} was {now:.0} {unit}, where {usual:.0} is usual")
         })
     }
 }

@@ -20,8 +20,9 @@ pub(crate) struct Context<'a> {
     pub(crate) overflow: Overflow,
     pub(crate) counters: Counters,
     timelines: BTreeMap<u32, Timeline>,
-    queues: Queues,
-    answers: Answers<'a>,
+    emptied: BTreeMap<u32, MonoNs>,
+    /// What the origin told, by the port that asked it, in order of the requests.
+    answered: BTreeMap<u16, Vec<&'a Answered>>,
     /// Long loop turns of each worker, in order.
     turns: BTreeMap<u32, Vec<Window>>,
     holders: BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>>,
@@ -59,6 +60,9 @@ impl<'a> Context<'a> {
             *in_holds.entry((hold.worker, hold.session)).or_default() += length;
         }
         turns.values_mut().for_each(|turns| turns.sort_by_key(|turn| turn.start));
+        let told = records.answered.iter();
+        let mut answered = grouped(told.map(|answered| (answered.upstream_port, answered)));
+        answered.values_mut().for_each(|told| told.sort_by_key(|answered| answered.request_ns));
         let stretches = grouped(records.stretches.iter().map(|told| (told.worker, told)));
         let counters = Counters::of(records, &stretches);
         let holds =
@@ -72,8 +76,8 @@ impl<'a> Context<'a> {
             records,
             windows: Windows::of(records),
             overflow: overflow(records),
-            queues: Queues::of(records, &join, &timelines),
-            answers: Answers::of(&records.answered),
+            emptied: emptied(records, &join, &timelines),
+            answered,
             timelines,
             counters,
             turns,
@@ -89,9 +93,14 @@ impl<'a> Context<'a> {
         self.timelines.get(&worker).unwrap_or(&self.nobody)
     }
 
-    /// What the origin told of the request of `session`; absent: nothing.
+    /// What the origin told of the request of `session`: the first that came from the session's port
+    /// while the session lasted, from its own request on, since a port may be used again within a run.
+    /// Absent: nothing. Whose time that was, [`super::life`] says.
     pub(crate) fn answer(&self, session: &Session) -> Option<&'a Answered> {
-        self.answers.to(session)
+        let told = self.answered.get(&session.upstream_port?)?;
+        let asked = session.request_ns?;
+        let before = told.partition_point(|answered| answered.request_ns < asked);
+        told.get(before).copied().filter(|answered| answered.request_ns <= session.closed_ns)
     }
 
     /// Whether the kernel tells how long each worker had no CPU.
@@ -144,7 +153,9 @@ impl<'a> Context<'a> {
     pub(crate) fn candidates(&self, arrived: MonoNs) -> impl Iterator<Item = u32> {
         let all_told = self.timelines.len() >= self.records.manifest.worker_count() as usize;
         let told = self.timelines.keys().copied().filter(move |_| all_told);
-        told.filter(move |worker| self.queues.may_have(*worker, arrived))
+        told.filter(move |worker| {
+            self.emptied.get(worker).is_none_or(|emptied| *emptied <= arrived)
+        })
     }
 }
 
@@ -160,84 +171,42 @@ fn overflow(records: &RunRecords) -> Overflow {
     }
 }
 
-/// What the origin told of the requests of each session, joined by the session's own port towards it.
-/// Whose time that was, [`super::life`] says.
-#[derive(Debug, Default)]
-struct Answers<'a> {
-    /// In order of their requests.
-    by_port: BTreeMap<u16, Vec<&'a Answered>>,
-}
-
-impl<'a> Answers<'a> {
-    /// What was told, in any order.
-    fn of(told: &'a [Answered]) -> Self {
-        let mut by_port = grouped(told.iter().map(|answered| (answered.upstream_port, answered)));
-        by_port.values_mut().for_each(|told| told.sort_by_key(|answered| answered.request_ns));
-        Self { by_port }
-    }
-
-    /// The first request that came from the session's port while the session lasted, from its own
-    /// request on: a port may be used again within a run.
-    fn to(&self, session: &Session) -> Option<&'a Answered> {
-        let told = self.by_port.get(&session.upstream_port?)?;
-        let asked = session.request_ns?;
-        let before = told.partition_point(|answered| answered.request_ns < asked);
-        told.get(before).copied().filter(|answered| answered.request_ns <= session.closed_ns)
-    }
-}
-
-/// Whose listener's queue a fetch was in that no worker accepted: until when each worker's is known to
-/// have been emptied.
+/// Until when each worker's queue is known to have been emptied: whose a fetch may have been in that no
+/// worker accepted.
 ///
 /// With a listener per worker the kernel chose one, and does not say which; but a queue is first in,
 /// first out. A worker that accepted a connection which came later did not have this one; nor did a
 /// worker that slept in its poll after it came, since nginx's listeners, and the mirror's, are
-/// level-triggered; nor one whose queue was seen empty after it came.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Queues {
-    emptied: BTreeMap<u32, MonoNs>,
-}
-
-impl Queues {
-    /// What the accepts and the polls of a run tell. Nothing when the listener is shared: then there
-    /// is one queue, and it is everybody's.
-    fn of(records: &RunRecords, join: &Join<'_>, timelines: &BTreeMap<u32, Timeline>) -> Self {
-        let mut queues = Self::default();
-        let inodes = &records.manifest.listeners;
-        // A command that was given no toggle may listen so as well: a single inode is shared.
-        if !records.manifest.arm.proxy.reuseport && inodes.len() < 2 {
-            return queues;
-        }
-        for (worker, inode) in (0..).zip(inodes) {
-            let seen = records.listeners.iter().filter(|sample| sample.inode == *inode);
-            let empty = seen.filter(|sample| sample.queue == 0).map(|sample| sample.at_ns);
-            queues.emptied_until(worker, empty.max().unwrap_or_default());
-        }
-        for (index, fetch) in records.fetches.iter().enumerate() {
-            if let Some(connection) = join.fetch(index) {
-                queues.emptied_until(connection.worker, fetch.start_ns);
-            }
-        }
-        for (worker, timeline) in timelines {
-            let mut segments = timeline.segments.iter().rev();
-            if let Some(last) = segments.find(|segment| segment.doing == Doing::Polling) {
-                // At its return something may just have come: at its start nothing was there.
-                queues.emptied_until(*worker, last.window.start);
-            }
-        }
-        queues
+/// level-triggered; nor one whose queue was seen empty after it came. Nothing when the listener is
+/// shared: then there is one queue, and it is everybody's.
+fn emptied(
+    records: &RunRecords,
+    join: &Join<'_>,
+    timelines: &BTreeMap<u32, Timeline>,
+) -> BTreeMap<u32, MonoNs> {
+    let inodes = &records.manifest.listeners;
+    // A command that was given no toggle may listen so as well: a single inode is shared.
+    if !records.manifest.arm.proxy.reuseport && inodes.len() < 2 {
+        return BTreeMap::new();
     }
-
-    /// Whether a connection that came at `arrived` and was never accepted may be in the queue of
-    /// `worker`.
-    fn may_have(&self, worker: u32, arrived: MonoNs) -> bool {
-        self.emptied.get(&worker).is_none_or(|emptied| *emptied <= arrived)
-    }
-
-    fn emptied_until(&mut self, worker: u32, at: MonoNs) {
-        let emptied = self.emptied.entry(worker).or_default();
-        *emptied = at.max(*emptied);
-    }
+    let seen = (0..).zip(inodes).flat_map(|(worker, inode)| {
+        let empty =
+            records.listeners.iter().filter(move |look| look.inode == *inode && look.queue == 0);
+        empty.map(move |look| (worker, look.at_ns))
+    });
+    let accepts = records
+        .fetches
+        .iter()
+        .enumerate()
+        .filter_map(|(index, fetch)| Some((join.fetch(index)?.worker, fetch.start_ns)));
+    let polls = timelines.iter().filter_map(|(worker, timeline)| {
+        let mut segments = timeline.segments.iter().rev();
+        let last = segments.find(|segment| segment.doing == Doing::Polling)?;
+        // At its return something may just have come: at its start nothing was there.
+        Some((*worker, last.window.start))
+    });
+    let all = grouped(seen.chain(accepts).chain(polls)).into_iter();
+    all.filter_map(|(worker, times)| Some((worker, times.into_iter().max()?))).collect()
 }
 
 /// Who used a client port at a worker, and from when.

@@ -95,11 +95,18 @@ fn causes(splits: &[&FetchSplit], time: Duration) -> Vec<CauseShare> {
 }
 
 fn worst(context: &Context<'_>, splits: &[&FetchSplit]) -> Option<WorstFetch> {
-    let (split, fetch) = splits
-        .iter()
-        .filter_map(|split| Some((split, context.records.fetches.get(split.index)?)))
-        .max_by_key(|(_, fetch)| (fetch.response_us, std::cmp::Reverse(fetch.fetch)))?;
-    let cause = split.shares.largest()?;
+    let late = splits.iter().filter_map(|split| late_fetch(context, split));
+    let late = late.filter(|late| late.response_us > Micros(0));
+    let worst = late.max_by_key(|late| (late.response_us, std::cmp::Reverse(late.fetch)))?;
+    let step = worst.step.filter(|_| worst.cause == Cause::HeldByStep);
+    Some(WorstFetch { step, ..worst })
+}
+
+/// One late fetch in a line, with the step of another session in which it waited longest.
+pub(crate) fn late_fetch(context: &Context<'_>, split: &FetchSplit) -> Option<WorstFetch> {
+    let fetch = context.records.fetches.get(split.index)?;
+    // One that ended at once has nothing to divide.
+    let cause = split.shares.largest().unwrap_or(Cause::Unexplained);
     Some(WorstFetch {
         fetch: fetch.fetch,
         response_us: fetch.response_us,
@@ -107,12 +114,12 @@ fn worst(context: &Context<'_>, splits: &[&FetchSplit]) -> Option<WorstFetch> {
         worker: split.worker,
         cause,
         cause_us: split.shares.of(cause).into(),
-        step: (cause == Cause::HeldByStep).then(|| longest_hold(context, split)).flatten(),
+        step: longest_hold(context, split),
     })
 }
 
 /// The step of another session in which a fetch waited longest.
-pub(crate) fn longest_hold(context: &Context<'_>, split: &FetchSplit) -> Option<HoldingStep> {
+fn longest_hold(context: &Context<'_>, split: &FetchSplit) -> Option<HoldingStep> {
     let (&at, &waited) = split.held.iter().max_by_key(|(_, waited)| **waited)?;
     holding_step(context, at, waited)
 }

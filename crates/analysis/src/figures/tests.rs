@@ -2,8 +2,8 @@
 
 use records::{
     Absence, Blocked, Bytes, CallTotal, CallTotals, Download, DownloadEnd, DownloadInterval,
-    FetchTotals, LogTruth, Micros, MonoNs, Outcome, Phase, SchedulerFigures, SessionEnd, StepEnd,
-    Summary, WorkerSummary, WorkerTotals,
+    FetchTotals, LogTruth, Micros, MonoNs, Outcome, Phase, SchedulerFigures, SessionEnd, Summary,
+    WorkerSummary, WorkerTotals,
 };
 
 use super::log::Logged;
@@ -198,16 +198,6 @@ fn one_fetch_and_its_line() {
     }
 }
 
-#[test]
-fn the_largest_gap_is_of_all() {
-    let mut run = Run::starved();
-    let found = truth(&run);
-    assert_eq!((found.failed, found.called_ok, found.unlogged), (62, 18, 0));
-    assert_eq!((found.understated, found.largest_gap_us), (44, Micros(1_004_000)));
-    run.records.sessions.iter_mut().for_each(|session| session.log.rt_ms = u64::MAX);
-    assert_eq!(truth(&run).overstated, 80);
-}
-
 fn ms(ms: u64) -> MonoNs {
     MonoNs(ms * 1_000_000)
 }
@@ -275,65 +265,54 @@ fn worker(run: &Run, number: u32) -> WorkerSummary {
     summary.proxy.workers.into_iter().find(|row| row.worker == number).expect("a row")
 }
 
-#[test]
-fn only_holds_that_touch_the_load_count_and_with_their_whole_length() {
+/// Of worker 0: holds, the longest step and its bytes, the longest turn, all us, and steps.
+fn steps(change: impl FnOnce(&mut Run)) -> (u64, u64, u64, u64, u64) {
     let mut run = Run::good();
-    run.hold(0, 1_000, 2_900, Bytes::mib(9)); // while idle
-    run.hold(0, 4_500, 700, Bytes::mib(2)); // from the load into the measure phase
-    run.hold(0, 12_900, 1_050, Bytes::mib(3)); // outlasts the load
-    run.hold(0, 13_500, 3_000, Bytes::mib(4)); // begun after it
-    run.hold(1, 6_000, 20, Bytes::kib(64));
+    change(&mut run);
     let row = worker(&run, 0);
-    assert_eq!(row.holds, 2);
-    assert_eq!((row.longest_step_us, row.longest_step_bytes), (1_050_000, 3 << 20));
-    assert_eq!(row.longest_step_ended_by, Some(StepEnd::UpstreamEmpty));
-    assert_eq!(row.longest_loop_turn_us, 1_050_000);
-    assert_eq!(worker(&run, 1).longest_step_us, 20_000);
+    let longest = (row.longest_step_us, row.longest_step_bytes);
+    (row.holds, longest.0, longest.1, row.longest_loop_turn_us, row.steps)
 }
 
 #[test]
-fn without_a_hold_the_totals_tell_the_longest_step() {
-    let run = Run::good();
-    let row = worker(&run, 0);
-    assert_eq!((row.holds, row.longest_step_us, row.longest_loop_turn_us), (0, 3_100, 3_400));
-    assert_eq!(row.longest_step_ended_by, None);
-}
-
-/// The totals' longest step was the hold while idle: under load there was none, and no length of a
-/// shorter one is known.
-#[test]
-fn a_longest_step_from_elsewhere_is_not_taken_for_one_under_load() {
-    let mut run = Run::good();
-    run.hold(0, 1_000, 900, Bytes::mib(9));
-    run.records.totals[0].longest_step_us = Micros(900_000);
-    run.records.totals[0].longest_turn_us = Micros(900_000);
-    let row = worker(&run, 0);
-    assert_eq!((row.longest_step_us, row.longest_step_bytes, row.longest_loop_turn_us), (0, 0, 0));
-    // Unless records were lost: then it may be the very one that is missing.
-    run.records.totals[0].records_lost = 1;
-    assert_eq!(worker(&run, 0).longest_step_us, 900_000);
-}
-
-/// A step that no hold tells of is not short for that.
-#[test]
-fn a_longest_step_without_its_hold_is_told() {
-    let mut run = Run::good();
-    run.hold(0, 6_000, 20, Bytes::kib(64));
-    run.records.holds.clear();
-    run.records.totals[0].longest_step_us = Micros(900_000);
-    assert_eq!(worker(&run, 0).longest_step_us, 900_000);
-}
-
-#[test]
-fn steps_are_those_between_the_totals_around_the_load() {
-    let mut run = Run::good();
-    run.records.totals.clear();
-    for (ms, steps) in [(3_000, 100), (4_000, 150), (8_000, 900), (13_100, 1_500), (14_000, 1_600)]
-    {
-        let at_ns = at_ms(ms);
-        run.records.totals.push(WorkerTotals { at_ns, steps, ..WorkerTotals::default() });
+fn steps_are_those_under_load() {
+    let totals = |run: &mut Run, us: u64, records_lost: u64| {
+        let totals = &mut run.records.totals[0];
+        (totals.longest_step_us, totals.longest_turn_us) = (Micros(us), Micros(us));
+        totals.records_lost = records_lost;
+    };
+    let held = steps(|run| {
+        run.hold(0, 1_000, 2_900, Bytes::mib(9)); // while idle
+        run.hold(0, 4_500, 700, Bytes::mib(2)); // from the load into the measure phase
+        run.hold(0, 12_900, 1_050, Bytes::mib(3)); // outlasts the load
+        run.hold(0, 13_500, 3_000, Bytes::mib(4)); // begun after it
+        run.hold(1, 6_000, 20, Bytes::kib(64));
+    });
+    assert_eq!(held, (2, 1_050_000, 3 << 20, 1_050_000, 4_200));
+    let short = Bytes::kib(940).0;
+    assert_eq!(steps(|_| ()), (0, 3_100, short, 3_400, 4_200), "the totals tell");
+    // The totals' longest step was the hold while idle: under load there was none, and no length of
+    // a shorter one is known. Unless records were lost: then it may be the very one that is missing.
+    for (lost, us) in [(0, 0), (1, 900_000)] {
+        let (_, step, _, turn, _) = steps(|run| {
+            run.hold(0, 1_000, 900, Bytes::mib(9));
+            totals(run, 900_000, lost);
+        });
+        assert_eq!((step, turn), (us, us), "{lost} lost");
     }
-    assert_eq!(worker(&run, 0).steps, 1_350);
+    let untold = steps(|run| {
+        run.hold(0, 6_000, 20, Bytes::kib(64));
+        run.records.holds.clear();
+        totals(run, 900_000, 0);
+    });
+    assert_eq!(untold.1, 900_000, "a step that no hold tells of is not short for that");
+    let between = steps(|run| {
+        let told = [(3_000, 100), (4_000, 150), (8_000, 900), (13_100, 1_500), (14_000, 1_600)];
+        run.records.totals = told
+            .map(|(ms, steps)| WorkerTotals { at_ns: at_ms(ms), steps, ..WorkerTotals::default() })
+            .into();
+    });
+    assert_eq!(between.4, 1_350, "between the totals around the load");
 }
 
 #[test]

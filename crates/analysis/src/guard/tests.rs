@@ -1,7 +1,7 @@
 //! Figures, thresholds and comparisons of trials.
 
 use proptest::prelude::{any, proptest};
-use records::{Micros, Outcome, Side, Summary, Verdict, Visibility};
+use records::{Micros, Outcome, Summary, Verdict, Visibility};
 use stats::{Change, Reading};
 
 use super::figures::{FIGURES, Figure, trial};
@@ -98,16 +98,6 @@ fn what_a_run_does_not_know_is_not_there() {
     run.records.accepted.clear();
     run.records.manifest.visibility = Visibility::ClientsOnly;
     assert!(!trial(&of(&run).summary).readings.contains_key("early_closes"));
-}
-
-#[test]
-fn an_inconclusive_run_says_why() {
-    let mut run = Run::loaded(&[(80, Outcome::Ok, 20_000)]);
-    assert_eq!(trial(&of(&run).summary).inconclusive, None);
-    run.fault(Side::Proxy, "the proxy role ended unasked");
-    let summary = of(&run).summary;
-    assert_eq!(summary.verdict, Verdict::Inconclusive);
-    assert!(trial(&summary).inconclusive.unwrap().contains("ended unasked"));
 }
 
 #[test]

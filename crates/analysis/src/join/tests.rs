@@ -1,8 +1,6 @@
 //! Ports that are used again, accepts that come late, and downloads that move.
 
-use records::{
-    Dialed, Download, DownloadEnd, Micros, Outcome, Phase, RunRecords, Session, SessionEnd,
-};
+use records::{Dialed, Download, DownloadEnd, Micros, Outcome, Phase, RunRecords, SessionEnd};
 
 use super::Join;
 use crate::figures::slow;
@@ -59,21 +57,6 @@ fn fetches_and_sessions_of_one_port() {
         accept(&mut run, 1, 50_001, 6_001);
         assert_eq!(accepted_at(&run.records), joined, "{what}");
     }
-}
-
-#[test]
-fn an_open_session_joins_by_its_accept_and_a_lost_accept_by_its_session() {
-    let mut run = fetches_at(50_000, &[6_000, 8_000]);
-    accept(&mut run, 0, 50_000, 6_001);
-    accept(&mut run, 1, 50_000, 8_001);
-    let open: Session = run.records.sessions.remove(0);
-    run.records.accepted.remove(1);
-    let join = Join::of(&run.records);
-    let first = join.fetch(0).expect("accepted");
-    assert_eq!((first.worker, first.session), (0, None));
-    assert_eq!(first.accepted_ns, open.accepted_ns);
-    let second = join.fetch(1).expect("ended");
-    assert_eq!((second.worker, second.session.map(|session| session.worker)), (1, Some(1)));
 }
 
 #[test]

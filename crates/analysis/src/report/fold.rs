@@ -20,15 +20,6 @@ const LONGEST: usize = 5;
 /// time counts to what was before them.
 const TRIFLE: u64 = 1_000;
 
-/// One line or so of a timeline.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
-    /// Something happened.
-    Event(Event),
-    /// Time passed.
-    Time(Folded),
-}
-
 /// One stay, or several in a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
@@ -79,21 +70,18 @@ pub struct TurnGroup {
 }
 
 impl FetchReport {
-    /// The timeline to be read: every event, and between them its time, folded where it is long.
-    pub fn timeline(&self) -> Vec<Entry> {
+    /// The timeline to be read: every event, and the time until the next one, folded where it is long.
+    pub fn timeline(&self) -> Vec<(Event, Vec<Folded>)> {
         let trifle_ns = self.response_us.0.saturating_mul(1_000) / TRIFLE;
-        let mut entries = Vec::new();
-        let mut events = self.events.iter().peekable();
         let mut stays = self.stays.as_slice();
-        while let Some(event) = events.next() {
-            entries.push(Entry::Event(*event));
-            let next = events.peek().map_or(u64::MAX, |event| event.at_ns);
+        let nexts = self.events.iter().skip(1).map(|event| event.at_ns).chain([u64::MAX]);
+        let entry = |(event, next): (&Event, u64)| {
             let count = stays.partition_point(|stay| stay.start_ns < next);
             let (between, later) = stays.split_at(count);
-            entries.extend(fold(between, trifle_ns).into_iter().map(Entry::Time));
             stays = later;
-        }
-        entries
+            (*event, fold(between, trifle_ns))
+        };
+        self.events.iter().zip(nexts).map(entry).collect()
     }
 }
 

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use records::{
-    Bytes, Cause, CauseShare, Caveat, Holder, HoldingStep, LateSummary, Law, Micros, Outcome,
-    SCHEMA_VERSION, Summary, Verdict,
+    Bytes, Cause, CauseShare, Caveat, Holder, LateSummary, Law, Micros, SCHEMA_VERSION, Summary,
+    Verdict, WorstFetch,
 };
 use serde::Serialize;
 
@@ -22,10 +22,10 @@ pub use crate::explain::Hands;
 pub use crate::figures::log::{LogReport, LogRow};
 pub use evidence::{Evidence, LongTurn, QueueDepth, Reserve};
 pub use fetch::{CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid};
-pub use fold::{Entry, Folded, HoldGroup, TurnGroup};
+pub use fold::{Folded, HoldGroup, TurnGroup};
 
 use crate::analysis::Analysis;
-use crate::explain::late::longest_hold;
+use crate::explain::late::late_fetch;
 use crate::explain::{Context, FetchSplit};
 use crate::window::share;
 
@@ -96,24 +96,11 @@ pub struct Longest {
 /// One late fetch in a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LateFetch {
-    /// Its number.
-    pub fetch: u64,
-    /// The worker that accepted it, if one did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub worker: Option<u32>,
-    /// Intended start to end.
-    pub response_us: Micros,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// What took the largest part of it.
-    pub cause: Cause,
-    /// That part.
-    pub cause_us: Micros,
-    /// The same as a share, 0 to 1.
+    /// What it is, and the step of another session in which it waited longest.
+    #[serde(flatten)]
+    pub told: WorstFetch,
+    /// What took the largest part of it, as a share, 0 to 1.
     pub cause_share: f64,
-    /// The step of another session in which it waited longest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<HoldingStep>,
 }
 
 /// Whose steps held late fetches, and how much.
@@ -241,28 +228,15 @@ fn most(context: &Context<'_>, splits: &[&FetchSplit], cause: Cause) -> Option<L
 }
 
 fn worst(context: &Context<'_>, splits: &[&FetchSplit]) -> Vec<LateFetch> {
-    let mut late: Vec<LateFetch> =
-        splits.iter().filter_map(|split| late_fetch(context, split)).collect();
-    late.sort_by_key(|late| (std::cmp::Reverse(late.response_us), late.fetch));
+    let late = |split: &&FetchSplit| {
+        let told = late_fetch(context, split)?;
+        let cause_share = share(split.shares.of(told.cause), split.shares.total());
+        Some(LateFetch { told, cause_share })
+    };
+    let mut late: Vec<LateFetch> = splits.iter().filter_map(late).collect();
+    late.sort_by_key(|late| (std::cmp::Reverse(late.told.response_us), late.told.fetch));
     late.truncate(WORST);
     late
-}
-
-fn late_fetch(context: &Context<'_>, split: &FetchSplit) -> Option<LateFetch> {
-    let fetch = context.records.fetches.get(split.index)?;
-    // One that ended at once has nothing to divide.
-    let cause = split.shares.largest().unwrap_or(Cause::Unexplained);
-    let (part, whole) = (split.shares.of(cause), split.shares.total());
-    Some(LateFetch {
-        fetch: fetch.fetch,
-        worker: split.worker,
-        response_us: fetch.response_us,
-        outcome: fetch.outcome,
-        cause,
-        cause_us: part.into(),
-        cause_share: share(part, whole),
-        step: longest_hold(context, split),
-    })
 }
 
 fn holders(context: &Context<'_>, splits: &[&FetchSplit]) -> Vec<HolderReport> {

@@ -108,7 +108,7 @@ fn worst(story: &Explanation, style: Style) -> Vec<String> {
     lines
 }
 
-fn worst_row(late: &LateFetch) -> String {
+fn worst_row(LateFetch { told: late, cause_share }: &LateFetch) -> String {
     let step = late.step.as_ref().map_or_else(String::new, |step| {
         let holder = words::holder(step.holder);
         format!("{holder}, {}, {}", step.length_us, short_bytes(step.bytes))
@@ -121,7 +121,7 @@ fn worst_row(late: &LateFetch) -> String {
             &late.response_us.to_string(),
             late.outcome.name(),
             late.cause.name(),
-            &percent(late.cause_share),
+            &percent(*cause_share),
         ],
         &step,
     )
@@ -201,7 +201,7 @@ fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
 fn go_on(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let Some(worst) = story.worst.first() else { return Vec::new() };
     let program = story.command.first().map_or("turnstile", String::as_str);
-    let (dir, fetch) = (run_dir.display().to_string(), worst.fetch.to_string());
+    let (dir, fetch) = (run_dir.display().to_string(), worst.told.fetch.to_string());
     let command = [program, "explain", &dir, "--fetch", &fetch].map(str::to_owned);
     let mut lines = labelled(style, "next", "the worst fetch from start to end", ALL);
     lines.push(format!("{:INDENT$}{}", "", shell_line(&command)));

@@ -8,7 +8,7 @@ use super::layout::{
     MaxLines, Style, Tint, WIDTH, beside, heading, label, labelled, short_bytes, wrap,
 };
 use crate::words;
-use analysis::report::{CausePart, Entry, Event, FetchReport, Folded, Hands, Happening, HoldGroup};
+use analysis::report::{CausePart, Event, FetchReport, Folded, Hands, Happening, HoldGroup};
 
 /// Where what happened begins; left of it stand the time, the side or the length.
 const WHAT_AT: usize = 24;
@@ -33,11 +33,9 @@ pub fn timeline(story: &FetchReport, run_dir: &Path, style: Style) -> String {
     let columns = format!("{:>10}  {:<10}  what happened", "ms", "length");
     let columns = format!("{columns:<CAUSES_AT$}cause");
     lines.push(style.paint(Tint::Label, &columns));
-    for entry in story.timeline() {
-        match entry {
-            Entry::Event(event) => lines.extend(event_lines(story, &event)),
-            Entry::Time(time) => lines.extend(time_lines(story, &time)),
-        }
+    for (event, times) in story.timeline() {
+        lines.extend(event_lines(story, &event));
+        lines.extend(times.iter().flat_map(|time| time_lines(story, time)));
     }
     lines.push(String::new());
     lines.extend(causes(story, style));

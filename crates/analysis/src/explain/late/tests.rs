@@ -71,18 +71,6 @@ fn causes_come_in_the_order_of_their_time() {
     assert!((third.share_of_late_time - 3.0 / 19.0).abs() < 1e-9);
 }
 
-#[test]
-fn the_worst_waited_longest_and_of_equals_it_came_first() {
-    let scene = scene(
-        "fetch 0 awaiting 100..500; fetch 0 awaiting 1100..1700; fetch 0 awaiting 200..800; \
-         fetch 0 awaiting 0..300",
-    );
-    let worst = scene.explain().late.worst.expect("late fetches");
-    assert_eq!((worst.fetch, worst.response_us), (1, Micros(600_000)));
-    assert_eq!((worst.cause, worst.cause_us, worst.step), (Cause::Upstream, Micros(600_000), None));
-    assert_eq!((worst.worker, worst.outcome), (Some(0), Outcome::TimeoutNoByte));
-}
-
 /// The step is told only where it was what took longest.
 #[test]
 fn the_worst_names_its_step() {

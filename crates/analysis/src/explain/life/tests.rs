@@ -64,36 +64,15 @@ fn lives() {
             "unsent 100, handshake 200, queued 300, asking 400, awaiting_head 600, closed 700"),
         ("a request after the end", "request=650",
             "unsent 100, handshake 200, queued 300, asking 600, closed 700"),
+        ("the origin tells when it answered", "; dialled 420; origin 430 480",
+            "unsent 100, handshake 200, queued 300, asking 400, awaiting_head 420, awaiting_origin 480, \
+             awaiting_head 500, body 600, closed 700"),
+        ("it never did", "head=-; dialled 420; origin 430 -",
+            "unsent 100, handshake 200, queued 300, asking 400, awaiting_head 420, awaiting_origin 600, \
+             closed 700"),
         ("closed before all", "closed=250", "unsent 100, handshake 200, queued 300, closed 700"),
     ] {
         assert_eq!(spells(changes), expected, "{what}");
     }
     assert_eq!(spells("100..100 started=100"), "", "a fetch that took no time");
-}
-
-/// The origin had its request at 430 ms.
-#[rustfmt::skip]
-#[test]
-fn lives_in_which_the_origin_tells() {
-    for (what, changes, expected) in [
-        ("it thinks", "; dialled 420; origin 430 480",
-            "awaiting_head 420, awaiting_origin 480, awaiting_head 500, body 600"),
-        ("sent when the origin had it", "; origin 430 480",
-            "awaiting_head 430, awaiting_origin 480, awaiting_head 500, body 600"),
-        ("or sooner than it was told", "; dialled 440; origin 430 480",
-            "awaiting_head 430, awaiting_origin 480, awaiting_head 500, body 600"),
-        ("connected and asked at once", "; dialled 400; origin 430 480",
-            "awaiting_origin 480, awaiting_head 500, body 600"),
-        // What cannot be: read before it was sent, or never sent. The worker's word counts.
-        ("read before it was sent", "; dialled 420; origin 430 550",
-            "awaiting_head 420, awaiting_origin 500, body 600"),
-        ("read and never sent", "; dialled 420; origin 430 -",
-            "awaiting_head 420, awaiting_origin 500, body 600"),
-        ("it never answers", "head=-; dialled 420; origin 430 -",
-            "awaiting_head 420, awaiting_origin 600"),
-    ] {
-        let whole =
-            format!("unsent 100, handshake 200, queued 300, asking 400, {expected}, closed 700");
-        assert_eq!(spells(changes), whole, "{what}");
-    }
 }
