@@ -64,14 +64,14 @@ impl Place {
         self.put_in(".", proxy);
     }
 
-    /// The same in a directory of its own: the mirror, of which nobody is told that it is ours. A small
-    /// buffer, so that origin and clients outrun it on any host.
+    /// The same in a directory of its own: the mirror, which tells nobody of itself. A small buffer, so
+    /// that origin and clients outrun it on any host.
     pub(crate) fn put_in(&self, dir: &str, proxy: Proxy) {
         let policy = if proxy == Proxy::Unfair { "drain" } else { "bytes:64KiB" };
         let own = turnstile().get_program().display().to_string();
         let text = format!(
             "#!/bin/sh\nexec '{own}' proxy --workers 1 --rcvbuf 1MiB --buffer 1KiB \
-             --read-policy {policy} \"$@\"\n"
+             --read-policy {policy} \"$@\" >/dev/null\n"
         );
         script(self.path(), &format!("{dir}/{MY_PROXY}"), &text);
     }
