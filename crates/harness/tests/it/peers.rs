@@ -448,6 +448,7 @@ class H(http.server.BaseHTTPRequestHandler):
         self.send_response(204)
         self.end_headers()
 class S(http.server.HTTPServer):
+    request_queue_size = 128
     stalled = time.monotonic()
     def service_actions(self):
         if STALL and time.monotonic() > self.stalled + 1:
