@@ -5,12 +5,13 @@ purpose, and what it told is held against what clients saw. Needs root. Everythi
     scripts/who_accuracy.py --server node --holds 40
     scripts/who_accuracy.py --server nginx-gzip --server redis >> table.md
     scripts/who_accuracy.py --server nginx --healthy 600        no hold is made: whatever is named is false
+    scripts/who_accuracy.py --server node --already             each hold is there before `who` is
 
 One client after another sends a request that holds the loop. Beside it a canary asks for next to nothing
 every 5 ms on a connection that it keeps, so that its answer takes one turn: for as long as it waits, the loop
-is held. (The mirror keeps none: there the canary's answer takes some turns, and a stall may be several of
-them.) A stall of the threshold and a fifth more is a hold that must be told, by the address of the client
-whose request it is. What is told while the canary is not stalled for half of that time is a false name.
+is held. (The mirror keeps none, but tells its own long turns: these count there.) A stall of the threshold
+and a fifth more is a hold that must be told, by the address of the client whose request it is. What is told
+of a time in which the canary is answered, or nobody asked, is a false name.
 Progress goes to stderr, a row of the table to stdout. Servers that are not installed are named by --program.
 """
 
@@ -93,7 +94,7 @@ class Server:
     """A server that runs: how it is started, and what is asked of it."""
 
     def __init__(self, name, options, stack):
-        self.name, self.stack = name, stack
+        self.name, self.stack, self.turns = name, stack, None
         self.dir = stack.enter_context(tempfile.TemporaryDirectory())
         self.port = free_port()
         kind = name.split("-")[0]
@@ -107,7 +108,7 @@ class Server:
 
     def start(self, *command, **more):
         process = self.stack.enter_context(ended(subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)))
+            command, stderr=subprocess.DEVNULL, **{"stdout": subprocess.DEVNULL, **more})))
         self.pid = process.pid
         return process
 
@@ -151,12 +152,7 @@ class Server:
         os.chmod(self.dir, 0o755)
         if self.name == "nginx-gzip":
             # A byte of it takes the same time to press wherever it stands.
-            text = random.Random(1).randbytes(1 << 20).hex().encode()
-            with open(os.path.join(self.dir, "big"), "wb") as file:
-                file.write(text * 16)
-            for mib in range(1, 33):
-                with open(os.path.join(self.dir, f"big{mib}"), "wb") as file:
-                    file.write((text * 16)[: mib << 20])
+            self.text = random.Random(1).randbytes(1 << 19).hex().encode()
             location = ""
         else:
             location = (f"location /bytes/ {{ proxy_pass http://127.0.0.1:{self.origin(options)}; proxy_buffering off; "
@@ -165,16 +161,26 @@ class Server:
         self.start(program, "-p", self.dir, "-c", conf)
 
     def mirror(self, program, options):
-        origin = self.origin(options)
-        self.start(program, "proxy", "--listen", f"127.0.0.1:{self.port}", "--upstream", f"127.0.0.1:{origin}",
-                   "--workers", "1", "--read-policy", "drain", "--rcvbuf", "1MiB")
+        origin, self.turns = self.origin(options), []
+        process = self.start(
+            program, "proxy", "--listen", f"127.0.0.1:{self.port}", "--upstream", f"127.0.0.1:{origin}", "--workers",
+            "1", "--read-policy", "drain", "--rcvbuf", "1MiB", stdout=subprocess.PIPE, text=True)
+
+        def read():
+            for record in map(json.loads, process.stdout):
+                if record["record"] == "loop_turn":
+                    self.turns.append((record["start_ns"], record["end_ns"]))
+        threading.Thread(target=read, daemon=True).start()
 
     def request(self, ms):
         """What holds it for about so long; 0: what takes no time, and is asked for again on the connection."""
         if self.name == "redis":
             return f"DEBUG SLEEP {ms / 1000}\r\n" if ms else "PING\r\n"
         if self.name == "nginx-gzip":
-            path = f"big{max(1, min(32, ms // 30))}" if ms else "small"
+            path = "big" if ms else "small"
+            if ms:
+                with open(os.path.join(self.dir, path), "wb") as file:
+                    file.writelines([self.text] * max(1, ms // 30))
         elif self.name in ("nginx", "mirror"):
             path = f"bytes/{ms}MiB" if ms else "bytes/1" if self.name == "mirror" else "small"
         else:
@@ -205,9 +211,9 @@ def free_port():
 def ask(server, ms):
     """Asks once on a connection of its own; returns its port, when it asked and when all had come."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-        port, room = client.getsockname()[1], bytearray(1 << 20)
+        port, room, request = client.getsockname()[1], bytearray(1 << 20), server.request(ms).encode()
         sent = time.monotonic_ns()
-        client.sendall(server.request(ms).encode())
+        client.sendall(request)
         while (got := client.recv_into(room)) and not server.name == "redis":
             pass
         return port, sent, time.monotonic_ns()
@@ -222,7 +228,9 @@ class Canary(threading.Thread):
 
     def run(self):
         while not self.over.is_set():
-            with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as client:
+            # A server may take a connection for idle when it comes out of a hold.
+            with contextlib.suppress(ConnectionError), socket.create_connection(
+                    ("127.0.0.1", self.server.port), timeout=60) as client:
                 while self.once(client):
                     pass
 
@@ -236,6 +244,28 @@ class Canary(threading.Thread):
             answer += got
         self.waits.append((sent, time.monotonic_ns()))
         return self.server.name != "mirror"
+
+
+def already(name, options):
+    """Holds that are there before `who` is: which of them it tells within two seconds, by their client."""
+    found = collections.Counter()
+    with contextlib.ExitStack() as stack:
+        server = Server(name, options, stack)
+        for _ in range(options.holds):
+            asked = []
+            client = threading.Thread(target=lambda: asked.append(ask(server, 3000)))
+            client.start()
+            time.sleep(0.3)
+            told = subprocess.run([options.binary, "who", "--json", "--pid", str(server.pid), "--for", "2s"],
+                                  stdout=subprocess.PIPE, text=True).stdout.splitlines()
+            client.join()
+            events = [json.loads(line) for line in told]
+            names = [event["by"]["client"] if event["by"] else None for event in events if event["event"] == "hold"]
+            found["holds"] += 1
+            right = [name and name.endswith(f":{asked[0][0]}") for name in names]
+            found["right" if any(right) else "missed" if not names else "wrong" if any(names) else "nobody named"] += 1
+    found.late = []
+    return found
 
 
 def measure(name, options):
@@ -253,10 +283,16 @@ def measure(name, options):
             canary.start()
         time.sleep(1)
         asked, rest = [], random.Random(7)
+        waits = canaries[0].waits if server.turns is None else server.turns
         time.sleep(options.healthy)
-        while not options.healthy and len(asked) < options.holds:
-            # Lengths from a little over the threshold to a second and more, as many of each size.
-            asked.append(ask(server, int(options.threshold * 1.5 * 20 ** rest.random())))
+        # Not every request of a relay is a hold, and some are several.
+        while not options.healthy and len(asked) < 3 * options.holds and len(
+                list(stalls(asked, waits, options))) < options.holds:
+            # Lengths from a little over the threshold to 1.5 s, as many of each size; some are longer, but
+            # HAProxy ends itself when it is stuck for some seconds.
+            long = len(asked) % 20 == 19 and name != "haproxy"
+            ms = rest.uniform(2000, 10000) if long else options.threshold * 1.5 * 20 ** rest.random()
+            asked.append(ask(server, int(ms)))
             time.sleep(0.1)
         time.sleep(0.5)
         for canary in canaries:
@@ -264,7 +300,20 @@ def measure(name, options):
             canary.join()
         who.terminate()
         reader.join()
-        return judge(asked, canaries[0].waits, told, options)
+        return judge(asked, waits, told, options)
+
+
+def common(a, b, c, d):
+    return max(0, min(b, d) - max(a, c))
+
+
+def stalls(asked, waits, options):
+    """When the canary waited, and whose request it was for: (start, end, port). Of what nobody asked for, as
+    where the machine is taken away, there is no holder."""
+    for start, end in (wait for wait in list(waits) if wait[1] - wait[0] >= 1.2e6 * options.threshold):
+        port, *span = max(asked, key=lambda one: common(start, end, one[1], one[2]), default=(None, 0, 0))
+        if common(start, end, *span) >= (end - start) * 0.9:
+            yield start, end, port
 
 
 def judge(asked, waits, told, options):
@@ -279,11 +328,8 @@ def judge(asked, waits, told, options):
             holds[key] = holds[key][0] if key in holds else at, event
     spans = [(at, event["began_ns"], event["began_ns"] + event["length_us"] * 1000, event.get("by"))
              for at, event in holds.values()]
-    common = lambda a, b, c, d: max(0, min(b, d) - max(a, c))
     # A canary's wait begins up to 5 ms after the hold, and ends with it: while it lasts it sends no other.
-    for start, end in (wait for wait in waits if wait[1] - wait[0] >= 1.2 * threshold):
-        # Of what nobody asked for, as where the machine is taken away, there is no holder.
-        port, *_ = max(asked, key=lambda one: common(start, end, one[1], one[2]), default=(None,))
+    for start, end, port in stalls(asked, waits, options):
         found["holds"] += 1
         best = max(spans, key=lambda span: common(start, end, span[1], span[2]), default=None)
         if best is None or common(start, end, best[1], best[2]) < (end - start) / 2:
@@ -298,9 +344,12 @@ def judge(asked, waits, told, options):
         if best[0] < end:
             found["told while it lasted"] += 1
             found.late.append((best[0] - start) / 1e6 - options.threshold)
+    # The loop turned where the canary asked and was answered, and nobody held it whom nobody asked for. (5 ms:
+    # what a turn did before and after the hold.)
     for _, start, end, by in spans:
-        stalled = sum(common(start, end, *wait) for wait in waits if wait[1] - wait[0] >= 0.2 * threshold)
-        if stalled < (end - start) / 2 and by:
+        turned = any(start + 5e6 < sent and answered < end - 5e6 for sent, answered in waits)
+        nobody = not any(common(start, end, *one[1:]) for one in asked)
+        if by and (turned or nobody):
             found["false"] += 1
             print(f"false: {by} for {(end - start) / 1e6:.0f} ms", file=sys.stderr)
     return found
@@ -315,6 +364,7 @@ def main():
         "nginx", "nginx-gzip", "node", "uvicorn-asyncio", "uvicorn-uvloop", "haproxy", "redis", "mirror"])
     parser.add_argument("--holds", type=int, default=40)
     parser.add_argument("--healthy", type=float, default=0, metavar="SECONDS", help="make no hold, for so long")
+    parser.add_argument("--already", action="store_true", help="begin each hold before the watch")
     parser.add_argument("--threshold", type=int, default=50, help="ms")
     parser.add_argument("--program", action="append", default=[], metavar="NAME=FILE", help="as nginx=/opt/nginx")
     parser.add_argument("--binary", default="target/debug/turnstile")
@@ -324,7 +374,7 @@ def main():
     print("| server | " + " | ".join(NAMES) + " | told after the threshold, ms, median (most) |")
     print("|---" * (len(NAMES) + 2) + "|")
     for name in options.server:
-        found = measure(name, options)
+        found = (already if options.already else measure)(name, options)
         late = f"{statistics.median(found.late):.0f} ({max(found.late):.0f})" if found.late else "-"
         print(f"| {name} | " + " | ".join(str(found[it]) for it in NAMES) + f" | {late} |", flush=True)
 

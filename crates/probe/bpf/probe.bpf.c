@@ -38,7 +38,7 @@ const volatile u64 threshold = 0;
 #define BUCKETS 36
 #define LONG 5000000
 #define SUSPECTED 20000000
-#define LATE 30000000
+#define LATE 40000000
 
 struct ends {
 	u8 local[16], remote[16];
@@ -93,6 +93,8 @@ struct thread {
 	u64 flushed;
 	u64 total;
 	u64 ran; /* time on a CPU by the kernel's own count, as of its last leave */
+	u64 alone_sk; /* the socket read last while the hooks rest, and since when no other was */
+	u64 alone;
 	u32 pid;
 	u32 tid;
 	u32 slept_in;
@@ -136,6 +138,12 @@ struct hold {
 	struct moved moved;
 };
 
+struct armed {
+	u64 since; /* when the hooks of holds were attached; 0: they are not */
+	u64 rests; /* not 0: they rest after a false alarm */
+	u64 polls; /* that did not sleep, and ended a turn since */
+};
+
 struct call { u64 count, asleep, samples; };
 struct of_call { u32 tid, nr; };
 struct board { u64 began[BOARD]; };
@@ -159,11 +167,11 @@ MAP(calls, BPF_MAP_TYPE_HASH, struct of_call, struct call, THREADS, BPF_F_NO_PRE
 MAP(sockets, BPF_MAP_TYPE_LRU_HASH, u64, u64, 65536, 0);
 /*
  * Starts of the turns under way, in one value: user space looks at all of them at once. Threads whose ids
- * are the same modulo BOARD share a place, and may hide each other.
+ * are the same modulo BOARD share a place, and may hide each other. While the hooks rest, a turn that
+ * reads another socket than before starts anew here: who serves many in turn is not suspected.
  */
 MAP(board, BPF_MAP_TYPE_ARRAY, u32, struct board, 1, 0);
-/* Since when the hooks of holds are attached; 0: they are not. */
-MAP(armed, BPF_MAP_TYPE_ARRAY, u32, u64, 1, 0);
+MAP(armed, BPF_MAP_TYPE_ARRAY, u32, struct armed, 1, 0);
 /* Events that did not fit into the ring. */
 MAP(lost, BPF_MAP_TYPE_ARRAY, u32, u64, 1, 0);
 /* A zeroed thread: too large for the stack. */
@@ -296,20 +304,26 @@ inline u32 bucket(u64 length)
  */
 inline u64 certain(u64 began, u64 now)
 {
-	u64 *since = only(&armed);
-	if (!since || !*since || *since > now)
+	struct armed *hooks = only(&armed);
+	if (!hooks || !hooks->since || hooks->since > now)
 		return 0;
-	return now - (began > *since ? began : *since);
+	return now - (began > hooks->since ? began : hooks->since);
 }
 
 /*
  * From when on a turn counts: where the hooks came late, as they rested, what was before may have been
- * other turns. It may not be asked where they are not attached.
+ * other turns. Then it counts from when it began to read one socket only, where that is not too long ago
+ * either. It may not be asked where they are not attached.
  */
-inline u64 start_of(u64 began)
+inline u64 start_of(struct thread *t)
 {
-	u64 *since = only(&armed);
-	return since && began + LATE < *since ? *since : began;
+	struct armed *hooks = only(&armed);
+	u64 start = t->began;
+	if (!hooks || start + LATE >= hooks->since)
+		return start;
+	if (t->alone > start)
+		start = t->alone;
+	return start + LATE < hooks->since ? hooks->since : start;
 }
 
 inline void begin_turn(struct thread *t, u32 host, u64 now)
@@ -327,7 +341,7 @@ inline void end_turn(struct thread *t, struct task_struct *task, u32 host, u64 n
 	u64 length = now - t->began;
 	t->turns[bucket(length)]++;
 	t->total += length;
-	u64 start = start_of(t->began);
+	u64 start = start_of(t);
 	if (now - start >= threshold && certain(t->began, now) >= threshold / 2) {
 		struct hold *hold = only(&room);
 		struct moved *moved = bpf_map_lookup_elem(&moves, &host);
@@ -718,15 +732,21 @@ int exited(u64 *ctx)
 	if (!is_poll(t, class_of(CALL(regs))))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
+	struct armed *hooks = only(&armed);
+	if (!hooks)
+		return 0;
 	if (t->woken) {
 		t->woken = 0;
-		u64 *since = only(&armed);
 		/* It woke before the hooks were there: this may be another poll than that. */
-		if (since && t->began > *since)
+		if (t->began > hooks->since)
 			return 0;
 	}
-	if (t->began)
+	if (t->began) {
+		/* What it waited for a CPU since it left its last. */
+		t->delay = task->sched_info.run_delay;
 		end_turn(t, task, host, now);
+		__sync_fetch_and_add(&hooks->polls, 1);
+	}
 	begin_turn(t, host, now);
 	return 0;
 }
@@ -760,11 +780,17 @@ inline void moved(struct sock *sk, s64 bytes, u32 out)
 	u32 family = sk->__sk_common.skc_family;
 	if (family != 2 && family != 10)
 		return;
-	u64 *since = only(&armed);
-	u32 counts = since && *since;
-	if (!out && (!counts || bpf_ktime_get_ns() - t->began < SUSPECTED))
+	struct armed *hooks = only(&armed);
+	if (!hooks)
+		return;
+	if (!out && hooks->rests && t->alone_sk != (u64)sk) {
+		t->alone_sk = (u64)sk;
+		t->alone = bpf_ktime_get_ns();
+		mark(host, t->alone);
+	}
+	if (!out && (!hooks->since || bpf_ktime_get_ns() - t->began < SUSPECTED))
 		ends_at_once(sk, &t->asked);
-	if (!counts)
+	if (!hooks->since)
 		return;
 	struct moved *m = bpf_map_lookup_elem(&moves, &host);
 	if (!m || m->began != t->began) {

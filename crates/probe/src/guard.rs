@@ -14,13 +14,16 @@ use crate::error::ProbeError;
 use crate::wire;
 
 /// How often it is looked whether a turn lasts, and how long it may before it is suspected.
-const LOOK: Duration = Duration::from_millis(5);
+const LOOK: u64 = 5_000_000;
 const SUSPECTED: u64 = 20_000_000;
-/// How long hooks stay when no turn is suspected any more, and rest after they showed no hold.
-const LINGER: u64 = 15_000_000;
+/// How long hooks stay when no turn is suspected any more: so long that a turn which begins then is.
+const LINGER: u64 = 30_000_000;
+/// Turns this short, in the mean of those seen by the hooks, are of a thread that polls without sleep: then
+/// the hooks go at once, or in the end were a false alarm.
+const SHORT: u64 = 2_000_000;
+const FALSE_ALARM: u64 = 10_000_000;
+/// How long they rest after one: meanwhile only turns are suspected that have begun since.
 const REST: u64 = 200_000_000;
-/// A suspicion that ends so soon after the hooks are there was none: the thread polled without sleep.
-const FALSE_ALARM: u64 = 40_000_000;
 
 /// The thread that attaches the dear hooks while a hold is suspected.
 #[derive(Debug)]
@@ -41,13 +44,16 @@ impl Guard {
             links: Vec::new(),
             since: 0,
             last: 0,
-            rest: 0,
+            rests: 0,
+            alarmed: 0,
         };
         let told = Arc::clone(&armed);
         let thread = Background::start("probe-guard", move |ends| {
+            // Hooks that come late tell less. Without the right to go first it goes on as it is.
+            let _ = rustix::process::setpriority_process(None, -20);
             while !ends.load(Ordering::Relaxed) {
                 told.store(alarm.look(net::clock::now().0)?, Ordering::Relaxed);
-                thread::park_timeout(LOOK);
+                thread::park_timeout(Duration::from_nanos(LOOK));
             }
             Ok(())
         })?;
@@ -72,15 +78,17 @@ impl Guard {
 struct Alarm {
     engine: Engine,
     board: Array<MapData, [u8; wire::BOARD]>,
-    armed: Array<MapData, [u8; 8]>,
+    armed: Array<MapData, [u8; wire::ARMED]>,
     suspect: Arc<AtomicU64>,
     links: Vec<(Hook, BtfTracePointLinkId)>,
     /// Attached since; 0: they are not.
     since: u64,
     /// When a turn was last suspected.
     last: u64,
-    /// Not again before.
-    rest: u64,
+    /// Turns that began before are not suspected; 0: all are.
+    rests: u64,
+    /// When a false alarm was last known to be one.
+    alarmed: u64,
 }
 
 impl Alarm {
@@ -89,30 +97,57 @@ impl Alarm {
         let (starts, _) = board.as_chunks();
         let marked = starts.iter().map(|start| u64::from_ne_bytes(*start));
         let all = marked.chain([self.suspect.load(Ordering::Relaxed)]);
-        let oldest = all.filter(|at| *at != 0).min();
+        if self.rests != 0 && now.saturating_sub(self.rests) >= REST {
+            self.set(self.since, 0)?;
+        }
+        let oldest = all.filter(|at| *at > self.rests).min();
         let suspected = oldest.is_some_and(|oldest| now.saturating_sub(oldest) >= SUSPECTED);
         if suspected {
             self.last = now;
-            if self.since == 0 && now >= self.rest {
+            if self.since == 0 {
                 for hook in ARMED {
                     self.links.push((hook, self.engine.attach(hook)?));
                 }
-                self.set(net::clock::now().0)?;
+                self.set(net::clock::now().0, 0)?;
             }
-        } else if self.since != 0 && now.saturating_sub(self.last) >= LINGER {
-            if self.last.saturating_sub(self.since) < FALSE_ALARM {
-                self.rest = now + REST;
-            }
-            self.set(0)?;
-            for (hook, link) in std::mem::take(&mut self.links) {
-                self.engine.detach(hook, link)?;
+        } else if self.since != 0 {
+            let turn = self.mean_turn(now)?;
+            if turn < SHORT || now.saturating_sub(self.last) >= LINGER {
+                self.disarm(turn, now)?;
             }
         }
         Ok(self.since)
     }
 
-    fn set(&mut self, since: u64) -> Result<(), ProbeError> {
-        self.since = since;
-        self.armed.set(0, since.to_ne_bytes(), 0).map_err(|e| refused("write a table", e))
+    /// The mean of turns since the hooks are there.
+    fn mean_turn(&self, now: u64) -> Result<u64, ProbeError> {
+        let bytes = self.armed.get(&0, 0).map_err(|e| refused("read a table", e))?;
+        let (numbers, _) = bytes.as_chunks();
+        let polls = numbers.last().map_or(0, |polls| u64::from_ne_bytes(*polls));
+        Ok(now.saturating_sub(self.since) / (polls + 1))
+    }
+
+    fn disarm(&mut self, mean_turn: u64, now: u64) -> Result<(), ProbeError> {
+        self.set(0, 0)?;
+        for (hook, link) in std::mem::take(&mut self.links) {
+            self.engine.detach(hook, link)?;
+        }
+        if mean_turn < FALSE_ALARM {
+            // A turn that began since the last look may be a hold all the same; but of a thread whose turns
+            // are short only once.
+            let again = mean_turn < SHORT && now.saturating_sub(self.alarmed) < 3 * SUSPECTED;
+            self.alarmed = now;
+            let rests = if again { net::clock::now().0 } else { now - LOOK };
+            self.set(0, rests)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the programs too.
+    fn set(&mut self, since: u64, rests: u64) -> Result<(), ProbeError> {
+        (self.since, self.rests) = (since, rests);
+        let bytes = [since, rests, 0].map(u64::to_ne_bytes).as_flattened().try_into();
+        let bytes = bytes.unwrap_or([0; wire::ARMED]);
+        self.armed.set(0, bytes, 0).map_err(|e| refused("write a table", e))
     }
 }

@@ -7,16 +7,17 @@ use records::{Bytes, StepHistogram};
 use crate::hold::{CountedFrom, Moved};
 
 /// Sizes of the kernel's structures.
-pub(crate) const THREAD: usize = 120 + ENDS + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
+pub(crate) const THREAD: usize = 136 + ENDS + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
 pub(crate) const MOVED: usize = 16 + 8 * (24 + ENDS);
 const ENDS: usize = 40;
 pub(crate) const CALL: usize = 24;
 pub(crate) const BOARD: usize = 4_096 * 8;
+pub(crate) const ARMED: usize = 24;
 const EVENT: usize = 48;
 const SLOT: usize = 48;
 
 /// Hooks that come so long after a turn began have rested: it counts from then (`LATE` of the programs).
-pub(crate) const LATE: u64 = 30_000_000;
+pub(crate) const LATE: u64 = 40_000_000;
 
 /// Kinds of what the ring holds.
 pub(crate) const POLLED: u32 = 2;
@@ -77,6 +78,8 @@ pub(crate) struct Thread {
     pub(crate) poll_off: u64,
     /// Time in turns that have ended.
     pub(crate) total: u64,
+    /// While hooks rest: since when it has read no other socket.
+    alone: u64,
     pub(crate) pid: u32,
     pub(crate) tid: u32,
     slept_in: u32,
@@ -107,6 +110,8 @@ impl Thread {
         let _flushed = r.u64();
         thread.total = r.u64();
         let _ran = r.u64();
+        let _alone_sk = r.u64();
+        thread.alone = r.u64();
         (thread.pid, thread.tid) = (r.u32(), r.u32());
         (thread.slept_in, thread.off_in) = (r.u32(), r.u32());
         let _off_fd = r.u32();
@@ -127,8 +132,8 @@ impl Thread {
         asleep_in: Option<u32>,
     ) -> [u8; THREAD] {
         let (on, off) = if asleep_in.is_some() { (0, now) } else { (now, 0) };
-        // From `on` to `ran`.
-        let times = [on, 0, off, now, 0, 0, 0, 0, 0, now, 0, 0].map(u64::to_ne_bytes);
+        // From `on` to `alone`.
+        let times = [on, 0, off, now, 0, 0, 0, 0, 0, now, 0, 0, 0, 0].map(u64::to_ne_bytes);
         // From `pid` to `off_fd`.
         let numbers = [pid, tid, 0, asleep_in.unwrap_or(0), 0].map(u32::to_ne_bytes);
         let has_an_epoll = 1;
@@ -149,13 +154,20 @@ impl Thread {
         let off = if self.on == 0 { now.saturating_sub(self.off) } else { 0 };
         let (sleeping, waiting) = if self.asleep { (off, 0) } else { (0, off) };
         let delay = self.delay.saturating_sub(self.delay_before);
-        let is_late = self.began + LATE < since;
+        // As `start_of` of the programs has it.
+        let is_late = |start: u64| start + LATE < since;
+        let began = match self.began.max(self.alone) {
+            _ if !is_late(self.began) => self.began,
+            alone if !is_late(alone) => alone,
+            _ => since,
+        };
+        let is_all = began == self.began;
         Lasted {
-            counted_from: if is_late { CountedFrom::Watch } else { CountedFrom::Poll },
+            counted_from: if is_all { CountedFrom::Poll } else { CountedFrom::Watch },
             pid: self.pid,
             tid: self.tid,
             slept_in: if sleeping > self.slept { self.off_in } else { self.slept_in },
-            began: if is_late { since } else { self.began },
+            began,
             ended: now,
             cpu: self.cpu_at(now).saturating_sub(self.cpu_before),
             delay: waiting + if self.delay_known { delay } else { 0 },
@@ -239,10 +251,12 @@ impl Ends {
 }
 
 impl Ends {
-    /// `None`: there is no connection.
+    /// `None`: there is no connection. A turn that has read none yet has no family; the rest is then of an
+    /// earlier turn's.
     fn known(r: &mut Reader<'_>) -> Option<Self> {
+        let is_known = r.0.get(36..38).is_some_and(|family| family != [0, 0]);
         let ends = Self::read(r);
-        (ends.remote.port() != 0).then_some(ends)
+        is_known.then_some(ends)
     }
 }
 

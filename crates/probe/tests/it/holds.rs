@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use probe::{CountedFrom, Hold, HoldOptions, HoldState, READ_EVERY, Seen, Watch};
 use testkit::{PATIENCE, in_turn, until};
@@ -214,6 +214,40 @@ fn a_hold_that_moves_nothing_tells_whose_request_it_read() {
     }
 }
 
+/// A worker at full speed never sleeps in its poll, so its short turns are a false alarm, after which the
+/// hooks rest.
+#[test]
+fn no_hold_between_short_turns_is_missed() {
+    const HOLDS: usize = 8;
+    let _turn = in_turn();
+    let Some(mut watch) = watch() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let addr = listener.local_addr().expect("bound");
+    let connect = || {
+        let client = TcpStream::connect(addr).expect("it listens");
+        (client, listener.accept().expect("it connected").0)
+    };
+    let (mut one, mut other) = (connect(), connect());
+    let seen = during(&mut watch, "busy", move || {
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut turn = |(client, server): &mut (TcpStream, TcpStream)| {
+            let _ = rustix::event::poll(&mut [], Some(&at_once));
+            client.write_all(b"x").expect("it is there");
+            server.read_exact(&mut [0]).expect("it asked");
+        };
+        for _ in 0..HOLDS {
+            let until = Instant::now() + Duration::from_millis(60);
+            while Instant::now() < until {
+                turn(&mut one);
+                turn(&mut other);
+            }
+            compute(Duration::from_millis(150));
+        }
+    });
+    let closed = of(&seen, "busy", HoldState::Closed);
+    assert_eq!(closed.len(), HOLDS, "{closed:#?}");
+}
+
 #[test]
 fn turns_are_counted_and_a_thread_that_ended_is_not_held() {
     let _turn = in_turn();
@@ -287,6 +321,29 @@ fn ids_of(pid: u32) -> Vec<u32> {
         info.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok())
     });
     ids.collect()
+}
+
+/// The ring has room for some 1,070 holds.
+#[test]
+fn holds_that_do_not_fit_into_the_ring_are_counted() {
+    const THREADS: usize = 500;
+    const EACH: usize = 4;
+    let _turn = in_turn();
+    let Some(mut watch) = watch() else { return };
+    let sleepy = || {
+        doze();
+        for _ in 0..EACH {
+            thread::sleep(Duration::from_millis(150));
+            doze();
+        }
+    };
+    let threads: Vec<_> = (0..THREADS).map(|_| thread::spawn(sleepy)).collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    let seen = watch.read().expect("it can be read");
+    let told = seen.closed.len();
+    assert!(told > 900 && seen.lost > 0, "{told} told, {} lost", seen.lost);
+    assert!(told + seen.lost as usize <= THREADS * EACH, "{told} told, {} lost", seen.lost);
+    assert_eq!(watch.read().expect("it can be read").lost, seen.lost, "they are counted once");
 }
 
 #[test]
