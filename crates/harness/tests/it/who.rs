@@ -157,6 +157,56 @@ fn it_ends_with_the_last_process_and_says_so() {
     assert!(said.stderr.contains("the last of the watched processes has ended"), "{}", said.all());
 }
 
+/// A worker that is forked is watched from then on; a process that becomes another program is told.
+#[test]
+fn what_is_forked_and_what_becomes_another_program_is_told() {
+    if !can_watch() {
+        return;
+    }
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "read go; sleep 60 & exec tail -f /dev/null"]);
+    let mut shell = Running::with_stdin(&mut shell);
+    let pid = shell.id().to_string();
+    let mut watch = Running::start(&mut who(&["--pid", &pid]));
+    await_said(&watch, "watches 1 process");
+    shell.stdin.take().expect("piped").write_all(b"go\n").expect("it reads");
+    let (mut forked, mut renamed) = (None, false);
+    while forked.is_none() || !renamed {
+        let line = watch.line().expect("it watches still");
+        renamed |= line.contains(&format!("process {pid} is called tail now, and was sh"));
+        if let Some((head, _)) = line.split_once(" (sleep) is new, and watched") {
+            forked = head.rsplit(' ').next().map(str::to_owned);
+        }
+    }
+    let killed = Command::new("kill").args([&pid, &forked.expect("a child")]).status();
+    assert!(killed.expect("kill").success());
+    shell.finish();
+    let said = watch.finish().ended_well();
+    assert!(said.stdout.contains("(tail) has ended\n"), "{}", said.all());
+}
+
+/// In another network namespace sock_diag(7) does not see: the queue is read from /proc.
+#[test]
+fn a_process_in_another_network_namespace_is_watched() {
+    if !can_watch() || !is_root("a network namespace") {
+        return;
+    }
+    let _turn = in_turn();
+    let held = "import select, socket\nserver = socket.create_server(('127.0.0.1', 8080))\n\
+                loop = select.epoll()\nloop.register(server)\n\
+                waits = socket.create_connection(('127.0.0.1', 8080))\nprint(flush=True)\nwhile True: pass";
+    let mut python = Command::new("unshare");
+    python.args(["--net", "sh", "-c", "ip link set lo up; exec python3 -c \"$0\"", held]);
+    let mut python = Running::start(&mut python);
+    python.line().expect("it listens");
+    let said = say(&mut who(&["--pid", &python.id().to_string(), "--json", "--for", "3s"]));
+    python.stop();
+    let events = said.ended_well().stdout;
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let hold = events.into_iter().find(|event| event["event"] == "hold").expect("it is held");
+    assert_eq!((&hold["kind"], &hold["waiting"]), (&"computed".into(), &1.into()), "{hold}");
+}
+
 #[test]
 fn what_cannot_be_watched_is_named() {
     let port = free_addr().port().to_string();
