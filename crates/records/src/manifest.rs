@@ -66,6 +66,10 @@ pub struct Manifest {
     pub answers_lost: u64,
     /// What went wrong, if anything: a run with faults is inconclusive.
     pub faults: Vec<Fault>,
+    /// What a hold of a live server was, in words, where `turnstile who` captured it: nothing was asked of
+    /// the server, and what was not seen has no record. Absent: a trial.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub captured: Option<String>,
     /// The signal that cut the run short, as `SIGINT`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interrupted: Option<String>,

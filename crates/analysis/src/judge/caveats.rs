@@ -14,6 +14,9 @@ use crate::thresholds::{self, part};
 /// The caveats of a run, the weightiest first.
 pub(crate) fn caveats(facts: &Facts<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
+    if facts.manifest.captured.is_some() {
+        return caveats;
+    }
     let mut say = |code, message: Option<String>| {
         caveats.extend(message.map(|message| Caveat { code, message }));
     };

@@ -9,8 +9,15 @@ use super::{Facts, MORE, SHORTAGE, count, list, measured_when};
 use crate::figures::{seen, slow};
 use crate::thresholds::{self, Steadiness, part};
 
+/// A hold of a live server has no fetches beside it that could fail.
+const CAPTURED: &str =
+    "captured from a live server: no fetch was made beside it, so there is no verdict";
+
 /// Why the run cannot carry a conclusion, the weightiest first; empty: it can.
 pub(crate) fn failed(facts: &Facts<'_>) -> Vec<String> {
+    if let Some(hold) = &facts.manifest.captured {
+        return vec![hold.clone(), CAPTURED.to_owned()];
+    }
     let mut reasons = faults(facts);
     reasons.extend(too_few(facts));
     reasons.extend(untried(facts));

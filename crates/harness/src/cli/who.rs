@@ -1,6 +1,7 @@
 //! `turnstile who`: which connection holds a worker of a live server.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use records::{Micros, some_time, within};
@@ -41,6 +42,14 @@ pub struct WhoOptions {
     #[arg(long, conflicts_with = "json")]
     pub plain: bool,
 
+    /// Keep each hold of this length or longer as a run, for explain and report: 20 at most
+    #[arg(long, value_name = "TIME", value_parser = some_time())]
+    pub capture_hold: Option<Micros>,
+
+    /// Where captured holds are kept
+    #[arg(long, value_name = "DIR", default_value = "runs", requires = "capture_hold")]
+    pub runs_dir: PathBuf,
+
     /// Write peers' hosts as numbers
     #[arg(long)]
     pub no_addresses: bool,
@@ -60,6 +69,7 @@ Examples:
   turnstile who --port 8080 --for 30s
   turnstile who --pid 1234 --threshold 200ms --json > holds.ndjson
   turnstile who --port 80 --no-addresses --metrics 127.0.0.1:9464
+  turnstile who --comm nginx --capture-hold 1s     then: turnstile explain, turnstile report --open
 
 It reads, and changes nothing in the process. It needs root, or CAP_BPF and CAP_PERFMON, and Linux
 6.3 or later with BTF. Exit codes: 0 watched to the end; 1 error; 2 usage.";
@@ -83,6 +93,7 @@ pub(super) fn who(options: &WhoOptions) -> anyhow::Result<ExitCode> {
         place,
         addresses: if options.no_addresses { Addresses::Hidden } else { Addresses::Shown },
         metrics: options.metrics,
+        capture: options.capture_hold.map(|at_least| (at_least, options.runs_dir.clone())),
         style: options.color.style(),
     })?;
     Ok(ExitCode::SUCCESS)

@@ -10,6 +10,7 @@ use net::terminal::printable;
 use serde::Serialize;
 
 use super::Place;
+use super::capture::Captured;
 use super::ledger::{Ledger, Summary, Told};
 use super::processes::Change;
 use super::run::News;
@@ -26,6 +27,8 @@ pub(super) enum Event {
     Hold(Box<Told>),
     /// Something became of a process.
     Process(Change),
+    /// A hold was kept as a run, or could not be.
+    Captured(Captured),
     /// The last line.
     Summary(Summary),
 }
@@ -69,8 +72,10 @@ impl Front {
         match self {
             Self::Terminal { screen, title, note, style } => {
                 for event in events {
-                    if let Event::Process(change) = event {
-                        *note = printable(&words::change(change));
+                    match event {
+                        Event::Process(change) => *note = printable(&words::change(change)),
+                        Event::Captured(captured) => *note = printable(&words::captured(captured)),
+                        Event::Hold(_) | Event::Summary(_) => {}
                     }
                 }
                 let draw = |buf: &mut _| picture::draw(ledger, title, note, *style, buf);
@@ -143,6 +148,7 @@ fn stamped(event: &Event) -> Vec<String> {
     let lines = match event {
         Event::Hold(told) => words::hold(told),
         Event::Process(change) => vec![words::change(change)],
+        Event::Captured(captured) => vec![words::captured(captured)],
         Event::Summary(_) => Vec::new(),
     };
     let time = Timestamp::now().strftime("%H:%M:%SZ").to_string();

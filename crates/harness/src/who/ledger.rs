@@ -36,6 +36,9 @@ pub(super) struct Told {
     /// longest that these were seen not to be empty.
     pub(super) waiting: u32,
     pub(super) waiting_us: Micros,
+    /// Inodes of these listeners.
+    #[serde(skip)]
+    pub(super) listeners: Vec<u64>,
 }
 
 /// What most of a hold was.
@@ -267,6 +270,7 @@ impl Ledger {
         let waiting = queues.iter().map(|queue| queue.waiting).sum();
         let waiting_us = queues.iter().map(|queue| queue.waiting_us).max().unwrap_or_default();
         let ports: BTreeSet<u16> = queues.iter().map(|queue| queue.port).collect();
+        let listeners = queues.iter().map(|queue| queue.inode).collect();
         let (by, others) = served(&hold, &ports, &mut self.names);
         Told {
             kind: Kind::of(&hold),
@@ -275,6 +279,7 @@ impl Ledger {
             others,
             waiting: earlier.map_or(waiting, |told| waiting.max(told.waiting)),
             waiting_us: earlier.map_or(waiting_us, |told| waiting_us.max(told.waiting_us)),
+            listeners,
         }
     }
 

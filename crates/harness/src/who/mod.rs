@@ -4,6 +4,7 @@
 //! - `queues`: their accept queues
 //! - `ledger`, with `holder` and `convoy`: what is known of them; pure
 //! - `words`, `picture`, `metrics`: the same for people, a terminal, a scraper; pure
+//! - `capture`: holds kept as runs
 //! - `scrape`: the door for scrapers
 //! - [`run`], `front`: the loop, and where it is seen, by programs as lines of JSON
 //!
@@ -13,6 +14,7 @@
 //! - Nothing in the watched processes is changed.
 //! - It ends when it is told to, when its time is over, or with the last of them, and says so.
 
+mod capture;
 mod convoy;
 mod front;
 mod holder;
@@ -29,6 +31,7 @@ mod words;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use probe::ProbeError;
 use records::Micros;
@@ -53,6 +56,8 @@ pub struct WhoPlan {
     pub addresses: Addresses,
     /// Where scrapers are answered.
     pub metrics: Option<SocketAddr>,
+    /// From which length on a hold is kept as a run, and where; absent: none is.
+    pub capture: Option<(Micros, PathBuf)>,
     /// Whether what is shown has colour.
     pub style: Style,
 }

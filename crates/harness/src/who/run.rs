@@ -4,12 +4,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use net::stop::{self, Next};
-use probe::{HoldOptions, ProbeError, READ_EVERY, Watch};
+use probe::{HoldOptions, HoldState, ProbeError, READ_EVERY, Watch};
 use records::count;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::capture::Capture;
 use super::front::{Event, Front};
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Told};
 use super::metrics::metrics;
 use super::processes::{Change, ChangeKind, Processes};
 use super::queues::Queues;
@@ -78,7 +79,8 @@ pub fn run(plan: &WhoPlan) -> Result<(), WhoError> {
     let front =
         Front::open(plan.place, plan.style, plan.chosen.to_string()).map_err(WhoError::SetUp)?;
     let ledger = Ledger::new(plan.threshold, plan.addresses);
-    Running { processes, watch, queues, ledger, front }.watch(plan, &news)
+    let capture = plan.capture.clone().map(|(at_least, runs_dir)| Capture::new(at_least, runs_dir));
+    Running { processes, watch, queues, ledger, capture, front }.watch(plan, &news)
 }
 
 struct Running {
@@ -86,6 +88,7 @@ struct Running {
     watch: Watch,
     queues: Queues,
     ledger: Ledger,
+    capture: Option<Capture>,
     front: Front,
 }
 
@@ -145,12 +148,24 @@ impl Running {
     fn look(&mut self) -> Result<Vec<Event>, WhoError> {
         let seen = self.watch.read()?;
         let look = self.queues.look();
-        Ok(self
-            .ledger
-            .take(seen, &look)
-            .into_iter()
-            .map(|told| Event::Hold(Box::new(told)))
-            .collect())
+        if let Some(capture) = &mut self.capture {
+            capture.look(seen.at, &look);
+        }
+        let mut events = Vec::new();
+        for told in self.ledger.take(seen, &look) {
+            let kept = self.keep(&told, HoldState::Closed);
+            events.push(Event::Hold(Box::new(told)));
+            events.extend(kept);
+        }
+        if let Some(capture) = self.capture.as_mut().filter(|_| self.ledger.open.is_empty()) {
+            capture.forget();
+        }
+        Ok(events)
+    }
+
+    fn keep(&mut self, told: &Told, state: HoldState) -> Option<Event> {
+        let capture = self.capture.as_mut().filter(|_| told.hold.state == state)?;
+        capture.keep(told).map(Event::Captured)
     }
 
     fn refresh(&mut self) -> Result<Vec<Change>, WhoError> {
@@ -192,6 +207,10 @@ impl Running {
             return Ok(());
         }
         let mut events = self.look()?;
+        // Who ends the watch in a hold wants to know of that one most.
+        for told in self.ledger.open.clone() {
+            events.extend(self.keep(&told, HoldState::Open));
+        }
         events.push(Event::Summary(self.ledger.finish()));
         // Nobody may be there to read it: then it is over all the same.
         let _ = self.front.close(&self.ledger, &events);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use probe::{CountedFrom, HoldState};
 use records::{Bytes, Micros, count, percent};
 
+use super::capture::Captured;
 use super::holder::{Holder, OwnEnd};
 use super::ledger::{Ledger, Told, Worker};
 use super::processes::{Change, ChangeKind};
@@ -103,6 +104,19 @@ pub(super) fn change(change: &Change) -> String {
             "process {pid} ({comm}): no thread of it has come out of a poll so far: it is idle, or held \
              since before the watch began, or none of its threads waits in epoll_wait, poll or select"
         ),
+    }
+}
+
+/// Where a hold is kept, or why it is not.
+pub(super) fn captured(captured: &Captured) -> String {
+    match captured {
+        Captured::Kept { run_dir, more: true } => format!("kept as {run_dir}"),
+        Captured::Kept { run_dir, more: false } => {
+            format!("kept as {run_dir}; that was the last: no more are kept in this watch")
+        }
+        Captured::Failed { problem } => {
+            format!("failed to keep the hold, and keeps no more: {problem}")
+        }
     }
 }
 

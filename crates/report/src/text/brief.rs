@@ -62,11 +62,13 @@ pub fn text(manifest: &Manifest, summary: &Summary, run_dir: &Path, style: Style
     lines.extend(rendered(body(summary)));
     let program = manifest.command.first().map_or("turnstile", String::as_str);
     let label = |label: &str| style.paint(Tint::Label, &format!("{label:<AT$}"));
+    let next = manifest.captured.is_none();
+    let next = next.then(|| label("next") + &next::line(&manifest.command, summary));
     let end = [
-        label("next") + &next::line(&manifest.command, summary),
         format!("{}{program} explain | report --open | report -v", label("details")),
         format!("{}{}", label("run"), run_dir.display()),
     ];
+    let end: Vec<String> = next.into_iter().chain(end).collect();
     let room = MAX_LINES - lines.len() - end.len();
     let whole = rendered(doubts(summary, 2, room));
     lines.extend(if whole.len() <= room { whole } else { rendered(doubts(summary, 1, room)) });
