@@ -34,26 +34,35 @@ pub struct RoleOptions {
     #[arg(long, value_name = "FILE", hide = true, help_heading = "Process")]
     #[serde(default)]
     pub net: Option<PathBuf>,
+
+    /// Enter the control group that this file takes processes into, as /sys/fs/cgroup/x/cgroup.procs
+    #[arg(long, value_name = "FILE", hide = true, help_heading = "Process")]
+    #[serde(default)]
+    pub cgroup: Option<PathBuf>,
 }
 
 impl RoleOptions {
     /// Those of a child of this process, which runs on `cpus`.
     pub fn of_child(cpus: Option<&CpuList>) -> Self {
         let parent_pid = i32::try_from(std::process::id()).ok();
-        Self { cpus: cpus.cloned(), parent_pid, net: None }
+        Self { cpus: cpus.cloned(), parent_pid, net: None, cgroup: None }
     }
 
     /// Applies them to the whole process: call it before any thread is started.
     /// Returns the soft limit of open descriptors, raised as far as allowed.
     ///
     /// # Errors
-    /// The CPUs or the network namespace are not there, or the parent has ended already.
+    /// The CPUs, the network namespace or the control group are not there, or the parent has ended already.
     pub fn enter(&self) -> io::Result<u64> {
         if let Some(parent) = self.parent_pid {
             end_with(parent, Signal::KILL)?;
         }
         if let Some(net) = &self.net {
             enter_net(net)?;
+        }
+        if let Some(procs) = &self.cgroup {
+            // Zero is whoever writes it, with all its threads and children to come (cgroups(7)).
+            std::fs::write(procs, "0")?;
         }
         if let Some(cpus) = &self.cpus {
             cpu::pin_current_thread(cpus.as_slice())?;

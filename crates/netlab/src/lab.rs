@@ -218,7 +218,7 @@ const WATCHED: [&str; 8] = [
 /// The settings of a host; one that this kernel does not have is left out.
 pub(crate) fn sysctls(plan: &HostPlan, net: &Path) -> Result<Vec<SysctlReadBack>, LabError> {
     let asked = |name: &str| plan.sysctls.iter().rfind(|sysctl| sysctl.name == name);
-    let mut names: Vec<&str> = plan.sysctls.iter().map(|sysctl| sysctl.name).collect();
+    let mut names: Vec<&str> = plan.sysctls.iter().map(|sysctl| sysctl.name.as_str()).collect();
     names.extend(WATCHED);
     names.sort_unstable();
     names.dedup();

@@ -49,7 +49,7 @@ pub struct HostPlan {
 pub struct Sysctl {
     /// Its name, as sysctl(8) writes it: `net.ipv4.tcp_rmem`. It must be one of those that each
     /// network namespace has for itself.
-    pub name: &'static str,
+    pub name: String,
     /// What it is to be, with single spaces.
     pub value: String,
 }

@@ -12,6 +12,7 @@ use records::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::body::Body;
+use crate::request_log::Asked;
 
 /// An application server: its workers, and what each of them does before an answer's head.
 #[derive(Clone, Debug, Default)]
@@ -42,12 +43,21 @@ impl Application {
         Self { delay, after, first: Arc::default(), workers }
     }
 
-    /// Waits until a worker is free, first come first served, and lets it delay its answer.
-    pub(crate) async fn work(&self) -> Worker {
+    /// Waits until a worker is free, first come first served, and lets it delay its answer. Of a wait
+    /// the log is told.
+    pub(crate) async fn work(&self, asked: &mut Asked<'_>) -> Worker {
         let permit = match &self.workers {
-            // An error tells of a closed semaphore, and nobody closes this one.
-            Some(workers) => Arc::clone(workers).acquire_owned().await.ok(),
             None => None,
+            Some(workers) => match Arc::clone(workers).try_acquire_owned() {
+                Ok(permit) => Some(permit),
+                // Nobody closes it: all are taken.
+                Err(_) => {
+                    asked.queued();
+                    let permit = Arc::clone(workers).acquire_owned().await.ok();
+                    asked.taken();
+                    permit
+                }
+            },
         };
         if !self.delay.is_zero() && self.first.get_or_init(Instant::now).elapsed() >= self.after {
             tokio::time::sleep(self.delay).await;

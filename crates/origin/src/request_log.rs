@@ -44,6 +44,14 @@ pub(crate) struct Printer {
 pub(crate) struct Asked<'a> {
     log: &'a RequestLog,
     told: Answered,
+    queue: Queue,
+}
+
+/// Whether a request waits for a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queue {
+    Out,
+    In,
 }
 
 impl RequestLog {
@@ -65,8 +73,9 @@ impl RequestLog {
 
     /// Notes that the head of a request from `upstream_port` has been read.
     pub(crate) fn asked(&self, upstream_port: u16) -> Asked<'_> {
-        let told = Answered { upstream_port, request_ns: clock::now(), head_ns: None };
-        Asked { log: self, told }
+        let request_ns = clock::now();
+        let told = Answered { upstream_port, request_ns, queued_until_ns: None, head_ns: None };
+        Asked { log: self, told, queue: Queue::Out }
     }
 
     fn tell(&self, answered: Answered) {
@@ -77,6 +86,18 @@ impl RequestLog {
 }
 
 impl Asked<'_> {
+    /// All workers are busy: it waits for one.
+    pub(crate) fn queued(&mut self) {
+        self.queue = Queue::In;
+    }
+
+    /// A worker has taken it.
+    pub(crate) fn taken(&mut self) {
+        if std::mem::replace(&mut self.queue, Queue::Out) == Queue::In {
+            self.told.queued_until_ns = Some(clock::now());
+        }
+    }
+
     /// Its answer's head is there to be sent.
     pub(crate) fn answered(mut self) {
         self.told.head_ns = Some(clock::now());
@@ -85,6 +106,7 @@ impl Asked<'_> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
+        self.taken();
         self.log.tell(self.told);
     }
 }

@@ -128,8 +128,8 @@ async fn connection(stream: TcpStream, from: u16, application: Application, log:
     // As every server does; without it the connection still works.
     let _ = stream.set_nodelay(true);
     let service = service_fn(async |request| {
-        let asked = log.asked(from);
-        let worker = application.work().await;
+        let mut asked = log.asked(from);
+        let worker = application.work(&mut asked).await;
         let answer = respond(&request).map(|body| body.worked_on_by(worker));
         // hyper writes it before this connection waits for anything.
         asked.answered();

@@ -220,6 +220,9 @@ pub struct Namespaces {
     /// `net.ipv4.tcp_rmem` in the proxy's namespace; absent: as outside.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp_rmem: Option<String>,
+    /// Other settings of the proxy's namespace, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub sysctls: BTreeMap<String, String>,
 }
 
 /// One setting of all toggles, by the words that set it.

@@ -28,6 +28,10 @@ pub enum Cause {
     /// The worker was ready to run and had no CPU.
     #[strum(message = "the worker was ready and had no CPU")]
     OffCpuRunnable,
+    /// The worker was ready to run, and its host gave it no CPU: its control group's quota was used up,
+    /// or the hypervisor ran somebody else.
+    #[strum(message = "CPU withheld by a quota or the hypervisor")]
+    CpuWithheld,
     /// The worker slept in a system call other than its poll.
     #[strum(message = "the worker slept in a call other than its poll")]
     OffCpuBlocked,
@@ -35,6 +39,13 @@ pub enum Cause {
     /// its bytes had not come while the worker was idle.
     #[strum(message = "waiting for the origin to answer or send")]
     Upstream,
+    /// Its request waited for a worker of the origin: it answers so many at a time, and all were busy.
+    #[strum(message = "all workers of the origin were busy")]
+    UpstreamWorkers,
+    /// Its proxy had no port left to dial the origin from: however soon it was told so, it failed for
+    /// that, and all its time counts.
+    #[strum(message = "no port was left to dial the origin from")]
+    NoPorts,
     /// Its own bytes were moving.
     #[strum(message = "its own bytes moving")]
     OwnTransfer,

@@ -7,7 +7,8 @@ use crate::run_dir::{DOWNLOADS, FETCHES, ORIGIN, SESSIONS, SOCKETS, STEPS, WORKE
 use crate::{
     Absence, Accepted, Answered, AnswersLost, Blocked, CallTotals, CpuSample, Dialed, Download,
     DownloadInterval, Fetch, FetchTotals, Hold, ListenerSample, LoopTurn, Manifest, Ready,
-    SchedSample, Session, SocketSample, Stretch, UnreadLines, WorkerSample, WorkerTotals,
+    SchedSample, Session, SocketSample, Stretch, ThrottleSample, UnreadLines, WorkerSample,
+    WorkerTotals,
 };
 
 /// Version of every record and document. Fields may be added within one version.
@@ -105,6 +106,8 @@ records! {
         SchedSample in WORKERS as sched,
         /// CPU time withheld by the hypervisor.
         CpuSample in WORKERS as stolen,
+        /// CPU time withheld by a quota.
+        ThrottleSample in WORKERS as throttled,
         /// A listener's accept queue.
         ListenerSample in SOCKETS as listeners,
         /// A socket's queues.

@@ -146,6 +146,19 @@ pub struct CpuSample {
     pub busy_ms: Option<u64>,
 }
 
+/// What the quota of the workers' control group withheld since the group was made (`cpu.stat`,
+/// cgroups(7)): theirs and those it lies in together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThrottleSample {
+    /// When it was read.
+    pub at_ns: MonoNs,
+    /// Periods in which the quota was used up (`nr_throttled`).
+    pub periods: u64,
+    /// Time in which the group had somebody ready and nothing left of its quota, all CPUs together
+    /// (`throttled_usec`, `throttled_time`). The kernel adds a wait when it ends.
+    pub throttled_us: Micros,
+}
+
 /// The accept queue of one listener of the proxy (sock_diag(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListenerSample {

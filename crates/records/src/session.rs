@@ -114,7 +114,9 @@ pub enum SessionEnd {
     UpstreamBadHead,
     /// The upstream closed or reset inside its head or body.
     UpstreamClosedEarly,
-    /// This host had no descriptor, port or memory for the upstream connection; or its temporary file
+    /// This host had no port for the upstream connection (EADDRNOTAVAIL).
+    NoPort,
+    /// This host had no descriptor or memory for the upstream connection; or its temporary file
     /// could not be made, written or read.
     LocalError,
     /// Its worker had no connection left for it, and closed it as soon as it was accepted.
@@ -139,6 +141,10 @@ pub struct Answered {
     pub upstream_port: u16,
     /// When the request's head had been read.
     pub request_ns: MonoNs,
+    /// Until when it waited for one of the origin's workers, if all were busy; where none took it, the
+    /// end of the connection or of the run.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queued_until_ns: Option<MonoNs>,
     /// When the answer's head was there to be sent: microseconds before the kernel has it, and on
     /// loopback the proxy's socket. Absent: the connection, or the run, ended before that.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -80,7 +80,7 @@ const FILES: [&str; 2] = ["/proc/thread-self/net/netstat", "/proc/thread-self/ne
 
 /// What bears on a connection that was late. Their meaning: `SNMP_MIB_ITEM` and
 /// `Documentation/networking/snmp_counter.rst` in the kernel's source.
-const WATCHED: [&str; 16] = [
+const WATCHED: [&str; 17] = [
     // A handshake that found the accept queue full; and one that was dropped for any reason.
     "TcpExt.ListenOverflows",
     "TcpExt.ListenDrops",
@@ -91,6 +91,8 @@ const WATCHED: [&str; 16] = [
     "TcpExt.TCPTimeouts",
     "TcpExt.TCPSynRetrans",
     "Tcp.RetransSegs",
+    // Segments sent; a large one that is cut on its way counts as its parts.
+    "Tcp.OutSegs",
     "TcpExt.TCPFastRetrans",
     "TcpExt.TCPLostRetransmit",
     // Receive buffers without room: queues that were repacked, pruned, or cut.

@@ -9,6 +9,7 @@
 //! - [`progress`]: what a trial shows of itself while it runs
 //! - [`placement`]: which download goes to which worker
 //! - [`cpu_plan`]: which process runs where
+//! - `cgroup` and `neighbours`: a proxy that gets less CPU than it asks for
 //! - `sampler`: what is seen from outside
 //! - [`signals`]: what Ctrl-C means while a trial runs
 //!
@@ -20,9 +21,11 @@
 //! - Trouble with a role is a [`records::Fault`] in the manifest. An error of this module means that
 //!   there is no run to report on.
 
+mod cgroup;
 mod children;
 pub mod cpu_plan;
 pub mod host;
+mod neighbours;
 mod options;
 mod phases;
 pub mod placement;
@@ -45,6 +48,7 @@ use records::{Arm, Fault, Micros, Recording};
 use crate::progress::{Progress, Show};
 use crate::roles::Given;
 use crate::run_dir::{RunWriter, WriteError};
+use cgroup::Cgroup;
 use children::Children;
 use cpu_plan::CpuPlan;
 pub use options::{NetworkOptions, RunDirOptions, TrialOptions, UsageError};
@@ -118,11 +122,13 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> Result<Finishe
     net::role::raise_open_files();
     // The hosts that the roles run on, if they have some of their own.
     let lab = plan.lab.as_ref().map(Lab::up).transpose()?;
+    let cgroup = plan.arm.faults.cpu_quota.map(|_| Cgroup::make()).transpose();
+    let cgroup = cgroup.map_err(TrialError::Quota)?;
     let started = Timestamp::now();
     let dir = RunWriter::create(&plan.runs_dir, started, &plan.label)?;
+    let around = (lab.as_ref(), cgroup.as_ref());
     let finished =
-        Run::new(plan, (command, started), children, dir, Progress::new(show), lab.as_ref())
-            .complete();
+        Run::new(plan, (command, started), children, dir, Progress::new(show), around).complete();
     signals.trial_over();
     finished
 }
@@ -139,6 +145,9 @@ pub enum TrialError {
     /// The hosts of their own could not be made.
     #[error("failed to make the hosts of the run")]
     Lab(#[from] LabError),
+    /// No control group could be made for the proxy, or none with a quota.
+    #[error("failed to withhold CPU time from the proxy (--cpu-quota)")]
+    Quota(#[source] io::Error),
     /// A process could not be started.
     #[error("failed to start the {role} role")]
     Start {

@@ -92,6 +92,11 @@ pub struct NetworkOptions {
     /// net.ipv4.tcp_rmem of the proxy's host, as 40960,40960,40960 [default: as on this host]
     #[arg(long, hide_short_help = true, value_name = "MIN,DEFAULT,MAX", requires = "netns", value_parser = tcp_rmem)]
     pub tcp_rmem: Option<String>,
+
+    /// Another setting of the proxy's host, as net.ipv4.ip_local_port_range=20000,20050; may be repeated.
+    /// What this kernel has for all hosts together it refuses
+    #[arg(long = "sysctl", value_name = "NAME=VALUE", requires = "netns", value_parser = sysctl)]
+    pub sysctls: Vec<(String, String)>,
 }
 
 /// What the records of a trial are called, and where its access log goes.
@@ -121,6 +126,7 @@ impl NetworkOptions {
         self.netns.then(|| Namespaces {
             link_rate: self.link_rate.map(|rate| rate.to_string()),
             tcp_rmem: self.tcp_rmem.clone(),
+            sysctls: self.sysctls.iter().cloned().collect(),
         })
     }
 
@@ -135,9 +141,14 @@ impl NetworkOptions {
         plan.rate = self.link_rate;
         if let Some(proxy) = plan.host_mut(Role::Proxy.name()) {
             let congestion = arm.proxy.congestion.name();
-            for (name, value) in [(TCP_RMEM, self.tcp_rmem.as_deref()), (CONGESTION, congestion)] {
-                proxy.sysctls.extend(value.map(|value| Sysctl { name, value: value.to_owned() }));
-            }
+            let own = [(TCP_RMEM, self.tcp_rmem.as_deref()), (CONGESTION, congestion)];
+            let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            let more = self.sysctls.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let sysctl = |(name, value): (&str, &str)| Sysctl {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            };
+            proxy.sysctls.extend(own.chain(more).map(sysctl));
         }
         Some(plan)
     }
@@ -150,6 +161,22 @@ pub(crate) fn host_of(role: Role) -> Option<&'static str> {
 
 /// Loopback, where every role is unless it has a host of its own.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// A setting and its value, whose numbers may stand between commas. The kernel says what it is worth.
+fn sysctl(text: &str) -> Result<(String, String), String> {
+    let letters = |name: &str| {
+        name.starts_with("net.")
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter))
+    };
+    match text.split_once('=') {
+        Some((name, value)) if letters(name) && !name.contains("..") && !value.is_empty() => {
+            Ok((name.to_owned(), value.replace(',', " ")))
+        }
+        _ => {
+            Err(format!("{text:?} is no setting of a network: write it as net.ipv4.tcp_tw_reuse=1"))
+        }
+    }
+}
 
 fn tcp_rmem(text: &str) -> Result<String, String> {
     let wrong = || format!("{text:?} is no tcp_rmem: write it as 4096,131072,6291456");
@@ -283,6 +310,11 @@ pub enum UsageError {
          or both"
     )]
     NobodyAsksForGzip,
+    /// CPU time to be withheld from a program that is not started here.
+    #[error(
+        "--cpu-quota holds for a proxy that the run starts: this one runs by itself, or there is none"
+    )]
+    QuotaOfOthers,
     /// Toggles of the proxy that exclude each other.
     #[error(transparent)]
     Toggles(#[from] ToggleError),
@@ -308,6 +340,9 @@ fn check(arm: &Arm) -> Result<(), UsageError> {
     let asks = [arm.load.slow_coding, arm.fetch.fetch_coding].contains(&Coding::Gzip);
     if arm.proxy.gzip.is_some() && !asks {
         return Err(UsageError::NobodyAsksForGzip);
+    }
+    if arm.faults.cpu_quota.is_some() && arm.server.kind.is_not_started() {
+        return Err(UsageError::QuotaOfOthers);
     }
     let (arrivals, burst, cap) = (arm.fetch.arrivals, arm.faults.burst, arm.fetch.cap);
     let Arrivals::PerSecond(rate) = arrivals else {
@@ -387,6 +422,12 @@ fn label_of(arm: &Arm, recording: Recording) -> String {
     add(faults.delay != usual.faults.delay, format!("delay{}", faults.delay));
     if let Some(workers) = faults.origin_workers {
         add(true, format!("origin-workers{workers}"));
+    }
+    if let Some(percent) = faults.cpu_quota {
+        add(true, format!("quota{percent}"));
+    }
+    if let Some(count) = faults.neighbours {
+        add(true, format!("neighbours{count}"));
     }
     for (role, cpus) in &arm.cpus {
         let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();

@@ -15,7 +15,9 @@ use super::children::Children;
 use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
 use super::{Finished, TrialError, TrialPlan, host, signals};
+use crate::cgroup::Cgroup;
 use crate::host::Counters;
+use crate::neighbours::Neighbours;
 use crate::progress::Progress;
 use crate::run_dir::{RunWriter, WriteError};
 use records::run_dir::NETWORK;
@@ -29,6 +31,10 @@ pub(super) struct Run<'a> {
     children: Children,
     /// The hosts of the roles; absent: all is on loopback.
     lab: Option<&'a Lab>,
+    /// Where the proxy is, if it gets less than all of its CPU.
+    cgroup: Option<&'a Cgroup>,
+    /// What keeps the workers from their CPUs, once fetches are measured.
+    neighbours: Option<Neighbours>,
     files: RunWriter,
     progress: Progress,
     manifest: Manifest,
@@ -62,7 +68,7 @@ impl<'a> Run<'a> {
         children: Children,
         files: RunWriter,
         progress: Progress,
-        lab: Option<&'a Lab>,
+        (lab, cgroup): (Option<&'a Lab>, Option<&'a Cgroup>),
     ) -> Self {
         let TrialPlan { arm, idle, measure, hold, recording, .. } = plan;
         let manifest = Manifest {
@@ -85,6 +91,8 @@ impl<'a> Run<'a> {
             plan,
             children,
             lab,
+            cgroup,
+            neighbours: None,
             files,
             progress,
             manifest,
@@ -206,7 +214,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, phase: Phase, before: Before) -> Result<(), WriteError> {
+    fn begin(&mut self, phase: Phase, before: Before) -> Result<(), TrialError> {
         if phase == Phase::Drain {
             let after = self.proxy_cpu_ms();
             let span = self.proxy_cpu_ms.zip(after);
@@ -226,8 +234,12 @@ impl<'a> Run<'a> {
         let written = self.files.manifest(&self.manifest);
         match phase {
             Phase::Load => self.counters = self.read_counters(),
-            Phase::Measure => self.proxy_cpu_ms = self.proxy_cpu_ms(),
+            Phase::Measure => {
+                self.proxy_cpu_ms = self.proxy_cpu_ms();
+                self.withhold_cpu()?;
+            }
             Phase::Teardown => {
+                self.neighbours = None;
                 // What is seen from outside ends here; what follows is the end of all there is to see.
                 self.manifest.kernel_counters = self.counters.until(&self.read_counters());
                 if let Some(sampler) = &mut self.sampler {
@@ -240,7 +252,18 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        written
+        Ok(written?)
+    }
+
+    /// From now on the workers get less CPU than they ask for, if that is the fault.
+    fn withhold_cpu(&mut self) -> Result<(), TrialError> {
+        let faults = &self.plan.arm.faults;
+        if let Some((cgroup, percent)) = self.cgroup.zip(faults.cpu_quota) {
+            cgroup.limit(percent).map_err(TrialError::Quota)?;
+        }
+        let cpus = &self.manifest.host.worker_cpus;
+        self.neighbours = faults.neighbours.map(|count| Neighbours::start(count, cpus));
+        Ok(())
     }
 
     /// Notes that the phase in progress, if any, came to its own end.

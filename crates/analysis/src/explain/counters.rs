@@ -14,6 +14,8 @@ pub(crate) struct Kernel {
     pub(crate) run_wait: Cumulative,
     /// Time withheld by the hypervisor from each CPU it may run on, ns.
     pub(crate) stolen: Vec<Cumulative>,
+    /// Time withheld by the quota of the workers' control group, ns of one CPU.
+    pub(crate) throttled: Cumulative,
     /// CPU time of the other workers on the same CPU, ns, one counter each.
     pub(crate) siblings: Vec<Cumulative>,
     /// CPU time on the same CPU that no worker used, ns; unknown where nobody told it.
@@ -26,6 +28,8 @@ pub(crate) struct Counters {
     pub(crate) run_wait: BTreeMap<u32, Cumulative>,
     /// Time that the hypervisor withheld from each CPU.
     pub(crate) stolen: BTreeMap<u32, Cumulative>,
+    /// Time that a quota withheld from the workers' control group, of one CPU.
+    pub(crate) throttled: Cumulative,
     /// CPU time of each worker over its life, as it told it.
     used: BTreeMap<u32, Cumulative>,
 }
@@ -41,12 +45,21 @@ impl Counters {
             .stolen
             .iter()
             .map(|sample| (sample.cpu, (sample.at_ns, sample.stolen_ms.saturating_mul(1_000_000))));
+        // The kernel counts it for all CPUs together, and does not say how much for each.
+        let (host, workers) = (&records.manifest.host, records.manifest.worker_count() as usize);
+        let cpus = if host.worker_cpus.is_empty() { host.cpus } else { host.worker_cpus.len() };
+        let cpus = cpus.min(workers).max(1) as u64;
+        let throttled = records
+            .throttled
+            .iter()
+            .map(|sample| (sample.at_ns, sample.throttled_us.0.saturating_mul(1_000) / cpus));
         let cumulative = |readings: BTreeMap<u32, Vec<(MonoNs, u64)>>| {
             readings.into_iter().map(|(who, of_one)| (who, Cumulative::new(of_one))).collect()
         };
         Self {
             run_wait: cumulative(grouped(run_wait)),
             stolen: cumulative(grouped(stolen)),
+            throttled: Cumulative::new(throttled),
             used: stretches.iter().map(|(worker, told)| (*worker, cpu_time(told))).collect(),
         }
     }
@@ -71,6 +84,7 @@ impl Counters {
         Kernel {
             run_wait: self.run_wait.get(&worker).cloned().unwrap_or_default(),
             stolen: stolen.map(|(_, withheld)| withheld.clone()).collect(),
+            throttled: self.throttled.clone(),
             siblings: others.map(|(_, used)| used.clone()).collect(),
             strangers: Cumulative::new(strangers),
         }

@@ -162,7 +162,7 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
         ];
         hide(&told_by_workers, untold);
     }
-    let off_cpu = [Cause::OffCpuRunnable, Cause::OffCpuBlocked];
+    let off_cpu = [Cause::OffCpuRunnable, Cause::CpuWithheld, Cause::OffCpuBlocked];
     if !context.shows_waits() {
         let unseen =
             matches!(records.manifest.visibility, Visibility::LogOnly | Visibility::ClientsOnly);
@@ -173,6 +173,9 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
         hide(&off_cpu, reason);
     } else if records.stretches.is_empty() {
         hide(&off_cpu, untold);
+    }
+    if records.manifest.arm.faults.origin_workers.is_some() && records.answered.is_empty() {
+        hide(&[Cause::UpstreamWorkers], "the origin told nothing of its requests");
     }
     if context.overflow == Overflow::Hidden {
         let no_counters = minimal.unwrap_or("the kernel shows no netstat counters");

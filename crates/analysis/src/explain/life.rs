@@ -32,6 +32,8 @@ pub enum Hands {
     /// The request was whole, the answer's head was not, and nothing says that it was the origin who
     /// kept it waiting.
     AwaitingHead,
+    /// The origin had been asked, and all its workers were busy.
+    AwaitingWorker,
     /// The origin had been asked and had not answered: nobody could have read a head.
     AwaitingOrigin,
     /// The answer's body was on its way.
@@ -85,6 +87,9 @@ impl Life {
             // told, it was sent when the origin had it.
             let sent = session.connected_ns.unwrap_or(answered.request_ns);
             self.until(sent.min(answered.request_ns).min(head), Hands::AwaitingHead);
+            if let Some(taken) = answered.queued_until_ns {
+                self.until(taken.min(head), Hands::AwaitingWorker);
+            }
             self.until(answered.head_ns.unwrap_or(head).min(head), Hands::AwaitingOrigin);
         }
         self.until(head, Hands::AwaitingHead);

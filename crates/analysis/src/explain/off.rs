@@ -8,6 +8,8 @@
 //!   the proxy used on the same CPU while this one was busy, that is the proxy's own work and stays
 //!   with it: two workers on one CPU take turns, and a step lasts as long as it lasts. Where strangers
 //!   ran there as well, the wait is divided as the two used the CPU. The rest is [`Off::no_cpu`].
+//! - of that time, what was stolen and what the quota of the workers' control group withheld is
+//!   [`Off::withheld`]; the rest others had.
 //! - not ready, and not stolen: it slept, [`Off::blocked`].
 //! - ready while in a poll: woken, but without a CPU, [`Off::woken`].
 //!
@@ -35,6 +37,8 @@ pub(crate) struct Off {
     pub(crate) untold: f64,
     /// Of its time in polls: woken, without a CPU.
     pub(crate) woken: f64,
+    /// Of the time of [`Self::no_cpu`] and [`Self::woken`]: its host withheld it.
+    pub(crate) withheld: f64,
 }
 
 /// Goes through the life of a worker, epoch after epoch.
@@ -42,6 +46,7 @@ pub(crate) struct Reckoner<'a> {
     kernel: &'a Kernel,
     run_wait: Claims<'a>,
     stolen: Vec<Claims<'a>>,
+    throttled: Claims<'a>,
 }
 
 /// Why a worker had no CPU in an epoch: as parts of the time it had none.
@@ -51,13 +56,16 @@ pub(crate) struct Reasons {
     untold: f64,
     /// As in [`Off`].
     woken: f64,
+    /// As in [`Off`].
+    withheld: f64,
 }
 
 impl<'a> Reckoner<'a> {
     /// At the start of a worker's life.
     pub(crate) fn new(kernel: &'a Kernel) -> Self {
         let stolen = kernel.stolen.iter().map(Claims::on).collect();
-        Self { kernel, run_wait: Claims::on(&kernel.run_wait), stolen }
+        let [run_wait, throttled] = [&kernel.run_wait, &kernel.throttled].map(Claims::on);
+        Self { kernel, run_wait, stolen, throttled }
     }
 
     /// The reasons of the next epoch, whose stretches have no gap.
@@ -72,7 +80,8 @@ impl<'a> Reckoner<'a> {
             if share(part, busy) >= SLACK { share(part, off) } else { 0.0 }
         };
         if !self.kernel.run_wait.is_known() {
-            return Reasons { no_cpu: 0.0, blocked: 0.0, untold: above_slack(off), woken: 0.0 };
+            let untold = above_slack(off);
+            return Reasons { no_cpu: 0.0, blocked: 0.0, untold, woken: 0.0, withheld: 0.0 };
         }
         let ready = self.run_wait.claim(start, end, off);
         let mut stolen = Duration::ZERO;
@@ -81,11 +90,15 @@ impl<'a> Reckoner<'a> {
         }
         let slept = off.saturating_sub(ready + stolen);
         let untold = slept.min(self.unread(start, end));
+        let no_cpu = (ready + stolen).saturating_sub(self.siblings_part(epoch, ready));
+        let woken = self.run_wait.left(end).min(poll);
+        let throttled = self.throttled.claim(start, end, no_cpu + woken);
         Reasons {
-            no_cpu: above_slack((ready + stolen).saturating_sub(self.siblings_part(epoch, ready))),
+            no_cpu: above_slack(no_cpu),
             blocked: above_slack(slept.saturating_sub(untold)),
             untold: above_slack(untold),
-            woken: share(self.run_wait.left(end).min(poll), poll),
+            woken: share(woken, poll),
+            withheld: share(stolen + throttled, no_cpu + woken).min(1.0),
         }
     }
 
@@ -121,6 +134,7 @@ impl Reasons {
             blocked: off * self.blocked,
             untold: off * self.untold,
             woken: self.woken,
+            withheld: self.withheld,
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use records::{Cause, Fetch, Session};
+use records::{Cause, Fetch, Session, SessionEnd};
 
 use super::context::{Context, Overflow};
 use super::life::{Hands, Life};
@@ -70,8 +70,13 @@ fn split(context: &Context<'_>, index: usize, fetch: &Fetch) -> FetchSplit {
     let answered = session.and_then(|session| context.answer(session));
     let life = Life::of(fetch, connection, answered);
     let mut splitter = Splitter::new(context, index, fetch, connection);
+    // It was refused at once: where its time went says nothing of why it failed.
+    let no_port = session.is_some_and(|session| session.end == SessionEnd::NoPort);
     for (window, hands) in life.spells {
-        splitter.spell(window, hands);
+        match no_port {
+            true => splitter.whole(window, hands, Cause::NoPorts),
+            false => splitter.spell(window, hands),
+        }
     }
     splitter.split
 }
@@ -103,6 +108,7 @@ impl<'a> Splitter<'a> {
         match (hands, self.connection) {
             (Hands::Unsent | Hands::Closed, _) => self.whole(window, hands, Cause::Client),
             // Whatever the worker did: there was nothing for it to read.
+            (Hands::AwaitingWorker, _) => self.whole(window, hands, Cause::UpstreamWorkers),
             (Hands::AwaitingOrigin, _) => self.whole(window, hands, Cause::Upstream),
             (Hands::Handshake, _) => self.whole(window, hands, self.handshake(window)),
             (_, Some(connection)) => self.on_timeline(connection.worker, window, hands),
@@ -173,7 +179,7 @@ impl<'a> Splitter<'a> {
             }
             Doing::Polling => {
                 let awake = ns(waking(segment, hands).clip(part));
-                shares.add(Cause::OffCpuRunnable, awake);
+                shares.divide(awake, [(Cause::CpuWithheld, off.withheld)], Cause::OffCpuRunnable);
                 let asleep = Off { woken: 0.0, ..off };
                 self.idle(&mut shares, ns(part) - awake, asleep, hands);
             }
@@ -212,18 +218,18 @@ impl<'a> Splitter<'a> {
 
     /// Time in which the worker was in its poll.
     fn idle(&self, shares: &mut Shares, ns: u64, off: Off, hands: Hands) {
-        let woken = (Cause::OffCpuRunnable, off.woken);
+        let [others, withheld] = no_cpu(off.woken, off);
         let awake = 1.0 - off.woken;
         match hands {
-            Hands::Asking => shares.divide(ns, [woken], Cause::Client),
-            Hands::AwaitingHead => shares.divide(ns, [woken], Cause::Upstream),
+            Hands::Asking => shares.divide(ns, [others, withheld], Cause::Client),
+            Hands::AwaitingHead => shares.divide(ns, [others, withheld], Cause::Upstream),
             Hands::Body => {
                 let stalls = self.session.map(Stalls::of).unwrap_or_default();
                 let upstream = (Cause::Upstream, awake * stalls.upstream);
                 let client = (Cause::Client, awake * stalls.client);
-                shares.divide(ns, [woken, upstream, client], Cause::OwnTransfer);
+                shares.divide(ns, [others, withheld, upstream, client], Cause::OwnTransfer);
             }
-            _ => shares.divide(ns, [woken], Cause::Unexplained),
+            _ => shares.divide(ns, [others, withheld], Cause::Unexplained),
         }
     }
 
@@ -280,12 +286,17 @@ fn waking(poll: &Segment, hands: Hands) -> Window {
 
 /// Busy time: what the worker lost to others, or slept, is not the work's.
 fn busy(shares: &mut Shares, ns: u64, off: Off, work: Cause) {
-    let parts = [
-        (Cause::OffCpuRunnable, off.no_cpu),
-        (Cause::OffCpuBlocked, off.blocked),
-        (Cause::Unexplained, off.untold),
-    ];
+    let [others, withheld] = no_cpu(off.no_cpu, off);
+    let parts =
+        [others, withheld, (Cause::OffCpuBlocked, off.blocked), (Cause::Unexplained, off.untold)];
     shares.divide(ns, parts, work);
+}
+
+/// A part of the time in which a worker was ready and had no CPU: what others had, and what its host
+/// withheld.
+fn no_cpu(part: f64, off: Off) -> [(Cause, f64); 2] {
+    let withheld = part * off.withheld;
+    [(Cause::OffCpuRunnable, part - withheld), (Cause::CpuWithheld, withheld)]
 }
 
 /// Parts of the time between a session's steps, after the head, in which it waited long for one

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use records::{BlockedSummary, Bytes, Cause, HoldingStep, LogMode, Micros, SocketEnd};
+use records::{
+    BlockedSummary, Bytes, Cause, HoldingStep, LogMode, Micros, MonoNs, SessionEnd, SocketEnd,
+};
 use serde::Serialize;
 
 use super::Longest;
@@ -56,6 +58,9 @@ pub enum Evidence {
         run_wait_us: Micros,
         /// CPU time that the hypervisor withheld from the workers' CPUs.
         stolen_us: Micros,
+        /// What the quota of their control group withheld; absent: nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        throttled: Option<Throttled>,
     },
     /// Time in which workers neither polled nor were on a CPU nor ready for one.
     Asleep {
@@ -77,6 +82,24 @@ pub enum Evidence {
         /// The longest.
         #[serde(skip_serializing_if = "Option::is_none")]
         longest: Option<Longest>,
+    },
+    /// Waits for one of the origin's workers, by its own account.
+    Workers {
+        /// Late fetches that waited.
+        waited: u64,
+        /// The longest wait.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        longest: Option<Longest>,
+    },
+    /// Requests for which the proxy found no port.
+    Ports {
+        /// How many, over the whole run.
+        refused: u64,
+        /// Different ports that it dialled the origin from.
+        used: u64,
+        /// Sessions that had one at the same time, at most; where that is less, closed connections kept
+        /// the others (TIME_WAIT).
+        at_a_time: u64,
     },
     /// Bodies: from the answer's head to the session's end.
     Bodies {
@@ -115,6 +138,15 @@ pub struct Reserve {
     pub most: Bytes,
 }
 
+/// A quota that was used up (`cpu.stat`, cgroups(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Throttled {
+    /// Periods in which that happened.
+    pub periods: u64,
+    /// Time in which somebody was ready and nothing was left, all CPUs of the group together.
+    pub time_us: Micros,
+}
+
 /// A long loop turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LongTurn {
@@ -147,10 +179,7 @@ pub(crate) fn of(
         Cause::Convoy => turns(context, window),
         Cause::AcceptQueue => queues(context, window),
         Cause::BacklogOverflow => counters(context),
-        Cause::OffCpuRunnable => Evidence::Ready {
-            run_wait_us: run_wait(context, window),
-            stolen_us: stolen(context, window),
-        },
+        Cause::OffCpuRunnable | Cause::CpuWithheld => ready(context, window),
         Cause::OffCpuBlocked => asleep(context, window),
         Cause::Upstream => Evidence::Origin {
             longest: longest(context, splits, |context, index| {
@@ -158,12 +187,25 @@ pub(crate) fn of(
                 let until = session.head_ns.unwrap_or(session.closed_ns);
                 Some(match context.answer(session) {
                     Some(told) => {
-                        told.head_ns.unwrap_or(until).min(until).micros_since(told.request_ns)
+                        let from = told.queued_until_ns.unwrap_or(told.request_ns);
+                        told.head_ns.unwrap_or(until).min(until).micros_since(from)
                     }
                     None => until.micros_since(session.request_ns?),
                 })
             }),
         },
+        Cause::UpstreamWorkers => {
+            let wait = |context: &Context<'_>, index: usize| {
+                let told = context.answer(context.join.fetch(index)?.session?)?;
+                Some(told.queued_until_ns?.micros_since(told.request_ns))
+            };
+            let waited = splits.iter().filter(|split| wait(context, split.index).is_some());
+            Evidence::Workers {
+                waited: waited.count() as u64,
+                longest: longest(context, splits, wait),
+            }
+        }
+        Cause::NoPorts => ports(context),
         Cause::OwnTransfer => Evidence::Bodies {
             longest: longest(context, splits, |context, index| {
                 let session = context.join.fetch(index)?.session?;
@@ -264,6 +306,23 @@ fn counters(context: &Context<'_>) -> Evidence {
     Evidence::Counters { moved: moved.collect() }
 }
 
+fn ready(context: &Context<'_>, window: Window) -> Evidence {
+    let throttled = &context.records.throttled;
+    let inside = || throttled.iter().filter(|sample| window.contains(sample.at_ns));
+    let moved = inside().next().zip(inside().next_back()).map(|(first, last)| {
+        let periods = last.periods.saturating_sub(first.periods);
+        Throttled {
+            periods,
+            time_us: Micros(last.throttled_us.0.saturating_sub(first.throttled_us.0)),
+        }
+    });
+    Evidence::Ready {
+        run_wait_us: run_wait(context, window),
+        stolen_us: stolen(context, window),
+        throttled: moved.filter(|moved| moved.periods > 0),
+    }
+}
+
 /// Time ready without a CPU, of all workers in `window`.
 fn run_wait(context: &Context<'_>, window: Window) -> Micros {
     grown(context.counters.run_wait.values(), window)
@@ -297,6 +356,30 @@ fn asleep(context: &Context<'_>, window: Window) -> Evidence {
         run_wait_us: run_wait(context, window),
         log_mode: context.records.manifest.arm.proxy.log_mode,
         slept: seen::blocked(context.records, window),
+    }
+}
+
+fn ports(context: &Context<'_>) -> Evidence {
+    let sessions = &context.records.sessions;
+    let refused = sessions.iter().filter(|session| session.end == SessionEnd::NoPort);
+    let dialled = sessions.iter().filter(|session| session.upstream_port.is_some());
+    let used: BTreeSet<u16> = dialled.clone().filter_map(|session| session.upstream_port).collect();
+    // Of an end and a start at one time the end comes first.
+    let mut steps: Vec<(MonoNs, i64)> = dialled
+        .flat_map(|session| {
+            [(session.request_ns.unwrap_or(session.accepted_ns), 1), (session.closed_ns, -1)]
+        })
+        .collect();
+    steps.sort_unstable();
+    let mut open = 0_i64;
+    let most = steps.into_iter().map(|(_, step)| {
+        open += step;
+        open
+    });
+    Evidence::Ports {
+        refused: refused.count() as u64,
+        used: used.len() as u64,
+        at_a_time: u64::try_from(most.max().unwrap_or(0)).unwrap_or(0),
     }
 }
 

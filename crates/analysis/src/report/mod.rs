@@ -20,7 +20,7 @@ use serde::Serialize;
 
 pub use crate::explain::Hands;
 pub use crate::figures::log::{LogReport, LogRow};
-pub use evidence::{Evidence, LongTurn, QueueDepth, Reserve};
+pub use evidence::{Evidence, LongTurn, QueueDepth, Reserve, Throttled};
 pub use fetch::{CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid};
 pub use fold::{Folded, HoldGroup, TurnGroup};
 

@@ -75,7 +75,7 @@ fn evidence_is_told_for_each_cause_there_is() {
     let deepest = Some(QueueDepth { queue: 17, limit: 511 });
     assert_eq!(of(Cause::AcceptQueue), Evidence::Queues { samples: 2, deepest });
     assert_eq!(of(Cause::BacklogOverflow), Evidence::Counters { moved: BTreeMap::new() });
-    let nothing = Evidence::Ready { run_wait_us: Micros(0), stolen_us: Micros(0) };
+    let nothing = Evidence::Ready { run_wait_us: Micros(0), stolen_us: Micros(0), throttled: None };
     assert_eq!(of(Cause::OffCpuRunnable), nothing);
     let Evidence::Asleep { busy_us, cpu_us, .. } = of(Cause::OffCpuBlocked) else { panic!() };
     assert!(busy_us == cpu_us && busy_us > Micros(15_000_000), "{busy_us} {cpu_us}");
@@ -129,7 +129,7 @@ fn hidden_causes_are_named_by_reason() {
         groups,
         [
             (5, "the workers told nothing of their time"),
-            (2, "the kernel shows no schedstat of the workers"),
+            (3, "the kernel shows no schedstat of the workers"),
             (1, "the kernel shows no netstat counters"),
         ]
     );

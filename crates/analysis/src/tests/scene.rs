@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use records::{
     Accepted, Answered, Bytes, Cause, CounterSpan, CpuSample, Fetch, Hold, LoopTurn, Micros,
-    MonoNs, Outcome, Phase, SchedSample, Session, SessionEnd, StepEnd, Stretch, Watched,
+    MonoNs, Outcome, Phase, SchedSample, Session, SessionEnd, StepEnd, Stretch, ThrottleSample,
+    Watched,
 };
 
 use crate::explain::split::all;
@@ -67,10 +68,11 @@ impl Scene {
     ///   the fetch made last (`own`) or `nobody`
     /// - a long turn beside it: `turn WORKER SPAN`
     /// - `waits WORKER SPAN MS`, evenly (where the span is empty the kernel tells all of it then: it adds a
-    ///   wait when it ends), `steals CPU SPAN MS`, `runs CPU SPAN MS` (whoever it ran)
+    ///   wait when it ends), `steals CPU SPAN MS`, `runs CPU SPAN MS` (whoever it ran), `quota 0 SPAN MS`
+    ///   (withheld from all workers' group)
     /// - `fetch WORKER queued|awaiting|body SPAN [MILESTONE=MS|-]... [outcome=OUTCOME] [port=N]`: in a queue
     ///   from its first moment; accepted then, with its request; with its head as well. Of it, where it has a
-    ///   session: `origin ASKED HEAD|- [port=N]`, `dialled MS`, `steps MS`, `stalls UPSTREAM CLIENT`
+    ///   session: `origin ASKED HEAD|- [port=N] [taken=MS]`, `portless`, `dialled MS`, `steps MS`, `stalls UPSTREAM CLIENT`
     /// - `blind`: the harness does not look at threads
     pub(crate) fn of(script: &str) -> Self {
         let mut run = Run::new();
@@ -137,8 +139,9 @@ impl Scene {
                 let (from, to) = span(time);
                 self.run.records.turns.push(turn(who(worker), at(from), at(to)));
             }
-            [what @ ("waits" | "steals" | "runs"), of, time, ms] => {
-                let what = ["waits", "steals", "runs"].into_iter().find(|name| name == what);
+            [what @ ("waits" | "steals" | "runs" | "quota"), of, time, ms] => {
+                let what =
+                    ["waits", "steals", "runs", "quota"].into_iter().find(|name| name == what);
                 let ((from, to), ms) = (span(time), number(ms));
                 let key = (what.expect("one of them"), who(of));
                 self.spans.entry(key).or_default().push(Span { from, to, ms });
@@ -192,9 +195,15 @@ impl Scene {
                 let upstream_port = port().unwrap_or(session.client_port);
                 session.upstream_port = Some(upstream_port);
                 let head_ns = (*head != "-").then(|| at(number(head)));
-                let answered = Answered { upstream_port, request_ns: at(number(asked)), head_ns };
+                let answered = Answered {
+                    upstream_port,
+                    request_ns: at(number(asked)),
+                    queued_until_ns: option("taken").map(|ms| at(number(ms))),
+                    head_ns,
+                };
                 self.run.records.answered.push(answered);
             }
+            ["portless"] => self.session().end = SessionEnd::NoPort,
             ["dialled", ms] => self.session().connected_ns = Some(at(number(ms))),
             ["steps", ms] => self.session().steps_us = Micros(number(ms) * 1_000),
             ["stalls", upstream, client] => {
@@ -288,6 +297,9 @@ impl Scene {
                 run_ns: 0,
                 run_wait_ns: counted(&self.spans, "waits", worker, ms),
             }));
+            let throttled_us = Micros(counted(&self.spans, "quota", 0, ms) / 1_000);
+            let sample = ThrottleSample { at_ns: at(ms), periods: 0, throttled_us };
+            self.run.records.throttled.push(sample);
         }
         let is_told = self.spans.keys().any(|(what, _)| *what == "runs");
         for ms in (0..=LOOKS).step_by(LOOK_AT_STEAL) {

@@ -15,13 +15,15 @@ pub struct CaseFigure(usize);
 type Made = fn(&Analysis<'_>) -> Option<String>;
 
 /// Every figure: its name in a case's file, how a table calls it, how it is made.
-const FIGURES: [(&str, &str, Made); 17] = [
+const FIGURES: [(&str, &str, Made); 18] = [
     // The times of the first fetches under load; how all of them ended; their percentiles.
     ("fetch_times", "fetch times", fetch_times),
     ("outcomes", "fetches", outcomes),
     ("latency", "latency", latency),
     // Good fetches a second; a case shows them beside those of other arms.
     (THROUGHPUT, "throughput", throughput),
+    // Segments that a server on a host of its own sent for each fetch under load.
+    ("segments", "segments", segments),
     // How many bytes each read and write moved.
     ("call_sizes", "call sizes", call_sizes),
     // Least, mean, median, largest and standard deviation of the fetches' times.
@@ -85,6 +87,14 @@ const SHOWN: usize = 10;
 
 fn measured<'a>(analysis: &Analysis<'a>) -> impl Iterator<Item = &'a Fetch> {
     analysis.join().measured().map(|(_, fetch, _)| fetch)
+}
+
+fn segments(Analysis { records, summary, .. }: &Analysis<'_>) -> Option<String> {
+    // On loopback those of its clients are in it as well.
+    records.manifest.arm.netns.as_ref()?;
+    let sent = records.manifest.kernel_counters.get("Tcp.OutSegs")?.moved();
+    let fetches = summary.measure.attempts.max(1);
+    Some(format!("{:.2} sent for each fetch", sent as f64 / fetches as f64))
 }
 
 fn fetch_times(analysis: &Analysis<'_>) -> Option<String> {

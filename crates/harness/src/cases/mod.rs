@@ -78,7 +78,7 @@ impl CaseArm {
 }
 
 /// Every case: its name and its file.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 12] = [
     ("starvation-2023", include_str!("../../cases/starvation-2023.toml")),
     ("nginx-gzip-file", include_str!("../../cases/nginx-gzip-file.toml")),
     ("nginx-temp-file", include_str!("../../cases/nginx-temp-file.toml")),
@@ -86,6 +86,9 @@ const FILES: [(&str, &str); 9] = [
     ("nginx-eras", include_str!("../../cases/nginx-eras.toml")),
     ("herd", include_str!("../../cases/herd.toml")),
     ("proxy-halves-throughput", include_str!("../../cases/proxy-halves-throughput.toml")),
+    ("withheld-cpu", include_str!("../../cases/withheld-cpu.toml")),
+    ("layered-collapse", include_str!("../../cases/layered-collapse.toml")),
+    ("static-scaling", include_str!("../../cases/static-scaling.toml")),
     ("accept-balancing", include_str!("../../cases/accept-balancing.toml")),
     ("event-loops-2026", include_str!("../../cases/event-loops-2026.toml")),
 ];

@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use records::{Phase, Role, Side, Verdict};
+use records::{Manifest, Phase, Role, Side, Verdict};
 use testkit::{Signal, await_gone};
 
 use crate::support::{
@@ -16,7 +17,7 @@ use crate::support::{
 /// What the documentation promises for the end of all children.
 const PROMISED: Duration = Duration::from_secs(2);
 
-fn interrupt(phase: Phase, more: &[&str], signal: Signal) {
+fn interrupt(phase: Phase, more: &[&str], signal: Signal) -> Manifest {
     let _turn = in_turn();
     let runs = Runs::new();
     let mut command = runs.trial(&["--duration", "50s"]);
@@ -44,6 +45,23 @@ fn interrupt(phase: Phase, more: &[&str], signal: Signal) {
     assert!(run.stdout.contains("INCONCLUSIVE"), "{}", run.stdout);
     assert!(runs.dir().expect("a run").join("summary.json").exists());
     runs.assert_nobody_left();
+    manifest
+}
+
+#[test]
+fn a_control_group_goes_with_its_run() {
+    if !rustix::process::geteuid().is_root() {
+        return testkit::skip("control groups need root");
+    }
+    let withheld = ["--reuseport", "--cpu-quota", "40", "--neighbours", "2"];
+    let manifest = interrupt(Phase::Measure, &withheld, Signal::TERM);
+    let proxy = manifest.processes.iter().find(|process| process.role == Role::Proxy);
+    let command = proxy.expect("a proxy").command.join(" ");
+    let (_, rest) = command.split_once("\"cgroup\":\"").expect("it was told its group");
+    let (procs, _) = rest.split_once('"').expect("a path");
+    let group = Path::new(procs).parent().expect("a directory");
+    assert!(group.parent().is_some_and(Path::exists), "{}", group.display());
+    assert!(!group.exists(), "{}", group.display());
 }
 
 #[test]

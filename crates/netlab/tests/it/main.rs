@@ -99,7 +99,8 @@ fn a_program_on_one_host_reaches_a_server_on_another() {
 #[test]
 fn a_setting_holds_on_its_host_alone() {
     let mut plan = four();
-    let sysctl = |name, value: &str| Sysctl { name, value: value.to_owned() };
+    let sysctl =
+        |name: &str, value: &str| Sysctl { name: name.to_owned(), value: value.to_owned() };
     plan.host_mut("proxy").expect("it is there").sysctls.extend([
         sysctl("net.ipv4.tcp_rmem", "40960 40960 40960"),
         sysctl("net.ipv4.tcp_congestion_control", "reno"),
@@ -202,7 +203,7 @@ fn a_setting_that_cannot_be_made_is_told_with_its_host() {
         let Some(lab) = up(&LabPlan::of(["a"])) else { return };
         drop(lab);
         let mut plan = LabPlan::of(["a", "b"]);
-        let sysctl = Sysctl { name, value: value.to_owned() };
+        let sysctl = Sysctl { name: name.to_owned(), value: value.to_owned() };
         plan.host_mut("b").expect("it is there").sysctls.push(sysctl);
         let text = Lab::up(&plan).expect_err("it cannot be built").to_string();
         assert!(text.contains(&format!("\"{name}={value}\" on host b: {why}")), "{text}");

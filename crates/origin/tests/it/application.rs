@@ -5,6 +5,7 @@ use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use crate::process::next;
 use crate::support::{Answer, Origin};
 
 /// A body that no socket buffer holds.
@@ -57,6 +58,10 @@ fn one_worker_is_busy_until_its_body_is_handed_over() {
         assert!(!is_answered(&second), "the only worker is busy with {size}");
         drop(first);
         Answer::read(&mut BufReader::new(second), "GET").assert_body(3);
+        let (at_once, waited) = (next(&origin), next(&origin));
+        assert_eq!(at_once.queued_until_ns, None, "a worker was free");
+        let until = waited.queued_until_ns.expect("none was free");
+        assert!(until >= waited.request_ns && waited.head_ns >= Some(until), "{waited:?}");
     }
 }
 

@@ -13,7 +13,7 @@ use crate::support::{Answer, Origin, command};
 
 const DELAY: Duration = Duration::from_millis(100);
 
-fn next(origin: &Origin) -> Answered {
+pub(crate) fn next(origin: &Origin) -> Answered {
     origin.await_record("a request's record", pick!(Answered))
 }
 

@@ -85,10 +85,13 @@ impl<E: Env> Context<'_, E> {
 
     /// No upstream connection could be had: whose fault it is stands in the end.
     pub(super) fn refuse_upstream(&mut self, error: &io::Error) -> Leave<E::Stream> {
-        let no_port = error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error());
-        let of_this_host = no_port || net::tcp::is_shortage(error);
-        let end =
-            if of_this_host { SessionEnd::LocalError } else { SessionEnd::UpstreamUnreachable };
+        let end = if error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error()) {
+            SessionEnd::NoPort
+        } else if net::tcp::is_shortage(error) {
+            SessionEnd::LocalError
+        } else {
+            SessionEnd::UpstreamUnreachable
+        };
         self.refuse(502, end)
     }
 

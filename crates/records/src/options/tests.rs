@@ -112,7 +112,7 @@ fn the_mirror_has_roomy_upstream_buffers_unless_told_otherwise() {
     assert_eq!(nginx(""), None, "its own affair");
     assert_eq!(nginx("--rcvbuf 40960"), Some(Bytes(40_960)));
     let tcp_rmem = Some("40960 40960 40960".to_owned());
-    let host = arm("").on(Some(Namespaces { tcp_rmem, link_rate: None }));
+    let host = arm("").on(Some(Namespaces { tcp_rmem, ..Namespaces::default() }));
     assert_eq!(host.rcvbuf(), None, "what the host was set to must rule");
     assert_eq!(host.proxy.rcvbuf, Rcvbuf::Auto, "and the mirror is told so");
 }

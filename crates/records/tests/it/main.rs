@@ -42,7 +42,12 @@ fn written() -> (TempDir, RunRecords) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut records = Run::starved().records;
     for (upstream_port, head_ns) in [(7, Some(MonoNs(3))), (8, None)] {
-        records.answered.push(Answered { upstream_port, request_ns: MonoNs(2), head_ns });
+        records.answered.push(Answered {
+            upstream_port,
+            request_ns: MonoNs(2),
+            queued_until_ns: None,
+            head_ns,
+        });
     }
     records.fetch_totals.push(FetchTotals {
         phase: Phase::Measure,

@@ -12,7 +12,8 @@ use super::layout::{Style, Tint};
 use super::run::{caveats, paragraphs, verdict};
 use crate::words;
 use analysis::report::{
-    CauseReport, Evidence, Explanation, LateFetch, LogRow, Longest, Reserve, hidden_by_reason,
+    CauseReport, Evidence, Explanation, LateFetch, LogRow, Longest, Reserve, Throttled,
+    hidden_by_reason,
 };
 
 /// Where what a cause means begins.
@@ -243,9 +244,12 @@ fn evidence(evidence: &Evidence) -> String {
                 moved.iter().map(|(name, by)| format!("{name} +{by}")).collect();
             moved.join(", ")
         }
-        Evidence::Ready { run_wait_us, stolen_us } => format!(
+        Evidence::Ready { run_wait_us, stolen_us, throttled } => format!(
             "workers ready without a CPU: {run_wait_us}; taken from their CPUs by the hypervisor: \
-             {stolen_us}"
+             {stolen_us}{}",
+            throttled.map_or_else(String::new, |Throttled { periods, time_us }| format!(
+                "; withheld by their quota: {time_us}, used up in {periods} periods"
+            ))
         ),
         Evidence::Asleep { busy_us, cpu_us, run_wait_us, log_mode, slept } => format!(
             "workers outside of polls: {busy_us}, of it {cpu_us} on a CPU and {run_wait_us} ready \
@@ -257,6 +261,14 @@ fn evidence(evidence: &Evidence) -> String {
             slept_in(slept)
         ),
         Evidence::Origin { longest } => longest_words("wait for a head", *longest),
+        Evidence::Workers { waited, longest } => format!(
+            "{waited} waited; {}",
+            longest_words("wait for a worker of the origin", *longest)
+        ),
+        Evidence::Ports { refused, used, at_a_time } => format!(
+            "requests without a port: {refused}; ports used to dial the origin: {used}, at most \
+             {at_a_time} at a time"
+        ),
         Evidence::Bodies { longest } => longest_words("body", *longest),
         Evidence::Lag { longest } => longest_words("lag of the client", *longest),
         Evidence::Silence { never_accepted, without_session, records_lost } => format!(

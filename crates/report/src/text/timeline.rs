@@ -126,7 +126,8 @@ const fn closed(end: SessionEnd) -> &'static str {
         SessionEnd::UpstreamTimeout => "the origin did not connect or answer in time",
         SessionEnd::UpstreamBadHead => "the origin's head was not HTTP or too large",
         SessionEnd::UpstreamClosedEarly => "the origin closed inside its answer",
-        SessionEnd::LocalError => "no descriptor, port or memory for the origin's connection",
+        SessionEnd::NoPort => "no port was left for the origin's connection",
+        SessionEnd::LocalError => "no descriptor or memory for the origin's connection",
         SessionEnd::TurnedAway => "its worker had no connection left",
         SessionEnd::Shutdown => "the proxy was told to stop",
     }
@@ -218,6 +219,7 @@ const fn silent(hands: Hands, worker: Option<u32>) -> &'static str {
         Hands::Handshake => "handshake",
         Hands::Queued => "in a listener's queue; nothing known of the worker",
         Hands::Asking => "request on its way; nothing known of the worker",
+        Hands::AwaitingWorker => "all workers of the origin were busy",
         Hands::AwaitingOrigin => "the origin had not answered",
         Hands::AwaitingHead => "waiting for the head; nothing known of the worker",
         Hands::Body => "body on its way; nothing known of the worker",

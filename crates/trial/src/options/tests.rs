@@ -1,7 +1,7 @@
 use clap::Parser;
 use records::Arm;
 
-use super::{NetworkOptions, tcp_rmem};
+use super::{NetworkOptions, sysctl, tcp_rmem};
 
 #[derive(Debug, Parser)]
 struct Typed {
@@ -16,13 +16,20 @@ fn typed(line: &str) -> Result<NetworkOptions, clap::Error> {
 
 #[test]
 fn settings_are_the_proxys_alone() {
-    let network = typed("--netns --tcp-rmem 40960,40960,40960 --link-rate 1Gbit").unwrap();
+    let typed = typed(
+        "--netns --tcp-rmem 40960,40960,40960 --link-rate 1Gbit --sysctl net.ipv4.tcp_tw_reuse=1 \
+         --sysctl net.ipv4.ip_local_port_range=20000,20019",
+    );
+    let network = typed.unwrap();
     let arm = Arm::default();
     let mut plan = network.lab(&arm).expect("a lab");
     let settings = &plan.host_mut("proxy").unwrap().sysctls;
-    let settings: Vec<_> = settings.iter().map(|set| (set.name, set.value.as_str())).collect();
+    let settings: Vec<_> =
+        settings.iter().map(|set| (set.name.as_str(), set.value.as_str())).collect();
     let rmem = ("net.ipv4.tcp_rmem", "40960 40960 40960");
-    assert_eq!(settings, [rmem, ("net.ipv4.tcp_congestion_control", "reno")]);
+    let congestion = ("net.ipv4.tcp_congestion_control", "reno");
+    let more = [("net.ipv4.tcp_tw_reuse", "1"), ("net.ipv4.ip_local_port_range", "20000 20019")];
+    assert_eq!(settings, [rmem, congestion, more[0], more[1]]);
     assert!(plan.host_mut("origin").unwrap().sysctls.is_empty());
     assert!(plan.rate.is_some());
 }
@@ -33,6 +40,16 @@ fn without_namespaces_there_is_no_lab_and_nothing_to_set_in_it() {
     assert_eq!(typed("").unwrap().lab(&arm), None);
     assert!(typed("--tcp-rmem 1,2,3").is_err());
     assert!(typed("--link-rate 1Gbit").is_err());
+}
+
+#[test]
+fn a_setting_is_one_of_a_network() {
+    let range = ("net.ipv4.ip_local_port_range".to_owned(), "20000 20050".to_owned());
+    assert_eq!(sysctl("net.ipv4.ip_local_port_range=20000,20050").unwrap(), range);
+    for wrong in ["kernel.panic=1", "net.ipv4.x", "net.ipv4.x=", "net...x=1", "net.a/b=1", "=1"] {
+        assert!(sysctl(wrong).unwrap_err().contains("net.ipv4.tcp_tw_reuse=1"), "{wrong}");
+    }
+    assert!(typed("--sysctl net.ipv4.tcp_tw_reuse=1").is_err(), "it needs --netns");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use netlab::Host;
 use records::{Effective, Role, RoleProcess};
 
 use super::Run;
+use crate::cgroup::Cgroup;
 use crate::options;
 use crate::phases::Start;
 use crate::roles::{self, ProxySetup, RoleCommand};
@@ -38,7 +39,8 @@ impl Run<'_> {
     fn role(&self, start: Start) -> Result<RoleCommand, TrialError> {
         let (plan, arm) = (self.plan, &self.plan.arm);
         let net = self.host(start.role()).map(Host::net_path);
-        let own = RoleOptions { net, ..RoleOptions::of_child(plan.cpus.of(start.role())) };
+        let cgroup = self.cgroup.filter(|_| start.role() == Role::Proxy).map(Cgroup::procs);
+        let own = RoleOptions { net, cgroup, ..RoleOptions::of_child(plan.cpus.of(start.role())) };
         // A role that listens is up before those that connect to it are started.
         let at = |role| {
             let source = || io::ErrorKind::AddrNotAvailable.into();

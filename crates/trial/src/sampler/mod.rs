@@ -193,6 +193,9 @@ impl Lookout {
                 for (worker, &tid) in (0..).zip(&tids) {
                     self.threads.0.add(Watched::Worker(worker), tid);
                 }
+                if let Some(&tid) = tids.first() {
+                    self.threads.0.add_quotas(tid);
+                }
                 self.workers.0 = Workers::new(&tids);
             }
             Watch::Listening(role, addr) => {

@@ -2,7 +2,8 @@
 //!
 //! - [`Threads`]: time on and without a CPU, `/proc/<pid>/task/<tid>/schedstat`. The kernel adds a wait
 //!   when it ends: of a thread that waits for a CPU right now, the wait shows only once it has run again.
-//!   So does a time on a CPU, but for ticks and switches.
+//!   So does a time on a CPU, but for ticks and switches. And what their group's quota withheld from
+//!   workers, which is told likewise.
 //! - [`Workers`]: CPU time and switches of the workers, `/proc/<pid>/task/<tid>`
 //! - [`Steal`]: CPU time that was used, and that the hypervisor withheld, of each CPU a worker may run on,
 //!   `/proc/stat`. To a thread, withheld time looks like time on a CPU.
@@ -14,9 +15,10 @@ use std::time::Duration;
 use net::clock;
 use procfs::FromRead;
 use procfs::process::{Process, Schedstat, Task};
-use records::{CpuSample, Record, SchedSample, Watched, WorkerSample};
+use records::{CpuSample, Micros, Record, SchedSample, ThrottleSample, Watched, WorkerSample};
 
 use super::Look;
+use crate::cgroup;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,8 @@ pub(super) struct Threads {
     /// An open file stays with its thread, so that another one with the same id is never taken for
     /// it.
     files: Vec<(Watched, File)>,
+    /// What withholds CPU time from the workers: the quotas of the groups that they are in.
+    quotas: Vec<File>,
 }
 
 impl Look for Threads {
@@ -46,6 +50,7 @@ impl Look for Threads {
             }
             Err(Gone) => false,
         });
+        seen.extend(self.throttled().map(Record::ThrottleSample));
     }
 }
 
@@ -58,6 +63,27 @@ impl Threads {
         if let Ok(file) = File::open(format!("/proc/{tid}/task/{tid}/schedstat")) {
             self.files.push((who, file));
         }
+    }
+
+    /// Watches the quotas of the groups that thread `tid` is in.
+    pub(super) fn add_quotas(&mut self, tid: i32) {
+        let files = cgroup::stat_files(tid);
+        self.quotas = files.iter().filter_map(|path| File::open(path).ok()).collect();
+    }
+
+    /// All of them together; `None`: there are none, or the kernel does not tell.
+    fn throttled(&self) -> Option<ThrottleSample> {
+        let at_ns = clock::now();
+        let read = |file: &File| {
+            let mut text = [0; 512];
+            let length = file.read_at(&mut text, 0).ok()?;
+            cgroup::withheld(str::from_utf8(text.get(..length)?).ok()?)
+        };
+        let sum = |one: (u64, u64), more: (u64, u64)| {
+            (one.0.saturating_add(more.0), one.1.saturating_add(more.1))
+        };
+        let (periods, us) = self.quotas.iter().filter_map(read).reduce(sum)?;
+        Some(ThrottleSample { at_ns, periods, throttled_us: Micros(us) })
     }
 }
 

@@ -81,13 +81,14 @@ fn the_worst_names_its_step() {
     assert_eq!((step.holder, step.waited_us), (Holder::Download(2), Micros(500_000)));
 }
 
-const TOLD_BY_WORKERS: [Cause; 7] = [
+const TOLD_BY_WORKERS: [Cause; 8] = [
     Cause::HeldByStep,
     Cause::Convoy,
     Cause::AcceptQueue,
     Cause::Upstream,
     Cause::OwnTransfer,
     Cause::OffCpuRunnable,
+    Cause::CpuWithheld,
     Cause::OffCpuBlocked,
 ];
 
@@ -95,7 +96,7 @@ const TOLD_BY_WORKERS: [Cause; 7] = [
 #[test]
 fn what_records_do_not_show_is_hidden_and_named_once() {
     type Row = (fn(&mut RunRecords), &'static [Cause], &'static str);
-    let off_cpu = &[Cause::OffCpuRunnable, Cause::OffCpuBlocked];
+    let off_cpu = &[Cause::OffCpuRunnable, Cause::CpuWithheld, Cause::OffCpuBlocked];
     let rows: [Row; 7] = [
         (|_| (), &[], ""),
         (|of| of.stretches.clear(), &TOLD_BY_WORKERS, "the workers told nothing of their time"),

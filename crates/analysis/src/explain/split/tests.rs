@@ -106,6 +106,15 @@ fn the_origin_and_the_client() {
         ("a step holds nobody whose answer is not there",
             "hold 0 d3 1000; fetch 0 awaiting 100..900; origin 100 400",
             "held_by_step 500, upstream 300"),
+        ("an origin whose workers are all busy, and then thinks",
+            "turns 0 1000; fetch 0 awaiting 0..1000; origin 0 600 taken=450",
+            "convoy 400, upstream 150, upstream_workers 450"),
+        ("an origin whose workers never came to it",
+            "hold 0 d3 1000; fetch 0 awaiting 100..900; origin 100 - taken=950",
+            "upstream_workers 800"),
+        ("no port to dial it from, however busy the worker was",
+            "hold 0 d3 1000; turns 0 100; fetch 0 queued 0..1100 accepted=1000 closed=1100; portless",
+            "no_ports 1100"),
         ("an origin that never answered",
             "hold 0 d3 1000; fetch 0 awaiting 100..900; origin 100 -", "upstream 800"),
         ("an origin that answered when the proxy had given up",
@@ -146,10 +155,34 @@ fn time_without_a_cpu() {
             "held_by_step 480, off_cpu_runnable 320"),
         ("the hypervisor takes the CPU",
             "hold 0 d3 1000 off=40; steals 0 0..1000 400; steals 1 0..1000 900; fetch 0 awaiting 100..900",
-            "held_by_step 480, off_cpu_runnable 320"),
+            "held_by_step 480, cpu_withheld 320"),
         ("of a worker that may be on any, it takes any",
             "unpinned; hold 0 d3 1000 off=40; steals 1 0..1000 400; fetch 0 awaiting 100..900",
-            "held_by_step 480, off_cpu_runnable 320"),
+            "held_by_step 480, cpu_withheld 320"),
+        ("a quota withholds the CPU",
+            "hold 0 d3 1000 off=40; waits 0 0..1000 400; quota 0 0..1000 400; fetch 0 awaiting 100..900",
+            "held_by_step 480, cpu_withheld 320"),
+        ("beside a neighbour it has its own part",
+            "hold 0 d3 1000 off=40; waits 0 0..1000 400; quota 0 0..1000 100; fetch 0 awaiting 100..900",
+            "held_by_step 480, off_cpu_runnable 240, cpu_withheld 80"),
+        ("a worker that is woken with its quota used up was not idle",
+            "poll 0 1000; waits 0 0..1000 250; quota 0 0..1000 250; fetch 0 awaiting 0..1000",
+            "cpu_withheld 250, upstream 750"),
+        ("so was one with a connection in its queue, whoever else was ready",
+            "poll 0 1000; waits 0 0..1000 400; quota 0 0..1000 300; \
+             fetch 0 queued 0..1000 accepted=1000 closed=1000",
+            "off_cpu_runnable 250, cpu_withheld 750"),
+        ("of two workers on one CPU each loses what the group does",
+            "workers 2; hold 0 d3 1000 off=80; hold 1 d1 1000 off=80; waits 0 0..1000 800; \
+             waits 1 0..1000 800; quota 0 0..1000 600; fetch 0 awaiting 0..1000",
+            "held_by_step 400, cpu_withheld 600"),
+        ("on two CPUs the kernel tells the sum",
+            "workers 2; apart; hold 0 d3 1000 off=40; hold 1 d1 1000 off=40; waits 0 0..1000 400; \
+             waits 1 0..1000 400; quota 0 0..1000 400; fetch 0 awaiting 0..1000",
+            "held_by_step 600, off_cpu_runnable 200, cpu_withheld 200"),
+        ("what no worker waited for is nobody's",
+            "turns 0 1000 off=40; quota 0 0..1000 400; fetch 0 awaiting 0..1000",
+            "convoy 600, off_cpu_blocked 400"),
         ("a worker that sleeps outside its poll is blocked",
             "turns 0 1000 off=75; fetch 0 awaiting 100..900", "convoy 200, off_cpu_blocked 600"),
         ("half of what it has no CPU for it waits, the rest it sleeps",
@@ -182,7 +215,7 @@ fn readings_and_stretches() {
         ("stolen time is known from the reading after it",
             "turns 0 150; hold 0 d0 100 off=80; turns 0 200; steals 0 210..290 80; \
              fetch 0 awaiting 150..250; fetch 0 awaiting 250..450",
-            "held_by_step 20, off_cpu_runnable 80 | convoy 200"),
+            "held_by_step 20, cpu_withheld 80 | convoy 200"),
         ("a wait counts once, though its reading is there for two steps",
             "turns 0 100; hold 0 d0 110 off=91; hold 0 d0 110 off=91; waits 0 205..205 100; \
              fetch 0 awaiting 100..210; fetch 0 awaiting 210..320",
@@ -257,10 +290,12 @@ fn what_repeats() {
     // A cgroup's quota takes 60 ms of every 100 ms, in one piece.
     let quota = (0..10).map(|period| {
         let end = period * 101 + 100;
-        format!("turns 0 40; hold 0 d0 61 off=98; waits 0 {end}..{end} 60;")
+        format!(
+            "turns 0 40; hold 0 d0 61 off=98; waits 0 {end}..{end} 60; quota 0 {end}..{end} 60;"
+        )
     });
     let quota = format!("{} fetch 0 awaiting 0..1010", quota.collect::<String>());
-    let expected = "held_by_step 12, convoy 400, off_cpu_runnable 598";
+    let expected = "held_by_step 12, convoy 400, cpu_withheld 598";
     assert_eq!(Scene::of(&quota).all_causes(), expected, "waits in lumps are waits, all of them");
 }
 
@@ -274,11 +309,14 @@ fn in_the_long_run_every_reason_has_its_time() {
         format!("{turns} waits 0 0..2002 560; steals 0 0..2002 160; fetch 0 awaiting 0..2002");
     let idle = "poll 0 99; turns 0 1;".repeat(10);
     let idle = format!("{idle} waits 0 0..1000 300; fetch 0 awaiting 0..1000");
-    for (script, runnable, blocked) in [(mixed, 700..=740, 220..=260), (idle, 290..=300, 0..=0)] {
+    for (script, runnable, withheld, blocked) in
+        [(mixed, 550..=570, 150..=170, 220..=260), (idle, 290..=300, 0..=0, 0..=0)]
+    {
         let scene = Scene::of(&script);
         let shares = scene.split(0).shares;
         let of = |cause| shares.of(cause).as_millis();
         assert!(runnable.contains(&of(Cause::OffCpuRunnable)), "{}", scene.causes(0));
+        assert!(withheld.contains(&of(Cause::CpuWithheld)), "{}", scene.causes(0));
         assert!(blocked.contains(&of(Cause::OffCpuBlocked)), "{}", scene.causes(0));
         assert_eq!(of(Cause::Unexplained), 0);
     }
