@@ -25,3 +25,7 @@ fn wire(text: &str) -> Vec<u8> {
 fn plain_headers() -> impl Strategy<Value = Vec<(String, String)>> {
     prop::collection::vec(("X-[A-Za-z0-9_]{1,12}", "([!-~]([ -~]{0,20}[!-~])?)?"), 0..12)
 }
+
+fn lines(headers: &[(String, String)]) -> String {
+    headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
+}

@@ -125,13 +125,7 @@ impl Child {
 
     /// Waits for its end, for `patience` at most: whether it has ended.
     pub fn ends_within(&self, patience: Duration) -> bool {
-        let patience = Timespec::try_from(patience).ok();
-        loop {
-            match poll(&mut [PollFd::new(&self.end, PollFlags::IN)], patience.as_ref()) {
-                Err(Errno::INTR) => {}
-                ready => return ready == Ok(1),
-            }
-        }
+        ends_within(&self.end, patience)
     }
 
     /// Waits for its end and for all that it said, and reaps it.
@@ -174,6 +168,18 @@ impl Drop for Child {
                 Dropped::Killed => self.stop(Signal::KILL, Duration::ZERO),
                 Dropped::Asked(patience) => self.stop(Signal::TERM, patience),
             };
+        }
+    }
+}
+
+/// Waits for the end of a process, of which this is a handle (pidfd_open(2)), for `patience` at most:
+/// whether it has ended.
+pub fn ends_within(process: impl AsFd, patience: Duration) -> bool {
+    let patience = Timespec::try_from(patience).ok();
+    loop {
+        match poll(&mut [PollFd::new(&process, PollFlags::IN)], patience.as_ref()) {
+            Err(Errno::INTR) => {}
+            ready => return ready == Ok(1),
         }
     }
 }

@@ -10,11 +10,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use net::child::ends_within;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +136,7 @@ pub(crate) fn end_all(nets: &[NetId], deadline: Instant) {
         }
         for process in inside {
             if pidfd_send_signal(&process, Signal::KILL).is_ok() {
-                wait(&process, deadline);
+                ends_within(&process, deadline.saturating_duration_since(Instant::now()));
             }
         }
     }
@@ -152,18 +152,6 @@ fn inside(pid: u32, nets: &[NetId]) -> Option<OwnedFd> {
     }
     let process = pidfd_open(Pid::from_raw(i32::try_from(pid).ok()?)?, PidfdFlags::empty()).ok()?;
     is_inside().then_some(process)
-}
-
-/// Waits for the end of a process, but not past `deadline`.
-fn wait(process: &OwnedFd, deadline: Instant) {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left.max(Duration::from_millis(1))).ok();
-        match poll(&mut [PollFd::new(process, PollFlags::IN)], left.as_ref()) {
-            Err(rustix::io::Errno::INTR) => {}
-            _ => return,
-        }
-    }
 }
 
 /// Every process that this one can see.

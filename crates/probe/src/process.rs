@@ -41,17 +41,22 @@ pub(crate) fn listening_ports(pid: u32) -> BTreeSet<u16> {
     own.map(|row| row.local_address.port()).collect()
 }
 
-fn epolls(pid: u32) -> impl Iterator<Item = i32> {
+/// Epoll descriptors of a process.
+pub fn epolls(pid: u32) -> impl Iterator<Item = i32> {
     let is_epoll =
         |target: &FDTarget| matches!(target, FDTarget::AnonInode(kind) if kind == "[eventpoll]");
     descriptors(pid).filter(move |(_, target)| is_epoll(target)).map(|(fd, _)| fd)
 }
 
-/// Inodes of all that the epolls of a process watch (`tfd:` lines of proc_pid_fdinfo(5)).
+/// Inodes of what an epoll of a process watches (`tfd:` lines of proc_pid_fdinfo(5)).
+pub fn watched(pid: u32, epoll: i32) -> Vec<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{epoll}")).unwrap_or_default();
+    text.lines().filter_map(inode_of).collect()
+}
+
+/// Inodes of all that the epolls of a process watch.
 pub fn polled(pid: u32) -> BTreeSet<u64> {
-    let texts =
-        epolls(pid).filter_map(|fd| fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok());
-    texts.flat_map(|text| text.lines().filter_map(inode_of).collect::<Vec<_>>()).collect()
+    epolls(pid).flat_map(|epoll| watched(pid, epoll)).collect()
 }
 
 /// The inode in one line: `tfd: 6 events: 10000019 data: 0 pos:0 ino:2b1f sdev:9`.
@@ -86,16 +91,11 @@ pub(crate) fn out_of_poll(pid: u32) -> BTreeMap<u32, Option<u32>> {
         return away;
     }
     for tid in threads(pid) {
-        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall"));
-        let Ok(text) = text else { continue };
-        match in_call(&text) {
-            None => drop(away.insert(tid, None)),
-            Some((call, first)) => match class_of(call) {
-                Some(Class::Epoll) => drop(unattended.remove(&first)),
-                Some(Class::Poll | Class::Futex) => {}
-                // -1: no call, a page is being fetched; Call::of knows it as the kernel has it.
-                _ => drop(away.insert(tid, Some(u32::try_from(call).unwrap_or(u32::MAX)))),
-            },
+        match wait(pid, tid) {
+            None | Some(Wait::Poll | Wait::Futex) => {}
+            Some(Wait::Epoll(fd)) => drop(unattended.remove(&fd)),
+            Some(Wait::Running) => drop(away.insert(tid, None)),
+            Some(Wait::Call(call)) => drop(away.insert(tid, Some(call))),
         }
     }
     if unattended.is_empty() {
@@ -106,6 +106,38 @@ pub(crate) fn out_of_poll(pid: u32) -> BTreeMap<u32, Option<u32>> {
         away.clear();
     }
     away
+}
+
+/// What a thread is waiting in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// `epoll_wait` and its like, on that descriptor.
+    Epoll(i32),
+    /// `poll` or `select`.
+    Poll,
+    /// `futex`: another thread will wake it.
+    Futex,
+    /// Nothing: it runs, or is about to.
+    Running,
+    /// Another call, by its number; of -1, no call, a page is being fetched.
+    Call(u32),
+}
+
+/// What a thread waits in; `None`: that may not be seen. It takes the right to trace the thread: root, or
+/// its parent.
+pub fn wait(pid: u32, tid: u32) -> Option<Wait> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
+    Some(wait_of(&text))
+}
+
+fn wait_of(text: &str) -> Wait {
+    let Some((call, first)) = in_call(text) else { return Wait::Running };
+    match class_of(call) {
+        Some(Class::Epoll) => Wait::Epoll(first),
+        Some(Class::Poll) => Wait::Poll,
+        Some(Class::Futex) => Wait::Futex,
+        _ => Wait::Call(u32::try_from(call).unwrap_or(u32::MAX)),
+    }
 }
 
 /// The call in which a thread sleeps, and its first argument (proc_pid_syscall(5)); `None`: it runs.

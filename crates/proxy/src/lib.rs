@@ -82,12 +82,6 @@ impl ProxyOptions {
 
     /// Buffers of upstream connections.
     pub(crate) fn upstream_buffers(&self) -> Buffers {
-        let toggles = &self.toggles;
-        Buffers { rcvbuf: toggles.rcvbuf.asked(&ProxyKind::Mirror), sndbuf: toggles.sndbuf }
-    }
-
-    /// Buffers of accepted connections.
-    pub(crate) fn client_buffers(&self) -> Buffers {
-        Buffers { rcvbuf: self.toggles.listen_rcvbuf, sndbuf: self.toggles.listen_sndbuf }
+        Buffers { rcvbuf: self.toggles.rcvbuf.asked(&ProxyKind::Mirror), sndbuf: None }
     }
 }

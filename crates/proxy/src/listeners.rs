@@ -29,7 +29,7 @@ impl Listeners {
         let toggles = &options.toggles;
         let mode = toggles.listener_mode();
         let open = |addr: SocketAddr| {
-            let (backlog, buffers) = (toggles.backlog, options.client_buffers());
+            let (backlog, buffers) = (toggles.backlog, Buffers::default());
             let socket = Listen { addr, mode, backlog, buffers }.open()?;
             net::tcp::set_congestion(&socket, &toggles.congestion)?;
             io::Result::Ok(Arc::new(TcpListener::from_std(StdTcpListener::from(socket))))
@@ -74,8 +74,7 @@ impl Listeners {
     /// The buffers as the kernel keeps them, on a listener and on an upstream socket that is made
     /// for the question and connects to nothing.
     pub(crate) fn read_back(&self, options: &ProxyOptions) -> Vec<SocketSetting> {
-        let buffers = options.client_buffers();
-        let accepted = buffers.read_back(&SockRef::from(&*self.first), "accepted");
+        let accepted = Buffers::default().read_back(&SockRef::from(&*self.first), "accepted");
         let buffers = options.upstream_buffers();
         let unused = Dial { addr: options.upstream, from: None, buffers }.make();
         let upstream = unused.and_then(|socket| buffers.read_back(&socket, "upstream"));

@@ -8,7 +8,6 @@
 //!   record ([`RingReader::give_back`]): freed there, it would take the lock of the worker's part of the
 //!   heap (an arena, in glibc), and the worker would wait for it.
 
-use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,8 +41,6 @@ pub(crate) enum Event {
     Stretch(Stretch),
     /// A session that ended, or totals.
     Large(Box<Large>),
-    /// A line of the access log that the worker could not write.
-    LineLost(io::Error),
 }
 
 /// A record with memory of its own, which goes back to the worker that made it.
@@ -168,10 +165,6 @@ impl Recorder {
 
     pub(crate) fn session(&mut self, client: IpAddr, record: Session) {
         self.ring.push_large(Large { record: Record::Session(record), client: Some(client) });
-    }
-
-    pub(crate) fn line_lost(&mut self, error: io::Error) {
-        self.ring.push(Event::LineLost(error));
     }
 
     /// Counts a step and tells it when it was a hold.

@@ -1,6 +1,7 @@
 //! Starts listeners, workers and the writer, says that it is ready, and stops when told to.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::listeners::{self, Listeners};
 use crate::recorder::{Recorder, RingReader};
 use crate::session::{Buffering, Limits};
 use crate::worker::{Worker, WorkerSetup};
-use crate::writer::{InlineLog, LogPart, LostLines, Writer};
+use crate::writer::{InlineLog, Writer};
 
 /// How long workers may take to end when told to. A step ends with the next piece that it moves; a
 /// system call takes as long as it takes: a disk's, or that of a log which nobody reads.
@@ -187,15 +188,17 @@ fn start(
 }
 
 /// Opens the access log: once for each worker that writes it itself, or once for the writer.
-fn open_access_log(options: &ProxyOptions) -> Result<(Vec<InlineLog>, LogPart), RoleError> {
-    let Some(path) = &options.access_log else { return Ok((Vec::new(), LogPart::Nothing)) };
+type Logs = (Vec<InlineLog>, Option<BufWriter<File>>);
+
+fn open_access_log(options: &ProxyOptions) -> Result<Logs, RoleError> {
+    let Some(path) = &options.access_log else { return Ok((Vec::new(), None)) };
     let opened = match options.toggles.log_mode {
         LogMode::Inline => (0..options.toggles.workers)
             .map(|_| InlineLog::open(path))
             .collect::<io::Result<_>>()
-            .map(|logs| (logs, LogPart::Speak(LostLines::of(path.clone())))),
+            .map(|logs| (logs, None)),
         LogMode::Writer => {
-            log_file::append(path).map(|file| (Vec::new(), LogPart::Write(BufWriter::new(file))))
+            log_file::append(path).map(|file| (Vec::new(), Some(BufWriter::new(file))))
         }
     };
     opened.map_err(|error| {

@@ -1,7 +1,6 @@
 //! The access log: read while the program writes it, and written in the published format, which the mirror
 //! writes as well, where ours belongs.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::mem;
@@ -13,8 +12,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use net::{clock, log_file, role};
-use records::{LogEscaped, LogSeconds, MonoNs, Role};
+use net::log_file::{self, LogLine};
+use net::{clock, role};
+use records::{LogSeconds, MonoNs, Role};
 
 use crate::log::{Entry, LogFormat};
 use crate::program::Event;
@@ -59,7 +59,10 @@ impl AccessLog {
     pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
         let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
         if let Some(entry) = self.format.read(line, now) {
-            let text = format!("{}\n", Published { entry: &entry, zone: &self.zone });
+            let Entry { client, session, .. } = &entry;
+            let line = LogLine { client: *client, session, zone: &self.zone };
+            let (port, at) = (session.client_port, LogSeconds(Some(session.log.at_unix_ms)));
+            let text = format!("{line} port={port} msec={at}\n");
             self.entries.push(entry);
             return self.published.write_all(text.as_bytes());
         }
@@ -76,7 +79,7 @@ impl AccessLog {
     pub(crate) fn take_entries(&mut self, mut probes: Vec<u16>) -> Vec<Entry> {
         let mut entries = mem::take(&mut self.entries);
         entries.retain(|entry| {
-            let probe = probes.iter().position(|port| *port == entry.client_port);
+            let probe = probes.iter().position(|port| *port == entry.session.client_port);
             probe.map(|probe| probes.swap_remove(probe)).is_none()
         });
         entries
@@ -130,33 +133,6 @@ impl Follower {
         self.done.store(true, Ordering::Release);
         self.thread.thread().unpark();
         self.thread.join().unwrap_or(Ok(()))
-    }
-}
-
-/// One line in the published format, without its newline.
-struct Published<'a> {
-    entry: &'a Entry,
-    zone: &'a TimeZone,
-}
-
-impl fmt::Display for Published<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Entry { client, client_port, request, status, body_bytes, times, .. } = self.entry;
-        let millis = i64::try_from(times.at_unix_ms).unwrap_or(i64::MAX);
-        let at = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH);
-        write!(
-            f,
-            "{client} [{at}] \"{request}\" status={status} body_bytes_sent={bytes} rt={rt} \
-             uct=\"{uct}\" uht=\"{uht}\" urt=\"{urt}\" port={client_port} msec={msec}",
-            at = at.to_zoned(self.zone.clone()).strftime("%d/%b/%Y:%H:%M:%S %z"),
-            request = LogEscaped(request),
-            bytes = body_bytes.0,
-            rt = LogSeconds(Some(times.rt_ms)),
-            uct = LogSeconds(times.uct_ms),
-            uht = LogSeconds(times.uht_ms),
-            urt = LogSeconds(times.urt_ms),
-            msec = LogSeconds(Some(times.at_unix_ms)),
-        )
     }
 }
 

@@ -1,9 +1,9 @@
 //! Why a run with a server would not be what was asked for, and why one ends otherwise than by being told to.
 
-use std::io;
+use std::fmt::Display;
 use std::path::Path;
 
-use net::role::Failure;
+use net::role::{Failure, RoleError};
 use probe::ProbeError;
 
 use crate::program::Program;
@@ -41,20 +41,9 @@ impl Refusal {
 /// Why a server could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// It cannot do what was asked.
-    #[error("failed to take its place: {0}")]
-    Refused(#[from] Refusal),
-    /// Something that we did for it.
-    #[error("failed to {what}: {source}")]
-    Host {
-        /// What we did.
-        what: String,
-        /// Why it did not go.
-        source: io::Error,
-    },
-    /// It is not what can be tested so.
-    #[error("failed to {0}")]
-    Unfit(String),
+    /// As any role: what was asked of it, or what this host refused.
+    #[error(transparent)]
+    Role(#[from] RoleError),
     /// What it did, or did not do, with the last that it said.
     #[error("failed to {what}{}", last(words))]
     Program {
@@ -63,9 +52,12 @@ pub enum ServerError {
         /// What it said last.
         words: String,
     },
-    /// Our records could not be written.
-    #[error("failed to write records: {0}")]
-    Records(#[source] io::Error),
+}
+
+impl From<Refusal> for ServerError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Role(RoleError::Usage(format!("failed to take its place: {refusal}")))
+    }
 }
 
 /// What it said last, as the end of a sentence; nothing, if it said nothing.
@@ -74,13 +66,19 @@ fn last(words: &str) -> String {
 }
 
 impl ServerError {
+    /// It is not what can be tested so: `what` fits "failed to ...".
+    pub(crate) fn unfit(what: impl Display) -> Self {
+        Self::Role(RoleError::Unable(format!("failed to {what}")))
+    }
+
     /// For errors of what we do for it: `what` fits "failed to ...".
-    pub(crate) fn host<E>(what: impl Into<String>) -> impl FnOnce(E) -> Self
-    where
-        E: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
-        let what = what.into();
-        move |source| Self::Host { what, source: io::Error::other(source) }
+    pub(crate) fn host<E: Display>(what: impl Display) -> impl FnOnce(E) -> Self {
+        move |source| Self::unfit(format_args!("{what}: {source}"))
+    }
+
+    /// What it did, or did not do; its words come later.
+    pub(crate) fn program(what: String) -> Self {
+        Self::Program { what, words: String::new() }
     }
 
     /// The same with the last words of the program, which is stopped first: all that it said is known then.
@@ -98,9 +96,8 @@ impl ServerError {
     /// Who can mend it.
     pub fn failure(&self) -> Failure {
         match self {
-            Self::Refused(_) => Failure::Usage,
-            Self::Records(_) => Failure::Unheard,
-            _ => Failure::Trouble,
+            Self::Role(error) => error.failure(),
+            Self::Program { .. } => Failure::Trouble,
         }
     }
 }

@@ -12,9 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use records::{Accepted, Bytes, Micros, MonoNs, Session};
-
-use crate::log::Entry;
+use records::{Accepted, Bytes, MonoNs, Session};
 
 /// How much earlier than its connection a line may be: the longest loop turn anybody would believe.
 const EARLY: u64 = 60_000_000_000;
@@ -29,7 +27,7 @@ const UNSEEN: u64 = 1 << 32;
 /// A line of the log on the clock of the trace.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
-    pub(crate) entry: Entry,
+    pub(crate) session: Session,
     /// Who served it, if the log tells.
     pub(crate) worker: Option<u32>,
     /// When it was logged, by the log's clock.
@@ -82,7 +80,7 @@ impl Seen {
         let mut numbers: BTreeMap<u32, u64> = BTreeMap::new();
         let mut sessions = Vec::new();
         for line in lines {
-            let of_port = self.connections.entry(line.entry.client_port).or_default().iter_mut();
+            let of_port = self.connections.entry(line.session.client_port).or_default().iter_mut();
             let near =
                 of_port.filter_map(|connection| Some((connection.distance(&line)?, connection)));
             match near.min_by_key(|(distance, _)| *distance) {
@@ -121,10 +119,10 @@ impl Connection {
     fn told(mut self) -> Option<Session> {
         let Accepted { worker, session: number, at_ns, .. } = self.accepted;
         self.lines.sort_by_key(|line| line.at_ns);
-        let body_bytes = self.lines.iter().map(|line| line.entry.body_bytes).sum::<Bytes>();
-        let request = self.lines.first().map(|line| line.entry.request.clone());
+        let body_bytes = self.lines.iter().map(|line| line.session.body_bytes).sum::<Bytes>();
+        let request = self.lines.first().map(|line| line.session.request.clone());
         let Some(last) = self.lines.pop() else { return self.session };
-        let Entry { status, end, times: log, .. } = last.entry;
+        let Session { status, end, log, .. } = last.session;
         let seen = self
             .session
             .unwrap_or_else(|| Session { accepted_ns: at_ns, ..alone(last, worker, number) });
@@ -133,29 +131,10 @@ impl Connection {
 }
 
 /// The session of a line that nobody else saw.
-fn alone(line: Line, worker: u32, session: u64) -> Session {
-    let Line { entry, at_ns, .. } = line;
-    Session {
-        worker,
-        session,
-        client_port: entry.client_port,
-        upstream_port: None,
-        request: entry.request,
-        status: entry.status,
-        end: entry.end,
-        body_bytes: entry.body_bytes,
-        accepted_ns: MonoNs(at_ns.0.saturating_sub(entry.times.rt_ms.saturating_mul(1_000_000))),
-        request_ns: None,
-        connected_ns: None,
-        head_ns: None,
-        closed_ns: at_ns,
-        log: entry.times,
-        steps: 0,
-        longest_step_us: Micros(0),
-        steps_us: Micros(0),
-        stalled_upstream_us: Micros(0),
-        stalled_client_us: Micros(0),
-    }
+fn alone(Line { session: logged, at_ns, .. }: Line, worker: u32, session: u64) -> Session {
+    let took = logged.log.rt_ms.saturating_mul(1_000_000);
+    let accepted_ns = MonoNs(at_ns.0.saturating_sub(took));
+    Session { worker, session, accepted_ns, closed_ns: at_ns, ..logged }
 }
 
 #[cfg(test)]

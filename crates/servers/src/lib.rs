@@ -46,4 +46,4 @@ pub use error::{Refusal, ServerError};
 pub use limits::{STOPPED_WITHIN, ready_within};
 pub use options::{Given, ServerOptions};
 pub use run::run;
-pub use subreaper::{SUBREAPER, SubreaperError, SubreaperOptions, subreaper};
+pub use subreaper::{SUBREAPER, SubreaperOptions, subreaper};

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use records::{Bytes, LogTimes, SessionEnd};
+use records::{Bytes, LogTimes, Session, SessionEnd};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,16 +30,11 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) client: IpAddr,
-    pub(crate) client_port: u16,
     /// By whom it was served.
     pub(crate) served: Served,
-    /// The request line, as the log has it.
-    pub(crate) request: String,
-    /// 499: the client closed before an answer's head was sent.
-    pub(crate) status: u16,
-    pub(crate) end: SessionEnd,
-    pub(crate) body_bytes: Bytes,
-    pub(crate) times: LogTimes,
+    /// The client's port, the request line as the log has it, the status (499: the client closed before an
+    /// answer's head was sent), the end, the bytes and the log's times. All else is not known.
+    pub(crate) session: Session,
 }
 
 /// What a log tells of the worker.
@@ -118,22 +113,17 @@ impl LogFormat {
         let told: i64 = words.get("status")?.parse().ok()?;
         let answered = u16::try_from(told).ok().filter(|&status| status >= 100);
         let (status, end) = self.end(words, answered, &request, body_bytes);
-        Some(Entry {
-            client: words.get("client")?.parse().ok()?,
-            client_port: words.get("port")?.parse().ok()?,
-            served: words.served(),
-            request,
-            status,
-            end,
-            body_bytes,
-            times: LogTimes {
-                at_unix_ms: words.ms("end").or_else(|| Some(begun?.saturating_add(total)))?,
-                rt_ms: took,
-                uct_ms: connect,
-                uht_ms: words.ms("head").or(waited),
-                urt_ms: words.ms("upstream").or_else(|| connect.map(relayed)),
-            },
-        })
+        let log = LogTimes {
+            at_unix_ms: words.ms("end").or_else(|| Some(begun?.saturating_add(total)))?,
+            rt_ms: took,
+            uct_ms: connect,
+            uht_ms: words.ms("head").or(waited),
+            urt_ms: words.ms("upstream").or_else(|| connect.map(relayed)),
+        };
+        let client_port = words.get("port")?.parse().ok()?;
+        let session =
+            Session { client_port, request, status, end, body_bytes, log, ..Session::default() };
+        Some(Entry { client: words.get("client")?.parse().ok()?, served: words.served(), session })
     }
 
     /// Status and end of a request, by what the log says of the end; else by the status alone.

@@ -7,9 +7,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use net::child::ends_within;
 use net::sock_diag::SockDiag;
-use procfs::process::{FDTarget, Process, Stat, Syscall, Task, all_processes};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use procfs::process::{FDTarget, Process, Stat, Task, all_processes};
 use rustix::process::{
     Pid, PidfdFlags, PidfdGetfdFlags, Signal, getpid, pidfd_getfd, pidfd_open, pidfd_send_signal,
     set_child_subreaper,
@@ -61,62 +61,6 @@ pub(crate) fn title(pid: i32) -> String {
     if line.is_empty() { stat(pid).map(|stat| stat.comm).unwrap_or_default() } else { line }
 }
 
-/// What a thread is waiting in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
-    /// `epoll_wait` and its like, on that descriptor.
-    Epoll(i32),
-    /// `poll` or `select`.
-    Poll,
-    /// `futex`: another thread will wake it.
-    Futex,
-    /// Nothing: it runs, or is about to.
-    Running,
-    /// Something else, or what we may not know.
-    Other,
-}
-
-/// Numbers of system calls that wait for events, unistd.h: they differ by architecture.
-mod calls {
-    #[cfg(target_arch = "x86_64")]
-    pub(super) const EPOLL: [i64; 3] = [232, 281, 441];
-    #[cfg(target_arch = "x86_64")]
-    pub(super) const POLL: [i64; 4] = [7, 23, 270, 271];
-    #[cfg(target_arch = "x86_64")]
-    pub(super) const FUTEX: i64 = 202;
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(super) const EPOLL: [i64; 2] = [22, 441];
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(super) const POLL: [i64; 2] = [72, 73];
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(super) const FUTEX: i64 = 98;
-}
-
-/// What a thread waits in, which needs the right to trace it: root, or its parent.
-pub(crate) fn wait(thread: &Task) -> Wait {
-    thread.syscall().map_or(Wait::Other, Wait::of)
-}
-
-impl Wait {
-    fn of(call: Syscall) -> Self {
-        match call {
-            Syscall::Running => Self::Running,
-            Syscall::Blocked {
-                syscall_number: number, argument_registers: [first, ..], ..
-            } => {
-                let fd = i32::try_from(first).ok().filter(|_| calls::EPOLL.contains(&number));
-                match fd {
-                    Some(fd) => Self::Epoll(fd),
-                    None if calls::POLL.contains(&number) => Self::Poll,
-                    None if number == calls::FUTEX => Self::Futex,
-                    None => Self::Other,
-                }
-            }
-            _ => Self::Other,
-        }
-    }
-}
-
 /// A thread's name, and how often it has left its CPU or come to it.
 pub(crate) fn switches(thread: &Task) -> Option<(String, u64)> {
     let status = thread.status().ok()?;
@@ -124,31 +68,10 @@ pub(crate) fn switches(thread: &Task) -> Option<(String, u64)> {
     Some((status.name, all))
 }
 
-/// Inodes of what an epoll descriptor of a process watches (`tfd:` lines of its fdinfo).
-pub(crate) fn watched(pid: i32, epoll: i32) -> Vec<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{epoll}")).unwrap_or_default();
-    parse_watched(&text)
-}
-
-fn parse_watched(text: &str) -> Vec<u64> {
-    let inode = |line: &str| {
-        let rest = line.strip_prefix("tfd:")?;
-        let hex = rest.split_whitespace().find_map(|word| word.strip_prefix("ino:"))?;
-        u64::from_str_radix(hex, 16).ok()
-    };
-    text.lines().filter_map(inode).collect()
-}
-
 /// Open descriptors of a process, and what they are of.
 fn descriptors(pid: i32) -> impl Iterator<Item = (i32, FDTarget)> {
     let fds = Process::new(pid).and_then(|process| process.fd());
     fds.into_iter().flatten().flatten().map(|fd| (fd.fd, fd.target))
-}
-
-/// Epoll descriptors of a process.
-pub(crate) fn epolls(pid: i32) -> Vec<i32> {
-    let is_epoll = |of: &FDTarget| matches!(of, FDTarget::AnonInode(kind) if kind == "[eventpoll]");
-    descriptors(pid).filter(|(_, of)| is_epoll(of)).map(|(fd, _)| fd).collect()
 }
 
 /// The program's listening sockets.
@@ -201,10 +124,7 @@ pub(crate) fn accepting(pids: &[i32]) -> io::Result<Vec<SocketAddr>> {
 
 /// Inodes of a process' sockets.
 fn sockets(pid: i32) -> impl Iterator<Item = u64> {
-    descriptors(pid).filter_map(|(_, of)| match of {
-        FDTarget::Socket(inode) => Some(inode),
-        _ => None,
-    })
+    u32::try_from(pid).ok().into_iter().flat_map(probe::process::open_sockets)
 }
 
 /// A socket of the program that is connected to `addr`.
@@ -316,15 +236,7 @@ pub(crate) fn descends(mut pid: i32, ancestor: Pid) -> bool {
 pub(crate) fn await_end<'a>(processes: impl IntoIterator<Item = &'a OwnedFd>, at_most: Duration) {
     let deadline = Instant::now() + at_most;
     for process in processes {
-        // pidfd_open(2): it is readable when the process has ended.
-        let mut fds = [PollFd::new(process, PollFlags::IN)];
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let left = Timespec::try_from(left).ok();
-            if !matches!(poll(&mut fds, left.as_ref()), Err(rustix::io::Errno::INTR)) {
-                break;
-            }
-        }
+        ends_within(process, deadline.saturating_duration_since(Instant::now()));
     }
 }
 

@@ -73,14 +73,14 @@ impl Run<'_> {
                 let (name, within) = (self.name(), Micros::from(within));
                 let missing = self.missing(&asked, &up.program);
                 let what = format!("have {name} ready within {within}: {missing}");
-                return Err(ServerError::Program { what, words: String::new() });
+                return Err(ServerError::program(what));
             }
         }
     }
 
     /// What keeps a program from being ready that answered so, last.
     fn missing(&self, asked: &io::Result<u16>, program: &Program) -> String {
-        let (listen, path) = (self.setting.listen, &self.ready_path);
+        let (listen, path) = (self.setting.listen, &self.prepared.ready_path);
         match (asked, self.setting.origin) {
             (Ok(200..=299), _) => {
                 let expected = self.options.arm.proxy.workers;
@@ -132,7 +132,7 @@ impl Run<'_> {
         };
         Err(match program.background().into_iter().find(|pid| holders.contains(pid)) {
             Some(pid) => self.in_the_background(pid),
-            None => ServerError::Unfit(format!(
+            None => ServerError::unfit(format_args!(
                 "find {} where it should listen: on {listen} accepts process {pid} ({}), which is \
                  none of its: it has to listen itself; take --proxy url: for one that runs already",
                 self.name(),
@@ -155,8 +155,8 @@ impl Run<'_> {
     /// request, and all of it where we may not look.
     fn look_at_sockets(&self, root: Pid, probes: &mut Vec<u16>) -> Vec<SocketSetting> {
         let arm = &self.options.arm;
-        let ours = Buffers { rcvbuf: arm.proxy.listen_rcvbuf, sndbuf: arm.proxy.listen_sndbuf };
-        let theirs = Buffers { rcvbuf: arm.rcvbuf(), sndbuf: arm.proxy.sndbuf };
+        let ours = Buffers::default();
+        let theirs = Buffers { rcvbuf: arm.rcvbuf(), sndbuf: None };
         let Ok(mut stream) = self.dial(Connection::KeepAlive, probes) else { return Vec::new() };
         // As soon as a part of the answer is here, all sockets are there.
         if stream.read(&mut [0; 1024]).is_err() {
@@ -213,8 +213,12 @@ impl Run<'_> {
         stream.set_write_timeout(Some(ANSWER))?;
         probes.push(stream.local_addr()?.port());
         let fetch = self.options.arm.fetch.asking();
-        let asking =
-            Asking { line: Some(&self.ready_path), coding: Coding::Identity, body: None, ..fetch };
+        let asking = Asking {
+            line: Some(&self.prepared.ready_path),
+            coding: Coding::Identity,
+            body: None,
+            ..fetch
+        };
         // As one: a program of a few lines may take what comes first for all of it.
         stream.write_all(asking.head(listen, None, after).as_bytes())?;
         Ok(stream)

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender};
 
-use probe::{Means, Tracer};
-use records::RequestLine;
+use probe::Tracer;
 
 use crate::access_log::{AccessLog, Follower};
+use crate::check::Prepared;
 use crate::configuration::Setting;
 use crate::content::LocalFiles;
 use crate::error::ServerError;
@@ -18,9 +18,7 @@ use crate::workers::Workers;
 pub(crate) struct Run<'a> {
     pub(crate) options: &'a ServerOptions,
     pub(crate) setting: Setting<'a>,
-    pub(crate) means: Option<Means>,
-    /// What it answers when it is ready.
-    pub(crate) ready_path: RequestLine,
+    pub(crate) prepared: &'a Prepared,
     pub(crate) access_log: PathBuf,
     pub(crate) tell: Sender<Event>,
     pub(crate) inbox: Receiver<Event>,
@@ -48,8 +46,7 @@ impl Run<'_> {
 
     /// That the program, or a part of it, ended unasked.
     pub(crate) fn ended(&self, what: &str) -> ServerError {
-        let what = format!("keep {} running: {what}", self.name());
-        ServerError::Program { what, words: String::new() }
+        ServerError::program(format!("keep {} running: {what}", self.name()))
     }
 
     /// Tells the main thread.

@@ -9,7 +9,7 @@ use net::stop::{self, Next};
 use records::{Record, Spool, UnreadLines};
 
 use crate::access_log::WallClock;
-use crate::check::{self, Prepared};
+use crate::check;
 use crate::configuration::{Setting, User, plain_path};
 use crate::error::ServerError;
 use crate::join::{Line, Seen};
@@ -61,9 +61,7 @@ pub fn run(options: &ServerOptions) -> Result<(), ServerError> {
         user: User::current(),
         open_files,
     };
-    let Prepared { means, ready_path, .. } = &prepared;
-    let (means, ready_path) = (*means, ready_path.clone());
-    let run = Run { options, setting, means, ready_path, access_log, tell, inbox };
+    let run = Run { options, setting, prepared: &prepared, access_log, tell, inbox };
     run.start()?.map_or(Ok(()), |up| run.watch(up))
 }
 
@@ -95,7 +93,7 @@ impl Run<'_> {
             up.take(event, &mut seen)?;
         }
         for session in seen.join(up.lines(clock)) {
-            role::print(&Record::Session(session)).map_err(ServerError::Records)?;
+            role::tell(&Record::Session(session))?;
         }
         result.and(self.tell_unread(&up))
     }
@@ -113,7 +111,7 @@ impl Run<'_> {
             "server: {lines} of the lines in the access log of {name} could not be read, the first: \
              {first:?}"
         );
-        role::print(&Record::UnreadLines(UnreadLines { lines })).map_err(ServerError::Records)
+        Ok(role::tell(&Record::UnreadLines(UnreadLines { lines }))?)
     }
 }
 
@@ -127,7 +125,7 @@ impl Up {
                     if let Record::Accepted(accepted) = other {
                         seen.accepted(accepted);
                     }
-                    role::print(&other).map_err(ServerError::Records)?;
+                    role::tell(&other)?;
                 }
             },
             Event::Stop | Event::Ended(_) => {}
@@ -145,7 +143,8 @@ impl Up {
                 Served::Thread(thread) => Some(thread),
                 Served::Unknown => None,
             };
-            Line { at_ns: clock.mono(entry.times.at_unix_ms), entry, worker }
+            let at_ns = clock.mono(entry.session.log.at_unix_ms);
+            Line { session: entry.session, worker, at_ns }
         };
         entries.into_iter().map(line).collect()
     }

@@ -121,7 +121,7 @@ impl Run<'_> {
         }
         up.tracer = self.attach(&workers, means)?;
         let ready = self.ready(root, &workers, means, sockets);
-        role::print(&Record::Ready(ready)).map_err(ServerError::Records)?;
+        role::tell(&Record::Ready(ready))?;
         up.workers = workers;
         Ok(Some(()))
     }
@@ -136,10 +136,10 @@ impl Run<'_> {
         let arm = &self.options.arm;
         let asked = matches!(arm.server.trace, TraceMode::Probe | TraceMode::Sample)
             || arm.place == Placement::OneWorker;
-        if serving == Serving::Own || self.means.is_none() {
-            return Ok(self.means);
+        if serving == Serving::Own || self.prepared.means.is_none() {
+            return Ok(self.prepared.means);
         }
-        let error = ServerError::Unfit(format!(
+        let error = ServerError::unfit(format_args!(
             "tell steps of {}: its threads hand work to each other, so that none of them serves what \
              its own poll returned; take --trace off",
             self.name()

@@ -29,7 +29,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use net::cpu::{self, CpuList};
-use net::role;
+use net::role::{self, RoleError};
 use rustix::process::{Pid, Signal, getpid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -59,27 +59,12 @@ pub struct SubreaperOptions {
     pub command: Vec<OsString>,
 }
 
-/// Why the program did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum SubreaperError {
-    /// Its parent or its CPUs are not there, or some of what it kept does not end.
-    #[error("failed to set up the process: {0}")]
-    Process(#[from] io::Error),
-    /// It is not a program, or may not be run.
-    #[error("failed to run {program}: {source}")]
-    Run {
-        /// As it was named.
-        program: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-}
-
 /// Keeps a program to its end; or becomes it, and returns only if that fails.
 ///
 /// # Errors
-/// See [`SubreaperError`].
-pub fn subreaper(options: &SubreaperOptions) -> Result<(), SubreaperError> {
+/// See [`RoleError`]: its parent, its CPUs or the program are not there, or some of what it kept does not
+/// end.
+pub fn subreaper(options: &SubreaperOptions) -> Result<(), RoleError> {
     if let Some(subreaper) = options.below {
         return Err(become_program(options, subreaper));
     }
@@ -89,20 +74,20 @@ pub fn subreaper(options: &SubreaperOptions) -> Result<(), SubreaperError> {
         // The role has done it already, or there never was one.
         let _ = fs::remove_dir_all(dir);
     }
-    Ok(kept.and(left)?)
+    kept.and(left).map_err(RoleError::process)
 }
 
 /// Why it did not become the program.
-fn become_program(options: &SubreaperOptions, subreaper: i32) -> SubreaperError {
+fn become_program(options: &SubreaperOptions, subreaper: i32) -> RoleError {
     let cpus = || options.cpus.as_ref().map_or(Ok(()), |c| cpu::pin_current_thread(c.as_slice()));
     if let Err(error) = role::end_with(subreaper, Signal::TERM).and_then(|()| cpus()) {
-        return error.into();
+        return RoleError::process(error);
     }
     let Some((program, args)) = options.command.split_first() else {
-        return io::Error::from(io::ErrorKind::InvalidInput).into();
+        return RoleError::process(io::ErrorKind::InvalidInput.into());
     };
-    let source = Command::new(program).args(args).exec();
-    SubreaperError::Run { program: program.into(), source }
+    let error = Command::new(program).args(args).exec();
+    RoleError::Unable(format!("failed to run {}: {error}", program.display()))
 }
 
 /// Keeps the program until the line on standard input ends.

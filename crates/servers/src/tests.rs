@@ -3,25 +3,21 @@
 use std::path::PathBuf;
 
 use net::cpu::CpuList;
-use records::Arm;
-use serde_json::json;
+use records::{Arm, Rcvbuf, TraceMode};
 
 use crate::build::{Build, Version};
 use crate::configuration::{Setting, User};
 use crate::options::Given;
 use crate::server::Server;
 
-/// An arm that asks for nothing but not to be traced. From JSON: fields with a default need no word.
+/// An arm that asks for nothing but not to be traced.
 pub(crate) fn arm(proxy: &str) -> Arm {
-    let arm = json!({
-        "reuseport": false, "rcvbuf": null, "sndbuf": null, "listen_rcvbuf": null,
-        "listen_sndbuf": null, "workers": 2, "read_policy": "drain", "buffer": 4096,
-        "backlog": 511, "multi_accept": false, "slow": 4, "slow_size": 2_147_483_648_u64,
-        "sink": "trunc", "read_rate": null, "place": "spread", "arrivals": "10/s",
-        "fetch_size": 3_145_728, "cap_us": 1_000_000, "pin": "auto", "proxy": proxy,
-        "trace": "off",
-    });
-    serde_json::from_value(arm).expect("an arm")
+    with(Arm::default(), |arm| {
+        arm.server.kind = proxy.parse().expect("a proxy");
+        arm.server.trace = TraceMode::Off;
+        // The mirror's own, which would be asked of another.
+        arm.proxy.rcvbuf = Rcvbuf::Auto;
+    })
 }
 
 /// The server that is `proxy`.

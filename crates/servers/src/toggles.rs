@@ -44,9 +44,6 @@ impl Toggle {
             Self::of("--workers", &arm.proxy.workers, &usual.workers),
             Self::switch("--reuseport", arm.proxy.reuseport),
             Self::size("--rcvbuf", arm.rcvbuf()),
-            Self::size("--sndbuf", arm.proxy.sndbuf),
-            Self::size("--listen-rcvbuf", arm.proxy.listen_rcvbuf),
-            Self::size("--listen-sndbuf", arm.proxy.listen_sndbuf),
             Self::size("--buffer", buffer),
             Self::of("--backlog", &arm.proxy.backlog, &usual.backlog),
             Self::switch("--multi-accept", arm.proxy.multi_accept),
@@ -95,7 +92,7 @@ impl Toggle {
 
     /// Whether it says how bytes from the origin are handled: without meaning for local files.
     pub(crate) fn is_about_relaying(&self) -> bool {
-        let all = ["--rcvbuf", "--sndbuf", "--buffer", "--buffering", "--spool", "--spool-max"];
+        let all = ["--rcvbuf", "--buffer", "--buffering", "--spool", "--spool-max"];
         all.contains(&self.flag)
     }
 
@@ -115,9 +112,8 @@ impl Toggle {
 }
 
 /// The toggles that a server's file can have rules for; others are not a program's own affair.
-const FLAGS: &str = "--workers --reuseport --rcvbuf --sndbuf --listen-rcvbuf --listen-sndbuf --buffer \
-                     --backlog --multi-accept --accept --log-mode --content --buffering --spool \
-                     --spool-max --gzip --directive";
+const FLAGS: &str = "--workers --reuseport --rcvbuf --buffer --backlog --multi-accept --accept \
+                     --log-mode --content --buffering --spool --spool-max --gzip --directive";
 
 /// Refuses names of toggles that there are none of.
 pub(crate) fn check_keys(rules: &BTreeMap<String, Rule>) -> io::Result<()> {

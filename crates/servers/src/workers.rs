@@ -8,10 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use net::cpu::CpuList;
+use probe::process::{self, Wait};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::processes::{self, Wait};
+use crate::processes;
 use crate::server::{self, Are};
 
 /// One event loop; of a process that is one, both numbers are the same.
@@ -50,9 +51,9 @@ const MOST: usize = 256;
 /// Threads of a process that wait in a poll.
 fn polling(pid: i32) -> Vec<Worker> {
     let threads = processes::threads(pid).into_iter();
-    threads
-        .filter(|thread| matches!(processes::wait(thread), Wait::Epoll(_) | Wait::Poll))
-        .map(|thread| Worker { pid, tid: thread.tid })
+    let workers = threads.map(|thread| Worker { pid, tid: thread.tid });
+    workers
+        .filter(|worker| matches!(worker.waits_in(), Some(Wait::Epoll(_) | Wait::Poll)))
         .collect()
 }
 
@@ -60,10 +61,8 @@ fn polling(pid: i32) -> Vec<Worker> {
 const BACK_WITHIN: Duration = Duration::from_millis(500);
 
 impl Worker {
-    fn waits_in(&self) -> Wait {
-        let threads = processes::threads(self.pid);
-        let own = threads.iter().find(|thread| thread.tid == self.tid);
-        own.map_or(Wait::Other, processes::wait)
+    fn waits_in(&self) -> Option<Wait> {
+        process::wait(self.pid.cast_unsigned(), self.tid.cast_unsigned())
     }
 
     /// The epoll that it waits in. It may have an event at hand just now, so it is looked at until it is
@@ -71,8 +70,8 @@ impl Worker {
     fn epoll(&self, until: Instant) -> Option<i32> {
         loop {
             match self.waits_in() {
-                Wait::Epoll(fd) => return Some(fd),
-                Wait::Poll => return None,
+                Some(Wait::Epoll(fd)) => return Some(fd),
+                Some(Wait::Poll) => return None,
                 _ if Instant::now() >= until => return None,
                 _ => thread::sleep(Duration::from_millis(1)),
             }
@@ -138,14 +137,15 @@ impl Workers {
         let of = |worker: &Worker| {
             let epolls = match worker.epoll(until) {
                 Some(fd) => vec![fd],
-                None => processes::epolls(worker.pid),
+                None => process::epolls(worker.pid.cast_unsigned()).collect(),
             };
             let siblings = self.0.iter().filter(|other| other.pid == worker.pid).count();
             // Of several, one is a sibling's.
             if epolls.len() > 1 && siblings > 1 {
                 return None;
             }
-            let mut watched = epolls.into_iter().flat_map(|fd| processes::watched(worker.pid, fd));
+            let pid = worker.pid.cast_unsigned();
+            let mut watched = epolls.into_iter().flat_map(|fd| process::watched(pid, fd));
             watched.find(|inode| inodes.contains(inode))
         };
         self.0.iter().map(of).collect::<Option<Vec<_>>>().unwrap_or_default()
@@ -199,13 +199,14 @@ impl Discovery {
         for pid in processes::family(root).into_iter().map(|stat| stat.pid) {
             for thread in processes::threads(pid) {
                 let Some((name, switches)) = processes::switches(&thread) else { continue };
-                self.seen((pid, thread.tid), name, switches, processes::wait(&thread));
+                let wait = Worker { pid, tid: thread.tid }.waits_in();
+                self.seen((pid, thread.tid), name, switches, wait);
             }
         }
         self.rounds += 1;
     }
 
-    fn seen(&mut self, thread: (i32, i32), name: String, switches: u64, wait: Wait) {
+    fn seen(&mut self, thread: (i32, i32), name: String, switches: u64, wait: Option<Wait>) {
         let (place, is_new) = (self.threads.len(), !self.threads.contains_key(&thread));
         let known =
             self.threads.entry(thread).or_insert_with(|| Known { place, ..Known::default() });
@@ -214,13 +215,13 @@ impl Discovery {
         }
         (known.name, known.switches) = (name, switches);
         match wait {
-            Wait::Epoll(fd) => {
+            Some(Wait::Epoll(fd)) => {
                 known.polls = true;
                 known.epolls.insert(fd);
             }
-            Wait::Poll => known.polls = true,
-            Wait::Futex => known.is_woken = true,
-            Wait::Running | Wait::Other => {}
+            Some(Wait::Poll) => known.polls = true,
+            Some(Wait::Futex) => known.is_woken = true,
+            Some(Wait::Running | Wait::Call(_)) | None => {}
         }
     }
 

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{complete, plain_headers, wire};
+use super::{complete, lines, plain_headers, wire};
 use crate::{
     BodyFraming, HeadError, HeadLimit, Method, error_response, parse_request, parse_response,
 };
@@ -95,11 +95,7 @@ proptest! {
         headers in plain_headers(),
         host in any::<String>(),
     ) {
-        let mut text = format!("GET {path} HTTP/1.1\nHost: a\n");
-        for (name, value) in &headers {
-            text.push_str(&format!("{name}: {value}\n"));
-        }
-        text.push('\n');
+        let text = format!("GET {path} HTTP/1.1\nHost: a\n{}\n", lines(&headers));
         let (head, _) = complete(parse_request(&wire(&text), HeadLimit::default()));
         let sent = head.encode_for_upstream("up");
         let (again, len) = complete(parse_request(&sent, HeadLimit::default()));

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{complete, plain_headers, wire};
+use super::{complete, lines, plain_headers, wire};
 use crate::{
     BodyFraming, HeadError, HeadLimit, Method, Parsed, ResponseHead, Version, parse_request,
     parse_response,
@@ -26,17 +26,14 @@ fn a_request_is_read_as_it_came() {
 }
 
 #[test]
-fn http_1_0_needs_no_host() {
-    let (head, _) = complete(parse_request(&wire("HEAD / HTTP/1.0\n\n"), HeadLimit::default()));
-    assert_eq!((head.method, head.version), (Method::Head, Version::Http10));
-    assert_eq!(head.host, None);
-}
-
-#[test]
-fn an_absolute_target_overrules_host() {
-    let bytes = wire("GET HTTP://b/x HTTP/1.1\nHost: a\n\n");
-    let (head, _) = complete(parse_request(&bytes, HeadLimit::default()));
-    assert_eq!(head.host.as_deref(), Some("b"));
+fn an_absolute_target_overrules_host_and_http_1_0_needs_none() {
+    for (text, host) in
+        [("GET HTTP://b/x HTTP/1.1\nHost: a\n\n", Some("b")), ("HEAD / HTTP/1.0\n\n", None)]
+    {
+        let (head, _) = complete(parse_request(&wire(text), HeadLimit::default()));
+        assert_eq!(head.host.as_deref(), host, "{text}");
+        assert_eq!(head.method == Method::Head, head.version == Version::Http10, "{text}");
+    }
 }
 
 #[test]
@@ -232,23 +229,18 @@ proptest! {
         headers in plain_headers(),
         length in prop::option::of(any::<u64>()),
     ) {
-        let mut text = format!("{method} {path} HTTP/1.1\r\nHost: a\r\n");
-        for (name, value) in &headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
-        }
-        if let Some(length) = length {
-            text.push_str(&format!("Content-Length: {length}\r\n"));
-        }
-        text.push_str("\r\n");
-        let (head, len) = complete(parse_request(text.as_bytes(), HeadLimit::default()));
-        prop_assert_eq!(len, text.len());
+        let length = length.map_or_else(String::new, |n| format!("Content-Length: {n}\n"));
+        let text = format!("{method} {path} HTTP/1.1\nHost: a\n{}{length}\n", lines(&headers));
+        let mut bytes = wire(&text);
+        let (head, len) = complete(parse_request(&bytes, HeadLimit::default()));
+        prop_assert_eq!(len, bytes.len());
         prop_assert_eq!(head.request_line(), format!("{method} {path} HTTP/1.1"));
-        for cut in 0..text.len() {
-            let parsed = parse_request(&text.as_bytes()[..cut], HeadLimit::default());
+        for cut in 0..bytes.len() {
+            let parsed = parse_request(&bytes[..cut], HeadLimit::default());
             prop_assert_eq!(parsed, Ok(Parsed::Partial), "cut at {}", cut);
         }
-        text.push_str("GET /next");
-        let again = parse_request(text.as_bytes(), HeadLimit::default());
+        bytes.extend_from_slice(b"GET /next");
+        let again = parse_request(&bytes, HeadLimit::default());
         prop_assert_eq!(again, Ok(Parsed::Complete { head, len }));
     }
 
@@ -258,19 +250,14 @@ proptest! {
         reason in "[ -~]{0,20}",
         headers in plain_headers(),
     ) {
-        let mut text = format!("HTTP/1.1 {status} {reason}\r\n");
-        for (name, value) in &headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
-        }
-        text.push_str("\r\n");
+        let text = format!("HTTP/1.1 {status} {reason}\n{}\n", lines(&headers));
+        let bytes = wire(&text);
         let parse = |bytes: &[u8]| parse_response(bytes, HeadLimit::default(), &Method::Get);
-        let (head, len) = complete(parse(text.as_bytes()));
-        prop_assert_eq!((head.status, len), (status, text.len()));
-        for cut in 0..text.len() {
-            prop_assert_eq!(parse(&text.as_bytes()[..cut]), Ok(Parsed::Partial), "cut at {}", cut);
+        let (head, len) = complete(parse(&bytes));
+        prop_assert_eq!((head.status, len), (status, bytes.len()));
+        for cut in 0..bytes.len() {
+            prop_assert_eq!(parse(&bytes[..cut]), Ok(Parsed::Partial), "cut at {}", cut);
         }
-        text.push_str("body");
-        prop_assert_eq!(parse(text.as_bytes()), Ok(Parsed::Complete { head, len }));
     }
 
     #[test]

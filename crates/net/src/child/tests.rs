@@ -50,15 +50,6 @@ fn everything_said_is_told_before_the_end() {
 }
 
 #[test]
-fn an_end_by_a_signal_is_told_as_such() {
-    for signal in ["TERM", "KILL", "ABRT"] {
-        let (mut child, events) = shell(&format!("kill -{signal} $$"));
-        let Some(Event::Ended(status)) = events.iter().last() else { panic!("no end") };
-        assert_eq!(status, child.reap().expect("reaped"), "{signal}");
-    }
-}
-
-#[test]
 fn what_is_written_reaches_it_and_one_that_is_gone_is_an_error() {
     let (mut child, events) = shell("read line; echo \"got $line\"");
     child.write("this\n").expect("written");
@@ -72,6 +63,9 @@ fn it_is_stopped_politely_or_not_within_a_bound() {
     let (mut polite, _events) = shell("exec sleep 1000");
     let status = polite.stop(Signal::TERM, SOON).expect("stopped");
     assert_eq!(status.signal(), Some(Signal::TERM.as_raw()));
+    let (mut aborted, events) = shell("kill -ABRT $$");
+    let Some(Event::Ended(status)) = events.iter().last() else { panic!("no end") };
+    assert_eq!(status, aborted.reap().expect("reaped"), "told as wait(2) has it");
 
     let (mut stubborn, events) = shell("trap '' TERM; echo up; exec sleep 1000");
     assert_eq!(events.recv(), Ok(Event::Line("up".to_owned())), "its trap is set");
@@ -106,30 +100,16 @@ fn nobody_outlives_their_handle() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_an_error() {
-    let mut command = Command::new("/nonexistent/program");
-    Child::start(&mut command, "child".into(), Dropped::Killed, |_| {}).expect_err("no such file");
-}
-
-#[test]
 fn the_last_line_that_says_something_can_be_quoted() {
     assert_eq!(tail_of("echo one >&2; echo two >&2; echo >&2; printf ' \\n' >&2"), "two");
     assert_eq!(tail_of("echo one >&2; printf 'half a line' >&2"), "half a line");
     assert_eq!(tail_of("exit 1"), "");
     assert_eq!(tail_of("exec 2>&-; exit 1"), "");
-}
-
-#[test]
-fn of_a_panic_its_message_is_quoted_and_not_its_backtrace() {
-    let tail = tail_of(
-        "printf '%s\n' \"thread 'main' (7) panicked at src/x.rs:1:2:\" 'no luck' \
-         'stack backtrace:' '   0: rust_begin_unwind' 'note: Some details' >&2",
-    );
-    assert_eq!(tail, "thread 'main' (7) panicked at src/x.rs:1:2: no luck");
-}
-
-#[test]
-fn bytes_that_are_no_text_are_read_over() {
+    // Of a panic its message, and not its backtrace.
+    let panic = "printf '%s\n' \"thread 'main' (7) panicked at src/x.rs:1:2:\" 'no luck' \
+                 'stack backtrace:' '   0: rust_begin_unwind' 'note: Some details' >&2";
+    assert_eq!(tail_of(panic), "thread 'main' (7) panicked at src/x.rs:1:2: no luck");
+    // Bytes that are no text are read over.
     assert_eq!(tail_of("printf '\\377\\376\\n' >&2; echo after it >&2"), "after it");
     assert_eq!(tail_of("printf 'not \\377 text' >&2"), "not \u{fffd} text");
     assert_eq!(tail_of("printf '\\033[2Jclear\\n' >&2"), "[2Jclear");

@@ -130,6 +130,8 @@ fn a_setting_holds_on_its_host_alone() {
     assert_eq!(of(1, "net.ipv4.tcp_congestion_control"), asked("reno"));
     let as_outside = before.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(of(0, "net.ipv4.tcp_rmem"), (None, as_outside));
+    let unlimited = |queue: &String| queue.contains("noqueue");
+    assert!(back.hosts.iter().all(|host| host.uplink.iter().all(unlimited)), "nobody set a rate");
 }
 
 #[test]

@@ -75,6 +75,8 @@ fn a_minimal_recording_tells_sessions_and_the_last_totals() {
     assert_eq!(told.len(), 13);
     let totals = told.last().and_then(totals).expect("totals");
     assert_eq!((totals.sessions, totals.steps, totals.turns), (12, 12, 12));
+    assert_eq!((totals.longest_step_us.0, totals.longest_step_bytes.0), (100_000, 7));
+    assert_eq!((totals.longest_turn_us.0, totals.bytes.0, totals.reads), (150_000, 84, 12));
     assert_eq!(totals.step_lengths.0.iter().sum::<u64>(), 12);
 }
 

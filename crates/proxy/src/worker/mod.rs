@@ -289,8 +289,8 @@ impl Worker {
         }
         // Told before the line is written, which may take as long as it likes.
         self.recorder.session(client, record);
-        if let Some(Err(error)) = self.log.as_mut().map(InlineLog::write) {
-            self.recorder.line_lost(error);
+        if let Some(log) = &mut self.log {
+            log.write();
         }
         // The connections are closed only now, as in nginx.
         drop(slot);

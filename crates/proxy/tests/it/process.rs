@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::thread;
 
-use records::{Bytes, Hold, Micros, Record, Role, Session, SessionEnd, Stretch, WorkerTotals};
+use records::{Bytes, Micros, Record, Role, Session, SessionEnd, Stretch};
 use testkit::{Said, listen, pick, say};
 
 use crate::support::{Proxy, ask, bytes_origin, command, get, resident_kib};
@@ -144,71 +144,6 @@ fn an_idle_session_costs_less_than_two_kib_of_our_memory() {
     drop((first, idle));
 }
 
-/// What one proxy has told from its ready line to its end, by worker.
-#[derive(Default)]
-struct Told {
-    stretches: BTreeMap<u32, Vec<Stretch>>,
-    totals: BTreeMap<u32, WorkerTotals>,
-    holds: Vec<Hold>,
-    sessions: Vec<Session>,
-}
-
-impl Told {
-    fn by(proxy: Proxy) -> Self {
-        let mut told = Self::default();
-        for record in proxy.stop() {
-            match record {
-                Record::Stretch(stretch) => {
-                    told.stretches.entry(stretch.worker).or_default().push(stretch);
-                }
-                Record::WorkerTotals(totals) => {
-                    told.totals.insert(totals.worker, totals);
-                }
-                Record::Hold(hold) => told.holds.push(hold),
-                Record::Session(session) => told.sessions.push(session),
-                Record::Accepted(_) | Record::LoopTurn(_) => {}
-                other => panic!("a proxy does not tell {other:?}"),
-            }
-        }
-        told
-    }
-
-    /// Every worker's stretches follow each other and sum to its totals.
-    fn check_stretches(&self) {
-        assert_eq!(
-            self.stretches.keys().collect::<Vec<_>>(),
-            self.totals.keys().collect::<Vec<_>>(),
-            "every worker tells both"
-        );
-        for (worker, stretches) in &self.stretches {
-            for pair in stretches.windows(2) {
-                assert_eq!(pair[0].end_ns, pair[1].start_ns, "worker {worker}: a gap");
-            }
-            for stretch in stretches {
-                assert!(stretch.start_ns <= stretch.end_ns, "{stretch:?}");
-                assert!(stretch.poll_us <= stretch.length_us(), "{stretch:?}");
-            }
-            let totals = &self.totals[worker];
-            let sum =
-                |of: fn(&Stretch) -> u32| -> u64 { stretches.iter().map(of).map(u64::from).sum() };
-            assert_eq!(sum(|s| s.turns), totals.turns, "worker {worker}: turns");
-            assert_eq!(sum(|s| s.steps), totals.steps, "worker {worker}: steps");
-            assert_eq!(sum(|s| s.accepts), totals.sessions, "worker {worker}: accepts");
-            assert_eq!(stretches.last().map(|s| s.end_ns), Some(totals.at_ns), "up to its end");
-        }
-    }
-}
-
-/// Asks for `size` bytes on `count` connections at a time.
-fn fetch_at_once(proxy: &Proxy, count: usize, size: usize) {
-    let addr = proxy.addr();
-    thread::scope(|scope| {
-        for _ in 0..count {
-            scope.spawn(move || ask(addr, &get(&format!("/bytes/{size}"))));
-        }
-    });
-}
-
 #[test]
 fn stretches_leave_no_gap_and_sum_to_the_totals() {
     for args in [
@@ -217,18 +152,37 @@ fn stretches_leave_no_gap_and_sum_to_the_totals() {
         &["--workers", "1", "--multi-accept", "--read-policy", "reads:1"],
     ] {
         let proxy = Proxy::start(bytes_origin(), args);
-        fetch_at_once(&proxy, 40, 1_000_000);
-        let told = Told::by(proxy);
-        assert_eq!(told.sessions.len(), 40);
-        assert!(told.sessions.iter().all(|session| session.status == 200));
-        let serving = told.totals.values().filter(|totals| totals.sessions > 0).count();
+        let addr = proxy.addr();
+        thread::scope(|scope| {
+            for _ in 0..40 {
+                scope.spawn(move || ask(addr, &get("/bytes/1000000")));
+            }
+        });
+        let told = proxy.stop();
+        let sessions: Vec<&Session> = told.iter().filter_map(pick!(Session)).collect();
+        assert_eq!(sessions.iter().filter(|session| session.status == 200).count(), 40);
+        let mut by_worker: BTreeMap<u32, Vec<&Stretch>> = BTreeMap::new();
+        for stretch in told.iter().filter_map(pick!(Stretch)) {
+            by_worker.entry(stretch.worker).or_default().push(stretch);
+        }
+        let totals = told.iter().filter_map(pick!(WorkerTotals));
+        let totals: BTreeMap<u32, _> = totals.map(|totals| (totals.worker, totals)).collect();
+        assert!(totals.keys().eq(by_worker.keys()), "every worker tells both");
+        let serving = totals.values().filter(|totals| totals.sessions > 0).count();
         assert_eq!(serving > 1, args.contains(&"--reuseport"), "the kernel hashes connections");
-        assert_eq!(told.totals.values().map(|totals| totals.records_lost).sum::<u64>(), 0);
-        told.check_stretches();
-        let cpu: u64 = told.stretches.values().flatten().map(|stretch| stretch.cpu_us.0).sum();
+        for (worker, stretches) in &by_worker {
+            let (totals, last) = (totals[worker], stretches.last().map(|last| last.end_ns));
+            assert!(stretches.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns), "a gap");
+            let sum =
+                |of: fn(&Stretch) -> u32| stretches.iter().map(|s| u64::from(of(s))).sum::<u64>();
+            let sums = [sum(|s| s.turns), sum(|s| s.steps), sum(|s| s.accepts)];
+            assert_eq!(sums, [totals.turns, totals.steps, totals.sessions], "worker {worker}");
+            assert_eq!((last, totals.records_lost), (Some(totals.at_ns), 0), "up to its end");
+        }
+        let cpu: u64 = by_worker.values().flatten().map(|stretch| stretch.cpu_us.0).sum();
         assert!(cpu > 0, "40 MB are not relayed without a CPU");
-        for hold in &told.holds {
-            let ends = told.stretches[&hold.worker].iter().any(|s| s.end_ns == hold.end_ns);
+        for hold in told.iter().filter_map(pick!(Hold)) {
+            let ends = by_worker[&hold.worker].iter().any(|s| s.end_ns == hold.end_ns);
             assert!(ends, "no stretch ends with {hold:?}");
         }
     }

@@ -33,18 +33,6 @@ pub struct ProxyToggles {
     #[arg(long, value_name = "SIZE", default_value_t, hide_default_value = true)]
     pub rcvbuf: Rcvbuf,
 
-    /// SO_SNDBUF of upstream connections [default: tuned by the kernel]
-    #[arg(long, hide_short_help = true, value_name = "SIZE")]
-    pub sndbuf: Option<Bytes>,
-
-    /// SO_RCVBUF of accepted connections [default: tuned by the kernel]
-    #[arg(long, hide_short_help = true, value_name = "SIZE")]
-    pub listen_rcvbuf: Option<Bytes>,
-
-    /// SO_SNDBUF of accepted connections [default: tuned by the kernel]
-    #[arg(long, hide_short_help = true, value_name = "SIZE")]
-    pub listen_sndbuf: Option<Bytes>,
-
     /// Congestion control of what is sent to clients: reno, cubic or system (the kernel's default)
     #[arg(long, hide_short_help = true, value_name = "NAME", default_value_t)]
     pub congestion: Congestion,

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use clap::{Args, Command, FromArgMatches};
 
 use super::*;
-use crate::{Arm, Bytes, Namespaces};
+use crate::{Arm, Bytes, CpuList, Namespaces};
 
 fn parse<T: Args + FromArgMatches>(args: &[impl AsRef<OsStr>]) -> Result<T, clap::Error> {
     let command = T::augment_args(Command::new("options").no_binary_name(true));
@@ -159,7 +159,7 @@ fn arms_of_earlier_builds_are_read() {
 fn an_arm_reads_back_as_itself() {
     for words in [
         "",
-        "--reuseport --multi-accept --rcvbuf auto --sndbuf 1099511627775 --listen-rcvbuf 1 --workers 256",
+        "--reuseport --multi-accept --rcvbuf auto --workers 256",
         "--rcvbuf 40961 --read-policy time:1099511627us --header-timeout 1us --log-mode inline",
         "--arrivals closed --buffering on --spool /spool --spool-max 7 --gzip 9 --slow-size 1152921504606846976",
         "--arrivals closed:500 --keep-alive",
@@ -215,5 +215,19 @@ fn a_request_of_ones_own_says_what_was_asked() {
     ] {
         let error = parse::<FetchToggles>(&[flag, value]).expect_err(flag).to_string();
         assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn cpus_and_addresses_read_as_people_write_them() {
+    let list: CpuList = "0,2-4".parse().expect("a list");
+    assert_eq!((list.as_slice(), list.in_turn(5)), ([0, 2, 3, 4].as_slice(), 2));
+    for text in ["", "a", "1-", "3-1", "99999"] {
+        assert!(text.parse::<CpuList>().is_err(), "{text}");
+    }
+    assert_eq!(socket_addr("[::1]:80").map(|addr| (addr.is_ipv6(), addr.port())), Ok((true, 80)));
+    for text in ["localhost:80", "127.0.0.1", "::1:80", "127.0.0.1:80000", ""] {
+        let error = socket_addr(text).expect_err(text);
+        assert!(error.contains("write it as 127.0.0.1:8000"), "{error}");
     }
 }

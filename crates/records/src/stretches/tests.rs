@@ -146,12 +146,9 @@ proptest! {
         let polls_us = sum(&life, |s| s.poll_us.0);
         prop_assert!(polls_us * 1_000 <= life.polls_ns);
         prop_assert!(life.polls_ns < (polls_us + life.told.len() as u64 + 1) * 1_000);
-    }
 
-    /// What makes a stretch end: it is long, or a hold ended it, or a long poll cut it short, or it
-    /// is the last. So there are few, and few CPU times are read.
-    #[test]
-    fn holds_and_long_polls_end_a_stretch_and_none_is_told_without_need(life in life()) {
+        // What makes a stretch end: it is long, or a hold ended it, or a long poll cut it short, or it
+        // is the last. So there are few, and few CPU times are read.
         for hold in &life.holds {
             prop_assert!(life.told.iter().any(|stretch| stretch.end_ns == *hold));
         }

@@ -1,47 +1,11 @@
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::mpsc;
 
 use proptest::prelude::*;
-use records::{Bytes, LogTimes, SessionEnd};
 
 use super::*;
-use crate::log::Served;
 use crate::tests::server;
 
-/// What is published of a request.
-fn published(request: &str) -> String {
-    let entry = Entry {
-        client: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        client_port: 4000,
-        served: Served::Unknown,
-        request: request.to_owned(),
-        status: 200,
-        end: SessionEnd::Completed,
-        body_bytes: Bytes(5),
-        times: LogTimes {
-            at_unix_ms: 1_795_244_129_132,
-            rt_ms: 1_004,
-            uct_ms: Some(0),
-            uht_ms: Some(20),
-            urt_ms: None,
-        },
-    };
-    Published { entry: &entry, zone: &TimeZone::UTC }.to_string()
-}
-
-#[test]
-fn lines_are_in_the_published_format() {
-    insta::assert_snapshot!(published("GET /bytes/5 HTTP/1.1"), @r#"127.0.0.1 [21/Nov/2026:06:55:29 +0000] "GET /bytes/5 HTTP/1.1" status=200 body_bytes_sent=5 rt=1.004 uct="0.000" uht="0.020" urt="-" port=4000 msec=1795244129.132"#);
-}
-
 proptest! {
-    #[test]
-    fn no_request_forges_a_line(request in ".*") {
-        let text = published(&request);
-        prop_assert!(text.chars().all(|letter| (' '..='~').contains(&letter)), "{text}");
-        prop_assert_eq!(text.matches('"').count(), 8, "{}", text);
-    }
-
     #[test]
     fn lines_are_whole_however_they_come(
         text in "[ab\n]{0,40}",
@@ -81,18 +45,6 @@ fn log(proxy: &str, lines: &str) -> AccessLog {
 }
 
 #[test]
-fn a_file_is_told_while_it_is_written() {
-    let dir = tempfile::TempDir::new().expect("a directory");
-    let path = dir.path().join("log");
-    let (tell, told) = mpsc::channel();
-    let follower = Follower::start(&path, move |event| tell.send(event).expect("heard"));
-    let follower = follower.expect("a file");
-    std::fs::write(&path, "one\n").expect("written");
-    assert!(matches!(told.recv(), Ok(Event::Logged(line)) if line == "one"));
-    follower.finish().expect("it can be read");
-}
-
-#[test]
 fn what_a_program_chats_beside_its_log_is_not_missed() {
     let unread = |proxy: &str, text: &str| log(proxy, text).unread;
     let chatter = "[NOTICE] (1) : New worker forked\n\nProxy turnstile started.\n";
@@ -113,7 +65,7 @@ fn one_request_from_each_of_our_ports_is_nobodys_session() {
     let line = "client=127.0.0.1 port=PORT pid=7 status=200 body_bytes=1 end_s=1 took_s=0 end=OK request=GET /";
     let lines = ["1", "2", "1"].map(|port| line.replace("PORT", port)).join("\n");
     let entries = log("nginx", &lines).take_entries(vec![1, 3]);
-    assert_eq!(entries.iter().map(|entry| entry.client_port).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(entries.iter().map(|entry| entry.session.client_port).collect::<Vec<_>>(), [2, 1]);
 }
 
 #[test]

@@ -46,9 +46,6 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("--workers", |arm| arm.proxy.workers = 4),
         ("--reuseport", |arm| arm.proxy.reuseport = true),
         ("--rcvbuf", |arm| arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960))),
-        ("--sndbuf", |arm| arm.proxy.sndbuf = Some(Bytes(40_960))),
-        ("--listen-rcvbuf", |arm| arm.proxy.listen_rcvbuf = Some(Bytes(40_960))),
-        ("--listen-sndbuf", |arm| arm.proxy.listen_sndbuf = Some(Bytes(40_960))),
         ("--buffer", |arm| arm.proxy.buffer = Bytes::kib(16)),
         ("--backlog", |arm| arm.proxy.backlog = 7),
         ("--multi-accept", |arm| arm.proxy.multi_accept = true),
@@ -162,49 +159,42 @@ fn a_missing_program_is_told_with_its_package() {
     );
 }
 
+/// What is refused of proxies that we do not start, or of what nobody could tell; and what is not.
 #[test]
-fn a_proxy_of_ours_or_of_others_takes_no_build() {
-    assert!(check(&arm("mirror"), &Given::default(), Recording::Full).is_ok());
-    assert!(check(&arm("mirror"), &bin("/bin/true"), Recording::Full).is_err());
-    let mut url = arm("url:127.0.0.1:80");
-    // Off is how it is seen anyway.
-    assert!(check(&url, &Given::default(), Recording::Full).is_ok());
-    assert!(check(&url, &bin("/bin/true"), Recording::Full).is_err());
-    url.proxy.reuseport = true;
-    let refused =
-        check(&url, &Given::default(), Recording::Full).expect_err("it runs already").to_string();
-    assert!(refused.contains("--reuseport") && refused.contains("runs already"), "{refused}");
-}
-
-#[test]
-fn a_proxy_on_another_host_is_refused_before_the_run() {
-    for here in ["url:127.0.0.1:80", "url:127.9.8.7:80", "url:[::1]:80"] {
-        assert!(check(&arm(here), &Given::default(), Recording::Full).is_ok(), "{here}");
-    }
-    for there in ["url:192.0.2.1:80", "url:[2001:db8::1]:80", "url:0.0.0.0:80"] {
-        let refused = check(&arm(there), &Given::default(), Recording::Full)
-            .expect_err("another host")
-            .to_string();
-        assert!(refused.starts_with(there), "{refused}");
+fn what_is_none_of_ours_is_refused_before_the_run() {
+    use Recording::{Full, Minimal};
+    let (none, built) = (Given::default(), bin("/bin/true"));
+    let plain: Change = |_| {};
+    let shared: Change = |arm| arm.proxy.reuseport = true;
+    let gzip: Change = |arm| arm.proxy.gzip = Some(6);
+    let cases: &[(&str, &Given, Recording, Change, &[&str])] = &[
+        ("mirror", &none, Full, plain, &[]),
+        ("mirror", &none, Minimal, plain, &[]),
+        ("mirror", &built, Full, plain, &["--proxy-bin"]),
+        ("mirror", &none, Full, gzip, &["the mirror cannot honour --gzip 6", "--proxy nginx"]),
+        // Off is how it is seen anyway.
+        ("url:127.0.0.1:80", &none, Full, plain, &[]),
+        ("url:127.9.8.7:80", &none, Full, plain, &[]),
+        ("url:[::1]:80", &none, Full, plain, &[]),
+        ("url:127.0.0.1:80", &built, Full, plain, &["--proxy-bin"]),
+        ("url:127.0.0.1:80", &none, Full, shared, &["--reuseport", "runs already"]),
+        ("url:127.0.0.1:80", &none, Minimal, plain, &["--recording minimal", "leave it"]),
+        // On another host.
+        ("url:192.0.2.1:80", &none, Full, plain, &["url:192.0.2.1:80", "loopback"]),
+        ("url:[2001:db8::1]:80", &none, Full, plain, &["url:[2001:db8::1]:80", "loopback"]),
+        ("url:0.0.0.0:80", &none, Full, plain, &["url:0.0.0.0:80", "loopback"]),
+        // Whether or not the program is there.
+        ("nginx", &none, Minimal, plain, &["nginx", "--recording minimal", "--trace off"]),
+        ("exec:/bin/p {listen}", &none, Minimal, plain, &["--recording minimal", "--trace off"]),
+    ];
+    for (kind, given, recording, change, says) in cases {
+        let mut arm = arm(kind);
+        change(&mut arm);
+        let refused = check(&arm, given, *recording).map_err(|refusal| refusal.to_string());
+        assert_eq!(refused.is_err(), !says.is_empty(), "{kind}: {refused:?}");
+        let text = refused.err().unwrap_or_default();
+        assert!(says.iter().all(|part| text.contains(part)), "{kind}: no {says:?} in {text}");
         // Of what it advises, all is there: a trial takes no consent.
-        assert!(refused.contains("loopback") && !refused.contains("--allow"), "{refused}");
-    }
-}
-
-#[test]
-fn who_records_nothing_for_us_cannot_record_less() {
-    assert!(check(&arm("mirror"), &Given::default(), Recording::Minimal).is_ok());
-    // Whether or not the program is there.
-    for (kind, instead) in [
-        ("nginx", "--trace off"),
-        ("exec:/bin/p {listen}", "--trace off"),
-        ("url:127.0.0.1:80", "leave it"),
-    ] {
-        let refused =
-            check(&arm(kind), &Given::default(), Recording::Minimal).expect_err("a refusal");
-        let text = refused.to_string();
-        for part in [kind, "--recording minimal", instead] {
-            assert!(text.contains(part), "{kind}: no {part:?} in {text}");
-        }
+        assert!(!text.contains("--allow"), "{text}");
     }
 }

@@ -23,8 +23,6 @@ fn asking(proxy: &str) -> Arm {
     with(arm(proxy), |arm| {
         arm.proxy.reuseport = true;
         arm.proxy.workers = 3;
-        arm.proxy.listen_rcvbuf = Some(Bytes(40_960));
-        arm.proxy.listen_sndbuf = Some(Bytes(50_000));
         arm.proxy.backlog = 1024;
         arm.proxy.multi_accept = true;
         arm.proxy.buffer = Bytes::kib(16);
@@ -44,7 +42,6 @@ fn nginx_by_default() {
 fn nginx_with_toggles() {
     let arm = with(asking("nginx"), |arm| {
         arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
-        arm.proxy.sndbuf = Some(Bytes(60_000));
         arm.proxy.buffering = BufferingMode::On;
         arm.proxy.spool = Spool::Dir("/spool".into());
         arm.proxy.spool_max = Some(Bytes::mib(8));

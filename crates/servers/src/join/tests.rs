@@ -1,12 +1,10 @@
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr};
 use std::slice::from_ref;
 
 use proptest::prelude::*;
 use records::{LogTimes, Micros, SessionEnd};
 
 use super::*;
-use crate::log::Served;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -16,21 +14,11 @@ fn session(worker: u32, number: u64, port: u16, from: u64, to: u64) -> Session {
         session: number,
         client_port: port,
         upstream_port: Some(9),
-        request: String::new(),
-        status: 0,
-        end: SessionEnd::Shutdown,
-        body_bytes: Bytes(0),
         accepted_ns: MonoNs(from),
-        request_ns: None,
-        connected_ns: None,
-        head_ns: None,
         closed_ns: MonoNs(to),
-        log: LogTimes::default(),
         steps: 3,
         longest_step_us: Micros(7),
-        steps_us: Micros(9),
-        stalled_upstream_us: Micros(0),
-        stalled_client_us: Micros(0),
+        ..Session::default()
     }
 }
 
@@ -44,20 +32,16 @@ fn accepted(session: &Session) -> Accepted {
 }
 
 fn line(worker: Option<u32>, port: u16, at: u64, request: &str) -> Line {
-    Line {
-        entry: Entry {
-            client: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            client_port: port,
-            served: Served::Unknown,
-            request: request.to_owned(),
-            status: 200,
-            end: SessionEnd::Completed,
-            body_bytes: Bytes(5),
-            times: LogTimes { rt_ms: 40, ..LogTimes::default() },
-        },
-        worker,
-        at_ns: MonoNs(at),
-    }
+    let session = Session {
+        client_port: port,
+        request: request.to_owned(),
+        status: 200,
+        end: SessionEnd::Completed,
+        body_bytes: Bytes(5),
+        log: LogTimes { rt_ms: 40, ..LogTimes::default() },
+        ..Session::default()
+    };
+    Line { session, worker, at_ns: MonoNs(at) }
 }
 
 /// What is told of connections that the trace saw accept and, if they ended, end, and of these lines.
@@ -98,7 +82,7 @@ fn a_line_that_no_trace_saw_is_told_by_itself() {
     let mut lines: Vec<_> = [(0, 1), (1, 2), (0, 3)]
         .map(|(worker, port)| line(Some(worker), port, SECOND + u64::from(port), "a"))
         .into();
-    lines[0].entry.times.rt_ms = u64::MAX;
+    lines[0].session.log.rt_ms = u64::MAX;
     let told = joined(&[], &[], lines);
     let numbers: Vec<_> = told.iter().map(|one| (one.worker, one.session)).collect();
     assert_eq!(numbers, [(0, 0), (1, 0), (0, 1)]);

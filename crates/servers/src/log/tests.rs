@@ -1,3 +1,5 @@
+use jiff::tz::TimeZone;
+use net::log_file::LogLine;
 use proptest::prelude::*;
 
 use super::*;
@@ -25,90 +27,89 @@ fn of(proxy: &str, text: &str) -> Option<Entry> {
     server(proxy).log.expect("a log").read(text, 1_795_244_131_900)
 }
 
-#[test]
-fn lines_of_nginx() {
-    let line = "client=127.0.0.1 port=4000 pid=7 status=200 body_bytes=102195 end_s=1795244129.132 took_s=0.760 \
-                connect_s=0.330 head_s=0.430 upstream_s=0.755 end= request=GET /bytes/3MiB HTTP/1.1";
-    insta::assert_debug_snapshot!(of("nginx", line).expect("a line"));
-    let whole = of("nginx", &line.replace("end= ", "end=OK ")).expect("a line");
-    assert_eq!(whole.end, SessionEnd::Completed);
-
-    let given_up = line.replace("status=200 body_bytes=102195", "status=499 body_bytes=0").replace(
-        "connect_s=0.330 head_s=0.430 upstream_s=0.755",
-        "connect_s=- head_s=- upstream_s=0.000",
-    );
-    let entry = of("nginx", &given_up).expect("a line");
-    assert_eq!((entry.status, entry.end), (499, SessionEnd::ClientClosed));
-    assert_eq!((entry.times.uct_ms, entry.times.urt_ms), (None, Some(0)));
+/// What is read of a line: who served it, how it ended, and all else as it is published.
+fn told(proxy: &str, text: &str) -> String {
+    let Entry { client, served, session } = of(proxy, text).expect("a line");
+    let line = LogLine { client, session: &session, zone: &TimeZone::UTC };
+    let (port, at_ms) = (session.client_port, session.log.at_unix_ms);
+    format!("{line} port={port} at={at_ms} {served:?} {:?}", session.end)
 }
 
+/// `line` with these parts of it changed.
+fn with(line: &str, changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(line.to_owned(), |line, (from, to)| {
+        assert!(line.contains(from), "{from}");
+        line.replace(from, to)
+    })
+}
+
+const NGINX: &str = "client=127.0.0.1 port=4000 pid=7 status=200 body_bytes=102195 end_s=1795244129.132 took_s=0.760 \
+                     connect_s=0.330 head_s=0.430 upstream_s=0.755 end= request=GET /bytes/3MiB HTTP/1.1";
+const HAPROXY: &str = "client=127.0.0.1 port=36976 begin_s=1795244023 begin_ms=214 thread=1 status=200 out_bytes=119 \
+                       head_bytes=98 connect_ms=2 response_ms=3 data_ms=4 took_ms=10 total_ms=11 end=-- request=GET /bytes/1 HTTP/1.1";
+const CADDY: &str = r#"{"level":"info","ts":1795244162.4018064,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"127.0.0.1","remote_port":"59722","proto":"HTTP/1.1","method":"GET","host":"a","uri":"/bytes/300000000","headers":{}},"user_id":"","duration":0.302667611,"size":4294021,"status":200,"resp_headers":{}}"#;
+const APACHE: &str = "client=127.0.0.1 port=43590 pid=10042 end_ms=1795244129447 took_us=300691 status=200 \
+                      body_bytes=4218880 end=X request=GET /bytes/300000000 HTTP/1.1";
+const H2O: &str = "client=127.0.0.1 port=43606 begin_s=1795244131 begin_ms=222 status=200 body_bytes=4431237 \
+                   took_s=- head_s=0.001623 end=- request=GET /bytes/300000000 HTTP/1.1";
+
+/// Whose line, and what is changed in it.
+type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
 #[test]
-fn lines_of_haproxy() {
-    let whole = "client=127.0.0.1 port=36976 begin_s=1795244023 begin_ms=214 thread=1 status=200 out_bytes=119 \
-                 head_bytes=98 connect_ms=2 response_ms=3 data_ms=4 took_ms=10 total_ms=11 end=-- request=GET /bytes/1 HTTP/1.1";
-    let entry = of("haproxy", whole).expect("a line");
-    insta::assert_debug_snapshot!(entry);
-
-    let cut = whole.replace("end=--", "end=CD").replace("out_bytes=119", "out_bytes=4357195");
-    let entry = of("haproxy", &cut).expect("a line");
-    assert_eq!((entry.status, entry.end), (200, SessionEnd::ClientClosed));
-
-    let given_up = whole
-        .replace("status=200", "status=-1")
-        .replace("response_ms=3 data_ms=4", "response_ms=-1 data_ms=-1")
-        .replace("head_bytes=98", "head_bytes=")
-        .replace("end=--", "end=CH");
-    let entry = of("haproxy", &given_up).expect("a line");
-    assert_eq!((entry.status, entry.body_bytes), (499, Bytes(0)));
-    assert_eq!((entry.times.uct_ms, entry.times.uht_ms), (Some(2), None));
-
-    let refused = whole
-        .replace("status=200", "status=503")
-        .replace("connect_ms=2 response_ms=3 data_ms=4", "connect_ms=-1 response_ms=-1 data_ms=-1")
-        .replace("end=--", "end=SC");
-    let entry = of("haproxy", &refused).expect("a line");
-    assert_eq!((entry.status, entry.end), (503, SessionEnd::UpstreamUnreachable));
-    assert_eq!((entry.times.uct_ms, entry.times.urt_ms), (None, None));
-
-    assert_eq!(of("haproxy", "Proxy turnstile started."), None);
-
-    // Numbers may be anything.
+fn lines_of_each_program() {
     let most = u64::MAX.to_string();
-    let vast = whole
-        .replace("begin_s=1795244023 begin_ms=214", &format!("begin_s={most} begin_ms={most}"))
-        .replace("head_bytes=98", &format!("head_bytes={most}"))
-        .replace(
-            "connect_ms=2 response_ms=3 data_ms=4",
-            "connect_ms=9223372036854775807 response_ms=9223372036854775807 data_ms=5",
-        );
-    let entry = of("haproxy", &vast).expect("a line");
-    assert_eq!((entry.times.at_unix_ms, entry.body_bytes), (u64::MAX, Bytes(0)));
-    assert_eq!(entry.times.urt_ms, Some(u64::MAX));
+    let vast = format!("begin_s={most} begin_ms={most}");
+    let vast_head = format!("head_bytes={most}");
+    let upstream = "connect_ms=2 response_ms=3 data_ms=4";
+    let given_up = [
+        ("status=200 body_bytes=102195", "status=499 body_bytes=0"),
+        ("connect_s=0.330 head_s=0.430 upstream_s=0.755", "connect_s=- head_s=- upstream_s=0.000"),
+    ];
+    let silent = [
+        ("status=200", "status=-1"),
+        ("response_ms=3 data_ms=4", "response_ms=-1 data_ms=-1"),
+        ("head_bytes=98", "head_bytes="),
+        ("end=--", "end=CH"),
+    ];
+    let refused = [
+        ("status=200", "status=503"),
+        (upstream, "connect_ms=-1 response_ms=-1 data_ms=-1"),
+        ("end=--", "end=SC"),
+    ];
+    let numbers = [
+        ("begin_s=1795244023 begin_ms=214", vast.as_str()),
+        ("head_bytes=98", vast_head.as_str()),
+        (upstream, "connect_ms=9223372036854775807 response_ms=9223372036854775807 data_ms=5"),
+    ];
+    let cut = [("end=--", "end=CD"), ("out_bytes=119", "out_bytes=4357195")];
+    let cases: [Case<'_>; 11] = [
+        ("nginx", NGINX, &[]),
+        ("nginx", NGINX, &[("end= ", "end=OK ")]),
+        ("nginx", NGINX, &given_up),
+        ("haproxy", HAPROXY, &[]),
+        ("haproxy", HAPROXY, &cut),
+        ("haproxy", HAPROXY, &silent),
+        ("haproxy", HAPROXY, &refused),
+        // Numbers may be anything.
+        ("haproxy", HAPROXY, &numbers),
+        ("caddy", CADDY, &[]),
+        ("apache", APACHE, &[]),
+        ("h2o", H2O, &[]),
+    ];
+    let lines = cases.map(|(proxy, line, changes)| told(proxy, &with(line, changes)));
+    let whole = with(H2O, &[("took_s=-", "took_s=0.25"), ("end=-", "end=0.25")]);
+    insta::assert_snapshot!([lines.as_slice(), &[told("h2o", &whole)]].concat().join("\n"));
 }
 
 #[test]
-fn lines_of_caddy() {
-    let line = r#"{"level":"info","ts":1795244162.4018064,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"127.0.0.1","remote_port":"59722","proto":"HTTP/1.1","method":"GET","host":"a","uri":"/bytes/300000000","headers":{}},"user_id":"","duration":0.302667611,"size":4294021,"status":200,"resp_headers":{}}"#;
-    insta::assert_debug_snapshot!(of("caddy", line).expect("a line"));
-    assert_eq!(of("caddy", r#"{"level":"info","msg":"x"}"#), None);
-    assert_eq!(of("caddy", "not JSON"), None);
-}
-
-#[test]
-fn lines_of_apache() {
-    let line = "client=127.0.0.1 port=43590 pid=10042 end_ms=1795244129447 took_us=300691 status=200 \
-                body_bytes=4218880 end=X request=GET /bytes/300000000 HTTP/1.1";
-    insta::assert_debug_snapshot!(of("apache", line).expect("a line"));
-    assert_eq!(of("apache", "nothing"), None);
-}
-
-#[test]
-fn lines_of_h2o() {
-    let line = "client=127.0.0.1 port=43606 begin_s=1795244131 begin_ms=222 status=200 body_bytes=4431237 \
-                took_s=- head_s=0.001623 end=- request=GET /bytes/300000000 HTTP/1.1";
-    insta::assert_debug_snapshot!(of("h2o", line).expect("a line"));
-    let whole = line.replace("took_s=-", "took_s=0.25").replace("end=-", "end=0.25");
-    let entry = of("h2o", &whole).expect("a line");
-    assert_eq!(entry.end, SessionEnd::Completed);
-    assert_eq!((entry.times.at_unix_ms, entry.times.rt_ms), (1_795_244_131_472, 250));
+fn what_is_no_line_is_none() {
+    for (proxy, text) in [
+        ("haproxy", "Proxy turnstile started."),
+        ("caddy", r#"{"level":"info","msg":"x"}"#),
+        ("caddy", "not JSON"),
+        ("apache", "nothing"),
+    ] {
+        assert_eq!(of(proxy, text), None, "{text}");
+    }
 }

@@ -2,24 +2,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use procfs::FromRead;
-
 use super::*;
-
-/// What a thread waits in of which the kernel says this.
-fn told(text: &str) -> Wait {
-    Wait::of(Syscall::from_read(text.as_bytes()).expect("as the kernel writes it"))
-}
-
-#[test]
-fn polls_are_told_by_their_numbers() {
-    let rest = "0x7ff2a0039780 0xc8 0x2b1 0x0 0x0 0x7ff2a73bf0c0 0x7ff2";
-    assert_eq!(told(&format!("{} 0xb {rest}", calls::EPOLL[0])), Wait::Epoll(11));
-    assert_eq!(told(&format!("{} 0x1 {rest}", calls::POLL[0])), Wait::Poll);
-    assert_eq!(told(&format!("{} 0x7f {rest}", calls::FUTEX)), Wait::Futex);
-    assert_eq!(told("running\n"), Wait::Running);
-    assert_eq!(told(&format!("0 0x3 {rest}")), Wait::Other);
-}
 
 #[test]
 fn this_thread_is_seen() {
@@ -28,14 +11,6 @@ fn this_thread_is_seen() {
     let main = threads.iter().find(|thread| thread.tid == own).expect("the main thread");
     assert!(switches(main).is_some_and(|(name, count)| !name.is_empty() && count > 0));
     assert_eq!(threads.first().map(|thread| thread.tid), Some(own), "the oldest");
-}
-
-#[test]
-fn what_an_epoll_watches_is_read() {
-    let text = "pos:\t0\nflags:\t02\ntfd:        8 events:     2019 data:                8  pos:0 \
-                ino:1d0086 sdev:f\ntfd:        5 events: 19 data: 5  pos:0 ino:1d053f sdev:9\n";
-    assert_eq!(parse_watched(text), [0x1d_0086, 0x1d_053f]);
-    assert_eq!(parse_watched("tfd: garbage"), Vec::<u64>::new());
 }
 
 #[test]

@@ -86,13 +86,10 @@ const BEGIN: &str = "<!-- made from crates/servers/servers by UPDATE_DOCS=1 carg
 const END: &str = "<!-- end of what is made -->\n";
 
 /// The rows of the table, in the order of the page.
-const ROWS: [&str; 18] = [
+const ROWS: [&str; 15] = [
     "--workers",
     "--reuseport",
     "--rcvbuf",
-    "--sndbuf",
-    "--listen-rcvbuf",
-    "--listen-sndbuf",
     "--backlog",
     "--buffer",
     "--accept herd",

@@ -12,7 +12,7 @@ fn program(rounds: &[&[(&str, bool, Wait)]]) -> Discovery {
     for threads in rounds {
         for ((tid, count), &(name, ran, wait)) in (0..).zip(&mut switches).zip(*threads) {
             *count += u64::from(ran);
-            known.seen((1, tid), name.to_owned(), *count, wait);
+            known.seen((1, tid), name.to_owned(), *count, Some(wait));
         }
         known.rounds += 1;
     }
@@ -39,7 +39,7 @@ fn loops_of_their_own_beside_a_writer_are_workers() {
 #[test]
 fn a_loop_that_was_running_at_the_first_look_is_found_at_a_later_one() {
     let first: &[_] = &[("loop", true, EPOLL), ("loop", true, Wait::Running)];
-    let second: &[_] = &[("loop", true, Wait::Other), ("loop", true, Wait::Epoll(4))];
+    let second: &[_] = &[("loop", true, Wait::Call(0)), ("loop", true, Wait::Epoll(4))];
     let known = program(&[first, second]);
     assert_eq!((tids(&known).as_slice(), known.serving()), ([0, 1].as_slice(), Serving::Own));
 }
@@ -63,9 +63,9 @@ fn workers_that_are_woken_by_the_one_in_the_poll_hand_work_on() {
 
 #[test]
 fn a_poll_that_goes_from_hand_to_hand_is_seen() {
-    let one: &[_] = &[("a", true, EPOLL), ("b", true, Wait::Other)];
-    let other: &[_] = &[("a", true, Wait::Other), ("b", true, EPOLL)];
+    let one: &[_] = &[("a", true, EPOLL), ("b", true, Wait::Call(0))];
+    let other: &[_] = &[("a", true, Wait::Call(0)), ("b", true, EPOLL)];
     assert_eq!(program(&[one, other]).serving(), Serving::HandedOn, "one epoll, two threads");
-    let woken: &[_] = &[("a", true, Wait::Futex), ("b", true, Wait::Other)];
+    let woken: &[_] = &[("a", true, Wait::Futex), ("b", true, Wait::Call(0))];
     assert_eq!(program(&[one, woken]).serving(), Serving::HandedOn, "in the poll and not");
 }

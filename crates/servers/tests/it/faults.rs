@@ -1,13 +1,14 @@
 //! A server of one's own that does not do what it should: each fault has its message, with the program's last
-//! words, and leaves nothing running.
+//! words, and leaves nothing running. What a server's role says when it cannot do what it should.
 
 use std::fs;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Process, await_gone, family, installed, say, script};
+use testkit::{Process, await_gone, family, installed, listen, say, script};
 
-use crate::support::{arm, own};
+use crate::proxies::each;
+use crate::support::{arm, command, origin, own};
 
 /// Answers `ok` to `/health` and 404 to anything else, unless it has the fault it is told.
 const SERVER: &str = "\
@@ -109,5 +110,32 @@ fn what_cannot_be_is_a_matter_of_usage() {
         let (_dir, mut command) = server("", changes);
         let said = say(&mut command).refused(2);
         assert!(said.contains(says), "no {says:?} in {said}");
+    }
+}
+
+#[test]
+fn what_a_proxy_cannot_do_is_refused_by_its_name() {
+    let (_taken, taken) = listen();
+    let (origin, nobody) = (origin(), "127.0.0.1:1".parse().expect("an address"));
+    let taken = taken.to_string();
+    let bad = || json!({"directives": ["no_such_thing on;"]});
+    for (proxy, changes, args, upstream, code, says) in [
+        // A toggle that means nothing is a usage error.
+        ("nginx", json!({"rcvbuf": 40_960}), vec![], origin, 2, ["--rcvbuf 40KiB", "--netns"]),
+        ("nginx", json!({}), vec!["--proxy-bin", "/none/nginx"], origin, 2, ["/none/nginx", ""]),
+        ("nginx", json!({}), vec![], nobody, 1, ["answered 502", "127.0.0.1:1"]),
+        ("nginx", json!({}), vec!["--listen", &taken], origin, 1, [&taken, ""]),
+        // In the program's own words.
+        ("nginx", bad(), vec![], origin, 1, ["its last words", "no_such_thing"]),
+        ("haproxy", bad(), vec![], origin, 1, ["its last words", "no_such_thing"]),
+        ("apache", bad(), vec![], origin, 1, ["its last words", "no_such_thing"]),
+    ] {
+        each(&[proxy], |proxy| {
+            let dir = TempDir::new().expect("a directory");
+            let arm = arm(proxy, changes.clone());
+            let said = say(&mut command(&arm, dir.path(), upstream, &args)).refused(code);
+            let last = said.lines().last().unwrap_or_default();
+            assert!(says.iter().all(|part| last.contains(part)), "{proxy}: no {says:?} in {said}");
+        });
     }
 }

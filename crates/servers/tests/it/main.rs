@@ -6,6 +6,5 @@ mod ends;
 mod faults;
 mod own;
 mod proxies;
-mod refusals;
 mod support;
 mod threads;

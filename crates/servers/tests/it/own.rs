@@ -130,13 +130,3 @@ fn what_it_cannot_do_is_refused_in_the_words_of_its_file() {
         }
     }
 }
-
-#[test]
-fn a_file_that_is_none_is_refused_with_the_place_of_the_slip() {
-    let (dir, file) = tiny("commands = ['x']\n[log]\nfile = 'stdout'\nends = { a = 'prose' }\n");
-    let said = say(&mut command(&arm("tiny", json!({})), dir.path(), origin(), &args(&file)));
-    let said = said.refused(2);
-    for part in ["tiny.toml", "line 4", "prose"] {
-        assert!(said.contains(part), "no {part:?} in {said}");
-    }
-}

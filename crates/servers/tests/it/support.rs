@@ -8,20 +8,17 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::Command;
 
-use records::Session;
-use serde_json::{Value, json};
+use records::{Arm, Session};
+use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{Process, body, listen, pick, read_head, until};
 
 /// An arm of the defaults, with `changes`.
 pub(crate) fn arm(proxy: &str, changes: Value) -> String {
-    let mut arm = json!({
-        "reuseport": false, "rcvbuf": null, "sndbuf": null, "listen_rcvbuf": null,
-        "listen_sndbuf": null, "workers": 2, "read_policy": "drain", "buffer": 4096,
-        "backlog": 511, "multi_accept": false, "slow": 4, "slow_size": 1 << 20, "sink": "trunc",
-        "read_rate": null, "place": "spread", "arrivals": "10/s", "fetch_size": 1 << 16,
-        "cap_us": 1_000_000, "pin": "auto", "proxy": proxy, "trace": "off",
-    });
+    let mut arm = serde_json::to_value(Arm::default()).expect("finite numbers");
+    (arm["proxy"], arm["trace"]) = (proxy.into(), "off".into());
+    // The mirror's own, which would be asked of another.
+    arm["rcvbuf"] = Value::Null;
     if let (Some(arm), Value::Object(changes)) = (arm.as_object_mut(), changes) {
         arm.extend(changes);
     }

@@ -239,7 +239,6 @@ pub(super) struct World {
     events: Vec<(Peer, Event)>,
     worker_away: bool,
     end: Option<SessionEnd>,
-    pub(super) steps: u64,
 }
 
 impl World {
@@ -256,15 +255,8 @@ impl World {
         let host = Host { origin, disk, dialed: false, now, limits, questions };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
         let session = Session::new(client.clone(), addr, &host.limits.toggles, now);
-        let mut world = Self {
-            host,
-            client,
-            session,
-            events: Vec::new(),
-            worker_away: false,
-            end: None,
-            steps: 0,
-        };
+        let mut world =
+            Self { host, client, session, events: Vec::new(), worker_away: false, end: None };
         world.happens(Peer::Client, Event { writable: true, ..Event::default() });
         world
     }
@@ -306,7 +298,6 @@ impl World {
     }
 
     fn goes_on(&mut self, step: Step) -> bool {
-        self.steps += 1;
         if let Stop::Close(end) = step.stop {
             self.end = Some(end);
         }

@@ -32,7 +32,7 @@ fn each_answer_leads_to_the_next_question() {
         ("--read-policy bytes:64KiB", Starved, quota, "doctor"),
         ("--label one -o a.txt --slow 2", Starved, as_it_is, "--slow 2 --rcvbuf 40960"),
         // From a cure to another, or to its proof.
-        ("--rcvbuf=40960 --sndbuf 1MiB", Healthy, small, "--sndbuf 1MiB --read-policy fionread"),
+        ("--rcvbuf=40960 --buffer 1MiB", Healthy, small, "--buffer 1MiB --read-policy fionread"),
         ("--read-policy fionread --slow 8", Healthy, fionread, "--slow 8"),
         ("--slow 0 --slow-size 4GiB", Healthy, alone, "--slow-size 4GiB"),
         ("--slow 4", Healthy, shared, "--slow 4 --reuseport"),
