@@ -14,7 +14,7 @@ use records::{Pin, Role};
 mod tests;
 
 /// Where everything runs; absent: where the scheduler likes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuPlan {
     /// Workers, one CPU each in turn.
     pub workers: Option<CpuList>,
@@ -34,7 +34,7 @@ impl CpuPlan {
     /// A CPU was asked for that this process may not use.
     pub fn new(allowed: &[usize], workers: u32, pin: &Pin) -> Result<Self, CpuPlanError> {
         let for_workers: Vec<usize> = match pin {
-            Pin::Off => return Ok(Self { workers: None, load: None, own: BTreeMap::new() }),
+            Pin::Off => return Ok(Self::default()),
             Pin::Workers(cpus) => cpus.as_slice().to_vec(),
             Pin::Auto => {
                 let load = allowed.len().div_ceil(3).max(1);

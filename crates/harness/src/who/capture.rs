@@ -9,10 +9,11 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use records::{
-    Arm, Bytes, Hold, Host, ListenerSample, LoopTurn, Manifest, Micros, MonoNs, Phase, PhaseSpan,
+    Arm, Bytes, Hold, ListenerSample, LoopTurn, Manifest, Micros, MonoNs, Phase, PhaseSpan,
     Program, ProxyKind, Record, SchedSample, StepEnd, Stretch, Visibility, Watched,
 };
 use serde::Serialize;
+use trial::cpu_plan::CpuPlan;
 use trial::host;
 use trial::run_dir::{RunWriter, WriteError};
 
@@ -116,12 +117,7 @@ fn manifest(told: &Told) -> Manifest {
     Manifest {
         command: std::env::args().collect(),
         started_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        host: Host {
-            kernel: host::kernel().unwrap_or_default(),
-            cpu_model: host::cpu_model().unwrap_or_default(),
-            cpus: host::online_cpus(),
-            ..Host::default()
-        },
+        host: host::read(&CpuPlan::default()),
         phases: vec![PhaseSpan { phase: Phase::Measure, start_ns, end_ns: Some(end_ns) }],
         workers: Some(1),
         listeners: told.listeners.clone(),
