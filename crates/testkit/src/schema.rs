@@ -49,9 +49,10 @@ impl Validator<'_> {
                 "minItems" => value.as_array().map(Vec::len) >= count(rule),
                 "minProperties" => value.as_object().map(serde_json::Map::len) >= count(rule),
                 "maxProperties" => value.as_object().map(serde_json::Map::len) <= count(rule),
-                "required" => {
-                    list(rule).iter().all(|key| value.get(key.as_str().expect("a key")).is_some())
-                }
+                // Of what is no object it asks nothing.
+                "required" => value.as_object().is_none_or(|value| {
+                    list(rule).iter().all(|key| value.contains_key(key.as_str().expect("a key")))
+                }),
                 "$ref" => {
                     let path = rule.as_str().and_then(|to| to.strip_prefix('#')).expect("a path");
                     let schema = self.root.pointer(path).expect("a definition");

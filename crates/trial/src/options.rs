@@ -95,7 +95,7 @@ pub struct NetworkOptions {
 
     /// Another setting of the proxy's host, as net.ipv4.ip_local_port_range=20000,20050; may be repeated.
     /// What this kernel has for all hosts together it refuses
-    #[arg(long = "sysctl", value_name = "NAME=VALUE", requires = "netns", value_parser = sysctl)]
+    #[arg(long = "sysctl", hide_short_help = true, value_name = "NAME=VALUE", requires = "netns", value_parser = sysctl)]
     pub sysctls: Vec<(String, String)>,
 }
 

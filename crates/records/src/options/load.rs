@@ -186,13 +186,13 @@ pub struct FaultToggles {
 
     /// Give the proxy this much of one CPU once the idle phase is over, as 40 (percent): the run makes a
     /// control group with a quota and removes it (needs root) [default: all that there is]
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     #[serde(rename = "cpu_quota_percent", skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<u32>,
 
     /// Let N busy loops run on each CPU of the workers once the idle phase is over: the workers are
     /// ready and have no CPU [default: none]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<u32>,
 }
