@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use testkit::{installed, listen, skip};
+use testkit::{listen, skip};
 
 use crate::ci::{Place, Proxy, SHORT, Said, busy, conclusive, in_turn, say};
 
@@ -123,23 +123,6 @@ fn gitlab_ci() {
 }
 
 #[test]
-fn make() {
-    if !installed("make") {
-        return;
-    }
-    let makefile = shortened(&block("make", "fairness:"));
-    let caller = block("sh", "make fairness");
-    let places = each([Proxy::Unfair], |place| {
-        fs::write(place.path().join("Makefile"), &makefile).expect("write");
-        say(place.command("bash").args(["-e", "-c", &caller]))
-    });
-    for (place, _, said) in places {
-        let code = said.code().expect("it was not killed");
-        assert_eq!(place.read("check.status"), format!("{code}\n"));
-    }
-}
-
-#[test]
 fn a_proxy_that_runs_already() {
     let commands = block("sh", "--proxy url:");
     for (_, proxy, said) in each([Proxy::Fair, Proxy::Unfair], |place| script(place, &commands)) {
@@ -217,10 +200,10 @@ fn two_builds_in_turn() {
 
 #[test]
 fn no_block_is_left_out() {
-    let known = ["sh", "yaml", "make", "text", ""];
+    let known = ["sh", "yaml", "text", ""];
     let opened = PAGE.lines().filter_map(|line| line.strip_prefix("```"));
     for language in opened {
         assert!(known.contains(&language), "{language}");
     }
-    assert_eq!((blocks("sh").len(), blocks("yaml").len(), blocks("make").len()), (4, 2, 1));
+    assert_eq!((blocks("sh").len(), blocks("yaml").len()), (3, 2));
 }
