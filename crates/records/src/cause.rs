@@ -98,7 +98,7 @@ pub struct LateSummary {
     pub fetches: u64,
     /// Their whole time, from intended start to end: what the causes' shares are shares of.
     pub time_us: Micros,
-    /// The one that waited longest.
+    /// The one that waited longest; of those as long to a hundredth, one whose holder is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub worst: Option<WorstFetch>,
     /// Causes that this run could not have shown, and why: their time stands under `unexplained`.

@@ -94,10 +94,17 @@ fn causes(splits: &[&FetchSplit], time: Duration) -> Vec<CauseShare> {
     causes
 }
 
+/// The one that waited longest; of those as long as it but for a hundredth, which a cap makes of all that
+/// it cuts, one whose holder is known. (The worker of a fetch that nobody accepted is not.)
 fn worst(context: &Context<'_>, splits: &[&FetchSplit]) -> Option<WorstFetch> {
     let late = splits.iter().filter_map(|split| late_fetch(context, split));
-    let late = late.filter(|late| late.response_us > Micros(0));
-    let worst = late.max_by_key(|late| (late.response_us, std::cmp::Reverse(late.fetch)))?;
+    let late: Vec<_> = late.filter(|late| late.response_us > Micros(0)).collect();
+    let longest = late.iter().map(|late| late.response_us).max()?;
+    let near = late.into_iter().filter(|late| late.response_us.0 >= longest.0 - longest.0 / 100);
+    let worst = near.max_by_key(|late| {
+        let told = late.cause != Cause::HeldByStep || late.step.is_some();
+        (told, late.response_us, std::cmp::Reverse(late.fetch))
+    })?;
     let step = worst.step.filter(|_| worst.cause == Cause::HeldByStep);
     Some(WorstFetch { step, ..worst })
 }

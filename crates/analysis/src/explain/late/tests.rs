@@ -81,6 +81,22 @@ fn the_worst_names_its_step() {
     assert_eq!((step.holder, step.waited_us), (Holder::Download(2), Micros(500_000)));
 }
 
+/// A cap makes all that it cuts as long: of these the reader gets one whose holder can be told.
+#[test]
+fn of_fetches_as_long_as_each_other_the_worst_has_a_holder() {
+    let worst = |accepted: &str, unknown: &str| {
+        let script = format!(
+            "workers 2; reuseport; hold 0 d3 2000; hold 1 d1 2000; fetch 0 queued {accepted}; \
+             fetch 0 queued {unknown}"
+        );
+        let worst = Scene::of(&script).explain().late.worst.expect("late");
+        (worst.fetch, worst.step.map(|step| step.holder))
+    };
+    let known = "100..1100 accepted=2000 closed=2000";
+    assert_eq!(worst(known, "300..1305"), (0, Some(Holder::Download(3))));
+    assert_eq!(worst(known, "300..1350"), (1, None), "longer by more than a hundredth");
+}
+
 const TOLD_BY_WORKERS: [Cause; 8] = [
     Cause::HeldByStep,
     Cause::Convoy,
