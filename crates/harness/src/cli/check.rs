@@ -13,6 +13,7 @@ use anyhow::Context;
 use records::{ArmSpec, RunRecords, Verdict};
 use trial::{TrialPlan, host, signals};
 
+use super::ConfigOptions;
 use super::campaign::{outcome, planned};
 use super::common::{OutputOptions, TrialsOptions};
 use super::output;
@@ -26,6 +27,10 @@ pub struct CheckOptions {
     /// Options of the trial, with or without -- before them
     #[arg(last = true, value_name = "OPTIONS")]
     pub trial: Vec<String>,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub config: ConfigOptions,
 
     /// What must hold, as 'p99<100ms', 'failed_share<=0.01' or 'p99/idle_p99<5'; may be repeated
     #[arg(long = "threshold", value_name = "FIGURE<LIMIT")]
@@ -166,7 +171,7 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
     if options.thresholds.is_empty() && options.fail_on.is_none() && !compared {
         return Err(
             "nothing to check: add --threshold 'p99<100ms', --fail-on starved, --baseline \
-                    FILE or --save-baseline FILE"
+                    FILE, --save-baseline FILE, or a --config with one of them"
                 .to_owned(),
         );
     }

@@ -1,12 +1,11 @@
 //! `turnstile compare`: arms in turn over rounds, and what became of each against the first.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use records::ArmSpec;
-use serde::Deserialize;
 
+use super::ConfigOptions;
 use super::campaign::{self, CampaignOptions, Ends, planned};
 use super::campaign_report::COMPARE;
 use crate::campaign::arm;
@@ -19,9 +18,9 @@ pub struct CompareOptions {
     #[arg(long = "arm", value_name = "NAME: OPTIONS", value_parser = arm::parse)]
     pub arms: Vec<ArmSpec>,
 
-    /// Read arms from a TOML file: tables named arm, each with name and args
-    #[arg(long = "arms", value_name = "FILE")]
-    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub config: ConfigOptions,
 
     /// End with 10 when an arm regressed against the first, with 11 when it is not known: a gate for
     /// CI (docs/ci.md) [default: 0, whatever became of the arms]
@@ -37,25 +36,10 @@ pub struct CompareOptions {
 pub(super) const EXAMPLES: &str = "\
 Examples:
   turnstile compare --arm 'drain: --reuseport' --arm 'rcvbuf: --reuseport --rcvbuf 40960' --rounds 10
-  turnstile compare --arms arms.toml --rounds 20 --dry-run
-  turnstile compare --gate --arms builds.toml --rounds 10
+  turnstile compare --gate --config turnstile.toml --rounds 10
 
 The result says what became of each arm against the first: no change, improved, regressed or
 inconclusive. docs/internals/statistics.md tells how.";
-
-/// The file of arms.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ArmsFile {
-    arm: Vec<ArmInFile>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ArmInFile {
-    name: String,
-    args: String,
-}
 
 /// Runs the rounds, and tells what became of each arm.
 pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
@@ -64,18 +48,9 @@ pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
     campaign::run(COMPARE, arms, &options.campaign, ends)
 }
 
-/// The arms as typed and from the file.
+/// The arms, with the options of all.
 fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
-    let mut arms = options.arms.clone();
-    if let Some(path) = &options.file {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("--arms {}: {error}", path.display()))?;
-        let file: ArmsFile = toml::from_str(&text)
-            .map_err(|error| format!("--arms {}: {}", path.display(), error.message()))?;
-        for arm in file.arm {
-            arms.push(arm::arm(&arm.name, &arm.args)?);
-        }
-    }
+    let arms = options.arms.clone();
     if arms.len() < 2 {
         return Err(format!(
             "a comparison needs two arms or more, here {} given: add --arm 'name: options'",

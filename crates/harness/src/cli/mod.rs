@@ -6,6 +6,7 @@ mod case;
 mod check;
 mod common;
 mod compare;
+mod config;
 mod demo;
 mod explain;
 mod preflight;
@@ -30,6 +31,7 @@ pub use case::CaseOptions;
 pub use check::CheckOptions;
 pub use common::{OutputOptions, TrialsOptions, WhichRun};
 pub use compare::CompareOptions;
+pub use config::{ConfigOptions, InitOptions};
 pub use demo::{Cure, DemoOptions};
 pub use explain::ExplainOptions;
 pub use report::ReportOptions;
@@ -94,10 +96,10 @@ pub enum Command {
     /// Say what held the late fetches of a run, or tell one of them
     Explain(ExplainOptions),
     /// Run settings in turn over rounds, and say whether they differ
-    #[command(after_help = compare::EXAMPLES)]
+    #[command(args_override_self = true, after_help = compare::EXAMPLES)]
     Compare(CompareOptions),
     /// Hold trials against limits or a baseline: a gate for CI
-    #[command(after_help = check::EXAMPLES)]
+    #[command(args_override_self = true, after_help = check::EXAMPLES)]
     Check(CheckOptions),
     /// Run a published case; case list names them
     #[command(after_help = case::EXAMPLES)]
@@ -107,6 +109,9 @@ pub enum Command {
     Demo(DemoOptions),
     /// Watch a live server: which connection holds a worker of it
     Who(WhoOptions),
+    /// Write a file of options to begin with, for --config
+    #[command(after_help = config::EXAMPLES)]
+    Init(InitOptions),
     /// Check this machine and say what each finding means
     Doctor(DoctorOptions),
     #[command(flatten)]
@@ -140,7 +145,9 @@ Examples:
 ///
 /// Usage errors, help and version end the process here, as clap does.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse_from(trial_options_last(std::env::args_os().collect()));
+    let words = config::with_config(std::env::args_os().collect());
+    let words = words.unwrap_or_else(|error| usage_text(&error));
+    let cli = Cli::parse_from(trial_options_last(words));
     let done = match cli.command {
         None => run::run(cli.run),
         Some(Command::Run(options)) => run::run(*options),
@@ -151,6 +158,7 @@ pub fn main() -> ExitCode {
         Some(Command::Case(options)) => case::case(&options),
         Some(Command::Demo(options)) => demo::demo(&options),
         Some(Command::Who(options)) => who::who(&options),
+        Some(Command::Init(options)) => config::init(&options),
         Some(Command::Doctor(options)) => crate::doctor::doctor(&options),
         // A role in this process: the harness has no part in it.
         Some(Command::Role(role)) => return role.run(),

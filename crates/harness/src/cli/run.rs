@@ -11,6 +11,7 @@ use trial::progress::Show;
 use trial::run_dir;
 use trial::{Finished, RunDirOptions, TrialOptions, signals};
 
+use super::ConfigOptions;
 use super::common::{DetailOptions, OutputOptions, TrialsOptions};
 use super::preflight::{self, Way};
 use super::report::{load, print, write_page};
@@ -28,6 +29,10 @@ pub struct RunOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
     pub files: RunDirOptions,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    pub config: ConfigOptions,
 
     /// End when the process with this id, our parent, ends
     #[arg(long, value_name = "PID", hide = true)]
@@ -48,7 +53,7 @@ pub struct RunOptions {
 
 /// Runs one trial and reports on it.
 pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
-    let RunOptions { trial, files, parent_pid, trials, output, detail } = options;
+    let RunOptions { trial, files, parent_pid, trials, output, detail, .. } = options;
     if let Some(parent) = parent_pid {
         role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
     }

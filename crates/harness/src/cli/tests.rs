@@ -146,6 +146,43 @@ fn bad_options_are_refused_with_what_would_do() {
 }
 
 #[test]
+fn a_file_of_options_stands_before_those_that_are_typed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("t.toml");
+    let text = "trial = \"--slow 2 --label 'a'\"\ncheck = \"--rounds 3\"\ncompare = \"--rounds 4\"\n\
+                [[arm]]\nname = \"one\"\noptions = \"--reuseport\"\n";
+    std::fs::write(&file, text).expect("write");
+    let file = file.display();
+    for (typed, read) in [
+        (
+            format!("--config {file} --slow 3"),
+            format!("--slow 2 --label a --config {file} --slow 3"),
+        ),
+        (format!("run --config={file}"), format!("run --slow 2 --label a --config={file}")),
+        (
+            format!("check --rounds 5 --config {file}"),
+            format!("check --rounds 3 --slow 2 --label a --rounds 5 --config {file}"),
+        ),
+        (
+            format!("compare --config {file}"),
+            format!("compare --rounds 4 --arm=one: --reuseport --slow 2 --label a --config {file}"),
+        ),
+        // Of others it is no option, and behind -- it is none of ours.
+        (format!("report --config {file}"), format!("report --config {file}")),
+        (format!("check -- --config {file}"), format!("check -- --config {file}")),
+    ] {
+        let words = format!("turnstile {typed}");
+        let words = config::with_config(words.split(' ').map(OsString::from).collect());
+        let words = words.expect(&typed);
+        let words: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+        assert_eq!(words.join(" "), read, "{typed}");
+        if typed.starts_with("--config") {
+            assert_eq!(run(&words.join(" ")).trial.arm.load.slow, 3, "what is typed wins");
+        }
+    }
+}
+
+#[test]
 fn options_of_a_trial_need_no_dashes_before_them() {
     for (typed, read) in [
         ("check --fail-on starved --slow 2 --reuseport --rounds 3", "--slow 2 --reuseport"),

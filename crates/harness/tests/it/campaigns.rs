@@ -178,6 +178,16 @@ fn a_plan_begins_nothing() {
         assert!(arms[0].ends_with("own") && arms[1].ends_with("shared"), "{text}");
     }
     assert!(plan(&["case", "herd"]).contains("--accept herd"));
+
+    let file = elsewhere.path().join("turnstile.toml").display().to_string();
+    let init = || say(turnstile().args(["init", &file]));
+    assert!(init().ended_well().stderr.contains(&format!("turnstile --config {file}")));
+    let text = plan(&["compare", "--config", &file, "--rounds", "2"]);
+    assert!(text.starts_with("4 trials in 2 rounds"), "{text}");
+    assert!(text.contains("small buffer: --rcvbuf 40960 --reuseport"), "{text}");
+    let again = init();
+    assert_eq!(again.code(), Some(1), "it would be lost: {}", again.stderr);
+    assert!(again.stderr.contains("File exists"), "{}", again.stderr);
 }
 
 #[test]
@@ -185,7 +195,7 @@ fn arms_that_make_no_comparison_are_refused() {
     let elsewhere = tempfile::tempdir().expect("a directory");
     let runs = elsewhere.path().join("runs");
     let file = elsewhere.path().join("arms.toml");
-    fs::write(&file, "[[arm]]\nname = \"a\"\nargs = \"--slow 2\"\nspeed = 3\n").expect("write");
+    fs::write(&file, "[[arm]]\nname = \"a\"\noptions = \"--slow 2\"\nspeed = 3\n").expect("write");
     let file = file.display().to_string();
     let good = "b: --slow 3";
     for (words, says) in [
@@ -200,8 +210,8 @@ fn arms_that_make_no_comparison_are_refused() {
             &["a: --accept herd", "leave one of the two out"],
         ),
         (&["--arm", "a: --gzip 1", "--arm", good], &["a: --gzip", "--slow-coding gzip"]),
-        (&["--arms", "/nonexistent.toml"], &["--arms /nonexistent.toml"]),
-        (&["--arms", &file], &[&file, "speed"]),
+        (&["--config", "/nonexistent.toml"], &["--config /nonexistent.toml"]),
+        (&["--config", &file], &[&file, "speed"]),
         (&["--arm", good, "--arm", "a: --slow 2", "--rounds", "0"], &["--rounds"]),
         (
             &["--arm", good, "--arm", "a: --slow 2", "--markdown", "nowhere/x.md"],

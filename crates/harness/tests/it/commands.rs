@@ -28,9 +28,19 @@ fn the_short_help_fits_a_screen() {
 
 #[test]
 fn every_command_has_examples() {
-    for command in
-        ["report", "demo", "who", "doctor", "origin", "proxy", "slow", "fast", "completions", "man"]
-    {
+    for command in [
+        "report",
+        "demo",
+        "who",
+        "init",
+        "doctor",
+        "origin",
+        "proxy",
+        "slow",
+        "fast",
+        "completions",
+        "man",
+    ] {
         let help = say(turnstile().args([command, "--help"])).ended_well();
         assert!(
             help.stdout.contains(&format!("Examples:\n  turnstile {command}")),
