@@ -27,6 +27,6 @@ pub use page::{
 pub use svg::{Figure, SvgError, campaign_svg, svg};
 pub use text::{
     MAX_LINES, MaxLines, OpenMetrics, Style, annotations, arms_markdown, case_list, check,
-    check_markdown, details, json, junit, labelled, open_metrics, short_bytes, story, text,
+    check_markdown, csv, details, json, junit, labelled, open_metrics, short_bytes, story, text,
     timeline,
 };

@@ -26,6 +26,7 @@ Examples:
   turnstile report runs/20260301T123005Z-reuseport --json
   turnstile report runs/20260301T123005Z-reuseport --open
   turnstile report runs/20260301T123005Z-reuseport --svg picture -o picture.svg
+  turnstile report --csv -o fetches.csv
   turnstile report runs/20260301T140210Z-compare --html
   turnstile report runs/20260301T140210Z-compare --svg latency -o latency.svg")]
 pub struct ReportOptions {
@@ -50,6 +51,10 @@ pub struct ReportOptions {
         conflicts_with = "json"
     )]
     pub svg: Option<Figure>,
+
+    /// Print a line of CSV for each fetch: how it ended, whose step held it, its time by cause
+    #[arg(long, conflicts_with_all = ["html", "open", "json", "svg", "verbose"])]
+    pub csv: bool,
 
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
@@ -107,11 +112,13 @@ fn of_run(dir: &Path, options: &ReportOptions) -> anyhow::Result<()> {
     match options.svg {
         Some(figure) => options.output.print(&report::svg(&analysis, figure)?),
         None if options.html || options.open => made(options, &write_page(dir, &analysis)?),
+        None if options.csv => options.output.print(&report::csv(&analysis)),
         None => print(&analysis, dir, &options.output, options.detail),
     }
 }
 
 fn of_campaign(dir: &Path, options: &ReportOptions) -> anyhow::Result<()> {
+    anyhow::ensure!(!options.csv, "failed to print fetches: name the run directory of one trial");
     let campaign = Campaign::open(dir).context("failed to read the campaign")?;
     let report = campaign_report::read(&campaign)?;
     match options.svg {

@@ -9,6 +9,7 @@ pub(crate) mod brief;
 mod check;
 mod ci;
 mod compare;
+mod csv;
 pub(crate) mod layout;
 mod next;
 mod run;
@@ -27,6 +28,7 @@ pub(crate) use compare::{
     answer, cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out,
     reasons,
 };
+pub use csv::csv;
 pub use layout::{MaxLines, Style, labelled, short_bytes};
 pub use run::details;
 pub use story::story;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use analysis::Analysis;
 use analysis::report::Explanation;
 use records::{
-    Absence, Blocked, Bytes, CallTotal, CallTotals, Caveat, CaveatCode, Micros, MonoNs, Outcome,
-    Phase, RunRecords, WorkerTotals,
+    Absence, Blocked, Bytes, CallTotal, CallTotals, Cause, Caveat, CaveatCode, Micros, MonoNs,
+    Outcome, Phase, RunRecords, WorkerTotals,
 };
 use report::words::holder;
-use report::{Figure, MAX_LINES, PageData, Style, SvgError, html, svg, text};
+use report::{Figure, MAX_LINES, PageData, Style, SvgError, csv, html, svg, text};
 
 use crate::browser::json_of;
 use crate::fixture::{Run, Shape, kinds};
@@ -27,6 +27,30 @@ fn the_page_holds_the_summary_as_it_is() {
     assert!(!page.contains("{{"), "a part of the template has no text");
     let again = html(&Run::of(Shape::STARVED).analysis());
     assert!(again == page, "the same records make the same bytes");
+}
+
+#[test]
+fn a_line_of_csv_is_a_fetch_and_its_parts_sum_to_it() {
+    let run = Run::of(Shape::STARVED);
+    let analysis = run.analysis();
+    let text = csv(&analysis);
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().expect("names");
+    let at = |name: &str| names.iter().position(|cell| *cell == name).expect(name);
+    let parts = at("held_by_step_us");
+    let mut held = 0;
+    for (line, fetch) in lines.by_ref().zip(&run.records().fetches) {
+        assert_eq!(line.len(), names.len(), "{line:?}");
+        let number = |at: usize| line[at].parse::<u64>().expect("a number");
+        assert_eq!(number(at("fetch")), fetch.fetch);
+        assert_eq!(line[at("outcome")], fetch.outcome.to_string());
+        let (sum, whole) = ((parts..names.len()).map(number).sum::<u64>(), fetch.response_us.0);
+        assert!(sum.abs_diff(whole) <= names.len() as u64, "{sum} of {whole}");
+        held += u64::from(line[at("held_by")].starts_with("download ") && number(parts) > 0);
+    }
+    assert_eq!(lines.count(), 0, "a line for each fetch");
+    let led = analysis.summary.causes.iter().find(|share| share.cause == Cause::HeldByStep);
+    assert_eq!(led.map(|share| share.fetches <= held), Some(true), "{held} were held");
 }
 
 #[test]

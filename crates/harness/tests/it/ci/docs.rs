@@ -3,7 +3,6 @@
 //! What differs from the page, all of it in [`shortened`] and in [`Place`]: phases are shorter, there is
 //! one download, nothing is traced, rounds are 3, ports are free ones, `cargo` does nothing.
 
-
 use testkit::{listen, skip};
 
 use crate::ci::{Place, Proxy, SHORT, Said, busy, conclusive, in_turn, say};
