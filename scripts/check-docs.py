@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the documents: every link leads to a file or a heading that is there, no phrase is used that
-readers stumbled over, and a sentence has on average at most as many words as its document may.
+readers stumbled over, a sentence has on average at most as many words as its document may, and all that
+a user reads together (README.md and docs/*.md, not docs/internals) stays within what can be read.
 
     scripts/check-docs.py          # all Markdown files of the repository; exit 1 and a line for each fault
 
@@ -17,6 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Mean words a sentence: in the middle of the 15 to 20 that plain-English guides name. A technical page
 # with paths and options in its sentences is counted by the same measure.
 LONGEST_MEAN = 18
+
+# Words of README.md and docs/*.md, as `wc -w` counts them.
+MOST_WORDS = 15_000
 
 # What a reader of the English had to read twice.
 OUT = [
@@ -98,11 +102,17 @@ def stumbles(name, text):
 
 def main():
     faults = []
+    words = 0
     for name in documents():
-        text = without_code((ROOT / name).read_text())
+        whole = (ROOT / name).read_text()
+        if re.fullmatch(r"README\.md|docs/[^/]*\.md", name):
+            words += len(whole.split())
+        text = without_code(whole)
         faults += broken_links(name, text)
         if name not in KEPT:
             faults += stumbles(name, text)
+    if words > MOST_WORDS:
+        faults.append(f"README.md and docs/*.md: {words} words, at most {MOST_WORDS}: write shorter, or cut")
     print("\n".join(faults))
     sys.exit(1 if faults else 0)
 
