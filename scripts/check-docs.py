@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the documents: every link leads to a file or a heading that is there, no phrase is used that
-readers stumbled over, a sentence has on average at most as many words as its document may, and all that
-a user reads together (README.md and docs/*.md, not docs/internals) stays within what can be read.
+"""Checks the documents: every link leads to a file or a heading that is there, and so does every script
+that is named; no phrase is used that readers stumbled over; a sentence has on average at most as many
+words as its document may; and all that a user reads together (README.md and docs/*.md, not
+docs/internals) stays within what can be read.
 
     scripts/check-docs.py          # all Markdown files of the repository; exit 1 and a line for each fault
 
@@ -73,6 +74,13 @@ def broken_links(name, text):
                 yield f"{name}:{number}: no such heading: {target}"
 
 
+def missing_scripts(name, text):
+    """Scripts that a page tells its reader to run."""
+    for script in re.findall(r"(?<![\w/.])scripts/[\w./-]*\w\.(?:sh|py|patch)", text):
+        if not (ROOT / script).exists():
+            yield f"{name}: no such script: {script}"
+
+
 def prose(text):
     kept = []
     for line in text.splitlines():
@@ -107,6 +115,8 @@ def main():
         whole = (ROOT / name).read_text()
         if re.fullmatch(r"README\.md|docs/[^/]*\.md", name):
             words += len(whole.split())
+        if name not in KEPT:
+            faults += missing_scripts(name, whole)
         text = without_code(whole)
         faults += broken_links(name, text)
         if name not in KEPT:

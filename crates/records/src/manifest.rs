@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role, SCHEMA_VERSION,
-    Visibility,
+    Arm, Capture, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role,
+    SCHEMA_VERSION, Visibility,
 };
 
 /// `manifest.json` of a run directory.
@@ -70,6 +70,9 @@ pub struct Manifest {
     /// the server, and what was not seen has no record. Absent: a trial.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub captured: Option<String>,
+    /// What was kept of packets (`--capture`); absent: nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capture: Option<Capture>,
     /// The signal that cut the run short, as `SIGINT`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interrupted: Option<String>,

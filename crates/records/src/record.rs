@@ -2,6 +2,7 @@
 //! list takes it when the run is read.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantNames;
 
 use crate::run_dir::{DOWNLOADS, FETCHES, ORIGIN, SESSIONS, SOCKETS, STEPS, WORKERS};
 use crate::{
@@ -22,8 +23,9 @@ macro_rules! records {
         kept { $($(#[$doc:meta])* $kind:ident in $file:ident as $list:ident,)* }
     ) => {
         /// Anything a role says on its standard output: one JSON object a line, named by `record`.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, VariantNames)]
         #[serde(tag = "record", rename_all = "snake_case")]
+        #[strum(serialize_all = "snake_case")]
         pub enum Record {
             $($(#[$said])* $told($told),)*
             $($(#[$doc])* $kind($kind),)*
@@ -116,6 +118,9 @@ records! {
 }
 
 impl Record {
+    /// The words that name them on a line.
+    pub const KINDS: &[&str] = Self::VARIANTS;
+
     /// The record as one line of JSON, with its newline.
     ///
     /// # Errors

@@ -16,6 +16,9 @@ pub const COMPARISON: &str = include_str!("../../harness/schemas/comparison.sche
 /// `turnstile --json`, `summary.json`.
 pub const SUMMARY: &str = include_str!("../../harness/schemas/summary.schema.json");
 
+/// A line of the `.ndjson` files of a run directory.
+pub const RECORD: &str = include_str!("../../harness/schemas/record.schema.json");
+
 /// What is wrong with a document by `schema`, each with its place; empty: nothing.
 #[track_caller]
 pub fn faults(schema: &str, document: &Value) -> Vec<String> {
@@ -57,6 +60,16 @@ impl Validator<'_> {
                     let path = rule.as_str().and_then(|to| to.strip_prefix('#')).expect("a path");
                     let schema = self.root.pointer(path).expect("a definition");
                     self.look(at, schema, value, faults);
+                    true
+                }
+                // Of alternatives the one that fits best tells what is wrong.
+                "oneOf" => {
+                    let alternatives = list(rule).iter().map(|alternative| {
+                        let mut faults = Vec::new();
+                        self.look(at, alternative, value, &mut faults);
+                        faults
+                    });
+                    faults.extend(alternatives.min_by_key(Vec::len).into_iter().flatten());
                     true
                 }
                 "items" => {

@@ -9,6 +9,7 @@
 //! - [`progress`]: what a trial shows of itself while it runs
 //! - [`placement`]: which download goes to which worker
 //! - [`cpu_plan`]: which process runs where
+//! - `capture`: the packets of a run
 //! - `cgroup` and `neighbours`: a proxy that gets less CPU than it asks for
 //! - `sampler`: what is seen from outside
 //! - [`signals`]: what Ctrl-C means while a trial runs
@@ -21,6 +22,7 @@
 //! - Trouble with a role is a [`records::Fault`] in the manifest. An error of this module means that
 //!   there is no run to report on.
 
+mod capture;
 mod cgroup;
 mod children;
 pub mod cpu_plan;
@@ -78,6 +80,8 @@ pub struct TrialPlan {
     pub recording: Recording,
     /// Where the access log goes; absent: into the run directory.
     pub access_log: Option<PathBuf>,
+    /// Whether packets are kept, as tcpdump sees them.
+    pub capture: bool,
     /// Where run directories are made.
     pub runs_dir: PathBuf,
     /// What the name of this one ends with.
@@ -148,6 +152,9 @@ pub enum TrialError {
     /// No control group could be made for the proxy, or none with a quota.
     #[error("failed to withhold CPU time from the proxy (--cpu-quota)")]
     Quota(#[source] io::Error),
+    /// Packets cannot be kept.
+    #[error("failed to keep packets (--capture)")]
+    Capture(#[source] io::Error),
     /// A process could not be started.
     #[error("failed to start the {role} role")]
     Start {

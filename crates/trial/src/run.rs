@@ -2,6 +2,7 @@
 //! be kept.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -11,6 +12,7 @@ use net::clock;
 use netlab::Lab;
 use records::{CounterSpan, Fault, Manifest, Phase, PhaseSpan, ProxyKind, Recording, Role, Side};
 
+use super::capture::Packets;
 use super::children::Children;
 use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
@@ -20,7 +22,7 @@ use crate::host::Counters;
 use crate::neighbours::Neighbours;
 use crate::progress::Progress;
 use crate::run_dir::{RunWriter, WriteError};
-use records::run_dir::NETWORK;
+use records::run_dir::{NETWORK, PACKETS};
 
 mod filing;
 mod start;
@@ -35,6 +37,8 @@ pub(super) struct Run<'a> {
     cgroup: Option<&'a Cgroup>,
     /// What keeps the workers from their CPUs, once fetches are measured.
     neighbours: Option<Neighbours>,
+    /// Its packets, while they are kept.
+    packets: Option<Packets>,
     files: RunWriter,
     progress: Progress,
     manifest: Manifest,
@@ -93,6 +97,7 @@ impl<'a> Run<'a> {
             lab,
             cgroup,
             neighbours: None,
+            packets: None,
             files,
             progress,
             manifest,
@@ -198,6 +203,10 @@ impl<'a> Run<'a> {
         match action {
             Action::Begin(phase, before) => self.begin(phase, before)?,
             Action::Start(start) => {
+                let asks = matches!(start.role(), Role::Fast | Role::Slow);
+                if asks && self.plan.capture && self.packets.is_none() {
+                    self.keep_packets()?;
+                }
                 self.start(start)?;
                 phases.started(start.role());
             }
@@ -240,6 +249,9 @@ impl<'a> Run<'a> {
             }
             Phase::Teardown => {
                 self.neighbours = None;
+                if let Some(packets) = self.packets.take() {
+                    self.manifest.capture = Some(packets.finish().map_err(TrialError::Capture)?);
+                }
                 // What is seen from outside ends here; what follows is the end of all there is to see.
                 self.manifest.kernel_counters = self.counters.until(&self.read_counters());
                 if let Some(sampler) = &mut self.sampler {
@@ -253,6 +265,17 @@ impl<'a> Run<'a> {
             }
         }
         Ok(written?)
+    }
+
+    /// From now on packets are kept.
+    fn keep_packets(&mut self) -> Result<(), TrialError> {
+        let (net, file) = (proxy_net(self.lab), self.files.dir().join(PACKETS));
+        let proxy = self.listen.get(&Role::Proxy).copied();
+        let proxy =
+            proxy.ok_or_else(|| TrialError::Capture(io::ErrorKind::AddrNotAvailable.into()))?;
+        let packets = Packets::start(proxy, net.as_deref(), &file);
+        self.packets = Some(packets.map_err(TrialError::Capture)?);
+        Ok(())
     }
 
     /// From now on the workers get less CPU than they ask for, if that is the fault.

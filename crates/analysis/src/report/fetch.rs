@@ -8,6 +8,7 @@ use records::{
 };
 use serde::Serialize;
 
+use super::wire::Wire;
 use crate::analysis::Analysis;
 use crate::explain::late::holding_step;
 use crate::explain::timeline::Doing;
@@ -48,6 +49,9 @@ pub struct FetchReport {
     /// What the access log says of it; absent: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logged: Option<Logged>,
+    /// When it was wanted: the zero of its clock.
+    #[serde(skip)]
+    pub wanted_ns: MonoNs,
     /// What happened, in order of time; the proxy's side may go on after the fetch has ended.
     pub events: Vec<Event>,
     /// Where its time went, in order of time.
@@ -103,6 +107,8 @@ pub enum Happening {
     Ended,
     /// The worker closed its session.
     Closed(SessionEnd),
+    /// Packets, where they were kept.
+    Wire(Wire),
 }
 
 /// A part of a fetch's time in which neither its own state nor what its worker did changed.
@@ -214,6 +220,7 @@ fn report(context: &Context<'_>, fetch: &Fetch, split: &FetchSplit) -> FetchRepo
         client_port: fetch.client_port,
         worker: split.worker,
         logged,
+        wanted_ns: fetch.intended_ns,
         events: events(context, fetch, connection),
         stays: pieces.map(|piece| stay(context, fetch.intended_ns, piece)).collect(),
         causes: parts(&split.shares),

@@ -8,6 +8,7 @@
 mod evidence;
 mod fetch;
 mod fold;
+mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub use crate::figures::log::{LogReport, LogRow};
 pub use evidence::{Evidence, LongTurn, QueueDepth, Reserve, Throttled};
 pub use fetch::{CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid};
 pub use fold::{Folded, HoldGroup, TurnGroup};
+pub use wire::{Missing, Sent, Wire};
 
 use crate::analysis::Analysis;
 use crate::explain::late::late_fetch;

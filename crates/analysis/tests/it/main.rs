@@ -14,7 +14,7 @@ use analysis::report::{Explanation, FetchReport};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use records::{Arm, Phase, RunRecords};
+use records::{Arm, Phase, Record, RunRecords};
 use serde_json::Value;
 use testkit::schema;
 
@@ -146,4 +146,34 @@ fn kept_runs_are_of_many_kinds() {
     assert!(all.iter().any(|kept| !kept.files.contains_key("origin.ndjson")));
     assert!(all.iter().any(|kept| !kept.answer(SUMMARY)["interrupted"].is_null()));
     assert!(all.iter().any(|kept| kept.answer("manifest.json")["arm"]["netns"].is_object()));
+}
+
+/// The schema of records names every kind, and has all that this build writes of it.
+#[test]
+fn records_are_as_their_schema_has_them() {
+    let not_in_these_runs = [
+        r#"{"record":"blocked","worker":0,"start_ns":1,"end_ns":2,"call":"pwrite64","client_port":3}"#,
+        r#"{"record":"fetch_totals","phase":"idle","from_ns":1,"until_ns":2,"outcome":"ok","times_us":[[7,2]]}"#,
+        r#"{"record":"throttle_sample","at_ns":1,"periods":2,"throttled_us":3}"#,
+    ];
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut look = |line: &str| {
+        let value = serde_json::to_value(Record::from_line(line).expect("a record")).expect("JSON");
+        let seen = seen.entry(value["record"].as_str().expect("its kind").to_owned()).or_default();
+        *seen += 1;
+        // Enough of each to meet what may be absent.
+        if *seen <= 100 {
+            assert_eq!(schema::faults(schema::RECORD, &value), Vec::<String>::new(), "{line}");
+        }
+    };
+    not_in_these_runs.into_iter().for_each(&mut look);
+    for kept in Kept::all() {
+        let records = kept.files.iter().filter(|(name, _)| name.ends_with(".ndjson"));
+        records.flat_map(|(_, text)| text.lines()).for_each(&mut look);
+    }
+    // The manifest tells of these, and no file has them.
+    let told = ["ready", "answers_lost", "unread_lines"];
+    let kinds = Record::KINDS.iter().filter(|kind| !told.contains(kind));
+    let seen: BTreeSet<&str> = seen.keys().map(String::as_str).collect();
+    assert_eq!(seen, kinds.copied().collect());
 }

@@ -1,10 +1,13 @@
 //! `turnstile explain [DIR]`: what held the late fetches of a run, or one of its fetches.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use analysis::Analysis;
 use analysis::report::{Explanation, FetchReport};
-use records::{Phase, fetch_phase};
+use anyhow::Context;
+use records::run_dir::PACKETS;
+use records::{MonoNs, Phase, RunRecords, fetch_phase};
 
 use super::common::{OutputOptions, WhichRun};
 use super::report::load;
@@ -55,8 +58,9 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
             }
         }
         Some(number) => {
-            let story = FetchReport::of(&analysis, options.phase, number)
+            let mut story = FetchReport::of(&analysis, options.phase, number)
                 .unwrap_or_else(|error| super::usage_text(&format!("--fetch: {error}")));
+            lay_packets(&mut story, &records, &dir)?;
             if options.output.json {
                 report::json(&story)
             } else {
@@ -66,4 +70,23 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
     };
     options.output.print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Puts its packets into the story of a fetch, if they were kept: from when it was wanted until somebody
+/// else has its port.
+fn lay_packets(story: &mut FetchReport, records: &RunRecords, dir: &Path) -> anyhow::Result<()> {
+    let RunRecords { manifest, fetches, .. } = records;
+    let (Some(capture), Some(port)) = (manifest.capture, story.client_port) else { return Ok(()) };
+    let end = manifest.phases.last().map_or(MonoNs(u64::MAX), |span| span.start_ns);
+    let from = story.wanted_ns;
+    let next = fetches.iter().filter(|fetch| fetch.client_port == Some(port));
+    let next = next
+        .map(|fetch| fetch.start_ns)
+        .filter(|start| *start > from + story.response_us.as_duration())
+        .min();
+    let packets = capture.packets(dir, port, (from, next.unwrap_or(MonoNs(u64::MAX))));
+    let packets =
+        packets.with_context(|| format!("failed to read {PACKETS} of {}", dir.display()))?;
+    story.lay_packets(&packets, next.unwrap_or(end));
+    Ok(())
 }

@@ -9,6 +9,8 @@ use trial::cpu_plan::CpuPlan;
 
 use super::*;
 
+mod documents;
+
 fn typed(words: &str) -> Result<Cli, String> {
     let words = std::iter::once("turnstile").chain(words.split_whitespace());
     Cli::try_parse_from(words).map_err(|error| error.to_string())

@@ -7,7 +7,7 @@ use std::path::Path;
 use records::{Cause, Outcome, Summary};
 use serde_json::Value;
 
-use crate::support::{Runs, Said, in_turn, say, turnstile};
+use crate::support::{Runs, Said, in_turn, installed, is_root, say, turnstile};
 
 /// What `turnstile explain` says of `dir`.
 fn explain(dir: &Path, more: &[&str]) -> Said {
@@ -32,7 +32,9 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     // that it serves each of them from start to end; a cap that is shorter than that.
     let starved = ["--workers=1", "--slow=4", "--cap=150ms", "--idle=1s", "--arrivals=20/s"];
     let held = ["--buffer", "1KiB", "--rcvbuf", "1MiB", "--slow-size", "128MiB"];
-    let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"])).ended_well();
+    let capture = (is_root("--capture") && installed("tcpdump")).then_some("--capture");
+    let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"]).args(capture));
+    let run = run.ended_well();
     assert!(run.stdout.contains("\ncause "), "{}", run.stdout);
     let dir = runs.dir().expect("a run directory");
 
@@ -80,6 +82,20 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     let whole = fetch["response_us"].as_u64().expect("a time") * 1_000;
     assert_eq!(sum(&fetch["causes"], "time_ns"), whole);
     assert_eq!(sum(&fetch["stays"], "length_ns"), whole);
+
+    // Its packets, and those of one that was served: as many bytes as its client had, and a head.
+    if capture.is_some() {
+        for part in ["SYN from the client", "SYN from the proxy", "FIN from the client"] {
+            assert!(told.stdout.contains(part), "{part:?} is missing: {}", told.stdout);
+        }
+        let served = json(explain(&dir, &["--json", "--phase", "idle", "--fetch", "0"]));
+        let events = served["events"].as_array().expect("events").iter();
+        let sent = events.map(|event| &event["what"]["wire"]["sent"]);
+        let answer = sent.filter(|sent| sent["from"] == "proxy" && sent["what"] == "data");
+        let answer: u64 = answer.filter_map(|sent| sent["bytes"].as_u64()).sum();
+        let body = served["bytes"].as_u64().expect("bytes");
+        assert!((body + 1..body + 1_000).contains(&answer), "{answer} of {body}: {served:#}");
+    }
 
     // An idle one, and one that is not there.
     let idle = explain(&dir, &["--phase", "idle", "--fetch", "0"]);

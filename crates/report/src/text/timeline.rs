@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use records::{Holder, Micros, Outcome, SessionEnd, percent};
+use records::{Holder, Micros, Outcome, Peer, SessionEnd, percent};
 
 use super::layout::{
     MaxLines, Style, Tint, WIDTH, beside, heading, label, labelled, short_bytes, wrap,
 };
 use crate::words;
-use analysis::report::{CausePart, Event, FetchReport, Folded, Hands, Happening, HoldGroup};
+use analysis::report::{
+    CausePart, Event, FetchReport, Folded, Hands, Happening, HoldGroup, Missing, Sent, Wire,
+};
 
 /// Where what happened begins; left of it stand the time, the side or the length.
 const WHAT_AT: usize = 24;
@@ -94,6 +96,41 @@ fn happened(story: &FetchReport, what: Happening) -> (&'static str, String) {
         Happening::FirstByte => ("client", "head of the answer".to_owned()),
         Happening::Ended => ("client", ended(story)),
         Happening::Closed(end) => ("proxy", format!("closed: {}", closed(end))),
+        Happening::Wire(wire) => ("wire", packets(wire)),
+    }
+}
+
+fn packets(wire: Wire) -> String {
+    match wire {
+        Wire::Sent { from, what, packets, bytes, lasted_us } => {
+            let who = match from {
+                Peer::Client => "the client",
+                Peer::Proxy => "the proxy",
+            };
+            match what {
+                Sent::Syn => format!("SYN from {who}"),
+                Sent::Fin => format!("FIN from {who}"),
+                Sent::Rst => format!("RST from {who}"),
+                Sent::Data if packets == 1 => format!("{} from {who}", short_bytes(bytes)),
+                Sent::Data => {
+                    let bytes = short_bytes(bytes);
+                    format!("{bytes} from {who} in {packets} packets, {lasted_us}")
+                }
+            }
+        }
+        Wire::Silence { of, lasted_us } => {
+            let what = match of {
+                Missing::Handshake => "the SYN is not answered",
+                Missing::Request => "connected, and nothing is asked",
+                Missing::Answer => "asked, and no byte of an answer comes",
+                Missing::MoreOfAnswer => "a pause inside the answer",
+                Missing::Fin => "the client's FIN is not answered by one of the proxy",
+            };
+            match lasted_us {
+                Some(lasted) => format!("{what} for {lasted}"),
+                None => format!("{what} before the capture ends"),
+            }
+        }
     }
 }
 

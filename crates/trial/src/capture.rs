@@ -1,0 +1,132 @@
+//! Packets of a run: tcpdump, beside the proxy, from before its first client to the last fetch.
+//!
+//! Not for: reading them ([`records::Capture`]).
+//!
+//! Invariant: heads only, and no more than [`MOST_PACKETS`]: the file has 230 MB at most.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use net::child::{Child, Dropped, Event};
+use net::clock;
+use records::Capture;
+use rustix::process::Signal;
+
+#[cfg(test)]
+mod tests;
+
+/// More are not kept: what comes later is missing.
+pub(crate) const MOST_PACKETS: u64 = 2_000_000;
+/// Of each so many bytes: the heads of the link, of IP and of TCP with their options.
+const KEPT_BYTES: u32 = 96;
+/// tcpdump is up, or has put its last words out, within so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A capture under way.
+#[derive(Debug)]
+pub(crate) struct Packets {
+    child: Child,
+    said: Receiver<Event>,
+    ahead_ns: u64,
+}
+
+impl Packets {
+    /// Begins to keep the packets between the proxy, which listens at `proxy`, and its clients, in `file`.
+    /// `net`: the network of the proxy, if it is not ours.
+    ///
+    /// Call it on the thread that outlives the trial: it ends with that.
+    ///
+    /// # Errors
+    /// tcpdump is not there, or may not or cannot listen: its own words.
+    pub(crate) fn start(proxy: SocketAddr, net: Option<&Path>, file: &Path) -> io::Result<Self> {
+        let mut command = Command::new("setpriv");
+        command.args(words(proxy, net, file)).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let (sender, said) = mpsc::channel();
+        let child = Child::start(&mut command, "packets".into(), Dropped::Killed, move |event| {
+            let _ = sender.send(event);
+        })?;
+        let packets = Self { child, said, ahead_ns: ahead_ns() };
+        if packets.says("listening on") {
+            return Ok(packets);
+        }
+        Err(io::Error::other(match packets.child.stderr_tail() {
+            words if words.contains("No such file") => {
+                "tcpdump is not there: apt-get install tcpdump".to_owned()
+            }
+            words if words.is_empty() => "tcpdump says nothing".to_owned(),
+            words => words,
+        }))
+    }
+
+    /// Ends it, and says what was kept.
+    ///
+    /// # Errors
+    /// It does not tell: it was killed, or its file could not be written.
+    pub(crate) fn finish(mut self) -> io::Result<Capture> {
+        // It tells its counts before it has written its file to the end.
+        self.child.stop(Signal::INT, PATIENCE)?;
+        let said: Vec<Event> = self.said.try_iter().collect();
+        let told = |of| {
+            said.iter().find_map(|event| match event {
+                Event::Said(line) => count(line, of),
+                _ => None,
+            })
+        };
+        match (told("captured"), told("dropped by kernel")) {
+            (Some(packets), Some(dropped)) => {
+                Ok(Capture { packets, dropped, ahead_ns: self.ahead_ns })
+            }
+            _ => Err(io::Error::other(self.child.stderr_tail())),
+        }
+    }
+
+    /// Whether it says this, before it ends and in time.
+    fn says(&self, this: &str) -> bool {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let patience = deadline.saturating_duration_since(Instant::now());
+            match self.said.recv_timeout(patience) {
+                Ok(Event::Said(line)) if line.contains(this) => return true,
+                Ok(Event::Said(_) | Event::Line(_)) => {}
+                Ok(Event::Ended(_)) | Err(_) => return false,
+            }
+        }
+    }
+}
+
+/// The words behind `setpriv`. "any" with "cooked" packets is one form for loopback and for hosts of their
+/// own, and has each packet of loopback once.
+fn words(proxy: SocketAddr, net: Option<&Path>, file: &Path) -> Vec<OsString> {
+    let mut words: Vec<OsString> = ["--pdeathsig", "KILL"].map(Into::into).into();
+    if let Some(net) = net {
+        let mut of = OsString::from("--net=");
+        of.push(net);
+        words.extend(["nsenter".into(), of]);
+    }
+    let (kept, most) = (KEPT_BYTES.to_string(), MOST_PACKETS.to_string());
+    let own = ["tcpdump", "-n", "-i", "any", "-y", "LINUX_SLL", "-s", &kept, "-c", &most];
+    // 32 MiB between it and the kernel; it stays root, since the directory is ours.
+    words.extend(own.map(Into::into));
+    words
+        .extend(["-B", "32768", "-Z", "root", "--time-stamp-precision=nano", "-w"].map(Into::into));
+    words.extend([file.into(), format!("tcp port {}", proxy.port()).into()]);
+    words
+}
+
+/// What the clock of packets is ahead of ours.
+fn ahead_ns() -> u64 {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
+    unix_ns.saturating_sub(clock::now().0)
+}
+
+/// The number in `123 packets captured`.
+fn count(line: &str, of: &str) -> Option<u64> {
+    line.strip_suffix(of)?.split_whitespace().next()?.parse().ok()
+}
