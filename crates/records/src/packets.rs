@@ -69,7 +69,7 @@ impl Packet {
 
 impl Capture {
     /// The packets of `client_port`'s connections from `from` until `until`, in their order, of the run
-    /// in `dir`.
+    /// in `dir`; and when the last of any connection was seen: of later ones nothing is known.
     ///
     /// # Errors
     /// The file is not there, is none of nanoseconds and "cooked" packets, or cannot be read.
@@ -78,21 +78,22 @@ impl Capture {
         dir: &Path,
         client_port: u16,
         (from, until): (MonoNs, MonoNs),
-    ) -> io::Result<Vec<Packet>> {
+    ) -> io::Result<(Vec<Packet>, MonoNs)> {
         let mut file = BufReader::with_capacity(1 << 20, File::open(dir.join(PACKETS))?);
         let mut head = [0; FILE_HEAD];
         file.read_exact(&mut head)?;
         if (word(&head, 0), word(&head, 20)) != (Some(NANOSECONDS), Some(LINUX_SLL)) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not as this program keeps it"));
         }
-        let (mut packets, mut bytes) = (Vec::new(), Vec::new());
+        let (mut packets, mut bytes, mut end) = (Vec::new(), Vec::new(), MonoNs(0));
         while let Some((at_unix_ns, length)) = next(&mut file, &mut bytes)? {
             let at_ns = MonoNs(at_unix_ns.saturating_sub(self.ahead_ns));
+            end = end.max(at_ns);
             if (from..until).contains(&at_ns) {
                 packets.extend(packet(&bytes, length, at_ns, client_port));
             }
         }
-        Ok(packets)
+        Ok((packets, end))
     }
 }
 

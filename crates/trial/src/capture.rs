@@ -2,7 +2,7 @@
 //!
 //! Not for: reading them ([`records::Capture`]).
 //!
-//! Invariant: heads only, and no more than [`MOST_PACKETS`]: the file has 230 MB at most.
+//! Invariant: heads only, and no more than [`MOST_PACKETS`]: the file has 450 MB at most.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,7 +21,7 @@ use rustix::process::Signal;
 mod tests;
 
 /// More are not kept: what comes later is missing.
-pub(crate) const MOST_PACKETS: u64 = 2_000_000;
+pub(crate) const MOST_PACKETS: u64 = 4_000_000;
 /// Of each so many bytes: the heads of the link, of IP and of TCP with their options.
 const KEPT_BYTES: u32 = 96;
 /// tcpdump is up, or has put its last words out, within so long.

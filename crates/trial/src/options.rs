@@ -113,7 +113,7 @@ pub struct RunDirOptions {
     pub access_log: Option<PathBuf>,
 
     /// Keep the heads of all packets between the proxy and its clients, for explain --fetch (root and
-    /// tcpdump; 230 MB at most)
+    /// tcpdump; some 15 MB a second, 450 MB at most)
     #[arg(long, hide_short_help = true)]
     pub capture: bool,
 }

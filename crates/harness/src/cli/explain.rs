@@ -77,7 +77,6 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
 fn lay_packets(story: &mut FetchReport, records: &RunRecords, dir: &Path) -> anyhow::Result<()> {
     let RunRecords { manifest, fetches, .. } = records;
     let (Some(capture), Some(port)) = (manifest.capture, story.client_port) else { return Ok(()) };
-    let end = manifest.phases.last().map_or(MonoNs(u64::MAX), |span| span.start_ns);
     let from = story.wanted_ns;
     let next = fetches.iter().filter(|fetch| fetch.client_port == Some(port));
     let next = next
@@ -85,7 +84,7 @@ fn lay_packets(story: &mut FetchReport, records: &RunRecords, dir: &Path) -> any
         .filter(|start| *start > from + story.response_us.as_duration())
         .min();
     let packets = capture.packets(dir, port, (from, next.unwrap_or(MonoNs(u64::MAX))));
-    let packets =
+    let (packets, end) =
         packets.with_context(|| format!("failed to read {PACKETS} of {}", dir.display()))?;
     story.lay_packets(&packets, next.unwrap_or(end));
     Ok(())

@@ -28,7 +28,7 @@ fn one(ns: u32, (from, to): (u16, u16), flags: u8, bytes: usize) -> Vec<u8> {
     head.into_iter().flat_map(u32::to_ne_bytes).chain(packet).collect()
 }
 
-fn read(bytes: &[u8], port: u16) -> io::Result<Vec<Packet>> {
+fn read(bytes: &[u8], port: u16) -> io::Result<(Vec<Packet>, MonoNs)> {
     let dir = tempfile::tempdir().expect("a directory");
     fs::write(dir.path().join(PACKETS), bytes).expect("space on the disk");
     CAPTURE.packets(dir.path(), port, (MonoNs(10), MonoNs(100)))
@@ -51,10 +51,10 @@ fn packets_of_one_client_are_read_with_all_their_bytes() {
         packet(11, Peer::Proxy, Packet::SYN | Packet::ACK, 0),
         packet(99, Peer::Proxy, Packet::ACK, 65_000),
     ];
-    assert_eq!(read(&file, 40_000).expect("packets"), packets);
+    assert_eq!(read(&file, 40_000).expect("packets"), (packets.to_vec(), MonoNs(100)));
     // The last was not written to its end: those before it count.
     let torn = &file[..file.len() - 10];
-    assert_eq!(read(torn, 40_000).expect("packets"), packets);
+    assert_eq!(read(torn, 40_000).expect("packets"), (packets.to_vec(), MonoNs(99)));
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn line(net: Option<&str>) -> String {
 fn it_keeps_heads_of_the_proxys_packets_and_ends_with_us() {
     assert_eq!(
         line(None),
-        "--pdeathsig KILL tcpdump -n -i any -y LINUX_SLL -s 96 -c 2000000 -B 32768 -Z root \
+        "--pdeathsig KILL tcpdump -n -i any -y LINUX_SLL -s 96 -c 4000000 -B 32768 -Z root \
          --time-stamp-precision=nano -w /runs/x/packets.pcap tcp port 8080"
     );
     assert!(
