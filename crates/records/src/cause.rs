@@ -272,6 +272,8 @@ pub enum CaveatCode {
     ClosedLoop,
     /// The kernel hides a figure.
     FigureMissing,
+    /// Not all packets were kept that should have been.
+    PacketsMissing,
     /// The run was cut short.
     Interrupted,
 }

@@ -18,7 +18,7 @@ use crate::{Bytes, MonoNs};
 mod tests;
 
 /// What was kept of a run's packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capture {
     /// How many.
     pub packets: u64,
@@ -26,6 +26,9 @@ pub struct Capture {
     pub dropped: u64,
     /// What the clock of the packets is ahead of CLOCK_MONOTONIC.
     pub ahead_ns: u64,
+    /// Why it ended before the last fetch did; absent: it did not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ended: Option<String>,
 }
 
 /// A packet between a client and the proxy.

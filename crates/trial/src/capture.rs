@@ -15,6 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use net::child::{Child, Dropped, Event};
 use net::clock;
 use records::Capture;
+use rustix::fs::statvfs;
 use rustix::process::Signal;
 
 #[cfg(test)]
@@ -24,6 +25,8 @@ mod tests;
 pub(crate) const MOST_PACKETS: u64 = 4_000_000;
 /// Of each so many bytes: the heads of the link, of IP and of TCP with their options.
 const KEPT_BYTES: u32 = 96;
+/// With less room on the disk, packets are kept no longer: it is looked at some times a second.
+const ROOM: u64 = 256 << 20;
 /// tcpdump is up, or has put its last words out, within so long.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -64,13 +67,10 @@ impl Packets {
         }))
     }
 
-    /// Ends it, and says what was kept.
-    ///
-    /// # Errors
-    /// It does not tell: it was killed, or its file could not be written.
-    pub(crate) fn finish(mut self) -> io::Result<Capture> {
+    /// Ends it, and says what was kept. `why` it ends before the last fetch does, if it does.
+    pub(crate) fn finish(mut self, why: Option<&str>) -> Capture {
         // It tells its counts before it has written its file to the end.
-        self.child.stop(Signal::INT, PATIENCE)?;
+        let stopped = self.child.stop(Signal::INT, PATIENCE);
         let said: Vec<Event> = self.said.try_iter().collect();
         let told = |of| {
             said.iter().find_map(|event| match event {
@@ -78,12 +78,21 @@ impl Packets {
                 _ => None,
             })
         };
-        match (told("captured"), told("dropped by kernel")) {
-            (Some(packets), Some(dropped)) => {
-                Ok(Capture { packets, dropped, ahead_ns: self.ahead_ns })
-            }
-            _ => Err(io::Error::other(self.child.stderr_tail())),
-        }
+        let packets = told("captured");
+        let ended = match (why, packets) {
+            (Some(why), _) => Some(why.to_owned()),
+            (None, Some(packets)) if packets < MOST_PACKETS => None,
+            (None, Some(_)) => Some(format!("{MOST_PACKETS} packets are the most")),
+            (None, None) => Some(match (stopped, self.child.stderr_tail()) {
+                (Err(error), _) => error.to_string(),
+                (Ok(status), words) if words.is_empty() || !status.success() => {
+                    format!("tcpdump ended with {status}")
+                }
+                (Ok(_), words) => words,
+            }),
+        };
+        let (packets, dropped) = (packets.unwrap_or(0), told("dropped by kernel").unwrap_or(0));
+        Capture { packets, dropped, ahead_ns: self.ahead_ns, ended }
     }
 
     /// Whether it says this, before it ends and in time.
@@ -117,6 +126,11 @@ fn words(proxy: SocketAddr, net: Option<&Path>, file: &Path) -> Vec<OsString> {
         .extend(["-B", "32768", "-Z", "root", "--time-stamp-precision=nano", "-w"].map(Into::into));
     words.extend([file.into(), format!("tcp port {}", proxy.port()).into()]);
     words
+}
+
+/// Whether the disk of `dir` has room for more packets, and for all that is written beside them.
+pub(crate) fn has_room(dir: &Path) -> bool {
+    statvfs(dir).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= ROOM)
 }
 
 /// What the clock of packets is ahead of ours.

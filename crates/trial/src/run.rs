@@ -12,7 +12,7 @@ use net::clock;
 use netlab::Lab;
 use records::{CounterSpan, Fault, Manifest, Phase, PhaseSpan, ProxyKind, Recording, Role, Side};
 
-use super::capture::Packets;
+use super::capture::{self, Packets};
 use super::children::Children;
 use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
@@ -204,7 +204,7 @@ impl<'a> Run<'a> {
             Action::Begin(phase, before) => self.begin(phase, before)?,
             Action::Start(start) => {
                 let asks = matches!(start.role(), Role::Fast | Role::Slow);
-                if asks && self.plan.capture && self.packets.is_none() {
+                if asks && self.plan.capture && !self.is_captured() {
                     self.keep_packets()?;
                 }
                 self.start(start)?;
@@ -249,9 +249,7 @@ impl<'a> Run<'a> {
             }
             Phase::Teardown => {
                 self.neighbours = None;
-                if let Some(packets) = self.packets.take() {
-                    self.manifest.capture = Some(packets.finish().map_err(TrialError::Capture)?);
-                }
+                self.end_capture(None);
                 // What is seen from outside ends here; what follows is the end of all there is to see.
                 self.manifest.kernel_counters = self.counters.until(&self.read_counters());
                 if let Some(sampler) = &mut self.sampler {
@@ -276,6 +274,18 @@ impl<'a> Run<'a> {
         let packets = Packets::start(proxy, net.as_deref(), &file);
         self.packets = Some(packets.map_err(TrialError::Capture)?);
         Ok(())
+    }
+
+    /// Whether packets are kept, or were.
+    const fn is_captured(&self) -> bool {
+        self.packets.is_some() || self.manifest.capture.is_some()
+    }
+
+    /// From now on none are kept.
+    fn end_capture(&mut self, why: Option<&str>) {
+        if let Some(packets) = self.packets.take() {
+            self.manifest.capture = Some(packets.finish(why));
+        }
     }
 
     /// From now on the workers get less CPU than they ask for, if that is the fault.
@@ -303,6 +313,9 @@ impl<'a> Run<'a> {
             self.progress.draw();
             // What is on the disk is there even if we are killed.
             self.files.flush()?;
+            if self.packets.is_some() && !capture::has_room(self.files.dir()) {
+                self.end_capture(Some("the disk has less than 256 MiB of room"));
+            }
         }
         Ok(())
     }

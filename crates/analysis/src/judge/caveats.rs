@@ -1,8 +1,8 @@
 //! Reasons to trust a number less, each said in terms of this run.
 
 use records::{
-    Arrivals, Bytes, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording, RoleProcess,
-    SchedulerFigures, SocketSetting, TraceMode, Visibility, percent, percent_beside,
+    Arrivals, Bytes, Capture, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording,
+    RoleProcess, SchedulerFigures, SocketSetting, TraceMode, Visibility, percent, percent_beside,
 };
 
 use super::preconditions::Stuck;
@@ -35,6 +35,7 @@ pub(crate) fn caveats(facts: &Facts<'_>) -> Vec<Caveat> {
     say(CaveatCode::SharedCpu, shared_cpu(facts));
     say(CaveatCode::NotPinned, not_pinned(facts));
     say(CaveatCode::FigureMissing, figure_missing(facts));
+    say(CaveatCode::PacketsMissing, packets_missing(facts));
     say(CaveatCode::FewFetches, few_fetches(facts));
     say(CaveatCode::ClosedLoop, closed_loop(facts));
     caveats
@@ -144,6 +145,16 @@ fn records_lost(facts: &Facts<'_>) -> Option<String> {
     });
     let lost: Vec<String> = fetches.into_iter().chain(proxy).chain(origin).chain(lines).collect();
     (!lost.is_empty()).then(|| lost.join("; "))
+}
+
+fn packets_missing(facts: &Facts<'_>) -> Option<String> {
+    let Capture { dropped, ended, .. } = facts.manifest.capture.as_ref()?;
+    let lost = (*dropped > 0).then(|| {
+        format!("{} not kept: tcpdump was too slow", count(*dropped, "packet was", "packets were"))
+    });
+    let ended = ended.as_ref().map(|why| format!("packets were kept for a part of the run: {why}"));
+    let all: Vec<String> = lost.into_iter().chain(ended).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn fetches_untried(facts: &Facts<'_>) -> Option<String> {

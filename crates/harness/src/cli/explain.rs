@@ -76,7 +76,7 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
 /// else has its port.
 fn lay_packets(story: &mut FetchReport, records: &RunRecords, dir: &Path) -> anyhow::Result<()> {
     let RunRecords { manifest, fetches, .. } = records;
-    let (Some(capture), Some(port)) = (manifest.capture, story.client_port) else { return Ok(()) };
+    let (Some(capture), Some(port)) = (&manifest.capture, story.client_port) else { return Ok(()) };
     let from = story.wanted_ns;
     let next = fetches.iter().filter(|fetch| fetch.client_port == Some(port));
     let next = next

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const CAPTURE: Capture = Capture { packets: 0, dropped: 0, ahead_ns: 1_000_000_000 };
+const CAPTURE: Capture = Capture { packets: 0, dropped: 0, ahead_ns: 1_000_000_000, ended: None };
 
 fn file(packets: &[Vec<u8>]) -> Vec<u8> {
     let head = [NANOSECONDS, 0x0004_0002, 0, 0, 96, LINUX_SLL];

@@ -205,6 +205,7 @@ pub(crate) fn doubts(summary: &Summary, most: usize, room: usize) -> Vec<Line> {
         | CaveatCode::FewFetches
         | CaveatCode::ClosedLoop
         | CaveatCode::FigureMissing
+        | CaveatCode::PacketsMissing
         | CaveatCode::NotPinned => false,
         CaveatCode::UnevenPlacement
         | CaveatCode::DownloadsHeld
