@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -85,7 +86,7 @@ impl Packets {
             (None, Some(_)) => Some(format!("{MOST_PACKETS} packets are the most")),
             (None, None) => Some(match (stopped, self.child.stderr_tail()) {
                 (Err(error), _) => error.to_string(),
-                (Ok(status), words) if words.is_empty() || !status.success() => {
+                (Ok(status), words) if words.is_empty() || status.signal().is_some() => {
                     format!("tcpdump ended with {status}")
                 }
                 (Ok(_), words) => words,
