@@ -37,7 +37,7 @@ impl<'a> Analysis<'a> {
         let cap = records.manifest.arm.fetch.cap;
         let baseline = IdlePhase::of(records, &idle, cap);
         let explained = explain(&context, &splits, &idle, &baseline);
-        let mut logged = Logged::of(join);
+        let mut logged = Logged::of(&records.manifest.arm.server.kind, join);
         let log_rows = std::mem::take(&mut logged.rows);
         let figures = figures(&context, idle, explained, logged);
         let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use records::{Fetch, LogGap, LogTruth, Micros, Outcome, ProxySummary, Session};
+use records::{Fetch, LogGap, LogTruth, Micros, Outcome, ProxyKind, ProxySummary, Session};
 use serde::Serialize;
 
 use crate::join::{Connection, Join};
@@ -51,11 +51,14 @@ pub(crate) struct Logged {
 }
 
 impl Logged {
-    pub(crate) fn of(join: &Join<'_>) -> Self {
+    pub(crate) fn of(kind: &ProxyKind, join: &Join<'_>) -> Self {
         let (mut proxy, mut truth) = (ProxySummary::default(), LogTruth::default());
         let mut gap: Option<LogGap> = None;
         let mut rows: BTreeMap<(bool, Option<u16>, Outcome), LogRow> = BTreeMap::new();
-        for (_, fetch, connection) in join.measured() {
+        // Of a command it is not known whether it logs anything; if not, no line of it is missing.
+        let has_log =
+            !kind.is_command() || join.connections.iter().any(|one| one.logged().is_some());
+        for (_, fetch, connection) in join.measured().filter(|_| has_log) {
             if let Some(session) = connection.and_then(|connection| connection.session) {
                 *proxy.session_ends.entry(session.end).or_default() += 1;
             }

@@ -2,8 +2,8 @@
 
 use records::{
     Absence, Blocked, Bytes, CallTotal, CallTotals, Download, DownloadEnd, DownloadInterval,
-    FetchTotals, LogTruth, Micros, MonoNs, Outcome, Phase, SchedulerFigures, SessionEnd, Summary,
-    WorkerSummary, WorkerTotals,
+    FetchTotals, LogTruth, Micros, MonoNs, Outcome, Phase, ProxyKind, SchedulerFigures, SessionEnd,
+    Summary, WorkerSummary, WorkerTotals,
 };
 
 use super::log::Logged;
@@ -167,8 +167,21 @@ fn a_measure_phase_without_end_lasts_until_the_last_record() {
     assert_eq!(summary(&run).measured_us, Micros(4_000_000));
 }
 
+/// A proxy of ours that logs nothing of failed fetches misleads; a program that never logs does not.
+#[test]
+fn a_program_without_a_log_has_no_lines_missing() {
+    let mut run = Run::starved();
+    for session in &mut run.records.sessions {
+        session.status = 0;
+    }
+    let logged = |kind| Logged::of(&kind, &Join::of(&run.records));
+    let [own, other] = [ProxyKind::Mirror, ProxyKind::Exec("./mine".to_owned())].map(logged);
+    assert!(own.truth.unlogged > 0 && !own.rows.is_empty());
+    assert_eq!((other.truth, other.rows.len()), (LogTruth::default(), 0));
+}
+
 fn truth(run: &Run) -> LogTruth {
-    Logged::of(&Join::of(&run.records)).truth
+    Logged::of(&ProxyKind::Mirror, &Join::of(&run.records)).truth
 }
 
 /// What the client saw, for how long (us), the status and the time (ms) in the log; and whether it failed,

@@ -2,7 +2,8 @@
 
 use records::{
     Arrivals, Bytes, Capture, Caveat, CaveatCode, Manifest, Micros, ProxyKind, Recording,
-    RoleProcess, SchedulerFigures, SocketSetting, TraceMode, Visibility, percent, percent_beside,
+    RoleProcess, SchedulerFigures, SocketSetting, TraceMode, Visibility, WorkerSummary, percent,
+    percent_beside,
 };
 
 use super::preconditions::Stuck;
@@ -61,7 +62,11 @@ fn interrupted(facts: &Facts<'_>) -> Option<String> {
 /// With a listener each, the kernel's hash sends a fetch to a held worker whether or not another
 /// is free; with a shared listener a free worker takes it.
 fn uneven_placement(facts: &Facts<'_>) -> Option<String> {
-    let workers = facts.summary.proxy.workers.len() as u64;
+    // Of a command it is not known which of its threads listen.
+    let listens = |worker: &&WorkerSummary| {
+        worker.sessions > 0 || !facts.manifest.arm.server.kind.is_command()
+    };
+    let workers = facts.summary.proxy.workers.iter().filter(listens).count() as u64;
     let holding = facts.summary.slow.workers_holding;
     let wanted = facts.manifest.arm.load.slow > 0 && facts.is_measured();
     if !wanted || workers == 0 || holding >= workers {

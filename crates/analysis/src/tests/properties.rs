@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use records::{
-    Accepted, Answered, Cause, Fetch, Micros, MonoNs, Outcome, Phase, RunRecords, Session,
+    Accepted, Answered, Cause, Fetch, Micros, MonoNs, Outcome, Phase, ProxyKind, RunRecords,
+    Session,
 };
 
 use super::random::{Cpu, WORKERS, garbage, runs};
@@ -126,7 +127,7 @@ fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
     if let Some(law) = summarise(records).law {
         prop_assert!(law.turns.is_finite() && law.downloads_per_worker.is_finite());
     }
-    let truth = Logged::of(&context.join).truth;
+    let truth = Logged::of(&ProxyKind::Mirror, &context.join).truth;
     prop_assert!(truth.called_ok + truth.unlogged <= truth.failed);
     Ok(())
 }

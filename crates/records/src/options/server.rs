@@ -106,6 +106,11 @@ impl ProxyKind {
         matches!(self, Self::Url(_) | Self::Direct)
     }
 
+    /// Whether it is a command, of which nothing is known but what is seen of it.
+    pub const fn is_command(&self) -> bool {
+        matches!(self, Self::Exec(_))
+    }
+
     /// The word for the kind, without what is given with it.
     pub fn name(&self) -> &str {
         match self {

@@ -45,7 +45,10 @@ fn suggestion(state: State, verdict: Verdict) -> (Next, &'static str) {
     match (state, verdict) {
         (Interrupted, _) => (Next::Same(&[], &[]), "the same run, to its end"),
         (_, Inconclusive) => check,
-        (Foreign, _) => (Next::Command(&["case", "list"]), "what starves elsewhere"),
+        (Foreign, Starved | Degraded) => {
+            (Next::Command(&["explain"]), "what held them; cures by server: docs/fix-it.md")
+        }
+        (Foreign, Healthy) => (Next::Command(&["case", "list"]), "what starves elsewhere"),
         (Shared | Reuseport, Starved | Degraded) => (RCVBUF, "the published cure"),
         (State::Rcvbuf, Starved) => (FIONREAD, "another cure: nginx's since 1.17.5"),
         (Policy, Starved) => (QUOTA, "another cure: a quota of bytes"),

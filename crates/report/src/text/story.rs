@@ -149,7 +149,8 @@ fn holders(story: &Explanation, style: Style) -> Vec<String> {
 }
 
 fn log(story: &Explanation, style: Style) -> Vec<String> {
-    if story.attempts == 0 {
+    // Without a row no line is missing, and none is there.
+    if story.log.rows.is_empty() {
         return Vec::new();
     }
     let truth = &story.log.truth;

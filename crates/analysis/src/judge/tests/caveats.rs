@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Arrivals, Bytes, Capture, CaveatCode, Outcome, Phase, Pin, Recording, Role, TraceMode,
-    Visibility, WorkerTotals,
+    Arrivals, Bytes, Capture, CaveatCode, Outcome, Phase, Pin, ProxyKind, Recording, Role,
+    TraceMode, Visibility, WorkerTotals,
 };
 
 use super::{changed, healthy, late, loaded, lose, sessions_lost, starved};
@@ -39,6 +39,11 @@ fn placement_bounds_the_failed_share_only_with_a_listener_each() {
         run
     };
     let shared = changed(uneven(1, 2), |run| run.arm().proxy.reuseport = false);
+    let command = changed(uneven(1, 2), |run| {
+        run.arm().server.kind = ProxyKind::Exec("./mine".to_owned());
+        run.records.accepted.retain(|accepted| accepted.worker == 0);
+        run.records.sessions.retain(|session| session.worker == 0);
+    });
     let unheld = changed(uneven(1, 2), |run| {
         run.records.dialed.clear();
         run.records.downloads.clear();
@@ -52,6 +57,7 @@ fn placement_bounds_the_failed_share_only_with_a_listener_each() {
             ("a shared listener", shared),
             ("no download was asked for", uneven(0, 2)),
             ("none holds one", unheld),
+            ("a command of which one thread accepts", command),
         ]
     ));
 }
