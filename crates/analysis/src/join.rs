@@ -2,13 +2,14 @@
 //!
 //! A port may be used again within a run. So each connection that a worker accepted belongs to the
 //! client that had taken the port last when it was accepted, and each client gets the first of its
-//! connections. A worker that is held accepts late, even after its client has given up: the end of
+//! connections. Of a connection that is kept open the first fetch has the session, as it was told; those
+//! after it have its worker, and nothing else is known of the proxy's side. A worker that is held accepts late, even after its client has given up: the end of
 //! a fetch says nothing about its session.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use records::{DownloadEnd, Fetch, MonoNs, Phase, RunRecords, Session, Visibility};
+use records::{DownloadEnd, Fetch, Micros, MonoNs, Phase, RunRecords, Session, Visibility};
 
 use crate::window::{Window, grouped};
 
@@ -71,6 +72,8 @@ pub struct Join<'a> {
     pub transfers: Vec<Transfer>,
     fetches: &'a [Fetch],
     by_client: HashMap<Client, usize>,
+    /// Of fetches over a connection that was open already, by their position.
+    kept: HashMap<usize, Connection<'a>>,
 }
 
 /// Somebody who took a port, by position in its list.
@@ -107,12 +110,14 @@ impl<'a> Join<'a> {
                 by_client.entry(*client).or_insert(index);
             }
         }
-        Self { connections, transfers, fetches: &records.fetches, by_client }
+        let kept = kept(&records.fetches, &connections);
+        Self { connections, transfers, fetches: &records.fetches, by_client, kept }
     }
 
     /// The connection of the `index`-th fetch; absent: no worker accepted it.
     pub fn fetch(&self, index: usize) -> Option<&Connection<'a>> {
-        self.by_client.get(&Client::Fetch(index)).map(|&at| &self.connections[at])
+        let own = self.by_client.get(&Client::Fetch(index)).map(|&at| &self.connections[at]);
+        own.or_else(|| self.kept.get(&index))
     }
 
     /// The fetches of the measure phase: position among the records', record, connection.
@@ -128,6 +133,22 @@ impl<'a> Join<'a> {
     pub fn transfer(&self, index: usize) -> Option<&Connection<'a>> {
         self.by_client.get(&Client::Transfer(index)).map(|&at| &self.connections[at])
     }
+}
+
+/// The connections of fetches that found theirs open, without what was told of the first one's session.
+fn kept<'a>(fetches: &[Fetch], connections: &[Connection<'a>]) -> HashMap<usize, Connection<'a>> {
+    let by_port = grouped(connections.iter().map(|one| (one.client_port, one)));
+    let of = |(index, fetch): (usize, &Fetch)| {
+        let of_port = by_port.get(&fetch.client_port?)?.iter();
+        let found_open = fetch.connect_us == Some(Micros(0));
+        let was_there = |one: &&&Connection<'_>| {
+            let closed = one.session.map_or(MonoNs(u64::MAX), |session| session.closed_ns);
+            found_open && one.accepted_ns < fetch.start_ns && fetch.start_ns <= closed
+        };
+        let last = of_port.filter(was_there).max_by_key(|one| one.accepted_ns)?;
+        Some((index, Connection { session: None, ..**last }))
+    };
+    fetches.iter().enumerate().filter_map(of).collect()
 }
 
 /// When a connection was there for certain. A log tells only when it ended, to the millisecond; when

@@ -59,6 +59,20 @@ fn fetches_and_sessions_of_one_port() {
     }
 }
 
+/// The second and third find the connection open that the first one made, the third after its end; a fetch
+/// that had a handshake of its own found none.
+#[test]
+fn a_fetch_over_a_kept_connection_has_its_worker_and_no_session() {
+    let mut run = fetches_at(50_000, &[6_000, 6_010, 6_030, 6_020]);
+    run.session(1, 50_000, at_ms(6_001), Micros(24_000), 200, SessionEnd::Completed, 0);
+    for fetch in [1, 2] {
+        run.records.fetches[fetch].connect_us = Some(Micros(0));
+    }
+    let join = Join::of(&run.records);
+    let of = |index| join.fetch(index).map(|one| (one.worker, one.session.is_some()));
+    assert_eq!([0, 1, 2, 3].map(of), [Some((1, true)), Some((1, false)), None, None]);
+}
+
 #[test]
 fn a_port_may_go_from_a_fetch_to_a_download() {
     let mut run = fetches_at(50_000, &[1_000]);

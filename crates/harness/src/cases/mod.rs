@@ -91,6 +91,7 @@ const FILES: [(&str, &str); 12] = [
     ("static-scaling", include_str!("../../cases/static-scaling.toml")),
     ("accept-balancing", include_str!("../../cases/accept-balancing.toml")),
     ("event-loops-2026", include_str!("../../cases/event-loops-2026.toml")),
+    ("event-loops-knee", include_str!("../../cases/event-loops-knee.toml")),
 ];
 
 /// The names of all cases.
