@@ -78,7 +78,7 @@ impl CaseArm {
 }
 
 /// Every case: its name and its file.
-const FILES: [(&str, &str); 12] = [
+const FILES: &[(&str, &str)] = &[
     ("starvation-2023", include_str!("../../cases/starvation-2023.toml")),
     ("nginx-gzip-file", include_str!("../../cases/nginx-gzip-file.toml")),
     ("nginx-temp-file", include_str!("../../cases/nginx-temp-file.toml")),
