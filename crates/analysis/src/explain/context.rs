@@ -194,11 +194,12 @@ fn emptied(
             records.listeners.iter().filter(move |look| look.inode == *inode && look.queue == 0);
         empty.map(move |look| (worker, look.at_ns))
     });
-    let accepts = records
-        .fetches
-        .iter()
-        .enumerate()
-        .filter_map(|(index, fetch)| Some((join.fetch(index)?.worker, fetch.start_ns)));
+    // One over a connection that was open already came to no queue.
+    let accepts = records.fetches.iter().enumerate().filter_map(|(index, fetch)| {
+        let connection = join.fetch(index)?;
+        let queued = connection.accepted_ns >= fetch.start_ns;
+        queued.then_some((connection.worker, fetch.start_ns))
+    });
     let polls = timelines.iter().filter_map(|(worker, timeline)| {
         let mut segments = timeline.segments.iter().rev();
         let last = segments.find(|segment| segment.doing == Doing::Polling)?;
@@ -211,18 +212,19 @@ fn emptied(
 
 /// Who used a client port at a worker, and from when.
 fn holders(records: &RunRecords, join: &Join<'_>) -> BTreeMap<(u32, u16), Vec<(MonoNs, Holder)>> {
-    let fetches = records
-        .fetches
-        .iter()
-        .enumerate()
-        .filter_map(|(index, fetch)| Some((join.fetch(index)?, Holder::Fetch(fetch.fetch))));
+    let fetches = records.fetches.iter().enumerate().filter_map(|(index, fetch)| {
+        let connection = join.fetch(index)?;
+        // Over a kept connection it follows another.
+        let from = connection.accepted_ns.max(fetch.start_ns);
+        Some((connection, from, Holder::Fetch(fetch.fetch)))
+    });
     let load = &records.manifest.arm.load;
-    let transfers =
-        join.transfers.iter().enumerate().filter_map(|(index, transfer)| {
-            Some((join.transfer(index)?, load.holder(transfer.slot)))
-        });
-    let mut holders = grouped(fetches.chain(transfers).map(|(connection, holder)| {
-        ((connection.worker, connection.client_port), (connection.accepted_ns, holder))
+    let transfers = join.transfers.iter().enumerate().filter_map(|(index, transfer)| {
+        let connection = join.transfer(index)?;
+        Some((connection, connection.accepted_ns, load.holder(transfer.slot)))
+    });
+    let mut holders = grouped(fetches.chain(transfers).map(|(connection, from, holder)| {
+        ((connection.worker, connection.client_port), (from, holder))
     }));
     holders.values_mut().for_each(|users| users.sort_unstable());
     holders

@@ -1,4 +1,4 @@
-use records::{CounterSpan, Watched};
+use records::{CounterSpan, Micros, Watched};
 
 use crate::tests::scene::{Scene, at};
 
@@ -27,6 +27,22 @@ fn a_step_is_of_who_had_the_port_then() {
     let [first, second, last] = [0, 1, 3].map(Holder::Fetch);
     // The third is on the other worker.
     assert_eq!(holders, [Holder::Session(1), first, second, second, last].map(Some));
+}
+
+/// The second fetch goes over the connection of the first.
+#[test]
+fn a_step_on_a_kept_connection_is_of_the_fetch_of_then() {
+    let fetches = "fetch 0 body 100..500 port=50001; fetch 0 body 300..350 port=50001;";
+    let holds = [110, 180].map(|before| format!("lost 0 {before}; hold 0 nobody 20 port=50001;"));
+    let mut scene = Scene::of(&format!("{fetches}{}", holds.concat()));
+    let records = &mut scene.run.records;
+    records.fetches[1].connect_us = Some(Micros(0));
+    records.sessions.retain(|session| session.accepted_ns < at(200));
+    records.accepted.retain(|accepted| accepted.at_ns < at(200));
+    let context = Context::of(&scene.run.records);
+    let holders = [0, 1].map(|hold| context.holder(hold));
+    assert_eq!(holders, [0, 1].map(|fetch| Some(Holder::Fetch(fetch))));
+    assert_eq!(context.join.fetch(1).map(|one| one.session.is_some()), Some(false));
 }
 
 /// A command that was asked for two workers and has one.
