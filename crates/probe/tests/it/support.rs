@@ -47,9 +47,11 @@ pub(crate) fn proxy(origin: &Process, args: &[&str]) -> Process {
     role("proxy", &[&["--upstream", &upstream], args].concat())
 }
 
-/// Puts `downloads` upon `addr` for `length` and waits for their end.
+/// Puts `downloads` upon `addr` for `length` and waits for their end. Each is larger than any host moves
+/// in that time: a download that completes is followed by another one, which is a session more.
 pub(crate) fn download(addr: SocketAddr, downloads: u32, length: Duration) {
     let (addr, downloads) = (addr.to_string(), downloads.to_string());
     let length = format!("{}ms", length.as_millis());
-    role("slow", &[&*addr, "--slow", &downloads, "--duration", &length]).finish();
+    let load = ["--slow", &downloads, "--slow-size", "64GiB", "--duration", &length];
+    role("slow", &[&[&*addr], &load[..]].concat()).finish();
 }
