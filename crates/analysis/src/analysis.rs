@@ -107,7 +107,8 @@ fn figures(
         proxy.blocked = seen::blocked(records, loaded);
         proxy.absences = seen::absences(records, loaded);
     }
-    let law = windows.measure.and_then(|window| {
+    let has_steps = manifest.visibility != Visibility::Threads;
+    let law = windows.measure.filter(|_| has_steps).and_then(|window| {
         slow::latency_model(records, window, &holders, &slow, Micros(measure.latency_us.p50))
     });
     Summary {

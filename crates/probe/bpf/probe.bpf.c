@@ -39,6 +39,7 @@ const volatile u64 threshold = 0;
 #define LONG 5000000
 #define SUSPECTED 20000000
 #define LATE 40000000
+#define DEEP 2 /* TASK_UNINTERRUPTIBLE, include/linux/sched.h */
 
 struct ends {
 	u8 local[16], remote[16];
@@ -68,12 +69,14 @@ struct slot {
 #define E_CLOSED 7
 #define E_STATE 8
 #define E_SLEPT 9
+#define E_SLEPT_DEEP 10 /* the same, uninterruptible */
 
 struct event {
 	u32 kind;
 	u32 tid;
 	u64 at;
 	u64 cpu;
+	u64 delay; /* as `delay` of its thread */
 	u64 a;
 	u64 b;
 	u32 c;
@@ -100,7 +103,7 @@ struct thread {
 	u32 slept_in;
 	u32 off_in;
 	u32 off_fd;
-	u8 asleep;
+	u8 asleep; /* in which state of the kernel */
 	u8 epolls; /* it was seen in an epoll: a poll(2) of it is no return to the loop */
 	u8 woken; /* it woke in its poll, and has not returned from it yet */
 	u8 delay_known;
@@ -379,6 +382,7 @@ inline void flush(struct thread *t, u64 now, u32 kind)
 	t->segment.kind = kind;
 	t->segment.at = now;
 	t->segment.cpu = cpu_of(t, now);
+	t->segment.delay = t->delay;
 	tell(&t->segment, sizeof(struct event) + slots * sizeof(struct slot));
 	t->segment.slots = 0;
 	t->flushed = now;
@@ -447,6 +451,7 @@ inline void tell_socket(struct thread *t, u32 kind, struct sock *sk, s64 fd, u64
 	told.event.tid = t->tid;
 	told.event.at = now;
 	told.event.cpu = cpu_of(t, now);
+	told.event.delay = t->delay;
 	told.event.a = key;
 	told.event.b = fd;
 	ends_of(sk, &told.ends);
@@ -542,19 +547,26 @@ inline void polled(struct thread *t, u32 nr, s64 ret, u64 now)
 
 inline void tell_plain(struct thread *t, u32 kind, u64 now, u64 a, u64 b, u32 c)
 {
-	struct event event = { kind, t->tid, now, cpu_of(t, now), a, b, c, 0 };
+	struct event event = { kind, t->tid, now, cpu_of(t, now), t->delay, a, b, c, 0 };
 	tell(&event, sizeof(event));
 }
 
 /* It has a CPU from `now` on. */
 inline void arrives(struct thread *t, struct task_struct *task, u64 now)
 {
-	t->on = now;
-	if (!t->asleep)
-		return;
-	t->asleep = 0;
+	u32 asleep = t->asleep;
 	u64 slept = now - t->off;
 	u32 class = class_of(t->off_in);
+	if (!asleep) {
+		t->on = now;
+		return;
+	}
+	/* What it did before it slept was done by then. */
+	u32 is_long = every && slept >= LONG && !is_poll(t, class);
+	if (is_long)
+		flush(t, t->off, E_SEGMENT);
+	t->on = now;
+	t->asleep = 0;
 	if (every) {
 		struct call *call = call_of(t, t->off_in);
 		if (call)
@@ -570,12 +582,11 @@ inline void arrives(struct thread *t, struct task_struct *task, u64 now)
 		t->slept = slept;
 		t->slept_in = t->off_in;
 	}
-	if (every && slept >= LONG) {
+	if (is_long) {
 		struct sock *sk = 0;
 		if (class == IN || class == OUT || class == SPLICE)
 			what_is(task, t->off_fd, &sk);
-		flush(t, now, E_SEGMENT);
-		tell_plain(t, E_SLEPT, now, t->off, (u64)sk, t->off_in);
+		tell_plain(t, asleep & DEEP ? E_SLEPT_DEEP : E_SLEPT, now, t->off, (u64)sk, t->off_in);
 	}
 }
 
@@ -598,6 +609,7 @@ int returned(u64 *ctx)
 	if (!t)
 		return 0;
 	is_here(t, task);
+	t->delay = task->sched_info.run_delay;
 	struct pt_regs *regs = (void *)ctx[0];
 	s64 ret = ctx[1];
 	u32 nr = CALL(regs);
@@ -654,7 +666,7 @@ inline void leaves(struct task_struct *task, u32 state, u64 now)
 	t->ran = ran;
 	t->on = 0;
 	t->off = now;
-	t->asleep = state != 0;
+	t->asleep = state;
 	t->off_in = CALL(regs);
 	t->off_fd = ARG0(regs);
 	t->delay = task->sched_info.run_delay;

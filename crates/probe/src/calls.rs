@@ -37,6 +37,11 @@ impl Call {
     pub(crate) fn of(number: u32) -> Self {
         if number > 0xffff { Self::PageFault } else { Self::Number(number) }
     }
+
+    /// As [`records::Blocked`] names it.
+    pub(crate) fn in_records(self) -> String {
+        if self == Self::PageFault { String::new() } else { self.to_string() }
+    }
 }
 
 /// Prints its name; `call_999` when that is not known, `page fault`.

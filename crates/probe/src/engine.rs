@@ -27,6 +27,10 @@ const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
 /// How often CPU time is sampled, in Hz: not in step with anything.
 pub(crate) const SAMPLED_HZ: u64 = 997;
 
+/// What of a process the programs watch: all its threads, or the one of this id.
+pub(crate) const ALL_THREADS: u32 = 1;
+pub(crate) const ONE_THREAD: u32 = 2;
+
 /// BPF_NOEXIST (bpf(2)): an entry of this key is not replaced.
 const NO_OTHER: u64 = 1;
 

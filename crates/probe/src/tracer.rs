@@ -27,6 +27,9 @@ pub const READY_WITHIN: Duration = ATTACHED_WITHIN.saturating_add(ATTACHED_WITHI
 pub enum Means {
     /// Every system call and switch, by programs in the kernel.
     Probe,
+    /// The same of all threads of the workers' processes, which hand work to each other: no step is one
+    /// thread's, so each process is told as one worker ([`records::Threads`]).
+    Threads,
     /// Samples of `/proc`.
     Sample,
 }
@@ -91,7 +94,7 @@ impl Tracer {
             crate::workers::check(target)?;
         }
         let thread = match means {
-            Means::Probe => steps::start(targets, hold, Box::new(take))?,
+            Means::Probe | Means::Threads => steps::start(targets, means, hold, Box::new(take))?,
             Means::Sample => sample::start(targets, hold, Box::new(take))?,
         };
         Ok(Self { targets: targets.to_vec(), means, thread })

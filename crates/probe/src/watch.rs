@@ -8,7 +8,9 @@ use std::time::Duration;
 use aya::maps::{HashMap, MapData};
 use records::{Micros, StepHistogram};
 
-use crate::engine::{ARMED, ENDED, Engine, RECEIVED, SWITCHED, Told, Way, namespace, refused};
+use crate::engine::{
+    ALL_THREADS, ARMED, ENDED, Engine, RECEIVED, SWITCHED, Told, Way, namespace, refused,
+};
 use crate::error::ProbeError;
 use crate::guard::Guard;
 use crate::hold::{CountedFrom, Hold, HoldOptions, HoldState, Seen, Turns};
@@ -18,9 +20,6 @@ use crate::wire::{self, Lasted, MovedBytes, Thread};
 /// How often [`Watch::read`] wants to be called: the ring of closed holds has room for 1,700, and an
 /// open hold is told no later than this after it passed the threshold.
 pub const READ_EVERY: Duration = Duration::from_millis(200);
-
-/// Which threads of a process are watched, as the programs have it: all.
-const ALL_THREADS: u32 = 1;
 
 /// How often a process is looked at for a loop that is held already.
 const LOOKS: u32 = 5;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use records::{Bytes, StepHistogram};
+use records::{Bytes, Sleep, StepHistogram};
 
 use crate::hold::{CountedFrom, Moved};
 
@@ -13,7 +13,7 @@ const ENDS: usize = 40;
 pub(crate) const CALL: usize = 24;
 pub(crate) const BOARD: usize = 4_096 * 8;
 pub(crate) const ARMED: usize = 24;
-const EVENT: usize = 48;
+const EVENT: usize = 56;
 const SLOT: usize = 48;
 
 /// Hooks that come so long after a turn began have rested: it counts from then (`LATE` of the programs).
@@ -28,6 +28,8 @@ pub(crate) const SOCKET: u32 = 6;
 pub(crate) const CLOSED: u32 = 7;
 pub(crate) const STATE: u32 = 8;
 pub(crate) const SLEPT: u32 = 9;
+/// The same, uninterruptible: for a disk, mostly.
+pub(crate) const SLEPT_DEEP: u32 = 10;
 
 /// Takes numbers off the front. What is not there reads as zeros, which nothing that was told holds.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
@@ -84,7 +86,8 @@ pub(crate) struct Thread {
     pub(crate) tid: u32,
     slept_in: u32,
     off_in: u32,
-    asleep: bool,
+    /// In which state of the kernel; 0: it does not.
+    asleep: u8,
     delay_known: bool,
     asked: Option<Ends>,
     pub(crate) turns: Vec<u64>,
@@ -116,7 +119,7 @@ impl Thread {
         (thread.slept_in, thread.off_in) = (r.u32(), r.u32());
         let _off_fd = r.u32();
         let [asleep, _epolls, _woken, delay_known] = r.take();
-        (thread.asleep, thread.delay_known) = (asleep != 0, delay_known != 0);
+        (thread.asleep, thread.delay_known) = (asleep, delay_known != 0);
         thread.asked = Ends::known(&mut r);
         thread.turns = (0..StepHistogram::BUCKETS).map(|_| r.u64()).collect();
         thread.pending = Event::read(r.0);
@@ -144,6 +147,28 @@ impl Thread {
         bytes
     }
 
+    /// Since when it sleeps.
+    pub(crate) fn asleep_since(&self) -> Option<u64> {
+        (self.asleep != 0 && self.on == 0).then_some(self.off)
+    }
+
+    /// What can end its sleep.
+    pub(crate) fn sleep(&self) -> Sleep {
+        // DEEP of the programs.
+        if self.asleep & 2 != 0 { Sleep::Uninterruptible } else { Sleep::Interruptible }
+    }
+
+    /// The call in which it sleeps, and where it came off its CPU.
+    pub(crate) fn off_in(&self) -> u32 {
+        self.off_in
+    }
+
+    /// Time without a CPU that it wanted, by now.
+    pub(crate) fn delay_at(&self, now: u64) -> u64 {
+        let waits = self.on == 0 && self.off != 0 && self.asleep == 0;
+        self.delay + if waits { now.saturating_sub(self.off) } else { 0 }
+    }
+
     /// Its CPU time by now.
     pub(crate) fn cpu_at(&self, now: u64) -> u64 {
         if self.on == 0 { self.cpu } else { self.cpu + now.saturating_sub(self.on) }
@@ -152,7 +177,7 @@ impl Thread {
     /// The turn under way, as far as it has come. `since`: when the hooks were attached.
     pub(crate) fn turn(&self, since: u64, now: u64, comm: String) -> Lasted {
         let off = if self.on == 0 { now.saturating_sub(self.off) } else { 0 };
-        let (sleeping, waiting) = if self.asleep { (off, 0) } else { (0, off) };
+        let (sleeping, waiting) = if self.asleep != 0 { (off, 0) } else { (0, off) };
         let delay = self.delay.saturating_sub(self.delay_before);
         // As `start_of` of the programs has it.
         let is_late = |start: u64| start + LATE < since;
@@ -291,6 +316,8 @@ pub(crate) struct Event {
     pub(crate) tid: u32,
     pub(crate) at: u64,
     pub(crate) cpu: u64,
+    /// Time without a CPU that its thread wanted, as of its last leave or call.
+    pub(crate) delay: u64,
     pub(crate) a: u64,
     pub(crate) b: u64,
     pub(crate) c: u32,
@@ -300,14 +327,19 @@ pub(crate) struct Event {
 }
 
 impl Event {
+    /// Of a sleep: what could have ended it.
+    pub(crate) fn sleep(&self) -> Sleep {
+        if self.kind == SLEPT_DEEP { Sleep::Uninterruptible } else { Sleep::Interruptible }
+    }
+
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let mut r = Reader(bytes);
-        let (kind, tid, at, cpu) = (r.u32(), r.u32(), r.u64(), r.u64());
+        let (kind, tid, at, cpu, delay) = (r.u32(), r.u32(), r.u64(), r.u64(), r.u64());
         let (a, b, c, slots) = (r.u64(), r.u64(), r.u32(), r.u32());
         let slots = (0..slots.min(4)).map(|_| Slot::read(&mut r)).collect();
         let ends = matches!(kind, ACCEPTED | CONNECTED | SOCKET) && !r.0.is_empty();
         let ends = ends.then(|| Ends::read(&mut r));
-        Self { kind, tid, at, cpu, a, b, c, slots, ends }
+        Self { kind, tid, at, cpu, delay, a, b, c, slots, ends }
     }
 }
 

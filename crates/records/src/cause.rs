@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumCount, EnumMessage, IntoStaticStr, VariantArray};
 
 use crate::units::every;
-use crate::{Bytes, Micros, Outcome, Phase, StepEnd};
+use crate::{Bytes, Micros, Outcome, Phase, StepEnd, Visibility};
 
 /// Where time of a late fetch went; with each what it means, in a few words that fit behind its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,6 +35,16 @@ pub enum Cause {
     /// The worker slept in a system call other than its poll.
     #[strum(message = "the worker slept in a call other than its poll")]
     OffCpuBlocked,
+    /// All CPUs that the server's threads could use were busy, with other connections.
+    #[strum(message = "the server's threads busy with other connections")]
+    ThreadsBusy,
+    /// Its request was read, and no thread of the server ran: it waited for a lock, a timer or a turn that
+    /// is kept inside the program.
+    #[strum(message = "read, while no thread ran: a lock or a timer in the server")]
+    BehindLock,
+    /// Threads that serve slept in calls of their own work, and none was left for it.
+    #[strum(message = "the server's threads asleep in other requests, none left")]
+    PoolUsedUp,
     /// Its own session waited for the origin: it had not answered yet, whatever the worker did, or
     /// its bytes had not come while the worker was idle.
     #[strum(message = "waiting for the origin to answer or send")]
@@ -64,6 +74,17 @@ impl Cause {
     /// The word used in records and reports.
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Whether it can be of a server that was seen so: steps are of one thread each, and where threads hand
+    /// work to each other no step is one thread's.
+    pub const fn is_of(self, sight: Visibility) -> bool {
+        let is_crowd = matches!(sight, Visibility::Threads);
+        match self {
+            Self::ThreadsBusy | Self::BehindLock | Self::PoolUsedUp => is_crowd,
+            Self::HeldByStep | Self::Convoy | Self::AcceptQueue => !is_crowd,
+            _ => true,
+        }
     }
 
     /// What it means, in a few words that fit behind its name.

@@ -141,6 +141,9 @@ pub enum Visibility {
     /// Every system call and switch of its workers was traced.
     #[strum(message = "step by step, by the probe")]
     Traced,
+    /// All its threads were traced together, as they hand work to each other.
+    #[strum(message = "by all their threads together, by the probe")]
+    Threads,
     /// Its workers were looked at, a thousand times a second.
     #[strum(message = "in samples of /proc")]
     Sampled,

@@ -8,8 +8,8 @@ use crate::run_dir::{DOWNLOADS, FETCHES, ORIGIN, SESSIONS, SOCKETS, STEPS, WORKE
 use crate::{
     Absence, Accepted, Answered, AnswersLost, Blocked, CallTotals, CpuSample, Dialed, Download,
     DownloadInterval, Fetch, FetchTotals, Hold, ListenerSample, LoopTurn, Manifest, Ready,
-    SchedSample, Session, SocketSample, Stretch, ThrottleSample, UnreadLines, WorkerSample,
-    WorkerTotals,
+    SchedSample, Session, SocketSample, Stretch, Threads, ThrottleSample, UnreadLines,
+    WorkerSample, WorkerTotals,
 };
 
 /// Version of every record and document. Fields may be added within one version.
@@ -98,6 +98,8 @@ records! {
         Stretch in STEPS as stretches,
         /// A worker's sleep outside its poll, as traced.
         Blocked in STEPS as blocked,
+        /// Who of a program's threads ran, and for whom, as traced.
+        Threads in STEPS as threads,
         /// A worker's system calls, as traced.
         CallTotals in STEPS as calls,
         /// A worker that was not seen in its poll.

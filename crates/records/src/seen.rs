@@ -22,6 +22,20 @@ pub struct Blocked {
     /// The client port of the session whose step it was in, if it was in one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client_port: Option<u16>,
+    /// What could have ended it.
+    #[serde(default)]
+    pub sleep: Sleep,
+}
+
+/// What can end a sleep (the state of the task, include/linux/sched.h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sleep {
+    /// What it waits for, or a signal: a lock, a timer, a socket.
+    #[default]
+    Interruptible,
+    /// Only what it waits for: a disk, mostly.
+    Uninterruptible,
 }
 
 impl Blocked {
@@ -29,6 +43,37 @@ impl Blocked {
     pub const fn length_us(&self) -> Micros {
         self.end_ns.micros_since(self.start_ns)
     }
+}
+
+/// The threads of a program that hand work to each other, as one worker: which of them ran for a while, and
+/// for whom. Records of one worker follow each other without a gap.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Threads {
+    /// Which worker, from 0.
+    pub worker: u32,
+    /// From when; some 10 ms, or longer where none of them ran.
+    pub start_ns: MonoNs,
+    /// Until when.
+    pub end_ns: MonoNs,
+    /// How many different threads ran.
+    pub ran: u32,
+    /// Their time on a CPU, all together.
+    pub run_us: Micros,
+    /// Their time without a CPU that they wanted, all together.
+    pub wait_us: Micros,
+    /// For whom they ran, the most first, at most four: the connection that moved bytes last on the thread
+    /// since its last poll.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub served: Vec<Served>,
+}
+
+/// Time on a CPU for one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// Its client's port.
+    pub client_port: u16,
+    /// The time, of all threads together.
+    pub run_us: Micros,
 }
 
 /// A worker's system calls since it was first seen.

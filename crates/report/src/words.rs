@@ -196,6 +196,11 @@ fn waited_for(cause: Cause) -> &'static str {
         Cause::OffCpuRunnable => "while the worker was ready and had no CPU",
         Cause::CpuWithheld => "while a quota or the hypervisor withheld the worker's CPU",
         Cause::OffCpuBlocked => "while the worker slept in a call other than its poll",
+        Cause::ThreadsBusy => "while the server's threads were busy with other connections",
+        Cause::BehindLock => "while no thread of the server ran: for a lock or a timer in it",
+        Cause::PoolUsedUp => {
+            "for a thread of the server, as those that serve slept in other requests"
+        }
         Cause::Upstream => "for the origin to answer or send",
         Cause::UpstreamWorkers => "for a worker of the origin, as all were busy",
         Cause::NoPorts => "for nothing: no port was left to dial the origin from",

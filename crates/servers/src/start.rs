@@ -114,7 +114,8 @@ impl Run<'_> {
         let means = self.fitting(serving)?;
         let processes = workers.processes(root);
         self.tell_end(processes, Whose::Worker).map_err(process())?;
-        if let Some(cpus) = self.setting.pin.filter(|_| self.pins())
+        let workers = if means == Some(Means::Threads) { workers.whole() } else { workers };
+        if let Some(cpus) = self.setting.pin.filter(|_| self.pins() && serving == Serving::Own)
             && self.setting.server.workers.are.can_be_traced()
         {
             workers.pin(cpus).map_err(process())?;
@@ -130,18 +131,21 @@ impl Run<'_> {
         program::on_end(processes, whose, self.teller())
     }
 
-    /// How its workers can be watched, now that it is known how they serve: not at all where one does
-    /// the work of another, since what is seen of each is no step then.
+    /// How its workers can be watched, now that it is known how they serve. Where one thread does the work
+    /// of another, what is seen of each is no step: then all of them are traced together, or nothing is.
     fn fitting(&self, serving: Serving) -> Result<Option<Means>, ServerError> {
         let arm = &self.options.arm;
-        let asked = matches!(arm.server.trace, TraceMode::Probe | TraceMode::Sample)
-            || arm.place == Placement::OneWorker;
-        if serving == Serving::Own || self.prepared.means.is_none() {
-            return Ok(self.prepared.means);
+        let one_worker = arm.place == Placement::OneWorker;
+        let asked = arm.server.trace == TraceMode::Sample || one_worker;
+        match self.prepared.means {
+            None => return Ok(None),
+            means if serving == Serving::Own => return Ok(means),
+            Some(Means::Probe) if !one_worker => return Ok(Some(Means::Threads)),
+            Some(_) => {}
         }
         let error = ServerError::unfit(format_args!(
             "tell steps of {}: its threads hand work to each other, so that none of them serves what \
-             its own poll returned; take --trace off",
+             its own poll returned; take --trace off, or as root --trace probe without --place",
             self.name()
         ));
         if asked {
@@ -198,6 +202,7 @@ impl Run<'_> {
             }),
             visibility: match (means, &setting.server.log) {
                 (Some(Means::Probe), _) => Visibility::Traced,
+                (Some(Means::Threads), _) => Visibility::Threads,
                 (Some(Means::Sample), _) => Visibility::Sampled,
                 (None, None) => Visibility::ClientsOnly,
                 (None, Some(_)) => Visibility::LogOnly,

@@ -90,6 +90,14 @@ impl Workers {
         Self(workers)
     }
 
+    /// Their processes, each as one worker.
+    pub(crate) fn whole(self) -> Self {
+        let mut pids: Vec<i32> = self.0.into_iter().map(|worker| worker.pid).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        Self(pids.into_iter().map(|pid| Worker { pid, tid: pid }).collect())
+    }
+
     /// Handles of those that are processes of their own.
     pub(crate) fn processes(&self, root: Pid) -> Vec<OwnedFd> {
         let mut pids: Vec<i32> = self.0.iter().map(|worker| worker.pid).collect();

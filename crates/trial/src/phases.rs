@@ -266,7 +266,10 @@ impl<'a> Phases<'a> {
         // Who does not tell which worker accepted a connection leaves the choice to the kernel.
         let place = match self.visibility {
             Visibility::Own | Visibility::Traced => self.arm.place,
-            Visibility::Sampled | Visibility::LogOnly | Visibility::ClientsOnly => Placement::Hash,
+            Visibility::Threads
+            | Visibility::Sampled
+            | Visibility::LogOnly
+            | Visibility::ClientsOnly => Placement::Hash,
         };
         let requests = requests(place, self.arm.proxy.listener_mode(), self.accepts);
         let (slow, workers) = (self.arm.load.slow, self.workers);

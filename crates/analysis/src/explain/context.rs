@@ -1,12 +1,13 @@
 //! What all fetches of a run are laid upon: the join, the workers' timelines, who is who, what the
 //! kernel counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use records::{Answered, Holder, MonoNs, RunRecords, Session, Stretch};
 
 use super::counters::{Counters, Cumulative};
+use super::crowd::Crowd;
 use super::timeline::{Doing, Timeline};
 use crate::join::Join;
 use crate::window::{Window, Windows, grouped};
@@ -19,8 +20,12 @@ pub(crate) struct Context<'a> {
     /// Whether a listener's queue overflowed.
     pub(crate) overflow: Overflow,
     pub(crate) counters: Counters,
+    /// Workers that are many threads.
+    pub(crate) crowds: BTreeMap<u32, Crowd<'a>>,
     timelines: BTreeMap<u32, Timeline>,
     emptied: BTreeMap<u32, MonoNs>,
+    /// Workers that do not accept.
+    strangers: BTreeSet<u32>,
     /// What the origin told, by the port that asked it, in order of the requests.
     answered: BTreeMap<u16, Vec<&'a Answered>>,
     /// Long loop turns of each worker, in order.
@@ -77,7 +82,9 @@ impl<'a> Context<'a> {
             windows: Windows::of(records),
             overflow: overflow(records),
             emptied: emptied(records, &join, &timelines),
+            strangers: strangers(records, &join, &timelines),
             answered,
+            crowds: Crowd::all(records),
             timelines,
             counters,
             turns,
@@ -122,12 +129,15 @@ impl<'a> Context<'a> {
     /// Whose step the `hold`-th hold was.
     pub(crate) fn holder(&self, hold: usize) -> Option<Holder> {
         let hold = self.records.holds.get(hold)?;
-        let users = self.holders.get(&(hold.worker, hold.client_port));
-        let known = users.and_then(|users| {
-            let before = users.partition_point(|(from, _)| *from <= hold.start_ns);
-            users.get(before.checked_sub(1)?)
-        });
-        Some(known.map_or(Holder::Session(hold.session), |(_, holder)| *holder))
+        let known = self.user(hold.worker, hold.client_port, hold.start_ns);
+        Some(known.unwrap_or(Holder::Session(hold.session)))
+    }
+
+    /// Who used this port of a client at `worker` last, by then.
+    pub(crate) fn user(&self, worker: u32, client_port: u16, at: MonoNs) -> Option<Holder> {
+        let users = self.holders.get(&(worker, client_port))?;
+        let before = users.partition_point(|(from, _)| *from <= at);
+        users.get(before.checked_sub(1)?).map(|(_, holder)| *holder)
     }
 
     /// Which part of the worker's short steps during `session` were its own.
@@ -151,8 +161,9 @@ impl<'a> Context<'a> {
     /// Workers that may have had a connection in their queue which came at `arrived` and was never
     /// accepted; none when not every worker told of itself.
     pub(crate) fn candidates(&self, arrived: MonoNs) -> impl Iterator<Item = u32> {
-        let all_told = self.timelines.len() >= self.records.manifest.worker_count() as usize;
-        let told = self.timelines.keys().copied().filter(move |_| all_told);
+        let told = self.timelines.keys().chain(self.crowds.keys()).copied();
+        let all_told = told.clone().count() >= self.records.manifest.worker_count() as usize;
+        let told = told.filter(move |worker| all_told && !self.strangers.contains(worker));
         told.filter(move |worker| {
             self.emptied.get(worker).is_none_or(|emptied| *emptied <= arrived)
         })
@@ -185,8 +196,7 @@ fn emptied(
     timelines: &BTreeMap<u32, Timeline>,
 ) -> BTreeMap<u32, MonoNs> {
     let inodes = &records.manifest.listeners;
-    // A command that was given no toggle may listen so as well: a single inode is shared.
-    if !records.manifest.arm.proxy.reuseport && inodes.len() < 2 {
+    if is_shared(records) {
         return BTreeMap::new();
     }
     let seen = (0..).zip(inodes).flat_map(|(worker, inode)| {
@@ -208,6 +218,29 @@ fn emptied(
     });
     let all = grouped(seen.chain(accepts).chain(polls)).into_iter();
     all.filter_map(|(worker, times)| Some((worker, times.into_iter().max()?))).collect()
+}
+
+/// Whether all workers accept from one queue. A command that was given no toggle may have more: a single
+/// inode is shared.
+fn is_shared(records: &RunRecords) -> bool {
+    !records.manifest.arm.proxy.reuseport && records.manifest.listeners.len() < 2
+}
+
+/// Workers that accepted nobody from the queue of all, while others did, and slept in their polls: they do
+/// not listen. So it is with a master beside its workers.
+fn strangers(
+    records: &RunRecords,
+    join: &Join<'_>,
+    timelines: &BTreeMap<u32, Timeline>,
+) -> BTreeSet<u32> {
+    let accept: BTreeSet<u32> =
+        join.connections.iter().map(|connection| connection.worker).collect();
+    let sleeps = |timeline: &Timeline| {
+        timeline.segments.iter().any(|segment| segment.doing == Doing::Polling)
+    };
+    let known = is_shared(records) && !accept.is_empty();
+    let others = timelines.iter().filter(|(worker, _)| known && !accept.contains(worker));
+    others.filter(|(_, timeline)| sleeps(timeline)).map(|(worker, _)| *worker).collect()
 }
 
 /// Who used a client port at a worker, and from when.

@@ -159,7 +159,10 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
     let minimal = (records.manifest.recording == Recording::Minimal)
         .then_some("--recording minimal leaves it out");
     let untold = minimal.unwrap_or(untold(records.manifest.visibility));
-    if records.stretches.is_empty() {
+    // Threads that were traced together have no stretches, and tell of waits and sleeps themselves.
+    let is_crowd = !records.threads.is_empty();
+    let nothing_told = records.stretches.is_empty() && !is_crowd;
+    if nothing_told {
         let told_by_workers = [
             Cause::HeldByStep,
             Cause::Convoy,
@@ -170,7 +173,7 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
         hide(&told_by_workers, untold);
     }
     let off_cpu = [Cause::OffCpuRunnable, Cause::CpuWithheld, Cause::OffCpuBlocked];
-    if !context.shows_waits() {
+    if !is_crowd && !context.shows_waits() {
         let unseen =
             matches!(records.manifest.visibility, Visibility::LogOnly | Visibility::ClientsOnly);
         let asked = records.sched.iter().any(|sample| matches!(sample.who, Watched::Worker(_)));
@@ -178,7 +181,7 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
         let no_schedstat = minimal.unwrap_or("the kernel shows no schedstat of the workers");
         let reason = if unseen && !asked { untold } else { no_schedstat };
         hide(&off_cpu, reason);
-    } else if records.stretches.is_empty() {
+    } else if nothing_told {
         hide(&off_cpu, untold);
     }
     if records.manifest.arm.faults.origin_workers.is_some() && records.answered.is_empty() {
@@ -194,7 +197,9 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
 /// Why nothing is known of what workers did.
 const fn untold(visibility: Visibility) -> &'static str {
     match visibility {
-        Visibility::Own | Visibility::Traced => "the workers told nothing of their time",
+        Visibility::Own | Visibility::Traced | Visibility::Threads => {
+            "the workers told nothing of their time"
+        }
         Visibility::Sampled => {
             "the workers were looked at, not traced: which step they were in is not known (a trace \
              needs root, and a kernel with BTF)"

@@ -7,6 +7,7 @@
 //! - [`counters`]: CPU time, as the kernel and the workers counted it
 //! - [`off`]: how much of a worker's time it had no CPU, and why
 //! - [`timeline`]: one worker's life
+//! - [`crowd`]: the life of a server whose threads hand work to each other
 //! - [`life`]: one fetch's life
 //! - [`split`]: a life laid on a timeline, and divided among causes
 //! - [`late`]: the late fetches, and causes that no record could show
@@ -20,6 +21,7 @@
 
 pub(crate) mod context;
 pub(crate) mod counters;
+pub(crate) mod crowd;
 pub(crate) mod late;
 pub(crate) mod life;
 mod off;

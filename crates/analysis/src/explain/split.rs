@@ -9,6 +9,7 @@ use std::time::Duration;
 use records::{Cause, Fetch, Session, SessionEnd};
 
 use super::context::{Context, Overflow};
+use super::crowd::{Crowd, Waiting};
 use super::life::{Hands, Life};
 use super::off::Off;
 use super::shares::{Shares, part_of};
@@ -144,6 +145,9 @@ impl<'a> Splitter<'a> {
     /// A spell in the hands of `worker`.
     fn on_timeline(&mut self, worker: u32, window: Window, hands: Hands) {
         let context = self.context;
+        if let Some(crowd) = context.crowds.get(&worker) {
+            return self.on_crowd(crowd, window, hands);
+        }
         let mut at = window.start;
         for segment in context.timeline(worker).within(window) {
             let part = segment.window.clip(window);
@@ -151,6 +155,25 @@ impl<'a> Splitter<'a> {
                 self.whole(Window::new(at, part.start), hands, Cause::Unexplained);
             }
             self.segment(worker, segment, part, window, hands);
+            at = part.end;
+        }
+        if window.end > at {
+            self.whole(Window::new(at, window.end), hands, Cause::Unexplained);
+        }
+    }
+
+    /// A spell in the hands of many threads.
+    fn on_crowd(&mut self, crowd: &Crowd<'_>, window: Window, hands: Hands) {
+        let port = self.connection.map(|connection| connection.client_port);
+        let asked = self.session.is_some_and(|session| session.connected_ns.is_some());
+        let throttled = &self.context.counters.throttled;
+        let mut at = window.start;
+        for slice in crowd.within(window) {
+            let part = slice.window.clip(window);
+            let withheld = throttled.between(slice.window.start, slice.window.end);
+            let withheld = share(Duration::from_nanos(withheld), slice.window.length());
+            let shares = crowd.divide(slice, ns(part), Waiting { hands, port, asked, withheld });
+            self.piece(Piece { window: part, hands, doing: None, shares });
             at = part.end;
         }
         if window.end > at {

@@ -96,7 +96,8 @@ pub(crate) fn untraced(
     windows: &Windows,
     most: f64,
 ) -> Option<Untraced> {
-    let measure = windows.measure.filter(|_| records.manifest.visibility == Visibility::Traced)?;
+    let traced = matches!(records.manifest.visibility, Visibility::Traced | Visibility::Threads);
+    let measure = windows.measure.filter(|_| traced)?;
     let answered = join.measured().filter(|(_, fetch, _)| fetch.status.is_some());
     // Of a download that breaks off and is dialled again from its port, one connection is enough: which
     // of them is which, its times may not tell.
@@ -106,8 +107,10 @@ pub(crate) fn untraced(
             *moved.entry(transfer.slot).or_default() |= join.transfer(index).is_some();
         }
     }
+    // Of a kept connection only the first fetch has its session.
+    let unseen = answered.clone().filter(|(_, _, connection)| connection.is_none());
     let untraced = Untraced {
-        answers: answers_unjoined(join),
+        answers: unseen.count() as u64,
         of_answers: answered.count() as u64,
         downloads: moved.values().filter(|is_joined| !**is_joined).count() as u64,
         of_downloads: moved.len() as u64,

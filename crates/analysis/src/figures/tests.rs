@@ -3,7 +3,7 @@
 use records::{
     Absence, Blocked, Bytes, CallTotal, CallTotals, Download, DownloadEnd, DownloadInterval,
     FetchTotals, LogTruth, Micros, MonoNs, Outcome, Phase, ProxyKind, SchedulerFigures, SessionEnd,
-    Summary, WorkerSummary, WorkerTotals,
+    Sleep, Summary, WorkerSummary, WorkerTotals,
 };
 
 use super::log::Logged;
@@ -238,6 +238,7 @@ fn sleeps_outside_the_load_do_not_count() {
         end_ns: ms(end),
         call: call.to_owned(),
         client_port: None,
+        sleep: Sleep::Interruptible,
     };
     run.blocked = vec![
         sleep(1, 8, "close"),

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use records::{
-    Hold, LoopTurn, Micros, Recording, RunRecords, SchedulerFigures, WorkerSample, WorkerSummary,
-    WorkerTotals,
+    Hold, LoopTurn, Micros, Recording, RunRecords, SchedulerFigures, Visibility, WorkerSample,
+    WorkerSummary, WorkerTotals,
 };
 
 use crate::join::Join;
@@ -31,7 +31,9 @@ pub(crate) fn summaries(
             count_sessions(summary, join, loaded);
             count_steps(summary, records, loaded);
         }
-        if let Some(measure) = windows.measure {
+        // Of a process with many threads the samples are of its first alone.
+        let of_one = records.manifest.visibility != Visibility::Threads;
+        if let Some(measure) = windows.measure.filter(|_| of_one) {
             count_scheduler(summary, &records.samples, measure);
         }
     }

@@ -295,6 +295,7 @@ fn figure_missing(facts: &Facts<'_>) -> Option<String> {
              unknown, and a poll that does not sleep is not seen (a trace needs root, \
              and a kernel with BTF)"
         }
+        Visibility::Threads => return None,
         Visibility::LogOnly => "of the proxy only its access log tells: steps are unknown",
         Visibility::ClientsOnly if handed_on(facts.manifest) => {
             "the threads of the command hand work to each other: none of them serves what its \

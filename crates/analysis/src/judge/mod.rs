@@ -9,12 +9,15 @@ mod caveats;
 mod preconditions;
 mod rules;
 
+use std::time::Duration;
+
 use records::{Arm, Manifest, Micros, Summary, Verdict};
 
 use crate::explain::Context;
 use crate::figures::seen::Untraced;
 use crate::figures::{missing, workers};
 use crate::thresholds::IdlePhase;
+use crate::window::share;
 use rules::Rules;
 
 pub(crate) use caveats::caveats;
@@ -64,18 +67,22 @@ impl Facts<'_> {
         (elapsed.0 > 0).then(|| stolen.as_secs() / elapsed.as_secs())
     }
 
-    /// While a worker waits, its CPU runs another worker or somebody else. So what it waited beyond
-    /// all that the other workers of its CPU ran was taken by others: the CPU where that is most, and
-    /// the share.
+    /// While a worker waits, its CPU runs another worker or somebody else, or a quota withholds it. So what
+    /// it waited beyond all that the other workers of its CPU ran, and beyond what the quota took, was taken
+    /// by others: the CPU where that is most, and the share.
     pub(crate) fn taken_by_others(&self) -> Option<(usize, f64)> {
         let (host, workers) = (&self.manifest.host, &self.summary.proxy.workers);
+        let withheld = self.context.windows.measure.map_or(0.0, |measure| {
+            let throttled = self.context.counters.throttled.between(measure.start, measure.end);
+            share(Duration::from_nanos(throttled), measure.length())
+        });
         let taken = workers.iter().filter_map(|worker| {
             let cpu = host.cpu_of(worker.worker)?;
             let others = workers.iter().filter(|other| {
                 other.worker != worker.worker && host.cpu_of(other.worker) == Some(cpu)
             });
             let ran: f64 = others.map(|other| other.cpu_share).sum();
-            Some((cpu, (worker.wait_share - ran).min(1.0)))
+            Some((cpu, (worker.wait_share - ran - withheld).min(1.0)))
         });
         taken.max_by(|a, b| a.1.total_cmp(&b.1))
     }

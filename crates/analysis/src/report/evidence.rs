@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use records::{
-    BlockedSummary, Bytes, Cause, HoldingStep, LogMode, Micros, MonoNs, SessionEnd, SocketEnd,
+    BlockedSummary, Bytes, Cause, Holder, HoldingStep, LogMode, Micros, MonoNs, SessionEnd,
+    SocketEnd,
 };
 use serde::Serialize;
 
@@ -76,6 +77,14 @@ pub enum Evidence {
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         slept: BTreeMap<String, BlockedSummary>,
     },
+    /// What threads that hand work to each other did while late fetches waited for them.
+    Threads {
+        /// For whom they ran most, the most first, at most three.
+        served: Vec<Ran>,
+        /// Sleeps of 5 ms or more by system call.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        slept: BTreeMap<String, BlockedSummary>,
+    },
     /// Waits for the origin: from a whole request to the answer's head, by the origin's own account
     /// where there is one.
     Origin {
@@ -138,6 +147,16 @@ pub struct Reserve {
     pub most: Bytes,
 }
 
+/// CPU time that threads spent on somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ran {
+    /// On whom; absent: somebody who is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
+    /// How long, all threads together.
+    pub run_us: Micros,
+}
+
 /// A quota that was used up (`cpu.stat`, cgroups(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Throttled {
@@ -181,6 +200,9 @@ pub(crate) fn of(
         Cause::BacklogOverflow => counters(context),
         Cause::OffCpuRunnable | Cause::CpuWithheld => ready(context, window),
         Cause::OffCpuBlocked => asleep(context, window),
+        Cause::ThreadsBusy | Cause::BehindLock | Cause::PoolUsedUp => {
+            threads(context, splits, window)
+        }
         Cause::Upstream => Evidence::Origin {
             longest: longest(context, splits, |context, index| {
                 let session = context.join.fetch(index)?.session?;
@@ -325,7 +347,12 @@ fn ready(context: &Context<'_>, window: Window) -> Evidence {
 
 /// Time ready without a CPU, of all workers in `window`.
 fn run_wait(context: &Context<'_>, window: Window) -> Micros {
-    grown(context.counters.run_wait.values(), window)
+    let threads = &context.records.threads;
+    if threads.is_empty() {
+        return grown(context.counters.run_wait.values(), window);
+    }
+    let inside = threads.iter().filter(|threads| window.contains(threads.start_ns));
+    inside.map(|threads| threads.wait_us.as_duration()).sum::<Duration>().into()
 }
 
 /// CPU time withheld from the workers' CPUs in `window`; of all CPUs where workers are not pinned.
@@ -357,6 +384,30 @@ fn asleep(context: &Context<'_>, window: Window) -> Evidence {
         log_mode: context.records.manifest.arm.proxy.log_mode,
         slept: seen::blocked(context.records, window),
     }
+}
+
+fn threads(context: &Context<'_>, splits: &[&FetchSplit], window: Window) -> Evidence {
+    let late: Vec<Window> = splits
+        .iter()
+        .filter_map(|split| Some((split.pieces.first()?, split.pieces.last()?)))
+        .map(|(first, last)| Window::new(first.window.start, last.window.end))
+        .collect();
+    let mut ran: BTreeMap<Option<Holder>, Duration> = BTreeMap::new();
+    for threads in &context.records.threads {
+        let slice = Window::new(threads.start_ns, threads.end_ns);
+        if !late.iter().any(|late| late.overlaps(slice)) {
+            continue;
+        }
+        for served in &threads.served {
+            let holder = context.user(threads.worker, served.client_port, threads.end_ns);
+            *ran.entry(holder).or_default() += served.run_us.as_duration();
+        }
+    }
+    let mut served: Vec<Ran> =
+        ran.into_iter().map(|(holder, ran)| Ran { holder, run_us: ran.into() }).collect();
+    served.sort_by_key(|ran| (std::cmp::Reverse(ran.run_us), ran.holder));
+    served.truncate(3);
+    Evidence::Threads { served, slept: seen::blocked(context.records, window) }
 }
 
 fn ports(context: &Context<'_>) -> Evidence {

@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use records::{
     Bytes, Cause, CauseShare, Caveat, Holder, LateSummary, Law, Micros, SCHEMA_VERSION, Summary,
-    Verdict, WorstFetch,
+    Verdict, Visibility, WorstFetch,
 };
 use serde::Serialize;
 
 pub use crate::explain::Hands;
 pub use crate::figures::log::{LogReport, LogRow};
-pub use evidence::{Evidence, LongTurn, QueueDepth, Reserve, Throttled};
+pub use evidence::{Evidence, LongTurn, QueueDepth, Ran, Reserve, Throttled};
 pub use fetch::{CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid};
 pub use fold::{Folded, HoldGroup, TurnGroup};
 pub use wire::{Missing, Sent, Wire};
@@ -43,6 +43,9 @@ pub struct Explanation {
     pub command: Vec<String>,
     /// When the run started: UTC, ISO 8601.
     pub started_at: String,
+    /// How the workers were seen.
+    #[serde(skip)]
+    pub sight: Visibility,
     /// What the run proves.
     pub verdict: Verdict,
     /// Why, the weightiest first.
@@ -170,6 +173,7 @@ impl Explanation {
             schema_version: SCHEMA_VERSION,
             command: records.manifest.command.clone(),
             started_at: records.manifest.started_at.clone(),
+            sight: summary.visibility,
             verdict: summary.verdict,
             verdict_reasons: summary.verdict_reasons.clone(),
             interrupted: summary.interrupted.clone(),
@@ -201,7 +205,10 @@ impl Explanation {
     pub fn absent(&self) -> Vec<Cause> {
         let hidden = |cause: Cause| self.late.hidden.iter().any(|hidden| hidden.cause == cause);
         let shown = |cause: Cause| self.causes.iter().any(|story| story.share.cause == cause);
-        Cause::ALL.into_iter().filter(|&cause| !hidden(cause) && !shown(cause)).collect()
+        Cause::ALL
+            .into_iter()
+            .filter(|&cause| !hidden(cause) && !shown(cause) && cause.is_of(self.sight))
+            .collect()
     }
 }
 

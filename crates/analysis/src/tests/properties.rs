@@ -137,7 +137,14 @@ proptest! {
     #[test]
     fn time_in_steps_of_others_is_what_a_walk_finds(script in runs(Cpu::Always)) {
         let mut records = on_ports_of_their_own(Scene::of(&script).run.records);
-        // One queue, so that any worker might have accepted any fetch.
+        // All accept, from one queue, so that any worker might have accepted any fetch.
+        let accept = |worker: u32| Accepted {
+            worker,
+            session: 900 + u64::from(worker),
+            client_port: 30_000,
+            at_ns: MonoNs(0),
+        };
+        records.accepted.extend((0..WORKERS).map(accept));
         records.manifest.arm.proxy.reuseport = false;
         for (index, split) in all(&Context::of(&records)).iter().enumerate() {
             let fetch = &records.fetches[index];

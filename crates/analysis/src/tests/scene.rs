@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Accepted, Answered, Bytes, Cause, CounterSpan, CpuSample, Fetch, Hold, LoopTurn, Micros,
-    MonoNs, Outcome, Phase, SchedSample, Session, SessionEnd, StepEnd, Stretch, ThrottleSample,
-    Watched,
+    Accepted, Answered, Blocked, Bytes, Cause, CounterSpan, CpuSample, Fetch, Hold, LoopTurn,
+    Micros, MonoNs, Outcome, Phase, SchedSample, Served, Session, SessionEnd, Sleep, StepEnd,
+    Stretch, Threads, ThrottleSample, Watched,
 };
 
 use crate::explain::split::all;
@@ -60,12 +60,14 @@ impl Scene {
     /// What a script tells, a statement after the other, with `;` between them. Workers, CPUs and
     /// slots are numbers, spans `FROM..TO`; what stands in brackets may be left out.
     ///
-    /// - `workers N` (they share one CPU), `reuseport`, `unpinned`, `apart` (each worker on a CPU of its
+    /// - `workers N` (they share one CPU), `reuseport`, `shared` (one queue for all), `unpinned`, `apart` (each worker on a CPU of its
     ///   own), `counterless` (the kernel shows no counters), `overflow` (it counted one)
     /// - the next of a worker's life: `turns WORKER MS [turn=US] [poll=PERCENT] [off=PERCENT]`, told every
     ///   5 ms, `stretch WORKER MS TURNS [poll=PERCENT] [cpu=PERCENT]`, told as one, `poll WORKER MS`,
     ///   `lost WORKER MS`, `hold WORKER WHOSE MS [off=PERCENT] [port=N]`, of download `dSLOT`, the fetch `fN`,
     ///   the fetch made last (`own`) or `nobody`
+    /// - of a worker that is many threads: `threads WORKER MS [run=PERCENT] [wait=PERCENT] [for=WHOSE]`, told
+    ///   every 10 ms, and `asleep WORKER WHOSE SPAN [deep=1]` of one of them
     /// - a long turn beside it: `turn WORKER SPAN`
     /// - `waits WORKER SPAN MS`, evenly (where the span is empty the kernel tells all of it then: it adds a
     ///   wait when it ends), `steals CPU SPAN MS`, `runs CPU SPAN MS` (whoever it ran), `quota 0 SPAN MS`
@@ -110,6 +112,7 @@ impl Scene {
             [] | ["blind"] => {}
             ["workers", count] => self.run.arm().proxy.workers = who(count),
             ["reuseport"] => self.run.arm().proxy.reuseport = true,
+            ["shared"] => self.run.arm().proxy.reuseport = false,
             ["unpinned"] => manifest.host.worker_cpus.clear(),
             ["apart"] => manifest.host.worker_cpus = vec![0, 1],
             ["counterless"] => manifest.kernel_counters.clear(),
@@ -129,6 +132,43 @@ impl Scene {
                 self.stretch(who(worker), number(ms), busy, cpu, number(turns));
             }
             ["poll", worker, ms] => self.stretch(who(worker), number(ms), 0, 0, 0),
+            ["threads", worker, ms, ..] => {
+                let port = option("for").map(|whose| self.client(who(worker), whose).port);
+                let us = |name| Micros(100 * or(name, 0));
+                let (run_us, wait_us) = (us("run"), us("wait"));
+                let served = port.map(|client_port| Served { client_port, run_us });
+                for _ in 0..number(ms) / 10 {
+                    let told = self.told.entry(who(worker)).or_default();
+                    let start_ns = at(*told);
+                    *told += 10;
+                    self.run.records.threads.push(Threads {
+                        worker: who(worker),
+                        start_ns,
+                        end_ns: at(*told),
+                        ran: u32::from(run_us > Micros(0)),
+                        run_us,
+                        wait_us,
+                        served: served.into_iter().collect(),
+                    });
+                }
+            }
+            ["asleep", worker, whose, time, ..] => {
+                let (from, to) = span(time);
+                let client_port =
+                    (*whose != "nobody").then(|| self.client(who(worker), whose).port);
+                let sleep = match option("deep") {
+                    Some(_) => Sleep::Uninterruptible,
+                    None => Sleep::Interruptible,
+                };
+                self.run.records.blocked.push(Blocked {
+                    worker: who(worker),
+                    start_ns: at(from),
+                    end_ns: at(to),
+                    call: "futex".to_owned(),
+                    client_port,
+                    sleep,
+                });
+            }
             ["lost", worker, ms] => *self.told.entry(who(worker)).or_default() += number(ms),
             ["hold", worker, whose, ms, ..] => {
                 let client = self.client(who(worker), whose);

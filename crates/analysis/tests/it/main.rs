@@ -152,7 +152,8 @@ fn kept_runs_are_of_many_kinds() {
 #[test]
 fn records_are_as_their_schema_has_them() {
     let not_in_these_runs = [
-        r#"{"record":"blocked","worker":0,"start_ns":1,"end_ns":2,"call":"pwrite64","client_port":3}"#,
+        r#"{"record":"blocked","worker":0,"start_ns":1,"end_ns":2,"call":"pwrite64","client_port":3,"sleep":"uninterruptible"}"#,
+        r#"{"record":"threads","worker":0,"start_ns":1,"end_ns":2,"ran":1,"run_us":3,"wait_us":4,"served":[{"client_port":3,"run_us":3}]}"#,
         r#"{"record":"fetch_totals","phase":"idle","from_ns":1,"until_ns":2,"outcome":"ok","times_us":[[7,2]]}"#,
         r#"{"record":"throttle_sample","at_ns":1,"periods":2,"throttled_us":3}"#,
     ];

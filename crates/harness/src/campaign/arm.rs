@@ -1,5 +1,6 @@
 //! An arm as people type it: a name and the options of a trial.
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use records::ArmSpec;
 use trial::TrialOptions;
@@ -72,7 +73,14 @@ pub fn options(arm: &ArmSpec) -> Result<TrialOptions, String> {
         let text = error.to_string();
         let lines = text.lines().take_while(|line| !line.starts_with("Usage"));
         let said: Vec<&str> = lines.map(str::trim).filter(|line| !line.is_empty()).collect();
-        format!("arm {}: {}", arm.name, said.join("; ").trim_start_matches("error: "))
+        let said = said.join("; ");
+        let where_else = match error.kind() {
+            ErrorKind::UnknownArgument => {
+                "; here stand options of a trial alone, all others before --"
+            }
+            _ => "",
+        };
+        format!("arm {}: {}{where_else}", arm.name, said.trim_start_matches("error: "))
     })
 }
 

@@ -35,6 +35,7 @@ fn what_is_wrong_with_an_arm_is_said_without_the_whole_usage() {
     for (text, says) in [
         ("a: --rcvbuff 40960", "arm a: unexpected argument '--rcvbuff'"),
         ("a: --label x", "arm a: unexpected argument '--label'"),
+        ("a: --quiet", "all others before --"),
         ("a: 'open", "the quotes in \" 'open\" do not close"),
         (" : --reuseport", "is no name of an arm"),
     ] {

@@ -79,6 +79,7 @@ impl CaseArm {
 
 /// Every case: its name and its file.
 const FILES: &[(&str, &str)] = &[
+    ("server-threads", include_str!("../../cases/server-threads.toml")),
     ("starvation-2023", include_str!("../../cases/starvation-2023.toml")),
     ("nginx-gzip-file", include_str!("../../cases/nginx-gzip-file.toml")),
     ("nginx-temp-file", include_str!("../../cases/nginx-temp-file.toml")),

@@ -11,5 +11,6 @@ mod netns;
 mod peers;
 mod run;
 mod support;
+mod threads;
 mod tmux;
 mod who;

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use records::{Blocked, Bytes, CallTotal, CallTotals, Micros, MonoNs, Record, SessionEnd};
+use records::{Blocked, CallTotals, Micros, MonoNs, Record};
 
 use super::Take;
+use super::calls::CallCounts;
 use super::connections::{Before, Connections, Socket};
 use super::session::Side;
 use super::worker::{Last, Worker};
@@ -13,18 +14,6 @@ use crate::calls::Call;
 use crate::sample::{Doing, Watched};
 use crate::tracer::Target;
 use crate::wire::{self, Came, Direction, Event, Slot, Thread, What};
-
-/// By thread and call.
-pub(super) type CallCounts = BTreeMap<(u32, Call), CallTotal>;
-
-/// How long a session that its proxy closed waits for the end of its upstream, which tells whether its
-/// answer was whole.
-const WAITS: u64 = 100_000_000;
-
-/// States of a connection (include/net/tcp_states.h).
-const ESTABLISHED: u32 = 1;
-const CLOSE: u32 = 7;
-const CLOSE_WAIT: u32 = 8;
 
 /// See the module's head.
 #[derive(Debug)]
@@ -36,8 +25,6 @@ pub(super) struct Book {
     /// When all programs were in place.
     live: MonoNs,
     of: Connections,
-    /// Closed sessions that wait for their upstream.
-    closing: BTreeSet<u64>,
 }
 
 impl Book {
@@ -54,20 +41,19 @@ impl Book {
             listening,
             live,
             of: Connections::default(),
-            closing: BTreeSet::new(),
         }
     }
 
     /// Takes in an event.
     pub(super) fn event(&mut self, event: &Event, take: Take<'_>) {
         if event.kind == wire::STATE {
-            return self.stated(event, take);
+            return self.of.stated(event, take);
         }
         // No other worker's book is touched while this one's is: it is taken out.
         let Some(mut worker) = self.workers.remove(&event.tid) else { return };
         self.of_worker(&mut worker, event, take);
         self.workers.insert(event.tid, worker);
-        self.tell_closed(event.at, take);
+        self.of.tell_closed(event.at, take);
     }
 
     fn of_worker(&mut self, worker: &mut Worker, event: &Event, take: Take<'_>) {
@@ -89,26 +75,15 @@ impl Book {
                     Some(ends) => {
                         worker.accepted(at);
                         let id = self.of.client(event.a, ends, at);
-                        self.of.open(worker, event);
+                        self.of.open(worker.target.pid, event);
                         self.begins(worker, id, take);
                     }
                 }
             }
             wire::CONNECTED => self.of.connected(worker, event),
-            wire::SOCKET => {
-                if let Some(ends) = event.ends {
-                    if self.listening.contains(&ends.local.port()) {
-                        let id = self.of.client(event.a, ends, at);
-                        self.of.sessions.entry(id).or_default().is_old = true;
-                    } else {
-                        let socket = Socket { side: Side::Upstream, session: None, ends };
-                        self.of.sockets.insert(event.a, socket);
-                    }
-                    self.of.open(worker, event);
-                }
-            }
+            wire::SOCKET => self.of.found(worker.target.pid, &self.listening, event),
             wire::CLOSED => self.closed(worker, event, take),
-            wire::SLEPT => self.slept(worker, event, take),
+            wire::SLEPT | wire::SLEPT_DEEP => self.slept(worker, event, take),
             _ => {}
         }
     }
@@ -214,82 +189,15 @@ impl Book {
 
     /// A descriptor was closed.
     fn closed(&mut self, worker: &mut Worker, event: &Event, take: Take<'_>) {
-        let fd = u32::try_from(event.b).unwrap_or(u32::MAX);
         if let Some(step) = &mut worker.step {
             step.end = event.at;
         }
-        let Some(sk) = self.of.fds.remove(&(worker.target.pid, fd)) else { return };
-        let Some(socket) = self.of.sockets.remove(&sk) else { return };
-        let Some(id) = socket.session else { return };
-        match socket.side {
-            Side::Upstream => {
-                if let Some(session) = self.of.sessions.get_mut(&id)
-                    && session.upstream == Some(sk)
-                {
-                    session.upstream = None;
-                }
-            }
-            Side::Client => {
-                if worker.step.is_some_and(|step| step.session == id) {
-                    self.end_step(worker, Last::Close, event, take);
-                }
-                self.serves(worker, id, take);
-                if let Some(session) = self.of.sessions.get_mut(&id) {
-                    session.closed = Some(event.at);
-                    session.asks = false;
-                    self.closing.insert(id);
-                }
-            }
+        let Some(id) = self.of.closed(worker.target.pid, event) else { return };
+        if worker.step.is_some_and(|step| step.session == id) {
+            self.end_step(worker, Last::Close, event, take);
         }
-    }
-
-    /// A connection has changed its state.
-    fn stated(&mut self, event: &Event, take: Take<'_>) {
-        let (own, old, new) = (event.c >> 16 != 0, event.c >> 8 & 0xff, event.c & 0xff);
-        let Some(socket) = self.of.sockets.get(&event.a) else { return };
-        let Some(session) = socket.session.and_then(|id| self.of.sessions.get_mut(&id)) else {
-            return;
-        };
-        match (socket.side, own) {
-            (Side::Client, false) => match new {
-                CLOSE_WAIT => session.gone = Some(SessionEnd::ClientClosed),
-                CLOSE if session.closed.is_none() => session.gone = Some(SessionEnd::ClientReset),
-                _ => {}
-            },
-            (Side::Upstream, true) => {
-                session.upstream_had_more |= event.b != 0;
-                if old == ESTABLISHED && session.closed.is_none() {
-                    session.gone_then = session.gone;
-                }
-            }
-            _ => {}
-        }
-        self.tell_closed(event.at, take);
-    }
-
-    /// Tells closed sessions whose upstream has ended, or been given to another, or was waited for.
-    fn tell_closed(&mut self, now: u64, take: Take<'_>) {
-        let sessions = &self.of.sessions;
-        let is_over = |id: &u64| {
-            sessions.get(id).is_none_or(|session| {
-                session.upstream.is_none()
-                    || session.upstream_ended
-                    || session.closed.is_some_and(|closed| closed + WAITS < now)
-            })
-        };
-        let over: Vec<u64> = self.closing.iter().copied().filter(is_over).collect();
-        for id in over {
-            self.closing.remove(&id);
-            self.tell_session(id, MonoNs(now), take);
-        }
-    }
-
-    fn tell_session(&mut self, id: u64, now: MonoNs, take: Take<'_>) {
-        let Some(session) = self.of.sessions.remove(&id) else { return };
-        if let Some(upstream) = session.upstream.and_then(|sk| self.of.sockets.get_mut(&sk)) {
-            upstream.session = None;
-        }
-        session.tell(now, take);
+        self.serves(worker, id, take);
+        self.of.ended(id, event.at);
     }
 
     /// A long sleep in a call.
@@ -304,7 +212,8 @@ impl Book {
                 worker: worker.index(),
                 start_ns: MonoNs(event.a),
                 end_ns: MonoNs(event.at),
-                call: if call == Call::PageFault { String::new() } else { call.to_string() },
+                call: call.in_records(),
+                sleep: event.sleep(),
                 client_port: session.map(|session| session.record.client_port),
             }));
         }
@@ -313,7 +222,7 @@ impl Book {
     /// Tells the totals of all workers.
     pub(super) fn tell_totals(&mut self, at: MonoNs, lost: u64, take: Take<'_>) {
         self.workers.values_mut().for_each(|worker| worker.tell_totals(at, lost, take));
-        self.tell_closed(at.0, take);
+        self.of.tell_closed(at.0, take);
     }
 
     /// Tells what a worker was in when the programs were taken away.
@@ -334,7 +243,7 @@ impl Book {
     }
 
     /// Tells what is left: open sessions, calls and totals.
-    pub(super) fn finish(mut self, end: MonoNs, lost: u64, counts: CallCounts, take: Take<'_>) {
+    pub(super) fn finish(mut self, end: MonoNs, lost: u64, counts: &CallCounts, take: Take<'_>) {
         for worker in self.workers.values().filter(|worker| !worker.was_seen()) {
             // In its poll, all along. Or it never came to one, which is another matter, and unknown.
             let looked = Watched::open(&worker.target).ok().and_then(|mut watched| watched.look());
@@ -342,24 +251,11 @@ impl Book {
                 worker.slept_through(self.live, end, take);
             }
         }
-        let open: Vec<u64> = self.of.sessions.keys().copied().collect();
-        for id in open {
-            self.tell_session(id, end, take);
-        }
+        self.of.tell_open(end, take);
         self.tell_totals(end, lost, take);
         for worker in self.workers.values() {
-            let mut calls: BTreeMap<String, CallTotal> = BTreeMap::new();
-            let of_worker = counts.iter().filter(|((tid, _), _)| *tid == worker.target.tid);
-            for ((_, call), total) in of_worker {
-                if *call != Call::PageFault {
-                    calls.insert(call.to_string(), total.clone());
-                }
-            }
-            for (number, moves) in &worker.calls {
-                let call = calls.entry(Call::of(*number).to_string()).or_default();
-                (call.count, call.bytes) = (moves.calls, Bytes(moves.bytes));
-                call.sizes.clone_from(&moves.sizes);
-            }
+            let mut calls = counts.of_threads(|tid| tid == worker.target.tid);
+            worker.calls.iter().for_each(|(call, moves)| moves.fill(*call, &mut calls));
             if let Some(poll) = worker.poll {
                 let (polled, turns) = worker.in_polls();
                 let call = calls.entry(Call::of(poll).to_string()).or_default();

@@ -6,12 +6,17 @@
 //! clients before it connects for the first has them paired in that order, and mended when what is
 //! read from one is written to the other.
 //!
+//! Threads that hand work to each other have no steps: [`crowd`] tells of all of them together.
+//!
 //! A step begins where the one before it ended, or the poll returned: what a loop does between two
 //! steps belongs to the later one.
 
 mod book;
+mod calls;
 mod connections;
+mod crowd;
 mod session;
+mod slices;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -22,14 +27,17 @@ use std::time::{Duration, Instant};
 use aya::maps::{HashMap, MapData};
 use records::{Micros, MonoNs, Record};
 
-use self::book::{Book, CallCounts};
+use self::book::Book;
+use self::calls::CallCounts;
+use self::crowd::Crowd;
 use crate::background::Background;
-use crate::calls::Call;
-use crate::engine::{ENDED, Engine, RETURNED, SAMPLED_HZ, STATED, SWITCHED, Told, Way, refused};
+use crate::engine::{
+    ALL_THREADS, ENDED, Engine, ONE_THREAD, RETURNED, STATED, SWITCHED, Told, Way, refused,
+};
 use crate::error::ProbeError;
 use crate::sample::{Doing, Watched};
-use crate::tracer::{self, SETTLED, Target};
-use crate::wire::{self, Event, Reader};
+use crate::tracer::{self, Means, SETTLED, Target};
+use crate::wire::{self, Event};
 
 /// Where records go.
 type Take<'a> = &'a mut dyn FnMut(Record);
@@ -41,9 +49,19 @@ const TOLD_EVERY: Duration = Duration::from_secs(1);
 /// Time between two looks whether steps have ended.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Attaches the programs and begins to tell every step; returns when all are in place.
+/// Who makes records of what the programs tell.
+enum Books {
+    /// Of each thread by itself.
+    Steps(Book),
+    /// Of all threads of a process together.
+    Crowd(Crowd),
+}
+
+/// Attaches the programs and begins to tell every step, or what all threads of the workers' processes do;
+/// returns when all are in place.
 pub(crate) fn start(
     targets: &[Target],
+    means: Means,
     hold: Micros,
     take: tracer::Take,
 ) -> Result<Background, ProbeError> {
@@ -52,9 +70,12 @@ pub(crate) fn start(
     let hooks = [SWITCHED, STATED, ENDED, RETURNED];
     let mut engine = Engine::load(Way::EveryStep, &hooks)?;
     let mut watched: HashMap<_, u32, [u8; 4]> = engine.table("watched")?;
-    let one_thread = 2_u32.to_ne_bytes();
     for target in targets {
-        let inserted = watched.insert(target.tid, one_thread, 0);
+        let (id, which) = match means {
+            Means::Threads => (target.pid, ALL_THREADS),
+            Means::Probe | Means::Sample => (target.tid, ONE_THREAD),
+        };
+        let inserted = watched.insert(id, which.to_ne_bytes(), 0);
         inserted.map_err(|e| refused("watch a worker", e))?;
     }
     let (told, calls) = (engine.told()?, engine.table("calls")?);
@@ -62,8 +83,12 @@ pub(crate) fn start(
         engine.attach(hook)?;
     }
     engine.sample()?;
-    let book = Book::new(targets, listening, hold, net::clock::now());
-    let reader = Follower { engine: Some(engine), told, calls, book, take };
+    let live = net::clock::now();
+    let books = match means {
+        Means::Threads => Books::Crowd(Crowd::new(targets, listening, live)),
+        Means::Probe | Means::Sample => Books::Steps(Book::new(targets, listening, hold, live)),
+    };
+    let reader = Follower { engine: Some(engine), told, calls, books, take };
     Background::start("trace-probe", move |ends| reader.follow(ends))
 }
 
@@ -85,7 +110,7 @@ struct Follower {
     engine: Option<Engine>,
     told: Told,
     calls: HashMap<MapData, [u32; 2], [u8; wire::CALL]>,
-    book: Book,
+    books: Books,
     take: tracer::Take,
 }
 
@@ -97,7 +122,11 @@ impl Follower {
             if Instant::now() >= due {
                 due += TOLD_EVERY;
                 let lost = self.told.lost()?;
-                self.book.tell_totals(net::clock::now(), lost, &mut self.take);
+                let at = net::clock::now();
+                match &mut self.books {
+                    Books::Steps(book) => book.tell_totals(at, lost, &mut self.take),
+                    Books::Crowd(crowd) => crowd.tell_totals(at, lost, &mut self.take),
+                }
             }
             thread::park_timeout(READ_EVERY);
         }
@@ -109,27 +138,28 @@ impl Follower {
 
     fn drain(&mut self) {
         while let Some(item) = self.told.ring.next() {
-            self.book.event(&Event::read(&item), &mut self.take);
+            let event = Event::read(&item);
+            match &mut self.books {
+                Books::Steps(book) => book.event(&event, &mut self.take),
+                Books::Crowd(crowd) => crowd.event(&event, &mut self.take),
+            }
         }
     }
 
     /// Tells what was under way when the programs were taken away.
     fn finish(mut self, end: MonoNs) -> Result<(), ProbeError> {
-        for (_, thread) in self.told.threads() {
-            self.book.finish_thread(thread, end, &mut self.take);
+        let (take, threads) = (&mut self.take, self.told.threads());
+        let (calls, lost) = (CallCounts::read(&self.calls)?, self.told.lost()?);
+        match self.books {
+            Books::Steps(mut book) => {
+                threads.into_iter().for_each(|(_, thread)| book.finish_thread(thread, end, take));
+                book.finish(end, lost, &calls, take);
+            }
+            Books::Crowd(mut crowd) => {
+                threads.into_iter().for_each(|(_, thread)| crowd.finish_thread(thread, end, take));
+                crowd.finish(end, lost, &calls, take);
+            }
         }
-        let mut calls = CallCounts::new();
-        for found in self.calls.iter() {
-            let ([tid, number], bytes) = found.map_err(|e| refused("read a table", e))?;
-            let mut r = Reader(&bytes);
-            let (count, asleep, samples) = (r.u64(), r.u64(), r.u64());
-            let time = samples.saturating_mul(1_000_000) / SAMPLED_HZ + asleep / 1_000;
-            let call = calls.entry((tid, Call::of(number))).or_default();
-            (call.count, call.asleep_us, call.time_us) =
-                (count, Micros(asleep / 1_000), Micros(time));
-        }
-        let lost = self.told.lost()?;
-        self.book.finish(end, lost, calls, &mut self.take);
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use records::{
 };
 
 use super::Take;
+use super::calls::Moves;
 use super::session::{Session, Side};
 use crate::tracer::Target;
 use crate::wire::{Came, Direction};
@@ -34,30 +35,6 @@ pub(super) struct Worker {
     pub(super) askers: VecDeque<u64>,
     /// Calls that move bytes.
     pub(super) calls: BTreeMap<u32, Moves>,
-}
-
-/// What calls of one number moved.
-#[derive(Debug, Default)]
-pub(super) struct Moves {
-    pub(super) calls: u64,
-    pub(super) bytes: u64,
-    /// How many moved so much ([`records::CallTotal::sizes`]).
-    pub(super) sizes: BTreeMap<u64, u64>,
-}
-
-impl Moves {
-    /// Bits of a size behind its first that are kept: 1 in 128 is under 1 %.
-    const BITS: u32 = 7;
-
-    /// Calls that followed each other on one descriptor: those that moved `bytes` together, and others.
-    pub(super) fn add(&mut self, moved: u32, other: u32, bytes: u64) {
-        self.calls += u64::from(moved) + u64::from(other);
-        self.bytes += bytes;
-        if let Some(mean) = bytes.checked_div(moved.into()) {
-            let low = (u64::BITS - mean.leading_zeros()).saturating_sub(Self::BITS + 1);
-            *self.sizes.entry(mean >> low << low).or_default() += u64::from(moved);
-        }
-    }
 }
 
 /// The step under way.

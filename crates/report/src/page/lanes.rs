@@ -164,7 +164,9 @@ pub(super) fn absences(records: &RunRecords, clock: Clock) -> Vec<AbsenceData> {
             absence.looks, absence.running, absence.waiting, absence.blocked
         ),
     });
-    let asleep = records.blocked.iter().map(|blocked| AbsenceData {
+    // Of many threads at once they would lie upon each other.
+    let of_one = records.manifest.visibility != Visibility::Threads;
+    let asleep = records.blocked.iter().filter(|_| of_one).map(|blocked| AbsenceData {
         worker: blocked.worker,
         span: clock.span(blocked.start_ns, blocked.end_ns),
         told: match blocked.call.as_str() {

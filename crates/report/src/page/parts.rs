@@ -40,6 +40,9 @@ pub(super) fn unseen(data: &PageData<'_>) -> String {
         Visibility::LogOnly | Visibility::ClientsOnly => notes.push(
             "The workers of this proxy were not seen: nothing here tells what held its fetches.",
         ),
+        Visibility::Threads => notes.push(
+            "Threads of this server hand work to each other: no step is one thread's, and none is drawn.",
+        ),
         Visibility::Own | Visibility::Traced | Visibility::Sampled => {
             if data.holds.is_empty() && data.absences.is_empty() {
                 notes.push("No step long enough to hold others was seen.");

@@ -12,7 +12,7 @@ use super::layout::{Style, Tint};
 use super::run::{caveats, paragraphs, verdict};
 use crate::words;
 use analysis::report::{
-    CauseReport, Evidence, Explanation, LateFetch, LogRow, Longest, Reserve, Throttled,
+    CauseReport, Evidence, Explanation, LateFetch, LogRow, Longest, Ran, Reserve, Throttled,
     hidden_by_reason,
 };
 
@@ -261,6 +261,15 @@ fn evidence(evidence: &Evidence) -> String {
             },
             slept_in(slept)
         ),
+        Evidence::Threads { served, slept } => {
+            let of = |ran: &Ran| {
+                let who = ran.holder.map_or_else(|| "others".to_owned(), words::holder);
+                format!("{} for {who}", ran.run_us)
+            };
+            let served: Vec<String> = served.iter().map(of).collect();
+            let ran = if served.is_empty() { "for nobody".to_owned() } else { served.join(", ") };
+            format!("meanwhile the threads ran {ran}{}", slept_in(slept))
+        }
         Evidence::Origin { longest } => longest_words("wait for a head", *longest),
         Evidence::Workers { waited, longest } => format!(
             "{waited} waited; {}",

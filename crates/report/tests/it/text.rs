@@ -6,7 +6,7 @@ use analysis::Analysis;
 use analysis::report::Explanation;
 use records::{
     Absence, Blocked, Bytes, CallTotal, CallTotals, Cause, Caveat, CaveatCode, Micros, MonoNs,
-    Outcome, Phase, RunRecords, WorkerTotals,
+    Outcome, Phase, RunRecords, Sleep, WorkerTotals,
 };
 use report::words::holder;
 use report::{Figure, MAX_LINES, PageData, Style, SvgError, csv, html, svg, text};
@@ -262,7 +262,14 @@ fn boundless() -> testkit::fixture::Run {
         records.calls.push(CallTotals { worker, at_ns: MonoNs(MOST), calls });
         let (start_ns, end_ns) = (MonoNs(0), MonoNs(MOST));
         let call = "pwrite64".to_owned();
-        records.blocked.push(Blocked { worker, start_ns, end_ns, call, client_port: None });
+        records.blocked.push(Blocked {
+            worker,
+            start_ns,
+            end_ns,
+            call,
+            client_port: None,
+            sleep: Sleep::Interruptible,
+        });
         let looks = u32::MAX;
         records.absences.push(Absence {
             worker,

@@ -3,7 +3,7 @@
 use records::Visibility;
 use serde_json::json;
 use tempfile::TempDir;
-use testkit::{await_gone, installed, say, script};
+use testkit::{await_gone, installed, is_root, say, script};
 
 use crate::support::{Server, arm, command, origin};
 
@@ -62,17 +62,24 @@ fn program(rest: &str) -> (TempDir, String) {
     (dir, format!("exec:{} {{listen}}", file.display()))
 }
 
+/// Seen all together, as one worker, or not at all.
 #[test]
-fn threads_that_hand_work_on_are_not_told_as_workers() {
+fn threads_that_hand_work_on_are_no_workers() {
     if !installed("python3") {
         return;
     }
     let (_file, template) = program(HANDS_ON);
     let mut server = Server::start(&arm(&template, json!({"trace": "auto"})), &[]);
-    assert_eq!(server.ready.visibility, Visibility::ClientsOnly, "{:?}", server.ready);
     let family = server.family();
+    let (seen, workers) = (server.ready.visibility, server.ready.worker_tids.clone());
     let ended = server.stop().ended_well();
-    assert!(ended.stderr.contains("hand work to each other"), "{}", ended.stderr);
+    if is_root("a trace of threads") {
+        assert_eq!((seen, workers.len()), (Visibility::Threads, 1), "{}", ended.stderr);
+        assert!(family.iter().any(|pid| i32::try_from(*pid) == Ok(workers[0])), "{workers:?}");
+    } else {
+        assert_eq!(seen, Visibility::ClientsOnly);
+        assert!(ended.stderr.contains("hand work to each other"), "{}", ended.stderr);
+    }
     await_gone(family);
 
     // What was asked for is not left out.

@@ -53,7 +53,60 @@ fn steps_and_turns() {
         ("nobody accepted it, and of one worker nothing is told",
             "workers 2; hold 0 d3 1000; fetch 0 queued 100..900", "unexplained 800"),
         ("nobody accepted it, and one worker was free",
-            "workers 2; hold 0 d3 1000; poll 1 1000; fetch 0 queued 100..900", "unexplained 800"),
+            "workers 2; shared; hold 0 d3 1000; hold 1 d1 50; poll 1 950; fetch 0 queued 100..900",
+            "unexplained 800"),
+        ("unless that one never accepts: a master, say",
+            "workers 2; shared; hold 0 d3 1000; poll 1 1000; fetch 0 queued 100..900",
+            "held_by_step 800"),
+    ]);
+}
+
+#[rustfmt::skip]
+#[test]
+fn many_threads() {
+    assert_causes(&[
+        ("busy with a download, whoever has the fetch",
+            "threads 0 1000 run=100 for=d3; fetch 0 awaiting 100..900", "threads_busy 800"),
+        ("in the queue as well, accepted or not",
+            "threads 0 1000 run=100 for=d3; fetch 0 queued 100..900", "threads_busy 800"),
+        ("what they ran for the fetch is its own",
+            "fetch 0 awaiting 100..900; threads 0 1000 run=100 for=own", "own_transfer 800"),
+        ("for two CPUs one thread is half of it",
+            "apart; threads 0 100 run=200 for=d3; threads 0 900 run=100 for=d3; \
+             fetch 0 awaiting 100..900", "threads_busy 400, behind_lock 400"),
+        ("unless no more than one ever ran",
+            "apart; threads 0 1000 run=100 for=d3; fetch 0 awaiting 100..900", "threads_busy 800"),
+        ("ready, and others had the CPU",
+            "threads 0 1000 run=20 wait=60 for=d3; fetch 0 awaiting 0..1000",
+            "off_cpu_runnable 600, threads_busy 200, behind_lock 200"),
+        ("ready, and a quota withheld it",
+            "threads 0 1000 run=20 wait=80 for=d3; quota 0 0..1000 800; fetch 0 awaiting 0..1000",
+            "cpu_withheld 800, threads_busy 200"),
+        ("those that wait for each other want no more than one CPU",
+            "threads 0 1000 run=100 wait=300 for=d3; fetch 0 awaiting 0..1000", "threads_busy 1000"),
+        ("asleep in the disk, and nobody ran",
+            "threads 0 1000; asleep 0 nobody 100..700 deep=1; fetch 0 awaiting 0..1000",
+            "off_cpu_blocked 600, behind_lock 400"),
+        ("read, and nobody ran", "threads 0 1000; fetch 0 awaiting 0..1000", "behind_lock 1000"),
+        ("one thread asleep in a request has what the others wait for",
+            "threads 0 1000; asleep 0 d1 0..1000; fetch 0 awaiting 0..1000", "behind_lock 1000"),
+        ("two are a pool",
+            "threads 0 1000; asleep 0 d1 0..1000; asleep 0 nobody 0..500; fetch 0 awaiting 0..1000",
+            "behind_lock 500, pool_used_up 500"),
+        ("but not where its own thread sleeps",
+            "fetch 0 awaiting 0..1000; threads 0 1000; asleep 0 own 0..1000; asleep 0 d1 0..1000; \
+             asleep 0 d2 0..1000", "behind_lock 1000"),
+        ("nobody has read it, and all sleep in requests",
+            "threads 0 1000; asleep 0 d1 0..1000; asleep 0 d2 0..1000; \
+             fetch 0 awaiting 0..1000 accepted=300 request=-", "pool_used_up 1000"),
+        ("nobody has read it, and nothing keeps them from it: there was nothing to read",
+            "threads 0 1000; fetch 0 awaiting 0..1000 request=-", "client 1000"),
+        ("it asked an upstream", "threads 0 1000; fetch 0 awaiting 0..1000; dialled 10", "upstream 1000"),
+        ("beyond what is told of them nothing is known",
+            "threads 0 500; fetch 0 awaiting 0..1000", "behind_lock 500, unexplained 500"),
+        ("nobody accepted it, and one of two processes was free",
+            "workers 2; threads 0 1000 run=100 for=d3; threads 1 1000 run=1 for=d1; \
+             fetch 0 queued 0..1000", "threads_busy 10, unexplained 990"),
     ]);
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Arrivals, Bytes, Capture, CaveatCode, Outcome, Phase, Pin, ProxyKind, Recording, Role,
-    TraceMode, Visibility, WorkerTotals,
+    Arrivals, Bytes, Capture, CaveatCode, Micros, Outcome, Phase, Pin, ProxyKind, Recording, Role,
+    ThrottleSample, TraceMode, Visibility, WorkerTotals,
 };
 
 use super::{changed, healthy, late, loaded, lose, sessions_lost, starved};
@@ -139,9 +139,19 @@ fn a_cpu_that_others_use_is_told() {
     };
     let apart = changed(share(50, 50), |run| run.records.manifest.host.worker_cpus = vec![0, 1]);
     let free = changed(share(40, 60), |run| run.records.manifest.host.worker_cpus.clear());
+    let quota = changed(share(40, 60), |run| {
+        run.records.throttled = [(0, 0), (20_000, 12_000_000)]
+            .map(|(ms, us)| ThrottleSample {
+                at_ns: at_ms(ms),
+                periods: 0,
+                throttled_us: Micros(us),
+            })
+            .to_vec();
+    });
     insta::assert_snapshot!(told(
         CaveatCode::BusyHost,
         [
+            ("a quota withheld it", quota),
             ("half and half", share(50, 50)),
             ("a tenth", share(40, 49)),
             ("a fifth", share(40, 60)),
@@ -258,6 +268,21 @@ fn figures_that_are_missing_are_told() {
         dialed.at_ns = at_ms(6_000);
         run.records.dialed.push(dialed);
     };
+    // All of them go over the first one's connection, which has one session.
+    let kept = |run: &mut Run| {
+        let records = &mut run.records;
+        let mut measured = records.fetches.iter_mut().filter(|of| of.phase == Phase::Measure);
+        let port = measured.next().and_then(|first| first.client_port).expect("a fetch");
+        let rest = measured.map(|fetch| {
+            fetch.connect_us = Some(Micros(0));
+            fetch.client_port.replace(port)
+        });
+        let gone: Vec<u16> = rest.flatten().collect();
+        records.sessions.retain(|session| !gone.contains(&session.client_port));
+        records.accepted.retain(|accepted| !gone.contains(&accepted.client_port));
+        let of_port = records.sessions.iter_mut().filter(|session| session.client_port == port);
+        of_port.for_each(|session| session.closed_ns = at_ms(60_000));
+    };
     // The mirror tells of itself, and of what it lost.
     let own = |run: &mut Run| run.records.manifest.visibility = Visibility::Own;
     let clients = |run: &mut Run| run.records.manifest.visibility = Visibility::ClientsOnly;
@@ -277,6 +302,7 @@ fn figures_that_are_missing_are_told() {
             ("more unseen", unseen(5, 0)),
             ("a download unseen", unseen(0, 1)),
             ("a download dialled again", changed(traced(), again)),
+            ("kept connections", changed(traced(), kept)),
             ("the mirror", changed(unseen(5, 1), own)),
             ("threads that hand work on", changed(traced(), clients)),
             ("a command that nobody watched", changed(traced(), unwatched)),
