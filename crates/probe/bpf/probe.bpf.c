@@ -4,7 +4,8 @@
  * Holds (`every` is 0): sched_switch is always attached. A thread that goes to sleep in its poll ends its
  * turn, one that wakes there begins one. `received` is always attached as well: it remembers whose request
  * a turn read last. `exited` and `sent` are attached by user space while a turn is suspiciously long: then
- * polls that do not sleep are seen, and bytes are counted by connection.
+ * polls that do not sleep are seen, and bytes are counted by connection. `held` is there while one is a
+ * hold: it samples the stacks of who runs in it. Where a turn sleeps, its stack is taken before.
  *
  * Every step (`every` is 1): each return of each call. Calls that move bytes are gathered in slots, in
  * their order, and told when the poll returns: what they mean, user space works out.
@@ -141,11 +142,31 @@ struct hold {
 	struct moved moved;
 };
 
+#define FRAMES 32
+#define STACK_SAMPLE 2 /* where a hold has `late` */
+
+/* Where a thread was in a turn. Frames are return addresses, the innermost first. */
+struct stack_sample {
+	u32 kind;
+	u32 tid;
+	u32 pid;
+	u16 kernel_frames;
+	u16 user_frames;
+	u64 began; /* of its turn */
+	u64 at;
+	u64 slept; /* 0: it ran */
+	u64 kernel[FRAMES];
+	u64 user[FRAMES];
+};
+
 struct armed {
 	u64 since; /* when the hooks of holds were attached; 0: they are not */
 	u64 rests; /* not 0: they rest after a false alarm */
 	u64 polls; /* that did not sleep, and ended a turn since */
 };
+
+/* The last read of a turn: the next of the same socket tells nothing new while no hook is attached. */
+struct last_read { u64 began, sk, rests; };
 
 struct call { u64 count, asleep, samples; };
 struct of_call { u32 tid, nr; };
@@ -175,6 +196,8 @@ MAP(sockets, BPF_MAP_TYPE_LRU_HASH, u64, u64, 65536, 0);
  */
 MAP(board, BPF_MAP_TYPE_ARRAY, u32, struct board, 1, 0);
 MAP(armed, BPF_MAP_TYPE_ARRAY, u32, struct armed, 1, 0);
+/* By the same places as the board. */
+MAP(last_reads, BPF_MAP_TYPE_ARRAY, u32, struct last_read, BOARD, 0);
 /* Events that did not fit into the ring. */
 MAP(lost, BPF_MAP_TYPE_ARRAY, u32, u64, 1, 0);
 /* A zeroed thread: too large for the stack. */
@@ -187,6 +210,16 @@ struct {
 	__type(key, u32);
 	__type(value, struct hold);
 } room SEC(".maps");
+/* Where the sleeping ones fell asleep, by the kernel's own id; and what such an entry begins with. */
+MAP(asleep_at, BPF_MAP_TYPE_HASH, u32, struct stack_sample, THREADS, BPF_F_NO_PREALLOC);
+MAP(no_stack, BPF_MAP_TYPE_ARRAY, u32, struct stack_sample, 1, 0);
+/* Room of the sampler, which may interrupt the other programs. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_sample);
+} sample_room SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);
@@ -388,6 +421,28 @@ inline void flush(struct thread *t, u64 now, u32 kind)
 	t->flushed = now;
 }
 
+/* Where the current thread is. */
+inline void take_stack(void *ctx, struct stack_sample *s, struct thread *t, u64 now)
+{
+	s->kind = STACK_SAMPLE;
+	s->tid = t->tid;
+	s->pid = t->pid;
+	s->began = t->began;
+	s->at = now;
+	s->slept = 0;
+	s64 kernel = bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), 0);
+	s64 user = bpf_get_stack(ctx, s->user, sizeof(s->user), BPF_F_USER_STACK);
+	s->kernel_frames = kernel > 0 ? (u32)kernel / 8 : 0;
+	s->user_frames = user > 0 ? (u32)user / 8 : 0;
+}
+
+/* Holds come first: a sample takes no place that one may need. */
+inline void tell_stack(struct stack_sample *s)
+{
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < 1 << 19)
+		bpf_ringbuf_output(&ring, s, sizeof(*s), BPF_RB_NO_WAKEUP);
+}
+
 inline struct call *call_of(struct thread *t, u32 nr)
 {
 	struct of_call key = { t->tid, nr };
@@ -582,6 +637,14 @@ inline void arrives(struct thread *t, struct task_struct *task, u64 now)
 		t->slept = slept;
 		t->slept_in = t->off_in;
 	}
+	if (!every && t->began && slept >= LONG) {
+		u32 host = task->pid;
+		struct stack_sample *s = bpf_map_lookup_elem(&asleep_at, &host);
+		if (s && s->at == t->off) {
+			s->slept = slept;
+			tell_stack(s);
+		}
+	}
 	if (is_long) {
 		struct sock *sk = 0;
 		if (class == IN || class == OUT || class == SPLICE)
@@ -649,7 +712,7 @@ int returned(u64 *ctx)
 	return 0;
 }
 
-inline void leaves(struct task_struct *task, u32 state, u64 now)
+inline void leaves(void *ctx, struct task_struct *task, u32 state, u64 now)
 {
 	struct thread *t = thread_of(task, now, 0);
 	if (!t)
@@ -686,6 +749,17 @@ inline void leaves(struct task_struct *task, u32 state, u64 now)
 		/* A thread of a pool that looked up a name: it is idle, and no loop. */
 		t->began = 0;
 		mark(host, 0);
+	} else if (!every && t->began) {
+		struct stack_sample *s = bpf_map_lookup_elem(&asleep_at, &host);
+		if (!s) {
+			struct stack_sample *none = only(&no_stack);
+			if (!none)
+				return;
+			bpf_map_update_elem(&asleep_at, &host, none, BPF_NOEXIST);
+			s = bpf_map_lookup_elem(&asleep_at, &host);
+		}
+		if (s)
+			take_stack(ctx, s, t, now);
 	}
 }
 
@@ -702,7 +776,7 @@ int switched(u64 *ctx)
 	u64 now = bpf_ktime_get_ns();
 	u32 preempted = ctx[0];
 	u32 state = ctx[3];
-	leaves((void *)ctx[1], preempted ? 0 : state & 0xff, now);
+	leaves(ctx, (void *)ctx[1], preempted ? 0 : state & 0xff, now);
 	comes((void *)ctx[2], now);
 	return 0;
 }
@@ -727,6 +801,7 @@ int ended(u64 *ctx)
 		bpf_map_delete_elem(&watched, &pid);
 	bpf_map_delete_elem(&threads, &host);
 	bpf_map_delete_elem(&moves, &host);
+	bpf_map_delete_elem(&asleep_at, &host);
 	return 0;
 }
 
@@ -848,13 +923,28 @@ int sent(u64 *ctx)
 	return 0;
 }
 
-/* Always attached. */
+/* Always attached, and called for each read of the host: most are told from what is new without a search. */
 SEC("tp_btf/sock_recv_length")
 int received(u64 *ctx)
 {
 	/* Bytes that are only looked at are not moved: MSG_PEEK. */
-	if (!((u32)ctx[2] & 2))
-		moved((void *)ctx[0], (s32)ctx[1], 0);
+	if ((s32)ctx[1] <= 0 || (u32)ctx[2] & 2)
+		return 0;
+	u32 place = (u32)bpf_get_current_task_btf()->pid % BOARD;
+	struct last_read *last = bpf_map_lookup_elem(&last_reads, &place);
+	struct board *all = only(&board);
+	struct armed *hooks = only(&armed);
+	if (!all || !hooks || !last)
+		return 0;
+	u64 *began = &all->began[place % BOARD];
+	u64 sk = ctx[0];
+	if (!*began ||
+	    (!hooks->since && last->sk == sk && last->began == *began && last->rests == hooks->rests))
+		return 0;
+	moved((void *)ctx[0], (s32)ctx[1], 0);
+	last->sk = sk;
+	last->began = *began;
+	last->rests = hooks->rests;
 	return 0;
 }
 
@@ -894,5 +984,21 @@ int sampled(void *ctx)
 	struct call *call = call_of(t, CALL(regs));
 	if (call)
 		__sync_fetch_and_add(&call->samples, 1);
+	return 0;
+}
+
+/* Attached while a hold lasts: where its thread runs. */
+SEC("perf_event")
+int held(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 host = task->pid;
+	struct thread *t = bpf_map_lookup_elem(&threads, &host);
+	struct stack_sample *s = only(&sample_room);
+	u64 now = bpf_ktime_get_ns();
+	if (!t || !s || !t->began || now - t->began < threshold || certain(t->began, now) < threshold / 2)
+		return 0;
+	take_stack(ctx, s, t, now);
+	tell_stack(s);
 	return 0;
 }

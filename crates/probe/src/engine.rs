@@ -6,11 +6,14 @@ use std::fs;
 use std::io;
 
 use aya::maps::{Array, HashMap, Map, MapData, RingBuf};
-use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
+use aya::programs::perf_event::{
+    PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
+};
 use aya::programs::tp_btf::BtfTracePointLinkId;
-use aya::programs::{BtfTracePoint, PerfEvent};
+use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
 use records::Micros;
+use rustix::io::Errno;
 
 use crate::calls;
 use crate::error::ProbeError;
@@ -24,8 +27,18 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/probe.aarch64.o");
 /// The first PID namespace has a number of its own (PROC_PID_INIT_INO, include/linux/proc_ns.h).
 const FIRST_NAMESPACE: u32 = 0xEFFF_FFFC;
 
-/// How often CPU time is sampled, in Hz: not in step with anything.
-pub(crate) const SAMPLED_HZ: u64 = 997;
+/// A program that samples who runs, each time that a CPU has been busy for so long. Neither time is in
+/// step with anything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sampler {
+    program: &'static str,
+    pub(crate) every_ns: u64,
+}
+
+/// In which call CPU time goes: 997 Hz.
+pub(crate) const SAMPLED: Sampler = Sampler { program: "sampled", every_ns: 1_003_009 };
+/// Where a thread runs while it holds: 49 Hz.
+pub(crate) const HELD: Sampler = Sampler { program: "held", every_ns: 20_408_163 };
 
 /// What of a process the programs watch: all its threads, or the one of this id.
 pub(crate) const ALL_THREADS: u32 = 1;
@@ -118,22 +131,46 @@ impl Engine {
         program(&mut self.bpf, hook)?.detach(link).map_err(|e| refused("take a program away", e))
     }
 
-    /// Samples where CPU time goes, on all CPUs.
-    pub(crate) fn sample(&mut self) -> Result<(), ProbeError> {
-        let program =
-            self.bpf.program_mut("sampled").ok_or(ProbeError::Object { lacks: "sampled" })?;
-        let program: &mut PerfEvent = program.try_into().map_err(|e| refused("sample", e))?;
-        program.load().map_err(|e| refused("sample CPU time", e))?;
+    /// Loads a program that samples who runs; it is not attached yet.
+    pub(crate) fn load_sampler(&mut self, sampler: Sampler) -> Result<(), ProbeError> {
+        self.sampler(sampler)?.load().map_err(|e| unloaded(sampler.program, e))
+    }
+
+    /// Runs it on all CPUs until [`Engine::detach_sampler`], or for as long as the engine lives.
+    pub(crate) fn attach_sampler(
+        &mut self,
+        sampler: Sampler,
+    ) -> Result<Vec<PerfEventLinkId>, ProbeError> {
+        let program = self.sampler(sampler)?;
         let cpus = aya::util::online_cpus()
             .map_err(|(path, source)| ProbeError::Proc { path: path.to_owned(), source })?;
-        for cpu in cpus {
+        let attach = |cpu| {
             let config = PerfEventConfig::Software(SoftwareEvent::CpuClock);
             let scope = PerfEventScope::AllProcessesOneCpu { cpu };
             program
-                .attach(config, scope, SamplePolicy::Frequency(SAMPLED_HZ), false)
-                .map_err(|e| refused("sample CPU time", e))?;
+                .attach(config, scope, SamplePolicy::Period(sampler.every_ns), false)
+                .map_err(|e| refused("sample CPU time", e))
+        };
+        cpus.into_iter().map(attach).collect()
+    }
+
+    /// Takes it away again.
+    pub(crate) fn detach_sampler(
+        &mut self,
+        sampler: Sampler,
+        links: Vec<PerfEventLinkId>,
+    ) -> Result<(), ProbeError> {
+        let program = self.sampler(sampler)?;
+        for link in links {
+            program.detach(link).map_err(|e| refused("take a program away", e))?;
         }
         Ok(())
+    }
+
+    fn sampler(&mut self, sampler: Sampler) -> Result<&mut PerfEvent, ProbeError> {
+        let lacks = sampler.program;
+        let program = self.bpf.program_mut(lacks).ok_or(ProbeError::Object { lacks })?;
+        program.try_into().map_err(|e| refused("find a program", e))
     }
 
     fn take(&mut self, lacks: &'static str) -> Result<Map, ProbeError> {
@@ -195,12 +232,30 @@ impl Told {
 
 fn prepare(bpf: &mut Ebpf, hook: Hook, btf: &Btf) -> Result<(), ProbeError> {
     let loaded = program(bpf, hook)?.load(hook.tracepoint, btf);
-    loaded.map_err(|source| match refused("load a program", source) {
+    loaded.map_err(|source| match unloaded(hook.program, source) {
         ProbeError::Bpf { source, .. } if is_unknown(source.as_ref()) => {
             ProbeError::TooOld { hook: hook.tracepoint, since: hook.since, source }
         }
         other => other,
     })
+}
+
+/// Why a program could not be loaded. The verifier says no with EACCES, EINVAL and others, in many lines of
+/// which the last tells why; who has no right to load any is told EPERM (bpf(2)).
+fn unloaded(program: &'static str, error: ProgramError) -> ProbeError {
+    match error {
+        ProgramError::LoadError { io_error, verifier_log }
+            if io_error.raw_os_error() != Some(Errno::PERM.raw_os_error()) =>
+        {
+            let log = verifier_log.to_string();
+            let sums = ["processed ", "verification time ", "stack depth "];
+            let is_reason =
+                |line: &&str| !line.is_empty() && !sums.iter().any(|sum| line.starts_with(sum));
+            let reason = log.lines().rev().find(is_reason).unwrap_or("no reason").to_owned();
+            ProbeError::Rejected { program, reason, source: io_error }
+        }
+        error => refused("load a program", error),
+    }
 }
 
 fn program(bpf: &mut Ebpf, hook: Hook) -> Result<&mut BtfTracePoint, ProbeError> {

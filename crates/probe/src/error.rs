@@ -60,6 +60,19 @@ pub enum ProbeError {
         /// What the kernel said.
         source: Source,
     },
+    /// The kernel's verifier does not accept a program: what it cannot prove harmless, it does not run.
+    #[error(
+        "failed to load the program {program}: this kernel does not accept it ({reason}): please \
+         report it with the output of uname -r"
+    )]
+    Rejected {
+        /// The program.
+        program: &'static str,
+        /// The verifier's last word.
+        reason: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// The programs could not be loaded or attached, for another reason.
     #[error("failed to {what}")]
     Bpf {

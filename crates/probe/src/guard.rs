@@ -6,10 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use aya::maps::{Array, MapData};
+use aya::programs::perf_event::PerfEventLinkId;
 use aya::programs::tp_btf::BtfTracePointLinkId;
+use records::Micros;
 
 use crate::background::Background;
-use crate::engine::{ARMED, Engine, Hook, refused};
+use crate::engine::{ARMED, Engine, HELD, Hook, refused};
 use crate::error::ProbeError;
 use crate::wire;
 
@@ -34,7 +36,11 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    pub(crate) fn start(mut engine: Engine) -> Result<Self, ProbeError> {
+    /// `stacks_from`: from which length on of a turn its thread is sampled; absent: it is not.
+    pub(crate) fn start(
+        mut engine: Engine,
+        stacks_from: Option<Micros>,
+    ) -> Result<Self, ProbeError> {
         let (armed, suspect) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let mut alarm = Alarm {
             board: engine.value("board")?,
@@ -42,6 +48,8 @@ impl Guard {
             engine,
             suspect: Arc::clone(&suspect),
             links: Vec::new(),
+            stacks_from: stacks_from.map(|length| length.0.saturating_mul(1_000)),
+            sampler: Vec::new(),
             since: 0,
             last: 0,
             rests: 0,
@@ -81,6 +89,9 @@ struct Alarm {
     armed: Array<MapData, [u8; wire::ARMED]>,
     suspect: Arc<AtomicU64>,
     links: Vec<(Hook, BtfTracePointLinkId)>,
+    stacks_from: Option<u64>,
+    /// Empty: it is not attached.
+    sampler: Vec<PerfEventLinkId>,
     /// Attached since; 0: they are not.
     since: u64,
     /// When a turn was last suspected.
@@ -110,6 +121,11 @@ impl Alarm {
                 }
                 self.set(net::clock::now().0, 0)?;
             }
+            // Dearer than a hook where there are many CPUs: only for what is a hold by now.
+            let lasted = oldest.map_or(0, |oldest| now.saturating_sub(oldest));
+            if self.sampler.is_empty() && self.stacks_from.is_some_and(|from| lasted >= from) {
+                self.sampler = self.engine.attach_sampler(HELD)?;
+            }
         } else if self.since != 0 {
             let turn = self.mean_turn(now)?;
             if turn < SHORT || now.saturating_sub(self.last) >= LINGER {
@@ -132,6 +148,7 @@ impl Alarm {
         for (hook, link) in std::mem::take(&mut self.links) {
             self.engine.detach(hook, link)?;
         }
+        self.engine.detach_sampler(HELD, std::mem::take(&mut self.sampler))?;
         if mean_turn < FALSE_ALARM {
             // A turn that began since the last look may be a hold all the same; but of a thread whose turns
             // are short only once.

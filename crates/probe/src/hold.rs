@@ -6,6 +6,7 @@ use records::{Bytes, Micros, MonoNs, StepHistogram};
 use serde::Serialize;
 
 use crate::calls::Call;
+use crate::stacks::Stack;
 use crate::wire::{Ends, Lasted};
 
 /// What is to be told of a live process.
@@ -76,6 +77,10 @@ pub struct Hold {
     /// Bytes of connections beyond those eight.
     #[serde(skip)]
     pub moved_elsewhere: Bytes,
+    /// Where the thread was, most of the time first; at most five. Sampled 49 times a second where it runs,
+    /// and at each sleep of 5 ms or more. Empty: the hold was too short for that, or stacks cannot be had
+    /// ([`crate::Watch::no_stacks`]).
+    pub stacks: Vec<Stack>,
 }
 
 /// Whether a hold is over.
@@ -100,7 +105,7 @@ pub enum CountedFrom {
 }
 
 impl Hold {
-    pub(crate) fn of(turn: Lasted, state: HoldState) -> Self {
+    pub(crate) fn of(turn: Lasted, state: HoldState, stacks: Vec<Stack>) -> Self {
         let length = turn.ended.saturating_sub(turn.began);
         let on_cpu = turn.cpu.min(length);
         let runnable = turn.delay.min(length - on_cpu);
@@ -124,6 +129,7 @@ impl Hold {
             }),
             moved,
             moved_elsewhere: Bytes(turn.moved.elsewhere),
+            stacks,
         }
     }
 }

@@ -6,16 +6,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use aya::maps::{HashMap, MapData};
-use records::{Micros, StepHistogram};
+use records::{Micros, MonoNs, StepHistogram};
 
 use crate::engine::{
-    ALL_THREADS, ARMED, ENDED, Engine, RECEIVED, SWITCHED, Told, Way, namespace, refused,
+    ALL_THREADS, ARMED, ENDED, Engine, HELD, RECEIVED, SWITCHED, Told, Way, namespace, refused,
 };
 use crate::error::ProbeError;
 use crate::guard::Guard;
 use crate::hold::{CountedFrom, Hold, HoldOptions, HoldState, Seen, Turns};
 use crate::process;
-use crate::wire::{self, Lasted, MovedBytes, Thread};
+use crate::stacks::Stacks;
+use crate::wire::{self, Item, Lasted, MovedBytes, StackSample, Thread};
 
 /// How often [`Watch::read`] wants to be called: the ring of closed holds has room for 1,700, and an
 /// open hold is told no later than this after it passed the threshold.
@@ -24,16 +25,26 @@ pub const READ_EVERY: Duration = Duration::from_millis(200);
 /// How often a process is looked at for a loop that is held already.
 const LOOKS: u32 = 5;
 
+/// For how long after a process was added polls are seen that do not sleep: a loop that is never idle has no
+/// others.
+const SEEN_ALL: Duration = Duration::from_millis(100);
+
 /// Processes being watched. Dropped, or with the end of this process, however it ends, nothing of it
 /// stays in the kernel.
 pub struct Watch {
     options: HoldOptions,
     watched: HashMap<MapData, u32, [u8; 4]>,
     moves: HashMap<MapData, u32, [u8; wire::MOVED]>,
+    /// Where those that sleep fell asleep.
+    asleep_at: HashMap<MapData, u32, [u8; wire::STACK]>,
+    stacks: Stacks,
+    no_stacks: Option<ProbeError>,
     told: Told,
     names: Names<u32, String>,
     /// Processes whose loops may be held since before they were watched.
     fresh: Vec<Fresh>,
+    /// When the last was added.
+    added: MonoNs,
     /// Starts of turns that were under way already, by thread.
     underway: BTreeMap<u32, u64>,
     /// Whether the kernel's own ids of threads are those of this namespace.
@@ -67,20 +78,29 @@ impl Watch {
         let hooks = [&always[..], &ARMED].concat();
         let mut engine = Engine::load(Way::Holds(options.threshold), &hooks)?;
         let (watched, moves) = (engine.table("watched")?, engine.table("moves")?);
+        let asleep_at = engine.table("asleep_at")?;
         let told = engine.told()?;
         for hook in always {
             engine.attach(hook)?;
         }
+        // Some hosts do not allow it: then all else is told.
+        let sampler = engine.load_sampler(HELD).and_then(|()| engine.attach_sampler(HELD));
+        let no_stacks = sampler.and_then(|links| engine.detach_sampler(HELD, links)).err();
+        let stacks_from = no_stacks.is_none().then_some(options.threshold);
         let mut watch = Self {
             options,
             watched,
             moves,
+            asleep_at,
+            stacks: Stacks::default(),
+            no_stacks,
             told,
             names: Names::new(),
             fresh: Vec::new(),
+            added: MonoNs(0),
             underway: BTreeMap::new(),
             is_first_namespace: namespace()? == 0,
-            guard: Guard::start(engine)?,
+            guard: Guard::start(engine, stacks_from)?,
         };
         for &pid in targets {
             watch.add(pid)?;
@@ -97,8 +117,16 @@ impl Watch {
         let since = self.guard.armed()?;
         let now = net::clock::now();
         let mut seen = Seen { at: now, lost: self.told.lost()?, ..Seen::default() };
-        while let Some(turn) = self.told.ring.next().map(|item| Lasted::read(&item)) {
-            seen.closed.push(self.hold(turn, HoldState::Closed));
+        while let Some(item) = self.told.ring.next().map(|item| Item::read(&item)) {
+            match item {
+                Item::Stack(sample) => self.stacks.take(&sample),
+                Item::Lasted(turn) => {
+                    let stacks = self.stacks.closed(turn.tid, turn.began, turn.ended);
+                    let counted_from = self.counted_from(&turn);
+                    let turn = Lasted { counted_from, ..*turn };
+                    seen.closed.push(Hold::of(turn, HoldState::Closed, stacks));
+                }
+            }
         }
         let threads = self.told.threads();
         let mut names = std::mem::take(&mut self.names);
@@ -111,7 +139,10 @@ impl Watch {
                 if let Ok(bytes) = self.moves.get(host, 0) {
                     turn.moved = MovedBytes::read(&bytes, thread.began);
                 }
-                seen.open.push(self.hold(turn, HoldState::Open));
+                turn.counted_from = self.counted_from(&turn);
+                let asleep = self.asleep_at(*host, thread);
+                let stacks = self.stacks.open(thread, asleep.as_ref(), now.0);
+                seen.open.push(Hold::of(turn, HoldState::Open, stacks));
             }
             if thread.total > 0 {
                 seen.turns.push(Turns {
@@ -126,7 +157,13 @@ impl Watch {
         seen.open.sort_by_key(|hold| std::cmp::Reverse(hold.length_us));
         seen.turns.sort_by_key(|turns| (turns.pid, turns.tid));
         self.look_for_held(&threads, now.0);
+        self.stacks.forget(&threads, now);
         Ok(seen)
+    }
+
+    /// Why the holds have no stacks of threads that run; `None`: they have.
+    pub fn no_stacks(&self) -> Option<&ProbeError> {
+        self.no_stacks.as_ref()
     }
 
     /// Watches another process, as one that a watched one has forked; or again one that became another
@@ -142,6 +179,8 @@ impl Watch {
         self.watched.insert(pid, threads, 0).map_err(|e| refused("watch another process", e))?;
         let out = process::out_of_poll(pid).into_keys().collect();
         self.fresh.push(Fresh { pid, looks: 0, out });
+        self.added = net::clock::now();
+        self.guard.suspect(Some(self.added.0));
         Ok(())
     }
 
@@ -152,10 +191,16 @@ impl Watch {
         since != 0 && turn.ended.saturating_sub(turn.began) >= threshold && certain >= threshold / 2
     }
 
-    fn hold(&self, turn: Lasted, state: HoldState) -> Hold {
+    fn counted_from(&self, turn: &Lasted) -> CountedFrom {
         let was_underway = self.underway.get(&turn.tid) == Some(&turn.began);
-        let counted_from = if was_underway { CountedFrom::Watch } else { turn.counted_from };
-        Hold::of(Lasted { counted_from, ..turn }, state)
+        if was_underway { CountedFrom::Watch } else { turn.counted_from }
+    }
+
+    /// Where a thread fell asleep, if it sleeps.
+    fn asleep_at(&self, host: u32, thread: &Thread) -> Option<StackSample> {
+        let since = thread.asleep_since()?;
+        let sample = StackSample::read(&self.asleep_at.get(&host, 0).ok()?);
+        (sample.at == since).then_some(sample)
     }
 
     /// Nobody sees a loop that is held already come out of its poll: one that is out of it at two looks
@@ -188,6 +233,8 @@ impl Watch {
             of(*tid).filter(|(_, thread)| thread.began == *began).map(|_| *began)
         };
         // The programs have not marked these turns as under way.
-        self.guard.suspect(self.underway.iter().filter_map(lasts).min());
+        let underway = self.underway.iter().filter_map(lasts).min();
+        let is_new = now < (self.added + SEEN_ALL).0;
+        self.guard.suspect(underway.or(is_new.then_some(self.added.0)));
     }
 }

@@ -13,6 +13,9 @@ const ENDS: usize = 40;
 pub(crate) const CALL: usize = 24;
 pub(crate) const BOARD: usize = 4_096 * 8;
 pub(crate) const ARMED: usize = 24;
+/// Frames of one side of a stack.
+const FRAMES: usize = 32;
+pub(crate) const STACK: usize = 40 + 2 * 8 * FRAMES;
 const EVENT: usize = 56;
 const SLOT: usize = 48;
 
@@ -246,6 +249,58 @@ impl Lasted {
             asked,
             moved,
         }
+    }
+}
+
+/// What the ring holds of a watch.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    Lasted(Box<Lasted>),
+    Stack(StackSample),
+}
+
+impl Item {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        if Reader(bytes).u32() == StackSample::KIND {
+            Self::Stack(StackSample::read(bytes))
+        } else {
+            Self::Lasted(Box::new(Lasted::read(bytes)))
+        }
+    }
+}
+
+/// Where a thread was in a turn: `struct stack_sample`. Times in ns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StackSample {
+    pub(crate) tid: u32,
+    pub(crate) pid: u32,
+    /// Start of its turn.
+    pub(crate) began: u64,
+    /// When it was taken; of a sleep, its start.
+    pub(crate) at: u64,
+    /// 0: it ran.
+    pub(crate) slept: u64,
+    /// Return addresses, the innermost first.
+    pub(crate) kernel: Vec<u64>,
+    pub(crate) user: Vec<u64>,
+}
+
+impl StackSample {
+    /// What its first number is: `STACK_SAMPLE` of the programs.
+    const KIND: u32 = 2;
+
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        let mut r = Reader(bytes);
+        let (_kind, tid, pid) = (r.u32(), r.u32(), r.u32());
+        let (in_kernel, in_process) = (usize::from(r.u16()), usize::from(r.u16()));
+        let (began, at, slept) = (r.u64(), r.u64(), r.u64());
+        let mut frames = |known: usize| {
+            let mut all: Vec<u64> = (0..FRAMES).map(|_| r.u64()).collect();
+            all.truncate(known);
+            all
+        };
+        let (kernel, user) = (frames(in_kernel), frames(in_process));
+        Self { tid, pid, began, at, slept, kernel, user }
     }
 }
 

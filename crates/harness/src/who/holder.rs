@@ -67,7 +67,7 @@ impl Names {
 
 /// A turn that moved less than this computes, or waits: what it moved may be the end of an answer and the
 /// request of whoever comes next.
-const NEXT_TO_NOTHING: Bytes = Bytes::kib(4);
+pub(super) const NEXT_TO_NOTHING: Bytes = Bytes::kib(4);
 
 /// A client's connection that moved a hundredth of what an upstream did, or less, is not named as holder.
 const SLIGHT: u64 = 100;

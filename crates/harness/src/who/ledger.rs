@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::Addresses;
 use super::convoy::Convoys;
-use super::holder::{Holder, Names, served};
+use super::holder::{Holder, NEXT_TO_NOTHING, Names, served};
 use super::queues::Look;
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ pub(super) struct Told {
 pub(super) enum Kind {
     /// On a CPU, and bytes were moved.
     Moved,
-    /// On a CPU, and none were.
+    /// On a CPU, and none were, or no more than an answer of 4 KiB.
     Computed,
     /// Asleep in a call other than its poll.
     Asleep,
@@ -345,10 +345,11 @@ impl Worker {
 impl Kind {
     fn of(hold: &Hold) -> Self {
         let most = hold.on_cpu_us.max(hold.asleep_us).max(hold.runnable_us);
+        let moved: Bytes = hold.moved.iter().map(|moved| moved.read + moved.written).sum();
         match most {
             most if most == hold.asleep_us => Self::Asleep,
             most if most == hold.runnable_us => Self::Runnable,
-            _ if hold.moved.is_empty() => Self::Computed,
+            _ if moved + hold.moved_elsewhere < NEXT_TO_NOTHING => Self::Computed,
             _ => Self::Moved,
         }
     }

@@ -51,6 +51,9 @@ pub fn run(plan: &WhoPlan) -> Result<(), WhoError> {
         ProbeError::NoRights { .. } => WhoError::NoRights(error),
         other => other.into(),
     })?;
+    if let Some(error) = watch.no_stacks() {
+        output::say(&format!("turnstile who: where a holder runs is not told: {error}"));
+    }
     for &pid in &ids {
         match watch.add(pid) {
             // One that has ended since it was found: the next look at the processes says so.

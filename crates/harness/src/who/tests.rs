@@ -51,6 +51,7 @@ pub(super) fn hold(began: u64, ms: u64, state: HoldState) -> Hold {
             moved("10.0.0.2:40000", "10.0.1.3:80", ms / 4, 0),
         ],
         moved_elsewhere: Bytes(0),
+        stacks: vec![],
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use probe::{CountedFrom, HoldState};
+use probe::{CountedFrom, Frame, HoldState, Stack};
 use records::{Bytes, Micros, count, percent};
 
 use super::capture::Captured;
 use super::holder::{Holder, OwnEnd};
-use super::ledger::{Ledger, Told, Worker};
+use super::ledger::{Kind, Ledger, Told, Worker};
 use super::processes::{Change, ChangeKind};
 use report::{MaxLines, Style, labelled, short_bytes};
 
@@ -18,6 +18,8 @@ mod tests;
 const INDENT: usize = 13;
 /// What is less than this part of a hold is left out.
 const SLIGHT: f64 = 0.1;
+/// Characters of a function's name.
+const NAME: usize = 60;
 /// Rows of one kind in the summary.
 const ROWS: usize = 10;
 
@@ -87,7 +89,31 @@ fn did(told: &Told) -> String {
             parts.push(format!("{} {doing}", percent(share(part).min(1.0))));
         }
     }
+    let first = hold.stacks.first();
+    match told.kind {
+        // The C library, or the kernel, is a place too.
+        Kind::Computed => {
+            let place = first.and_then(|stack| stack.top().or(stack.frames.first()));
+            parts.extend(place.map(|place| format!("in {}", short(place))));
+        }
+        // The call is told already.
+        Kind::Asleep => {
+            let place = first.and_then(Stack::top);
+            parts.extend(place.map(|place| format!("within {}", short(place))));
+        }
+        Kind::Moved | Kind::Runnable => {}
+    }
     parts.join(", ")
+}
+
+/// A function: some names take lines.
+fn short(frame: &Frame) -> String {
+    let mut frame = frame.clone();
+    if let Some((cut, _)) = frame.function.char_indices().nth(NAME) {
+        frame.function.truncate(cut);
+        frame.function.push('…');
+    }
+    frame.to_string()
 }
 
 /// What became of a process.

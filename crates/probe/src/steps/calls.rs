@@ -6,7 +6,7 @@ use aya::maps::{HashMap, MapData};
 use records::{Bytes, CallTotal, Micros};
 
 use crate::calls::Call;
-use crate::engine::{SAMPLED_HZ, refused};
+use crate::engine::{SAMPLED, refused};
 use crate::error::ProbeError;
 use crate::wire::{self, Reader};
 
@@ -24,7 +24,7 @@ impl CallCounts {
             let ([tid, number], bytes) = found.map_err(|e| refused("read a table", e))?;
             let mut r = Reader(&bytes);
             let (count, asleep, samples) = (r.u64(), r.u64(), r.u64());
-            let time = samples.saturating_mul(1_000_000) / SAMPLED_HZ + asleep / 1_000;
+            let time = samples.saturating_mul(SAMPLED.every_ns) / 1_000 + asleep / 1_000;
             let call = calls.0.entry((tid, Call::of(number))).or_default();
             (call.count, call.asleep_us, call.time_us) =
                 (count, Micros(asleep / 1_000), Micros(time));

@@ -32,7 +32,7 @@ use self::calls::CallCounts;
 use self::crowd::Crowd;
 use crate::background::Background;
 use crate::engine::{
-    ALL_THREADS, ENDED, Engine, ONE_THREAD, RETURNED, STATED, SWITCHED, Told, Way, refused,
+    ALL_THREADS, ENDED, Engine, ONE_THREAD, RETURNED, SAMPLED, STATED, SWITCHED, Told, Way, refused,
 };
 use crate::error::ProbeError;
 use crate::sample::{Doing, Watched};
@@ -82,7 +82,8 @@ pub(crate) fn start(
     for hook in hooks {
         engine.attach(hook)?;
     }
-    engine.sample()?;
+    engine.load_sampler(SAMPLED)?;
+    engine.attach_sampler(SAMPLED)?;
     let live = net::clock::now();
     let books = match means {
         Means::Threads => Books::Crowd(Crowd::new(targets, listening, live)),

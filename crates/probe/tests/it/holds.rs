@@ -1,5 +1,6 @@
 //! Holds of threads of this very process, made on purpose.
 
+use std::cmp::Reverse;
 use std::env;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use probe::{CountedFrom, Hold, HoldOptions, HoldState, READ_EVERY, Seen, Watch};
+use probe::{CountedFrom, Hold, HoldOptions, HoldState, Module, READ_EVERY, Seen, Watch};
 use testkit::{PATIENCE, in_turn, until};
 
 use crate::support::can_probe;
@@ -186,6 +187,51 @@ fn a_hold_is_told_while_it_lasts_and_parted_when_it_is_over() {
     assert_eq!(seen.last().map(|seen| seen.lost), Some(0));
 }
 
+/// Takes so long.
+#[inline(never)]
+fn rambles_here(length: Duration) {
+    let until = Instant::now() + length;
+    let mut sum = 0_u64;
+    while Instant::now() < until {
+        for number in 0..200_000 {
+            sum = std::hint::black_box(sum ^ number);
+        }
+    }
+}
+
+#[test]
+fn a_hold_tells_where_its_thread_ran_and_slept() {
+    let _turn = in_turn();
+    let Some(mut watch) = watch() else { return };
+    assert!(watch.no_stacks().is_none(), "{:?}", watch.no_stacks());
+    let seen = during(&mut watch, "rambles", || rambles_here(Duration::from_millis(600)));
+    let has = |hold: &Hold, function: &str, place: &Module| {
+        let mut frames = hold.stacks.iter().flat_map(|stack| &stack.frames);
+        frames.any(|frame| frame.function.contains(function) && frame.module == *place)
+    };
+    let own = env::current_exe().expect("this program");
+    let own = Module::File(own.file_name().expect("a file").to_string_lossy().into_owned());
+    for state in [HoldState::Open, HoldState::Closed] {
+        let holds = of(&seen, "rambles", state);
+        let hold = holds.last().expect("it is told");
+        assert!(has(hold, "rambles_here", &own), "{hold:#?}");
+        assert!(hold.stacks.is_sorted_by_key(|stack| Reverse(stack.time_us)), "{hold:#?}");
+        // What it ran was sampled, some parts of it not.
+        let sampled: u64 = hold.stacks.iter().map(|stack| stack.time_us.0).sum();
+        assert!(sampled <= hold.length_us.0, "{hold:#?}");
+    }
+
+    let seen = during(&mut watch, "dreams", || thread::sleep(Duration::from_millis(300)));
+    for state in [HoldState::Open, HoldState::Closed] {
+        let holds = of(&seen, "dreams", state);
+        let hold = holds.last().expect("it is told");
+        assert!(has(hold, "nanosleep", &Module::Kernel), "{hold:#?}");
+        let [stack] = hold.stacks.as_slice() else { panic!("one sleep: {hold:#?}") };
+        assert!(stack.time_us.0 * 10 > hold.length_us.0 * 9, "{hold:#?}");
+        assert!(!has(hold, "schedule", &Module::Kernel), "of the scheduler, no frame: {hold:#?}");
+    }
+}
+
 #[test]
 fn a_hold_that_moves_nothing_tells_whose_request_it_read() {
     let _turn = in_turn();
@@ -297,7 +343,7 @@ fn nothing_is_left_when_a_watching_process_is_killed() {
     command.args(["--exact", "holds::nothing_is_left_when_a_watching_process_is_killed"]);
     turn.lend(command.env(WAITS, "1"));
     let mut child = command.spawn().expect("this program");
-    let ids = until("its programs", || Some(ids_of(child.id())).filter(|ids| ids.len() == 5));
+    let ids = until("its programs", || Some(ids_of(child.id())).filter(|ids| ids.len() == 6));
     let loaded = || -> Vec<u32> {
         let all = aya::programs::loaded_programs().filter_map(Result::ok);
         all.map(|program| program.id()).collect()

@@ -1,6 +1,6 @@
 use super::*;
 use crate::who::tests::{at, calm, hold, ledger, seen, three_seconds, turns, waiting};
-use probe::{HoldState, Seen};
+use probe::{Frame, Hold, HoldState, Module, Seen, Stack};
 
 #[test]
 fn a_hold_is_a_line_and_those_who_wait_another() {
@@ -8,6 +8,41 @@ fn a_hold_is_a_line_and_those_who_wait_another() {
     let all = ledger.open.iter().chain(&ledger.recent);
     let lines: Vec<String> = all.flat_map(super::hold).collect();
     insta::assert_snapshot!("holds", lines.join("\n"));
+}
+
+#[test]
+fn what_moved_nothing_tells_where_it_was() {
+    let frame = |function: &str, module: Module| Frame { function: function.to_owned(), module };
+    let (libc, app) = (Module::File("libc.so.6".into()), Module::File("app".into()));
+    let in_libc = || frame("memcpy", libc.clone());
+    let price = || frame("compute_prices", app.clone());
+    let sleeps = || frame("hrtimer_nanosleep", Module::Kernel);
+    let script = || frame("JS:*spin /srv/app.js:2:14", Module::Generated);
+    let long = || frame(&"std::vector<".repeat(9), app.clone());
+    let asleep = |hold: &mut Hold| std::mem::swap(&mut hold.on_cpu_us, &mut hold.asleep_us);
+    let runs = |_: &mut Hold| {};
+    let moves = |hold: &mut Hold| hold.moved[0].written = Bytes::mib(3);
+    let mut lines = Vec::new();
+    for (what, how, frames) in [
+        ("its own function", &runs as &dyn Fn(&mut Hold), vec![in_libc(), price()]),
+        ("none of its own", &runs, vec![in_libc()]),
+        ("a script's", &runs, vec![price(), script()]),
+        ("a long name", &runs, vec![long()]),
+        ("no stack", &runs, vec![]),
+        ("asleep", &asleep, vec![sleeps(), in_libc(), price()]),
+        ("asleep, none of its own", &asleep, vec![sleeps(), in_libc()]),
+        ("it moved bytes", &moves, vec![price()]),
+    ] {
+        let mut hold = hold(0, 100, HoldState::Closed);
+        hold.moved.truncate(1);
+        hold.moved[0].written = Bytes(3);
+        how(&mut hold);
+        hold.stacks = vec![Stack { time_us: Micros(90_000), frames }];
+        let mut ledger = ledger();
+        let told = ledger.take(seen(200, calm(0), vec![hold]), &waiting(0));
+        lines.extend(told.iter().flat_map(super::hold).map(|line| format!("{what}: {line}")));
+    }
+    insta::assert_snapshot!("places", lines.join("\n"));
 }
 
 #[test]
