@@ -766,8 +766,15 @@ inline void leaves(void *ctx, struct task_struct *task, u32 state, u64 now)
 inline void comes(struct task_struct *task, u64 now)
 {
 	struct thread *t = thread_of(task, now, now);
-	if (t)
-		arrives(t, task, now);
+	if (!t)
+		return;
+	u32 is_new = !t->off && !t->began;
+	arrives(t, task, now);
+	if (!every && is_new && is_poll(t, class_of(CALL(bpf_task_pt_regs(task))))) {
+		/* It fell asleep in its poll before it was watched. */
+		t->woken = 1;
+		begin_turn(t, task->pid, now);
+	}
 }
 
 SEC("tp_btf/sched_switch")

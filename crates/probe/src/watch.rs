@@ -15,7 +15,7 @@ use crate::error::ProbeError;
 use crate::guard::Guard;
 use crate::hold::{CountedFrom, Hold, HoldOptions, HoldState, Seen, Turns};
 use crate::process;
-use crate::stacks::Stacks;
+use crate::stacks::{Stack, Stacks};
 use crate::wire::{self, Item, Lasted, MovedBytes, StackSample, Thread};
 
 /// How often [`Watch::read`] wants to be called: the ring of closed holds has room for 1,700, and an
@@ -68,7 +68,7 @@ struct Fresh {
 
 impl Watch {
     /// Watches all threads of the processes `targets`, numbered as in this PID namespace, and tells
-    /// their holds. A thread is told of from its first sleep in a poll on; a loop that is held already,
+    /// their holds. A thread is told of from its first return from a poll on; a loop that is held already,
     /// from the second look on. Returns when the hooks are in place.
     ///
     /// # Errors
@@ -117,15 +117,11 @@ impl Watch {
         let since = self.guard.armed()?;
         let now = net::clock::now();
         let mut seen = Seen { at: now, lost: self.told.lost()?, ..Seen::default() };
+        let (mut closed, mut samples, mut open) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(item) = self.told.ring.next().map(|item| Item::read(&item)) {
             match item {
-                Item::Stack(sample) => self.stacks.take(&sample),
-                Item::Lasted(turn) => {
-                    let stacks = self.stacks.closed(turn.tid, turn.began, turn.ended);
-                    let counted_from = self.counted_from(&turn);
-                    let turn = Lasted { counted_from, ..*turn };
-                    seen.closed.push(Hold::of(turn, HoldState::Closed, stacks));
-                }
+                Item::Stack(sample) => samples.push(sample),
+                Item::Lasted(turn) => closed.push(*turn),
             }
         }
         let threads = self.told.threads();
@@ -139,10 +135,7 @@ impl Watch {
                 if let Ok(bytes) = self.moves.get(host, 0) {
                     turn.moved = MovedBytes::read(&bytes, thread.began);
                 }
-                turn.counted_from = self.counted_from(&turn);
-                let asleep = self.asleep_at(*host, thread);
-                let stacks = self.stacks.open(thread, asleep.as_ref(), now.0);
-                seen.open.push(Hold::of(turn, HoldState::Open, stacks));
+                open.push((turn, thread, self.asleep_at(*host, thread)));
             }
             if thread.total > 0 {
                 seen.turns.push(Turns {
@@ -153,6 +146,16 @@ impl Watch {
                     turn_lengths: StepHistogram(thread.turns.clone()),
                 });
             }
+        }
+        // Names take a while at first: nothing above waits for them.
+        samples.iter().for_each(|sample| self.stacks.take(sample));
+        for turn in closed {
+            let stacks = self.stacks.closed(turn.tid, turn.began, turn.ended);
+            seen.closed.push(self.hold(turn, HoldState::Closed, stacks));
+        }
+        for (turn, thread, asleep) in open {
+            let stacks = self.stacks.open(thread, asleep.as_ref(), now.0);
+            seen.open.push(self.hold(turn, HoldState::Open, stacks));
         }
         seen.open.sort_by_key(|hold| std::cmp::Reverse(hold.length_us));
         seen.turns.sort_by_key(|turns| (turns.pid, turns.tid));
@@ -191,9 +194,10 @@ impl Watch {
         since != 0 && turn.ended.saturating_sub(turn.began) >= threshold && certain >= threshold / 2
     }
 
-    fn counted_from(&self, turn: &Lasted) -> CountedFrom {
+    fn hold(&self, turn: Lasted, state: HoldState, stacks: Vec<Stack>) -> Hold {
         let was_underway = self.underway.get(&turn.tid) == Some(&turn.began);
-        if was_underway { CountedFrom::Watch } else { turn.counted_from }
+        let counted_from = if was_underway { CountedFrom::Watch } else { turn.counted_from };
+        Hold::of(Lasted { counted_from, ..turn }, state, stacks)
     }
 
     /// Where a thread fell asleep, if it sleeps.

@@ -110,6 +110,37 @@ fn a_loop_that_is_held_already_is_told() {
     }
 }
 
+/// A loop that slept in its poll when the watch began.
+#[test]
+fn the_first_turn_of_a_loop_is_told() {
+    let _turn = in_turn();
+    if !can_probe() {
+        return;
+    }
+    let waits = "import os, select, time\nloop = select.epoll()\nloop.register(0)\nprint(flush=True)\n\
+                 loop.poll()\nend = time.process_time() + 0.3\n\
+                 while time.process_time() < end: pass\nloop.unregister(0)\nloop.poll()";
+    let mut python = Command::new("python3");
+    let python = python.args(["-c", waits]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = python.spawn().expect("python3");
+    let mut line = [0];
+    child.stdout.take().expect("piped").read_exact(&mut line).expect("it has its epoll");
+    thread::sleep(Duration::from_millis(20));
+    let options = HoldOptions::default();
+    let mut watch = Watch::holds(&[child.id()], options).expect("it can be watched");
+    child.stdin.as_mut().expect("piped").write_all(b"x").expect("it reads");
+    let tell = || {
+        thread::sleep(READ_EVERY / 10);
+        watch.read().expect("it can be read").closed.into_iter().next()
+    };
+    let told = std::iter::repeat_with(tell).take(100).find_map(|told| told);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let told = told.expect("it is told within 2 s");
+    assert_eq!((told.pid, told.counted_from), (child.id(), CountedFrom::Poll), "{told:?}");
+    assert!(told.on_cpu_us.0 >= 290_000, "{told:?}");
+}
+
 /// A loop in its poll is not held, nor are its helpers that work.
 #[test]
 fn who_is_at_rest_when_the_watch_begins_is_not_told() {
@@ -154,6 +185,8 @@ fn a_hold_is_told_while_it_lasts_and_parted_when_it_is_over() {
         }
         sum
     });
+    // Names of functions are read from files at first, and a look waits for that.
+    during(&mut watch, "first", || compute(Duration::from_millis(150)));
     let seen = during(&mut watch, "held", move || {
         thread::sleep(Duration::from_millis(100));
         compute(Duration::from_millis(75));
@@ -245,6 +278,10 @@ fn a_hold_that_moves_nothing_tells_whose_request_it_read() {
     };
     let ((_first, mut earlier), (_second, mut last)) = (connect(), connect());
     let asked = last.peer_addr().expect("connected");
+    // Bytes are counted while the hooks are there, as they are when a process has just been added.
+    thread::sleep(Duration::from_millis(200));
+    watch.read().expect("it can be read");
+    thread::sleep(Duration::from_millis(100));
     let seen = during(&mut watch, "asked", move || {
         for server in [&mut earlier, &mut last] {
             server.read_exact(&mut [0]).expect("it asked");
