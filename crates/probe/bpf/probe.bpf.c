@@ -816,14 +816,18 @@ int ended(u64 *ctx)
 SEC("tp_btf/sys_exit")
 int exited(u64 *ctx)
 {
+	/* Called for each call of the host: most are no polls. */
+	struct pt_regs *regs = (void *)ctx[0];
+	u32 class = class_of(CALL(regs));
+	if (class != POLL && class != EPOLL)
+		return 0;
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 host = task->pid;
 	struct thread *t = bpf_map_lookup_elem(&threads, &host);
 	if (!t)
 		return 0;
 	is_here(t, task);
-	struct pt_regs *regs = (void *)ctx[0];
-	if (!is_poll(t, class_of(CALL(regs))))
+	if (!is_poll(t, class))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	struct armed *hooks = only(&armed);
@@ -882,7 +886,9 @@ inline void moved(struct sock *sk, s64 bytes, u32 out)
 		t->alone = bpf_ktime_get_ns();
 		mark(host, t->alone);
 	}
-	if (!out && (!hooks->since || bpf_ktime_get_ns() - t->began < SUSPECTED))
+	/* Mostly the hooks came after that time, and it need not be read. */
+	u64 suspected = t->began + SUSPECTED;
+	if (!out && (!hooks->since || (hooks->since < suspected && bpf_ktime_get_ns() < suspected)))
 		ends_at_once(sk, &t->asked);
 	if (!hooks->since)
 		return;
