@@ -152,11 +152,9 @@ impl Stacks {
 
     fn stack(&mut self, sample: &StackSample, time: u64) -> Stack {
         let mut frames = self.symbols.kernel(&sample.kernel);
-        if sample.slept > 0 || frames.iter().any(is_scheduler) {
-            // The innermost are the scheduler's, and ours.
-            let way = frames.iter().rposition(is_scheduler).map_or(0, |last| last + 1);
-            frames.drain(..way);
-        }
+        // Of one that sleeps the innermost are the scheduler's, and ours.
+        let way = frames.iter().rposition(is_scheduler).map_or(0, |last| last + 1);
+        frames.drain(..way);
         frames.extend(self.symbols.process(sample.pid, &sample.user));
         Stack { time_us: Micros(time / 1_000), frames }
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::env;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,6 +62,17 @@ fn of<'a>(seen: &'a [Seen], name: &str, state: HoldState) -> Vec<&'a Hold> {
     all.filter(|hold| hold.comm == name && hold.state == state).collect()
 }
 
+/// A Python that has its epoll, and says so with a line.
+fn python(script: &str) -> Child {
+    let mut python = Command::new("python3");
+    let python = python.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = python.spawn().expect("python3");
+    child.stdout.take().expect("piped").read_exact(&mut [0]).expect("it has its epoll");
+    // It says so a moment before it is out of the call that writes it.
+    thread::sleep(Duration::from_millis(20));
+    child
+}
+
 /// Loops that nobody saw come out of their poll: they are held since before the watch began.
 #[test]
 fn a_loop_that_is_held_already_is_told() {
@@ -85,12 +96,7 @@ fn a_loop_that_is_held_already_is_told() {
     ] {
         let held =
             format!("import os, select, threading\nloop = select.epoll()\n{setting}\n{body}");
-        let mut python = Command::new("python3");
-        let mut child = python.args(["-c", &held]).stdout(Stdio::piped()).spawn().expect("python3");
-        let mut line = [0];
-        child.stdout.take().expect("piped").read_exact(&mut line).expect("it has its epoll");
-        // It says so a moment before it is out of the call that writes it.
-        thread::sleep(Duration::from_millis(20));
+        let mut child = python(&held);
         let options = HoldOptions::default();
         let mut watch = Watch::holds(&[child.id()], options).expect("it can be watched");
         let tell = || {
@@ -120,12 +126,7 @@ fn the_first_turn_of_a_loop_is_told() {
     let waits = "import os, select, time\nloop = select.epoll()\nloop.register(0)\nprint(flush=True)\n\
                  loop.poll()\nend = time.process_time() + 0.3\n\
                  while time.process_time() < end: pass\nloop.unregister(0)\nloop.poll()";
-    let mut python = Command::new("python3");
-    let python = python.args(["-c", waits]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = python.spawn().expect("python3");
-    let mut line = [0];
-    child.stdout.take().expect("piped").read_exact(&mut line).expect("it has its epoll");
-    thread::sleep(Duration::from_millis(20));
+    let mut child = python(waits);
     let options = HoldOptions::default();
     let mut watch = Watch::holds(&[child.id()], options).expect("it can be watched");
     child.stdin.as_mut().expect("piped").write_all(b"x").expect("it reads");
@@ -151,11 +152,7 @@ fn who_is_at_rest_when_the_watch_begins_is_not_told() {
     let rests = "import select, threading\nloop = select.epoll()\n\
                  def works():\n while True: pass\n\
                  threading.Thread(target=works).start()\nprint(flush=True)\nloop.poll()";
-    let mut python = Command::new("python3");
-    let mut child = python.args(["-c", rests]).stdout(Stdio::piped()).spawn().expect("python3");
-    let mut line = [0];
-    child.stdout.take().expect("piped").read_exact(&mut line).expect("it has its epoll");
-    thread::sleep(Duration::from_millis(20));
+    let mut child = python(rests);
     let options = HoldOptions::default();
     let mut watch = Watch::holds(&[child.id()], options).expect("it can be watched");
     let mut told = Vec::new();
