@@ -91,6 +91,7 @@ const FILES: &[(&str, &str)] = &[
     ("layered-collapse", include_str!("../../cases/layered-collapse.toml")),
     ("static-scaling", include_str!("../../cases/static-scaling.toml")),
     ("accept-balancing", include_str!("../../cases/accept-balancing.toml")),
+    ("proxies-2026", include_str!("../../cases/proxies-2026.toml")),
     ("event-loops-2026", include_str!("../../cases/event-loops-2026.toml")),
     ("event-loops-knee", include_str!("../../cases/event-loops-knee.toml")),
 ];
