@@ -12,8 +12,8 @@ use net::role::in_net;
 use serde::{Deserialize, Serialize};
 
 use crate::namespace::{Namespace, end_all};
-use crate::plan::{Place, SWITCH, Step, TOOLS, UPLINK, addr, flat, said, steps, sysctl_path};
-use crate::{HostPlan, LabError, LabPlan, LinkRate, NetId};
+use crate::plan::{IP, Place, SWITCH, Step, addr, flat, said, steps, sysctl_path};
+use crate::{HostPlan, LabError, LabPlan, NetId};
 
 /// Hosts on one switch, each with its own network. It ends when this is dropped, and every process
 /// that is still inside ends with it.
@@ -21,7 +21,6 @@ use crate::{HostPlan, LabError, LabPlan, LinkRate, NetId};
 pub struct Lab {
     hosts: Vec<Host>,
     switch: Namespace,
-    plan: LabPlan,
 }
 
 /// A host of a lab.
@@ -46,9 +45,7 @@ impl Lab {
     /// # Errors
     /// See [`LabError`]; nothing of the lab is left then.
     pub fn up(plan: &LabPlan) -> Result<Self, LabError> {
-        for tool in TOOLS {
-            said(tool, "-V").map_err(|_| LabError::NoTool(tool))?;
-        }
+        said("-V").map_err(|_| LabError::NoTool(IP))?;
         let lab = Self::unlinked(plan)?;
         let nets: Vec<PathBuf> = lab.hosts.iter().map(Host::net_path).collect();
         for (place, step) in steps(plan, &nets) {
@@ -71,7 +68,7 @@ impl Lab {
             Ok(Host { plan: plan.clone(), addr: addr(index), net })
         };
         let hosts: Result<_, LabError> = plan.hosts.iter().enumerate().map(host).collect();
-        Ok(Self { hosts: hosts?, switch, plan: plan.clone() })
+        Ok(Self { hosts: hosts?, switch })
     }
 
     /// Connects each host to the next, and the last to the first: a refusal is an answer. By then the
@@ -104,9 +101,8 @@ impl Lab {
     /// What the lab is, asked of the kernel.
     ///
     /// # Errors
-    /// ip(8) or tc(8) fail.
+    /// ip(8) fails.
     pub fn read_back(&self) -> Result<LabReadBack, LabError> {
-        let switch = self.switch.path();
         let host = |host: &Host| {
             let (name, net) = (host.name(), host.net_path());
             Ok(HostReadBack {
@@ -115,13 +111,11 @@ impl Lab {
                 net: host.net.id(),
                 net_path: net.clone(),
                 addresses: addresses(name, &net)?,
-                uplink: queues(name, &net, UPLINK)?,
-                downlink: queues(SWITCH, &switch, name)?,
                 sysctls: sysctls(&host.plan, &net)?,
             })
         };
         let hosts: Result<_, LabError> = self.hosts.iter().map(host).collect();
-        Ok(LabReadBack { rate_bits_per_sec: self.plan.rate, hosts: hosts? })
+        Ok(LabReadBack { hosts: hosts? })
     }
 }
 
@@ -165,8 +159,6 @@ impl Host {
 /// A lab, as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabReadBack {
-    /// What each link was to carry at most, in each direction.
-    pub rate_bits_per_sec: Option<LinkRate>,
     /// The hosts in the order of the plan.
     pub hosts: Vec<HostReadBack>,
 }
@@ -184,10 +176,6 @@ pub struct HostReadBack {
     pub net_path: PathBuf,
     /// Every IPv4 address inside with its link, as `eth0 10.77.0.1/24`.
     pub addresses: Vec<String>,
-    /// The queues for what it sends, as tc(8) prints them; `noqueue` when nothing limits it.
-    pub uplink: Vec<String>,
-    /// The queues of the switch for what it is sent.
-    pub downlink: Vec<String>,
     /// Its settings: those asked for, and those that bear on throughput.
     pub sysctls: Vec<SysctlReadBack>,
 }
@@ -231,23 +219,14 @@ pub(crate) fn sysctls(plan: &HostPlan, net: &Path) -> Result<Vec<SysctlReadBack>
         .map_err(|source| LabError::Enter { host: plan.name.clone(), source })
 }
 
-/// The queues of one end of a link.
-pub(crate) fn queues(host: &str, net: &Path, dev: &str) -> Result<Vec<String>, LabError> {
-    let text = ask(host, net, "tc", format!("qdisc show dev {dev}"))?;
-    Ok(text.lines().map(flat).collect())
-}
-
 /// Every IPv4 address of a host.
 pub(crate) fn addresses(host: &str, net: &Path) -> Result<Vec<String>, LabError> {
-    let text = ask(host, net, "ip", "-oneline -4 address show".to_owned())?;
+    let args = "-oneline -4 address show".to_owned();
+    let text = Step { args, module: None }.run(host, net)?;
     // "2: eth0    inet 10.77.0.1/24 scope global eth0\ ..."
     let address = |line: &str| {
         let mut words = line.split_whitespace().skip(1);
         Some(format!("{} {}", words.next()?, words.nth(1)?))
     };
     Ok(text.lines().filter_map(address).collect())
-}
-
-fn ask(host: &str, net: &Path, tool: &'static str, args: String) -> Result<String, LabError> {
-    Step { tool, args, module: None }.run(host, net)
 }

@@ -1,7 +1,7 @@
 //! Hosts in network namespaces that end with the process that made them.
 //!
 //! A [`Lab`] is a few hosts on one switch, as a rack of small machines would be: each host has
-//! TCP settings of its own, an address that exists only inside, and a link that may be slow. A
+//! TCP settings of its own, and an address that exists only inside. A
 //! namespace has no name, no file system entry and no process: an open file of the caller keeps it,
 //! and with it go its links, queues and settings (`network_namespaces(7)`).
 //!
@@ -14,12 +14,10 @@
 //! - A lab that is up has carried a packet both ways over every link.
 //!
 //! Facts about these links that bear on a measurement:
-//! - A veth link hands on segments of up to 64 KiB as one (GSO), as a card with TSO does. Where the
-//!   rate lets less than 64 KiB through in [`LinkRate::BURST`], below some 260 Mbit/s, the kernel cuts
-//!   them to the MTU (1500), and the receiver gets them so: more packets, smaller reads.
+//! - A veth link hands on segments of up to 64 KiB as one (GSO), as a card with TSO does.
 //! - A packet is received on the CPU that sent it, as on loopback.
 //! - A new namespace inherits the caller's congestion control and `tcp_rmem` as they are, but not
-//!   its qdisc: without a rate a link has no queue.
+//!   its qdisc: a link has no queue.
 //! - A process that reads `/proc/net` from a thread that has entered a namespace must read
 //!   `/proc/thread-self/net`: `/proc/net` is that of its main thread.
 
@@ -29,7 +27,4 @@ mod plan;
 
 pub use lab::{Host, HostReadBack, Lab, LabReadBack, SysctlReadBack};
 pub use namespace::{LabError, NetId};
-pub use plan::{HostPlan, LabPlan, LinkRate, Sysctl};
-
-#[cfg(test)]
-mod tests;
+pub use plan::{HostPlan, LabPlan, Sysctl};

@@ -169,10 +169,10 @@ pub enum LabError {
          'unshare --map-root-user' before the command where the kernel allows user namespaces"
     )]
     NotAllowed,
-    /// ip(8) or tc(8) is not there.
+    /// ip(8) is not there.
     #[error("failed to find the program {0:?}: install the Debian package iproute2")]
     NoTool(&'static str),
-    /// ip(8) or tc(8) refused.
+    /// ip(8) refused.
     #[error("failed to set up the lab: '{command}' on host {host}: {said}{}", hint(.module))]
     Tool {
         /// The host it ran on.

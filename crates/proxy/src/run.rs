@@ -43,10 +43,6 @@ enum Event {
 pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
     const LISTEN: &str = "open a listener";
     options.toggles.check().map_err(|error| RoleError::Usage(error.to_string()))?;
-    if options.toggles.gzip.is_some() {
-        let why = "the mirror does not compress: leave --gzip out, or take another proxy";
-        return Err(RoleError::Usage(why.to_owned()));
-    }
     let max_open_files = options.role.enter().map_err(RoleError::process)?;
     let connections = fit_connections(options, max_open_files)?;
     let listeners = Listeners::open(options).map_err(RoleError::host(LISTEN))?;

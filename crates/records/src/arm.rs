@@ -79,10 +79,11 @@ impl Arm {
     }
 
     /// The same arm on hosts of their own, if there are any, with what its proxy does by default said in
-    /// so many words: a host whose buffers were set (`tcp_rmem`) tunes its sockets by that.
+    /// so many words: a host whose buffers were set (`net.ipv4.tcp_rmem`) tunes its sockets by that.
     #[must_use]
     pub fn on(mut self, netns: Option<Namespaces>) -> Self {
-        let tuned = netns.as_ref().is_some_and(|netns| netns.tcp_rmem.is_some());
+        let tuned =
+            netns.as_ref().is_some_and(|netns| netns.sysctls.contains_key("net.ipv4.tcp_rmem"));
         self.proxy.rcvbuf = match self.proxy.rcvbuf {
             Rcvbuf::Default if tuned => Rcvbuf::Auto,
             _ => self.rcvbuf().map_or(Rcvbuf::Auto, Rcvbuf::Size),
@@ -214,13 +215,7 @@ impl FromStr for CpuList {
 /// A network of its own for each role, instead of loopback: namespaces, joined by a switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespaces {
-    /// What each link carries at most, in each direction, as `1Gbit`; absent: all the CPUs can.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub link_rate: Option<String>,
-    /// `net.ipv4.tcp_rmem` in the proxy's namespace; absent: as outside.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub tcp_rmem: Option<String>,
-    /// Other settings of the proxy's namespace, by name.
+    /// Settings of the proxy's namespace, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub sysctls: BTreeMap<String, String>,
 }

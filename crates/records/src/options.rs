@@ -19,7 +19,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-pub use load::{Arrivals, Coding, FaultToggles, FetchToggles, Sink, SlowToggles};
+pub use load::{Arrivals, FaultToggles, FetchToggles, Sink, SlowToggles};
 pub use policy::ReadPolicy;
 pub use proxy::{
     AcceptMode, BufferingMode, Congestion, ListenerMode, LogMode, ProxyToggles, Spool, ToggleError,

@@ -34,13 +34,11 @@ pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refus
     }
     let (program, refused, reason) = match kind {
         ProxyKind::Mirror => {
-            let why = "it is part of this program, has no configuration file, serves no files and does \
-                       not compress";
+            let why = "it is part of this program, has no configuration file and serves no files";
             let instead = "take it with --server, --proxy nginx or the like";
             let reason = Reason::new(why, instead);
             let foreign = |toggle: &Toggle| {
-                ["--directive", "--content", "--gzip"].contains(&toggle.flag)
-                    || toggle.is_about_starting()
+                ["--directive", "--content"].contains(&toggle.flag) || toggle.is_about_starting()
             };
             ("the mirror".to_owned(), foreign as fn(&Toggle) -> bool, reason)
         }

@@ -1,7 +1,7 @@
 //! A server's configuration, command line and environment: its file's texts, with their places filled in.
 //!
 //! A place is `{name}`: a value (`{listen}`), a product of values (`{workers*64}`), a part of the server's
-//! file (`{user}`), or what a toggle puts there (`{--gzip}`). What is none of these stays as it is: many
+//! file (`{user}`), or what a toggle puts there (`{--spool}`). What is none of these stays as it is: many
 //! configuration languages have braces of their own. A line that is nothing but places without a value is
 //! left out; further lines of a value stand as far in as its first.
 

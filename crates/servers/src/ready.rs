@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use net::tcp::Buffers;
-use records::{Asking, Coding, Connection, Micros, SocketSetting};
+use records::{Asking, Connection, Micros, SocketSetting};
 use rustix::process::Pid;
 
 use crate::error::ServerError;
@@ -213,12 +213,7 @@ impl Run<'_> {
         stream.set_write_timeout(Some(ANSWER))?;
         probes.push(stream.local_addr()?.port());
         let fetch = self.options.arm.fetch.asking();
-        let asking = Asking {
-            line: Some(&self.prepared.ready_path),
-            coding: Coding::Identity,
-            body: None,
-            ..fetch
-        };
+        let asking = Asking { line: Some(&self.prepared.ready_path), body: None, ..fetch };
         // As one: a program of a few lines may take what comes first for all of it.
         stream.write_all(asking.head(listen, None, after).as_bytes())?;
         Ok(stream)

@@ -53,7 +53,6 @@ impl Toggle {
             Self::of("--buffering", &arm.proxy.buffering, &BufferingMode::default()),
             Self::of("--spool", &arm.proxy.spool, &Spool::default()),
             Self::size("--spool-max", arm.proxy.spool_max),
-            Self::of("--gzip", &arm.proxy.gzip.unwrap_or_default(), &0),
             Self::switch("--directive", !arm.server.directives.is_empty()),
             Self::switch("--env", !arm.server.env.is_empty()),
             Self::switch("--server-dir", arm.server.server_dir.is_some()),
@@ -113,7 +112,7 @@ impl Toggle {
 
 /// The toggles that a server's file can have rules for; others are not a program's own affair.
 const FLAGS: &str = "--workers --reuseport --rcvbuf --buffer --backlog --multi-accept --accept \
-                     --log-mode --content --buffering --spool --spool-max --gzip --directive";
+                     --log-mode --content --buffering --spool --spool-max --directive";
 
 /// Refuses names of toggles that there are none of.
 pub(crate) fn check_keys(rules: &BTreeMap<String, Rule>) -> io::Result<()> {

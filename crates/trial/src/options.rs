@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netlab::{LabPlan, LinkRate, Sysctl};
+use netlab::{LabPlan, Sysctl};
 use records::{
-    Arm, Arrivals, Bytes, Coding, Micros, Namespaces, ProxyKind, Rcvbuf, ReadPolicy, Recording,
-    Role, Spool, ToggleError, socket_addr, within,
+    Arm, Arrivals, Bytes, Micros, Namespaces, ProxyKind, Rcvbuf, ReadPolicy, Recording, Role,
+    Spool, ToggleError, socket_addr, within,
 };
 
 use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
@@ -85,16 +85,8 @@ pub struct NetworkOptions {
     #[arg(long, hide_short_help = true)]
     pub netns: bool,
 
-    /// What each of their links carries at most, as 1Gbit [default: all that the CPUs can]
-    #[arg(long, hide_short_help = true, value_name = "RATE", requires = "netns")]
-    pub link_rate: Option<LinkRate>,
-
-    /// net.ipv4.tcp_rmem of the proxy's host, as 40960,40960,40960 [default: as on this host]
-    #[arg(long, hide_short_help = true, value_name = "MIN,DEFAULT,MAX", requires = "netns", value_parser = tcp_rmem)]
-    pub tcp_rmem: Option<String>,
-
-    /// Another setting of the proxy's host, as net.ipv4.ip_local_port_range=20000,20050; may be repeated.
-    /// What this kernel has for all hosts together it refuses
+    /// A setting of the proxy's host, as net.ipv4.tcp_rmem=40960,40960,40960; may be repeated. What this
+    /// kernel has for all hosts together it refuses
     #[arg(long = "sysctl", hide_short_help = true, value_name = "NAME=VALUE", requires = "netns", value_parser = sysctl)]
     pub sysctls: Vec<(String, String)>,
 }
@@ -120,19 +112,13 @@ pub struct RunDirOptions {
 
 /// The hosts of a lab, which have the names of their roles.
 const HOSTS: [Role; 4] = [Role::Origin, Role::Proxy, Role::Slow, Role::Fast];
-/// The setting of a host's receive buffers: least, first, most (tcp(7)).
-const TCP_RMEM: &str = "net.ipv4.tcp_rmem";
 /// The congestion control of sockets that choose none (tcp(7)).
 const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
 
 impl NetworkOptions {
     /// The same, as records have it.
     pub fn namespaces(&self) -> Option<Namespaces> {
-        self.netns.then(|| Namespaces {
-            link_rate: self.link_rate.map(|rate| rate.to_string()),
-            tcp_rmem: self.tcp_rmem.clone(),
-            sysctls: self.sysctls.iter().cloned().collect(),
-        })
+        self.netns.then(|| Namespaces { sysctls: self.sysctls.iter().cloned().collect() })
     }
 
     /// The lab that `arm` wants; `None`: all is on loopback.
@@ -143,17 +129,14 @@ impl NetworkOptions {
             return None;
         }
         let mut plan = LabPlan::of(HOSTS.map(Role::name));
-        plan.rate = self.link_rate;
         if let Some(proxy) = plan.host_mut(Role::Proxy.name()) {
-            let congestion = arm.proxy.congestion.name();
-            let own = [(TCP_RMEM, self.tcp_rmem.as_deref()), (CONGESTION, congestion)];
-            let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            let own = arm.proxy.congestion.name().map(|value| (CONGESTION, value));
             let more = self.sysctls.iter().map(|(name, value)| (name.as_str(), value.as_str()));
             let sysctl = |(name, value): (&str, &str)| Sysctl {
                 name: name.to_owned(),
                 value: value.to_owned(),
             };
-            proxy.sysctls.extend(own.chain(more).map(sysctl));
+            proxy.sysctls.extend(own.into_iter().chain(more).map(sysctl));
         }
         Some(plan)
     }
@@ -180,21 +163,6 @@ fn sysctl(text: &str) -> Result<(String, String), String> {
         _ => {
             Err(format!("{text:?} is no setting of a network: write it as net.ipv4.tcp_tw_reuse=1"))
         }
-    }
-}
-
-fn tcp_rmem(text: &str) -> Result<String, String> {
-    let wrong = || format!("{text:?} is no tcp_rmem: write it as 4096,131072,6291456");
-    let numbers: Vec<u64> = text
-        .split(|letter: char| letter == ',' || letter.is_whitespace())
-        .filter(|word| !word.is_empty())
-        .map(|word| word.parse().map_err(|_| wrong()))
-        .collect::<Result<_, _>>()?;
-    match numbers.as_slice() {
-        [min, default, max] if min <= default && default <= max && *min > 0 => {
-            Ok(format!("{min} {default} {max}"))
-        }
-        _ => Err(wrong()),
     }
 }
 
@@ -310,12 +278,6 @@ pub enum UsageError {
         /// Why not.
         source: io::Error,
     },
-    /// Compression that no client asks for.
-    #[error(
-        "--gzip compresses for clients that ask for it: add --slow-coding gzip, --fetch-coding gzip \
-         or both"
-    )]
-    NobodyAsksForGzip,
     /// CPU time to be withheld from a program that is not started here.
     #[error(
         "--cpu-quota holds for a proxy that the run starts: this one runs by itself, or there is none"
@@ -343,10 +305,6 @@ const HOLD: (Micros, Micros) = (Micros(100), Micros(10_000_000));
 const LABEL_MAX: usize = 64;
 
 fn check(arm: &Arm) -> Result<(), UsageError> {
-    let asks = [arm.load.slow_coding, arm.fetch.fetch_coding].contains(&Coding::Gzip);
-    if arm.proxy.gzip.is_some() && !asks {
-        return Err(UsageError::NobodyAsksForGzip);
-    }
     if arm.faults.cpu_quota.is_some() && arm.server.kind.is_not_started() {
         return Err(UsageError::QuotaOfOthers);
     }
@@ -416,9 +374,6 @@ fn label_of(arm: &Arm, recording: Recording) -> String {
     add(arm.server.content != usual.server.content, arm.server.content.to_string());
     add(proxy.buffering != usual.proxy.buffering, format!("buffering-{}", proxy.buffering));
     add(matches!(proxy.spool, Spool::Dir(_)), "spool".to_owned());
-    if let Some(level) = proxy.gzip {
-        add(true, format!("gzip{level}"));
-    }
     add(load.slow != usual.load.slow, format!("slow{}", load.slow));
     add(arm.place != usual.place, arm.place.to_string());
     let is_closed = matches!(arm.fetch.arrivals, Arrivals::Closed(_));

@@ -23,10 +23,6 @@ pub struct CaseOptions {
     #[arg(long)]
     pub netns: bool,
 
-    /// What each link of those hosts carries at most, as 5Gbit
-    #[arg(long, value_name = "RATE", requires = "netns")]
-    pub link_rate: Option<netlab::LinkRate>,
-
     /// A build to be put in the place of the case's proxy; repeated: one after the other
     #[arg(long, value_name = "PATH")]
     pub proxy_bin: Vec<PathBuf>,
@@ -41,7 +37,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   turnstile case list
   turnstile case starvation-2023
-  turnstile case starvation-2023 --netns --link-rate 5Gbit
+  turnstile case starvation-2023 --netns
   turnstile case starvation-2023 --proxy-bin target/nginx/1.17.4/nginx
   turnstile case nginx-eras --proxy-bin target/nginx/1.17.4/nginx --proxy-bin /usr/sbin/nginx
   turnstile case nginx-gzip-file --rounds 3";
@@ -147,7 +143,6 @@ fn words(options: &CaseOptions, arm: &CaseArm) -> Result<Vec<String>, String> {
     let mut words = split(line)?;
     if options.netns {
         words.push("--netns".to_owned());
-        words.extend(options.link_rate.map(|rate| format!("--link-rate={rate}")));
     }
     Ok(words)
 }

@@ -209,7 +209,6 @@ fn arms_that_make_no_comparison_are_refused() {
             &["--arm", "a: --reuseport --accept herd", "--arm", good],
             &["a: --accept herd", "leave one of the two out"],
         ),
-        (&["--arm", "a: --gzip 1", "--arm", good], &["a: --gzip", "--slow-coding gzip"]),
         (&["--config", "/nonexistent.toml"], &["--config /nonexistent.toml"]),
         (&["--config", &file], &[&file, "speed"]),
         (&["--arm", good, "--arm", "a: --slow 2", "--rounds", "0"], &["--rounds"]),

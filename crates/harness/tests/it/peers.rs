@@ -165,13 +165,10 @@ fn what_does_not_fit_is_refused_before_the_run() {
         ("--proxy nginx --proxy-bin /nonexistent/nginx", &["/nonexistent/nginx"]),
         ("--proxy nginx --recording minimal", &["--recording minimal", "take --trace off"]),
         ("--reuseport --accept herd", &["--accept herd", "--reuseport", "leave one"]),
-        ("--tcp-rmem 40960,40960,40960", &["--netns"]),
-        ("--link-rate 5Gbit", &["--netns"]),
-        ("--netns --tcp-rmem 9,8,7", &["write it as 4096,131072,6291456"]),
+        ("--sysctl net.ipv4.tcp_rmem=40960,40960,40960", &["--netns"]),
         // What means nothing to the mirror.
         ("--directive gzip=on", &["--directive", "mirror"]),
         ("--content file", &["--content file", "mirror"]),
-        ("--gzip 1 --slow-coding gzip", &["--gzip 1", "mirror", "take it with --server"]),
         // Hosts of their own do not reach this one.
         ("--netns --proxy url:127.0.0.1:80", &["--netns", "url:"]),
         ("--netns --origin-listen 127.0.0.1:4567", &["--netns", "--origin-listen"]),

@@ -103,7 +103,6 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         (&["--recording", "some"], 2, "full, minimal"),
         (&["--log-mode", "inline"], 2, "--access-log"),
         (&["--reuseport", "--accept", "herd"], 2, "--accept herd"),
-        (&["--gzip", "1"], 2, "leave --gzip out"),
         (&["--listen", &busy], 1, "choose another port"),
         (&["--listen", &busy, "--reuseport"], 1, &busy),
         // The port of another proxy that shares it is not shared by mistake.

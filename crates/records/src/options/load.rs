@@ -39,17 +39,6 @@ pub struct SlowToggles {
     #[arg(long, hide_short_help = true, value_name = "RATE")]
     pub read_rate: Option<BytesPerSec>,
 
-    /// Ask for answers in this coding: identity, or gzip; they are counted as they come
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "CODING",
-        default_value_t,
-        hide_possible_values = true
-    )]
-    pub slow_coding: Coding,
-
     /// Slow work, as /export or 'PUT /upload'
     ///
     /// It is asked for instead of --slow-size bytes of the origin; when one request is answered, the next
@@ -58,7 +47,8 @@ pub struct SlowToggles {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_path: Option<RequestLine>,
 
-    /// A header of these requests, as 'Authorization: Bearer x'; may be repeated
+    /// A header of these requests, as 'Authorization: Bearer x'; may be repeated. Answers in a coding
+    /// ('Accept-Encoding: gzip') are counted as they come
     #[arg(long = "slow-header", hide_short_help = true, value_name = "HEADER")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slow_headers: Vec<Header>,
@@ -85,7 +75,6 @@ impl SlowToggles {
         Asking {
             line: self.slow_path.as_ref(),
             size: self.slow_size,
-            coding: self.slow_coding,
             headers: &self.slow_headers,
             body: self.slow_body.as_deref(),
         }
@@ -119,17 +108,6 @@ pub struct FetchToggles {
     #[serde(rename = "cap_us")]
     pub cap: Micros,
 
-    /// Ask for answers in this coding: identity, or gzip; whatever its length, a whole one is good
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "CODING",
-        default_value_t,
-        hide_possible_values = true
-    )]
-    pub fetch_coding: Coding,
-
     /// What is fetched, as /health or 'POST /login'
     ///
     /// It is asked for instead of --fetch-size bytes of the origin; a whole answer with a status of 2xx is
@@ -138,7 +116,8 @@ pub struct FetchToggles {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fetch_path: Option<RequestLine>,
 
-    /// A header of these requests, as 'Host: example.com'; may be repeated
+    /// A header of these requests, as 'Host: example.com'; may be repeated. With 'Accept-Encoding: gzip' a
+    /// whole answer is good whatever its length
     #[arg(long = "fetch-header", hide_short_help = true, value_name = "HEADER")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fetch_headers: Vec<Header>,
@@ -155,7 +134,6 @@ impl FetchToggles {
         Asking {
             line: self.fetch_path.as_ref(),
             size: self.fetch_size,
-            coding: self.fetch_coding,
             headers: &self.fetch_headers,
             body: self.fetch_body.as_deref(),
         }
@@ -217,18 +195,7 @@ pub enum Sink {
     Copy,
 }
 
-/// The coding in which a client takes an answer: `Accept-Encoding`, RFC 9110, 12.5.3.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Coding {
-    /// As it is; the header is not sent.
-    #[default]
-    Identity,
-    /// Compressed, if the server likes.
-    Gzip,
-}
-
-words!(Sink, Coding);
+words!(Sink);
 
 /// When fetches start. Written `10/s`, `0.5/s`, `closed` or `closed:500`.
 #[derive(Clone, Copy, Debug, PartialEq)]

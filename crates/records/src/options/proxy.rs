@@ -126,12 +126,6 @@ pub struct ProxyToggles {
     #[arg(long, hide_short_help = true, value_name = "SIZE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spool_max: Option<Bytes>,
-
-    /// Compress answers for clients that say Accept-Encoding: gzip, 1 (fast) to 9 (small); the mirror
-    /// does not [default: not at all]
-    #[arg(long, hide_short_help = true, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gzip: Option<u32>,
 }
 
 impl ProxyToggles {

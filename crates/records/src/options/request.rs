@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::{Coding, as_text};
+use super::as_text;
 use crate::{Bytes, ParseUnitError};
 
 /// A path to be asked for, and perhaps the method. Written `/health`, or `PUT /upload`.
@@ -132,8 +132,6 @@ pub struct Asking<'a> {
     pub line: Option<&'a RequestLine>,
     /// How long that object is.
     pub size: Bytes,
-    /// Which coding is welcome.
-    pub coding: Coding,
     /// Headers beside our own; the first `Host` and `Accept` among them stand in the place of ours.
     pub headers: &'a [Header],
     /// Where the body is that is sent.
@@ -159,26 +157,28 @@ impl Asking<'_> {
         if self.line.is_some() { Answers::Own } else { Answers::Origins }
     }
 
-    /// How long the body of a good answer is; `None`: as long as it is.
+    /// Whether one of the headers has this name.
+    fn names(&self, name: &str) -> bool {
+        self.headers.iter().any(|header| header.name.eq_ignore_ascii_case(name))
+    }
+
+    /// How long the body of a good answer is; `None`: as long as it is, as of one that may be compressed
+    /// (RFC 9110, 12.5.3).
     pub fn answer_size(&self) -> Option<Bytes> {
-        (self.line.is_none() && self.coding == Coding::Identity).then_some(self.size)
+        (self.line.is_none() && !self.names("accept-encoding")).then_some(self.size)
     }
 
     /// The head of a request to `host` with a body of that length.
     pub fn head(&self, host: SocketAddr, body: Option<Bytes>, after: Connection) -> String {
         let mut head = format!("{self} HTTP/1.1\r\n");
-        let named = |name: &str| self.headers.iter().any(|h| h.name.eq_ignore_ascii_case(name));
         let mut add = |name: &str, value: &dyn fmt::Display| {
             let _ = write!(head, "{name}: {value}\r\n");
         };
-        if !named("host") {
+        if !self.names("host") {
             add("Host", &host);
         }
-        if !named("accept") {
+        if !self.names("accept") {
             add("Accept", &"*/*");
-        }
-        if self.coding == Coding::Gzip {
-            add("Accept-Encoding", &"gzip");
         }
         for Header { name, value } in self.headers {
             add(name, value);

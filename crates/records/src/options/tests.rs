@@ -29,8 +29,6 @@ fn wrong_values_are_refused_with_what_is_right() {
         ("--accept", "herds", "herd, exclusive"),
         ("--buffering", "yes", "default, on, off"),
         ("--spool-max", "lots", "is not a size"),
-        ("--gzip", "0", "1..=9"),
-        ("--gzip", "10", "1..=9"),
     ] {
         let error = parse::<ProxyToggles>(&[flag, value]).expect_err(flag).to_string();
         assert!(error.contains(says), "{error}");
@@ -111,8 +109,8 @@ fn the_mirror_has_roomy_upstream_buffers_unless_told_otherwise() {
     };
     assert_eq!(nginx(""), None, "its own affair");
     assert_eq!(nginx("--rcvbuf 40960"), Some(Bytes(40_960)));
-    let tcp_rmem = Some("40960 40960 40960".to_owned());
-    let host = arm("").on(Some(Namespaces { tcp_rmem, ..Namespaces::default() }));
+    let sysctls = [("net.ipv4.tcp_rmem".to_owned(), "40960 40960 40960".to_owned())].into();
+    let host = arm("").on(Some(Namespaces { sysctls }));
     assert_eq!(host.rcvbuf(), None, "what the host was set to must rule");
     assert_eq!(host.proxy.rcvbuf, Rcvbuf::Auto, "and the mirror is told so");
 }
@@ -161,9 +159,9 @@ fn an_arm_reads_back_as_itself() {
         "",
         "--reuseport --multi-accept --rcvbuf auto --workers 256",
         "--rcvbuf 40961 --read-policy time:1099511627us --header-timeout 1us --log-mode inline",
-        "--arrivals closed --buffering on --spool /spool --spool-max 7 --gzip 9 --slow-size 1152921504606846976",
+        "--arrivals closed --buffering on --spool /spool --spool-max 7 --slow-size 1152921504606846976",
         "--arrivals closed:500 --keep-alive",
-        "--arrivals 0.1/s --spool off --read-rate 1GB/s --sink copy --slow-coding gzip --origin-workers 3",
+        "--arrivals 0.1/s --spool off --read-rate 1GB/s --sink copy --origin-workers 3",
         "--congestion cubic --accept herd --place hash --pin 0-2 --delay 1ms --burst 3 --cap 1m",
     ] {
         let arm = arm(words);
@@ -195,6 +193,9 @@ fn a_request_of_ones_own_says_what_was_asked() {
     let head =
         "HEAD / HTTP/1.1\r\nAccept: */*\r\nhost: a.b\r\nX-Y: 1 2\r\nConnection: close\r\n\r\n";
     assert_eq!(fetch(&headers).0, head);
+    let (coded, size) = fetch(&["--fetch-header", "accept-encoding: gzip"]);
+    assert!(coded.contains("\r\naccept-encoding: gzip\r\n"), "{coded}");
+    assert_eq!(size, None, "an answer that may be compressed is as long as it is");
     let (post, _) = fetch(&["--fetch-path", "/login", "--fetch-body", "f"]);
     assert!(
         post.starts_with("POST /login ") && post.contains("\r\nContent-Length: 7\r\n"),

@@ -56,7 +56,6 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("--spool off", |arm| arm.proxy.spool = Spool::Off),
         ("--spool /spool", |arm| arm.proxy.spool = Spool::Dir("/spool".into())),
         ("--spool-max", |arm| arm.proxy.spool_max = Some(Bytes::mib(1))),
-        ("--gzip", |arm| arm.proxy.gzip = Some(6)),
         ("--directive", |arm| arm.server.directives = vec!["x".to_owned()]),
         ("--trace sample", |arm| arm.server.trace = TraceMode::Sample),
     ]
@@ -86,14 +85,12 @@ fn every_refusal_says_who_what_why_and_what_instead() {
 /// What a version, a build or another toggle decides: what must be said of it, or that nothing is.
 #[test]
 fn some_are_judged_by_what_is_there() {
-    const MODULES: &str = "--without-http_gzip_module";
     let cases: &[(&str, Version, &str, Change, Option<&str>)] = &[
         ("nginx", Version(1, 31, 2), "", |arm| arm.proxy.rcvbuf = SMALL, Some("--netns")),
         ("nginx", Version(1, 31, 3), "", |arm| arm.proxy.rcvbuf = SMALL, None),
         ("nginx", Version(1, 11, 3), "", |arm| arm.proxy.accept = AcceptMode::Herd, Some("1.11.3")),
         ("nginx", Version(1, 11, 2), "", |arm| arm.proxy.accept = AcceptMode::Herd, None),
         ("nginx", Version(1, 8, 0), "", |arm| arm.proxy.reuseport = true, Some("1.9.1")),
-        ("nginx", Version(1, 22, 1), MODULES, |arm| arm.proxy.gzip = Some(1), Some("gzip module")),
         ("apache", Version(2, 4, 57), "", |arm| arm.proxy.buffer = Bytes(8191), Some("at least")),
         ("apache", Version(2, 4, 57), "", |arm| arm.proxy.buffer = Bytes::kib(8), None),
         // Toggles that contradict each other.
@@ -166,12 +163,18 @@ fn what_is_none_of_ours_is_refused_before_the_run() {
     let (none, built) = (Given::default(), bin("/bin/true"));
     let plain: Change = |_| {};
     let shared: Change = |arm| arm.proxy.reuseport = true;
-    let gzip: Change = |arm| arm.proxy.gzip = Some(6);
+    let files: Change = |arm| arm.server.content = Content::File;
     let cases: &[(&str, &Given, Recording, Change, &[&str])] = &[
         ("mirror", &none, Full, plain, &[]),
         ("mirror", &none, Minimal, plain, &[]),
         ("mirror", &built, Full, plain, &["--proxy-bin"]),
-        ("mirror", &none, Full, gzip, &["the mirror cannot honour --gzip 6", "--proxy nginx"]),
+        (
+            "mirror",
+            &none,
+            Full,
+            files,
+            &["the mirror cannot honour --content file", "--proxy nginx"],
+        ),
         // Off is how it is seen anyway.
         ("url:127.0.0.1:80", &none, Full, plain, &[]),
         ("url:127.9.8.7:80", &none, Full, plain, &[]),

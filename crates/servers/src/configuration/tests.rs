@@ -51,10 +51,9 @@ fn nginx_with_toggles() {
 }
 
 #[test]
-fn nginx_with_files_and_gzip() {
+fn nginx_with_files() {
     let arm = with(arm("nginx"), |arm| {
         arm.server.content = Content::File;
-        arm.proxy.gzip = Some(6);
         arm.proxy.accept = AcceptMode::Herd;
     });
     insta::assert_snapshot!(made(&arm, &nginx(Version(1, 10, 3)), None));
@@ -77,10 +76,7 @@ fn haproxy_with_toggles() {
 
 #[test]
 fn caddy() {
-    let arm = with(arm("caddy"), |arm| {
-        arm.proxy.gzip = Some(5);
-        arm.server.content = Content::File;
-    });
+    let arm = with(arm("caddy"), |arm| arm.server.content = Content::File);
     insta::assert_snapshot!(made(&arm, &build("caddy", Version(2, 6, 2), ""), Some("0")));
 }
 
@@ -88,7 +84,6 @@ fn caddy() {
 fn apache() {
     let arm = with(asking("apache"), |arm| {
         arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
-        arm.proxy.gzip = Some(1);
         arm.proxy.reuseport = false;
     });
     let made = made(&arm, &build("apache", Version(2, 4, 71), ""), None);

@@ -86,7 +86,7 @@ const BEGIN: &str = "<!-- made from crates/servers/servers by UPDATE_DOCS=1 carg
 const END: &str = "<!-- end of what is made -->\n";
 
 /// The rows of the table, in the order of the page.
-const ROWS: [&str; 15] = [
+const ROWS: [&str; 14] = [
     "--workers",
     "--reuseport",
     "--rcvbuf",
@@ -98,7 +98,6 @@ const ROWS: [&str; 15] = [
     "--spool off",
     "--spool DIR",
     "--spool-max",
-    "--gzip",
     "--log-mode inline",
     "--content file",
     "--directive",

@@ -118,7 +118,10 @@ fn what_it_cannot_do_is_refused_in_the_words_of_its_file() {
     let says: [(_, &[&str]); 4] = [
         (json!({"workers": 3}), &["tiny 1.2.0 cannot honour --workers 3: it is one thread; take"]),
         (json!({"buffer": 8192}), &["--buffer 8KiB: its buffer came with 2.0; build it anew"]),
-        (json!({"gzip": 3}), &["--gzip 3: it has no setting for that; leave it out, or take"]),
+        (
+            json!({"multi_accept": true}),
+            &["--multi-accept: it has no setting for that; leave it out, or take"],
+        ),
         (json!({"trace": "off", "content": "file"}), &["--content file: it has no setting"]),
     ];
     for (asked, parts) in says {

@@ -44,13 +44,6 @@ fn the_request_names_the_exact_size() {
 }
 
 #[test]
-fn a_coding_is_asked_for_only_when_told() {
-    assert!(!head("127.0.0.1:1").contains("Encoding"));
-    let coded = head("127.0.0.1:1 --slow-coding gzip");
-    assert!(coded.contains("\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"), "{coded}");
-}
-
-#[test]
 fn the_mark_is_lower_for_many_and_is_read_back() {
     assert_eq!([0, 4, 16].map(mark), [Bytes::mib(4); 3]);
     assert_eq!(mark(64), Bytes::mib(1));

@@ -103,7 +103,7 @@ fn an_answer_in_pieces_one_that_is_coded_and_one_that_stays_open_are_whole() {
             request(stream).map(drop)
         }
     });
-    let mut slow = Slow::start(addr, "--slow 1 --slow-size 100 --slow-coding gzip");
+    let mut slow = Slow::start(addr, "--slow 1 --slow-size 100 --slow-header Accept-Encoding:gzip");
     for (ordinal, bytes) in [(0, 5), (1, 2), (2, 100), (3, 5)] {
         let download = slow.download();
         let told = (download.end, download.ordinal, download.bytes.0);
