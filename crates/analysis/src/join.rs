@@ -31,10 +31,9 @@ pub struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// Its session, where the access log has a line of it: status 0 means that nothing was asked, and
-    /// nothing logged.
+    /// Its session, where the access log has a line of it.
     pub fn logged(&self) -> Option<&'a Session> {
-        self.session.filter(|session| session.status != 0)
+        self.session.filter(|session| session.is_logged())
     }
 }
 

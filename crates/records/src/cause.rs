@@ -157,6 +157,17 @@ pub struct WorstFetch {
     pub step: Option<HoldingStep>,
 }
 
+impl WorstFetch {
+    /// The part of its time that the largest cause took, 0 to 1.
+    pub fn cause_share(&self) -> f64 {
+        if self.response_us.0 == 0 {
+            0.0
+        } else {
+            self.cause_us.as_secs() / self.response_us.as_secs()
+        }
+    }
+}
+
 /// A step that held a fetch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HoldingStep {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arm, Capture, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role,
-    SCHEMA_VERSION, Visibility,
+    Arm, CounterSpan, Effective, Micros, MonoNs, Phase, Program, Recording, Role, SCHEMA_VERSION,
+    Visibility,
 };
 
 /// `manifest.json` of a run directory.
@@ -103,6 +103,20 @@ impl Manifest {
     pub fn worker_count(&self) -> u32 {
         self.workers.unwrap_or(self.arm.proxy.workers)
     }
+}
+
+/// What was kept of a run's packets ([`crate::run_dir::PACKETS`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capture {
+    /// How many.
+    pub packets: u64,
+    /// How many more there were for which the kernel found no room.
+    pub dropped: u64,
+    /// What the clock of the packets is ahead of CLOCK_MONOTONIC.
+    pub ahead_ns: u64,
+    /// Why it ended before the last fetch did; absent: it did not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ended: Option<String>,
 }
 
 /// The machine a run was made on.

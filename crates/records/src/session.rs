@@ -72,6 +72,13 @@ pub struct Session {
     pub stalled_client_us: Micros,
 }
 
+impl Session {
+    /// Whether the access log has a line of it: status 0 means that nothing was asked.
+    pub const fn is_logged(&self) -> bool {
+        self.status != 0
+    }
+}
+
 /// Times as nginx logs them: from a clock that stands still within a loop turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogTimes {

@@ -124,6 +124,12 @@ impl Summary {
         let good = self.measure.outcomes.count(Outcome::Ok) as f64;
         (self.measured_us.0 > 0).then(|| good / self.measured_us.as_secs())
     }
+
+    /// Whether the measured median is the cap of the fetches: half of them or more were cut short, and
+    /// would have taken longer.
+    pub fn median_is_cap(&self) -> bool {
+        self.measure.censored > 0 && self.measure.latency_us.p50 >= self.arm.fetch.cap.0
+    }
 }
 
 /// The downloads, over the measure phase.

@@ -96,6 +96,13 @@ pub struct LoopTurn {
     pub accepts: u32,
 }
 
+impl LoopTurn {
+    /// Length of the turn.
+    pub const fn length_us(&self) -> Micros {
+        self.end_ns.micros_since(self.start_ns)
+    }
+}
+
 /// Steps by length: `counts[i]` steps took from `2^(i-1)` up to `2^i` us; `counts[0]` under 1 us.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -169,7 +176,7 @@ impl WorkerTotals {
 
     /// Counts a loop turn, and says how long it was.
     pub fn count_turn(&mut self, turn: &LoopTurn) -> Micros {
-        let length = turn.end_ns.micros_since(turn.start_ns);
+        let length = turn.length_us();
         self.turns = turn.turn;
         self.longest_turn_us = self.longest_turn_us.max(length);
         length

@@ -4,7 +4,7 @@
 //! How times, bytes and shares are written stands with their units in `records`.
 
 use analysis::LATE_FACTOR;
-use analysis::report::{HiddenCauses, HolderReport, Median, ModelReport};
+use analysis::report::Held;
 use records::{
     Bytes, Cause, CauseShare, Fetch, HiddenCause, Holder, HoldingStep, LateSummary, LogTruth,
     Micros, Outcome, OutcomeCounts, Phase, Summary, Verdict, WorstFetch, percent,
@@ -161,15 +161,15 @@ pub(crate) fn worst(worst: &WorstFetch) -> String {
 }
 
 /// `download 3 held 14 fetches for 9.200 s in 6 steps, the longest 2.400 s (1.2 GiB)`.
-pub(crate) fn held(held: &HolderReport) -> String {
+pub(crate) fn held(held: &Held) -> String {
     let fetches = if held.fetches == 1 { "fetch" } else { "fetches" };
-    let (who, length) = (holder(held.holder), held.longest_step_us);
-    let bytes = short_bytes(held.longest_step_bytes);
+    let (who, length) = (holder(held.holder), held.longest_us);
+    let bytes = short_bytes(held.longest_bytes);
     let steps = match held.steps {
         1 => format!("1 step of {length} ({bytes})"),
         steps => format!("{steps} steps, the longest {length} ({bytes})"),
     };
-    format!("{who} held {} {fetches} for {} in {steps}", held.fetches, held.fetch_time_us)
+    format!("{who} held {} {fetches} for {} in {steps}", held.fetches, held.waited_us)
 }
 
 /// What a long step moved: one with no more than the heads of a request and an answer did something else.
@@ -210,22 +210,23 @@ fn waited_for(cause: Cause) -> &'static str {
     }
 }
 
-/// `37.4 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.0 ms measured`.
-pub(crate) fn law(story: &ModelReport) -> String {
-    let law = &story.law;
+/// `37.4 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.0 ms measured`;
+/// `None`: the law says nothing, or no fetch was measured.
+pub(crate) fn law(summary: &Summary) -> Option<String> {
+    let law = summary.law.as_ref().filter(|_| summary.measure.attempts > 0)?;
     let (turns, downloads) = (figure(law.turns), figure(law.downloads_per_worker));
     let (step, rate) = (short_bytes(law.bytes_per_step), law.drain_rate);
-    let predicted = format!(
-        "{} predicted: ({turns} turns x {downloads} downloads x {step} + {}) / {rate}",
-        law.predicted_us,
-        short_bytes(law.fetch_bytes)
-    );
-    match story.median {
-        Median::Measured => format!("{predicted}; {} measured", law.measured_us),
-        Median::Censored => {
-            format!("{predicted}; measured {}, which is the cap", law.measured_us)
-        }
-    }
+    let (predicted, fetch) = (law.predicted_us, short_bytes(law.fetch_bytes));
+    let measured = law.measured_us;
+    let measured = if summary.median_is_cap() {
+        format!("measured {measured}, which is the cap")
+    } else {
+        format!("{measured} measured")
+    };
+    Some(format!(
+        "{predicted} predicted: ({turns} turns x {downloads} downloads x {step} + {fetch}) / {rate}; \
+         {measured}"
+    ))
 }
 
 /// `62 failed: 18 logged as 200, 2 not at all; times up to 1.004 s off`.
@@ -241,9 +242,9 @@ pub(crate) fn log(truth: &LogTruth) -> String {
 }
 
 /// `off_cpu_runnable, off_cpu_blocked: the kernel shows no schedstat of the workers`.
-pub(crate) fn hidden(groups: &[HiddenCauses]) -> String {
+pub(crate) fn hidden(groups: &[(&str, Vec<Cause>)]) -> String {
     let groups: Vec<String> =
-        groups.iter().map(|group| format!("{}: {}", names(&group.causes), group.reason)).collect();
+        groups.iter().map(|(reason, causes)| format!("{}: {reason}", names(causes))).collect();
     groups.join("; ")
 }
 

@@ -8,16 +8,6 @@ use serde::Serialize;
 
 use crate::join::{Connection, Join};
 
-/// The access log beside what clients saw, over the fetches of the measure phase.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LogReport {
-    /// In sum.
-    #[serde(flatten)]
-    pub truth: LogTruth,
-    /// By status and outcome, in this order; those without a log line last.
-    pub rows: Vec<LogRow>,
-}
-
 /// Fetches with one status and one outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogRow {

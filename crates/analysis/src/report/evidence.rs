@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use records::{
-    BlockedSummary, Bytes, Cause, Holder, HoldingStep, LogMode, Micros, MonoNs, SessionEnd,
-    SocketEnd,
+    BlockedSummary, Bytes, Cause, Holder, HoldingStep, ListenerSample, LoopTurn, Micros, MonoNs,
+    SessionEnd, SocketEnd, ThrottleSample,
 };
 use serde::Serialize;
 
-use super::Longest;
 use crate::explain::context::OVERFLOWS;
 use crate::explain::counters::Cumulative;
 use crate::explain::late::holding_step;
@@ -38,7 +37,7 @@ pub enum Evidence {
         long_turns: u64,
         /// The longest.
         #[serde(skip_serializing_if = "Option::is_none")]
-        longest: Option<LongTurn>,
+        longest: Option<LoopTurn>,
     },
     /// Accept queues of the proxy's listeners, as sampled.
     Queues {
@@ -46,33 +45,27 @@ pub enum Evidence {
         samples: u64,
         /// The one with the longest queue.
         #[serde(skip_serializing_if = "Option::is_none")]
-        deepest: Option<QueueDepth>,
+        deepest: Option<ListenerSample>,
     },
     /// Counters of the kernel for dropped handshakes: by how much they moved.
     Counters {
         /// By name, as `TcpExt.ListenOverflows`.
         moved: BTreeMap<&'static str, u64>,
     },
-    /// Time in which workers were ready and had no CPU.
-    Ready {
-        /// As the scheduler counted it, all workers together.
+    /// Where the time of workers went outside of their polls, all of them together.
+    Cpu {
+        /// All of it.
+        busy_us: Micros,
+        /// On a CPU.
+        cpu_us: Micros,
+        /// Ready, without a CPU, as the scheduler counted it.
         run_wait_us: Micros,
         /// CPU time that the hypervisor withheld from the workers' CPUs.
         stolen_us: Micros,
-        /// What the quota of their control group withheld; absent: nothing.
+        /// By how much the last look at the quota of their control group exceeds the first; absent: it
+        /// withheld nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
-        throttled: Option<Throttled>,
-    },
-    /// Time in which workers neither polled nor were on a CPU nor ready for one.
-    Asleep {
-        /// Time outside of polls, all workers together.
-        busy_us: Micros,
-        /// Time on a CPU.
-        cpu_us: Micros,
-        /// Time ready, without a CPU.
-        run_wait_us: Micros,
-        /// Who writes the access log.
-        log_mode: LogMode,
+        throttled: Option<ThrottleSample>,
         /// Sleeps of 5 ms or more by system call; empty: none, or not traced.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         slept: BTreeMap<String, BlockedSummary>,
@@ -85,21 +78,6 @@ pub enum Evidence {
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         slept: BTreeMap<String, BlockedSummary>,
     },
-    /// Waits for the origin: from a whole request to the answer's head, by the origin's own account
-    /// where there is one.
-    Origin {
-        /// The longest.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        longest: Option<Longest>,
-    },
-    /// Waits for one of the origin's workers, by its own account.
-    Workers {
-        /// Late fetches that waited.
-        waited: u64,
-        /// The longest wait.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        longest: Option<Longest>,
-    },
     /// Requests for which the proxy found no port.
     Ports {
         /// How many, over the whole run.
@@ -109,18 +87,6 @@ pub enum Evidence {
         /// Sessions that had one at the same time, at most; where that is less, closed connections kept
         /// the others (TIME_WAIT).
         at_a_time: u64,
-    },
-    /// Bodies: from the answer's head to the session's end.
-    Bodies {
-        /// The longest.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        longest: Option<Longest>,
-    },
-    /// The client's own lag: real start after intended start.
-    Lag {
-        /// The longest.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        longest: Option<Longest>,
     },
     /// What is not there.
     Silence {
@@ -157,90 +123,29 @@ pub struct Ran {
     pub run_us: Micros,
 }
 
-/// A quota that was used up (`cpu.stat`, cgroups(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Throttled {
-    /// Periods in which that happened.
-    pub periods: u64,
-    /// Time in which somebody was ready and nothing was left, all CPUs of the group together.
-    pub time_us: Micros,
-}
-
-/// A long loop turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct LongTurn {
-    /// Which worker made it.
-    pub worker: u32,
-    /// Its length.
-    pub length_us: Micros,
-    /// Steps in it.
-    pub steps: u32,
-}
-
-/// A listener's queue at some time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct QueueDepth {
-    /// Connections that waited to be accepted.
-    pub queue: u32,
-    /// How many may wait.
-    pub limit: u32,
-}
-
-/// What shows `cause` in the late fetches `splits`, which are those of `window`.
+/// What shows `cause` in the late fetches `splits`, which are those of `window`; `None`: the time of each
+/// fetch says all.
 pub(crate) fn of(
     context: &Context<'_>,
     splits: &[&FetchSplit],
     cause: Cause,
     window: Window,
-) -> Evidence {
-    match cause {
+) -> Option<Evidence> {
+    Some(match cause {
         Cause::HeldByStep => steps(context, splits),
         Cause::Convoy => turns(context, window),
         Cause::AcceptQueue => queues(context, window),
         Cause::BacklogOverflow => counters(context),
-        Cause::OffCpuRunnable | Cause::CpuWithheld => ready(context, window),
-        Cause::OffCpuBlocked => asleep(context, window),
+        Cause::OffCpuRunnable | Cause::CpuWithheld | Cause::OffCpuBlocked => cpu(context, window),
         Cause::ThreadsBusy | Cause::BehindLock | Cause::PoolUsedUp => {
             threads(context, splits, window)
         }
-        Cause::Upstream => Evidence::Origin {
-            longest: longest(context, splits, |context, index| {
-                let session = context.join.fetch(index)?.session?;
-                let until = session.head_ns.unwrap_or(session.closed_ns);
-                Some(match context.answer(session) {
-                    Some(told) => {
-                        let from = told.queued_until_ns.unwrap_or(told.request_ns);
-                        told.head_ns.unwrap_or(until).min(until).micros_since(from)
-                    }
-                    None => until.micros_since(session.request_ns?),
-                })
-            }),
-        },
-        Cause::UpstreamWorkers => {
-            let wait = |context: &Context<'_>, index: usize| {
-                let told = context.answer(context.join.fetch(index)?.session?)?;
-                Some(told.queued_until_ns?.micros_since(told.request_ns))
-            };
-            let waited = splits.iter().filter(|split| wait(context, split.index).is_some());
-            Evidence::Workers {
-                waited: waited.count() as u64,
-                longest: longest(context, splits, wait),
-            }
-        }
         Cause::NoPorts => ports(context),
-        Cause::OwnTransfer => Evidence::Bodies {
-            longest: longest(context, splits, |context, index| {
-                let session = context.join.fetch(index)?.session?;
-                Some(session.closed_ns.micros_since(session.head_ns?))
-            }),
-        },
-        Cause::Client => Evidence::Lag {
-            longest: longest(context, splits, |context, index| {
-                context.records.fetches.get(index).map(|fetch| fetch.lag_us())
-            }),
-        },
         Cause::Unexplained => silence(context, splits),
-    }
+        Cause::Upstream | Cause::UpstreamWorkers | Cause::OwnTransfer | Cause::Client => {
+            return None;
+        }
+    })
 }
 
 fn steps(context: &Context<'_>, splits: &[&FetchSplit]) -> Evidence {
@@ -287,35 +192,22 @@ pub(crate) fn reserve(
 fn turns(context: &Context<'_>, window: Window) -> Evidence {
     let with_hold: BTreeSet<(u32, u64)> =
         context.records.holds.iter().map(|hold| (hold.worker, hold.turn)).collect();
-    let long: Vec<LongTurn> = context
-        .records
-        .turns
-        .iter()
-        .filter(|turn| window.overlaps(Window::new(turn.start_ns, turn.end_ns)))
-        .filter(|turn| !with_hold.contains(&(turn.worker, turn.turn)))
-        .map(|turn| LongTurn {
-            worker: turn.worker,
-            length_us: turn.end_ns.micros_since(turn.start_ns),
-            steps: turn.steps,
-        })
-        .collect();
+    let inside = |turn: &&LoopTurn| window.overlaps(Window::new(turn.start_ns, turn.end_ns));
+    let long = context.records.turns.iter().filter(inside);
+    let long: Vec<&LoopTurn> =
+        long.filter(|turn| !with_hold.contains(&(turn.worker, turn.turn))).collect();
     Evidence::Turns {
         long_turns: long.len() as u64,
-        longest: long.into_iter().max_by_key(|turn| turn.length_us),
+        longest: long.into_iter().max_by_key(|turn| turn.length_us()).copied(),
     }
 }
 
 fn queues(context: &Context<'_>, window: Window) -> Evidence {
-    let samples: Vec<QueueDepth> = context
-        .records
-        .listeners
-        .iter()
-        .filter(|sample| window.contains(sample.at_ns))
-        .map(|sample| QueueDepth { queue: sample.queue, limit: sample.limit })
-        .collect();
+    let inside = |sample: &&ListenerSample| window.contains(sample.at_ns);
+    let samples = || context.records.listeners.iter().filter(inside);
     Evidence::Queues {
-        samples: samples.len() as u64,
-        deepest: samples.into_iter().max_by_key(|depth| depth.queue),
+        samples: samples().count() as u64,
+        deepest: samples().max_by_key(|sample| sample.queue).copied(),
     }
 }
 
@@ -328,21 +220,33 @@ fn counters(context: &Context<'_>) -> Evidence {
     Evidence::Counters { moved: moved.collect() }
 }
 
-fn ready(context: &Context<'_>, window: Window) -> Evidence {
-    let throttled = &context.records.throttled;
-    let inside = || throttled.iter().filter(|sample| window.contains(sample.at_ns));
-    let moved = inside().next().zip(inside().next_back()).map(|(first, last)| {
-        let periods = last.periods.saturating_sub(first.periods);
-        Throttled {
-            periods,
-            time_us: Micros(last.throttled_us.0.saturating_sub(first.throttled_us.0)),
+fn cpu(context: &Context<'_>, window: Window) -> Evidence {
+    let (mut busy_us, mut cpu_us) = (0_u64, 0_u64);
+    for stretch in &context.records.stretches {
+        if window.overlaps(Window::new(stretch.start_ns, stretch.end_ns)) {
+            let busy = stretch.length_us().0.saturating_sub(stretch.poll_us.0);
+            busy_us = busy_us.saturating_add(busy);
+            cpu_us = cpu_us.saturating_add(stretch.cpu_us.0);
         }
-    });
-    Evidence::Ready {
+    }
+    Evidence::Cpu {
+        busy_us: Micros(busy_us),
+        cpu_us: Micros(cpu_us),
         run_wait_us: run_wait(context, window),
         stolen_us: stolen(context, window),
-        throttled: moved.filter(|moved| moved.periods > 0),
+        throttled: throttled(context, window),
+        slept: seen::blocked(context.records, window),
     }
+}
+
+fn throttled(context: &Context<'_>, window: Window) -> Option<ThrottleSample> {
+    let samples = context.records.throttled.iter();
+    let mut inside = samples.filter(|sample| window.contains(sample.at_ns));
+    let first = inside.next()?;
+    let last = inside.next_back()?;
+    let periods = last.periods.saturating_sub(first.periods);
+    let throttled_us = Micros(last.throttled_us.0.saturating_sub(first.throttled_us.0));
+    (periods > 0).then_some(ThrottleSample { periods, throttled_us, ..*last })
 }
 
 /// Time ready without a CPU, of all workers in `window`.
@@ -366,24 +270,6 @@ fn stolen(context: &Context<'_>, window: Window) -> Micros {
 fn grown<'a>(counters: impl Iterator<Item = &'a Cumulative>, window: Window) -> Micros {
     let grown = counters.map(|counter| counter.between(window.start, window.end));
     Duration::from_nanos(grown.fold(0, u64::saturating_add)).into()
-}
-
-fn asleep(context: &Context<'_>, window: Window) -> Evidence {
-    let (mut busy_us, mut cpu_us) = (0_u64, 0_u64);
-    for stretch in &context.records.stretches {
-        if window.overlaps(Window::new(stretch.start_ns, stretch.end_ns)) {
-            let busy = stretch.length_us().0.saturating_sub(stretch.poll_us.0);
-            busy_us = busy_us.saturating_add(busy);
-            cpu_us = cpu_us.saturating_add(stretch.cpu_us.0);
-        }
-    }
-    Evidence::Asleep {
-        busy_us: Micros(busy_us),
-        cpu_us: Micros(cpu_us),
-        run_wait_us: run_wait(context, window),
-        log_mode: context.records.manifest.arm.proxy.log_mode,
-        slept: seen::blocked(context.records, window),
-    }
 }
 
 fn threads(context: &Context<'_>, splits: &[&FetchSplit], window: Window) -> Evidence {
@@ -432,18 +318,6 @@ fn ports(context: &Context<'_>) -> Evidence {
         used: used.len() as u64,
         at_a_time: u64::try_from(most.max().unwrap_or(0)).unwrap_or(0),
     }
-}
-
-fn longest(
-    context: &Context<'_>,
-    splits: &[&FetchSplit],
-    time: fn(&Context<'_>, usize) -> Option<Micros>,
-) -> Option<Longest> {
-    let times = splits.iter().filter_map(|split| {
-        let time_us = time(context, split.index)?;
-        Some(Longest { time_us, fetch: context.records.fetches.get(split.index)?.fetch })
-    });
-    times.max().filter(|longest| longest.time_us.0 > 0)
 }
 
 fn silence(context: &Context<'_>, splits: &[&FetchSplit]) -> Evidence {

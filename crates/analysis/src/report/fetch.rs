@@ -1,84 +1,57 @@
-//! One fetch from the moment it was wanted to the end of its session, both sides on one clock.
+//! One fetch from the moment it was wanted to the end of its session, both sides on one clock: events,
+//! and between them what its worker did, with long lists folded.
+//!
+//! Invariant: no time is lost in folding: stays follow each other without a gap and cover the fetch's
+//! time; the causes of each sum to its length, and all of them to the fetch's time.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use records::{
-    Bytes, Cause, Fetch, HoldingStep, Micros, MonoNs, Outcome, Phase, SCHEMA_VERSION, SessionEnd,
-};
+use records::{Cause, Fetch, Micros, MonoNs, Phase, SCHEMA_VERSION, Session, SessionEnd};
 use serde::Serialize;
 
-use super::wire::Wire;
+use super::Held;
 use crate::analysis::Analysis;
-use crate::explain::late::holding_step;
 use crate::explain::timeline::Doing;
 use crate::explain::{Context, FetchSplit, Hands, Piece, Shares};
-use crate::figures::log::logged_time;
-use crate::join::Connection;
 use crate::window::share;
 
+/// Between two events at most so many stays stand one by one.
+const MOST: usize = 12;
+/// Of more, so many of the longest do; what lies between them is folded.
+const LONGEST: usize = 5;
+/// Short steps and polls of less than one in so many parts of the fetch's time are not named: their
+/// time counts to what was before them.
+const TRIFLE: u32 = 1_000;
+
 /// The life of one fetch: the document of `turnstile explain --fetch N --json`.
-///
-/// Its clock starts when the fetch was wanted (its intended start). Invariant: the stays follow
-/// each other without a gap and cover its time; the causes sum to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FetchReport {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
-    /// Its number.
-    pub fetch: u64,
-    /// `idle` or `measure`.
-    pub phase: Phase,
-    /// How it ended, as its client saw it.
-    pub outcome: Outcome,
-    /// Status of the answer, if a head arrived.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-    /// Body bytes received.
-    pub bytes: Bytes,
-    /// Intended start to end.
-    pub response_us: Micros,
-    /// Real start to end.
-    pub total_us: Micros,
-    /// The client's port.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_port: Option<u16>,
+    /// What its client told.
+    #[serde(flatten)]
+    pub fetch: Fetch,
     /// The worker that accepted it; absent: none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
-    /// What the access log says of it; absent: nothing.
+    /// The proxy's side, once that had ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub logged: Option<Logged>,
-    /// When it was wanted: the zero of its clock.
-    #[serde(skip)]
-    pub wanted_ns: MonoNs,
+    pub session: Option<Session>,
     /// What happened, in order of time; the proxy's side may go on after the fetch has ended.
-    pub events: Vec<Event>,
-    /// Where its time went, in order of time.
-    pub stays: Vec<Stay>,
+    pub timeline: Vec<Moment>,
     /// Its time by cause, the largest part first.
     pub causes: Vec<CausePart>,
 }
 
-/// A log line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Logged {
-    /// `$status`.
-    pub status: u16,
-    /// `$request_time`.
-    pub rt_us: Micros,
-    /// `$upstream_connect_time`; absent: logged as `-`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uct_us: Option<Micros>,
-}
-
-/// Something that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Event {
-    /// When, after the fetch was wanted.
-    pub at_ns: u64,
+/// Something that happened, and where time went until the next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moment {
+    /// When.
+    pub at_ns: MonoNs,
     /// What.
     pub what: Happening,
+    /// In order of time.
+    pub then: Vec<Stay>,
 }
 
 /// What can happen, in the usual order.
@@ -103,51 +76,44 @@ pub enum Happening {
     Head,
     /// The client had the answer's head.
     FirstByte,
-    /// The client was done with it: see [`FetchReport::outcome`].
+    /// The client was done with it: see [`Fetch::outcome`].
     Ended,
     /// The worker closed its session.
     Closed(SessionEnd),
-    /// Packets, where they were kept.
-    Wire(Wire),
 }
 
-/// A part of a fetch's time in which neither its own state nor what its worker did changed.
+/// A part of a fetch's time in which its worker did one thing, or several things in a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stay {
-    /// Its start, after the fetch was wanted.
-    pub start_ns: u64,
-    /// Its length.
-    pub length_ns: u64,
-    /// In whose hands the fetch was.
+    /// Its start.
+    pub start_ns: MonoNs,
+    /// Its end.
+    pub end_ns: MonoNs,
+    /// In whose hands the fetch was when it began.
     pub hands: Hands,
-    /// What its worker did meanwhile; absent: unknown, or no matter.
+    /// Long steps in it, by whose they were, the longest wait first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<Held>,
+    /// Loop turns with short steps in it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worker_did: Option<WorkerDid>,
+    pub turns: Option<TurnGroup>,
+    /// Long polls in it.
+    pub polls: u64,
+    /// Times in it in which what a worker did is unknown, or no matter.
+    pub silent: u64,
     /// The time by cause, the largest part first.
     pub causes: Vec<CausePart>,
 }
 
-/// What a worker did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkerDid {
-    /// One long step, or a part of it.
-    Hold {
-        /// When it began, after the fetch was wanted; below zero: before that.
-        began_ns: i64,
-        /// The step, and how long the fetch waited in this part of it.
-        #[serde(flatten)]
-        step: HoldingStep,
-    },
-    /// Loop turns with short steps.
-    Turns {
-        /// About how many.
-        turns: u64,
-        /// Time of them outside of polls.
-        busy_ns: u64,
-    },
-    /// One long poll.
-    Poll,
+/// Loop turns with short steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TurnGroup {
+    /// About how many.
+    pub turns: u64,
+    /// Length of one, without polls, in the mean.
+    pub mean_us: Micros,
+    /// Time in polls between them.
+    pub poll_us: Micros,
 }
 
 /// One cause's part of a time.
@@ -161,73 +127,57 @@ pub struct CausePart {
     pub share: f64,
 }
 
-/// A fetch that is not in the run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("fetch {fetch} is not in this run: {}", known_words(*.phase, *.known))]
-pub struct NoSuchFetch {
-    /// What was asked for.
-    pub fetch: u64,
-    /// The phase that was asked for.
-    pub phase: Phase,
-    /// The least and largest number of that phase; absent: it has no fetch.
-    pub known: Option<(u64, u64)>,
-}
-
-fn known_words(phase: Phase, known: Option<(u64, u64)>) -> String {
-    let phase = phase.name();
-    match known {
-        Some((first, last)) => format!("its {phase} phase has fetches {first} to {last}"),
-        None => format!("its {phase} phase has no fetch"),
-    }
-}
-
 impl FetchReport {
     /// The report on fetch `number` of `phase`.
     ///
     /// # Errors
-    /// There is no such fetch.
-    pub fn of(analysis: &Analysis<'_>, phase: Phase, number: u64) -> Result<Self, NoSuchFetch> {
+    /// There is no such fetch; the message says which there are.
+    pub fn of(analysis: &Analysis<'_>, phase: Phase, number: u64) -> Result<Self, String> {
         let fetches = analysis.records.fetches.iter().zip(analysis.splits());
-        let of_phase = fetches.filter(|(fetch, _)| fetch.phase == phase);
+        let mut of_phase = fetches.filter(|(fetch, _)| fetch.phase == phase);
         let numbers = of_phase.clone().map(|(fetch, _)| fetch.fetch);
-        let known = numbers.clone().min().zip(numbers.max());
-        let mut of_phase = of_phase;
-        match of_phase.find(|(fetch, _)| fetch.fetch == number) {
-            Some((fetch, split)) => Ok(report(&analysis.context, fetch, split)),
-            None => Err(NoSuchFetch { fetch: number, phase, known }),
-        }
+        let found = of_phase.find(|(fetch, _)| fetch.fetch == number);
+        found.map(|(fetch, split)| report(&analysis.context, fetch, split)).ok_or_else(|| {
+            let known = match numbers.clone().min().zip(numbers.max()) {
+                Some((first, last)) => format!("has fetches {first} to {last}"),
+                None => "has no fetch".to_owned(),
+            };
+            format!("fetch {number} is not in this run: its {} phase {known}", phase.name())
+        })
+    }
+
+    /// What the access log says of it; absent: nothing.
+    pub fn logged(&self) -> Option<&Session> {
+        self.session.as_ref().filter(|session| session.is_logged())
     }
 }
 
-/// The report on `fetch`.
 fn report(context: &Context<'_>, fetch: &Fetch, split: &FetchSplit) -> FetchReport {
-    let connection = context.join.fetch(split.index);
-    let logged = connection.and_then(Connection::logged).map(|session| Logged {
-        status: session.status,
-        rt_us: logged_time(session),
-        uct_us: session.log.uct_ms.map(|ms| Micros(ms.saturating_mul(1_000))),
-    });
-    let pieces = split.pieces.iter().filter(|piece| !piece.window.length().is_zero());
+    let session = context.join.fetch(split.index).and_then(|connection| connection.session);
+    let trifle = fetch.response_us.as_duration() / TRIFLE;
+    let pieces: Vec<&Piece> =
+        split.pieces.iter().filter(|piece| !piece.window.length().is_zero()).collect();
+    let mut pieces = pieces.as_slice();
+    let events = events(context, fetch, split.index);
+    let nexts = events.iter().skip(1).map(|(at, _)| *at).chain([MonoNs(u64::MAX)]);
+    let moment = |(&(at_ns, what), next): (&(MonoNs, Happening), MonoNs)| {
+        let count = pieces.partition_point(|piece| piece.window.start < next);
+        let (between, later) = pieces.split_at(count);
+        pieces = later;
+        Moment { at_ns, what, then: fold(context, between, trifle) }
+    };
     FetchReport {
         schema_version: SCHEMA_VERSION,
-        fetch: fetch.fetch,
-        phase: fetch.phase,
-        outcome: fetch.outcome,
-        status: fetch.status,
-        bytes: fetch.bytes,
-        response_us: fetch.response_us,
-        total_us: fetch.total_us,
-        client_port: fetch.client_port,
+        fetch: fetch.clone(),
         worker: split.worker,
-        logged,
-        wanted_ns: fetch.intended_ns,
-        events: events(context, fetch, connection),
-        stays: pieces.map(|piece| stay(context, fetch.intended_ns, piece)).collect(),
-        causes: parts(&split.shares),
+        session: session.cloned(),
+        timeline: events.iter().zip(nexts).map(moment).collect(),
+        causes: CausePart::all(&split.shares),
     }
 }
 
-fn events(context: &Context<'_>, fetch: &Fetch, connection: Option<&Connection<'_>>) -> Vec<Event> {
+fn events(context: &Context<'_>, fetch: &Fetch, index: usize) -> Vec<(MonoNs, Happening)> {
+    let connection = context.join.fetch(index);
     let session = connection.and_then(|connection| connection.session);
     let answered = session.and_then(|session| context.answer(session));
     let after_start = |time: Option<Micros>| time.map(|time| fetch.start_ns + time.as_duration());
@@ -246,79 +196,118 @@ fn events(context: &Context<'_>, fetch: &Fetch, connection: Option<&Connection<'
     ];
     let closed = session.map(|session| (session.closed_ns, Happening::Closed(session.end)));
     let known = happened.into_iter().filter_map(|(at, what)| Some((at?, what))).chain(closed);
-    let mut events: Vec<Event> =
-        known.map(|(at, what)| Event { at_ns: after(fetch.intended_ns, at), what }).collect();
-    events.sort_by_key(|event| (event.at_ns, event.what));
+    // A worker may have accepted on a connection that was open before the fetch was wanted.
+    let mut events: Vec<_> = known.map(|(at, what)| (at.max(fetch.intended_ns), what)).collect();
+    events.sort_unstable();
     events
 }
 
-fn stay(context: &Context<'_>, wanted: MonoNs, piece: &Piece) -> Stay {
-    let length = piece.window.length();
-    let worker_did = match piece.doing {
-        Some(Doing::Hold(at)) => hold(context, wanted, at, length),
-        Some(Doing::Turning { polling, turn }) => {
-            let busy = length.mul_f64((1.0 - polling).clamp(0.0, 1.0));
-            let turns = share(busy, turn).round().clamp(1.0, 1e15);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-            Some(WorkerDid::Turns { turns: turns as u64, busy_ns: ns(busy) })
-        }
-        Some(Doing::Polling) => Some(WorkerDid::Poll),
-        None => None,
+/// First each piece with the trifles behind it, then neighbours of one kind, then what lies between the
+/// longest few.
+fn fold(context: &Context<'_>, pieces: &[&Piece], trifle: Duration) -> Vec<Stay> {
+    let is_trifle = |piece: &Piece| {
+        piece.window.length() < trifle && !matches!(piece.doing, Some(Doing::Hold(_)))
     };
-    Stay {
-        start_ns: after(wanted, piece.window.start),
-        length_ns: after(piece.window.start, piece.window.end),
-        hands: piece.hands,
-        worker_did,
-        causes: parts(&piece.shares),
+    let told: Vec<&[&Piece]> = pieces.chunk_by(|_, next| is_trifle(next)).collect();
+    let is_alike = |one: &&[&Piece], next: &&[&Piece]| {
+        one.first().zip(next.first()).is_some_and(|(one, next)| is_alike(context, one, next))
+    };
+    let alike: Vec<&[&[&Piece]]> = told.chunk_by(is_alike).collect();
+    if alike.len() <= MOST {
+        return alike.into_iter().filter_map(|told| Stay::of(context, told)).collect();
+    }
+    let length = |told: &[&[&Piece]]| -> Duration {
+        told.iter().copied().flatten().map(|piece| piece.window.length()).sum()
+    };
+    let mut lengths: Vec<Duration> = alike.iter().map(|told| length(told)).collect();
+    lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
+    // Shorter than the longest few, and no longer than the next: of equals all are folded.
+    let most = lengths.get(LONGEST).copied().unwrap_or_default();
+    let runs = alike.chunk_by(|one, next| length(one) <= most && length(next) <= most);
+    runs.filter_map(|run| Stay::of(context, &run.concat())).collect()
+}
+
+/// Whether the worker went on with the same thing.
+fn is_alike(context: &Context<'_>, one: &Piece, next: &Piece) -> bool {
+    match (one.doing, next.doing) {
+        (Some(Doing::Hold(one)), Some(Doing::Hold(next))) => {
+            context.holder(one) == context.holder(next)
+        }
+        (Some(Doing::Turning { .. }), Some(Doing::Turning { .. }))
+        | (Some(Doing::Polling), Some(Doing::Polling)) => true,
+        (None, None) => one.hands == next.hands,
+        _ => false,
     }
 }
 
-fn hold(context: &Context<'_>, wanted: MonoNs, at: usize, waited: Duration) -> Option<WorkerDid> {
-    let began = context.records.holds.get(at)?.start_ns;
-    let (later, sooner) = (after(wanted, began), after(began, wanted));
-    let began_ns = i64::try_from(later).ok()?.saturating_sub_unsigned(sooner);
-    Some(WorkerDid::Hold { began_ns, step: holding_step(context, at, waited)? })
-}
-
-fn after(start: MonoNs, at: MonoNs) -> u64 {
-    at.0.saturating_sub(start.0)
-}
-
-/// The causes with a part in `shares`, the largest first.
-fn parts(shares: &Shares) -> Vec<CausePart> {
-    CausePart::all_of(Cause::ALL.map(|cause| (cause, ns(shares.of(cause)))))
-}
-
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+impl Stay {
+    /// Several in a row, each with the trifles behind it, of which only the time is told.
+    fn of(context: &Context<'_>, told: &[&[&Piece]]) -> Option<Self> {
+        let all = || told.iter().copied().flatten();
+        let (first, last) = (all().next()?, all().next_back()?);
+        let (mut waits, mut turns, mut polls, mut silent) = (Vec::new(), 0_u64, 0, 0);
+        let (mut busy, mut polling) = (Duration::ZERO, Duration::ZERO);
+        for piece in told.iter().filter_map(|told| told.first()) {
+            let length = piece.window.length();
+            match piece.doing {
+                Some(Doing::Hold(at)) => waits.push((0, at, length)),
+                Some(Doing::Turning { polling: part, turn }) => {
+                    let worked = length.mul_f64((1.0 - part).clamp(0.0, 1.0)).min(length);
+                    let about = share(worked, turn).round().clamp(1.0, 1e15);
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "clamped"
+                    )]
+                    let about = about as u64;
+                    turns = turns.saturating_add(about);
+                    busy += worked;
+                    polling += length - worked;
+                }
+                Some(Doing::Polling) => polls += 1,
+                None => silent += 1,
+            }
+        }
+        let mean = busy.div_f64(turns.max(1) as f64);
+        let mut shares = Shares::default();
+        all().for_each(|piece| shares.merge(&piece.shares));
+        Some(Self {
+            start_ns: first.window.start,
+            end_ns: last.window.end,
+            hands: first.hands,
+            holds: Held::all(context, waits),
+            turns: (turns > 0).then_some(TurnGroup {
+                turns,
+                mean_us: mean.into(),
+                poll_us: polling.into(),
+            }),
+            polls,
+            silent,
+            causes: CausePart::all(&shares),
+        })
+    }
 }
 
 impl CausePart {
-    /// Parts of the sum of `times`, the largest first; those without any are left out.
-    pub(crate) fn all_of(times: impl IntoIterator<Item = (Cause, u64)>) -> Vec<Self> {
-        let mut of_cause: BTreeMap<Cause, u64> = BTreeMap::new();
-        for (cause, time_ns) in times {
-            let sum = of_cause.entry(cause).or_default();
-            *sum = sum.saturating_add(time_ns);
-        }
-        let whole = of_cause.values().fold(0_u64, |sum, time| sum.saturating_add(*time)) as f64;
-        let part = |(cause, time_ns)| Self { cause, time_ns, share: time_ns as f64 / whole };
-        let times = of_cause.into_iter().filter(|(_, time_ns)| *time_ns > 0);
-        let mut parts: Vec<Self> = times.map(part).collect();
+    /// The causes with a part in `shares`, the largest first.
+    fn all(shares: &Shares) -> Vec<Self> {
+        let whole = shares.total();
+        let part = |cause| {
+            let time = shares.of(cause);
+            let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            Self { cause, time_ns, share: share(time, whole) }
+        };
+        let mut parts: Vec<Self> =
+            Cause::ALL.into_iter().map(part).filter(|part| part.time_ns > 0).collect();
         parts.sort_by_key(|part| (std::cmp::Reverse(part.time_ns), part.cause));
         parts
     }
 
     /// Its part in whole us.
     pub const fn time_us(&self) -> Micros {
-        MonoNs(self.time_ns).micros_since(MonoNs(0))
+        Micros(self.time_ns / 1_000)
     }
 }
 
-impl Event {
-    /// When, in whole us after the fetch was wanted.
-    pub const fn at_us(&self) -> Micros {
-        MonoNs(self.at_ns).micros_since(MonoNs(0))
-    }
-}
+#[cfg(test)]
+mod tests;

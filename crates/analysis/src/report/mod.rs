@@ -7,29 +7,24 @@
 
 mod evidence;
 mod fetch;
-mod fold;
-mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use records::{
-    Bytes, Cause, CauseShare, Caveat, Holder, LateSummary, Law, Micros, SCHEMA_VERSION, Summary,
-    Verdict, Visibility, WorstFetch,
+    Bytes, Cause, CauseShare, Holder, LateSummary, Micros, SCHEMA_VERSION, StepEnd, Summary,
+    WorstFetch,
 };
 use serde::Serialize;
 
 pub use crate::explain::Hands;
-pub use crate::figures::log::{LogReport, LogRow};
-pub use evidence::{Evidence, LongTurn, QueueDepth, Ran, Reserve, Throttled};
-pub use fetch::{CausePart, Event, FetchReport, Happening, Logged, NoSuchFetch, Stay, WorkerDid};
-pub use fold::{Folded, HoldGroup, TurnGroup};
-pub use wire::{Missing, Sent, Wire};
+pub use crate::figures::log::LogRow;
+pub use evidence::{Evidence, Ran, Reserve};
+pub use fetch::{CausePart, FetchReport, Happening, Moment, Stay, TurnGroup};
 
 use crate::analysis::Analysis;
 use crate::explain::late::late_fetch;
 use crate::explain::{Context, FetchSplit};
-use crate::window::share;
 
 /// So many of the worst fetches are told one by one.
 const WORST: usize = 10;
@@ -41,37 +36,16 @@ pub struct Explanation {
     pub schema_version: u32,
     /// The command of the run, as it was typed.
     pub command: Vec<String>,
-    /// When the run started: UTC, ISO 8601.
-    pub started_at: String,
-    /// How the workers were seen.
-    #[serde(skip)]
-    pub sight: Visibility,
-    /// What the run proves.
-    pub verdict: Verdict,
-    /// Why, the weightiest first.
-    pub verdict_reasons: Vec<String>,
-    /// The signal that cut the run short.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interrupted: Option<String>,
-    /// Fetches of the measure phase.
-    pub attempts: u64,
-    /// Of these, failed.
-    pub failed: u64,
-    /// The late ones, and causes that could not have been shown.
-    pub late: LateSummary,
-    /// Every cause that has a part in the late time, the largest first, and `unexplained`.
+    /// What the run showed.
+    pub summary: Summary,
+    /// Every cause that has a part in the late time, the largest first.
     pub causes: Vec<CauseReport>,
     /// The late fetches that took longest, at most ten, the longest first.
-    pub worst: Vec<LateFetch>,
+    pub worst: Vec<WorstFetch>,
     /// Whose steps held late fetches, the longest time first.
-    pub holders: Vec<HolderReport>,
-    /// The access log beside what clients saw.
-    pub log: LogReport,
-    /// The law beside the measurement, where it says something.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub law: Option<ModelReport>,
-    /// Reasons to trust a number less.
-    pub caveats: Vec<Caveat>,
+    pub holders: Vec<Held>,
+    /// What the access log says of the fetches beside what clients saw.
+    pub log: Vec<LogRow>,
 }
 
 /// One cause: its part, and what shows it.
@@ -80,13 +54,12 @@ pub struct CauseReport {
     /// Its part in the late time.
     #[serde(flatten)]
     pub share: CauseShare,
-    /// [`Cause::words`].
-    pub meaning: &'static str,
     /// The late fetch that waited longest for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<Longest>,
-    /// What the records say of it.
-    pub evidence: Evidence,
+    /// What the records say of it; absent: no more than that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
 }
 
 /// The longest of something, and the fetch it happened to.
@@ -98,69 +71,66 @@ pub struct Longest {
     pub fetch: u64,
 }
 
-/// One late fetch in a line.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LateFetch {
-    /// What it is, and the step of another session in which it waited longest.
-    #[serde(flatten)]
-    pub told: WorstFetch,
-    /// What took the largest part of it, as a share, 0 to 1.
-    pub cause_share: f64,
-}
-
-/// Whose steps held late fetches, and how much.
+/// Long steps of one session in which fetches waited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HolderReport {
-    /// Who.
+pub struct Held {
+    /// Whose steps.
     pub holder: Holder,
-    /// Late fetches that waited in its steps.
+    /// Fetches that waited in them.
     pub fetches: u64,
     /// How long they waited there, together; several may wait in one step at a time.
-    pub fetch_time_us: Micros,
-    /// In how many of its steps.
+    pub waited_us: Micros,
+    /// How many steps.
     pub steps: u64,
-    /// The longest of these steps.
-    pub longest_step_us: Micros,
-    /// Bytes read from the upstream in that step.
-    pub longest_step_bytes: Bytes,
+    /// Bytes read from the upstream in all of them.
+    pub bytes: Bytes,
+    /// Length of the longest of them.
+    pub longest_us: Micros,
+    /// Bytes read from the upstream in that one.
+    pub longest_bytes: Bytes,
+    /// What ended them; absent: not all the same.
+    pub ended_by: Option<StepEnd>,
 }
 
-/// The law beside a median that is worth comparing, or is not.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ModelReport {
-    /// What it predicts and what was measured.
-    #[serde(flatten)]
-    pub law: Law,
-    /// What the measured median is.
-    pub median: Median,
-}
-
-/// What a median of fetch times is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Median {
-    /// It was measured.
-    Measured,
-    /// It is the cap of the fetches: half of them or more were cut short, and would have taken
-    /// longer.
-    Censored,
-}
-
-/// Causes that cannot be told, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HiddenCauses {
-    /// Which ones.
-    pub causes: Vec<Cause>,
-    /// Why.
-    pub reason: String,
-}
-
-impl ModelReport {
-    /// The law of a run; `None` where it says nothing, or no fetch was measured.
-    pub fn of(summary: &Summary) -> Option<Self> {
-        let law = summary.law.clone().filter(|_| summary.measure.attempts > 0)?;
-        let cut = summary.measure.censored > 0 && law.measured_us >= summary.arm.fetch.cap;
-        Some(Self { law, median: if cut { Median::Censored } else { Median::Measured } })
+impl Held {
+    /// The steps behind these waits, each the position of a fetch and of a hold among the records', by
+    /// whose they were, the longest wait first.
+    fn all(
+        context: &Context<'_>,
+        waits: impl IntoIterator<Item = (usize, usize, Duration)>,
+    ) -> Vec<Self> {
+        #[derive(Default)]
+        struct Of {
+            fetches: BTreeSet<usize>,
+            steps: BTreeSet<usize>,
+            time: Duration,
+        }
+        let mut holders: BTreeMap<Holder, Of> = BTreeMap::new();
+        for (fetch, hold, waited) in waits {
+            let Some(holder) = context.holder(hold) else { continue };
+            let of = holders.entry(holder).or_default();
+            of.fetches.insert(fetch);
+            of.steps.insert(hold);
+            of.time += waited;
+        }
+        let held = |(holder, of): (Holder, Of)| {
+            let steps = || of.steps.iter().filter_map(|&at| context.records.holds.get(at));
+            let longest = steps().max_by_key(|hold| hold.length_us());
+            let end = longest.map(|hold| hold.ended_by);
+            Self {
+                holder,
+                fetches: of.fetches.len() as u64,
+                waited_us: of.time.into(),
+                steps: of.steps.len() as u64,
+                bytes: steps().map(|hold| hold.bytes).sum(),
+                longest_us: longest.map(|hold| hold.length_us()).unwrap_or_default(),
+                longest_bytes: longest.map(|hold| hold.bytes).unwrap_or_default(),
+                ended_by: end.filter(|end| steps().all(|hold| hold.ended_by == *end)),
+            }
+        };
+        let mut all: Vec<Self> = holders.into_iter().map(held).collect();
+        all.sort_by_key(|held| (std::cmp::Reverse(held.waited_us), held.holder));
+        all
     }
 }
 
@@ -169,61 +139,51 @@ impl Explanation {
     pub fn of(analysis: &Analysis<'_>) -> Self {
         let Analysis { records, summary, context, .. } = analysis;
         let late = analysis.late();
+        let waits = late.iter().flat_map(|split| {
+            split.held.iter().map(|(&hold, &waited)| (split.index, hold, waited))
+        });
         Self {
             schema_version: SCHEMA_VERSION,
             command: records.manifest.command.clone(),
-            started_at: records.manifest.started_at.clone(),
-            sight: summary.visibility,
-            verdict: summary.verdict,
-            verdict_reasons: summary.verdict_reasons.clone(),
-            interrupted: summary.interrupted.clone(),
-            attempts: summary.measure.attempts,
-            failed: summary.measure.outcomes.failed(),
-            late: summary.late.clone(),
+            summary: summary.clone(),
             causes: causes(context, &late, summary),
             worst: worst(context, &late),
-            holders: holders(context, &late),
-            log: LogReport { truth: summary.log_truth.clone(), rows: analysis.log_rows.clone() },
-            law: ModelReport::of(summary),
-            caveats: summary.caveats.clone(),
+            holders: Held::all(context, waits),
+            log: analysis.log_rows.clone(),
         }
     }
 
     /// From which response time on a fetch is late; absent: no idle fetch was seen, so only failed
     /// ones are.
     pub fn late_limit_us(&self) -> Option<Micros> {
-        Some(self.late.limit_us).filter(|limit| *limit < Micros(u64::MAX))
+        Some(self.summary.late.limit_us).filter(|limit| *limit < Micros(u64::MAX))
     }
 
-    /// How much remains unexplained; absent where nothing was late.
+    /// How much remains unexplained; absent: nothing.
     pub fn unexplained(&self) -> Option<&CauseShare> {
-        let shares = self.causes.iter().map(|cause| &cause.share);
-        shares.into_iter().find(|share| share.cause == Cause::Unexplained)
+        self.summary.causes.iter().find(|share| share.cause == Cause::Unexplained)
     }
 
     /// Causes that could have been shown, and have no part in the late time.
     pub fn absent(&self) -> Vec<Cause> {
-        let hidden = |cause: Cause| self.late.hidden.iter().any(|hidden| hidden.cause == cause);
-        let shown = |cause: Cause| self.causes.iter().any(|story| story.share.cause == cause);
-        Cause::ALL
-            .into_iter()
-            .filter(|&cause| !hidden(cause) && !shown(cause) && cause.is_of(self.sight))
-            .collect()
+        let Summary { late, causes, visibility, .. } = &self.summary;
+        let told = |cause: Cause| {
+            late.hidden.iter().any(|hidden| hidden.cause == cause)
+                || causes.iter().any(|share| share.cause == cause)
+        };
+        let could = |cause: &Cause| cause.is_of(*visibility) && *cause != Cause::Unexplained;
+        Cause::ALL.into_iter().filter(|cause| could(cause) && !told(*cause)).collect()
     }
 }
 
 fn causes(context: &Context<'_>, splits: &[&FetchSplit], summary: &Summary) -> Vec<CauseReport> {
-    if splits.is_empty() {
-        return Vec::new();
-    }
     let window = context.windows.of_phase(summary.late.phase);
-    let report = |share: CauseShare| CauseReport {
-        meaning: share.cause.words(),
+    let report = |share: &CauseShare| CauseReport {
         most: most(context, splits, share.cause),
         evidence: evidence::of(context, splits, share.cause, window),
-        share,
+        share: share.clone(),
     };
-    with_unexplained(&summary.causes).map(report).collect()
+    summary.causes.iter().map(report).collect()
 }
 
 /// The late fetch that waited longest for `cause`.
@@ -236,72 +196,21 @@ fn most(context: &Context<'_>, splits: &[&FetchSplit], cause: Cause) -> Option<L
     Some(Longest { time_us: time.into(), fetch: context.records.fetches.get(split.index)?.fetch })
 }
 
-fn worst(context: &Context<'_>, splits: &[&FetchSplit]) -> Vec<LateFetch> {
-    let late = |split: &&FetchSplit| {
-        let told = late_fetch(context, split)?;
-        let cause_share = share(split.shares.of(told.cause), split.shares.total());
-        Some(LateFetch { told, cause_share })
-    };
-    let mut late: Vec<LateFetch> = splits.iter().filter_map(late).collect();
-    late.sort_by_key(|late| (std::cmp::Reverse(late.told.response_us), late.told.fetch));
+fn worst(context: &Context<'_>, splits: &[&FetchSplit]) -> Vec<WorstFetch> {
+    let late = splits.iter().filter_map(|split| late_fetch(context, split));
+    let mut late: Vec<WorstFetch> = late.collect();
+    late.sort_by_key(|late| (std::cmp::Reverse(late.response_us), late.fetch));
     late.truncate(WORST);
     late
 }
 
-fn holders(context: &Context<'_>, splits: &[&FetchSplit]) -> Vec<HolderReport> {
-    #[derive(Default)]
-    struct Held {
-        fetches: BTreeSet<usize>,
-        steps: BTreeSet<usize>,
-        time: Duration,
-    }
-    let mut holders: BTreeMap<Holder, Held> = BTreeMap::new();
-    for split in splits {
-        for (&at, &waited) in &split.held {
-            let Some(holder) = context.holder(at) else { continue };
-            let held = holders.entry(holder).or_default();
-            held.fetches.insert(split.index);
-            held.steps.insert(at);
-            held.time += waited;
-        }
-    }
-    let report = |(holder, held): (Holder, Held)| {
-        let steps = held.steps.iter().filter_map(|&at| context.records.holds.get(at));
-        let longest = steps.max_by_key(|hold| hold.length_us());
-        HolderReport {
-            holder,
-            fetches: held.fetches.len() as u64,
-            fetch_time_us: held.time.into(),
-            steps: held.steps.len() as u64,
-            longest_step_us: longest.map(|hold| hold.length_us()).unwrap_or_default(),
-            longest_step_bytes: longest.map(|hold| hold.bytes).unwrap_or_default(),
-        }
-    };
-    let mut reports: Vec<HolderReport> = holders.into_iter().map(report).collect();
-    reports.sort_by_key(|report| (std::cmp::Reverse(report.fetch_time_us), report.holder));
-    reports
-}
-
-/// The causes, with a line for `unexplained` also where nothing is.
-fn with_unexplained(causes: &[CauseShare]) -> impl Iterator<Item = CauseShare> {
-    let told = causes.iter().any(|share| share.cause == Cause::Unexplained);
-    let nothing = CauseShare {
-        cause: Cause::Unexplained,
-        share_of_late_time: 0.0,
-        time_us: Micros(0),
-        fetches: 0,
-    };
-    causes.iter().cloned().chain((!told).then_some(nothing))
-}
-
 /// Hidden causes by reason, in the order of their first.
-pub fn hidden_by_reason(late: &LateSummary) -> Vec<HiddenCauses> {
-    let mut groups: Vec<HiddenCauses> = Vec::new();
+pub fn hidden_by_reason(late: &LateSummary) -> Vec<(&str, Vec<Cause>)> {
+    let mut groups: Vec<(&str, Vec<Cause>)> = Vec::new();
     for hidden in &late.hidden {
-        match groups.iter_mut().find(|group| group.reason == hidden.reason) {
-            Some(group) => group.causes.push(hidden.cause),
-            None => groups
-                .push(HiddenCauses { causes: vec![hidden.cause], reason: hidden.reason.clone() }),
+        match groups.iter_mut().find(|(reason, _)| *reason == hidden.reason) {
+            Some((_, causes)) => causes.push(hidden.cause),
+            None => groups.push((&hidden.reason, vec![hidden.cause])),
         }
     }
     groups

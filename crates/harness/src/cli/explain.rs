@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use analysis::Analysis;
 use analysis::report::{Explanation, FetchReport};
-use anyhow::Context;
 use records::run_dir::PACKETS;
-use records::{MonoNs, Phase, RunRecords, fetch_phase};
+use records::{Phase, RunRecords, fetch_phase};
 
 use super::common::{OutputOptions, WhichRun};
 use super::report::load;
@@ -58,13 +57,12 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
             }
         }
         Some(number) => {
-            let mut story = FetchReport::of(&analysis, options.phase, number)
+            let story = FetchReport::of(&analysis, options.phase, number)
                 .unwrap_or_else(|error| super::usage_text(&format!("--fetch: {error}")));
-            lay_packets(&mut story, &records, &dir)?;
             if options.output.json {
                 report::json(&story)
             } else {
-                report::timeline(&story, &dir, style)
+                report::timeline(&story, &dir, style) + &packets(&story, &records, &dir)
             }
         }
     };
@@ -72,20 +70,12 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Puts its packets into the story of a fetch, if they were kept: from when it was wanted until somebody
-/// else has its port.
-fn lay_packets(story: &mut FetchReport, records: &RunRecords, dir: &Path) -> anyhow::Result<()> {
-    let RunRecords { manifest, fetches, .. } = records;
-    let (Some(capture), Some(port)) = (&manifest.capture, story.client_port) else { return Ok(()) };
-    let from = story.wanted_ns;
-    let next = fetches.iter().filter(|fetch| fetch.client_port == Some(port));
-    let next = next
-        .map(|fetch| fetch.start_ns)
-        .filter(|start| *start > from + story.response_us.as_duration())
-        .min();
-    let packets = capture.packets(dir, port, (from, next.unwrap_or(MonoNs(u64::MAX))));
-    let (packets, end) =
-        packets.with_context(|| format!("failed to read {PACKETS} of {}", dir.display()))?;
-    story.lay_packets(&packets, next.unwrap_or(end));
-    Ok(())
+/// How to read its packets, if they were kept.
+fn packets(story: &FetchReport, records: &RunRecords, dir: &Path) -> String {
+    match (&records.manifest.capture, story.fetch.client_port) {
+        (Some(_), Some(port)) => {
+            format!("\npackets     tcpdump -nr {} tcp port {port}\n", dir.join(PACKETS).display())
+        }
+        _ => String::new(),
+    }
 }

@@ -70,7 +70,7 @@ fn assert_led_by(records: &RunRecords, cause: Cause) -> Evidence {
     assert_eq!(story.causes[0].share.cause, cause, "{:?}", story.causes);
     let unexplained = story.unexplained().map_or(0.0, |share| share.share_of_late_time);
     assert!(unexplained < 0.2, "{:?}", story.causes);
-    story.causes.swap_remove(0).evidence
+    story.causes.swap_remove(0).evidence.expect("what shows it")
 }
 
 #[test]

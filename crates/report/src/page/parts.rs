@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::Analysis;
-use analysis::report::{Explanation, HolderReport};
+use analysis::report::{Explanation, Held};
 use records::{
     Micros, Outcome, OutcomeCounts, Phase, RunRecords, STARVED_SHARE, Summary, Verdict, Visibility,
     percent_beside, shell_line,
@@ -95,7 +95,7 @@ pub(super) fn legend(data: &PageData<'_>) -> String {
 /// Who held whom, in the words of the terminal.
 pub(super) fn holders(data: &PageData<'_>) -> String {
     let holders = Explanation::of(data.analysis).holders;
-    let item = |held: &HolderReport| {
+    let item = |held: &Held| {
         format!("<li>{}{}</li>", key(palette::holder(held.holder)), html(&words::held(held)))
     };
     let items: String = holders.iter().take(HOLDERS).map(item).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use records::{
-    BlockedSummary, Cause, CauseShare, LogGap, LogMode, Micros, count, percent, shell_line,
+    BlockedSummary, Cause, LogGap, ThrottleSample, WorstFetch, count, percent, shell_line,
 };
 
 use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
@@ -12,8 +12,7 @@ use super::layout::{Style, Tint};
 use super::run::{caveats, paragraphs, verdict};
 use crate::words;
 use analysis::report::{
-    CauseReport, Evidence, Explanation, LateFetch, LogRow, Longest, Ran, Reserve, Throttled,
-    hidden_by_reason,
+    CauseReport, Evidence, Explanation, LogRow, Longest, Ran, Reserve, hidden_by_reason,
 };
 
 /// Where what a cause means begins.
@@ -34,9 +33,9 @@ pub fn story(story: &Explanation, run_dir: &Path, style: Style) -> String {
         worst(story, style),
         holders(story, style),
         log(story, style),
-        story.law.iter().flat_map(|law| labelled(style, "law", &words::law(law), ALL)).collect(),
+        law(story, style),
         not_in_the_table(story, style),
-        caveats(&story.caveats, style),
+        caveats(&story.summary.caveats, style),
         go_on(story, run_dir, style),
     ];
     paragraphs(sections)
@@ -45,19 +44,19 @@ pub fn story(story: &Explanation, run_dir: &Path, style: Style) -> String {
 fn head(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let label = label(style, "run");
     let mut lines = vec![format!("{label}{}", run_dir.display())];
-    lines.extend(verdict(story.verdict, &story.verdict_reasons, style));
+    lines.extend(verdict(story.summary.verdict, &story.summary.verdict_reasons, style));
     lines.extend(labelled(style, "explains", &late(story), ALL));
     lines
 }
 
 fn late(story: &Explanation) -> String {
-    let late = &story.late;
+    let late = &story.summary.late;
     let which = words::which_are_late(late.phase, story.late_limit_us());
     if late.fetches == 0 {
         return format!("no fetch{which}");
     }
     let unexplained = match story.unexplained() {
-        None | Some(CauseShare { time_us: Micros(0), .. }) => ", all of it explained".to_owned(),
+        None => ", all of it explained".to_owned(),
         Some(share) => {
             let part = percent(share.share_of_late_time);
             format!("; {part} of it, {}, remains unexplained", share.time_us)
@@ -73,10 +72,7 @@ fn causes(story: &Explanation, style: Style) -> Vec<String> {
     let columns =
         format!("{:>8}{:>11}{:>7}  what it means, and what shows it", "share", "time", "led");
     let mut lines = vec![heading(style, "causes", 18, &columns)];
-    // What is all explained has no rest to be shown.
-    let has_part = |cause: &&CauseReport| cause.share.time_us > Micros(0);
-    for cause in story.causes.iter().filter(has_part) {
-        let CauseReport { share, meaning, most, .. } = cause;
+    for CauseReport { share, most, evidence } in &story.causes {
         let left = format!(
             "  {:<16}{:>8}{:>11}{:>7}",
             share.cause.name(),
@@ -85,11 +81,11 @@ fn causes(story: &Explanation, style: Style) -> Vec<String> {
             share.fetches
         );
         let width = WIDTH - MEANS_AT;
-        let mut means = wrap(meaning, width, ALL);
+        let mut means = wrap(share.cause.words(), width, ALL);
         if let Some(Longest { time_us, fetch }) = most {
             means.extend(wrap(&format!("most in fetch {fetch}: {time_us}"), width, ALL));
         }
-        means.extend(wrap(&evidence(&cause.evidence), width, ALL));
+        means.extend(evidence.iter().flat_map(|shows| wrap(&said(shows), width, ALL)));
         lines.extend(beside(&[left], MEANS_AT, &means));
     }
     lines
@@ -109,7 +105,7 @@ fn worst(story: &Explanation, style: Style) -> Vec<String> {
     lines
 }
 
-fn worst_row(LateFetch { told: late, cause_share }: &LateFetch) -> String {
+fn worst_row(late: &WorstFetch) -> String {
     let step = late.step.as_ref().map_or_else(String::new, |step| {
         let holder = words::holder(step.holder);
         format!("{holder}, {}, {}", step.length_us, short_bytes(step.bytes))
@@ -122,7 +118,7 @@ fn worst_row(LateFetch { told: late, cause_share }: &LateFetch) -> String {
             &late.response_us.to_string(),
             late.outcome.name(),
             late.cause.name(),
-            &percent(*cause_share),
+            &percent(late.cause_share()),
         ],
         &step,
     )
@@ -150,10 +146,10 @@ fn holders(story: &Explanation, style: Style) -> Vec<String> {
 
 fn log(story: &Explanation, style: Style) -> Vec<String> {
     // Without a row no line is missing, and none is there.
-    if story.log.rows.is_empty() {
+    if story.log.is_empty() {
         return Vec::new();
     }
-    let truth = &story.log.truth;
+    let truth = &story.summary.log_truth;
     let mut lines = labelled(style, "log", &words::log(truth), ALL);
     if truth.understated > 0 || truth.overstated > 0 {
         let off = format!(
@@ -167,7 +163,7 @@ fn log(story: &Explanation, style: Style) -> Vec<String> {
         "its client saw", "fetches", "worst: fetch", "logged", "true"
     );
     lines.push(style.paint(Tint::Label, &format!("  {:<10}{columns}", "status")));
-    lines.extend(story.log.rows.iter().map(log_row));
+    lines.extend(story.log.iter().map(log_row));
     lines
 }
 
@@ -181,9 +177,13 @@ fn log_row(row: &LogRow) -> String {
     format!("  {status:<10}{:<16}{:>9}{worst}", row.outcome.name(), row.fetches)
 }
 
+fn law(story: &Explanation, style: Style) -> Vec<String> {
+    words::law(&story.summary).iter().flat_map(|law| labelled(style, "law", law, ALL)).collect()
+}
+
 fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
-    if story.late.fetches == 0 {
+    if story.summary.late.fetches == 0 {
         return lines;
     }
     let absent: Vec<Cause> = story.absent();
@@ -191,7 +191,7 @@ fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
         let text = format!("{}: no part in it", words::names(&absent));
         lines.extend(labelled(style, "absent", &text, ALL));
     }
-    let hidden = hidden_by_reason(&story.late);
+    let hidden = hidden_by_reason(&story.summary.late);
     if !hidden.is_empty() {
         let text = format!("{}; their time is unexplained", words::hidden(&hidden));
         lines.extend(labelled(style, "hidden", &text, ALL));
@@ -203,7 +203,7 @@ fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
 fn go_on(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let Some(worst) = story.worst.first() else { return Vec::new() };
     let program = story.command.first().map_or("turnstile", String::as_str);
-    let (dir, fetch) = (run_dir.display().to_string(), worst.told.fetch.to_string());
+    let (dir, fetch) = (run_dir.display().to_string(), worst.fetch.to_string());
     let command = [program, "explain", &dir, "--fetch", &fetch].map(str::to_owned);
     let mut lines = labelled(style, "next", "the worst fetch from start to end", ALL);
     lines.push(format!("{:INDENT$}{}", "", shell_line(&command)));
@@ -211,7 +211,7 @@ fn go_on(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
 }
 
 /// What shows a cause, in a sentence.
-fn evidence(evidence: &Evidence) -> String {
+fn said(evidence: &Evidence) -> String {
     match evidence {
         Evidence::Steps { steps, longest: None, .. } => count(*steps, "step", "steps"),
         Evidence::Steps { steps, longest: Some(step), reserve } => format!(
@@ -228,7 +228,7 @@ fn evidence(evidence: &Evidence) -> String {
         Evidence::Turns { long_turns, longest: Some(turn) } => format!(
             "{} as long as a hold without one in them; the longest {}, {} on worker {}",
             count(*long_turns, "loop turn", "loop turns"),
-            turn.length_us,
+            turn.length_us(),
             count(turn.steps.into(), "step", "steps"),
             turn.worker
         ),
@@ -245,22 +245,17 @@ fn evidence(evidence: &Evidence) -> String {
                 moved.iter().map(|(name, by)| format!("{name} +{by}")).collect();
             moved.join(", ")
         }
-        Evidence::Ready { run_wait_us, stolen_us, throttled } => format!(
-            "workers ready without a CPU: {run_wait_us}; taken from their CPUs by the hypervisor: \
-             {stolen_us}{}",
-            throttled.map_or_else(String::new, |Throttled { periods, time_us }| format!(
-                "; withheld by their quota: {time_us}, used up in {periods} periods"
-            ))
-        ),
-        Evidence::Asleep { busy_us, cpu_us, run_wait_us, log_mode, slept } => format!(
-            "workers outside of polls: {busy_us}, of it {cpu_us} on a CPU and {run_wait_us} ready \
-             for one; {}{}",
-            match log_mode {
-                LogMode::Writer => "a thread writes the access log",
-                LogMode::Inline => "they write the access log themselves",
-            },
-            slept_in(slept)
-        ),
+        Evidence::Cpu { busy_us, cpu_us, run_wait_us, stolen_us, throttled, slept } => {
+            let quota = throttled.map_or_else(String::new, |throttled| {
+                let ThrottleSample { periods, throttled_us, .. } = throttled;
+                format!("; withheld by their quota: {throttled_us}, used up in {periods} periods")
+            });
+            format!(
+                "workers outside of polls: {busy_us}, of it {cpu_us} on a CPU; ready for one: \
+                 {run_wait_us}; taken from their CPUs by the hypervisor: {stolen_us}{quota}{}",
+                slept_in(slept)
+            )
+        }
         Evidence::Threads { served, slept } => {
             let of = |ran: &Ran| {
                 let who = ran.holder.map_or_else(|| "others".to_owned(), words::holder);
@@ -270,28 +265,14 @@ fn evidence(evidence: &Evidence) -> String {
             let ran = if served.is_empty() { "for nobody".to_owned() } else { served.join(", ") };
             format!("meanwhile the threads ran {ran}{}", slept_in(slept))
         }
-        Evidence::Origin { longest } => longest_words("wait for a head", *longest),
-        Evidence::Workers { waited, longest } => format!(
-            "{waited} waited; {}",
-            longest_words("wait for a worker of the origin", *longest)
-        ),
         Evidence::Ports { refused, used, at_a_time } => format!(
             "requests without a port: {refused}; ports used to dial the origin: {used}, at most \
              {at_a_time} at a time"
         ),
-        Evidence::Bodies { longest } => longest_words("body", *longest),
-        Evidence::Lag { longest } => longest_words("lag of the client", *longest),
         Evidence::Silence { never_accepted, without_session, records_lost } => format!(
             "fetches never accepted: {never_accepted}; without a session's record: \
              {without_session}; records lost: {records_lost}"
         ),
-    }
-}
-
-fn longest_words(what: &str, longest: Option<Longest>) -> String {
-    match longest {
-        Some(Longest { time_us, fetch }) => format!("longest {what}: {time_us}, in fetch {fetch}"),
-        None => format!("no {what} is on record"),
     }
 }
 

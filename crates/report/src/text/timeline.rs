@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use records::{Holder, Micros, Outcome, Peer, SessionEnd, percent};
+use records::{Fetch, Holder, LogSeconds, Micros, MonoNs, Outcome, SessionEnd, percent};
 
 use super::layout::{
     MaxLines, Style, Tint, WIDTH, beside, heading, label, labelled, short_bytes, wrap,
 };
 use crate::words;
-use analysis::report::{
-    CausePart, Event, FetchReport, Folded, Hands, Happening, HoldGroup, Missing, Sent, Wire,
-};
+use analysis::report::{CausePart, FetchReport, Hands, Happening, Held, Moment, Stay};
 
 /// Where what happened begins; left of it stand the time, the side or the length.
 const WHAT_AT: usize = 24;
@@ -35,9 +33,9 @@ pub fn timeline(story: &FetchReport, run_dir: &Path, style: Style) -> String {
     let columns = format!("{:>10}  {:<10}  what happened", "ms", "length");
     let columns = format!("{columns:<CAUSES_AT$}cause");
     lines.push(style.paint(Tint::Label, &columns));
-    for (event, times) in story.timeline() {
-        lines.extend(event_lines(story, &event));
-        lines.extend(times.iter().flat_map(|time| time_lines(story, time)));
+    for moment in &story.timeline {
+        lines.extend(event_lines(story, moment));
+        lines.extend(moment.then.iter().flat_map(|stay| time_lines(story, stay)));
     }
     lines.push(String::new());
     lines.extend(causes(story, style));
@@ -45,8 +43,8 @@ pub fn timeline(story: &FetchReport, run_dir: &Path, style: Style) -> String {
 }
 
 fn head(story: &FetchReport) -> String {
-    let FetchReport { fetch, phase, outcome, response_us, .. } = story;
-    let port = story.client_port.map_or_else(String::new, |port| format!(", from port {port}"));
+    let Fetch { fetch, phase, outcome, response_us, client_port, .. } = &story.fetch;
+    let port = client_port.map_or_else(String::new, |port| format!(", from port {port}"));
     format!("{fetch} of the {} phase{port}: {outcome} after {response_us}", phase.name())
 }
 
@@ -55,31 +53,25 @@ fn server(story: &FetchReport) -> String {
         || "no worker accepted it".to_owned(),
         |worker| format!("accepted by worker {worker}"),
     );
-    let logged = match story.logged {
+    let logged = match story.logged() {
         None => "no log line tells of it".to_owned(),
-        Some(logged) => {
-            let connect = logged
-                .uct_us
-                .map_or_else(|| "-".to_owned(), |connect| format!("{:.3}", connect.as_secs()));
-            format!(
-                "the log says status={} rt={:.3} uct={connect}",
-                logged.status,
-                logged.rt_us.as_secs()
-            )
+        Some(session) => {
+            let (rt, uct) = (LogSeconds(Some(session.log.rt_ms)), LogSeconds(session.log.uct_ms));
+            format!("the log says status={} rt={rt} uct={uct}", session.status)
         }
     };
     format!("{worker}; {logged}")
 }
 
-fn event_lines(story: &FetchReport, event: &Event) -> Vec<String> {
-    let (side, text) = happened(story, event.what);
-    let left = format!("{}  {side:<10}", clock(event.at_us()));
+fn event_lines(story: &FetchReport, moment: &Moment) -> Vec<String> {
+    let (side, text) = happened(story, moment.what);
+    let left = format!("{}  {side:<10}", clock(story, moment.at_ns));
     beside(&[left], WHAT_AT, &wrap(&text, WIDTH - WHAT_AT, ALL))
 }
 
-/// Milliseconds to the microsecond, in 10 columns up to a quarter of an hour.
-fn clock(at: Micros) -> String {
-    format!("{:>10.3}", at.as_secs() * 1e3)
+/// Milliseconds since the fetch was wanted, to the microsecond, in 10 columns up to a quarter of an hour.
+fn clock(story: &FetchReport, at: MonoNs) -> String {
+    format!("{:>10.3}", at.micros_since(story.fetch.intended_ns).as_secs() * 1e3)
 }
 
 fn happened(story: &FetchReport, what: Happening) -> (&'static str, String) {
@@ -96,47 +88,12 @@ fn happened(story: &FetchReport, what: Happening) -> (&'static str, String) {
         Happening::FirstByte => ("client", "head of the answer".to_owned()),
         Happening::Ended => ("client", ended(story)),
         Happening::Closed(end) => ("proxy", format!("closed: {}", closed(end))),
-        Happening::Wire(wire) => ("wire", packets(wire)),
-    }
-}
-
-fn packets(wire: Wire) -> String {
-    match wire {
-        Wire::Sent { from, what, packets, bytes, lasted_us } => {
-            let who = match from {
-                Peer::Client => "the client",
-                Peer::Proxy => "the proxy",
-            };
-            match what {
-                Sent::Syn => format!("SYN from {who}"),
-                Sent::Fin => format!("FIN from {who}"),
-                Sent::Rst => format!("RST from {who}"),
-                Sent::Data if packets == 1 => format!("{} from {who}", short_bytes(bytes)),
-                Sent::Data => {
-                    let bytes = short_bytes(bytes);
-                    format!("{bytes} from {who} in {packets} packets, {lasted_us}")
-                }
-            }
-        }
-        Wire::Silence { of, lasted_us } => {
-            let what = match of {
-                Missing::Handshake => "the SYN is not answered",
-                Missing::Request => "connected, and nothing is asked",
-                Missing::Answer => "asked, and no byte of an answer comes",
-                Missing::MoreOfAnswer => "a pause inside the answer",
-                Missing::Fin => "the client's FIN is not answered by one of the proxy",
-            };
-            match lasted_us {
-                Some(lasted) => format!("{what} for {lasted}"),
-                None => format!("{what} before the capture ends"),
-            }
-        }
     }
 }
 
 fn ended(story: &FetchReport) -> String {
-    let bytes = short_bytes(story.bytes);
-    match story.outcome {
+    let bytes = short_bytes(story.fetch.bytes);
+    match story.fetch.outcome {
         Outcome::Ok => format!("last byte, of {bytes}"),
         Outcome::TimeoutConnect => "cap: given up before the handshake was done".to_owned(),
         Outcome::TimeoutNoByte => "cap: given up without a byte of an answer".to_owned(),
@@ -144,7 +101,7 @@ fn ended(story: &FetchReport) -> String {
         Outcome::Refused => "refused".to_owned(),
         Outcome::Reset => format!("reset by its peer after {bytes}"),
         Outcome::ClosedEarly => format!("closed by its peer after {bytes}"),
-        Outcome::BadStatus => match story.status {
+        Outcome::BadStatus => match story.fetch.status {
             Some(status) => format!("answered with status {status}"),
             None => "answered with what is not HTTP".to_owned(),
         },
@@ -170,8 +127,9 @@ const fn closed(end: SessionEnd) -> &'static str {
     }
 }
 
-fn time_lines(story: &FetchReport, time: &Folded) -> Vec<String> {
-    let left = format!("{}  {:<10}", clock(time.start_us), time.length_us.to_string());
+fn time_lines(story: &FetchReport, time: &Stay) -> Vec<String> {
+    let length = time.end_ns.micros_since(time.start_ns);
+    let left = format!("{}  {:<10}", clock(story, time.start_ns), length.to_string());
     let width = CAUSES_AT - WHAT_AT - 2;
     let what = beside(&[left], WHAT_AT, &wrap(&went(story, time), width, ALL));
     let causes: Vec<String> = match time.causes.as_slice() {
@@ -190,7 +148,7 @@ fn part(part: &CausePart) -> String {
 }
 
 /// What the worker did in a time.
-fn went(story: &FetchReport, time: &Folded) -> String {
+fn went(story: &FetchReport, time: &Stay) -> String {
     let mut parts: Vec<String> = match time.holds.as_slice() {
         [one] => vec![hold(story, one)],
         many => many.iter().map(|group| hold_briefly(story, group)).collect(),
@@ -220,7 +178,7 @@ fn went(story: &FetchReport, time: &Folded) -> String {
 }
 
 /// One step, or several of the same session.
-fn hold(story: &FetchReport, group: &HoldGroup) -> String {
+fn hold(story: &FetchReport, group: &Held) -> String {
     let (what, bytes) = (steps(story, group), short_bytes(group.bytes));
     let ended = match group.ended_by {
         Some(end) => format!("ended by {}", end.words()),
@@ -233,14 +191,14 @@ fn hold(story: &FetchReport, group: &HoldGroup) -> String {
 }
 
 /// One of many in a line.
-fn hold_briefly(story: &FetchReport, group: &HoldGroup) -> String {
+fn hold_briefly(story: &FetchReport, group: &Held) -> String {
     format!("{} ({})", steps(story, group), group.waited_us)
 }
 
 /// `hold of download 3`, `2 holds of download 3`.
-fn steps(story: &FetchReport, group: &HoldGroup) -> String {
+fn steps(story: &FetchReport, group: &Held) -> String {
     let whose = match group.holder {
-        Holder::Fetch(fetch) if fetch == story.fetch => "its own".to_owned(),
+        Holder::Fetch(fetch) if fetch == story.fetch.fetch => "its own".to_owned(),
         holder => words::holder(holder),
     };
     match group.steps {
@@ -271,6 +229,6 @@ fn causes(story: &FetchReport, style: Style) -> Vec<String> {
     lines.extend(story.causes.iter().map(|part| {
         format!("  {:<16}{:>12}{:>10}", part.cause.name(), part.time_us(), percent(part.share))
     }));
-    lines.push(format!("  {:<16}{:>12}", "in all", story.response_us));
+    lines.push(format!("  {:<16}{:>12}", "in all", story.fetch.response_us));
     lines
 }

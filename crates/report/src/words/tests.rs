@@ -1,4 +1,6 @@
+use analysis::summarise;
 use records::{Bytes, BytesPerSec, Law, StepEnd};
+use testkit::fixture::Run;
 
 use super::*;
 
@@ -48,16 +50,22 @@ fn the_law_stands_beside_what_was_measured() {
         predicted_us: Micros(33_470),
         measured_us: Micros(29_120),
     };
-    let mut story = ModelReport { law, median: Median::Measured };
+    let mut run = Run::good();
+    run.fetches(Phase::Measure, 40, Outcome::Ok, 29_120);
+    let mut summary = summarise(&run.records);
+    assert_eq!(super::law(&summary), None);
+    summary.law = Some(law);
     assert_eq!(
-        super::law(&story),
-        "33.5 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.1 ms measured"
+        super::law(&summary).as_deref(),
+        Some(
+            "33.5 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.1 ms measured"
+        )
     );
-    (story.median, story.law.turns) = (Median::Censored, 5.04);
-    story.law.downloads_per_worker = 1.5;
-    assert_eq!(
-        super::law(&story),
-        "33.5 ms predicted: (5 turns x 1.5 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; measured \
-         29.1 ms, which is the cap"
+    (summary.measure.censored, summary.arm.fetch.cap) = (20, Micros(29_000));
+    assert!(
+        super::law(&summary)
+            .is_some_and(|said| said.ends_with("; measured 29.1 ms, which is the cap"))
     );
+    summary.measure.attempts = 0;
+    assert_eq!(super::law(&summary), None, "nothing to compare with");
 }

@@ -89,7 +89,7 @@ fn it_says_what_the_summary_says() {
     let holders = Explanation::of(&analysis).holders;
     assert_eq!(named.len(), holders.len());
     for (row, held) in named.iter().zip(holders) {
-        assert!(row.contains(&held.fetch_time_us.to_string()), "{row}");
+        assert!(row.contains(&held.waited_us.to_string()), "{row}");
     }
     assert_eq!(browser.complaints, Vec::<String>::new());
 }

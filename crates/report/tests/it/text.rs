@@ -185,12 +185,8 @@ fn a_fetch_names_the_holds_that_it_waited_in() {
     assert!(failed > 5, "the fixture starves: {failed}");
     let page = html(&analysis);
     for held in Explanation::of(&analysis).holders {
-        let said = format!(
-            "{} held {} fetches for {}",
-            holder(held.holder),
-            held.fetches,
-            held.fetch_time_us
-        );
+        let said =
+            format!("{} held {} fetches for {}", holder(held.holder), held.fetches, held.waited_us);
         assert!(page.contains(&said), "{said}");
     }
 }
