@@ -1,5 +1,5 @@
 //! Criterion benchmarks: what a small fetch suffers beside downloads, by the proxy's settings, and
-//! of the data plane what a byte costs on its way and a head in the parser.
+//! of the data plane what a byte costs on its way.
 //!
 //! Fetches are those of real trials. For the data plane the roles run as they do in a trial: real
 //! processes, on ports that the kernel chose, on CPUs of their own. Only who starts them differs.
@@ -14,9 +14,7 @@
 
 pub mod data_plane;
 pub mod fast_fetch;
-pub mod http_head;
 mod load;
-mod meter;
 
 use std::ffi::OsString;
 

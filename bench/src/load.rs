@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use criterion::measurement::WallTime;
@@ -12,13 +12,9 @@ use criterion::{BenchmarkGroup, BenchmarkId, SamplingMode, Throughput};
 use net::child::{Child, Dropped, Event};
 use net::clock;
 use net::role::RoleOptions;
-use records::{
-    Arm, Bytes, DownloadInterval, Micros, ProxyToggles, Record, Recording, Requests, Role,
-    SlowToggles,
-};
+use records::{Arm, Bytes, Micros, ProxyToggles, Record, Recording, Requests, Role, SlowToggles};
 use trial::roles::{Given, ProxySetup, RoleCommand};
 
-use crate::meter::Meter;
 use crate::{Host, or_panic};
 
 /// What one iteration moves: some 50 ms of a draining proxy on one core.
@@ -153,31 +149,24 @@ impl Load {
         }
     }
 
-    /// How long the load takes from now on to move `goal`.
+    /// How long the load takes to move `goal`, by the whole intervals from now on that hold as much.
     ///
     /// # Errors
     /// It moved nothing for long, or a download ended: what was measured is no standing load.
     fn time_to_move(&self, goal: Bytes) -> anyhow::Result<Duration> {
-        let start = clock::now();
-        let mut meter = Meter::new(start, goal);
-        let mut last_byte = start;
-        let mut last_heard = Instant::now();
+        let from = clock::now();
+        let (mut moved, mut spent, mut idle) = (Bytes(0), Duration::ZERO, Duration::ZERO);
         loop {
-            ensure!(last_heard.elapsed() < STALLED_AFTER, "the slow client fell silent");
             match self.next()? {
-                Some(Record::DownloadInterval(interval)) => {
-                    last_heard = Instant::now();
-                    if let Some(time) = meter.take(&interval) {
-                        return Ok(time);
+                Some(Record::DownloadInterval(interval)) if interval.start_ns >= from => {
+                    let length = interval.end_ns.since(interval.start_ns);
+                    let bytes: Bytes = interval.bytes.iter().copied().sum();
+                    idle = if bytes == Bytes(0) { idle + length } else { Duration::ZERO };
+                    ensure!(idle < STALLED_AFTER, "the load stands still after {moved} of {goal}");
+                    (moved, spent) = (moved + bytes, spent + length);
+                    if moved >= goal {
+                        return Ok(spent.mul_f64(goal.0 as f64 / moved.0 as f64));
                     }
-                    if moved(&interval) {
-                        last_byte = interval.end_ns;
-                    }
-                    ensure!(
-                        interval.end_ns.since(last_byte) < STALLED_AFTER,
-                        "the load stands still after {} of {goal}",
-                        meter.moved()
-                    );
                 }
                 Some(Record::Download(download)) => bail!(
                     "download {} ended ({:?}): the load does not stand",
@@ -188,8 +177,4 @@ impl Load {
             }
         }
     }
-}
-
-fn moved(interval: &DownloadInterval) -> bool {
-    interval.bytes.iter().any(|&bytes| bytes > Bytes(0))
 }

@@ -6,7 +6,6 @@
 //! - [`output`]: what goes to the terminal
 //! - [`demo`]: two trials, one after the other, shown live on a stage
 //! - [`live`]: a trial as a process of its own, followed while it runs
-//! - [`doctor`]: what this machine can and cannot show
 //! - [`who`]: live servers, and which connection holds a worker of theirs
 //!
 //! Not for: one trial (the crate `trial`); load, relaying or measuring (the roles, each in a process of
@@ -14,9 +13,10 @@
 
 pub mod campaign;
 pub mod cases;
-pub mod cli;
+mod cli;
 pub mod demo;
-pub mod doctor;
 pub mod live;
-pub mod output;
+mod output;
 pub mod who;
+
+pub use cli::main;

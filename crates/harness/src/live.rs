@@ -208,7 +208,7 @@ pub(crate) fn summary(dir: &Path) -> Option<Summary> {
 }
 
 /// The document at `path`, if it is there and whole.
-fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 

@@ -8,7 +8,7 @@ use report::Style;
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
@@ -20,7 +20,7 @@ pub enum Color {
 
 impl Color {
     /// The style for standard output.
-    pub fn style(self) -> Style {
+    pub(crate) fn style(self) -> Style {
         match self {
             Self::Auto => Style::for_stream(&io::stdout()),
             Self::Always => Style::Colour,

@@ -1,7 +1,7 @@
 //! An arm as people type it: a name and the options of a trial.
 
+use clap::Parser;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use records::ArmSpec;
 use trial::TrialOptions;
 
@@ -13,11 +13,6 @@ struct ArmLine {
     trial: TrialOptions,
 }
 
-/// All options of a trial.
-pub(crate) fn command() -> clap::Command {
-    ArmLine::command()
-}
-
 /// Letters of a name.
 const NAME_MAX: usize = 40;
 
@@ -25,7 +20,7 @@ const NAME_MAX: usize = 40;
 ///
 /// # Errors
 /// As [`arm`].
-pub fn parse(text: &str) -> Result<ArmSpec, String> {
+pub(crate) fn parse(text: &str) -> Result<ArmSpec, String> {
     // `exec:COMMAND` has a colon too: a name has no dash at its front.
     match text.split_once(':') {
         Some((name, line)) if !name.trim_start().starts_with('-') => arm(name, line),
@@ -41,7 +36,7 @@ pub fn parse(text: &str) -> Result<ArmSpec, String> {
 ///
 /// # Errors
 /// The name is no name, the quotes do not close, or the options make no trial.
-pub fn arm(name: &str, line: &str) -> Result<ArmSpec, String> {
+pub(crate) fn arm(name: &str, line: &str) -> Result<ArmSpec, String> {
     let args = shlex::split(line).ok_or_else(|| format!("the quotes in {line:?} do not close"))?;
     from_words(name, args)
 }
@@ -50,7 +45,7 @@ pub fn arm(name: &str, line: &str) -> Result<ArmSpec, String> {
 ///
 /// # Errors
 /// As [`arm`].
-pub fn from_words(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
+pub(crate) fn from_words(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
     let name = name.trim().to_owned();
     let fits = (1..=NAME_MAX).contains(&name.chars().count());
     if !fits || name.chars().any(char::is_control) {
@@ -67,7 +62,7 @@ pub fn from_words(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
 ///
 /// # Errors
 /// A word that is no option of an arm, or a value that does not fit.
-pub fn options(arm: &ArmSpec) -> Result<TrialOptions, String> {
+pub(crate) fn options(arm: &ArmSpec) -> Result<TrialOptions, String> {
     ArmLine::try_parse_from(&arm.args).map(|line| line.trial).map_err(|error| {
         // Help and usage of the whole command would bury what is wrong.
         let text = error.to_string();
@@ -76,7 +71,7 @@ pub fn options(arm: &ArmSpec) -> Result<TrialOptions, String> {
         let said = said.join("; ");
         let where_else = match error.kind() {
             ErrorKind::UnknownArgument => {
-                "; here stand options of a trial alone, all others before --"
+                "; here stand options of a trial alone, all others before them"
             }
             _ => "",
         };

@@ -3,9 +3,8 @@
 //! the directory of the campaign: `campaign.json`, and the run directories of its trials.
 //!
 //! - [`arm`]: one setting, as typed
-//! - [`runner`]: starts the trials and waits for them
 //!
-//! Not for: comparing or judging. Who has run a campaign does that from its summaries.
+//! Not for: comparing or judging. Who has run a campaign does that from its trials.
 //!
 //! Invariants:
 //! - A trial is the command that stands in its run directory: nobody needs a campaign to repeat it.
@@ -15,24 +14,32 @@
 //!   go on later, it is run again.
 //! - A host that grows slower in the course of a campaign must not make one arm look worse: every round
 //!   has each arm once (a block), and the order within it is drawn anew.
+//! - A trial is asked to end when this process ends, however that happens (PR_SET_PDEATHSIG), and its
+//!   own children end with it. SIGINT and SIGTERM reach the trial in progress; what it had by then is kept
+//!   as a part of it.
 
-pub mod arm;
-pub mod runner;
+pub(crate) mod arm;
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use analysis::guard::rounds::Ran;
+use anyhow::{Context, bail, ensure};
 use jiff::Timestamp;
+use net::stop::{self, Next};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use records::run_dir::SUMMARY;
-use records::{ArmSpec, SCHEMA_VERSION, Summary, Verdict};
+use records::{ArmSpec, RunRecords, SCHEMA_VERSION, Summary, Verdict};
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use trial::run_dir;
 
-pub use runner::{Ended, run};
+use crate::{live, output};
 
 #[cfg(test)]
 mod tests;
@@ -79,7 +86,7 @@ pub struct Slot {
 
 impl Journal {
     /// One for `purpose`, of which nothing is done.
-    pub fn new(purpose: &str, rounds: u32, seed: u64, arms: Vec<ArmSpec>) -> Self {
+    pub(crate) fn new(purpose: &str, rounds: u32, seed: u64, arms: Vec<ArmSpec>) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             purpose: purpose.to_owned(),
@@ -92,12 +99,12 @@ impl Journal {
     }
 
     /// Trials wanted: every arm in every round.
-    pub fn planned(&self) -> usize {
+    pub(crate) fn planned(&self) -> usize {
         self.arms.len() * self.rounds as usize
     }
 
     /// Every trial, in the order of their start: the same seed, arms and rounds make the same order.
-    pub fn order(&self) -> Vec<Slot> {
+    pub(crate) fn order(&self) -> Vec<Slot> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let block = |round| {
             let mut block: Vec<Slot> =
@@ -108,23 +115,42 @@ impl Journal {
         (0..self.rounds).flat_map(block).collect()
     }
 
+    /// The trials that are still to be run, in order.
+    fn to_do(&self) -> Vec<Slot> {
+        let mut order = self.order();
+        order.retain(|slot| self.done.iter().all(|done| done.slot != *slot));
+        order
+    }
+
+    /// About how long so many trials take: their phases, and what lies around them.
+    pub(crate) fn length(&self, trials: usize) -> String {
+        const AROUND: Duration = Duration::from_secs(2);
+        let phases = self.arms.iter().filter_map(|arm| {
+            let options = arm::options(arm).ok()?;
+            Some(options.idle.as_duration() + options.duration.as_duration() + AROUND)
+        });
+        let arms = u32::try_from(self.arms.len()).unwrap_or(1).max(1);
+        let all = phases.sum::<Duration>() / arms * u32::try_from(trials).unwrap_or(u32::MAX);
+        humantime::format_duration(Duration::from_secs(all.as_secs())).to_string()
+    }
+
     /// The name of an arm.
-    pub fn arm_name(&self, slot: Slot) -> &str {
+    pub(crate) fn arm_name(&self, slot: Slot) -> &str {
         self.arms.get(slot.arm).map_or("", |arm| arm.name.as_str())
     }
 }
 
 /// A campaign on the disk.
-#[derive(Clone, Debug)]
-pub struct Campaign {
+#[derive(Debug)]
+pub(crate) struct Campaign {
     /// Its directory.
-    pub dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// What stands in it.
-    pub journal: Journal,
+    pub(crate) journal: Journal,
 }
 
 /// The journal's file.
-pub const CAMPAIGN: &str = "campaign.json";
+pub(crate) const CAMPAIGN: &str = "campaign.json";
 /// Where the run directories are.
 const TRIALS: &str = "trials";
 
@@ -133,7 +159,7 @@ impl Campaign {
     ///
     /// # Errors
     /// The directory cannot be made or written.
-    pub fn create(runs_dir: &Path, journal: Journal) -> anyhow::Result<Self> {
+    pub(crate) fn create(runs_dir: &Path, journal: Journal) -> anyhow::Result<Self> {
         let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
         fs::create_dir_all(runs_dir)
             .with_context(|| format!("failed to make {}", runs_dir.display()))?;
@@ -147,7 +173,7 @@ impl Campaign {
     ///
     /// # Errors
     /// There is none, another version of turnstile made it, or it was not turnstile.
-    pub fn open(dir: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn open(dir: &Path) -> anyhow::Result<Self> {
         let path = dir.join(CAMPAIGN);
         let text = fs::read(&path).with_context(|| {
             format!("{} is not the directory of a campaign: it has no {CAMPAIGN}", dir.display())
@@ -163,13 +189,6 @@ impl Campaign {
     /// Writes the journal; an earlier one stays as it was where that fails.
     fn save(&self) -> anyhow::Result<()> {
         Ok(run_dir::write_json(&self.dir.join(CAMPAIGN), &self.journal)?)
-    }
-
-    /// The trials that are still to be run, in order.
-    pub fn to_do(&self) -> Vec<Slot> {
-        let mut order = self.journal.order();
-        order.retain(|slot| self.journal.done.iter().all(|done| done.slot != *slot));
-        order
     }
 
     /// A directory for the run directory of a trial, one that no earlier attempt used.
@@ -189,14 +208,100 @@ impl Campaign {
         self.save()
     }
 
-    /// The summary of a trial that is done.
+    /// What each trial that is done told, in the order of their end.
     ///
     /// # Errors
-    /// Its run directory has no whole summary any more.
-    pub fn summary(&self, done: &Done) -> anyhow::Result<Summary> {
-        let path = self.dir.join(&done.dir).join(SUMMARY);
-        let no_summary = || format!("{} is no whole summary", path.display());
-        let text = fs::read(&path).with_context(no_summary)?;
-        serde_json::from_slice(&text).with_context(no_summary)
+    /// A run directory has no whole summary or no whole records any more.
+    pub(crate) fn ran(&self) -> anyhow::Result<Vec<Ran>> {
+        let of = |done: &Done| -> anyhow::Result<Ran> {
+            let dir = self.dir.join(&done.dir);
+            let summary =
+                live::summary(&dir).with_context(|| format!("it has no whole {SUMMARY}"))?;
+            Ok(Ran::of(done.dir.clone(), done.slot.round, summary, RunRecords::load(&dir)?))
+        };
+        let told = |done: &Done| {
+            of(done).with_context(|| format!("failed to read the trial in {}", done.dir.display()))
+        };
+        self.journal.done.iter().map(told).collect()
+    }
+
+    /// Runs what is still to do, and tells people how that goes: the signal that cut it short, if one did.
+    ///
+    /// # Errors
+    /// A trial left no run behind, or the journal cannot be written.
+    pub(crate) fn run(&mut self, quiet: bool) -> anyhow::Result<Option<i32>> {
+        let progress = |line: String| {
+            if !quiet {
+                output::say(&line);
+            }
+        };
+        let (sender, events) = mpsc::channel();
+        let signals = sender.clone();
+        stop::on_signal(move |signal| match signals.send(Some(signal)) {
+            Ok(()) => Next::Wait,
+            // The last trial is over: there is nobody to be asked to end but this process.
+            Err(_) => Next::Unheard,
+        })
+        .context("failed to take note of signals")?;
+        let to_do = self.journal.to_do();
+        progress(format!("turnstile: about {}", self.journal.length(to_do.len())));
+        for (slot, after) in to_do.iter().zip((0..to_do.len()).rev()) {
+            let (round, rounds) = (slot.round + 1, self.journal.rounds);
+            let arm = self.journal.arm_name(*slot);
+            progress(format!("round {round}/{rounds}  {arm}  ({after} to come)"));
+            let (summary, signal) = self.trial(*slot, &sender, &events)?;
+            if let Some(summary) = summary {
+                let first = summary.verdict_reasons.first().map_or("", String::as_str);
+                progress(format!("            {}: {first}", summary.verdict));
+            }
+            if signal.is_some() {
+                return Ok(signal);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs one trial to its end: what it proved, if its run is whole, and the signal that came meanwhile,
+    /// if one did. An event is such a signal; without one, the end of the trial.
+    fn trial(
+        &mut self,
+        slot: Slot,
+        sender: &Sender<Option<i32>>,
+        events: &Receiver<Option<i32>>,
+    ) -> anyhow::Result<(Option<Summary>, Option<i32>)> {
+        let place = self.place_for(slot)?;
+        let arm = self.journal.arms.get(slot.arm);
+        let options = arm.map(|arm| arm.args.as_slice()).unwrap_or_default();
+        let mut command = live::command(options, &place);
+        command.args(["--label", "trial"]);
+        let sender = sender.clone();
+        let ended = move || {
+            // Nobody there: nobody wants it.
+            let _ = sender.send(None);
+        };
+        let mut child = live::start(command, ended).context("failed to start a trial")?;
+
+        let mut signalled = None;
+        while let Ok(Some(signal)) = events.recv() {
+            signalled = Some(signal);
+            // It takes each further one as haste. It may have ended.
+            Signal::from_named_raw(signal).into_iter().for_each(|signal| child.signal(signal));
+        }
+        let status = child.reap().context("failed to wait for a trial")?;
+        let asked = |signal: &i32| [Signal::INT.as_raw(), Signal::TERM.as_raw()].contains(signal);
+        let signal = signalled.or(status.signal().filter(asked));
+        let run = live::run_in(&place).and_then(|dir| Some((live::summary(&dir)?, dir)));
+        match run {
+            // It was over when the signal came: what is done stays done.
+            Some((summary, dir)) if summary.interrupted.is_none() => {
+                self.note(slot, &dir, summary.verdict)?;
+                Ok((Some(summary), signal))
+            }
+            _ if signal.is_some() => Ok((None, signal)),
+            _ => {
+                let (arm, said) = (self.journal.arm_name(slot), child.stderr_tail());
+                bail!("a trial of arm {arm} ended without a run ({status}) {said}")
+            }
+        }
     }
 }

@@ -10,12 +10,12 @@
 pub mod figure;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use analysis::Analysis;
-use records::{ArmSpec, RunRecords, Summary};
+use analysis::guard::rounds::Ran;
+use records::{RunRecords, Summary};
 use serde::Deserialize;
-
-use crate::campaign::{Campaign, Done};
 
 pub use figure::CaseFigure;
 
@@ -77,6 +77,19 @@ impl CaseArm {
     }
 }
 
+impl Case {
+    /// The case as it is told, with what its arms came to.
+    pub(crate) fn with(&self, arms: Vec<report::CaseArm>) -> report::Case {
+        report::Case {
+            title: self.title.clone(),
+            source: self.source.clone(),
+            story: self.story.trim().split("\n\n").map(str::to_owned).collect(),
+            look: self.look.clone(),
+            arms,
+        }
+    }
+}
+
 /// Every case: its name and its file.
 const FILES: &[(&str, &str)] = &[
     ("server-threads", include_str!("../../cases/server-threads.toml")),
@@ -111,46 +124,30 @@ pub fn find(name: &str) -> Result<Case, CaseError> {
     toml::from_str(text).map_err(|source| CaseError::File { name: known, source: source.into() })
 }
 
-impl Case {
-    /// The case as it is told, with what its arms came to.
-    pub fn with(&self, arms: Vec<report::CaseArm>) -> report::Case {
-        report::Case {
-            title: self.title.clone(),
-            source: self.source.clone(),
-            story: self.story.trim().split("\n\n").map(str::to_owned).collect(),
-            look: self.look.clone(),
-            arms,
-        }
-    }
-}
-
-/// The case with every arm's figures, of its typical trial, beside what was published.
+/// The case with every arm's figures, of its typical trial, beside what was published; of the trials of each
+/// arm by name, in the directory of their campaign. An arm without a trial is left out.
 ///
 /// # Errors
 /// A trial cannot be read.
-pub fn told(case: &Case, campaign: &Campaign) -> anyhow::Result<report::Case> {
-    let mut by_arm: BTreeMap<usize, Vec<(Summary, &Done)>> = BTreeMap::new();
-    let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for done in &campaign.journal.done {
-        let summary = campaign.summary(done)?;
-        let rate = summary.good_per_sec();
-        rates.entry(campaign.journal.arm_name(done.slot)).or_default().extend(rate);
-        by_arm.entry(done.slot.arm).or_default().push((summary, done));
-    }
+pub(crate) fn told(
+    case: &Case,
+    dir: &Path,
+    trials: &[(String, Vec<Ran>)],
+) -> anyhow::Result<report::Case> {
     let mut arms = Vec::new();
-    for (at, mut trials) in by_arm {
-        let Some(ArmSpec { name, .. }) = campaign.journal.arms.get(at) else { continue };
-        trials.sort_by_key(|(summary, _)| {
-            (summary.measure.outcomes.failed(), summary.measure.latency_us.p50)
+    for (name, ran) in trials {
+        let mut ran: Vec<&Ran> = ran.iter().collect();
+        ran.sort_by_key(|Ran { summary: Summary { measure, .. }, .. }| {
+            (measure.outcomes.failed(), measure.latency_us.p50)
         });
-        let Some((summary, done)) = trials.get(trials.len() / 2) else { continue };
+        let Some(typical) = ran.get(ran.len() / 2) else { continue };
         let of_case = case.arms.iter().find(|of_case| of_case.is_named(name));
-        let records = RunRecords::load(&campaign.dir.join(&done.dir))?;
+        let records = RunRecords::load(&dir.join(&typical.dir))?;
         let analysis = Analysis::of(&records);
         let figure = |figure: &CaseFigure| {
             let against = of_case.map(|arm| arm.against.as_slice()).unwrap_or_default();
             let here = match figure.name() {
-                figure::THROUGHPUT => throughput(name, against, &rates),
+                figure::THROUGHPUT => throughput(name, against, trials),
                 _ => figure.of(&analysis),
             };
             let published = of_case.and_then(|arm| arm.published.get(figure).cloned());
@@ -158,8 +155,8 @@ pub fn told(case: &Case, campaign: &Campaign) -> anyhow::Result<report::Case> {
         };
         arms.push(report::CaseArm {
             name: name.clone(),
-            verdict: summary.verdict,
-            dir: done.dir.clone(),
+            verdict: typical.summary.verdict,
+            dir: typical.dir.clone(),
             figures: case.figures.iter().map(figure).collect(),
         });
     }
@@ -168,9 +165,10 @@ pub fn told(case: &Case, campaign: &Campaign) -> anyhow::Result<report::Case> {
 
 /// Good fetches a second, the median over rounds, and how much more or less that is than in each arm that it
 /// is held against; `None`: nothing was measured.
-fn throughput(arm: &str, against: &[String], rates: &BTreeMap<&str, Vec<f64>>) -> Option<String> {
+fn throughput(arm: &str, against: &[String], trials: &[(String, Vec<Ran>)]) -> Option<String> {
     let rate_of = |arm: &str| {
-        let mut rates = rates.get(arm)?.clone();
+        let (_, ran) = trials.iter().find(|(name, _)| name == arm)?;
+        let mut rates: Vec<f64> = ran.iter().filter_map(|ran| ran.summary.good_per_sec()).collect();
         rates.sort_by(f64::total_cmp);
         rates.get(rates.len() / 2).copied()
     };

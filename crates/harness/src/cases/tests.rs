@@ -1,3 +1,8 @@
+use analysis::Analysis;
+use analysis::guard::rounds::Ran;
+use records::Outcome;
+use testkit::fixture::Run;
+
 use super::{CaseError, find, names};
 use crate::campaign::arm;
 
@@ -51,15 +56,29 @@ fn a_build_stands_in_the_name_of_its_arm() {
 
 #[test]
 fn a_rate_is_told_beside_those_it_is_held_against() {
-    let rates = [("direct", vec![9_000.0, 8_000.0, 10_000.0]), ("nginx", vec![4_500.0])].into();
+    let ran = |good: &[u64]| -> Vec<Ran> {
+        let one = |(round, good): (u32, &u64)| {
+            let run = Run::loaded(&[(*good, Outcome::Ok, 5_000)]);
+            let summary = Analysis::of(&run.records).summary;
+            Ran::of("x".into(), round, summary, run.records)
+        };
+        (0..).zip(good).map(one).collect()
+    };
+    let trials = [
+        ("direct".to_owned(), ran(&[9_000, 8_000, 10_000])),
+        ("nginx".to_owned(), ran(&[4_500])),
+        ("nothing".to_owned(), Vec::new()),
+    ];
     let told = |arm, against: &[&str]| {
         let against: Vec<String> = against.iter().map(ToString::to_string).collect();
-        super::throughput(arm, &against, &rates)
+        super::throughput(arm, &against, &trials)
     };
-    assert_eq!(told("direct", &[]).as_deref(), Some("9000 good fetches/s"));
-    let beside = told("nginx", &["direct", "nobody"]);
-    assert_eq!(beside.as_deref(), Some("4500 good fetches/s: 50 % less than direct"));
-    let beside = told("direct", &["nginx"]);
-    assert_eq!(beside.as_deref(), Some("9000 good fetches/s: 100 % more than nginx"));
-    assert_eq!(told("mirror", &["direct"]), None, "nothing was measured");
+    for (arm, against, says) in [
+        ("direct", &[][..], Some("1125 good fetches/s")),
+        ("nginx", &["direct", "nobody"], Some("562 good fetches/s: 50 % less than direct")),
+        ("direct", &["nginx"], Some("1125 good fetches/s: 100 % more than nginx")),
+        ("nothing", &["direct"], None),
+    ] {
+        assert_eq!(told(arm, against).as_deref(), says);
+    }
 }

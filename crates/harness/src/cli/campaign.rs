@@ -1,178 +1,114 @@
-//! What all commands of many trials share: how often, in which order, where; their progress and end.
+//! What all commands of many trials share: how often, in which order, where; their end, and what they say,
+//! which is the same later from the campaign's directory. And `turnstile compare`.
+//!
+//! Invariant: everything is made from the journal and the trials' own records; `comparison.json` is
+//! written for others and never read.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
+use analysis::guard::rounds::Ran;
+use analysis::guard::{Comparison, ERROR, Gate, arm_row};
 use anyhow::Context;
 use jiff::Timestamp;
+use records::run_dir::{MANIFEST, REPORT};
 use records::{ArmSpec, Summary, count};
-use trial::{RunDirOptions, TrialPlan, signals};
+use report::Arm;
+use trial::{RunDirOptions, TrialPlan, run_dir, signals};
 
-use super::campaign_report;
-use super::common::{OutputOptions, TrialsOptions};
+use super::common::{OutputOptions, TrialsOptions, look_at};
 use super::output;
-use super::preflight::{self, Way, Written};
-use crate::campaign::{self, Campaign, Ended, Journal, Slot, arm};
+use crate::campaign::{Campaign, Journal, arm};
+use crate::{cases, live};
+
+/// Which arms, and what to do with the result.
+#[derive(Debug, clap::Args)]
+pub(super) struct CompareOptions {
+    /// An arm: a name and the options of a trial, as 'cured: --reuseport --rcvbuf 40960'; the first is
+    /// what the others are compared with
+    #[arg(long = "arm", value_name = "NAME: OPTIONS", value_parser = arm::parse)]
+    arms: Vec<ArmSpec>,
+
+    /// End with 10 when an arm regressed against the first, with 11 when it is not known: a gate for
+    /// CI (docs/ci.md) [default: 0, whatever became of the arms]
+    #[arg(long)]
+    gate: bool,
+
+    #[command(flatten)]
+    pub(super) campaign: CampaignOptions,
+}
 
 /// How a campaign is run and told.
-#[derive(Clone, Debug, clap::Args)]
-pub struct CampaignOptions {
-    /// Further options of every trial, after --
-    #[arg(last = true, value_name = "OPTIONS")]
-    pub trial: Vec<String>,
+#[derive(Debug, clap::Args)]
+pub(super) struct CampaignOptions {
+    /// Further options of every trial, behind all others
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    pub(super) trial: Vec<String>,
 
     /// Rounds: trials of every arm, in an order drawn anew for each round
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Campaign")]
-    pub rounds: u32,
+    rounds: u32,
 
     /// Draw the order from this number [default: a new one, printed]
     #[arg(long, value_name = "N", help_heading = "Campaign")]
-    pub seed: Option<u64>,
+    seed: Option<u64>,
 
     /// Print which trials would be run, and how long they take
     #[arg(long, help_heading = "Campaign")]
-    pub dry_run: bool,
+    dry_run: bool,
 
     /// Write the result as Markdown there as well
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub markdown: Option<PathBuf>,
+    markdown: Option<PathBuf>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub trials: TrialsOptions,
+    trials: TrialsOptions,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub output: OutputOptions,
+    pub(super) output: OutputOptions,
 }
 
-/// How a command ends when all its trials were run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
-    /// With 0, whatever became of the arms.
-    Well,
-    /// As the comparison's gate says.
-    AsGated,
+/// The examples of the help of `compare`.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  turnstile compare --arm 'drain: --reuseport' --arm 'rcvbuf: --reuseport --rcvbuf 40960' --rounds 10
+  turnstile compare --gate --arm 'main: ' --arm 'branch: --read-policy fionread' --rounds 10 --slow 8
+
+The result says what became of each arm against the first: no change, improved, regressed or
+inconclusive. docs/internals/statistics.md tells how.";
+
+/// What a journal says that its campaign is for: a comparison, or a case by the name that follows.
+const COMPARE: &str = "compare";
+pub(super) const CASE: &str = "case ";
+
+/// Runs arms in turn, and tells what became of each against the first.
+pub(super) fn compare(options: &CompareOptions) -> anyhow::Result<ExitCode> {
+    let arms = arms(options).unwrap_or_else(|error| super::usage_text(&error));
+    let report = run(COMPARE, arms, &options.campaign)?;
+    let gate = report.comparison.as_ref().filter(|_| options.gate).map(Comparison::gate);
+    tell(&report, gate, &options.campaign)
 }
 
-/// Runs `arms` in turn, writes what is to be written and prints what became of them. What cannot be
-/// written keeps nothing else from being written, and is told at the end.
-pub(super) fn run(
-    purpose: &str,
-    arms: Vec<ArmSpec>,
-    options: &CampaignOptions,
-    ends: Ends,
-) -> anyhow::Result<ExitCode> {
-    let files = [("--markdown", &options.markdown), ("--output", &options.output.file)];
-    preflight::look_at(files.map(|(option, path)| (option, path, Way::InPlace)))
-        .unwrap_or_else(|error| super::usage_text(&error));
-    let (campaign, ended) = run_trials(purpose, arms, options)?;
-    let report = campaign_report::read(&campaign)?;
-    let gate = if ends == Ends::AsGated { report.gate() } else { None };
-    let mut written = Written::default();
-    written.note(campaign_report::write_comparison(&report));
-    written.note(campaign_report::write_page(&report).map(drop));
-    if let Some(path) = &options.markdown {
-        written.file(path, &report.markdown());
-    }
-    let style = options.output.style();
-    let text = if options.output.json {
-        report.json()
-    } else {
-        let code = gate.map(|gate| written.exit_code(Some(gate)));
-        report.text(style) + &code.map_or_else(String::new, |code| report.gate_text(code, style))
-    };
-    written.note(options.output.print(&text));
-    written.say();
-    if let Ended::Interrupted(signal) = ended {
-        let (done, all) = (campaign.journal.done.len(), campaign.journal.planned());
-        output::say(&format!(
-            "turnstile: cut short after {done} of {all} trials; turnstile report {} tells them again",
-            campaign.dir.display()
+/// The arms, with the options of all.
+fn arms(options: &CompareOptions) -> Result<Vec<ArmSpec>, String> {
+    let arms = &options.arms;
+    if arms.len() < 2 {
+        return Err(format!(
+            "a comparison needs two arms or more, here {} given: add --arm 'name: options'",
+            if arms.len() == 1 { "is one" } else { "are none" }
         ));
-        signals::die_by(signal);
     }
-    Ok(ExitCode::from(written.exit_code(gate)))
-}
-
-fn run_trials(
-    purpose: &str,
-    arms: Vec<ArmSpec>,
-    options: &CampaignOptions,
-) -> anyhow::Result<(Campaign, Ended)> {
-    // One of this moment is short enough to be typed again.
-    let fresh = || u64::from(Timestamp::now().subsec_nanosecond().unsigned_abs() / 1_000);
-    let journal = Journal::new(purpose, options.rounds, options.seed.unwrap_or_else(fresh), arms);
-    if options.dry_run {
-        print_plan(&journal)?;
-        std::process::exit(0);
+    let mut names = BTreeSet::new();
+    if let Some(twice) = arms.iter().find(|arm| !names.insert(&arm.name)) {
+        return Err(format!("two arms are named {:?}: give each a name of its own", twice.name));
     }
-    let TrialsOptions { runs_dir, quiet } = &options.trials;
-    let progress = |line: String| {
-        if !quiet {
-            output::say(&line);
-        }
+    let with_all = |arm: &ArmSpec| {
+        let words = arm.args.iter().chain(&options.campaign.trial).cloned().collect();
+        planned(&arm.name, words).map(|(arm, _)| arm)
     };
-    let mut campaign =
-        Campaign::create(runs_dir, journal).context("failed to begin the campaign")?;
-    let Journal { rounds, seed, arms, .. } = &campaign.journal;
-    progress(format!(
-        "turnstile: {}, {}, seed {seed}; about {}",
-        count(arms.len() as u64, "arm", "arms"),
-        count((*rounds).into(), "round", "rounds"),
-        length(&campaign.journal, campaign.to_do().len()),
-    ));
-    let before = |campaign: &Campaign, slot: Slot, after: usize, left: Option<Duration>| {
-        let arm = campaign.journal.arm_name(slot);
-        let left = left.map_or_else(String::new, |left| format!("; {} left", short(left)));
-        let (round, rounds) = (slot.round + 1, campaign.journal.rounds);
-        progress(format!("round {round}/{rounds}  {arm}  ({after} to come{left})"));
-    };
-    let after = |_: &Campaign, _: Slot, summary: &Summary| progress(outcome(summary));
-    let ended =
-        campaign::run(&mut campaign, before, after).context("failed to run the campaign")?;
-    Ok((campaign, ended))
-}
-
-/// What a trial proved, as progress tells it.
-pub(super) fn outcome(summary: &Summary) -> String {
-    let first = summary.verdict_reasons.first().map_or("", String::as_str);
-    format!("            {}: {first}", summary.verdict)
-}
-
-fn print_plan(journal: &Journal) -> anyhow::Result<()> {
-    let all = journal.planned();
-    let mut text = format!(
-        "{} in {}, seed {}, about {}\n",
-        count(all as u64, "trial", "trials"),
-        count(journal.rounds.into(), "round", "rounds"),
-        journal.seed,
-        length(journal, all)
-    );
-    for arm in &journal.arms {
-        text += &format!("  {arm}\n");
-    }
-    for slot in journal.order() {
-        text += &format!("round {:>3}  {}\n", slot.round + 1, journal.arm_name(slot));
-    }
-    output::print(text.as_bytes()).context("failed to print the plan")
-}
-
-/// About how long so many trials take: their phases, and what lies around them.
-fn length(journal: &Journal, trials: usize) -> String {
-    const AROUND: Duration = Duration::from_secs(2);
-    let phases = journal.arms.iter().filter_map(|arm| {
-        let options = arm::options(arm).ok()?;
-        Some(options.idle.as_duration() + options.duration.as_duration() + AROUND)
-    });
-    let arms = u32::try_from(journal.arms.len()).unwrap_or(1).max(1);
-    let mean = phases.sum::<Duration>() / arms;
-    short(mean * u32::try_from(trials).unwrap_or(u32::MAX))
-}
-
-fn short(length: Duration) -> String {
-    humantime::format_duration(Duration::from_secs(length.as_secs())).to_string()
+    arms.iter().map(with_all).collect()
 }
 
 /// An arm whose options fit each other, this host and its proxy; and the trial that it is.
@@ -185,3 +121,139 @@ pub(super) fn planned(name: &str, words: Vec<String>) -> Result<(ArmSpec, TrialP
     let plan = options.plan(Path::new("runs"), RunDirOptions::default());
     Ok((arm, plan.map_err(|error| format!("{name}: {error}"))?))
 }
+
+/// Runs `arms` in turn: what became of them. One that was cut short is told, and ends the process by the
+/// signal; a plan that was asked for alone ends it too.
+pub(super) fn run(
+    purpose: &str,
+    arms: Vec<ArmSpec>,
+    options: &CampaignOptions,
+) -> anyhow::Result<report::Campaign> {
+    look_at(&[("--markdown", &options.markdown), ("--output", &options.output.file)])
+        .unwrap_or_else(|error| super::usage_text(&error));
+    // One of this moment is short enough to be typed again.
+    let fresh = || u64::from(Timestamp::now().subsec_nanosecond().unsigned_abs() / 1_000);
+    let journal = Journal::new(purpose, options.rounds, options.seed.unwrap_or_else(fresh), arms);
+    let plan = plan(&journal);
+    if options.dry_run {
+        output::print(plan.as_bytes()).context("failed to print the plan")?;
+        std::process::exit(0);
+    }
+    if !options.trials.quiet {
+        output::say(plan.lines().next().unwrap_or_default());
+    }
+    let mut campaign = Campaign::create(&options.trials.runs_dir, journal)
+        .context("failed to begin the campaign")?;
+    let signal = campaign.run(options.trials.quiet).context("failed to run the campaign")?;
+    let report = read(&campaign)?;
+    if let Some(signal) = signal {
+        tell(&report, None, options)?;
+        let (done, all) = (campaign.journal.done.len(), campaign.journal.planned());
+        output::say(&format!(
+            "turnstile: cut short after {done} of {all} trials; turnstile report {} tells them again",
+            campaign.dir.display()
+        ));
+        signals::die_by(signal);
+    }
+    Ok(report)
+}
+
+fn plan(journal: &Journal) -> String {
+    let all = journal.planned();
+    let mut text = format!(
+        "{} in {}, seed {}, about {}\n",
+        count(all as u64, "trial", "trials"),
+        count(journal.rounds.into(), "round", "rounds"),
+        journal.seed,
+        journal.length(all)
+    );
+    journal.arms.iter().for_each(|arm| text += &format!("  {arm}\n"));
+    for slot in journal.order() {
+        text += &format!("round {:>3}  {}\n", slot.round + 1, journal.arm_name(slot));
+    }
+    text
+}
+
+/// Writes what is to be written and prints what became of the arms; what the process ends with. What
+/// cannot be written keeps nothing else from being written, is told, and is never a success: the code of a
+/// gate stands, if it found something worse.
+pub(super) fn tell(
+    report: &report::Campaign,
+    gate: Option<Gate>,
+    options: &CampaignOptions,
+) -> anyhow::Result<ExitCode> {
+    let mut done = vec![write_comparison(report), write_page(report).map(drop)];
+    if let Some(path) = &options.markdown {
+        let written = fs::write(path, report.markdown());
+        done.push(written.with_context(|| format!("failed to write {}", path.display())));
+    }
+    let style = options.output.style();
+    let code = |done: &[anyhow::Result<()>]| match gate {
+        Some(Gate::Breached) => Gate::Breached.exit_code(),
+        _ if done.iter().any(Result::is_err) => ERROR,
+        gate => gate.map_or(0, Gate::exit_code),
+    };
+    let text = if options.output.json {
+        report.json()
+    } else {
+        let gate = gate.map(|_| report.gate_text(code(&done), style));
+        report.text(style) + &gate.unwrap_or_default()
+    };
+    done.push(options.output.print(&text));
+    for error in done.iter().filter_map(|step| step.as_ref().err()) {
+        output::say(&format!("turnstile: {error:#}"));
+    }
+    Ok(ExitCode::from(code(&done)))
+}
+
+/// Reads the trials of a campaign that are done, as many as there are.
+pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
+    let journal = &campaign.journal;
+    let mut told: Vec<(String, Vec<Ran>)> =
+        journal.arms.iter().map(|arm| (arm.name.clone(), Vec::new())).collect();
+    for (ran, done) in campaign.ran()?.into_iter().zip(&journal.done) {
+        if let Some((_, of_arm)) = told.get_mut(done.slot.arm) {
+            of_arm.push(ran);
+        }
+    }
+    told.iter_mut().for_each(|(_, of_arm)| of_arm.sort_by_key(|ran| ran.round));
+    let case = journal.purpose.strip_prefix(CASE).and_then(|name| cases::find(name).ok());
+    let case = case.map(|case| cases::told(&case, &campaign.dir, &told)).transpose();
+    let comparison = (journal.purpose == COMPARE).then(|| Comparison::of(&told));
+    let arms = journal.arms.iter().zip(told).map(|(spec, (name, trials))| {
+        let summaries: Vec<&Summary> = trials.iter().map(|ran| &ran.summary).collect();
+        Arm { spec: spec.clone(), row: arm_row(&name, &summaries), trials }
+    });
+    // The machine is the same for all trials. A manifest that cannot be read is none.
+    let first = journal.done.first().map(|done| campaign.dir.join(&done.dir).join(MANIFEST));
+    Ok(report::Campaign {
+        dir: campaign.dir.clone(),
+        purpose: journal.purpose.clone(),
+        command: journal.command.clone(),
+        rounds: journal.rounds,
+        planned: journal.planned(),
+        seed: journal.seed,
+        arms: arms.collect(),
+        comparison,
+        case: case.context("failed to read the trials")?,
+        manifest: first.and_then(|path| live::read(&path)),
+    })
+}
+
+/// Writes the comparison, if it is one, into the campaign's directory.
+fn write_comparison(campaign: &report::Campaign) -> anyhow::Result<()> {
+    let Some(comparison) = &campaign.comparison else { return Ok(()) };
+    let path = campaign.dir.join("comparison.json");
+    run_dir::write_json(&path, comparison).context("failed to file the comparison")
+}
+
+/// Writes the page into the campaign's directory; returns its path.
+pub(super) fn write_page(campaign: &report::Campaign) -> anyhow::Result<PathBuf> {
+    let path = campaign.dir.join(REPORT);
+    fs::write(&path, report::campaign_html(campaign))
+        .with_context(|| format!("failed to write {}", path.display()))?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,30 +6,28 @@ use std::process::ExitCode;
 use records::{ArmSpec, ProxyKind};
 use trial::roles::{Given, build_title};
 
-use super::campaign::{self, CampaignOptions, Ends, planned};
-use super::campaign_report::CASE;
+use super::campaign::{self, CASE, CampaignOptions, planned};
 use super::common::OutputOptions;
 use crate::cases::{self, Case, CaseArm};
 use crate::output;
 
 /// Which case, and how it is run.
-#[derive(Clone, Debug, clap::Args)]
-pub struct CaseOptions {
+#[derive(Debug, clap::Args)]
+pub(super) struct CaseOptions {
     /// The name of a case, or list
     #[arg(value_name = "NAME")]
-    pub name: String,
+    pub(super) name: String,
 
     /// Put every role on a host of its own (network namespaces; needs root), as it was published
     #[arg(long)]
-    pub netns: bool,
+    pub(super) netns: bool,
 
     /// A build to be put in the place of the case's proxy; repeated: one after the other
     #[arg(long, value_name = "PATH")]
-    pub proxy_bin: Vec<PathBuf>,
+    pub(super) proxy_bin: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub campaign: CampaignOptions,
+    pub(super) campaign: CampaignOptions,
 }
 
 /// The examples of its help.
@@ -55,7 +53,8 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if arms.is_empty() {
         anyhow::bail!("failed to run case {}: none of its arms can be run here", options.name);
     }
-    campaign::run(&format!("{CASE}{}", options.name), arms, &options.campaign, Ends::Well)
+    let report = campaign::run(&format!("{CASE}{}", options.name), arms, &options.campaign)?;
+    campaign::tell(&report, None, &options.campaign)
 }
 
 fn list(output: &OutputOptions) -> anyhow::Result<ExitCode> {

@@ -10,75 +10,66 @@ use analysis::guard::check::{Asked, Save};
 use analysis::guard::rounds::{FailOn, Ran};
 use analysis::guard::{Baseline, Check, Threshold};
 use anyhow::Context;
-use records::{ArmSpec, RunRecords, Verdict};
-use trial::{TrialPlan, host, signals};
+use records::{ArmSpec, Verdict};
+use trial::{TrialPlan, host, run_dir, signals};
 
-use super::ConfigOptions;
-use super::campaign::{outcome, planned};
-use super::common::{OutputOptions, TrialsOptions};
+use super::campaign::planned;
+use super::common::{OutputOptions, TrialsOptions, look_at};
 use super::output;
-use super::preflight::{self, Way};
-use crate::campaign::{self, Campaign, Done, Ended, Journal};
-use trial::run_dir;
+use crate::campaign::{Campaign, Journal};
 
 /// What must hold, how often it is tried, and who is told.
-#[derive(Clone, Debug, clap::Args)]
-pub struct CheckOptions {
-    /// Options of the trial, with or without -- before them
-    #[arg(last = true, value_name = "OPTIONS")]
-    pub trial: Vec<String>,
-
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub config: ConfigOptions,
+#[derive(Debug, clap::Args)]
+pub(super) struct CheckOptions {
+    /// Options of the trial, behind all others
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    pub(super) trial: Vec<String>,
 
     /// What must hold, as 'p99<100ms', 'failed_share<=0.01' or 'p99/idle_p99<5'; may be repeated
     #[arg(long = "threshold", value_name = "FIGURE<LIMIT")]
-    pub thresholds: Vec<Threshold>,
+    pub(super) thresholds: Vec<Threshold>,
 
     /// Breached when the verdict of any round is that bad, or worse
     #[arg(long, value_enum, value_name = "VERDICT")]
-    pub fail_on: Option<FailOn>,
+    pub(super) fail_on: Option<FailOn>,
 
     /// Breached when a metric is worse than in this file, which --save-baseline has made
     #[arg(long, value_name = "FILE")]
-    pub baseline: Option<PathBuf>,
+    pub(super) baseline: Option<PathBuf>,
 
     /// Save the rounds there, if everything held
     #[arg(long, value_name = "FILE")]
-    pub save_baseline: Option<PathBuf>,
+    pub(super) save_baseline: Option<PathBuf>,
 
     /// Compare also with a baseline of another kernel, CPU, setting or arm
     #[arg(long, requires = "baseline")]
-    pub cross_host: bool,
+    pub(super) cross_host: bool,
 
     /// Rounds that are wanted [default: 1; 5 with a baseline]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: Option<u32>,
+    pub(super) rounds: Option<u32>,
 
     /// Attempts at each round, until a trial is conclusive; none after a failure of the proxy itself
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub attempts: u32,
+    pub(super) attempts: u32,
 
     /// Write a JUnit report there: a test case for each threshold and each metric of the baseline
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub junit: Option<PathBuf>,
+    pub(super) junit: Option<PathBuf>,
 
     /// Write the report as Markdown there
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub markdown: Option<PathBuf>,
+    pub(super) markdown: Option<PathBuf>,
 
     /// Write the figures as OpenMetrics text there
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub openmetrics: Option<PathBuf>,
+    pub(super) openmetrics: Option<PathBuf>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub trials: TrialsOptions,
+    pub(super) trials: TrialsOptions,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub output: OutputOptions,
+    pub(super) output: OutputOptions,
 }
 
 /// The examples of its help.
@@ -132,12 +123,7 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
         ));
     }
 
-    let (campaign, ended) = run(options, arm.clone(), rounds)?;
-    let interrupted = match ended {
-        Ended::Whole => None,
-        Ended::Interrupted(signal) => Some(signal),
-    };
-    let trials = trials(&campaign)?;
+    let (records, trials, interrupted) = run(options, arm.clone(), rounds)?;
     let file = options.baseline.clone().unwrap_or_default();
     let accepted = if options.cross_host { Accepted::All(differs) } else { Accepted::Nothing };
     let asked = Asked {
@@ -149,7 +135,7 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
         attempts: options.attempts,
     };
     let name = interrupted.map(signals::name);
-    let mut check = Check::of(asked, arm, campaign.dir.clone(), &trials, name);
+    let mut check = Check::of(asked, arm, records, &trials, name);
     if let Some(path) = &options.save_baseline
         && let Some(baseline) = check.new_baseline(origin, &trials)
     {
@@ -170,8 +156,8 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
     let compared = options.baseline.is_some() || options.save_baseline.is_some();
     if options.thresholds.is_empty() && options.fail_on.is_none() && !compared {
         return Err(
-            "nothing to check: add --threshold 'p99<100ms', --fail-on starved, --baseline \
-                    FILE, --save-baseline FILE, or a --config with one of them"
+            "nothing to check: add --threshold 'p99<100ms', --fail-on starved, --baseline FILE or \
+             --save-baseline FILE"
                 .to_owned(),
         );
     }
@@ -179,13 +165,19 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
     if compared && (rounds as usize) < MIN_ROUNDS {
         return Err(format!("a baseline takes {MIN_ROUNDS} rounds or more, not {rounds}"));
     }
-    // Learnt now, and not after minutes of trials.
-    preflight::look_at([
-        ("--save-baseline", &options.save_baseline, Way::Replaced),
-        ("--junit", &options.junit, Way::InPlace),
-        ("--markdown", &options.markdown, Way::InPlace),
-        ("--openmetrics", &options.openmetrics, Way::InPlace),
-        ("--output", &options.output.file, Way::InPlace),
+    // One is written beside the earlier one, and takes its place.
+    let beside = options.save_baseline.as_ref().map(|path| path.with_extension("part"));
+    if let Some(path) =
+        options.save_baseline.as_ref().filter(|path| path.exists() && !path.is_file())
+    {
+        return Err(format!("--save-baseline {}: {}", path.display(), run_dir::NOT_A_FILE));
+    }
+    look_at(&[
+        ("--save-baseline", &beside),
+        ("--junit", &options.junit),
+        ("--markdown", &options.markdown),
+        ("--openmetrics", &options.openmetrics),
+        ("--output", &options.output.file),
     ])?;
     let (arm, plan) = planned("check", options.trial.clone())?;
     Ok((arm, origin(&plan), rounds))
@@ -214,57 +206,36 @@ fn origin(plan: &TrialPlan) -> Origin {
     }
 }
 
-/// Runs rounds until enough are conclusive, or none may be tried again. An inconclusive trial stays
-/// in the journal; its next attempt is a round of its own there. A proxy that failed is not tried
-/// again: that is what the check is to find.
-fn run(options: &CheckOptions, arm: ArmSpec, rounds: u32) -> anyhow::Result<(Campaign, Ended)> {
+/// Runs rounds until enough are conclusive, or none may be tried again: where they are kept, what each
+/// showed, and the signal that cut them short, if one did. An inconclusive trial stays in the journal; its
+/// next attempt is a round of its own there. A proxy that failed is not tried again: that is what the check
+/// is to find.
+fn run(
+    options: &CheckOptions,
+    arm: ArmSpec,
+    rounds: u32,
+) -> anyhow::Result<(PathBuf, Vec<Ran>, Option<i32>)> {
+    let TrialsOptions { runs_dir, quiet } = &options.trials;
     // One arm has one order, whatever it is drawn from.
     let journal = Journal::new("check", rounds, 1, vec![arm]);
-    let mut campaign =
-        Campaign::create(&options.trials.runs_dir, journal).context("failed to begin the check")?;
-    let progress = |line: String| {
-        if !options.trials.quiet {
-            output::say(&line);
-        }
-    };
+    let mut campaign = Campaign::create(runs_dir, journal).context("failed to begin the check")?;
     let mut attempt = 1;
     loop {
-        let ended = campaign::run(
-            &mut campaign,
-            |campaign, slot, _, _| {
-                let (trial, of) = (slot.round + 1, campaign.journal.rounds);
-                let again =
-                    if attempt > 1 { format!("  attempt {attempt}") } else { String::new() };
-                progress(format!("trial {trial}/{of}{again}"));
-            },
-            |_, _, summary| progress(outcome(summary)),
-        )
-        .context("failed to run the check")?;
-        let mut unproven = 0;
-        for done in &campaign.journal.done {
-            let spoilt = done.verdict == Verdict::Inconclusive
-                && trial(&campaign, done)?.proxy_fault.is_none();
-            unproven += u32::from(spoilt);
-        }
-        let tried = u32::try_from(campaign.journal.done.len()).unwrap_or(u32::MAX);
-        let missing = rounds.saturating_sub(tried - unproven);
-        if ended != Ended::Whole || missing == 0 || attempt >= options.attempts {
-            return Ok((campaign, ended));
+        let signal = campaign.run(*quiet).context("failed to run the check")?;
+        let trials = campaign.ran()?;
+        let proves_nothing =
+            |ran: &&Ran| ran.summary.verdict == Verdict::Inconclusive && ran.proxy_fault.is_none();
+        let proved = trials.len() - trials.iter().filter(proves_nothing).count();
+        let missing = rounds.saturating_sub(u32::try_from(proved).unwrap_or(u32::MAX));
+        if signal.is_some() || missing == 0 || attempt >= options.attempts {
+            return Ok((campaign.dir, trials, signal));
         }
         attempt += 1;
         campaign.journal.rounds += missing;
+        if !quiet {
+            output::say(&format!("turnstile: {missing} more, attempt {attempt}"));
+        }
     }
-}
-
-fn trials(campaign: &Campaign) -> anyhow::Result<Vec<Ran>> {
-    campaign.journal.done.iter().map(|done| trial(campaign, done)).collect()
-}
-
-fn trial(campaign: &Campaign, done: &Done) -> anyhow::Result<Ran> {
-    let dir = campaign.dir.join(&done.dir);
-    let records = RunRecords::load(&dir).context("failed to read a trial")?;
-    let summary = campaign.summary(done).context("failed to read a trial")?;
-    Ok(Ran::of(done.dir.clone(), done.slot.round, summary, records))
 }
 
 /// Writes the check in every form that was asked for, and prints it. What cannot be written keeps

@@ -1,34 +1,32 @@
 //! Options that several commands share, each stated once; among them the run that is meant, also when
-//! none is named.
+//! none is named, and the files that are to be written.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use anyhow::{Context, anyhow};
-use jiff::civil::DateTime;
 use records::run_dir::MANIFEST;
-
 use report::Style;
+use rustix::fs::{Access, access};
 
 use crate::output::{self, Color};
 
 /// How a command prints, and where.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
-pub struct OutputOptions {
+pub(super) struct OutputOptions {
     /// Write there what would be printed
     #[arg(id = "output", short, long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
 
     /// Print JSON instead of text
     #[arg(short, long)]
-    pub json: bool,
+    pub(super) json: bool,
 
     /// When to use colour
     #[arg(long, hide_short_help = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
+    pub(super) color: Color,
 }
 
 impl OutputOptions {
@@ -54,37 +52,28 @@ impl OutputOptions {
     }
 }
 
-/// How much the report of a run says.
-#[derive(Clone, Copy, Debug, clap::Args)]
-#[command(next_help_heading = "Output")]
-pub struct DetailOptions {
-    /// Print more: outcomes, times, workers, every caveat
-    #[arg(short, long, conflicts_with = "json")]
-    pub verbose: bool,
-}
-
 /// Where trials are kept, and whether people see how they go.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
-pub struct TrialsOptions {
+pub(super) struct TrialsOptions {
     /// Where run directories, and those of campaigns, are made
     #[arg(long, hide_short_help = true, value_name = "DIR", default_value = "runs")]
-    pub runs_dir: PathBuf,
+    pub(super) runs_dir: PathBuf,
 
     /// Show no progress
     #[arg(short, long)]
-    pub quiet: bool,
+    pub(super) quiet: bool,
 }
 
 /// Which run is meant.
-#[derive(Clone, Debug, clap::Args)]
-pub struct WhichRun {
+#[derive(Debug, clap::Args)]
+pub(super) struct WhichRun {
     /// The directory of a run, or for report that of a campaign [default: the last run]
-    pub dir: Option<PathBuf>,
+    pub(super) dir: Option<PathBuf>,
 
     /// Where to look for the last run
     #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "dir")]
-    pub runs_dir: PathBuf,
+    pub(super) runs_dir: PathBuf,
 }
 
 impl WhichRun {
@@ -97,35 +86,46 @@ impl WhichRun {
     }
 }
 
-/// The run in `runs_dir` that began last, whole or not: the names of run directories begin with
-/// their time in whole seconds; of several, the one that was written last.
+/// The run in `runs_dir` that began last, whole or not: the names of run directories begin with their time.
 fn last_run(runs_dir: &Path) -> anyhow::Result<PathBuf> {
-    let unreadable = || format!("failed to look for runs in {}", runs_dir.display());
-    let none = || {
-        let there = runs_dir.display();
+    let there = runs_dir.display();
+    let dirs = match fs::read_dir(runs_dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        entries => Some(entries.with_context(|| format!("failed to look for runs in {there}"))?),
+    };
+    let dirs = dirs.into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+    // Campaigns and shows have their runs further down: which of them is meant, nobody knows.
+    let is_run = |dir: &PathBuf| {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(|first: char| first.is_ascii_digit()) && dir.join(MANIFEST).is_file()
+    };
+    dirs.filter(is_run).max().ok_or_else(|| {
         anyhow!("there is no run in {there}: make one with turnstile, or name a run directory")
-    };
-    let entries = match fs::read_dir(runs_dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(none()),
-        entries => entries.with_context(unreadable)?,
-    };
-    let mut last: Option<(String, SystemTime, PathBuf)> = None;
-    for entry in entries {
-        let entry = entry.with_context(unreadable)?;
-        let Some(began) = began(&entry.file_name().to_string_lossy()) else { continue };
-        // One that is taken away meanwhile is not the last one.
-        let Ok(about) = entry.metadata() else { continue };
-        // Campaigns and shows have their runs further down: which of them is meant, nobody knows.
-        if about.is_dir() && entry.path().join(MANIFEST).is_file() {
-            let written = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            last = last.max(Some((began, written, entry.path())));
-        }
-    }
-    last.map(|(_, _, dir)| dir).ok_or_else(none)
+    })
 }
 
-/// The time in a run directory's name, as `20260301T123005Z`; absent: it is none of ours.
-fn began(name: &str) -> Option<String> {
-    let time = name.split('-').next()?;
-    DateTime::strptime("%Y%m%dT%H%M%SZ", time).ok().map(|_| time.to_owned())
+/// Looks at files that a command is asked to write at its end, each named by its option: trials take
+/// minutes. A look leaves everything as it was.
+///
+/// # Errors
+/// The first that cannot be written, with its option and why.
+pub(super) fn look_at(files: &[(&str, &Option<PathBuf>)]) -> Result<(), String> {
+    let look = |path: &Path| match fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => access(path, Access::WRITE_OK).map_err(io::Error::from),
+        // Its directory takes the file.
+        Err(_) => {
+            let dir = path.parent().ok_or(io::ErrorKind::NotFound)?.join(".");
+            access(&dir, Access::WRITE_OK | Access::EXEC_OK).map_err(io::Error::from)
+        }
+    };
+    let named = files.iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));
+    named.map(|(option, path)| (option, path, look(path))).try_for_each(|(option, path, seen)| {
+        seen.map_err(|why| {
+            format!("{option} {}: no file can be written there: {why}", path.display())
+        })
+    })
 }
+
+#[cfg(test)]
+mod tests;

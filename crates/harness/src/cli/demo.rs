@@ -16,7 +16,7 @@ use crate::demo::{DemoPlan, Ended};
 
 /// What is shown, and how.
 #[derive(Clone, Debug, clap::Args)]
-pub struct DemoOptions {
+pub(super) struct DemoOptions {
     /// What cures the starvation: rcvbuf (a receive buffer of 40 KiB, as published), fionread (what
     /// nginx does from 1.17.5 on) or quota (64 KiB a turn)
     #[arg(long, value_enum, default_value_t, value_name = "CURE")]
@@ -52,7 +52,7 @@ reports. Exit codes: 0 shown, or left by q; 1 error, or a trial that could not b
 
 /// What the arm on the right does otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Cure {
+pub(super) enum Cure {
     /// `--rcvbuf 40960`.
     #[default]
     Rcvbuf,

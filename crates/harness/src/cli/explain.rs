@@ -12,7 +12,7 @@ use super::common::{OutputOptions, WhichRun};
 use super::report::load;
 
 /// What to explain, and how to tell it.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   turnstile explain                                          the last run under runs/
@@ -21,22 +21,20 @@ Examples:
   turnstile explain --phase idle --fetch 3
 
 Exit codes: 0 done; 1 no run, or one that cannot be read; 2 usage, or no such fetch.")]
-pub struct ExplainOptions {
+pub(super) struct ExplainOptions {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub run: WhichRun,
+    pub(super) run: WhichRun,
 
     /// Tell this fetch from start to end, by its number
     #[arg(long, value_name = "N")]
-    pub fetch: Option<u64>,
+    pub(super) fetch: Option<u64>,
 
     /// The phase of that fetch
     #[arg(long, value_name = "PHASE", default_value = "measure", requires = "fetch", value_parser = fetch_phase())]
-    pub phase: Phase,
+    pub(super) phase: Phase,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub output: OutputOptions,
+    pub(super) output: OutputOptions,
 }
 
 /// Explains a run, or a fetch. The run directory stays as it is.

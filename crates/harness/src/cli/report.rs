@@ -10,13 +10,13 @@ use anyhow::Context;
 use records::RunRecords;
 use report::Figure;
 
-use super::campaign_report;
-use super::common::{DetailOptions, OutputOptions, WhichRun};
+use super::campaign;
+use super::common::{OutputOptions, WhichRun};
 use crate::campaign::{CAMPAIGN, Campaign};
 use records::run_dir::REPORT;
 
 /// What to report on, and how.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   turnstile report                                           the last run under runs/
@@ -29,18 +29,17 @@ Examples:
   turnstile report --csv -o fetches.csv
   turnstile report runs/20260301T140210Z-compare --html
   turnstile report runs/20260301T140210Z-compare --svg latency -o latency.svg")]
-pub struct ReportOptions {
+pub(super) struct ReportOptions {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub run: WhichRun,
+    pub(super) run: WhichRun,
 
     /// Write the page, report.html, and print where it is
     #[arg(long, conflicts_with_all = ["json", "svg"])]
-    pub html: bool,
+    pub(super) html: bool,
 
     /// Write the page and open it in a browser
     #[arg(long, conflicts_with_all = ["json", "svg"])]
-    pub open: bool,
+    pub(super) open: bool,
 
     /// Print one figure as SVG: picture, latency, causes or accept-queue; of a campaign latency
     #[arg(
@@ -50,19 +49,18 @@ pub struct ReportOptions {
         hide_possible_values = true,
         conflicts_with = "json"
     )]
-    pub svg: Option<Figure>,
+    pub(super) svg: Option<Figure>,
 
     /// Print a line of CSV for each fetch: how it ended, whose step held it, its time by cause
     #[arg(long, conflicts_with_all = ["html", "open", "json", "svg", "verbose"])]
-    pub csv: bool,
+    pub(super) csv: bool,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub output: OutputOptions,
+    pub(super) output: OutputOptions,
 
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub detail: DetailOptions,
+    /// Print more: outcomes, times, workers, every caveat
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    verbose: bool,
 }
 
 /// What `dir` has recorded.
@@ -75,14 +73,14 @@ pub(super) fn print(
     analysis: &Analysis<'_>,
     dir: &Path,
     output: &OutputOptions,
-    detail: DetailOptions,
+    verbose: bool,
 ) -> anyhow::Result<()> {
     let Analysis { records: RunRecords { manifest, .. }, summary, .. } = analysis;
     let style = output.style();
-    let text = match detail {
-        _ if output.json => report::json(summary),
-        DetailOptions { verbose: true } => report::details(manifest, summary, dir, style),
-        DetailOptions { verbose: false } => report::text(manifest, summary, dir, style),
+    let text = match (output.json, verbose) {
+        (true, _) => report::json(summary),
+        (false, true) => report::details(manifest, summary, dir, style),
+        (false, false) => report::text(manifest, summary, dir, style),
     };
     output.print(&text)
 }
@@ -97,41 +95,30 @@ pub(super) fn write_page(dir: &Path, analysis: &Analysis<'_>) -> anyhow::Result<
 
 /// Makes and prints the report of a run or a campaign. But for the page, its directory stays as it is.
 pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
+    let ReportOptions { svg, output, .. } = options;
+    let page = options.html || options.open;
     let dir = options.run.dir()?;
     if dir.join(CAMPAIGN).is_file() {
-        of_campaign(&dir, options)?;
+        anyhow::ensure!(!options.csv, "failed to print fetches: name the run directory of a trial");
+        let campaign = Campaign::open(&dir).context("failed to read the campaign")?;
+        let report = campaign::read(&campaign)?;
+        match svg {
+            Some(figure) => output.print(&report::campaign_svg(&report, *figure)?)?,
+            None if page => made(options, &campaign::write_page(&report)?)?,
+            None if output.json => output.print(&report.json())?,
+            None => output.print(&report.text(output.style()))?,
+        }
     } else {
-        of_run(&dir, options)?;
+        let records = load(&dir)?;
+        let analysis = Analysis::of(&records);
+        match svg {
+            Some(figure) => output.print(&report::svg(&analysis, *figure)?)?,
+            None if page => made(options, &write_page(&dir, &analysis)?)?,
+            None if options.csv => output.print(&report::csv(&analysis))?,
+            None => print(&analysis, &dir, output, options.verbose)?,
+        }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn of_run(dir: &Path, options: &ReportOptions) -> anyhow::Result<()> {
-    let records = load(dir)?;
-    let analysis = Analysis::of(&records);
-    match options.svg {
-        Some(figure) => options.output.print(&report::svg(&analysis, figure)?),
-        None if options.html || options.open => made(options, &write_page(dir, &analysis)?),
-        None if options.csv => options.output.print(&report::csv(&analysis)),
-        None => print(&analysis, dir, &options.output, options.detail),
-    }
-}
-
-fn of_campaign(dir: &Path, options: &ReportOptions) -> anyhow::Result<()> {
-    anyhow::ensure!(!options.csv, "failed to print fetches: name the run directory of one trial");
-    let campaign = Campaign::open(dir).context("failed to read the campaign")?;
-    let report = campaign_report::read(&campaign)?;
-    match options.svg {
-        Some(figure) => options.output.print(&report::campaign_svg(&report, figure)?),
-        None if options.html || options.open => {
-            made(options, &campaign_report::write_page(&report)?)
-        }
-        None => {
-            let output = &options.output;
-            let text = if output.json { report.json() } else { report.text(output.style()) };
-            output.print(&text)
-        }
-    }
 }
 
 /// Says where the page is, and opens it if that is wanted.

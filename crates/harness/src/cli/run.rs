@@ -11,54 +11,43 @@ use trial::progress::Show;
 use trial::run_dir;
 use trial::{Finished, RunDirOptions, TrialOptions, signals};
 
-use super::ConfigOptions;
-use super::common::{DetailOptions, OutputOptions, TrialsOptions};
-use super::preflight::{self, Way};
+use super::common::{OutputOptions, TrialsOptions, look_at};
 use super::report::{load, print, write_page};
 use crate::live;
 use crate::output::say;
 use records::run_dir::{HISTOGRAM_LOG, PERCENTILES, SUMMARY};
 
 /// One trial, and how it is told.
-#[derive(Clone, Debug, clap::Args)]
-pub struct RunOptions {
+#[derive(Debug, clap::Args)]
+pub(super) struct RunOptions {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub trial: TrialOptions,
+    pub(super) trial: TrialOptions,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub files: RunDirOptions,
-
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub config: ConfigOptions,
+    pub(super) files: RunDirOptions,
 
     /// End when the process with this id, our parent, ends
     #[arg(long, value_name = "PID", hide = true)]
-    pub parent_pid: Option<i32>,
+    pub(super) parent_pid: Option<i32>,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub trials: TrialsOptions,
+    pub(super) trials: TrialsOptions,
 
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub output: OutputOptions,
+    pub(super) output: OutputOptions,
 
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
-    pub detail: DetailOptions,
+    /// Print more: outcomes, times, workers, every caveat
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    verbose: bool,
 }
 
 /// Runs one trial and reports on it.
 pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
-    let RunOptions { trial, files, parent_pid, trials, output, detail, .. } = options;
+    let RunOptions { trial, files, parent_pid, trials, output, verbose } = options;
     if let Some(parent) = parent_pid {
         role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
     }
-    preflight::look_at([("--output", &output.file, Way::InPlace)])
-        .unwrap_or_else(|error| super::usage_text(&error));
+    look_at(&[("--output", &output.file)]).unwrap_or_else(|error| super::usage_text(&error));
     let plan = trial
         .plan(&trials.runs_dir, files)
         .unwrap_or_else(|error| super::usage_text(&error.to_string()));
@@ -69,7 +58,7 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
     let analysis = Analysis::of(&records);
     file(&dir, &analysis)?;
     write_page(&dir, &analysis)?;
-    print(&analysis, &dir, &output, detail)?;
+    print(&analysis, &dir, &output, verbose)?;
     for fault in &faults {
         say(&format!("turnstile: {}", fault.message));
     }

@@ -13,7 +13,7 @@ use crate::who::{self, Addresses, Chosen, Place, WhoPlan};
 /// Who is watched, and how it is told.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct WhoOptions {
+pub(super) struct WhoOptions {
     /// Watch this process and all that it forks; may be repeated, as --comm and --port
     #[arg(long, value_name = "PID", required_unless_present_any = ["comm", "port"])]
     pub pid: Vec<u32>,

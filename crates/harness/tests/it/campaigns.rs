@@ -178,53 +178,6 @@ fn a_plan_begins_nothing() {
         assert!(arms[0].ends_with("own") && arms[1].ends_with("shared"), "{text}");
     }
     assert!(plan(&["case", "herd"]).contains("--accept herd"));
-
-    let file = elsewhere.path().join("turnstile.toml").display().to_string();
-    let init = || say(turnstile().args(["init", &file]));
-    assert!(init().ended_well().stderr.contains(&format!("turnstile --config {file}")));
-    let text = plan(&["compare", "--config", &file, "--rounds", "2"]);
-    assert!(text.starts_with("4 trials in 2 rounds"), "{text}");
-    assert!(text.contains("small buffer: --rcvbuf 40960 --reuseport"), "{text}");
-    let again = init();
-    assert_eq!(again.code(), Some(1), "it would be lost: {}", again.stderr);
-    assert!(again.stderr.contains("File exists"), "{}", again.stderr);
-}
-
-#[test]
-fn arms_that_make_no_comparison_are_refused() {
-    let elsewhere = tempfile::tempdir().expect("a directory");
-    let runs = elsewhere.path().join("runs");
-    let file = elsewhere.path().join("arms.toml");
-    fs::write(&file, "[[arm]]\nname = \"a\"\noptions = \"--slow 2\"\nspeed = 3\n").expect("write");
-    let file = file.display().to_string();
-    let good = "b: --slow 3";
-    for (words, says) in [
-        ([].as_slice(), &["two arms or more", "--arm 'name: options'"] as &[&str]),
-        (&["--arm", good], &["two arms or more", "one"]),
-        (&["--arm", "b: --slow 2", "--arm", good], &["two arms are named \"b\""]),
-        (&["--arm", "a: --slwo 2", "--arm", good], &["arm a", "'--slwo'", "'--slow'"]),
-        (&["--arm", "a: --json", "--arm", good], &["arm a", "unexpected argument '--json'"]),
-        (&["--arm", "a: --parent-pid 1", "--arm", good], &["--parent-pid", "arm"]),
-        (
-            &["--arm", "a: --reuseport --accept herd", "--arm", good],
-            &["a: --accept herd", "leave one of the two out"],
-        ),
-        (&["--config", "/nonexistent.toml"], &["--config /nonexistent.toml"]),
-        (&["--config", &file], &[&file, "speed"]),
-        (&["--arm", good, "--arm", "a: --slow 2", "--rounds", "0"], &["--rounds"]),
-        (
-            &["--arm", good, "--arm", "a: --slow 2", "--markdown", "nowhere/x.md"],
-            &["--markdown nowhere/x.md: ", "No such file"],
-        ),
-    ] {
-        let mut command = turnstile();
-        command.args(["compare", "--dry-run"]).args(words).arg("--runs-dir").arg(&runs);
-        let said = say(&mut command).refused(2);
-        for part in says {
-            assert!(said.contains(part), "{words:?}: no {part:?} in {said}");
-        }
-        assert!(!runs.exists(), "{words:?}: a directory was made");
-    }
 }
 
 #[test]
@@ -237,10 +190,6 @@ fn cases_are_listed_by_name() {
         assert!(names.contains(&name), "{name} is missing: {}", list.stdout);
         let case = harness::cases::find(name).expect("a case");
         assert!(list.stdout.contains(&case.title), "{}", list.stdout);
-    }
-    let unknown = say(turnstile().args(["case", "starvation"])).refused(2);
-    for part in ["no case \"starvation\"", "turnstile case list"] {
-        assert!(unknown.contains(part), "{unknown}");
     }
 }
 
@@ -270,15 +219,6 @@ fn builds_are_arms_named_by_their_version() {
         assert!(published.contains(name), "{name}: {published}");
     }
     assert!(!published.contains("  nginx reuseport: "), "{published}");
-
-    for (words, says) in [
-        (["case", "herd", "--markdown", "nowhere/x.md"], "--markdown nowhere/x.md: "),
-        (["case", "herd", "--proxy-bin", &old], "no proxy but the mirror"),
-        (["case", "nginx-eras", "--proxy-bin", "/bin/true"], "is it nginx?"),
-    ] {
-        let said = say(turnstile().args(words).arg("--dry-run")).refused(2);
-        assert!(said.contains(says), "{words:?}: {said}");
-    }
 }
 
 #[test]

@@ -1,11 +1,10 @@
-//! Everything but runs: help, usage errors, doctor, report, roles, completions, the manual.
+//! Everything but runs: help, what is refused before a run, roles, completions, the manual.
 
-use std::collections::BTreeSet;
+use std::fs;
 
-use serde_json::{Map, Value};
 use testkit::listen;
 
-use crate::support::{Running, say, turnstile};
+use crate::support::{Running, installed, say, turnstile};
 
 #[test]
 fn help_is_complete() {
@@ -14,6 +13,8 @@ fn help_is_complete() {
     insta::assert_snapshot!("help", help.stdout);
     let run = say(turnstile().args(["run", "--help"]));
     assert!(run.stdout.ends_with("2 usage.\n"), "{}", run.stdout);
+    let explain = say(turnstile().args(["explain", "--help"])).ended_well();
+    insta::assert_snapshot!("explain_help", explain.stdout);
 }
 
 /// What to test comes first, then the load; the rest is behind `--help`.
@@ -28,44 +29,153 @@ fn the_short_help_fits_a_screen() {
 
 #[test]
 fn every_command_has_examples() {
-    for command in [
-        "report",
-        "demo",
-        "who",
-        "init",
-        "doctor",
-        "origin",
-        "proxy",
-        "slow",
-        "fast",
-        "completions",
-        "man",
-    ] {
+    let commands = "report demo who origin proxy slow fast completions man compare check case";
+    for command in commands.split(' ') {
         let help = say(turnstile().args([command, "--help"])).ended_well();
-        assert!(
-            help.stdout.contains(&format!("Examples:\n  turnstile {command}")),
-            "{}",
-            help.stdout
-        );
+        let begin = format!("Examples:\n  turnstile {command}");
+        assert!(help.stdout.contains(&begin), "{}", help.stdout);
     }
 }
 
+/// Command lines, and what the message says that refuses each: exit code 2, before any directory is made.
+const REFUSED: &[(&str, &str)] = &[
+    ("nonsense", "unrecognized subcommand"),
+    ("--frobnicate", "unexpected argument"),
+    ("--reuseport report x", "cannot be used with"),
+    // A trial: lengths, numbers, sizes.
+    ("--duration 1ms", "a phase has 100ms to 1h"),
+    ("--idle 2h", "a phase has 100ms to 1h"),
+    ("--duration ten", "not a duration"),
+    ("--hold 0s", "a hold has 100us to 10s"),
+    ("--workers 0", "1..=256"),
+    ("--workers 257", "1..=256"),
+    ("--slow -1", "unexpected argument"),
+    ("run --slow-size 2XB", "write it as 40960, 64KiB, 3MiB or 2GiB"),
+    ("--slow-size huge", "not a size"),
+    ("--read-policy fast", "not a read policy"),
+    ("--place left", "spread, one-worker, hash"),
+    ("--label a/b", "a label has 1 to 64 letters"),
+    ("--delay 2m", "a delay has 1m at most"),
+    ("--think hard", "not a duration"),
+    ("--origin-workers 0", "1..=65535"),
+    ("--log-mode off", "writer, inline"),
+    ("--recording none", "full, minimal"),
+    // Its arrivals and CPUs.
+    ("--arrivals 0/s", "not an arrival process"),
+    ("--arrivals 100000/s --cap 1s", "10000 is the most"),
+    ("--arrivals 10/s --burst 1001 --cap 1s", "--arrivals 10/s of --burst 1001 with --cap"),
+    ("--arrivals 0.1/s --burst 10001", "1..=10000"),
+    ("--arrivals closed --burst 2", "--burst 2 needs --arrivals with a rate"),
+    ("--burst 0", "1..=10000"),
+    ("--pin x", "not a CPU plan"),
+    ("--pin 1023", "CPU 1023 cannot be used here"),
+    ("--cpus origin", "write it as origin=0"),
+    ("--cpus nginx=0", "write it as origin=0"),
+    ("--cpus origin=", "write it as origin=0"),
+    ("--cpus proxy=0", "--pin 0,1"),
+    ("--cpus slow=1023", "--cpus: CPU 1023 cannot be used here"),
+    // Its server.
+    ("--proxy squid", "mirror, nginx, haproxy, caddy, apache, h2o or url:"),
+    ("--proxy squid", "--server"),
+    ("--proxy url:localhost", "url:IP:PORT"),
+    ("--proxy url:192.0.2.1:80", "url:192.0.2.1:80 is not on this host's loopback"),
+    ("--proxy url:192.0.2.1:80", "run turnstile on the proxy's own host"),
+    ("--server true", "true is not told where"),
+    ("--server true", "--port {port}"),
+    ("--server true", "--env PORT={port}"),
+    ("--server-dir /nowhere", "mirror"),
+    ("--server-dir /nowhere", "--server-dir"),
+    ("--server true --proxy nginx", "--proxy"),
+    ("--slow-path /x --slow-body /nowhere", "--slow-body"),
+    ("--proxy-bin /bin/true", "--proxy mirror"),
+    ("--proxy url:127.0.0.1:9 --proxy-bin /bin/true", "leave it out"),
+    ("--proxy url:127.0.0.1:9 --rcvbuf 40960", "it runs already"),
+    ("--proxy nginx --proxy-bin /nonexistent/nginx", "/nonexistent/nginx"),
+    ("--proxy nginx --recording minimal", "take --trace off"),
+    ("--reuseport --accept herd", "leave one"),
+    ("--directive gzip=on", "mirror"),
+    ("--content file", "mirror"),
+    ("--sysctl net.ipv4.tcp_rmem=40960,40960,40960", "--netns"),
+    // Hosts of their own do not reach this one.
+    ("--netns --proxy url:127.0.0.1:80", "url:"),
+    ("--netns --origin-listen 127.0.0.1:4567", "--origin-listen"),
+    // The roles.
+    ("proxy", "--upstream"),
+    ("slow nowhere", "write it as 127.0.0.1:8000"),
+    ("slow 192.0.2.1:80", "slow: 192.0.2.1:80 is not on this host: add --allow-remote"),
+    ("fast 192.0.2.1:80", "fast: 192.0.2.1:80 is not on this host: add --allow-remote"),
+    ("fast 127.0.0.1:80 --arrivals 10", "not an arrival process"),
+    ("fast 127.0.0.1:80 --arrivals 0/s", "not an arrival process"),
+    ("fast 127.0.0.1:80 --cap 999us", "a cap is 1 ms to 1 minute"),
+    ("fast 127.0.0.1:80 --cap 61s", "a cap is 1 ms to 1 minute"),
+    ("fast 127.0.0.1:80 --burst 0", "1..=10000"),
+    ("fast 127.0.0.1:80 --burst 10001", "1..=10000"),
+    ("fast 127.0.0.1:80 --phase load", "idle"),
+    // What is told of a run.
+    ("report x --runs-dir y", "cannot be used with"),
+    ("explain --phase idle", "--fetch <N>"),
+    ("explain x --runs-dir y", "cannot be used with"),
+    ("explain --fetch first", "invalid value"),
+    ("explain --fetch 1 --phase drain", "[possible values: idle, measure]"),
+    // A comparison.
+    ("compare", "--arm 'name: options'"),
+    ("compare --arm 'b: --slow 3'", "here is one given"),
+    ("compare --arm 'b: --slow 2' --arm 'b: --slow 3'", "two arms are named \"b\""),
+    ("compare --arm 'a: --slwo 2' --arm b:", "arm a: unexpected argument '--slwo'"),
+    ("compare --arm 'a: --slwo 2' --arm b:", "'--slow'"),
+    ("compare --arm 'a: --json' --arm b:", "arm a: unexpected argument '--json'"),
+    ("compare --arm 'a: --parent-pid 1' --arm b:", "--parent-pid"),
+    ("compare --arm 'a: --reuseport --accept herd' --arm b:", "a: --accept herd"),
+    ("compare --arm a: --arm b: --rounds 0", "--rounds"),
+    ("compare --arm a: --arm b: --markdown nowhere/x.md", "--markdown nowhere/x.md: "),
+    ("compare --arm a: --arm b: --slow 2 --rounds 3", "all others before them"),
+    // A case.
+    ("case starvation", "no case \"starvation\""),
+    ("case starvation", "turnstile case list"),
+    ("case herd --markdown nowhere/x.md", "--markdown nowhere/x.md: "),
+    ("case herd --proxy-bin /bin/true", "no proxy but the mirror"),
+    ("case nginx-eras --proxy-bin /bin/true", "is it nginx?"),
+    // A check.
+    ("check", "nothing to check"),
+    ("check --threshold 'p98<100ms'", "there is no figure \"p98\"; these are: failed_share"),
+    ("check --threshold 'p99<100'", "a time, as 100ms"),
+    ("check --threshold 'failed_share<=5ms'", "a share from 0 to 1"),
+    ("check --threshold p99", "write it as p99<100ms"),
+    ("check --fail-on healthy", "[possible values: starved, degraded]"),
+    ("check --threshold 'p99<1s' --rounds 0", "1..=1000"),
+    ("check --threshold 'p99<1s' --attempts 0", "1..=100"),
+    ("check --save-baseline base.json --rounds 2", "3 rounds or more"),
+    ("check --threshold 'p99<1s' --cross-host", "--baseline"),
+    ("check --threshold 'p99<1s' --junit nowhere/check.xml", "--junit nowhere/check.xml"),
+    ("check --save-baseline /dev/null", "--save-baseline /dev/null: it is no regular file"),
+    ("check --save-baseline here", "--save-baseline here: it is no regular file"),
+    ("check --save-baseline nowhere/x", "--save-baseline nowhere/x"),
+    ("check --threshold 'p99<1s' -- --rcvbuf much", "--rcvbuf"),
+    ("check --threshold 'p99<1s' --json --reuseport --json", "unexpected argument '--json'"),
+    ("check --threshold 'p99<1s' -- --proxy nginx --proxy-bin ./none", "./none"),
+    ("check --threshold 'p99<1s' -- --proxy url:192.0.2.1:80", "not on this host's loopback"),
+];
+
+/// The same of programs that need not be there.
+const REFUSED_OF: &[(&str, &str, &str)] = &[
+    ("nginx", "--proxy nginx --rcvbuf 40960", "--rcvbuf 40KiB"),
+    ("nginx", "--proxy nginx --rcvbuf 40960", "--netns"),
+    ("nginx", "--proxy nginx --read-policy bytes:64KiB", "bytes:64KiB"),
+    ("nginx", "--proxy nginx --read-policy bytes:64KiB", "--proxy mirror"),
+    ("haproxy", "--proxy nginx --proxy-bin /usr/sbin/haproxy", "is it nginx?"),
+];
+
 #[test]
-fn bad_options_say_what_would_do() {
-    for (words, says) in [
-        ("--duration 1ms", "a phase has 100ms to 1h"),
-        ("run --slow-size 2XB", "write it as 40960, 64KiB, 3MiB or 2GiB"),
-        ("proxy", "--upstream"),
-        ("slow nowhere", "write it as 127.0.0.1:8000"),
-        ("nonsense", "unrecognized subcommand"),
-        ("slow 192.0.2.1:80", "slow: 192.0.2.1:80 is not on this host: add --allow-remote"),
-        ("fast 192.0.2.1:80", "fast: 192.0.2.1:80 is not on this host: add --allow-remote"),
-        ("--proxy url:192.0.2.1:80", "url:192.0.2.1:80 is not on this host's loopback"),
-        ("check --threshold p99<1s -- --proxy url:192.0.2.1:80", "not on this host's loopback"),
-        ("--cpus proxy=0", "with --pin"),
-    ] {
-        let said = say(turnstile().args(words.split(' '))).refused(2);
-        assert!(said.contains(says), "{words}: {said}");
+fn what_does_not_fit_is_refused_before_anything_begins() {
+    let place = tempfile::tempdir().expect("a directory");
+    fs::create_dir(place.path().join("here")).expect("a directory");
+    let here = REFUSED_OF.iter().filter(|(program, ..)| installed(program));
+    let rows = here.map(|(_, words, says)| (*words, *says)).chain(REFUSED.iter().copied());
+    for (words, says) in rows {
+        let words = shlex::split(words).expect("quotes that close");
+        let said = say(turnstile().args(&words).current_dir(place.path())).refused(2);
+        assert!(said.contains(says), "{words:?}: {said}");
+        assert!(!place.path().join("runs").exists(), "{words:?}: a directory was made");
     }
 }
 
@@ -87,20 +197,6 @@ fn no_message_orders_a_terminal_about() {
         let said = say(turnstile().args(words)).refused(code);
         assert!(said.contains("[2J") && !said.contains('\u{1b}'), "{said:?}");
     }
-}
-
-#[test]
-fn doctor_answers_every_question() {
-    let said = say(turnstile().args(["doctor", "--json"])).ended_well();
-    let findings: Vec<Map<String, Value>> = serde_json::from_str(&said.stdout).expect("JSON");
-    let words = |key: &'static str| {
-        findings.iter().map(move |finding| finding[key].as_str().expect("a word"))
-    };
-    let checks: Vec<_> = words("check").collect();
-    insta::assert_snapshot!("doctor_checks", checks.join("\n"));
-    let levels: BTreeSet<_> = words("level").collect();
-    assert!(levels.is_subset(&BTreeSet::from(["ok", "note", "problem"])), "{levels:?}");
-    assert!(words("finding").chain(words("meaning")).all(|text| !text.is_empty()));
 }
 
 #[test]

@@ -30,12 +30,6 @@ fn length(stay: &Value) -> u64 {
 }
 
 #[test]
-fn help_is_complete() {
-    let help = say(turnstile().args(["explain", "--help"])).ended_well();
-    insta::assert_snapshot!("explain_help", help.stdout);
-}
-
-#[test]
 fn a_starved_run_is_explained_down_to_one_fetch() {
     let _turn = in_turn();
     let runs = Runs::new();
@@ -217,18 +211,5 @@ fn the_last_run_is_the_one_that_began_last() {
         // None of them is whole; that it is this one is not hidden.
         assert!(said.contains("20260301T123006Z-a"), "{said}");
         assert!(said.contains("is not a manifest"), "{said}");
-    }
-}
-
-#[test]
-fn options_that_do_not_go_together_are_refused() {
-    for (words, says) in [
-        ("--phase idle", "--fetch <N>"),
-        ("runs/x --runs-dir runs", "cannot be used with"),
-        ("--fetch first", "invalid value"),
-        ("--fetch 1 --phase drain", "[possible values: idle, measure]"),
-    ] {
-        let said = say(turnstile().arg("explain").args(words.split(' '))).refused(2);
-        assert!(said.contains(says), "{words}: {said}");
     }
 }

@@ -16,8 +16,8 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use testkit::{NEVER_POLLS, Process, Signal, free_addr, is_root, script, skip};
 
 use crate::support::{
-    Running, Runs, SHORT, Said, family, in_turn, installed, is_gone, kill, note, say, summary,
-    those_of, turnstile,
+    Running, Runs, Said, family, in_turn, installed, is_gone, kill, note, say, summary, those_of,
+    turnstile,
 };
 
 /// What is left of a trial that ended well.
@@ -130,57 +130,6 @@ fn each_takes_the_mirrors_place() {
         if installed(program) {
             relays(kind, configuration);
         }
-    }
-}
-
-/// Options, and words of the message that they earn.
-type Refused<'a> = (&'a str, &'a [&'a str]);
-
-fn are_refused(table: &[Refused<'_>]) {
-    for (words, says) in table {
-        let elsewhere = tempfile::tempdir().expect("a directory");
-        let runs = elsewhere.path().join("runs");
-        let mut command = turnstile();
-        command.args(SHORT).args(words.split(' ')).arg("--runs-dir").arg(&runs);
-        let said = say(&mut command).refused(2);
-        for part in *says {
-            assert!(said.contains(part), "{words}: no {part:?} in {said}");
-        }
-        assert!(!runs.exists(), "{words}: a run directory was made");
-    }
-}
-
-#[test]
-fn what_does_not_fit_is_refused_before_the_run() {
-    are_refused(&[
-        ("--proxy squid", &["mirror, nginx, haproxy, caddy, apache, h2o or url:", "--server"]),
-        ("--proxy url:localhost", &["url:IP:PORT"]),
-        ("--server true", &["true is not told where", "--port {port}", "--env PORT={port}"]),
-        ("--server-dir /nowhere", &["mirror", "--server-dir"]),
-        ("--server true --proxy nginx", &["--server", "--proxy"]),
-        ("--slow-path /x --slow-body /nowhere", &["--slow-body", "/nowhere"]),
-        ("--proxy-bin /bin/true", &["--proxy-bin", "--proxy mirror", "leave it out"]),
-        ("--proxy url:127.0.0.1:9 --proxy-bin /bin/true", &["leave it out"]),
-        ("--proxy url:127.0.0.1:9 --rcvbuf 40960", &["--rcvbuf", "it runs already"]),
-        ("--proxy nginx --proxy-bin /nonexistent/nginx", &["/nonexistent/nginx"]),
-        ("--proxy nginx --recording minimal", &["--recording minimal", "take --trace off"]),
-        ("--reuseport --accept herd", &["--accept herd", "--reuseport", "leave one"]),
-        ("--sysctl net.ipv4.tcp_rmem=40960,40960,40960", &["--netns"]),
-        // What means nothing to the mirror.
-        ("--directive gzip=on", &["--directive", "mirror"]),
-        ("--content file", &["--content file", "mirror"]),
-        // Hosts of their own do not reach this one.
-        ("--netns --proxy url:127.0.0.1:80", &["--netns", "url:"]),
-        ("--netns --origin-listen 127.0.0.1:4567", &["--netns", "--origin-listen"]),
-    ]);
-    if installed("nginx") {
-        are_refused(&[
-            ("--proxy nginx --rcvbuf 40960", &["nginx", "--rcvbuf 40KiB", "--netns"]),
-            ("--proxy nginx --read-policy bytes:64KiB", &["bytes:64KiB", "--proxy mirror"]),
-        ]);
-    }
-    if installed("haproxy") {
-        are_refused(&[("--proxy nginx --proxy-bin /usr/sbin/haproxy", &["is it nginx?"])]);
     }
 }
 

@@ -41,7 +41,7 @@ fn suggestion(state: State, verdict: Verdict) -> (Next, &'static str) {
         Next::Same(&["--rcvbuf", "--read-policy"], &["--read-policy", "fionread"]);
     use State::{Foreign, Interrupted, NoLoad, Policy, Quota, Reuseport, Shared};
     use Verdict::{Degraded, Healthy, Inconclusive, Starved};
-    let check = (Next::Command(&["doctor"]), "what this machine can show");
+    let check = (Next::Command(&["report", "-v"]), "every figure, and every reason to doubt it");
     match (state, verdict) {
         (Interrupted, _) => (Next::Same(&[], &[]), "the same run, to its end"),
         (_, Inconclusive) => check,

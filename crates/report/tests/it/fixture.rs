@@ -282,7 +282,7 @@ pub(crate) fn two_arms(rounds: u32) -> Campaign {
     let mut campaign = Campaign {
         dir: "runs/x-compare".into(),
         purpose: "compare".to_owned(),
-        command: words("turnstile compare --config arms.toml --rounds 10"),
+        command: words("turnstile compare --rounds 10 --arm drain: --arm nginx:"),
         rounds,
         planned: 2 * rounds as usize,
         seed: 7,

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::{Cli, Command, trial_options_last};
+use super::super::{Cli, Command};
 use crate::{campaign::arm, cases};
 use clap::Parser;
 
@@ -69,7 +69,6 @@ fn words(line: &str) -> Option<Vec<String>> {
 /// What is wrong with the command, in the words that its user would see.
 fn fault(words: &[String]) -> Result<(), String> {
     let line = std::iter::once("turnstile").chain(words.iter().map(String::as_str));
-    let line = trial_options_last(line.map(Into::into).collect());
     let cli = Cli::try_parse_from(line).or_else(|error| match error.exit_code() {
         0 => Cli::try_parse_from(["turnstile"]).map_err(|error| error.to_string()),
         _ => Err(error.to_string()),

@@ -21,32 +21,6 @@ fn refused(place: &Place, words: &str, code: i32) -> String {
 }
 
 #[test]
-fn usage_is_two_and_says_what_would_do() {
-    let place = Place::new(Proxy::Fair);
-    for (words, says) in [
-        ("", "nothing to check"),
-        ("--threshold p98<100ms", "there is no figure \"p98\"; these are: failed_share"),
-        ("--threshold p99<100", "a time, as 100ms"),
-        ("--threshold failed_share<=5ms", "a share from 0 to 1"),
-        ("--threshold p99", "write it as p99<100ms"),
-        ("--fail-on healthy", "[possible values: starved, degraded]"),
-        ("--threshold p99<1s --rounds 0", "1..=1000"),
-        ("--threshold p99<1s --attempts 0", "1..=100"),
-        ("--save-baseline base.json --rounds 2", "3 rounds or more"),
-        ("--threshold p99<1s --cross-host", "--baseline"),
-        ("--threshold p99<1s --junit nowhere/check.xml", "--junit nowhere/check.xml"),
-        ("--save-baseline /dev/null", "--save-baseline /dev/null: it is no regular file"),
-        ("--save-baseline target", "--save-baseline target: it is a directory"),
-        ("--threshold p99<1s -- --rcvbuf much", "--rcvbuf"),
-        ("--threshold p99<1s -- --json", "unexpected argument '--json'"),
-        ("--threshold p99<1s -- --proxy nginx --proxy-bin ./none", "./none"),
-    ] {
-        let said = refused(&place, words, 2);
-        assert!(said.contains(says), "{words}: {said}");
-    }
-}
-
-#[test]
 fn a_baseline_that_is_not_there_is_twelve_and_a_file_that_is_none_is_two() {
     let place = Place::new(Proxy::Fair);
     let said = refused(&place, "--baseline base.json", 12);
@@ -99,7 +73,7 @@ fn what_was_done_is_told() {
     command.args(["--rounds", "5", "--json", "--"]).args(SHORT).args(["--proxy", &exec()]);
     let mut check = Running::start(&mut command);
     let mut lines = std::iter::from_fn(|| check.complaint());
-    assert!(lines.any(|line| line.starts_with("trial 2/5")), "it ended before the second trial");
+    assert!(lines.any(|line| line.starts_with("round 2/5")), "it ended before the second trial");
     let said = check.stop();
     assert_eq!(said.status.signal(), Some(Signal::TERM.as_raw()), "{}", said.all());
     let check: Value = serde_json::from_str(&said.stdout).expect("JSON");

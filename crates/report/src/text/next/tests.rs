@@ -29,17 +29,17 @@ fn each_answer_leads_to_the_next_question() {
         ("run", Starved, as_it_is, "run --rcvbuf 40960"),
         ("--rcvbuf 40960", Starved, small, "--rcvbuf 40960 --read-policy fionread"),
         ("--read-policy=fionread", Starved, fionread, "--read-policy bytes:64KiB"),
-        ("--read-policy bytes:64KiB", Starved, quota, "doctor"),
+        ("--read-policy bytes:64KiB", Starved, quota, "report -v"),
         ("--label one -o a.txt --slow 2", Starved, as_it_is, "--slow 2 --rcvbuf 40960"),
         // From a cure to another, or to its proof.
         ("--rcvbuf=40960 --buffer 1MiB", Healthy, small, "--buffer 1MiB --read-policy fionread"),
         ("--read-policy fionread --slow 8", Healthy, fionread, "--slow 8"),
         ("--slow 0 --slow-size 4GiB", Healthy, alone, "--slow-size 4GiB"),
         ("--slow 4", Healthy, shared, "--slow 4 --reuseport"),
-        ("--reuseport", Healthy, as_it_is, "doctor"),
+        ("--reuseport", Healthy, as_it_is, "report -v"),
         ("--rcvbuf 40960", Degraded, small, "--rcvbuf 40960 --read-policy bytes:64KiB"),
-        // From what proves nothing to the doctor, or to the same again.
-        ("--reuseport", Inconclusive, as_it_is, "doctor"),
+        // From what proves nothing to its figures, or to the same again.
+        ("--reuseport", Inconclusive, as_it_is, "report -v"),
         ("--reuseport", Inconclusive, cut, "--reuseport"),
         ("--label 'it is'", Inconclusive, cut, "--label 'it is'"),
     ];
@@ -54,5 +54,5 @@ fn each_answer_leads_to_the_next_question() {
         assert_eq!(said.split("  # ").next(), Some(&*format!("turnstile {then}")), "{verdict}");
     }
     let nothing = line(&[], &summarise(&Run::new().records));
-    assert!(nothing.starts_with("turnstile doctor  # "), "{nothing}");
+    assert!(nothing.starts_with("turnstile report -v  # "), "{nothing}");
 }
