@@ -263,8 +263,9 @@ impl Discovery {
         self.threads.values().any(|known| known.polls && known.is_woken)
     }
 
-    /// Threads that never poll, named as a worker of their process is: one of them or another ran in
-    /// half of all rounds or more. Those that write logs and the like are mostly named otherwise.
+    /// Threads that never poll, named as a worker of their process is, or its first: one of them or
+    /// another ran in half of all rounds or more. Those that write logs and the like are mostly named
+    /// otherwise. (tokio accepts on the first thread, which is named as the program.)
     fn wake_their_like(&self) -> bool {
         let workers: BTreeSet<(i32, &str)> = self
             .threads
@@ -272,8 +273,9 @@ impl Discovery {
             .filter(|(_, known)| known.polls)
             .map(|(&(pid, _), known)| (pid, known.name.as_str()))
             .collect();
-        let like = self.threads.iter().filter(|(thread, known)| {
-            !known.polls && known.is_woken && workers.contains(&(thread.0, known.name.as_str()))
+        let like = self.threads.iter().filter(|&(&(pid, tid), known)| {
+            let is_like = tid == pid || workers.contains(&(pid, known.name.as_str()));
+            !known.polls && known.is_woken && is_like
         });
         let ran: BTreeSet<u32> = like.flat_map(|(_, known)| known.ran_in.iter().copied()).collect();
         // The first look was before the first round.

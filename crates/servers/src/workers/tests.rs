@@ -62,6 +62,15 @@ fn workers_that_are_woken_by_the_one_in_the_poll_hand_work_on() {
 }
 
 #[test]
+fn a_first_thread_that_is_woken_for_each_request_hands_work_on() {
+    // Its id is that of the process.
+    let look: &[_] = &[("rt", true, EPOLL), ("program", true, Wait::Futex)];
+    assert_eq!(program(&[look, look, look]).serving(), Serving::HandedOn);
+    let idle: &[_] = &[("rt", true, EPOLL), ("program", false, Wait::Futex)];
+    assert_eq!(program(&[idle, idle, look, idle]).serving(), Serving::Own);
+}
+
+#[test]
 fn a_poll_that_goes_from_hand_to_hand_is_seen() {
     let one: &[_] = &[("a", true, EPOLL), ("b", true, Wait::Call(0))];
     let other: &[_] = &[("a", true, Wait::Call(0)), ("b", true, EPOLL)];

@@ -1,0 +1,44 @@
+<%@ page session="false" contentType="text/plain" import="java.io.*" %><%!
+  static final long LENGTH_MS = 800;
+  static long sink;
+
+  /** Keeps a thread busy. */
+  static void compute() {
+    long until = System.nanoTime() + LENGTH_MS * 1_000_000;
+    while (System.nanoTime() < until) {
+      for (int i = 0; i < 1_000_000; i++) sink += i;
+    }
+  }
+
+  /** Puts 20 MiB on the disk, each MiB before the next. */
+  static void write() throws IOException {
+    File file = File.createTempFile("threads-", null);
+    try (FileOutputStream out = new FileOutputStream(file)) {
+      for (int i = 0; i < 20; i++) {
+        out.write(new byte[1 << 20]);
+        out.getFD().sync();
+      }
+    } finally {
+      file.delete();
+    }
+  }
+%><%
+  String what = System.getenv("WHAT");
+  // A lock that health.jsp can name too.
+  Object lock = org.apache.catalina.Server.class;
+  if ("lock".equals(what)) {
+    synchronized (lock) { Thread.sleep(LENGTH_MS); }
+  } else if ("compute".equals(what)) {
+    compute();
+  } else if ("write".equals(what)) {
+    synchronized (lock) { write(); }
+  } else if ("pool".equals(what)) {
+    // The pool is Tomcat's own threads: THREADS=5.
+    Thread.sleep(LENGTH_MS);
+  } else {
+    byte[] block = new byte[32 << 10];
+    OutputStream body = response.getOutputStream();
+    for (long sent = 0; sent < 2L << 30; sent += block.length) body.write(block);
+    return;
+  }
+%>done
