@@ -12,13 +12,15 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// How long a piece of work takes, and how much it writes.
+// How long a piece of work takes, how much it writes, and how much of that at once.
 const (
 	length = 800 * time.Millisecond
 	bytes  = 20 << 20
+	block  = 16 << 10
 )
 
 var (
@@ -43,7 +45,7 @@ func compute() {
 	}
 }
 
-// write puts bytes on the disk, each MiB before the next, and keeps others out meanwhile.
+// write puts bytes on the disk, each block before the next, and keeps others out meanwhile.
 func write() {
 	lock.Lock()
 	defer lock.Unlock()
@@ -53,14 +55,11 @@ func write() {
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	for block := make([]byte, 1<<20); ; {
-		if at, _ := file.Seek(0, 1); at >= bytes {
-			return
-		}
-		if _, err := file.Write(block); err != nil {
+	for at := 0; at < bytes; at += block {
+		if _, err := file.Write(make([]byte, block)); err != nil {
 			panic(err)
 		}
-		file.Sync()
+		syscall.Fdatasync(int(file.Fd()))
 	}
 }
 

@@ -78,6 +78,7 @@ struct event {
 	u64 at;
 	u64 cpu;
 	u64 delay; /* as `delay` of its thread */
+	u64 deep; /* as `deep` of its thread */
 	u64 a;
 	u64 b;
 	u32 c;
@@ -99,6 +100,7 @@ struct thread {
 	u64 ran; /* time on a CPU by the kernel's own count, as of its last leave */
 	u64 alone_sk; /* the socket read last while the hooks rest, and since when no other was */
 	u64 alone;
+	u64 deep; /* all its short sleeps that were uninterruptible: long ones are told one by one */
 	u32 pid;
 	u32 tid;
 	u32 slept_in;
@@ -416,6 +418,7 @@ inline void flush(struct thread *t, u64 now, u32 kind)
 	t->segment.at = now;
 	t->segment.cpu = cpu_of(t, now);
 	t->segment.delay = t->delay;
+	t->segment.deep = t->deep;
 	tell(&t->segment, sizeof(struct event) + slots * sizeof(struct slot));
 	t->segment.slots = 0;
 	t->flushed = now;
@@ -507,6 +510,7 @@ inline void tell_socket(struct thread *t, u32 kind, struct sock *sk, s64 fd, u64
 	told.event.at = now;
 	told.event.cpu = cpu_of(t, now);
 	told.event.delay = t->delay;
+	told.event.deep = t->deep;
 	told.event.a = key;
 	told.event.b = fd;
 	ends_of(sk, &told.ends);
@@ -602,7 +606,7 @@ inline void polled(struct thread *t, u32 nr, s64 ret, u64 now)
 
 inline void tell_plain(struct thread *t, u32 kind, u64 now, u64 a, u64 b, u32 c)
 {
-	struct event event = { kind, t->tid, now, cpu_of(t, now), t->delay, a, b, c, 0 };
+	struct event event = { kind, t->tid, now, cpu_of(t, now), t->delay, t->deep, a, b, c, 0 };
 	tell(&event, sizeof(event));
 }
 
@@ -620,6 +624,8 @@ inline void arrives(struct thread *t, struct task_struct *task, u64 now)
 	u32 is_long = every && slept >= LONG && !is_poll(t, class);
 	if (is_long)
 		flush(t, t->off, E_SEGMENT);
+	else if (asleep & DEEP)
+		t->deep += slept;
 	t->on = now;
 	t->asleep = 0;
 	if (every) {

@@ -7,7 +7,7 @@ use records::{Bytes, Sleep, StepHistogram};
 use crate::hold::{CountedFrom, Moved};
 
 /// Sizes of the kernel's structures.
-pub(crate) const THREAD: usize = 136 + ENDS + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
+pub(crate) const THREAD: usize = 144 + ENDS + 8 * StepHistogram::BUCKETS + EVENT + 4 * SLOT;
 pub(crate) const MOVED: usize = 16 + 8 * (24 + ENDS);
 const ENDS: usize = 40;
 pub(crate) const CALL: usize = 24;
@@ -16,7 +16,7 @@ pub(crate) const ARMED: usize = 24;
 /// Frames of one side of a stack.
 const FRAMES: usize = 32;
 pub(crate) const STACK: usize = 40 + 2 * 8 * FRAMES;
-const EVENT: usize = 56;
+const EVENT: usize = 64;
 const SLOT: usize = 48;
 
 /// Hooks that come so long after a turn began have rested: it counts from then (`LATE` of the programs).
@@ -85,6 +85,8 @@ pub(crate) struct Thread {
     pub(crate) total: u64,
     /// While hooks rest: since when it has read no other socket.
     alone: u64,
+    /// In all its short sleeps that were uninterruptible.
+    pub(crate) deep: u64,
     pub(crate) pid: u32,
     pub(crate) tid: u32,
     slept_in: u32,
@@ -117,7 +119,7 @@ impl Thread {
         thread.total = r.u64();
         let _ran = r.u64();
         let _alone_sk = r.u64();
-        thread.alone = r.u64();
+        (thread.alone, thread.deep) = (r.u64(), r.u64());
         (thread.pid, thread.tid) = (r.u32(), r.u32());
         (thread.slept_in, thread.off_in) = (r.u32(), r.u32());
         let _off_fd = r.u32();
@@ -138,8 +140,8 @@ impl Thread {
         asleep_in: Option<u32>,
     ) -> [u8; THREAD] {
         let (on, off) = if asleep_in.is_some() { (0, now) } else { (now, 0) };
-        // From `on` to `alone`.
-        let times = [on, 0, off, now, 0, 0, 0, 0, 0, now, 0, 0, 0, 0].map(u64::to_ne_bytes);
+        // From `on` to `deep`.
+        let times = [on, 0, off, now, 0, 0, 0, 0, 0, now, 0, 0, 0, 0, 0].map(u64::to_ne_bytes);
         // From `pid` to `off_fd`.
         let numbers = [pid, tid, 0, asleep_in.unwrap_or(0), 0].map(u32::to_ne_bytes);
         let has_an_epoll = 1;
@@ -373,6 +375,8 @@ pub(crate) struct Event {
     pub(crate) cpu: u64,
     /// Time without a CPU that its thread wanted, as of its last leave or call.
     pub(crate) delay: u64,
+    /// Time in its short sleeps that were uninterruptible.
+    pub(crate) deep: u64,
     pub(crate) a: u64,
     pub(crate) b: u64,
     pub(crate) c: u32,
@@ -389,12 +393,13 @@ impl Event {
 
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let mut r = Reader(bytes);
-        let (kind, tid, at, cpu, delay) = (r.u32(), r.u32(), r.u64(), r.u64(), r.u64());
+        let (kind, tid, at) = (r.u32(), r.u32(), r.u64());
+        let (cpu, delay, deep) = (r.u64(), r.u64(), r.u64());
         let (a, b, c, slots) = (r.u64(), r.u64(), r.u32(), r.u32());
         let slots = (0..slots.min(4)).map(|_| Slot::read(&mut r)).collect();
         let ends = matches!(kind, ACCEPTED | CONNECTED | SOCKET) && !r.0.is_empty();
         let ends = ends.then(|| Ends::read(&mut r));
-        Self { kind, tid, at, cpu, delay, a, b, c, slots, ends }
+        Self { kind, tid, at, cpu, delay, deep, a, b, c, slots, ends }
     }
 }
 

@@ -61,6 +61,10 @@ pub struct Threads {
     pub run_us: Micros,
     /// Their time without a CPU that they wanted, all together.
     pub wait_us: Micros,
+    /// Their time in short uninterruptible sleeps, all together; long ones are told one by one
+    /// ([`Blocked`]).
+    #[serde(default)]
+    pub blocked_us: Micros,
     /// For whom they ran, the most first, at most four: the connection that moved bytes last on the thread
     /// since its last poll.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -1,5 +1,6 @@
 <%@ page session="false" contentType="text/plain" import="java.io.*" %><%!
   static final long LENGTH_MS = 800;
+  static final int BLOCK = 16 << 10;
   static long sink;
 
   /** Keeps a thread busy. */
@@ -10,13 +11,13 @@
     }
   }
 
-  /** Puts 20 MiB on the disk, each MiB before the next. */
+  /** Puts 20 MiB on the disk, each block before the next. */
   static void write() throws IOException {
     File file = File.createTempFile("threads-", null);
     try (FileOutputStream out = new FileOutputStream(file)) {
-      for (int i = 0; i < 20; i++) {
-        out.write(new byte[1 << 20]);
-        out.getFD().sync();
+      for (int at = 0; at < 20 << 20; at += BLOCK) {
+        out.write(new byte[BLOCK]);
+        out.getChannel().force(false);
       }
     } finally {
       file.delete();

@@ -57,11 +57,10 @@ impl<'a> Crowd<'a> {
 
     fn new(mut threads: Vec<&'a Threads>, blocked: &[&Blocked], cpus: usize) -> Self {
         threads.sort_by_key(|threads| threads.start_ns);
-        let slice = |threads: &'a Threads| Slice {
-            window: Window::new(threads.start_ns, threads.end_ns),
-            threads,
-            deep: 0.0,
-            asleep: Vec::new(),
+        let slice = |threads: &'a Threads| {
+            let window = Window::new(threads.start_ns, threads.end_ns);
+            let deep = share(threads.blocked_us.as_duration(), window.length());
+            Slice { window, threads, deep, asleep: Vec::new() }
         };
         let mut slices: Vec<Slice<'a>> = threads.into_iter().map(slice).collect();
         for sleep in blocked {

@@ -66,8 +66,8 @@ impl Scene {
     ///   5 ms, `stretch WORKER MS TURNS [poll=PERCENT] [cpu=PERCENT]`, told as one, `poll WORKER MS`,
     ///   `lost WORKER MS`, `hold WORKER WHOSE MS [off=PERCENT] [port=N]`, of download `dSLOT`, the fetch `fN`,
     ///   the fetch made last (`own`) or `nobody`
-    /// - of a worker that is many threads: `threads WORKER MS [run=PERCENT] [wait=PERCENT] [for=WHOSE]`, told
-    ///   every 10 ms, and `asleep WORKER WHOSE SPAN [deep=1]` of one of them
+    /// - of a worker that is many threads: `threads WORKER MS [run=PERCENT] [wait=PERCENT] [blocked=PERCENT]
+    ///   [for=WHOSE]`, told every 10 ms, and `asleep WORKER WHOSE SPAN [deep=1]` of one of them
     /// - a long turn beside it: `turn WORKER SPAN`
     /// - `waits WORKER SPAN MS`, evenly (where the span is empty the kernel tells all of it then: it adds a
     ///   wait when it ends), `steals CPU SPAN MS`, `runs CPU SPAN MS` (whoever it ran), `quota 0 SPAN MS`
@@ -135,7 +135,7 @@ impl Scene {
             ["threads", worker, ms, ..] => {
                 let port = option("for").map(|whose| self.client(who(worker), whose).port);
                 let us = |name| Micros(100 * or(name, 0));
-                let (run_us, wait_us) = (us("run"), us("wait"));
+                let (run_us, wait_us, blocked_us) = (us("run"), us("wait"), us("blocked"));
                 let served = port.map(|client_port| Served { client_port, run_us });
                 for _ in 0..number(ms) / 10 {
                     let told = self.told.entry(who(worker)).or_default();
@@ -148,6 +148,7 @@ impl Scene {
                         ran: u32::from(run_us > Micros(0)),
                         run_us,
                         wait_us,
+                        blocked_us,
                         served: served.into_iter().collect(),
                     });
                 }

@@ -15,7 +15,7 @@ use super::Take;
 use super::calls::{CallCounts, Moves};
 use super::connections::Connections;
 use super::session::Side;
-use super::slices::{Busy, Slices};
+use super::slices::{Busy, Slices, scaled};
 use crate::calls::{Call, Class, class_of};
 use crate::tracer::Target;
 use crate::wire::{self, Direction, Event, Slot, What};
@@ -55,6 +55,7 @@ struct Thread {
     at: u64,
     cpu: u64,
     delay: u64,
+    deep: u64,
     /// The session that it moved bytes for last.
     serves: Option<u64>,
 }
@@ -93,9 +94,6 @@ impl Crowd {
             return self.of.stated(event, take);
         }
         let Some(mut thread) = self.thread(event) else { return };
-        for slot in &event.slots {
-            self.moved(&mut thread, slot);
-        }
         let slept = matches!(event.kind, wire::POLLED | wire::SLEPT | wire::SLEPT_DEEP);
         let busy_until = if slept { event.a } else { event.at };
         self.was_busy(&mut thread, busy_until, event);
@@ -145,24 +143,47 @@ impl Crowd {
             at,
             cpu: 0,
             delay,
+            deep: 0,
             serves: None,
         })
     }
 
-    /// What a thread did since it told of itself, until it slept or tells again.
+    /// What a thread did since it told of itself, until it slept or tells again: for whom it served, until
+    /// it moved bytes for another.
     fn was_busy(&mut self, thread: &mut Thread, until: u64, event: &Event) {
-        let client = thread.serves.and_then(|id| self.of.sessions.get(&id));
-        if let Some(worker) = self.workers.get_mut(&thread.pid) {
-            worker.slices.add(Busy {
-                tid: thread.tid,
-                from: thread.at,
-                to: until.max(thread.at),
-                run: event.cpu.saturating_sub(thread.cpu),
-                wait: event.delay.saturating_sub(thread.delay),
-                client_port: client.map(|session| session.record.client_port),
-            });
+        let (start, until) = (thread.at, until.max(thread.at));
+        let mut parts = Vec::new();
+        let mut from = start;
+        for slot in &event.slots {
+            let served = thread.serves;
+            self.moved(thread, slot);
+            if thread.serves != served {
+                let to = slot.first.clamp(from, until);
+                parts.push((from, to, served));
+                from = to;
+            }
         }
-        (thread.at, thread.cpu, thread.delay) = (event.at, event.cpu, event.delay);
+        parts.push((from, until, thread.serves));
+        let run = event.cpu.saturating_sub(thread.cpu);
+        let wait = event.delay.saturating_sub(thread.delay);
+        let deep = event.deep.saturating_sub(thread.deep);
+        if let Some(worker) = self.workers.get_mut(&thread.pid) {
+            for (from, to, served) in parts {
+                let of = |time| scaled(time, to - from, until - start);
+                let client = served.and_then(|id| self.of.sessions.get(&id));
+                worker.slices.add(Busy {
+                    tid: thread.tid,
+                    from,
+                    to,
+                    run: of(run),
+                    wait: of(wait),
+                    deep: of(deep),
+                    client_port: client.map(|session| session.record.client_port),
+                });
+            }
+        }
+        thread.at = event.at;
+        (thread.cpu, thread.delay, thread.deep) = (event.cpu, event.delay, event.deep);
     }
 
     /// A session is its process's.
@@ -260,11 +281,9 @@ impl Crowd {
     /// Tells what a thread was in when the programs were taken away.
     pub(super) fn finish_thread(&mut self, thread: wire::Thread, end: MonoNs, take: Take<'_>) {
         let (at, cpu, delay) = (end.0, thread.cpu_at(end.0), thread.delay_at(end.0));
-        let last = Event { tid: thread.tid, at, cpu, delay, ..thread.pending.clone() };
+        let (tid, deep) = (thread.tid, thread.deep);
+        let last = Event { tid, at, cpu, delay, deep, ..thread.pending.clone() };
         let Some(mut known) = self.thread(&last) else { return };
-        for slot in &last.slots {
-            self.moved(&mut known, slot);
-        }
         let asleep = thread.asleep_since();
         self.was_busy(&mut known, asleep.unwrap_or(at), &last);
         if let Some(from) = asleep.filter(|from| end.0.saturating_sub(*from) >= LONG) {

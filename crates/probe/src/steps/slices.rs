@@ -1,5 +1,5 @@
-//! Time cut into slices of equal length: how much of each the threads of a worker ran or waited for a CPU,
-//! and for whom they ran.
+//! Time cut into slices of equal length: how much of each the threads of a worker ran, waited for a CPU
+//! or slept uninterruptibly, and for whom they ran.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,11 +23,12 @@ pub(super) struct Slices(BTreeMap<u64, Slice>);
 struct Slice {
     run: u64,
     wait: u64,
+    deep: u64,
     threads: BTreeSet<u32>,
     served: BTreeMap<u16, u64>,
 }
 
-/// What one thread did for a while: it ran and waited for a CPU, all over it.
+/// What one thread did for a while: it ran, waited for a CPU and slept uninterruptibly, all over it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Busy {
     pub(super) tid: u32,
@@ -35,16 +36,19 @@ pub(super) struct Busy {
     pub(super) to: u64,
     pub(super) run: u64,
     pub(super) wait: u64,
+    pub(super) deep: u64,
     pub(super) client_port: Option<u16>,
 }
 
 impl Slices {
     /// Takes in what a thread did.
     pub(super) fn add(&mut self, busy: Busy) {
-        let Busy { tid, from, to, run, wait, client_port } = busy;
+        let Busy { tid, from, to, run, wait, deep, client_port } = busy;
         let length = to.saturating_sub(from);
-        let (run, wait) = (run.min(length), wait.min(length - run.min(length)));
-        if run + wait == 0 {
+        let run = run.min(length);
+        let wait = wait.min(length - run);
+        let deep = deep.min(length - run - wait);
+        if run + wait + deep == 0 {
             return;
         }
         for slice in from / SLICE..=(to - 1) / SLICE {
@@ -54,6 +58,7 @@ impl Slices {
             let slice = self.0.entry(slice).or_default();
             slice.run += of(run);
             slice.wait += of(wait);
+            slice.deep += of(deep);
             if run > 0 {
                 slice.threads.insert(tid);
             }
@@ -85,6 +90,7 @@ impl Slices {
                 ran: u32::try_from(slice.threads.len()).unwrap_or(u32::MAX),
                 run_us: micros(slice.run),
                 wait_us: micros(slice.wait),
+                blocked_us: micros(slice.deep),
                 served,
             }));
             at = until;
@@ -99,7 +105,7 @@ impl Slices {
 }
 
 /// `time` times `part` of `whole`.
-fn scaled(time: u64, part: u64, whole: u64) -> u64 {
+pub(super) fn scaled(time: u64, part: u64, whole: u64) -> u64 {
     let scaled = u128::from(time) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(scaled).unwrap_or(time)
 }

@@ -9,7 +9,7 @@ const MS: u64 = 1_000_000;
 
 fn busy(tid: u32, from: u64, to: u64, run: u64, client_port: Option<u16>) -> Busy {
     let (from, to, run) = (from * MS, to * MS, run * MS);
-    Busy { tid, from, to, run, wait: to - from - run, client_port }
+    Busy { tid, from, to, run, wait: to - from - run, deep: 0, client_port }
 }
 
 fn told(all: &[Busy], start: u64, end: u64) -> Vec<Threads> {

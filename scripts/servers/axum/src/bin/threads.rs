@@ -20,9 +20,10 @@ use futures_util::stream;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::sleep;
 
-/// How long a piece of work takes, and how much it writes in MiB.
+/// How long a piece of work takes, how much it writes, and how much of that at once.
 const LENGTH: Duration = Duration::from_millis(800);
-const WRITTEN: usize = 20;
+const WRITTEN: usize = 20 << 20;
+const BLOCK: usize = 16 << 10;
 
 static LOCK: Mutex<()> = Mutex::const_new(());
 static POOL: Semaphore = Semaphore::const_new(5);
@@ -35,12 +36,12 @@ fn compute() {
     }
 }
 
-/// Puts bytes on the disk, each MiB before the next, on a thread of the runtime.
+/// Puts bytes on the disk, each block before the next, on a thread of the runtime.
 fn write(path: &str) -> io::Result<()> {
     let mut file = File::create(path)?;
-    for _ in 0..WRITTEN {
-        file.write_all(&[0; 1 << 20])?;
-        file.sync_all()?;
+    for _ in 0..WRITTEN / BLOCK {
+        file.write_all(&[0; BLOCK])?;
+        file.sync_data()?;
     }
     fs::remove_file(path)
 }
