@@ -4,8 +4,10 @@
 //! No step is one thread's there, so a fetch is not held by a step. While it waits, the time of each slice is
 //! divided:
 //! - as far as threads ran: [`Cause::ThreadsBusy`], but for what they ran for the fetch itself
-//! - as far as none ran and some wanted a CPU: they had none
-//! - as far as neither, and a thread slept uninterruptibly: [`Cause::OffCpuBlocked`]
+//! - as far as none ran, and some wanted a CPU: they had none
+//! - as far as none ran, and a thread slept uninterruptibly: [`Cause::OffCpuBlocked`]
+//! - where both fill that time more than once, each has its part of it: nobody knows which of them the fetch
+//!   waits for
 //! - the rest: nobody worked. Why the fetch waited all the same, its own state tells.
 //!
 //! Threads are taken to use as many CPUs at once as they did in the busiest twentieth of the run, and no
@@ -95,9 +97,12 @@ impl<'a> Crowd<'a> {
         let busy = ran(slice.threads.run_us).min(1.0);
         let served = slice.threads.served.iter().find(|served| Some(served.client_port) == of.port);
         let own = served.map_or(0.0, |served| ran(served.run_us)).min(busy);
-        let ready = share(slice.threads.wait_us.as_duration(), length).min(1.0 - busy);
+        let idle = 1.0 - busy;
+        let ready = share(slice.threads.wait_us.as_duration(), length).min(idle);
+        let deep = slice.deep.min(idle);
+        let each = if ready + deep > idle { idle / (ready + deep) } else { 1.0 };
+        let (ready, deep) = (ready * each, deep * each);
         let withheld = ready.min(of.withheld);
-        let deep = slice.deep.min(1.0 - busy - ready);
         let mut shares = Shares::default();
         let parts = [
             (Cause::OwnTransfer, own),

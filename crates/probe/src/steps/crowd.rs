@@ -310,3 +310,6 @@ impl Crowd {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
