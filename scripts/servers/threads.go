@@ -20,7 +20,7 @@ import (
 const (
 	length = 800 * time.Millisecond
 	bytes  = 20 << 20
-	block  = 16 << 10
+	block  = 64 << 10
 )
 
 var (
@@ -55,11 +55,12 @@ func write() {
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
+	fd, zeros := int(file.Fd()), make([]byte, block)
 	for at := 0; at < bytes; at += block {
-		if _, err := file.Write(make([]byte, block)); err != nil {
+		if _, err := syscall.Write(fd, zeros); err != nil {
 			panic(err)
 		}
-		syscall.Fdatasync(int(file.Fd()))
+		syscall.Fdatasync(fd)
 	}
 }
 

@@ -1,6 +1,6 @@
 <%@ page session="false" contentType="text/plain" import="java.io.*" %><%!
   static final long LENGTH_MS = 800;
-  static final int BLOCK = 16 << 10;
+  static final int BLOCK = 64 << 10;
   static long sink;
 
   /** Keeps a thread busy. */
@@ -15,8 +15,9 @@
   static void write() throws IOException {
     File file = File.createTempFile("threads-", null);
     try (FileOutputStream out = new FileOutputStream(file)) {
+      byte[] block = new byte[BLOCK];
       for (int at = 0; at < 20 << 20; at += BLOCK) {
-        out.write(new byte[BLOCK]);
+        out.write(block);
         out.getChannel().force(false);
       }
     } finally {

@@ -23,7 +23,7 @@ use tokio::time::sleep;
 /// How long a piece of work takes, how much it writes, and how much of that at once.
 const LENGTH: Duration = Duration::from_millis(800);
 const WRITTEN: usize = 20 << 20;
-const BLOCK: usize = 16 << 10;
+const BLOCK: usize = 64 << 10;
 
 static LOCK: Mutex<()> = Mutex::const_new(());
 static POOL: Semaphore = Semaphore::const_new(5);
