@@ -8,10 +8,10 @@ use records::{
 };
 
 use crate::explain::{Context, Explained, FetchSplit, explain, late, split};
-use crate::figures::log::{LogRow, Logged};
-use crate::figures::{fetch_summary, seen, slow, workers};
+use crate::figures::log::Logged;
+use crate::figures::{fetch_summary, slow, workers};
 use crate::join::Join;
-use crate::judge::{Facts, caveats, judge};
+use crate::judge::{Facts, judge};
 use crate::thresholds::{IdlePhase, UNJOINED_SHARE};
 use crate::window::Window;
 
@@ -22,7 +22,6 @@ pub struct Analysis<'a> {
     /// Its figures, causes and verdict: `summary.json`.
     pub summary: Summary,
     pub(crate) context: Context<'a>,
-    pub(crate) log_rows: Vec<LogRow>,
     splits: Vec<FetchSplit>,
 }
 
@@ -32,13 +31,12 @@ impl<'a> Analysis<'a> {
         let context = Context::of(records);
         let splits = split::all(&context);
         let Context { join, windows, .. } = &context;
-        let untraced = seen::untraced(records, join, windows, UNJOINED_SHARE);
+        let untraced = workers::untraced(records, join, windows, UNJOINED_SHARE);
         let idle = fetch_summary(&records.fetches, &records.fetch_totals, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
         let baseline = IdlePhase::of(records, &idle, cap);
         let explained = explain(&context, &splits, &idle, &baseline);
-        let mut logged = Logged::of(&records.manifest.arm.server.kind, join);
-        let log_rows = std::mem::take(&mut logged.rows);
+        let logged = Logged::of(&records.manifest.arm.server.kind, join);
         let figures = figures(&context, idle, explained, logged);
         let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
         let facts = Facts {
@@ -48,10 +46,9 @@ impl<'a> Analysis<'a> {
             baseline,
             untraced,
         };
-        let caveats = caveats(&facts);
-        let (verdict, reasons) = judge(&facts);
+        let (verdict, reasons, caveats) = judge(&facts);
         (summary.verdict, summary.verdict_reasons, summary.caveats) = (verdict, reasons, caveats);
-        Self { records, summary, context, log_rows, splits }
+        Self { records, summary, context, splits }
     }
 
     /// Where the time of each fetch went, in the order of the records.
@@ -94,7 +91,7 @@ fn figures(
     let slow = slow::summary(records, windows, &holders, join);
     let mut proxy = logged.proxy;
     proxy.workers = workers::summaries(records, join, windows, &holders);
-    proxy.calls = seen::calls(records);
+    proxy.calls = workers::calls(records);
     let cpu = manifest.proxy_cpu_ms;
     proxy.cpu_us = cpu.map(|span| Micros(span.moved().saturating_mul(1_000)));
     let good = |fetch: &&Fetch| fetch.phase == Phase::Measure && fetch.outcome == Outcome::Ok;
@@ -104,8 +101,8 @@ fn figures(
         Duration::try_from_secs_f64(cpu.as_secs() / moved_gb).ok().map(Micros::from)
     });
     if let Some(loaded) = windows.loaded {
-        proxy.blocked = seen::blocked(records, loaded);
-        proxy.absences = seen::absences(records, loaded);
+        proxy.blocked = workers::blocked(records, loaded);
+        proxy.absences = workers::absences(records, loaded);
     }
     let has_steps = manifest.visibility != Visibility::Threads;
     let law = windows.measure.filter(|_| has_steps).and_then(|window| {

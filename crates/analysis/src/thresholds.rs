@@ -101,17 +101,6 @@ pub(crate) struct IdlePhase {
     pub(crate) stalled: u64,
     /// Of so many that could be tried.
     pub(crate) of: u64,
-    /// Whether that is more than chance.
-    pub(crate) steadiness: Steadiness,
-}
-
-/// What the idle phase is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Steadiness {
-    /// What is under load can be held against it.
-    Steady,
-    /// It stalls by itself.
-    Stalls,
 }
 
 impl IdlePhase {
@@ -131,13 +120,12 @@ impl IdlePhase {
         let stalled = tried
             .filter(|(_, outcome, (time, _))| outcome.is_failed() || *time > limit_us)
             .fold(0_u64, |sum, (.., (_, count))| sum.saturating_add(count));
-        let of = idle.outcomes.tried();
-        let many = stalled as f64 > of as f64 * STALLED_SHARE;
-        let steadiness = if stalled >= STALLED_FETCHES && many {
-            Steadiness::Stalls
-        } else {
-            Steadiness::Steady
-        };
-        Self { limit_us, stalled, of, steadiness }
+        Self { limit_us, stalled, of: idle.outcomes.tried() }
+    }
+
+    /// Whether it stalls by itself, more than by chance: then nothing under load can be held against it.
+    pub(crate) fn stalls(&self) -> bool {
+        let many = self.stalled as f64 > self.of as f64 * STALLED_SHARE;
+        self.stalled >= STALLED_FETCHES && many
     }
 }

@@ -272,40 +272,40 @@ pub struct Caveat {
     pub message: String,
 }
 
-/// Every caveat there is.
+/// Every caveat there is, the weightiest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaveatCode {
+    /// The run was cut short.
+    Interrupted,
     /// Some workers hold no download, which bounds the failed share.
     UnevenPlacement,
     /// Downloads never moved, as others held their worker.
     DownloadsHeld,
     /// A socket buffer is not what was asked for.
     BufferNotAsAsked,
-    /// The fast client was late now and then.
-    ClientLate,
     /// Records were lost, by count.
     RecordsLost,
     /// This host could not try some fetches.
     FetchesUntried,
-    /// Workers share CPUs with the load.
-    SharedCpu,
-    /// The scheduler may move everything: nothing is pinned.
-    NotPinned,
     /// A worker turned clients away, or stopped accepting, for want of connections or descriptors.
     AcceptPaused,
+    /// The fast client was late now and then.
+    ClientLate,
     /// The hypervisor took CPU time away during the measurement.
     StolenCpu,
     /// The machine was busy with other work.
     BusyHost,
-    /// Few fetches: percentiles are coarse.
-    FewFetches,
-    /// Fetches follow each other: what stalls them also keeps them from being made.
-    ClosedLoop,
+    /// Workers share CPUs with the load.
+    SharedCpu,
+    /// The scheduler may move everything: nothing is pinned.
+    NotPinned,
     /// The kernel hides a figure.
     FigureMissing,
     /// Not all packets were kept that should have been.
     PacketsMissing,
-    /// The run was cut short.
-    Interrupted,
+    /// Few fetches: percentiles are coarse.
+    FewFetches,
+    /// Fetches follow each other: what stalls them also keeps them from being made.
+    ClosedLoop,
 }

@@ -8,7 +8,6 @@
 //! stand in its own crate.
 
 mod load;
-mod policy;
 mod proxy;
 mod request;
 mod server;
@@ -20,9 +19,9 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 pub use load::{Arrivals, FaultToggles, FetchToggles, Sink, SlowToggles};
-pub use policy::ReadPolicy;
 pub use proxy::{
-    AcceptMode, BufferingMode, Congestion, ListenerMode, LogMode, ProxyToggles, Spool, ToggleError,
+    AcceptMode, BufferingMode, Congestion, ListenerMode, LogMode, ProxyToggles, ReadPolicy, Spool,
+    ToggleError,
 };
 pub use request::{Answers, Asking, Connection, Header, RequestLine};
 pub use server::{Content, ProxyKind, Rcvbuf, ServerToggles, TraceMode};

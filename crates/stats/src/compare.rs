@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use crate::rule::RULE;
 use crate::sample::{Design, Numbers, mean};
-use crate::{Direction, Interval, Metric, Reading, Scale, Settings, Votes};
+use crate::{Direction, Interval, Metric, Reading, Scale, Votes};
 
 /// The word for a pair of arms: what became of B against A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -176,15 +177,10 @@ impl MetricComparison {
 
 /// One metric before it is held against chance in its family.
 pub(crate) struct Measured {
-    metric: Metric,
+    /// What it will be: the finding is open.
+    told: MetricComparison,
     numbers: Numbers,
-    /// Mean of A and of B, in the metric's unit.
-    means: [Option<f64>; 2],
-    rounds: usize,
     known: Known,
-    expected: Expected,
-    /// p-value of this metric alone.
-    p: Option<f64>,
 }
 
 /// What is known of a metric.
@@ -206,14 +202,13 @@ impl Measured {
         design: Design,
         [a, b]: [&[Reading]; 2],
         expected: Expected,
-        needed: [usize; 2],
+        [of_a, of_b]: [usize; 2],
     ) -> Self {
         let numbers = Numbers::of(design, a, b, metric);
         let mean_of = |arm: &[Reading]| {
             let values: Vec<f64> = arm.iter().map(|r| metric.reckoned(r.value())).collect();
             (!values.is_empty()).then(|| metric.said(mean(&values)))
         };
-        let [of_a, of_b] = needed;
         let known = if a.len() < of_a || b.len() < of_b {
             Known::Little
         } else if a.iter().chain(b).all(|reading| reading.is_bound()) {
@@ -221,50 +216,64 @@ impl Measured {
         } else {
             Known::Enough
         };
-        Self {
+        let (rounds, effect) = (a.len().min(b.len()), numbers.effect());
+        let told = numbers
+            .interval(1.0 - RULE.confidence)
+            .filter(|interval| interval.reach(effect) <= metric.untold());
+        let told = MetricComparison {
             metric: *metric,
-            means: [a, b].map(mean_of),
-            rounds: a.len().min(b.len()),
-            known,
+            rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
             expected,
+            a: mean_of(a),
+            b: mean_of(b),
+            effect: (rounds > 0).then(|| metric.said(effect)),
+            interval: told.map(|interval| Interval {
+                low: metric.said(metric.possible(interval.low)),
+                high: metric.said(metric.possible(interval.high)),
+            }),
+            votes: numbers.votes(metric.floor()),
             p: numbers.p(),
-            numbers,
-        }
+            p_family: None,
+            finding: Finding::TooFewRounds,
+        };
+        Self { told, numbers, known }
     }
 
     /// The p-value that this metric brings into a family; `None` when it could raise no alarm
     /// whichever arm each reading were of, so that it need not be guarded against (after
     /// Tarone 1990).
     pub(crate) fn p_at_stake(&self) -> Option<f64> {
-        let could =
-            self.known != Known::Little && self.numbers.largest_effect() >= self.metric.floor();
-        if could { self.p } else { None }
+        let could = self.known != Known::Little
+            && self.numbers.largest_effect() >= self.told.metric.floor();
+        if could { self.told.p } else { None }
     }
 
     /// How many floors it moved, with the sign of worse (above zero) or better.
     pub(crate) fn floors_worse(&self) -> f64 {
-        let floors = self.numbers.effect() / self.metric.floor();
-        match self.metric.direction {
+        let floors = self.numbers.effect() / self.told.metric.floor();
+        match self.told.metric.direction {
             Direction::LowerIsBetter => floors,
             Direction::HigherIsBetter => -floors,
         }
     }
 
-    fn finding(&self, p_family: Option<f64>, settings: &Settings) -> Finding {
-        let interval = self.numbers.interval(settings.confidence.alpha());
-        let interval = match (interval, self.known) {
+    fn finding(&self, p_family: Option<f64>) -> Finding {
+        let interval = match (self.numbers.interval(1.0 - RULE.confidence), self.known) {
             (None, _) | (_, Known::Little) => return Finding::TooFewRounds,
             (_, Known::Bounds) => return Finding::BeyondCap,
             (Some(interval), Known::Enough) => interval,
         };
-        let (effect, floor) = (self.numbers.effect(), self.metric.floor());
-        let alpha = settings.family_confidence.alpha();
+        let MetricComparison { metric, a, b, votes, .. } = &self.told;
+        let (effect, floor) = (self.numbers.effect(), metric.floor());
+        // On either scale.
+        let differ = a.zip(*b).is_some_and(|(a, b)| (b - a).abs() >= metric.absolute_floor);
+        let alpha = 1.0 - RULE.family_confidence;
         let by_chance = !interval.excludes_zero() || p_family.is_none_or(|p| p > alpha);
-        let doubt = if effect.abs() < floor || self.is_below_absolute_floor() {
+        let doubt = if effect.abs() < floor || !differ {
             Finding::BelowFloor
         } else if by_chance {
             Finding::WithinChance
-        } else if !self.numbers.votes(floor).agree_with(effect) {
+        } else if !votes.agree_with(effect) {
             Finding::RoundsDisagree
         } else if effect > 0.0 {
             return Finding::Higher;
@@ -273,43 +282,15 @@ impl Measured {
         };
         if interval.is_within(floor) {
             Finding::Excluded
-        } else if interval.reach(effect) > self.metric.widest() {
+        } else if interval.reach(effect) > metric.widest() {
             Finding::TooWide
         } else {
             doubt
         }
     }
 
-    fn is_below_absolute_floor(&self) -> bool {
-        match self.means {
-            [Some(a), Some(b)] => (b - a).abs() < self.metric.absolute_floor,
-            _ => true,
-        }
-    }
-
     /// The comparison, by the p-value that the metric has in its family.
-    pub(crate) fn conclude(&self, p_family: Option<f64>, settings: &Settings) -> MetricComparison {
-        let Self { metric, numbers, rounds, .. } = self;
-        let effect = numbers.effect();
-        let [a, b] = self.means;
-        let told = numbers
-            .interval(settings.confidence.alpha())
-            .filter(|interval| interval.reach(effect) <= metric.untold());
-        MetricComparison {
-            metric: *metric,
-            rounds: u32::try_from(*rounds).unwrap_or(u32::MAX),
-            expected: self.expected,
-            a,
-            b,
-            effect: (*rounds > 0).then(|| metric.said(effect)),
-            interval: told.map(|interval| Interval {
-                low: metric.said(metric.possible(interval.low)),
-                high: metric.said(metric.possible(interval.high)),
-            }),
-            votes: numbers.votes(metric.floor()),
-            p: self.p,
-            p_family,
-            finding: self.finding(p_family, settings),
-        }
+    pub(crate) fn conclude(&self, p_family: Option<f64>) -> MetricComparison {
+        MetricComparison { p_family, finding: self.finding(p_family), ..self.told.clone() }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::compare::Measured;
+use crate::rule::RULE;
 use crate::trials::Arms;
 use crate::{Change, Finding, Metric, MetricComparison, PairArm, Scale, Settings, Trials};
 
@@ -57,20 +58,19 @@ pub struct LeftOut {
 ///
 /// Inconclusive trials are left out, and those whose control ([`Metric::IDLE_P50`]) strayed from its arm's
 /// median; where the trials do not know it, none is.
-pub fn judge(trials: Trials<'_>, metrics: &[Metric], settings: &Settings) -> Judgement {
+pub fn judge(trials: Trials<'_>, metrics: &[Metric]) -> Judgement {
     let arms = Arms::of(trials);
     let run = arms.count();
-    let (usable, left_out) = arms.sort_out(&Metric::IDLE_P50, settings);
-    let measured = usable.measured(&Metric::IDLE_P50, settings);
-    let control = measured.conclude(measured.p_at_stake(), settings);
+    let (usable, left_out) = arms.sort_out(&Metric::IDLE_P50);
+    let measured = usable.measured(&Metric::IDLE_P50);
+    let control = measured.conclude(measured.p_at_stake());
     let moved = control.finding.is_change();
     let floors = moved.then(|| measured.floors_worse());
-    let measured: Vec<Measured> =
-        metrics.iter().map(|metric| usable.measured(metric, settings)).collect();
-    let comparisons = conclude(&measured, floors, settings);
+    let measured: Vec<Measured> = metrics.iter().map(|metric| usable.measured(metric)).collect();
+    let comparisons = conclude(&measured, floors);
     let counts = usable.count().into_iter().zip(run);
     let short = counts
-        .map(|(usable, run)| [usable, run, settings.needed_rounds(run)].map(narrow))
+        .map(|(usable, run)| [usable, run, RULE.needed_rounds(run)].map(narrow))
         .find(|[usable, _, needed]| usable < needed);
     let reasons = match short {
         None => reasons(&comparisons, moved.then_some(&control)),
@@ -84,16 +84,12 @@ pub fn judge(trials: Trials<'_>, metrics: &[Metric], settings: &Settings) -> Jud
         left_out,
         control,
         comparisons,
-        settings: *settings,
+        settings: RULE,
     }
 }
 
 /// Holds every metric against chance in the family, and against the control.
-fn conclude(
-    measured: &[Measured],
-    control_floors: Option<f64>,
-    settings: &Settings,
-) -> Vec<MetricComparison> {
+fn conclude(measured: &[Measured], control_floors: Option<f64>) -> Vec<MetricComparison> {
     let at_stake: Vec<Option<f64>> = measured.iter().map(Measured::p_at_stake).collect();
     let mut adjusted = holm(&at_stake.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
     let concluded = measured.iter().zip(at_stake).map(|(measured, p)| {
@@ -101,7 +97,7 @@ fn conclude(
             let floors = measured.floors_worse();
             control.signum() == floors.signum() && floors.abs() < 2.0 * control.abs()
         });
-        let mut comparison = measured.conclude(p.and_then(|_| adjusted.next()), settings);
+        let mut comparison = measured.conclude(p.and_then(|_| adjusted.next()));
         if explained && comparison.finding.is_change() {
             comparison.finding = Finding::ControlMoved;
         }
@@ -114,20 +110,16 @@ fn conclude(
 /// by Holm (1979): each may be held against the level that the whole family must keep, whatever the
 /// metrics have to do with each other. In the order given; p-values are taken as in 0 to 1, NaN as 1.
 fn holm(p_values: &[f64]) -> Vec<f64> {
-    let p = |index: usize| {
-        p_values.get(index).map_or(1.0, |p| if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) })
-    };
-    let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|left, right| p(*left).total_cmp(&p(*right)));
-    let mut adjusted = vec![1.0; p_values.len()];
-    let mut largest: f64 = 0.0;
-    for (rank, index) in order.iter().enumerate() {
-        largest = largest.max(p(*index) * (p_values.len() - rank) as f64).min(1.0);
-        if let Some(slot) = adjusted.get_mut(*index) {
-            *slot = largest;
-        }
+    let known = |p: &f64| if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) };
+    let mut ranked: Vec<(usize, f64)> = p_values.iter().map(known).enumerate().collect();
+    ranked.sort_by(|(_, left), (_, right)| left.total_cmp(right));
+    let (mut least, mut left) = (0.0_f64, ranked.len());
+    for (_, p) in &mut ranked {
+        least = least.max(*p * left as f64).min(1.0);
+        (*p, left) = (least, left - 1);
     }
-    adjusted
+    ranked.sort_unstable_by_key(|(index, _)| *index);
+    ranked.into_iter().map(|(_, p)| p).collect()
 }
 
 fn narrow(count: usize) -> u32 {

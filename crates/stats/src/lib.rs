@@ -23,6 +23,6 @@ mod trials;
 
 pub use compare::{Change, Expected, Finding, MetricComparison};
 pub use judge::{Blind, Judgement, LeftOut, Reason, judge};
-pub use rule::{Confidence, Direction, Metric, Scale, Settings, Weight};
+pub use rule::{Direction, Metric, Scale, Settings, Weight};
 pub use sample::{Interval, Votes, median_whole};
 pub use trials::{NotAReading, PairArm, Reading, Round, Trial, Trials};

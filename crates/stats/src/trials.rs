@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::{Expected, Measured};
+use crate::rule::RULE;
 use crate::sample::{Design, median};
-use crate::{LeftOut, Metric, Settings};
+use crate::{LeftOut, Metric};
 
 /// The squares of such figures can still be added up.
 const LARGEST: f64 = 1e100;
@@ -157,9 +158,9 @@ impl<'a> Arms<'a> {
 
     /// Leaves out inconclusive trials, and those whose control strayed from its arm's median; of
     /// rounds, both trials.
-    pub(crate) fn sort_out(self, control: &Metric, settings: &Settings) -> (Self, Vec<LeftOut>) {
+    pub(crate) fn sort_out(self, control: &Metric) -> (Self, Vec<LeftOut>) {
         let faults = |arm: PairArm, trials: &[(u32, &Trial)]| -> Vec<Option<LeftOut>> {
-            let disturbed = disturbed(trials, control, settings);
+            let disturbed = disturbed(trials, control);
             let fault = |&(round, trial): &(u32, &Trial)| {
                 let why = trial.inconclusive.clone().or_else(|| disturbed(trial))?;
                 Some(LeftOut { round, arm, why })
@@ -186,10 +187,10 @@ impl<'a> Arms<'a> {
     }
 
     /// One metric of all of them, as far as they know it.
-    pub(crate) fn measured(&self, metric: &Metric, settings: &Settings) -> Measured {
+    pub(crate) fn measured(&self, metric: &Metric) -> Measured {
         let [a, b] = [&self.a, &self.b]
             .map(|arm| arm.iter().map(|(_, trial)| trial.reading(metric)).collect::<Vec<_>>());
-        let needed = self.count().map(|count| settings.needed_rounds(count));
+        let needed = self.count().map(|count| RULE.needed_rounds(count));
         let [needed_of_a, _] = needed;
         let is_known = a.iter().flatten().count() >= needed_of_a;
         let expected = if is_known { Expected::Yes } else { Expected::No };
@@ -202,20 +203,16 @@ impl<'a> Arms<'a> {
 }
 
 /// Says why a trial is left out: its control strayed from what is usual in its arm.
-fn disturbed(
-    trials: &[(u32, &Trial)],
-    control: &Metric,
-    settings: &Settings,
-) -> impl Fn(&Trial) -> Option<String> {
+fn disturbed(trials: &[(u32, &Trial)], control: &Metric) -> impl Fn(&Trial) -> Option<String> {
     let conclusive = trials.iter().filter(|(_, trial)| trial.inconclusive.is_none());
     let values: Vec<f64> = conclusive
         .filter_map(|(_, trial)| Some(control.reckoned(trial.reading(control)?.value())))
         .collect();
     let usual = median(&values);
-    let reach = f64::from(settings.steady_percent) / 100.0;
+    let reach = f64::from(RULE.steady_percent) / 100.0;
     move |trial| {
         let (usual, now) = (usual?, trial.reading(control)?.value());
-        let strayed = reach > 1.0 && (control.reckoned(now) - usual).abs() > reach.ln();
+        let strayed = (control.reckoned(now) - usual).abs() > reach.ln();
         strayed.then(|| {
             let (name, unit, usual) = (control.name, control.unit, control.said(usual));
             format!("the host was disturbed: {name} was {now:.0} {unit}, where {usual:.0} is usual")

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use records::{Answered, Holder, MonoNs, RunRecords, Session, Stretch};
 
-use super::counters::{Counters, Cumulative};
+use super::cpu::{Counters, Cumulative};
 use super::crowd::Crowd;
 use super::timeline::{Doing, Timeline};
 use crate::join::Join;

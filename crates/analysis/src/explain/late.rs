@@ -10,7 +10,7 @@ use records::{
 
 use super::context::{Context, Overflow};
 use super::split::FetchSplit;
-use crate::thresholds::{IdlePhase, Steadiness};
+use crate::thresholds::IdlePhase;
 
 /// A fetch is late from so many times the idle p99 on: an idle machine's own moods stay below.
 pub const LATE_FACTOR: u64 = 3;
@@ -31,9 +31,10 @@ pub(crate) fn explain(
     idle: &FetchSummary,
     baseline: &IdlePhase,
 ) -> Explained {
-    let (phase, limit_us) = match baseline.steadiness {
-        Steadiness::Steady => (Phase::Measure, limit(idle)),
-        Steadiness::Stalls => (Phase::Idle, baseline.limit_us),
+    let (phase, limit_us) = if baseline.stalls() {
+        (Phase::Idle, baseline.limit_us)
+    } else {
+        (Phase::Measure, limit(idle))
     };
     let rule = LateSummary { phase, limit_us, ..LateSummary::default() };
     let splits = late_of(context, splits, &rule);
@@ -195,7 +196,7 @@ fn hidden(context: &Context<'_>) -> Vec<HiddenCause> {
 }
 
 /// Why nothing is known of what workers did.
-const fn untold(visibility: Visibility) -> &'static str {
+pub(crate) const fn untold(visibility: Visibility) -> &'static str {
     match visibility {
         Visibility::Own | Visibility::Traced | Visibility::Threads => {
             "the workers told nothing of their time"

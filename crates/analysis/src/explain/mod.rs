@@ -4,8 +4,7 @@
 //! one clock. `docs/internals/model.md` says how each cause is told from the others.
 //!
 //! - [`context`]: what the fetches of a run are laid upon
-//! - [`counters`]: CPU time, as the kernel and the workers counted it
-//! - [`off`]: how much of a worker's time it had no CPU, and why
+//! - [`cpu`]: CPU time, as it was counted; how much of a worker's time it had none, and why
 //! - [`timeline`]: one worker's life
 //! - [`crowd`]: the life of a server whose threads hand work to each other
 //! - [`life`]: one fetch's life
@@ -20,11 +19,10 @@
 //!   `unexplained`, never another cause's.
 
 pub(crate) mod context;
-pub(crate) mod counters;
+pub(crate) mod cpu;
 pub(crate) mod crowd;
 pub(crate) mod late;
 pub(crate) mod life;
-mod off;
 mod shares;
 pub(crate) mod split;
 pub(crate) mod timeline;

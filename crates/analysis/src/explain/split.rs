@@ -9,9 +9,9 @@ use std::time::Duration;
 use records::{Cause, Fetch, Session, SessionEnd};
 
 use super::context::{Context, Overflow};
+use super::cpu::Off;
 use super::crowd::{Crowd, Waiting};
 use super::life::{Hands, Life};
-use super::off::Off;
 use super::shares::{Shares, part_of};
 use super::timeline::{Doing, Segment};
 use crate::join::Connection;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use records::{Hold, MonoNs, Stretch};
 
-use super::counters::Kernel;
-use super::off::{Off, Reckoner};
+use super::cpu::Kernel;
+use super::cpu::{Off, Reckoner};
 use crate::window::{Window, share};
 
 /// Readings of the kernel are compared with a worker's own over at least so much time.

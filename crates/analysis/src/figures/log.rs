@@ -1,27 +1,10 @@
 //! The access log beside what clients saw, over the fetches of the measure phase.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use records::{Fetch, LogGap, LogTruth, Micros, Outcome, ProxyKind, ProxySummary, Session};
-use serde::Serialize;
+use records::{Fetch, LogGap, LogTruth, Micros, ProxyKind, ProxySummary, Session};
 
 use crate::join::{Connection, Join};
-
-/// Fetches with one status and one outcome.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LogRow {
-    /// Status as logged; absent: in no log line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-    /// What the client saw.
-    pub outcome: Outcome,
-    /// How many.
-    pub fetches: u64,
-    /// The one whose logged time and true time differ most.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub worst: Option<LogGap>,
-}
 
 /// nginx's status for a client that closed before an answer's head was sent.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
@@ -37,14 +20,12 @@ pub(crate) struct Logged {
     /// The largest difference between a logged time and the true one, either way; of equal ones the
     /// last.
     pub(crate) gap: Option<LogGap>,
-    pub(crate) rows: Vec<LogRow>,
 }
 
 impl Logged {
     pub(crate) fn of(kind: &ProxyKind, join: &Join<'_>) -> Self {
         let (mut proxy, mut truth) = (ProxySummary::default(), LogTruth::default());
         let mut gap: Option<LogGap> = None;
-        let mut rows: BTreeMap<(bool, Option<u16>, Outcome), LogRow> = BTreeMap::new();
         // Of a command it is not known whether it logs anything; if not, no line of it is missing.
         let has_log =
             !kind.is_command() || join.connections.iter().any(|one| one.logged().is_some());
@@ -55,14 +36,6 @@ impl Logged {
             let (outcome, failed) = (fetch.outcome, u64::from(fetch.outcome.is_failed()));
             truth.failed += failed;
             let logged = connection.and_then(Connection::logged);
-            let status = logged.map(|session| session.status);
-            let row = rows.entry((status.is_none(), status, outcome)).or_insert(LogRow {
-                status,
-                outcome,
-                fetches: 0,
-                worst: None,
-            });
-            row.fetches += 1;
             let Some(session) = logged else {
                 truth.unlogged += failed;
                 proxy.unlogged.add(outcome);
@@ -72,15 +45,12 @@ impl Logged {
             proxy.status_outcomes.entry(session.status).or_default().add(outcome);
             let found = gap_of(fetch, session);
             add(&mut truth, &found);
-            if row.worst.as_ref().map(size) < Some(size(&found)) {
-                row.worst = Some(found.clone());
-            }
             if gap.as_ref().map(size) <= Some(size(&found)) {
                 gap = Some(found);
             }
         }
         proxy.early_closes = proxy.status_counts.get(&CLIENT_CLOSED_REQUEST).copied().unwrap_or(0);
-        Self { proxy, truth, gap, rows: rows.into_values().collect() }
+        Self { proxy, truth, gap }
     }
 }
 

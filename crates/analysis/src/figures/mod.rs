@@ -6,7 +6,6 @@
 //! Not for: what held a fetch ([`crate::explain`]), or the verdict's rules ([`crate::judge`]).
 
 pub(crate) mod log;
-pub(crate) mod seen;
 pub(crate) mod slow;
 pub(crate) mod workers;
 

@@ -84,14 +84,7 @@ fn broken(records: &RunRecords, counts: impl Fn(MonoNs) -> bool) -> u64 {
 
 /// Whether a download that ended so was not what the trial wanted.
 const fn is_broken(end: DownloadEnd) -> bool {
-    match end {
-        DownloadEnd::Completed | DownloadEnd::Stopped | DownloadEnd::Replaced => false,
-        DownloadEnd::Refused
-        | DownloadEnd::Reset
-        | DownloadEnd::ClosedEarly
-        | DownloadEnd::BadStatus
-        | DownloadEnd::LocalError => true,
-    }
+    !matches!(end, DownloadEnd::Completed | DownloadEnd::Stopped | DownloadEnd::Replaced)
 }
 
 /// Whether downloads flowed while fetches were measured.

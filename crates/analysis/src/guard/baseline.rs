@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use records::{Arm, Micros, Program, Recording, SCHEMA_VERSION, Visibility};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stats::{Change, Finding, Judgement, Metric, Reason, Settings, Trial, Trials, judge};
+use stats::{Change, Finding, Judgement, Metric, Reason, Trial, Trials, judge};
 
 use super::{Gate, doubts, gate_of};
 
@@ -186,11 +186,8 @@ impl Baseline {
     pub fn against(&self, file: &Path, accepted: Accepted, today: Today) -> Against {
         let conclusive = today.rounds.len();
         let seen_otherwise = self.seen_otherwise(&today);
-        let mut judgement = judge(
-            Trials::Apart { a: &self.rounds, b: &today.rounds },
-            &Metric::OF_A_TRIAL,
-            &Settings::default(),
-        );
+        let mut judgement =
+            judge(Trials::Apart { a: &self.rounds, b: &today.rounds }, &Metric::OF_A_TRIAL);
         // Only those that prove something stand there: how many do not is known here alone.
         if 2 * conclusive <= today.wanted {
             let [usable, run] = [conclusive, today.wanted].map(count);

@@ -5,7 +5,7 @@ use std::ops::Add;
 
 use records::{ArmRow, Bytes, BytesPerSec, Micros, Summary, WorkerSummary};
 use serde::Serialize;
-use stats::{Judgement, Metric, Round, Settings, Trials, judge, median_whole as median};
+use stats::{Judgement, Metric, Round, Trials, judge, median_whole as median};
 
 use super::rounds::Ran;
 use super::{Gate, doubts, figures, gate_of};
@@ -56,11 +56,7 @@ impl Comparison {
         let pair = |(b, ran): &(String, Vec<Ran>)| PairOf {
             a: a.clone(),
             b: b.clone(),
-            judgement: judge(
-                Trials::Rounds(&rounds(first, ran)),
-                &Metric::OF_A_TRIAL,
-                &Settings::default(),
-            ),
+            judgement: judge(Trials::Rounds(&rounds(first, ran)), &Metric::OF_A_TRIAL),
             proxy_fault: ran.iter().find_map(|ran| {
                 let fault = ran.proxy_fault.as_ref()?;
                 Some(format!("{b}, round {}: {fault}", ran.round + 1))

@@ -96,17 +96,8 @@ pub enum FailOn {
 impl OverRounds {
     /// Holds `wanted` rounds against `threshold`, of which `conclusive` prove something.
     pub fn of(threshold: &Threshold, conclusive: &[&Ran], wanted: usize) -> Self {
-        let mut held: Vec<(Held, f64)> = conclusive
-            .iter()
-            .map(|ran| (threshold.hold(&ran.summary), threshold.strain(&ran.summary)))
-            .collect();
-        let missing = missing(threshold.to_string());
-        held.resize(held.len().max(wanted).max(1), (missing.clone(), 0.0));
-        held.sort_by(|(left, strain), (right, other)| {
-            left.outcome.cmp(&right.outcome).then(strain.total_cmp(other))
-        });
-        let held: Vec<Held> = held.into_iter().map(|(held, _)| held).collect();
-        let middle = held.get(held.len() / 2).cloned().unwrap_or(missing);
+        let held = conclusive.iter().map(|ran| threshold.hold(&ran.summary));
+        let (held, middle) = in_order(held, wanted, &threshold.to_string());
         let can_be_pooled = conclusive.len() > 1 && threshold.is_pooled();
         let pooled = can_be_pooled.then(|| pooled(conclusive)).flatten();
         let pooled = pooled.map(|summary| threshold.hold(&summary));
@@ -127,21 +118,19 @@ impl OverRounds {
         let hold = |ran: &&Ran| {
             let verdict = ran.summary.verdict;
             let outcome = if bad.contains(&verdict) { Gate::Breached } else { Gate::Passed };
-            Held { threshold: threshold.to_owned(), outcome, found: verdict.name().to_owned() }
+            let (threshold, found) = (threshold.to_owned(), verdict.name().to_owned());
+            // The worst that was found, of the worse verdict last.
+            let strain = f64::from(u8::from(verdict == Verdict::Starved));
+            Held { threshold, outcome, found, strain }
         };
-        let mut held: Vec<Held> = conclusive.iter().map(hold).collect();
-        let missing = missing(threshold.to_owned());
-        held.resize(held.len().max(wanted).max(1), missing.clone());
-        // The worst that was found, of the worse verdict first.
-        held.sort_by_key(|held| (held.outcome, held.found == Verdict::Starved.name()));
-        let middle = held.get(held.len() / 2).cloned().unwrap_or(missing);
+        let (held, middle) = in_order(conclusive.iter().map(hold), wanted, threshold);
         let worst = held.last().filter(|held| held.outcome == Gate::Breached).cloned();
         Self::decided(worst.unwrap_or(middle), &held)
     }
 
     fn decided(decides: Held, held: &[Held]) -> Self {
         let count = |outcome| held.iter().filter(|held| held.outcome == outcome).count();
-        let Held { threshold, outcome, found } = decides;
+        let Held { threshold, outcome, found, .. } = decides;
         Self {
             threshold,
             outcome,
@@ -154,8 +143,21 @@ impl OverRounds {
     }
 }
 
-fn missing(threshold: String) -> Held {
-    Held { threshold, outcome: Gate::Inconclusive, found: "no conclusive run".to_owned() }
+/// `wanted` rounds from the best to the worst, with those that prove nothing, and the one in the middle.
+fn in_order(held: impl Iterator<Item = Held>, wanted: usize, threshold: &str) -> (Vec<Held>, Held) {
+    let missing = Held {
+        threshold: threshold.to_owned(),
+        outcome: Gate::Inconclusive,
+        found: "no conclusive run".to_owned(),
+        strain: 0.0,
+    };
+    let mut held: Vec<Held> = held.collect();
+    held.resize(held.len().max(wanted).max(1), missing.clone());
+    held.sort_by(|left, right| {
+        left.outcome.cmp(&right.outcome).then(left.strain.total_cmp(&right.strain))
+    });
+    let middle = held.get(held.len() / 2).cloned().unwrap_or(missing);
+    (held, middle)
 }
 
 /// A summary of the fetches of all rounds, as if they were of one; what is not of fetches is the

@@ -6,7 +6,7 @@ use stats::{Change, Reading};
 
 use super::figures::{FIGURES, Figure, trial};
 use super::rounds::{OverRounds, Ran};
-use super::threshold::{Threshold, ThresholdError};
+use super::threshold::Threshold;
 use super::{Comparison, Gate, arm_row};
 use crate::summarise;
 use testkit::fixture::Run;
@@ -147,8 +147,8 @@ fn what_is_no_threshold_says_how_to_write_one() {
         ("p99/failed_share<5", "different units"),
         ("p99/nothing<5", "no figure"),
     ] {
-        let error: ThresholdError = text.parse::<Threshold>().expect_err(text);
-        assert!(error.to_string().contains(says), "{text}: {error}");
+        let error = text.parse::<Threshold>().expect_err(text);
+        assert!(error.contains(says), "{text}: {error}");
     }
 }
 

@@ -45,28 +45,28 @@ pub struct Held {
     pub outcome: Gate,
     /// The figure, with its unit; a lower bound begins with `>=`.
     pub found: String,
+    /// The same as a number, the smaller the better the threshold holds: to put trials in order by it.
+    #[serde(skip)]
+    pub(super) strain: f64,
 }
 
 impl Threshold {
     /// Holds a trial against it.
     pub fn hold(&self, summary: &Summary) -> Held {
-        let (outcome, found) = match self.of(summary) {
+        let known = self.of(summary);
+        let (outcome, found) = match known {
             None => (Gate::Inconclusive, "not known of this run".to_owned()),
             Some(known) => {
                 let bound = if known.is_bound() { ">= " } else { "" };
                 (self.outcome(known), format!("{bound}{}", self.unit().say(known.value())))
             }
         };
-        Held { threshold: self.text.clone(), outcome, found }
-    }
-
-    /// The figure, the smaller the better the threshold holds: to put trials in order by it.
-    pub(super) fn strain(&self, summary: &Summary) -> f64 {
-        let value = self.of(summary).map_or(0.0, Reading::value);
-        match self.op {
+        let value = known.map_or(0.0, Reading::value);
+        let strain = match self.op {
             Op::Below | Op::AtMost => value,
             Op::Above | Op::AtLeast => -value,
-        }
+        };
+        Held { threshold: self.text.clone(), outcome, found, strain }
     }
 
     /// Whether its figures are of fetches alone, so that all rounds together can be held against it.
@@ -111,88 +111,56 @@ impl fmt::Display for Threshold {
 }
 
 impl FromStr for Threshold {
-    type Err = ThresholdError;
+    /// What is wrong with the text, and how to write it.
+    type Err = String;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = OPS.iter().filter_map(|(sign, op)| Some((text.find(sign)?, *sign, *op)));
-        let (at, sign, op) = found
-            .min_by_key(|(at, ..)| *at)
-            .ok_or_else(|| ThresholdError::Form(text.to_owned()))?;
+        let (at, sign, op) = found.min_by_key(|(at, ..)| *at).ok_or_else(|| {
+            format!("{text:?} is no threshold: write it as p99<100ms, with one of < <= > >=")
+        })?;
         let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
         let find = |name: &str| {
             let name = name.trim();
-            Figure::find(name).ok_or_else(|| ThresholdError::Figure(name.to_owned()))
+            Figure::find(name).ok_or_else(|| {
+                let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
+                format!("there is no figure {name:?}; these are: {}", names.join(", "))
+            })
         };
         let (figure, by) = match name.split_once('/') {
             None => (find(name)?, None),
             Some((above, below)) => (find(above)?, Some(find(below)?)),
         };
         if by.is_some_and(|by| by.unit != figure.unit) {
-            return Err(ThresholdError::Units(name.to_owned()));
+            return Err(format!("{name:?} divides figures of different units"));
         }
         let unit = if by.is_some() { Unit::Count } else { figure.unit };
-        let wrong = || ThresholdError::Value {
-            value: value.to_owned(),
-            figure: name.to_owned(),
-            form: form(unit),
-        };
-        let limit = limit(unit, value).ok_or_else(wrong)?;
+        let (limit, form) = limit(unit, value);
+        let limit =
+            limit.ok_or_else(|| format!("{value:?} is no limit of {name}: write {form}"))?;
         let text = format!("{name}{sign}{value}");
         Ok(Self { figure, by, op, limit, text })
     }
 }
 
-/// A limit in the unit of its figure; a number without a unit only where there is none.
-fn limit(unit: Unit, text: &str) -> Option<f64> {
+/// A limit in the unit of its figure, and how one is written; a number without a unit only where there
+/// is none.
+fn limit(unit: Unit, text: &str) -> (Option<f64>, &'static str) {
     let number = || text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
     match unit {
-        Unit::Micros => text.parse::<Micros>().ok().map(|time| time.0 as f64),
+        Unit::Micros => (text.parse::<Micros>().ok().map(|time| time.0 as f64), "a time, as 100ms"),
         // A rate says so: 300 alone would be 300 bytes.
         Unit::BytesPerSec => {
             let rate = text.ends_with("/s").then(|| text.parse::<BytesPerSec>().ok()).flatten();
-            rate.map(|rate| rate.0 as f64)
+            (rate.map(|rate| rate.0 as f64), "a rate, as 300MB/s")
         }
-        Unit::Share => match text.strip_suffix('%') {
-            Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
-            None => number(),
+        Unit::Share => {
+            let share = match text.strip_suffix('%') {
+                Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+                None => number(),
+            };
+            let share = share.filter(|share| (0.0..=1.0).contains(share));
+            (share, "a share from 0 to 1, as 0.01, or 1%")
         }
-        .filter(|share| (0.0..=1.0).contains(share)),
-        Unit::Count => number(),
+        Unit::Count => (number(), "a number"),
     }
-}
-
-const fn form(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Micros => "a time, as 100ms",
-        Unit::Share => "a share from 0 to 1, as 0.01, or 1%",
-        Unit::BytesPerSec => "a rate, as 300MB/s",
-        Unit::Count => "a number",
-    }
-}
-
-/// A text that is no threshold.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ThresholdError {
-    /// No comparison in it.
-    #[error("{0:?} is no threshold: write it as p99<100ms, with one of < <= > >=")]
-    Form(String),
-    /// A figure that no trial has.
-    #[error("there is no figure {0:?}; these are: {all}", all = names())]
-    Figure(String),
-    /// Two figures that cannot be divided.
-    #[error("{0:?} divides figures of different units")]
-    Units(String),
-    /// A limit in another unit.
-    #[error("{value:?} is no limit of {figure}: write {form}")]
-    Value {
-        /// As typed.
-        value: String,
-        /// Of which figure.
-        figure: String,
-        /// What it should be.
-        form: &'static str,
-    },
-}
-
-fn names() -> String {
-    FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
 }

@@ -5,22 +5,22 @@
 //!
 //! Invariant: a run whose preconditions failed is `inconclusive`, however its figures look.
 
-mod caveats;
-mod preconditions;
+mod host;
+mod load;
 mod rules;
+mod told;
 
 use std::time::Duration;
 
-use records::{Arm, Manifest, Micros, Summary, Verdict};
+use records::{Arm, Caveat, CaveatCode, Manifest, Summary, Verdict, percent, percent_beside};
 
 use crate::explain::Context;
-use crate::figures::seen::Untraced;
+use crate::figures::workers::Untraced;
 use crate::figures::{missing, workers};
 use crate::thresholds::IdlePhase;
 use crate::window::share;
 use rules::Rules;
 
-pub(crate) use caveats::caveats;
 pub(crate) use records::count;
 
 /// What the judge sees of a run: its figures, and the records they were made from. The verdict, its reasons
@@ -55,18 +55,6 @@ impl Facts<'_> {
         workers::records_lost(self.context.records)
     }
 
-    /// Length of the whole run.
-    pub(crate) fn elapsed_us(&self) -> Micros {
-        self.context.windows.run.length().into()
-    }
-
-    /// CPU time the hypervisor withheld, over all CPUs, as a share of the run's time; it may exceed 1.
-    pub(crate) fn stolen_share(&self) -> Option<f64> {
-        let stolen = Micros(self.manifest.host.stolen_ms.saturating_mul(1_000));
-        let elapsed = self.elapsed_us();
-        (elapsed.0 > 0).then(|| stolen.as_secs() / elapsed.as_secs())
-    }
-
     /// While a worker waits, its CPU runs another worker or somebody else, or a quota withholds it. So what
     /// it waited beyond all that the other workers of its CPU ran, and beyond what the quota took, was taken
     /// by others: the CPU where that is most, and the share.
@@ -88,23 +76,86 @@ impl Facts<'_> {
     }
 }
 
-/// Judges a run: preconditions first, then `starved`, `degraded`, `healthy`. What it proves, and why:
-/// sentences with figures and the threshold applied, the weightiest first; never empty.
-pub(crate) fn judge(facts: &Facts<'_>) -> (Verdict, Vec<String>) {
-    let against = preconditions::failed(facts);
-    if !against.is_empty() {
-        return (Verdict::Inconclusive, against);
-    }
-    let rules = Rules::of(facts);
-    (rules.verdict(), rules.reasons())
+/// What is wrong with a run.
+#[derive(Debug, Default)]
+pub(crate) struct Doubts {
+    /// Why it cannot carry a conclusion, the weightiest first.
+    against: Vec<String>,
+    caveats: Vec<Caveat>,
 }
 
-/// Why a fetch could not be tried.
-pub(crate) const SHORTAGE: &str = "this host had no descriptor, port or memory left";
+impl Doubts {
+    fn caveat(&mut self, code: CaveatCode, message: String) {
+        self.caveats.push(Caveat { code, message });
+    }
 
-/// What would do about it.
-pub(crate) const MORE: &str =
-    "raise `ulimit -n`, widen net.ipv4.ip_local_port_range, or lower --arrivals";
+    /// A share that is a caveat above `caveat`, and from `limit` on proves that the run proves nothing.
+    /// What is said of it: the words before it and behind it, and an advice.
+    fn share(&mut self, code: CaveatCode, share: f64, [caveat, limit]: [f64; 2], said: [&str; 3]) {
+        let [before, behind, advice] = said;
+        // No text may round it across either.
+        let near = if share - caveat < limit - share { caveat } else { limit };
+        let message = format!(
+            "{before} {} {behind} (a caveat above {}, nothing is proven from {}): {advice}",
+            percent_beside(share, near),
+            percent(caveat),
+            percent(limit)
+        );
+        if share >= limit {
+            self.against.push(message.clone());
+        }
+        if share > caveat {
+            self.caveat(code, message);
+        }
+    }
+}
+
+/// What can be wrong, each said in terms of the run; what spoils it most comes first.
+const SUBJECTS: [fn(&Facts<'_>, &mut Doubts); 17] = [
+    told::faults,
+    told::few_fetches,
+    host::untried,
+    load::moves,
+    load::placement,
+    host::client,
+    told::baseline,
+    host::stolen,
+    host::contention,
+    told::fetches_lost,
+    told::records_lost,
+    host::buffers,
+    host::accepting,
+    host::pinning,
+    told::figures,
+    told::packets,
+    told::closed_loop,
+];
+
+/// A hold of a live server has no fetches beside it that could fail.
+const CAPTURED: &str =
+    "captured from a live server: no fetch was made beside it, so there is no verdict";
+
+/// Judges a run: what it proves, preconditions first, then `starved`, `degraded`, `healthy`; why, in
+/// sentences with figures and the threshold applied, the weightiest first, never empty; and the caveats,
+/// in the order of their codes.
+pub(crate) fn judge(facts: &Facts<'_>) -> (Verdict, Vec<String>, Vec<Caveat>) {
+    if let Some(hold) = &facts.manifest.captured {
+        return (Verdict::Inconclusive, vec![hold.clone(), CAPTURED.to_owned()], Vec::new());
+    }
+    let mut doubts = Doubts::default();
+    SUBJECTS.iter().for_each(|look| look(facts, &mut doubts));
+    let Doubts { against, mut caveats } = doubts;
+    caveats.sort_by_key(|caveat| caveat.code);
+    if against.is_empty() {
+        let rules = Rules::of(facts);
+        (rules.verdict(), rules.reasons(), caveats)
+    } else {
+        (Verdict::Inconclusive, against, caveats)
+    }
+}
+
+/// Why something could not be tried.
+const SHORTAGE: &str = "this host had no descriptor, port or memory left";
 
 /// When the fetches of the measure phase ran.
 pub const fn measured_when(arm: &Arm) -> &'static str {

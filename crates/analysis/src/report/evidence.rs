@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use records::{
-    BlockedSummary, Bytes, Cause, Holder, HoldingStep, ListenerSample, LoopTurn, Micros, MonoNs,
+    BlockedSummary, Bytes, Cause, Holder, HoldingStep, ListenerSample, LoopTurn, Micros,
     SessionEnd, SocketEnd, ThrottleSample,
 };
 use serde::Serialize;
 
 use crate::explain::context::OVERFLOWS;
-use crate::explain::counters::Cumulative;
+use crate::explain::cpu::Cumulative;
 use crate::explain::late::holding_step;
 use crate::explain::{Context, FetchSplit};
-use crate::figures::{seen, workers};
+use crate::figures::workers;
 use crate::window::{Window, grouped};
 
 /// What was recorded that shows a cause, or how it could be overlooked.
@@ -84,9 +84,6 @@ pub enum Evidence {
         refused: u64,
         /// Different ports that it dialled the origin from.
         used: u64,
-        /// Sessions that had one at the same time, at most; where that is less, closed connections kept
-        /// the others (TIME_WAIT).
-        at_a_time: u64,
     },
     /// What is not there.
     Silence {
@@ -235,7 +232,7 @@ fn cpu(context: &Context<'_>, window: Window) -> Evidence {
         run_wait_us: run_wait(context, window),
         stolen_us: stolen(context, window),
         throttled: throttled(context, window),
-        slept: seen::blocked(context.records, window),
+        slept: workers::blocked(context.records, window),
     }
 }
 
@@ -293,31 +290,14 @@ fn threads(context: &Context<'_>, splits: &[&FetchSplit], window: Window) -> Evi
         ran.into_iter().map(|(holder, ran)| Ran { holder, run_us: ran.into() }).collect();
     served.sort_by_key(|ran| (std::cmp::Reverse(ran.run_us), ran.holder));
     served.truncate(3);
-    Evidence::Threads { served, slept: seen::blocked(context.records, window) }
+    Evidence::Threads { served, slept: workers::blocked(context.records, window) }
 }
 
 fn ports(context: &Context<'_>) -> Evidence {
     let sessions = &context.records.sessions;
     let refused = sessions.iter().filter(|session| session.end == SessionEnd::NoPort);
-    let dialled = sessions.iter().filter(|session| session.upstream_port.is_some());
-    let used: BTreeSet<u16> = dialled.clone().filter_map(|session| session.upstream_port).collect();
-    // Of an end and a start at one time the end comes first.
-    let mut steps: Vec<(MonoNs, i64)> = dialled
-        .flat_map(|session| {
-            [(session.request_ns.unwrap_or(session.accepted_ns), 1), (session.closed_ns, -1)]
-        })
-        .collect();
-    steps.sort_unstable();
-    let mut open = 0_i64;
-    let most = steps.into_iter().map(|(_, step)| {
-        open += step;
-        open
-    });
-    Evidence::Ports {
-        refused: refused.count() as u64,
-        used: used.len() as u64,
-        at_a_time: u64::try_from(most.max().unwrap_or(0)).unwrap_or(0),
-    }
+    let used: BTreeSet<u16> = sessions.iter().filter_map(|session| session.upstream_port).collect();
+    Evidence::Ports { refused: refused.count() as u64, used: used.len() as u64 }
 }
 
 fn silence(context: &Context<'_>, splits: &[&FetchSplit]) -> Evidence {

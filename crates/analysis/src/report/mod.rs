@@ -18,7 +18,6 @@ use records::{
 use serde::Serialize;
 
 pub use crate::explain::Hands;
-pub use crate::figures::log::LogRow;
 pub use evidence::{Evidence, Ran, Reserve};
 pub use fetch::{CausePart, FetchReport, Happening, Moment, Stay, TurnGroup};
 
@@ -44,8 +43,6 @@ pub struct Explanation {
     pub worst: Vec<WorstFetch>,
     /// Whose steps held late fetches, the longest time first.
     pub holders: Vec<Held>,
-    /// What the access log says of the fetches beside what clients saw.
-    pub log: Vec<LogRow>,
 }
 
 /// One cause: its part, and what shows it.
@@ -149,7 +146,6 @@ impl Explanation {
             causes: causes(context, &late, summary),
             worst: worst(context, &late),
             holders: Held::all(context, waits),
-            log: analysis.log_rows.clone(),
         }
     }
 

@@ -17,11 +17,10 @@ use crate::explain::split::all;
 use crate::explain::{Context, Shares, explain};
 use crate::figures::log::Logged;
 use crate::summarise;
-use crate::thresholds::{IdlePhase, Steadiness};
+use crate::thresholds::IdlePhase;
 
 /// An idle phase that is a baseline.
-pub(crate) const SOUND: IdlePhase =
-    IdlePhase { limit_us: Micros(200_000), stalled: 0, of: 40, steadiness: Steadiness::Steady };
+pub(crate) const SOUND: IdlePhase = IdlePhase { limit_us: Micros(200_000), stalled: 0, of: 40 };
 
 /// Random runs are told in whole ms.
 const STEP: Duration = Duration::from_millis(1);

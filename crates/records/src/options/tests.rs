@@ -39,9 +39,7 @@ fn wrong_values_are_refused_with_what_is_right() {
 fn a_way_to_share_needs_something_to_share() {
     for (reuseport, accept, fits) in [
         (false, AcceptMode::Herd, true),
-        (false, AcceptMode::Herd, true),
         (true, AcceptMode::Exclusive, true),
-        (true, AcceptMode::Herd, false),
         (true, AcceptMode::Herd, false),
     ] {
         let toggles = ProxyToggles { reuseport, accept, ..ProxyToggles::default() };

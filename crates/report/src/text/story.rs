@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use records::{
-    BlockedSummary, Cause, LogGap, ThrottleSample, WorstFetch, count, percent, shell_line,
+    BlockedSummary, Cause, LogGap, Outcome, Summary, ThrottleSample, WorstFetch, count, percent,
+    shell_line,
 };
 
 use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
@@ -12,7 +13,7 @@ use super::layout::{Style, Tint};
 use super::run::{caveats, paragraphs, verdict};
 use crate::words;
 use analysis::report::{
-    CauseReport, Evidence, Explanation, LogRow, Longest, Ran, Reserve, hidden_by_reason,
+    CauseReport, Evidence, Explanation, Longest, Ran, Reserve, hidden_by_reason,
 };
 
 /// Where what a cause means begins.
@@ -145,11 +146,18 @@ fn holders(story: &Explanation, style: Style) -> Vec<String> {
 }
 
 fn log(story: &Explanation, style: Style) -> Vec<String> {
+    let Summary { proxy, log_truth: truth, log_gap, .. } = &story.summary;
+    let logged = proxy.status_outcomes.iter().map(|(status, of)| (status.to_string(), of));
+    let rows = logged.chain([("no line".to_owned(), &proxy.unlogged)]).flat_map(|(status, of)| {
+        let counts = Outcome::ALL.map(|outcome| (outcome, of.count(outcome)));
+        let some = counts.into_iter().filter(|(_, fetches)| *fetches > 0);
+        some.map(move |(outcome, n)| format!("  {status:<10}{:<16}{n:>9}", outcome.name()))
+    });
+    let rows: Vec<String> = rows.collect();
     // Without a row no line is missing, and none is there.
-    if story.log.is_empty() {
-        return Vec::new();
+    if rows.is_empty() {
+        return rows;
     }
-    let truth = &story.summary.log_truth;
     let mut lines = labelled(style, "log", &words::log(truth), ALL);
     if truth.understated > 0 || truth.overstated > 0 {
         let off = format!(
@@ -158,23 +166,14 @@ fn log(story: &Explanation, style: Style) -> Vec<String> {
         );
         lines.extend(labelled(style, "", &off, ALL));
     }
-    let columns = format!(
-        "{:<16}{:>9}{:>14}{:>12}{:>12}",
-        "its client saw", "fetches", "worst: fetch", "logged", "true"
-    );
-    lines.push(style.paint(Tint::Label, &format!("  {:<10}{columns}", "status")));
-    lines.extend(story.log.iter().map(log_row));
+    if let Some(LogGap { fetch, logged_us, true_us, .. }) = log_gap {
+        let off = format!("farthest off: fetch {fetch}, {logged_us} logged, {true_us} true");
+        lines.extend(labelled(style, "", &off, ALL));
+    }
+    let columns = format!("  {:<10}{:<16}{:>9}", "status", "its client saw", "fetches");
+    lines.push(style.paint(Tint::Label, &columns));
+    lines.extend(rows);
     lines
-}
-
-fn log_row(row: &LogRow) -> String {
-    let status = row.status.map_or_else(|| "no line".to_owned(), |status| status.to_string());
-    let worst = row.worst.as_ref().map_or_else(String::new, |gap| {
-        let LogGap { fetch, logged_us, true_us, .. } = gap;
-        let (logged, waited) = (logged_us.as_secs(), true_us.as_secs());
-        format!("{fetch:>14}{logged:>10.3} s{waited:>10.3} s")
-    });
-    format!("  {status:<10}{:<16}{:>9}{worst}", row.outcome.name(), row.fetches)
 }
 
 fn law(story: &Explanation, style: Style) -> Vec<String> {
@@ -265,10 +264,9 @@ fn said(evidence: &Evidence) -> String {
             let ran = if served.is_empty() { "for nobody".to_owned() } else { served.join(", ") };
             format!("meanwhile the threads ran {ran}{}", slept_in(slept))
         }
-        Evidence::Ports { refused, used, at_a_time } => format!(
-            "requests without a port: {refused}; ports used to dial the origin: {used}, at most \
-             {at_a_time} at a time"
-        ),
+        Evidence::Ports { refused, used } => {
+            format!("requests without a port: {refused}; ports used to dial the origin: {used}")
+        }
         Evidence::Silence { never_accepted, without_session, records_lost } => format!(
             "fetches never accepted: {never_accepted}; without a session's record: \
              {without_session}; records lost: {records_lost}"

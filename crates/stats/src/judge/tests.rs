@@ -27,7 +27,7 @@ fn ten(p50: f64, step: f64, idle: f64) -> Vec<Round> {
 }
 
 fn judged(rounds: &[Round]) -> Judgement {
-    judge(Trials::Rounds(rounds), &Metric::OF_A_TRIAL, &Settings::default())
+    judge(Trials::Rounds(rounds), &Metric::OF_A_TRIAL)
 }
 
 /// Ten rounds by how many times B has A's p50, longest step and idle p50.
@@ -133,7 +133,7 @@ fn apart(a: &[f64], b: &[f64]) -> Judgement {
     let trials = |arm: &[f64]| arm.iter().map(|p50| trial(&[("p50", *p50)], 5e3)).collect();
     let [a, b]: [Vec<Trial>; 2] = [a, b].map(trials);
     let trials = Trials::Apart { a: &a, b: &b };
-    judge(trials, &Metric::OF_A_TRIAL, &Settings::default())
+    judge(trials, &Metric::OF_A_TRIAL)
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn two_samples_need_not_be_as_many() {
 
 #[test]
 fn nothing_to_judge() {
-    let nothing = |rounds: &[Round]| judge(Trials::Rounds(rounds), &[], &Settings::default());
+    let nothing = |rounds: &[Round]| judge(Trials::Rounds(rounds), &[]);
     assert_eq!(nothing(&[]).change, Change::Inconclusive);
     assert_eq!(nothing(&ten(1.0, 1.0, 1.0)).reasons, [Reason::NothingKnown]);
     let mut rounds = ten(1.0, 1.0, 1.0);
@@ -166,7 +166,7 @@ fn compared(metric: Metric, pairs: &[(Reading, Reading)]) -> MetricComparison {
     let numbered = (1..).zip(pairs);
     let rounds: Vec<Round> =
         numbered.map(|(number, (a, b))| Round { number, a: of(*a), b: of(*b) }).collect();
-    judge(Trials::Rounds(&rounds), &[metric], &Settings::default()).comparisons.remove(0)
+    judge(Trials::Rounds(&rounds), &[metric]).comparisons.remove(0)
 }
 
 fn exact(value: f64) -> Reading {

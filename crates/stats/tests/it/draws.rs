@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use stats::{Change, Judgement, Metric, Reading, Round, Settings, Trial, Trials, judge};
+use stats::{Change, Judgement, Metric, Reading, Round, Trial, Trials, judge};
 
 /// Every trial of both hosts; milliseconds, seconds, MB/s as the page has them.
 const TRIALS: &str = include_str!("trials.csv");
@@ -170,5 +170,5 @@ pub(crate) fn judged_apart(rounds: &[Round]) -> Judgement {
 }
 
 fn judgement(trials: Trials<'_>) -> Judgement {
-    judge(trials, &Metric::OF_A_TRIAL, &Settings::default())
+    judge(trials, &Metric::OF_A_TRIAL)
 }

@@ -42,7 +42,7 @@ fn trials() -> impl Strategy<Value = Vec<Trial>> {
 }
 
 fn judged_apart(a: &[Trial], b: &[Trial]) -> Judgement {
-    judge(Trials::Apart { a, b }, &Metric::OF_A_TRIAL, &Settings::default())
+    judge(Trials::Apart { a, b }, &Metric::OF_A_TRIAL)
 }
 
 /// The same to the last bit, but for the order in which trials that were left out are told.
@@ -62,7 +62,7 @@ fn compared(pairs: &[(f64, f64)], absolute_floor: f64) -> MetricComparison {
     let numbered = (1..).zip(pairs);
     let rounds: Vec<Round> =
         numbered.map(|(number, (a, b))| Round { number, a: of(*a), b: of(*b) }).collect();
-    judge(Trials::Rounds(&rounds), &[metric], &Settings::default()).comparisons.remove(0)
+    judge(Trials::Rounds(&rounds), &[metric]).comparisons.remove(0)
 }
 
 /// The word for A against B.
