@@ -17,6 +17,6 @@ mod cli;
 pub mod demo;
 pub mod live;
 mod output;
-pub mod who;
+mod who;
 
 pub use cli::main;

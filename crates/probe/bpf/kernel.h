@@ -81,7 +81,6 @@ struct sock_common {
 } CORE;
 struct sock { struct sock_common __sk_common; } CORE;
 struct socket { short type; struct sock *sk; } CORE;
-struct tcp_sock { u32 rcv_nxt; u32 copied_seq; } CORE;
 
 /* The number of the call a thread is in, and its first and third argument. */
 #if defined(__TARGET_ARCH_x86)

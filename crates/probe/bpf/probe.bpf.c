@@ -68,9 +68,8 @@ struct slot {
 #define E_CONNECTED 5
 #define E_SOCKET 6
 #define E_CLOSED 7
-#define E_STATE 8
-#define E_SLEPT 9
-#define E_SLEPT_DEEP 10 /* the same, uninterruptible */
+#define E_SLEPT 8
+#define E_SLEPT_DEEP 9 /* the same, uninterruptible */
 
 struct event {
 	u32 kind;
@@ -964,29 +963,6 @@ int received(u64 *ctx)
 	last->sk = sk;
 	last->began = *began;
 	last->rests = hooks->rests;
-	return 0;
-}
-
-/* How a connection of a watched thread stands, whoever changes that. */
-SEC("tp_btf/inet_sock_set_state")
-int stated(u64 *ctx)
-{
-	u64 sk = ctx[0];
-	if (!bpf_map_lookup_elem(&sockets, &sk))
-		return 0;
-	struct tcp_sock *tcp = (void *)sk;
-	struct event event = {};
-	event.kind = E_STATE;
-	event.at = bpf_ktime_get_ns();
-	event.a = sk;
-	event.b = READ(tcp, rcv_nxt) != READ(tcp, copied_seq);
-	/* Closed by a watched thread, and not by the other end: close(2) is under way. */
-	struct task_struct *task = bpf_get_current_task_btf();
-	u32 host = task->pid;
-	struct pt_regs *regs = bpf_task_pt_regs(task);
-	u32 own = bpf_map_lookup_elem(&threads, &host) && class_of(CALL(regs)) == CLOSE;
-	event.c = own << 16 | (u32)ctx[1] << 8 | (u32)ctx[2];
-	tell(&event, sizeof(event));
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 //! A thread that goes on until it is told to end.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -22,7 +23,7 @@ impl Background {
         let ends = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&ends);
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || body(&told));
-        let thread = thread.map_err(ProbeError::Thread)?;
+        let thread = thread.map_err(ProbeError::host("start a thread"))?;
         Ok(Self { ends, thread: Some(thread) })
     }
 
@@ -36,7 +37,8 @@ impl Background {
         self.ends.store(true, Ordering::Relaxed);
         let Some(thread) = self.thread.take() else { return Ok(()) };
         thread.thread().unpark();
-        thread.join().unwrap_or(Err(ProbeError::Died))
+        let died = |_| Err(ProbeError::host("go on")(io::Error::other("a thread of it has died")));
+        thread.join().unwrap_or_else(died)
     }
 }
 

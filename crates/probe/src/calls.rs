@@ -37,11 +37,6 @@ impl Call {
     pub(crate) fn of(number: u32) -> Self {
         if number > 0xffff { Self::PageFault } else { Self::Number(number) }
     }
-
-    /// As [`records::Blocked`] names it.
-    pub(crate) fn in_records(self) -> String {
-        if self == Self::PageFault { String::new() } else { self.to_string() }
-    }
 }
 
 /// Prints its name; `call_999` when that is not known, `page fault`.
@@ -73,11 +68,6 @@ pub(crate) fn classes() -> impl Iterator<Item = (u32, Class)> {
 pub(crate) fn class_of(number: i64) -> Option<Class> {
     let call = usize::try_from(number).ok().and_then(Sysno::new)?;
     class(call.name())
-}
-
-/// Whether a call of this number waits for events.
-pub(crate) fn is_poll(number: i64) -> bool {
-    matches!(class_of(number), Some(Class::Poll | Class::Epoll))
 }
 
 fn class(name: &str) -> Option<Class> {

@@ -1,19 +1,19 @@
 //! The programs in the kernel: loaded, set up, attached and taken away. Nothing is pinned: what the
 //! kernel holds of them ends with their descriptors, and so with this process, however it ends.
 
-use std::error::Error;
 use std::fs;
 use std::io;
 
-use aya::maps::{Array, HashMap, Map, MapData, RingBuf};
+use aya::maps::{Array, HashMap, Map, MapData, MapError, RingBuf};
 use aya::programs::perf_event::{
-    PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
+    PerfEventConfig, PerfEventLink, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
-use aya::programs::tp_btf::BtfTracePointLinkId;
-use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
-use aya::{Btf, Ebpf, EbpfLoader};
+use aya::programs::tp_btf::BtfTracePointLink;
+use aya::programs::{BtfTracePoint, PerfEvent, Program, ProgramError};
+use aya::{Btf, BtfError, Ebpf, EbpfLoader, Pod};
 use records::Micros;
 use rustix::io::Errno;
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::calls;
 use crate::error::ProbeError;
@@ -74,7 +74,6 @@ pub(crate) const SWITCHED: Hook = hook("switched", "sched_switch", "5.18");
 pub(crate) const ENDED: Hook = hook("ended", "sched_process_exit", "5.5");
 /// For every step.
 pub(crate) const RETURNED: Hook = hook("returned", "sys_exit", "5.5");
-pub(crate) const STATED: Hook = hook("stated", "inet_sock_set_state", "5.5");
 /// For holds: whose request a turn read last.
 pub(crate) const RECEIVED: Hook = hook("received", "sock_recv_length", "6.3");
 /// For holds, while one is suspected.
@@ -88,115 +87,102 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Loads the programs of `hooks`; none is attached yet. (The kernel's types, which take 20 MiB, are
-    /// not kept.)
+    /// Loads the programs of `hooks`; none is attached yet.
     pub(crate) fn load(way: Way, hooks: &[Hook]) -> Result<Self, ProbeError> {
-        let btf =
-            Btf::from_sys_fs().map_err(|source| ProbeError::NoBtf { source: source.into() })?;
+        if let Err(error) = fs::metadata("/sys/kernel/btf/vmlinux") {
+            return Err(ProbeError::NoBtf { source: error.into() });
+        }
         let (every, threshold, ring) = match way {
             Way::EveryStep => (1_u32, 0, 1 << 24),
             Way::Holds(threshold) => (0, threshold.0.saturating_mul(1_000), 1 << 20),
         };
         let namespace = namespace()?;
-        let mut bpf = EbpfLoader::new()
-            .btf(Some(&btf))
+        let bpf = EbpfLoader::new()
             .override_global("every", &every, true)
             .override_global("ns_inum", &namespace, true)
             .override_global("threshold", &threshold, true)
             .map_max_entries("ring", ring)
             .load(OBJECT)
-            .map_err(|source| refused("load the probe", source))?;
-        let map = bpf.map_mut("classes").ok_or(ProbeError::Object { lacks: "classes" })?;
-        let mut classes: Array<_, u32> = map.try_into().map_err(|e| refused("set it up", e))?;
+            .map_err(ProbeError::refused("load the probe"))?;
+        let mut engine = Self { bpf };
+        let mut classes: Array<_, u32> = engine.map("classes")?;
         for (number, class) in calls::classes() {
-            classes.set(number, class as u32, 0).map_err(|e| refused("set it up", e))?;
+            classes.set(number, class as u32, 0).map_err(ProbeError::refused("set it up"))?;
         }
+        // The loader has read the kernel's types as well, and dropped them: they take 20 MiB.
+        let types =
+            Btf::from_sys_fs().map_err(|source| ProbeError::NoBtf { source: source.into() })?;
         for hook in hooks {
-            prepare(&mut bpf, *hook, &btf)?;
+            engine.prepare(*hook, &types)?;
         }
-        Ok(Self { bpf })
+        Ok(engine)
     }
 
-    /// Attaches a program until [`Engine::detach`], or for as long as the engine lives.
-    pub(crate) fn attach(&mut self, hook: Hook) -> Result<BtfTracePointLinkId, ProbeError> {
-        program(&mut self.bpf, hook)?.attach().map_err(|e| refused("attach a program", e))
+    fn prepare(&mut self, hook: Hook, types: &Btf) -> Result<(), ProbeError> {
+        let program: &mut BtfTracePoint = self.program(hook.program)?;
+        program.load(hook.tracepoint, types).map_err(|error| match error {
+            ProgramError::Btf(source @ BtfError::UnknownBtfTypeName { .. }) => ProbeError::TooOld {
+                hook: hook.tracepoint,
+                since: hook.since,
+                source: source.into(),
+            },
+            other => unloaded(hook.program, other),
+        })
     }
 
-    /// Takes a program away again.
-    pub(crate) fn detach(
-        &mut self,
-        hook: Hook,
-        link: BtfTracePointLinkId,
-    ) -> Result<(), ProbeError> {
-        program(&mut self.bpf, hook)?.detach(link).map_err(|e| refused("take a program away", e))
+    /// Attaches a program for as long as what is returned lives.
+    pub(crate) fn attach(&mut self, hook: Hook) -> Result<BtfTracePointLink, ProbeError> {
+        let program: &mut BtfTracePoint = self.program(hook.program)?;
+        let attached = program.attach().and_then(|link| program.take_link(link));
+        attached.map_err(ProbeError::refused("attach a program"))
     }
 
     /// Loads a program that samples who runs; it is not attached yet.
     pub(crate) fn load_sampler(&mut self, sampler: Sampler) -> Result<(), ProbeError> {
-        self.sampler(sampler)?.load().map_err(|e| unloaded(sampler.program, e))
+        let program: &mut PerfEvent = self.program(sampler.program)?;
+        program.load().map_err(|error| unloaded(sampler.program, error))
     }
 
-    /// Runs it on all CPUs until [`Engine::detach_sampler`], or for as long as the engine lives.
+    /// Runs it on all CPUs for as long as what is returned lives.
     pub(crate) fn attach_sampler(
         &mut self,
         sampler: Sampler,
-    ) -> Result<Vec<PerfEventLinkId>, ProbeError> {
-        let program = self.sampler(sampler)?;
+    ) -> Result<Vec<PerfEventLink>, ProbeError> {
+        let program: &mut PerfEvent = self.program(sampler.program)?;
         let cpus = aya::util::online_cpus()
-            .map_err(|(path, source)| ProbeError::Proc { path: path.to_owned(), source })?;
+            .map_err(|(path, source)| ProbeError::host(format!("read {path}"))(source))?;
         let attach = |cpu| {
             let config = PerfEventConfig::Software(SoftwareEvent::CpuClock);
             let scope = PerfEventScope::AllProcessesOneCpu { cpu };
-            program
-                .attach(config, scope, SamplePolicy::Period(sampler.every_ns), false)
-                .map_err(|e| refused("sample CPU time", e))
+            let every = SamplePolicy::Period(sampler.every_ns);
+            let attached = program.attach(config, scope, every, false);
+            attached
+                .and_then(|link| program.take_link(link))
+                .map_err(ProbeError::refused("sample CPU time"))
         };
         cpus.into_iter().map(attach).collect()
     }
 
-    /// Takes it away again.
-    pub(crate) fn detach_sampler(
+    fn program<'a, P>(&'a mut self, name: &'static str) -> Result<&'a mut P, ProbeError>
+    where
+        &'a mut P: TryFrom<&'a mut Program, Error = ProgramError>,
+    {
+        let program = self.bpf.program_mut(name).ok_or_else(|| lacks(name))?;
+        program.try_into().map_err(ProbeError::refused("find a program"))
+    }
+
+    /// A table of the programs, once.
+    pub(crate) fn map<M: TryFrom<Map, Error = MapError>>(
         &mut self,
-        sampler: Sampler,
-        links: Vec<PerfEventLinkId>,
-    ) -> Result<(), ProbeError> {
-        let program = self.sampler(sampler)?;
-        for link in links {
-            program.detach(link).map_err(|e| refused("take a program away", e))?;
-        }
-        Ok(())
+        name: &'static str,
+    ) -> Result<M, ProbeError> {
+        let map = self.bpf.take_map(name).ok_or_else(|| lacks(name))?;
+        map.try_into().map_err(ProbeError::refused("find a table"))
     }
 
-    fn sampler(&mut self, sampler: Sampler) -> Result<&mut PerfEvent, ProbeError> {
-        let lacks = sampler.program;
-        let program = self.bpf.program_mut(lacks).ok_or(ProbeError::Object { lacks })?;
-        program.try_into().map_err(|e| refused("find a program", e))
-    }
-
-    fn take(&mut self, lacks: &'static str) -> Result<Map, ProbeError> {
-        self.bpf.take_map(lacks).ok_or(ProbeError::Object { lacks })
-    }
-
-    /// What the programs tell.
+    /// What the programs tell, once.
     pub(crate) fn told(&mut self) -> Result<Told, ProbeError> {
-        let ring = self.take("ring")?.try_into().map_err(|e| refused("read the ring", e))?;
-        Ok(Told { ring, threads: self.table("threads")?, lost: self.value("lost")? })
-    }
-
-    /// A table by key, of values as the kernel lays them out.
-    pub(crate) fn table<K: aya::Pod, const N: usize>(
-        &mut self,
-        name: &'static str,
-    ) -> Result<HashMap<MapData, K, [u8; N]>, ProbeError> {
-        self.take(name)?.try_into().map_err(|e| refused("read a table", e))
-    }
-
-    /// A single value.
-    pub(crate) fn value<const N: usize>(
-        &mut self,
-        name: &'static str,
-    ) -> Result<Array<MapData, [u8; N]>, ProbeError> {
-        self.take(name)?.try_into().map_err(|e| refused("read a table", e))
+        Ok(Told { ring: self.map("ring")?, threads: self.map("threads")?, lost: self.map("lost")? })
     }
 }
 
@@ -204,40 +190,38 @@ impl Engine {
 pub(crate) struct Told {
     pub(crate) ring: RingBuf<MapData>,
     threads: HashMap<MapData, u32, [u8; wire::THREAD]>,
-    lost: Array<MapData, [u8; 8]>,
+    lost: Array<MapData, u64>,
 }
 
 impl Told {
     /// The threads as they are now, by the kernel's own ids. One that ends meanwhile is left out.
     pub(crate) fn threads(&self) -> Vec<(u32, Thread)> {
         let hosts = self.threads.keys().filter_map(Result::ok);
-        hosts
-            .filter_map(|host| Some((host, Thread::read(&self.threads.get(&host, 0).ok()?))))
-            .collect()
+        let thread = |host| Thread::read_from_bytes(&self.threads.get(&host, 0).ok()?).ok();
+        hosts.filter_map(|host| Some((host, thread(host)?))).collect()
     }
 
     /// Puts a thread into the table in the place of what was known of it. Not if the kernel has seen it
     /// once more meanwhile.
-    pub(crate) fn place(&mut self, host: u32, thread: &[u8; wire::THREAD]) -> bool {
+    pub(crate) fn place(&mut self, host: u32, thread: &Thread) -> bool {
         let _ = self.threads.remove(&host);
-        self.threads.insert(host, thread, NO_OTHER).is_ok()
+        let bytes = <[u8; wire::THREAD]>::try_from(thread.as_bytes());
+        bytes.is_ok_and(|bytes| self.threads.insert(host, bytes, NO_OTHER).is_ok())
     }
 
     /// Events that did not fit into the ring, since the beginning.
     pub(crate) fn lost(&self) -> Result<u64, ProbeError> {
-        let lost = self.lost.get(&0, 0).map_err(|e| refused("read a table", e))?;
-        Ok(u64::from_ne_bytes(lost))
+        only(&self.lost)
     }
 }
 
-fn prepare(bpf: &mut Ebpf, hook: Hook, btf: &Btf) -> Result<(), ProbeError> {
-    let loaded = program(bpf, hook)?.load(hook.tracepoint, btf);
-    loaded.map_err(|source| match unloaded(hook.program, source) {
-        ProbeError::Bpf { source, .. } if is_unknown(source.as_ref()) => {
-            ProbeError::TooOld { hook: hook.tracepoint, since: hook.since, source }
-        }
-        other => other,
-    })
+/// The one value of a table.
+pub(crate) fn only<V: Pod>(table: &Array<MapData, V>) -> Result<V, ProbeError> {
+    table.get(&0, 0).map_err(ProbeError::refused("read a table"))
+}
+
+fn lacks(name: &'static str) -> ProbeError {
+    ProbeError::Bpf { what: "find a part of the probe", source: name.into() }
 }
 
 /// Why a program could not be loaded. The verifier says no with EACCES, EINVAL and others, in many lines of
@@ -254,60 +238,16 @@ fn unloaded(program: &'static str, error: ProgramError) -> ProbeError {
             let reason = log.lines().rev().find(is_reason).unwrap_or("no reason").to_owned();
             ProbeError::Rejected { program, reason, source: io_error }
         }
-        error => refused("load a program", error),
+        error => ProbeError::refused("load a program")(error),
     }
-}
-
-fn program(bpf: &mut Ebpf, hook: Hook) -> Result<&mut BtfTracePoint, ProbeError> {
-    let program =
-        bpf.program_mut(hook.program).ok_or(ProbeError::Object { lacks: hook.program })?;
-    program.try_into().map_err(|e| refused("find a program", e))
 }
 
 /// The PID namespace whose numbers are asked for: this process's own; 0: the first.
 pub(crate) fn namespace() -> Result<u32, ProbeError> {
-    let path = "/proc/self/ns/pid";
-    let failed = |source| ProbeError::Proc { path: path.to_owned(), source };
-    let link = fs::read_link(path).map_err(failed)?;
-    let number = link
-        .to_str()
-        .and_then(|text| text.strip_prefix("pid:[")?.strip_suffix(']')?.parse::<u32>().ok());
-    match number {
-        Some(FIRST_NAMESPACE) => Ok(0),
-        Some(number) => Ok(number),
-        None => Err(failed(io::ErrorKind::InvalidData.into())),
-    }
-}
-
-/// What the kernel said no to, and what would help.
-pub(crate) fn refused(
-    what: &'static str,
-    source: impl Error + Send + Sync + 'static,
-) -> ProbeError {
-    let denied = errors(&source)
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::PermissionDenied);
-    let source = source.into();
-    if denied {
-        let program = std::env::current_exe().unwrap_or_default().display().to_string();
-        ProbeError::NoRights { program, source }
-    } else {
-        ProbeError::Bpf { what, source }
-    }
-}
-
-/// Whether the kernel's types do not have what was looked for.
-fn is_unknown(error: &(dyn Error + 'static)) -> bool {
-    errors(error)
-        .filter_map(|error| error.downcast_ref::<aya::BtfError>())
-        .any(|error| matches!(error, aya::BtfError::UnknownBtfTypeName { .. }))
-}
-
-fn errors<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    let mut next = Some(error);
-    std::iter::from_fn(move || {
-        let error = next?;
-        next = error.source();
-        Some(error)
-    })
+    let failed = || ProbeError::host("read /proc/self/ns/pid");
+    let link = fs::read_link("/proc/self/ns/pid").map_err(failed())?;
+    let number = link.to_str().and_then(|text| text.strip_prefix("pid:[")?.strip_suffix(']'));
+    let number: Option<u32> = number.and_then(|number| number.parse().ok());
+    let number = number.ok_or_else(|| failed()(io::ErrorKind::InvalidData.into()))?;
+    Ok(if number == FIRST_NAMESPACE { 0 } else { number })
 }

@@ -1,32 +1,22 @@
 //! Why processes cannot be watched.
 
+use std::error::Error;
 use std::io;
 
 use net::role::Failure;
 
-type Source = Box<dyn std::error::Error + Send + Sync>;
+type Source = Box<dyn Error + Send + Sync>;
 
 /// Processes cannot be watched, or not any more.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// Nobody to watch was named.
-    #[error("no worker to watch: name it with --pid")]
-    NoTarget,
-    /// A worker that was named does not run.
-    #[error("failed to watch worker {worker}: this host has no thread {tid} in process {pid}")]
+    /// Who was named does not run.
+    #[error("failed to watch process {pid}: this host has no thread {tid} in it")]
     Gone {
-        /// Its number.
-        worker: u32,
         /// Its process.
         pid: u32,
-        /// Its thread.
+        /// Its thread; of a process as a whole, the same number.
         tid: u32,
-    },
-    /// No such process, or it has ended.
-    #[error("failed to watch process {pid}: there is none")]
-    NoProcess {
-        /// Its id.
-        pid: u32,
     },
     /// The kernel does not describe its structures.
     #[error(
@@ -73,7 +63,7 @@ pub enum ProbeError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The programs could not be loaded or attached, for another reason.
+    /// The programs could not be loaded, attached or read, for another reason.
     #[error("failed to {what}")]
     Bpf {
         /// What was tried, as "load the probe".
@@ -81,39 +71,49 @@ pub enum ProbeError {
         /// What the kernel said.
         source: Source,
     },
-    /// The object was built of another source than this program.
-    #[error("failed to find {lacks} in the probe's object: build it with scripts/build-bpf.sh")]
-    Object {
-        /// What is missing.
-        lacks: &'static str,
+    /// This host does not allow something else.
+    #[error("failed to {what}")]
+    Host {
+        /// What was tried, as "read /proc/self/stat".
+        what: String,
+        /// Why it failed.
+        source: io::Error,
     },
-    /// A thread could not be started.
-    #[error("failed to start a thread")]
-    Thread(#[source] io::Error),
-    /// The thread that reads what is told ended by a panic.
-    #[error("failed to go on: the thread that reads what is told ended")]
-    Died,
-    /// This process could not be set up: CPUs, signals, its parent.
-    #[error("failed to set up the process")]
-    Process(#[source] io::Error),
     /// Records could not be written.
     #[error("failed to write records")]
     Records(#[source] io::Error),
-    /// A file under `/proc` could not be read.
-    #[error("failed to read {path}")]
-    Proc {
-        /// The file.
-        path: String,
-        /// Why not.
-        source: io::Error,
-    },
 }
 
 impl ProbeError {
+    pub(crate) fn host(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        |source| Self::Host { what, source }
+    }
+
+    /// What the kernel said no to, and what would help.
+    pub(crate) fn refused<E: Error + Send + Sync + 'static>(
+        what: &'static str,
+    ) -> impl Fn(E) -> Self {
+        move |source| {
+            let first: &(dyn Error + 'static) = &source;
+            let mut errors = std::iter::successors(Some(first), |&error| error.source());
+            let denied = errors.any(|error| {
+                let error = error.downcast_ref::<io::Error>();
+                error.is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+            });
+            let source = source.into();
+            if denied {
+                let program = std::env::current_exe().unwrap_or_default().display().to_string();
+                Self::NoRights { program, source }
+            } else {
+                Self::Bpf { what, source }
+            }
+        }
+    }
+
     /// Who can mend it.
     pub fn failure(&self) -> Failure {
         match self {
-            Self::NoTarget => Failure::Usage,
             Self::Records(error) if error.kind() == io::ErrorKind::BrokenPipe => Failure::Unheard,
             _ => Failure::Trouble,
         }

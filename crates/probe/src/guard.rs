@@ -6,12 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use aya::maps::{Array, MapData};
-use aya::programs::perf_event::PerfEventLinkId;
-use aya::programs::tp_btf::BtfTracePointLinkId;
+use aya::programs::perf_event::PerfEventLink;
+use aya::programs::tp_btf::BtfTracePointLink;
 use records::Micros;
 
 use crate::background::Background;
-use crate::engine::{ARMED, Engine, HELD, Hook, refused};
+use crate::engine::{ARMED, Engine, HELD, only};
 use crate::error::ProbeError;
 use crate::wire;
 
@@ -30,9 +30,15 @@ const REST: u64 = 200_000_000;
 /// The thread that attaches the dear hooks while a hold is suspected.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    armed: Arc<AtomicU64>,
-    suspect: Arc<AtomicU64>,
+    told: Arc<Told>,
     thread: Background,
+}
+
+/// What the thread and its owner tell each other.
+#[derive(Debug, Default)]
+struct Told {
+    armed: AtomicU64,
+    suspect: AtomicU64,
 }
 
 impl Guard {
@@ -41,12 +47,11 @@ impl Guard {
         mut engine: Engine,
         stacks_from: Option<Micros>,
     ) -> Result<Self, ProbeError> {
-        let (armed, suspect) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let told = Arc::new(Told::default());
         let mut alarm = Alarm {
-            board: engine.value("board")?,
-            armed: engine.value("armed")?,
+            board: engine.map("board")?,
+            armed: engine.map("armed")?,
             engine,
-            suspect: Arc::clone(&suspect),
             links: Vec::new(),
             stacks_from: stacks_from.map(|length| length.0.saturating_mul(1_000)),
             sampler: Vec::new(),
@@ -55,22 +60,23 @@ impl Guard {
             rests: 0,
             alarmed: 0,
         };
-        let told = Arc::clone(&armed);
+        let own = Arc::clone(&told);
         let thread = Background::start("probe-guard", move |ends| {
             // Hooks that come late tell less. Without the right to go first it goes on as it is.
             let _ = rustix::process::setpriority_process(None, -20);
             while !ends.load(Ordering::Relaxed) {
-                told.store(alarm.look(net::clock::now().0)?, Ordering::Relaxed);
+                let suspect = own.suspect.load(Ordering::Relaxed);
+                own.armed.store(alarm.look(suspect, net::clock::now().0)?, Ordering::Relaxed);
                 thread::park_timeout(Duration::from_nanos(LOOK));
             }
             Ok(())
         })?;
-        Ok(Self { armed, suspect, thread })
+        Ok(Self { told, thread })
     }
 
     /// A turn that is under way since then, and that the programs have not marked.
     pub(crate) fn suspect(&self, began: Option<u64>) {
-        self.suspect.store(began.unwrap_or(0), Ordering::Relaxed);
+        self.told.suspect.store(began.unwrap_or(0), Ordering::Relaxed);
     }
 
     /// Since when the hooks are attached; 0: they are not.
@@ -78,20 +84,20 @@ impl Guard {
         if !self.thread.goes_on() {
             self.thread.end()?;
         }
-        Ok(self.armed.load(Ordering::Relaxed))
+        Ok(self.told.armed.load(Ordering::Relaxed))
     }
 }
 
 /// When hooks are attached: see the module of the programs.
 struct Alarm {
     engine: Engine,
-    board: Array<MapData, [u8; wire::BOARD]>,
-    armed: Array<MapData, [u8; wire::ARMED]>,
-    suspect: Arc<AtomicU64>,
-    links: Vec<(Hook, BtfTracePointLinkId)>,
+    board: Array<MapData, [u64; wire::BOARD]>,
+    /// `struct armed`.
+    armed: Array<MapData, [u64; 3]>,
+    links: Vec<BtfTracePointLink>,
     stacks_from: Option<u64>,
     /// Empty: it is not attached.
-    sampler: Vec<PerfEventLinkId>,
+    sampler: Vec<PerfEventLink>,
     /// Attached since; 0: they are not.
     since: u64,
     /// When a turn was last suspected.
@@ -103,52 +109,40 @@ struct Alarm {
 }
 
 impl Alarm {
-    fn look(&mut self, now: u64) -> Result<u64, ProbeError> {
-        let board = self.board.get(&0, 0).map_err(|e| refused("read a table", e))?;
-        let (starts, _) = board.as_chunks();
-        let marked = starts.iter().map(|start| u64::from_ne_bytes(*start));
-        let all = marked.chain([self.suspect.load(Ordering::Relaxed)]);
+    /// Looks at all turns under way, `suspect` among them; 0: there is no such turn.
+    fn look(&mut self, suspect: u64, now: u64) -> Result<u64, ProbeError> {
+        let board = only(&self.board)?;
         if self.rests != 0 && now.saturating_sub(self.rests) >= REST {
             self.set(self.since, 0)?;
         }
-        let oldest = all.filter(|at| *at > self.rests).min();
-        let suspected = oldest.is_some_and(|oldest| now.saturating_sub(oldest) >= SUSPECTED);
-        if suspected {
+        let oldest = board.into_iter().chain([suspect]).filter(|at| *at > self.rests).min();
+        let lasted = oldest.map_or(0, |oldest| now.saturating_sub(oldest));
+        if lasted >= SUSPECTED {
             self.last = now;
             if self.since == 0 {
                 for hook in ARMED {
-                    self.links.push((hook, self.engine.attach(hook)?));
+                    self.links.push(self.engine.attach(hook)?);
                 }
                 self.set(net::clock::now().0, 0)?;
             }
             // Dearer than a hook where there are many CPUs: only for what is a hold by now.
-            let lasted = oldest.map_or(0, |oldest| now.saturating_sub(oldest));
             if self.sampler.is_empty() && self.stacks_from.is_some_and(|from| lasted >= from) {
                 self.sampler = self.engine.attach_sampler(HELD)?;
             }
         } else if self.since != 0 {
-            let turn = self.mean_turn(now)?;
-            if turn < SHORT || now.saturating_sub(self.last) >= LINGER {
-                self.disarm(turn, now)?;
+            let [_, _, polls] = only(&self.armed)?;
+            let mean_turn = now.saturating_sub(self.since) / (polls + 1);
+            if mean_turn < SHORT || now.saturating_sub(self.last) >= LINGER {
+                self.disarm(mean_turn, now)?;
             }
         }
         Ok(self.since)
     }
 
-    /// The mean of turns since the hooks are there.
-    fn mean_turn(&self, now: u64) -> Result<u64, ProbeError> {
-        let bytes = self.armed.get(&0, 0).map_err(|e| refused("read a table", e))?;
-        let (numbers, _) = bytes.as_chunks();
-        let polls = numbers.last().map_or(0, |polls| u64::from_ne_bytes(*polls));
-        Ok(now.saturating_sub(self.since) / (polls + 1))
-    }
-
     fn disarm(&mut self, mean_turn: u64, now: u64) -> Result<(), ProbeError> {
         self.set(0, 0)?;
-        for (hook, link) in std::mem::take(&mut self.links) {
-            self.engine.detach(hook, link)?;
-        }
-        self.engine.detach_sampler(HELD, std::mem::take(&mut self.sampler))?;
+        self.links.clear();
+        self.sampler.clear();
         if mean_turn < FALSE_ALARM {
             // A turn that began since the last look may be a hold all the same; but of a thread whose turns
             // are short only once.
@@ -163,8 +157,6 @@ impl Alarm {
     /// Tells the programs too.
     fn set(&mut self, since: u64, rests: u64) -> Result<(), ProbeError> {
         (self.since, self.rests) = (since, rests);
-        let bytes = [since, rests, 0].map(u64::to_ne_bytes).as_flattened().try_into();
-        let bytes = bytes.unwrap_or([0; wire::ARMED]);
-        self.armed.set(0, bytes, 0).map_err(|e| refused("write a table", e))
+        self.armed.set(0, [since, rests, 0], 0).map_err(ProbeError::refused("write a table"))
     }
 }

@@ -1,27 +1,12 @@
-//! What a live watch tells: turns of every thread that polls, and its holds.
+//! What a live watch tells: turns of every thread that polls, its holds, and where it was in them.
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use records::{Bytes, Micros, MonoNs, StepHistogram};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::calls::Call;
-use crate::stacks::Stack;
-use crate::wire::{Ends, Lasted};
-
-/// What is to be told of a live process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HoldOptions {
-    /// A turn of this length or longer is a hold. Default: 50 ms. Of shorter ones few are told: a turn is
-    /// suspected after 20 ms, and only from then on is it known to be one.
-    pub threshold: Micros,
-}
-
-impl Default for HoldOptions {
-    fn default() -> Self {
-        Self { threshold: Micros(50_000) }
-    }
-}
 
 /// What was seen since the last look, and what is under way at this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,36 +89,6 @@ pub enum CountedFrom {
     Watch,
 }
 
-impl Hold {
-    pub(crate) fn of(turn: Lasted, state: HoldState, stacks: Vec<Stack>) -> Self {
-        let length = turn.ended.saturating_sub(turn.began);
-        let on_cpu = turn.cpu.min(length);
-        let runnable = turn.delay.min(length - on_cpu);
-        let mut moved = turn.moved.flows;
-        moved.sort_by_key(|moved| std::cmp::Reverse(moved.read + moved.written));
-        Self {
-            state,
-            pid: turn.pid,
-            tid: turn.tid,
-            comm: turn.comm,
-            began_ns: MonoNs(turn.began),
-            counted_from: turn.counted_from,
-            length_us: Micros(length / 1_000),
-            on_cpu_us: Micros(on_cpu / 1_000),
-            runnable_us: Micros(runnable / 1_000),
-            asleep_us: Micros((length - on_cpu - runnable) / 1_000),
-            asleep_in: (turn.slept > 0).then(|| Call::of(turn.slept_in)),
-            asked: turn.asked.map(|Ends { local, remote, .. }| {
-                let (read, written) = (Bytes(0), Bytes(0));
-                Moved { local, remote, read, written }
-            }),
-            moved,
-            moved_elsewhere: Bytes(turn.moved.elsewhere),
-            stacks,
-        }
-    }
-}
-
 /// Bytes of one TCP connection within a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
@@ -148,7 +103,7 @@ pub struct Moved {
 }
 
 /// Turns of one thread, all of them, by length.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Turns {
     /// The process.
     pub pid: u32,
@@ -160,4 +115,69 @@ pub struct Turns {
     pub turns_us: Micros,
     /// How many took how long; turns that end without sleep in the poll count as one with the next.
     pub turn_lengths: StepHistogram,
+}
+
+/// Where a thread was for some time of a hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stack {
+    /// How long, as far as was sampled.
+    pub time_us: Micros,
+    /// The innermost first; those in the kernel before those of the process.
+    pub frames: Vec<Frame>,
+}
+
+/// A function that was on the stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its name; its address in hex where nothing names it.
+    pub function: String,
+    /// Where its code is.
+    pub module: Module,
+}
+
+/// Where code is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Module {
+    /// In the kernel.
+    Kernel,
+    /// In a file of this name.
+    File(String),
+    /// Made while the program ran, and named in its perf map (`/tmp/perf-PID.map`).
+    Generated,
+    /// Nothing says so.
+    Unknown,
+}
+
+/// `clock_nanosleep (libc.so.6)`.
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let function = &self.function;
+        match &self.module {
+            Module::Kernel => write!(f, "{function} (kernel)"),
+            Module::File(file) => write!(f, "{function} ({file})"),
+            Module::Generated | Module::Unknown => f.write_str(function),
+        }
+    }
+}
+
+/// As it is printed.
+impl Serialize for Frame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Stack {
+    /// The function that says most of what the program did: the innermost that was named at run time, by an
+    /// interpreter or a compiler; else the innermost with a name outside of the C library and the kernel;
+    /// `None`: there is none.
+    pub fn top(&self) -> Option<&Frame> {
+        let c_library = ["libc.", "libc-", "libpthread", "ld-", "[vdso]"];
+        let is_of_program = |frame: &&Frame| match &frame.module {
+            Module::File(file) => !c_library.iter().any(|start| file.starts_with(start)),
+            Module::Kernel | Module::Generated | Module::Unknown => false,
+        };
+        let generated = self.frames.iter().find(|frame| frame.module == Module::Generated);
+        generated.or_else(|| self.frames.iter().find(is_of_program))
+    }
 }

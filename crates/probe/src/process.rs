@@ -123,6 +123,12 @@ pub enum Wait {
     Call(u32),
 }
 
+impl Wait {
+    pub(crate) fn is_poll(self) -> bool {
+        matches!(self, Self::Epoll(_) | Self::Poll)
+    }
+}
+
 /// What a thread waits in; `None`: that may not be seen. It takes the right to trace the thread: root, or
 /// its parent.
 pub fn wait(pid: u32, tid: u32) -> Option<Wait> {
@@ -130,7 +136,7 @@ pub fn wait(pid: u32, tid: u32) -> Option<Wait> {
     Some(wait_of(&text))
 }
 
-fn wait_of(text: &str) -> Wait {
+pub(crate) fn wait_of(text: &str) -> Wait {
     let Some((call, first)) = in_call(text) else { return Wait::Running };
     match class_of(call) {
         Some(Class::Epoll) => Wait::Epoll(first),

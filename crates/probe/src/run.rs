@@ -1,62 +1,69 @@
-//! `trace`: watches until it is told to stop, and prints what it is told.
+//! The role of a trial that watches workers from outside: until it is told to stop, it prints what it is
+//! told.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use net::role;
+use net::role::{self, RoleOptions};
 use net::stop::{self, Next};
-use records::{Effective, Ready, Record, Role};
+use records::{Effective, Micros, Ready, Record, Role, TraceMode};
+use serde::{Deserialize, Serialize};
 
 use crate::error::ProbeError;
-use crate::options::TraceOptions;
-use crate::tracer::{Tracer, means};
-use crate::workers;
+use crate::target::{Target, targets};
+use crate::tracer::{ATTACHED_WITHIN, Tracer, means};
 
 /// How often it is looked whether any worker is left.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What the main thread waits for.
-enum News {
-    Stop,
-    Unheard(io::Error),
+/// The longest that [`run`] takes until it is ready, or says why it is not.
+pub const READY_WITHIN: Duration = ATTACHED_WITHIN.saturating_add(ATTACHED_WITHIN);
+
+/// Who is watched, and how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TraceOptions {
+    /// The workers: threads, by their ids.
+    pub pid: Vec<u32>,
+    /// How to watch.
+    pub trace: TraceMode,
+    /// Tell steps and loop turns from this length on one by one.
+    pub hold: Micros,
+    /// What every role has.
+    pub role: RoleOptions,
 }
 
 /// Watches the workers that `options` names and prints their records on standard output, until
-/// SIGINT, SIGTERM, the end of the duration or of the last worker.
+/// SIGINT, SIGTERM, or the end of the last worker.
 ///
 /// # Errors
 /// See [`ProbeError`].
 pub fn run(options: &TraceOptions) -> Result<(), ProbeError> {
-    options.role.enter().map_err(ProbeError::Process)?;
-    let targets = workers::targets(&options.pid)?;
-    let Some(means) = means(options.trace)? else { return Err(ProbeError::NoTarget) };
+    let set_up = || ProbeError::host("set up the process");
+    options.role.enter().map_err(set_up())?;
+    let targets = targets(&options.pid)?;
+    let Some(means) = means(options.trace)? else { return Ok(()) };
     let (news, inbox) = mpsc::channel();
     let stopper = news.clone();
     stop::on_signal(move |_| {
-        let _ = stopper.send(News::Stop);
+        let _ = stopper.send(Ok(()));
         Next::Done
     })
-    .map_err(ProbeError::Process)?;
+    .map_err(set_up())?;
     let tracer = Tracer::attach(&targets, means, options.hold, move |record| {
         if let Err(error) = role::print(&record) {
-            let _ = news.send(News::Unheard(error));
+            let _ = news.send(Err(error));
         }
     })?;
     let ready = Ready::new(Role::Trace, std::process::id(), Effective::default());
     role::print(&Record::Ready(ready)).map_err(ProbeError::Records)?;
-    let until = options.duration.map(|length| Instant::now() + length.as_duration());
-    let ended = loop {
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        match inbox.recv_timeout(left.unwrap_or(LOOK).min(LOOK)) {
-            Ok(News::Unheard(error)) => break Err(ProbeError::Records(error)),
-            Ok(News::Stop) | Err(RecvTimeoutError::Disconnected) => break Ok(()),
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-        if left.is_some_and(|left| left.is_zero()) || !targets.iter().any(workers::is_there) {
-            break Ok(());
+    let ended: io::Result<()> = loop {
+        match inbox.recv_timeout(LOOK) {
+            Ok(ended) => break ended,
+            Err(RecvTimeoutError::Timeout) if targets.iter().any(Target::is_there) => {}
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break Ok(()),
         }
     };
     let stopped = tracer.stop();
-    ended.and(stopped)
+    ended.map_err(ProbeError::Records).and(stopped)
 }

@@ -1,16 +1,20 @@
-//! Where threads were in their holds: stacks that the programs took, with names, gathered by turn.
+//! Where threads were in their holds: stacks that the programs took, gathered by turn, with names by the
+//! symbols of files, perf maps and the kernel.
 //!
 //! Not for: walking stacks. The kernel does that by frame pointers: of a program without them, the frames
 //! beyond the innermost may be missing.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fmt;
+use std::path::Path;
 
+use blazesym::symbolize::source::{Kernel, Process, Source};
+use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use blazesym::{MaybeDefault, Pid};
 use records::{Micros, MonoNs};
-use serde::{Serialize, Serializer};
 
 use crate::engine::HELD;
-use crate::symbols::Symbols;
+use crate::hold::{Frame, Module, Stack};
 use crate::wire::{StackSample, Thread};
 
 /// Stacks of one hold that are told, those with the most time.
@@ -20,90 +24,25 @@ const KEPT: usize = 256;
 /// Stacks of a turn that is over and was no hold are forgotten after this time.
 const FORGOTTEN_NS: u64 = 1_000_000_000;
 
-/// Where a thread was for some time of a hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Stack {
-    /// How long, as far as was sampled.
-    pub time_us: Micros,
-    /// The innermost first; those in the kernel before those of the process.
-    pub frames: Vec<Frame>,
-}
-
-/// A function that was on the stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// Its name; its address in hex where nothing names it.
-    pub function: String,
-    /// Where its code is.
-    pub module: Module,
-}
-
-/// Where code is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Module {
-    /// In the kernel.
-    Kernel,
-    /// In a file of this name.
-    File(String),
-    /// Made while the program ran, and named in its perf map (`/tmp/perf-PID.map`).
-    Generated,
-    /// Nothing says so.
-    Unknown,
-}
-
-/// `clock_nanosleep (libc.so.6)`.
-impl fmt::Display for Frame {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let function = &self.function;
-        match &self.module {
-            Module::Kernel => write!(f, "{function} (kernel)"),
-            Module::File(file) => write!(f, "{function} ({file})"),
-            Module::Generated | Module::Unknown => f.write_str(function),
-        }
-    }
-}
-
-/// As it is printed.
-impl Serialize for Frame {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl Stack {
-    /// The function that says most of what the program did: the innermost that was named at run time, by an
-    /// interpreter or a compiler; else the innermost with a name outside of the C library and the kernel;
-    /// `None`: there is none.
-    pub fn top(&self) -> Option<&Frame> {
-        let is_of_program = |frame: &&Frame| match &frame.module {
-            Module::File(file) => !is_c_library(file),
-            Module::Kernel | Module::Generated | Module::Unknown => false,
-        };
-        let generated = self.frames.iter().find(|frame| frame.module == Module::Generated);
-        generated.or_else(|| self.frames.iter().find(is_of_program))
-    }
-}
-
-fn is_c_library(file: &str) -> bool {
-    ["libc.", "libc-", "libpthread", "ld-", "[vdso]"].iter().any(|start| file.starts_with(start))
-}
-
-/// Stacks of the turns under way.
+/// Stacks of turns that last, or whose end was not told yet.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    symbols: Symbols,
-    /// By thread and start of the turn.
-    turns: HashMap<(u32, u64), Turn>,
+    /// What was read of files stays until this is dropped.
+    symbols: Symbolizer,
+    /// By thread and start.
+    turns: HashMap<(u32, u64), Gathered>,
 }
 
+/// Of one turn.
 #[derive(Default)]
-struct Turn {
-    last: u64,
+struct Gathered {
     stacks: Vec<Stack>,
+    /// When the last was taken.
+    last: u64,
 }
 
 impl Stacks {
-    /// Takes in a sample.
+    /// Takes in a sample: of who runs, or of a sleep that is over.
     pub(crate) fn take(&mut self, sample: &StackSample) {
         let time = if sample.slept > 0 { sample.slept } else { HELD.every_ns };
         let stack = self.stack(sample, time);
@@ -130,7 +69,7 @@ impl Stacks {
 
     /// Those of a turn that has ended.
     pub(crate) fn closed(&mut self, tid: u32, began: u64, ended: u64) -> Vec<Stack> {
-        let of = |key: &(u32, u64), turn: &mut Turn| {
+        let of = |key: &(u32, u64), turn: &mut Gathered| {
             key.0 == tid && (began..=ended).contains(&turn.last)
         };
         told(self.turns.extract_if(of).flat_map(|(_, turn)| turn.stacks).collect())
@@ -146,22 +85,53 @@ impl Stacks {
             |key: &(u32, u64)| threads.iter().any(|(_, thread)| (thread.tid, thread.began) == *key);
         self.turns.retain(|key, turn| now.0.saturating_sub(turn.last) < FORGOTTEN_NS || lasts(key));
         if self.turns.is_empty() {
-            self.symbols = Symbols::default();
+            self.symbols = Symbolizer::default();
         }
     }
 
-    fn stack(&mut self, sample: &StackSample, time: u64) -> Stack {
-        let mut frames = self.symbols.kernel(&sample.kernel);
+    fn stack(&self, sample: &StackSample, time: u64) -> Stack {
+        // None are named where this user may not see the kernel's addresses.
+        let kernel = Kernel { vmlinux: MaybeDefault::None, debug_syms: false, ..Kernel::default() };
+        let mut frames = self.named(&Source::Kernel(kernel), sample.kernel());
+        frames.retain(|frame| frame.module != Module::Unknown);
         // Of one that sleeps the innermost are the scheduler's, and ours.
+        let is_scheduler = |frame: &Frame| matches!(&*frame.function, "schedule" | "__schedule");
         let way = frames.iter().rposition(is_scheduler).map_or(0, |last| last + 1);
         frames.drain(..way);
-        frames.extend(self.symbols.process(sample.pid, &sample.user));
+        frames.iter_mut().for_each(|frame| frame.module = Module::Kernel);
+        // Files by the kernel's own links to them are right in every mount namespace, and need
+        // CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE (proc_pid_map_files(5)); by their paths, neither. None
+        // are named where this user may not see its files, or it has ended.
+        let named = [true, false].into_iter().find_map(|map_files| {
+            let pid = Pid::from(sample.pid);
+            let process = Process { debug_syms: false, map_files, ..Process::new(pid) };
+            let named = self.named(&Source::Process(process), sample.user());
+            named.iter().any(|frame| frame.module != Module::Unknown).then_some(named)
+        });
+        frames.extend(named.unwrap_or_default());
         Stack { time_us: Micros(time / 1_000), frames }
+    }
+
+    fn named(&self, source: &Source<'_>, addresses: &[u64]) -> Vec<Frame> {
+        if addresses.is_empty() {
+            return Vec::new();
+        }
+        let named = self.symbols.symbolize(source, Input::AbsAddr(addresses)).unwrap_or_default();
+        addresses.iter().zip(&named).map(frame).collect()
     }
 }
 
-fn is_scheduler(frame: &Frame) -> bool {
-    matches!(&*frame.function, "schedule" | "__schedule")
+fn frame((address, symbol): (&u64, &Symbolized<'_>)) -> Frame {
+    let Some(symbol) = symbol.as_sym() else {
+        return Frame { function: format!("{address:#x}"), module: Module::Unknown };
+    };
+    // Only symbols of a perf map, and the kernel's, have no file.
+    let module = symbol.module.as_ref().map_or(Module::Generated, |module| {
+        let path = Path::new(&**module);
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        Module::File(name.to_string_lossy().into_owned())
+    });
+    Frame { function: symbol.name.to_string(), module }
 }
 
 fn add(stacks: &mut Vec<Stack>, stack: Stack) {
@@ -177,7 +147,7 @@ fn add(stacks: &mut Vec<Stack>, stack: Stack) {
 
 /// Those with the most time, this first.
 fn told(mut stacks: Vec<Stack>) -> Vec<Stack> {
-    stacks.sort_by_key(|stack| std::cmp::Reverse(stack.time_us));
+    stacks.sort_by_key(|stack| Reverse(stack.time_us));
     stacks.truncate(TOLD);
     stacks
 }

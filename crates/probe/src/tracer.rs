@@ -1,16 +1,20 @@
-//! Workers being watched, by whichever means.
+//! Workers being watched for a trial, by whichever means.
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use records::{Micros, Record, TraceMode};
 
 use crate::background::Background;
 use crate::engine::{Engine, RETURNED, Way};
 use crate::error::ProbeError;
+use crate::process::{self, Wait};
+use crate::target::Target;
 use crate::{sample, steps};
 
-/// How long steps may take to end before nobody watches any more.
-pub(crate) const SETTLED: Duration = Duration::from_millis(300);
+/// How long steps may take to end before nobody watches any more, and how often it is looked.
+const SETTLED: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The longest that [`Tracer::attach`] takes: the kernel checks and attaches programs in a tenth of a
 /// second on an idle CPU, in many times that where all are taken.
@@ -18,9 +22,6 @@ pub const ATTACHED_WITHIN: Duration = Duration::from_secs(10);
 
 /// The longest that [`Tracer::stop`] takes: what is in the ring is still told.
 pub const STOPPED_WITHIN: Duration = SETTLED.saturating_add(Duration::from_secs(5));
-
-/// The longest that [`crate::run()`] takes until it is ready, or says why it is not.
-pub const READY_WITHIN: Duration = ATTACHED_WITHIN.saturating_add(ATTACHED_WITHIN);
 
 /// How workers are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,32 +43,15 @@ pub enum Means {
 /// # Errors
 /// The probe was asked for and cannot be had here; the message says what is missing.
 pub fn means(mode: TraceMode) -> Result<Option<Means>, ProbeError> {
+    let tried = || Engine::load(Way::EveryStep, &[RETURNED]);
     match mode {
         TraceMode::Off => Ok(None),
         TraceMode::Sample => Ok(Some(Means::Sample)),
         TraceMode::Auto if tried().is_err() => Ok(Some(Means::Sample)),
         TraceMode::Auto => Ok(Some(Means::Probe)),
-        TraceMode::Probe => tried().map(|()| Some(Means::Probe)),
+        TraceMode::Probe => tried().map(|_| Some(Means::Probe)),
     }
 }
-
-fn tried() -> Result<(), ProbeError> {
-    Engine::load(Way::EveryStep, &[RETURNED]).map(drop)
-}
-
-/// One worker to be watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// Its number, from 0.
-    pub worker: u32,
-    /// Its process.
-    pub pid: u32,
-    /// Its thread; of a worker that is a process, the same number.
-    pub tid: u32,
-}
-
-/// Where records go.
-pub(crate) type Take = Box<dyn FnMut(Record) + Send>;
 
 /// Workers being watched. Dropped without [`Tracer::stop`], it ends at once.
 #[derive(Debug)]
@@ -91,11 +75,12 @@ impl Tracer {
         take: impl FnMut(Record) + Send + 'static,
     ) -> Result<Self, ProbeError> {
         for target in targets {
-            crate::workers::check(target)?;
+            target.there()?;
         }
         let thread = match means {
-            Means::Probe | Means::Threads => steps::start(targets, means, hold, Box::new(take))?,
-            Means::Sample => sample::start(targets, hold, Box::new(take))?,
+            Means::Probe => steps::start(targets, Some(hold), take)?,
+            Means::Threads => steps::start(targets, None, take)?,
+            Means::Sample => sample::start(targets, hold, take)?,
         };
         Ok(Self { targets: targets.to_vec(), means, thread })
     }
@@ -107,9 +92,19 @@ impl Tracer {
     /// The tracer failed while it ran: what it told is not all there was.
     pub fn stop(mut self) -> Result<(), ProbeError> {
         if self.means == Means::Probe {
-            steps::settle(&self.targets);
+            self.settle();
         }
         self.thread.end()
+    }
+
+    /// Waits for the end of steps, for a while: they end in numbers when their clients have just been hung
+    /// up.
+    fn settle(&self) {
+        let until = Instant::now() + SETTLED;
+        let rests = |of: &Target| process::wait(of.pid, of.tid).is_none_or(Wait::is_poll);
+        while Instant::now() < until && !self.targets.iter().all(rests) {
+            thread::sleep(LOOK);
+        }
     }
 }
 

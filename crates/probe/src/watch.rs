@@ -1,22 +1,26 @@
 //! A watch of live processes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap as Names};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
 use aya::maps::{HashMap, MapData};
-use records::{Micros, MonoNs, StepHistogram};
+use aya::programs::tp_btf::BtfTracePointLink;
+use records::{Bytes, Micros, MonoNs, StepHistogram};
+use zerocopy::FromBytes;
 
+use crate::calls::Call;
 use crate::engine::{
-    ALL_THREADS, ARMED, ENDED, Engine, HELD, RECEIVED, SWITCHED, Told, Way, namespace, refused,
+    ALL_THREADS, ARMED, ENDED, Engine, HELD, RECEIVED, SWITCHED, Told, Way, namespace,
 };
 use crate::error::ProbeError;
 use crate::guard::Guard;
-use crate::hold::{CountedFrom, Hold, HoldOptions, HoldState, Seen, Turns};
+use crate::hold::{CountedFrom, Hold, HoldState, Moved, Seen, Stack, Turns};
 use crate::process;
-use crate::stacks::{Stack, Stacks};
-use crate::wire::{self, Item, Lasted, MovedBytes, StackSample, Thread};
+use crate::stacks::Stacks;
+use crate::wire::{self, Ends, Moves, StackSample, Thread, Turn, micros};
 
 /// How often [`Watch::read`] wants to be called: the ring of closed holds has room for 1,700, and an
 /// open hold is told no later than this after it passed the threshold.
@@ -32,15 +36,14 @@ const SEEN_ALL: Duration = Duration::from_millis(100);
 /// Processes being watched. Dropped, or with the end of this process, however it ends, nothing of it
 /// stays in the kernel.
 pub struct Watch {
-    options: HoldOptions,
-    watched: HashMap<MapData, u32, [u8; 4]>,
+    threshold: Micros,
+    watched: HashMap<MapData, u32, u32>,
     moves: HashMap<MapData, u32, [u8; wire::MOVED]>,
     /// Where those that sleep fell asleep.
     asleep_at: HashMap<MapData, u32, [u8; wire::STACK]>,
     stacks: Stacks,
     no_stacks: Option<ProbeError>,
     told: Told,
-    names: Names<u32, String>,
     /// Processes whose loops may be held since before they were watched.
     fresh: Vec<Fresh>,
     /// When the last was added.
@@ -50,11 +53,13 @@ pub struct Watch {
     /// Whether the kernel's own ids of threads are those of this namespace.
     is_first_namespace: bool,
     guard: Guard,
+    /// The hooks that are always there.
+    _always: Vec<BtfTracePointLink>,
 }
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Watch").field("threshold", &self.threshold).finish_non_exhaustive()
     }
 }
 
@@ -68,39 +73,37 @@ struct Fresh {
 
 impl Watch {
     /// Watches all threads of the processes `targets`, numbered as in this PID namespace, and tells
-    /// their holds. A thread is told of from its first return from a poll on; a loop that is held already,
-    /// from the second look on. Returns when the hooks are in place.
+    /// their holds: turns of the length `threshold` or longer, 50 ms at least. (A turn is suspected after
+    /// 20 ms, and only from then on is it known to be one.) A thread is told of from its first return from a
+    /// poll on; a loop that is held already, from the second look on. Returns when the hooks are in place.
     ///
     /// # Errors
     /// There is no such process, or this host does not allow it; the message says what is missing.
-    pub fn holds(targets: &[u32], options: HoldOptions) -> Result<Self, ProbeError> {
+    pub fn holds(targets: &[u32], threshold: Micros) -> Result<Self, ProbeError> {
         let always = [ENDED, RECEIVED, SWITCHED];
-        let hooks = [&always[..], &ARMED].concat();
-        let mut engine = Engine::load(Way::Holds(options.threshold), &hooks)?;
-        let (watched, moves) = (engine.table("watched")?, engine.table("moves")?);
-        let asleep_at = engine.table("asleep_at")?;
-        let told = engine.told()?;
-        for hook in always {
-            engine.attach(hook)?;
-        }
+        let mut engine = Engine::load(Way::Holds(threshold), &[&always[..], &ARMED].concat())?;
+        let (watched, moves) = (engine.map("watched")?, engine.map("moves")?);
+        let (asleep_at, told) = (engine.map("asleep_at")?, engine.told()?);
+        let always = always.into_iter().map(|hook| engine.attach(hook));
+        let always = always.collect::<Result<Vec<_>, _>>()?;
         // Some hosts do not allow it: then all else is told.
         let sampler = engine.load_sampler(HELD).and_then(|()| engine.attach_sampler(HELD));
-        let no_stacks = sampler.and_then(|links| engine.detach_sampler(HELD, links)).err();
-        let stacks_from = no_stacks.is_none().then_some(options.threshold);
+        let no_stacks = sampler.err();
+        let stacks_from = no_stacks.is_none().then_some(threshold);
         let mut watch = Self {
-            options,
+            threshold,
             watched,
             moves,
             asleep_at,
             stacks: Stacks::default(),
             no_stacks,
             told,
-            names: Names::new(),
             fresh: Vec::new(),
             added: MonoNs(0),
             underway: BTreeMap::new(),
             is_first_namespace: namespace()? == 0,
             guard: Guard::start(engine, stacks_from)?,
+            _always: always,
         };
         for &pid in targets {
             watch.add(pid)?;
@@ -118,46 +121,44 @@ impl Watch {
         let now = net::clock::now();
         let mut seen = Seen { at: now, lost: self.told.lost()?, ..Seen::default() };
         let (mut closed, mut samples, mut open) = (Vec::new(), Vec::new(), Vec::new());
-        while let Some(item) = self.told.ring.next().map(|item| Item::read(&item)) {
-            match item {
-                Item::Stack(sample) => samples.push(sample),
-                Item::Lasted(turn) => closed.push(*turn),
+        while let Some(item) = self.told.ring.next() {
+            match StackSample::read(&item) {
+                Some(sample) => samples.push(sample),
+                None => closed.extend(Turn::read(&item)),
             }
         }
         let threads = self.told.threads();
-        let mut names = std::mem::take(&mut self.names);
         for (host, thread) in &threads {
-            let known = names.remove(&thread.tid);
-            let comm = known.unwrap_or_else(|| process::comm(thread.pid, thread.tid));
-            self.names.insert(thread.tid, comm.clone());
-            let turn = (thread.began != 0).then(|| thread.turn(since, now.0, comm.clone()));
+            let &Thread { pid, tid, began, total, .. } = thread;
+            // Only those that poll have turns: few, however many threads there are.
+            let comm = || process::comm(pid, tid);
+            let turn = (began != 0).then(|| thread.turn(since, now.0));
             if let Some(mut turn) = turn.filter(|turn| self.lasts(turn, since)) {
-                if let Ok(bytes) = self.moves.get(host, 0) {
-                    turn.moved = MovedBytes::read(&bytes, thread.began);
+                let moved = self.moves.get(host, 0).ok();
+                let moved = moved.and_then(|bytes| Moves::read_from_bytes(&bytes).ok());
+                if let Some(moved) = moved.filter(|moved| moved.began == began) {
+                    turn.moved = moved;
+                    turn.moved.began = turn.began;
                 }
-                open.push((turn, thread, self.asleep_at(*host, thread)));
+                open.push((turn, comm(), thread, self.asleep_at(*host, thread)));
             }
-            if thread.total > 0 {
-                seen.turns.push(Turns {
-                    pid: thread.pid,
-                    tid: thread.tid,
-                    comm,
-                    turns_us: Micros(thread.total / 1_000),
-                    turn_lengths: StepHistogram(thread.turns.clone()),
-                });
+            if total > 0 {
+                let turn_lengths = StepHistogram(thread.turns.to_vec());
+                let turns_us = micros(total);
+                seen.turns.push(Turns { pid, tid, comm: comm(), turns_us, turn_lengths });
             }
         }
         // Names take a while at first: nothing above waits for them.
         samples.iter().for_each(|sample| self.stacks.take(sample));
         for turn in closed {
             let stacks = self.stacks.closed(turn.tid, turn.began, turn.ended);
-            seen.closed.push(self.hold(turn, HoldState::Closed, stacks));
+            seen.closed.push(self.hold(&turn, turn.comm(), HoldState::Closed, stacks));
         }
-        for (turn, thread, asleep) in open {
+        for (turn, comm, thread, asleep) in open {
             let stacks = self.stacks.open(thread, asleep.as_ref(), now.0);
-            seen.open.push(self.hold(turn, HoldState::Open, stacks));
+            seen.open.push(self.hold(&turn, comm, HoldState::Open, stacks));
         }
-        seen.open.sort_by_key(|hold| std::cmp::Reverse(hold.length_us));
+        seen.open.sort_by_key(|hold| Reverse(hold.length_us));
         seen.turns.sort_by_key(|turns| (turns.pid, turns.tid));
         self.look_for_held(&threads, now.0);
         self.stacks.forget(&threads, now);
@@ -176,10 +177,10 @@ impl Watch {
     /// There is no such process.
     pub fn add(&mut self, pid: u32) -> Result<(), ProbeError> {
         if !Path::new(&format!("/proc/{pid}")).exists() {
-            return Err(ProbeError::NoProcess { pid });
+            return Err(ProbeError::Gone { pid, tid: pid });
         }
-        let threads = ALL_THREADS.to_ne_bytes();
-        self.watched.insert(pid, threads, 0).map_err(|e| refused("watch another process", e))?;
+        let added = self.watched.insert(pid, ALL_THREADS, 0);
+        added.map_err(ProbeError::refused("watch another process"))?;
         let out = process::out_of_poll(pid).into_keys().collect();
         self.fresh.push(Fresh { pid, looks: 0, out });
         self.added = net::clock::now();
@@ -188,22 +189,50 @@ impl Watch {
     }
 
     /// Whether a turn under way is a hold, and was seen to be one: the rule of `certain` in the programs.
-    fn lasts(&self, turn: &Lasted, since: u64) -> bool {
-        let threshold = self.options.threshold.0.saturating_mul(1_000);
+    fn lasts(&self, turn: &Turn, since: u64) -> bool {
+        let threshold = self.threshold.0.saturating_mul(1_000);
         let certain = turn.ended.saturating_sub(turn.began.max(since));
         since != 0 && turn.ended.saturating_sub(turn.began) >= threshold && certain >= threshold / 2
     }
 
-    fn hold(&self, turn: Lasted, state: HoldState, stacks: Vec<Stack>) -> Hold {
+    fn hold(&self, turn: &Turn, comm: String, state: HoldState, stacks: Vec<Stack>) -> Hold {
+        let length = turn.ended.saturating_sub(turn.began);
+        let on_cpu = turn.cpu.min(length);
+        let runnable = turn.delay.min(length - on_cpu);
         let was_underway = self.underway.get(&turn.tid) == Some(&turn.began);
-        let counted_from = if was_underway { CountedFrom::Watch } else { turn.counted_from };
-        Hold::of(Lasted { counted_from, ..turn }, state, stacks)
+        let is_late = turn.late != 0 || was_underway;
+        let bytes = |ends: Ends, read, written| {
+            let (local, remote) = (ends.local(), ends.remote());
+            Moved { local, remote, read: Bytes(read), written: Bytes(written) }
+        };
+        let moves = Some(&turn.moved).filter(|moved| moved.began == turn.began);
+        let flows = moves.into_iter().flat_map(Moves::flows);
+        let mut moved: Vec<_> =
+            flows.map(|flow| bytes(flow.ends, flow.read, flow.written)).collect();
+        moved.sort_by_key(|moved| Reverse(moved.read + moved.written));
+        Hold {
+            state,
+            pid: turn.pid,
+            tid: turn.tid,
+            comm,
+            began_ns: MonoNs(turn.began),
+            counted_from: if is_late { CountedFrom::Watch } else { CountedFrom::Poll },
+            length_us: micros(length),
+            on_cpu_us: micros(on_cpu),
+            runnable_us: micros(runnable),
+            asleep_us: micros(length - on_cpu - runnable),
+            asleep_in: (turn.slept > 0).then(|| Call::of(turn.slept_in)),
+            asked: turn.asked.known().map(|ends| bytes(ends, 0, 0)),
+            moved,
+            moved_elsewhere: Bytes(moves.map_or(0, |moves| moves.elsewhere)),
+            stacks,
+        }
     }
 
     /// Where a thread fell asleep, if it sleeps.
     fn asleep_at(&self, host: u32, thread: &Thread) -> Option<StackSample> {
         let since = thread.asleep_since()?;
-        let sample = StackSample::read(&self.asleep_at.get(&host, 0).ok()?);
+        let sample = StackSample::read(&self.asleep_at.get(&host, 0).ok()?)?;
         (sample.at == since).then_some(sample)
     }
 

@@ -73,8 +73,8 @@ Examples:
   turnstile fast 127.0.0.1:8000 --fetch-path /health"
     )]
     Fast(Box<FastOptions>),
-    /// Watch the workers of a proxy that runs: their holds, sleeps and system calls
-    #[command(hide = true, after_help = probe::EXAMPLES)]
+    /// Watch the workers of the mirror from outside as well. Only a trial has it.
+    #[command(skip)]
     Trace(Box<TraceOptions>),
     /// Run a foreign server in the mirror's place
     #[command(hide = true)]
@@ -158,7 +158,6 @@ impl RoleCommand {
             pid: workers.iter().filter_map(|tid| u32::try_from(*tid).ok()).collect(),
             trace: arm.server.trace,
             hold,
-            duration: None,
             role,
         }))
     }

@@ -8,7 +8,6 @@ mod demo;
 mod explain;
 mod report;
 mod run;
-mod who;
 
 use std::process::ExitCode;
 
@@ -18,6 +17,7 @@ use clap_complete::Shell;
 use trial::roles::{HopCommand, RoleCommand};
 
 use crate::output;
+use crate::who;
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +59,7 @@ Examples:
   turnstile explain --fetch 17
 
 Further commands, each with its own help: completions and man; the programs of a trial, which are
-origin, proxy, slow and fast; trace, which watches the workers of a proxy that runs.
+origin, proxy, slow and fast.
 
 Exit codes: 0 done, whatever the verdict; 1 error, or a role that died; 2 usage.";
 
@@ -126,7 +126,9 @@ pub fn main() -> ExitCode {
         Some(Command::Check(options)) => check::check(&options),
         Some(Command::Case(options)) => case::case(&options),
         Some(Command::Demo(options)) => demo::demo(&options),
-        Some(Command::Who(options)) => who::who(&options),
+        Some(Command::Who(options)) => {
+            who::run(&options, demo::has_screen()).map(|()| ExitCode::SUCCESS)
+        }
         // A role in this process: the harness has no part in it.
         Some(Command::Role(role)) => return role.run(),
         Some(Command::Hop(hop)) => return hop.run(),

@@ -4,6 +4,7 @@
 //! fetches and no verdict: it is the hold, its turn, where its time went, and the accept queues beside it.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 
@@ -38,6 +39,20 @@ pub(super) enum Captured {
     Kept { run_dir: String, more: bool },
     /// It could not be written.
     Failed { problem: String },
+}
+
+impl fmt::Display for Captured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kept { run_dir, more: true } => write!(f, "kept as {run_dir}"),
+            Self::Kept { run_dir, more: false } => {
+                write!(f, "kept as {run_dir}; that was the last: no more are kept in this watch")
+            }
+            Self::Failed { problem } => {
+                write!(f, "failed to keep the hold, and keeps no more: {problem}")
+            }
+        }
+    }
 }
 
 /// Keeps long holds.
@@ -113,7 +128,7 @@ fn manifest(told: &Told) -> Manifest {
     let name = hold.comm.to_ascii_lowercase();
     arm.server.kind = name.parse().unwrap_or_else(|_| ProxyKind::Server("server".to_owned()));
     let path = fs::read_link(format!("/proc/{}/exe", hold.pid)).unwrap_or_default();
-    let words: Vec<String> = words::hold(told).iter().map(|line| squeezed(line)).collect();
+    let words = words::hold(told).join("; ");
     Manifest {
         command: std::env::args().collect(),
         started_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -123,58 +138,36 @@ fn manifest(told: &Told) -> Manifest {
         listeners: told.listeners.clone(),
         program: Some(Program { name, version: String::new(), path }),
         visibility: Visibility::Traced,
-        captured: Some(words.join("; ")),
+        captured: Some(words.split_whitespace().collect::<Vec<_>>().join(" ")),
         ..Manifest::begun(arm, Micros(0), hold.length_us, hold.length_us)
     }
-}
-
-fn squeezed(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The worker is number 0, its turn the first, the holder's session number 0.
 fn records(told: &Told, queues: &VecDeque<ListenerSample>) -> Vec<Record> {
     let ((start_ns, end_ns), hold) = (span(told), &told.hold);
-    let worker = 0;
+    let (worker, turn, session) = (0, 1, 0);
     let client = told.by.as_ref().filter(|by| by.own_end == OwnEnd::Server);
     let client = client.and_then(|by| by.client.rsplit(':').next()?.parse::<u16>().ok());
-    let steps = u32::from(client.is_some());
+    let (steps, events, accepts) = (u32::from(client.is_some()), 0, 0);
     let mut records = Vec::new();
     if let Some(client_port) = client {
         let others = hold.moved.iter().filter(|moved| moved.remote.port() != client_port);
         let bytes: Bytes = others.map(|moved| moved.read).sum();
         // How many reads there were is not known, and why it ended neither.
         let (reads, ended_by) = (0, StepEnd::Unknown);
-        let (turn, session) = (1, 0);
         let hold =
             Hold { worker, turn, session, client_port, start_ns, end_ns, bytes, reads, ended_by };
         records.push(Record::Hold(hold));
     }
-    let (events, accepts) = (0, 0);
-    records.push(Record::LoopTurn(LoopTurn {
-        worker,
-        turn: 1,
-        start_ns,
-        end_ns,
-        events,
-        steps,
-        accepts,
-    }));
-    records.push(Record::Stretch(Stretch {
-        worker,
-        start_ns,
-        end_ns,
-        poll_us: Micros(0),
-        cpu_us: hold.on_cpu_us,
-        turns: 1,
-        steps,
-        accepts,
-    }));
-    for (at_ns, run, wait) in
-        [(start_ns, Micros(0), Micros(0)), (end_ns, hold.on_cpu_us, hold.runnable_us)]
-    {
-        let who = Watched::Worker(worker);
+    let turn = LoopTurn { worker, turn, start_ns, end_ns, events, steps, accepts };
+    let (poll_us, cpu_us, turns) = (Micros(0), hold.on_cpu_us, 1);
+    let stretch = Stretch { worker, start_ns, end_ns, poll_us, cpu_us, turns, steps, accepts };
+    records.extend([Record::LoopTurn(turn), Record::Stretch(stretch)]);
+    let none = (start_ns, Micros(0), Micros(0));
+    for (at_ns, run, wait) in [none, (end_ns, hold.on_cpu_us, hold.runnable_us)] {
         let (run_ns, run_wait_ns) = (run.0.saturating_mul(1_000), wait.0.saturating_mul(1_000));
+        let who = Watched::Worker(worker);
         records.push(Record::SchedSample(SchedSample { who, at_ns, run_ns, run_wait_ns }));
     }
     let in_it = |sample: &&ListenerSample| {

@@ -9,11 +9,10 @@ use jiff::Timestamp;
 use net::terminal::printable;
 use serde::Serialize;
 
-use super::Place;
+use super::WhoOptions;
 use super::capture::Captured;
-use super::ledger::{Ledger, Summary, Told};
+use super::ledger::{Ledger, Told};
 use super::processes::Change;
-use super::run::News;
 use super::{picture, words};
 use crate::demo::screen::Screen;
 use crate::output;
@@ -22,7 +21,7 @@ use report::Style;
 /// What is told; in JSON, a line.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(super) enum Event {
+pub(super) enum Event<'a> {
     /// A hold was seen, or has ended.
     Hold(Box<Told>),
     /// Something became of a process.
@@ -30,7 +29,19 @@ pub(super) enum Event {
     /// A hold was kept as a run, or could not be.
     Captured(Captured),
     /// The last line.
-    Summary(Summary),
+    Summary(&'a Ledger),
+}
+
+impl Event<'_> {
+    /// In lines of words; the summary has a text of its own.
+    fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Hold(told) => words::hold(told),
+            Self::Process(change) => vec![words::change(change)],
+            Self::Captured(captured) => vec![captured.to_string()],
+            Self::Summary(_) => Vec::new(),
+        }
+    }
 }
 
 /// See the module's head.
@@ -45,45 +56,50 @@ pub(super) enum Front {
 struct Line<'a> {
     time: &'a str,
     #[serde(flatten)]
-    event: &'a Event,
+    event: &'a Event<'a>,
 }
 
 impl Front {
-    /// Takes the terminal over, where that is the place; `title` says who is watched.
+    /// Takes the terminal over, where that is the place.
     ///
     /// # Errors
     /// There is no terminal.
-    pub(super) fn open(place: Place, style: Style, title: String) -> io::Result<Self> {
-        Ok(match place {
-            Place::Terminal => {
-                let screen = Box::new(Screen::enter()?);
-                Self::Terminal { screen, title, note: String::new(), style }
-            }
-            Place::Lines => Self::Lines { style },
-            Place::Json => Self::Json,
-        })
+    pub(super) fn open(options: &WhoOptions, has_screen: bool) -> io::Result<Self> {
+        let style = options.color.style();
+        if options.json {
+            return Ok(Self::Json);
+        }
+        if options.plain || !has_screen {
+            return Ok(Self::Lines { style });
+        }
+        let screen = Box::new(Screen::enter()?);
+        Ok(Self::Terminal { screen, title: options.title(), note: String::new(), style })
     }
 
     /// Tells what has happened, and shows how things are.
     ///
     /// # Errors
     /// Nobody can see it any more.
-    pub(super) fn tell(&mut self, ledger: &Ledger, events: &[Event]) -> io::Result<()> {
+    pub(super) fn tell(&mut self, ledger: &Ledger, events: &[Event<'_>]) -> io::Result<()> {
         match self {
             Self::Terminal { screen, title, note, style } => {
-                for event in events {
-                    match event {
-                        Event::Process(change) => *note = printable(&words::change(change)),
-                        Event::Captured(captured) => *note = printable(&words::captured(captured)),
-                        Event::Hold(_) | Event::Summary(_) => {}
-                    }
+                // Holds are in the picture.
+                let others = events.iter().filter(|event| !matches!(event, Event::Hold(_)));
+                if let Some(last) = others.flat_map(Event::lines).last() {
+                    *note = printable(&last);
                 }
-                let draw = |buf: &mut _| picture::draw(ledger, title, note, *style, buf);
-                screen.paint(draw)
+                screen.paint(|buf| picture::draw(ledger, title, note, *style, buf))
             }
             Self::Lines { .. } => {
-                let lines: Vec<String> = events.iter().flat_map(stamped).collect();
-                write(&lines.concat())
+                let time = Timestamp::now().strftime("%H:%M:%SZ").to_string();
+                let mut text = String::new();
+                for event in events {
+                    for (row, line) in event.lines().iter().enumerate() {
+                        let time = if row == 0 { &*time } else { "" };
+                        text += &format!("{time:<9}  {}\n", printable(line));
+                    }
+                }
+                write(&text)
             }
             Self::Json => {
                 let time = &Timestamp::now().to_string();
@@ -98,29 +114,21 @@ impl Front {
         }
     }
 
-    /// Waits for news, for `patience` at most.
+    /// Waits, for `patience` at most; returns whether it is to end.
     ///
     /// # Errors
     /// The terminal is gone.
-    pub(super) fn wait(
-        &mut self,
-        news: &Receiver<News>,
-        patience: Duration,
-    ) -> io::Result<Option<News>> {
-        match self {
-            Self::Terminal { screen, .. } => {
-                let keys = screen.keys(patience)?;
-                if keys.iter().any(|key| matches!(key, Key::Quit | Key::Interrupt)) {
-                    return Ok(Some(News::Stop));
-                }
-                Ok(news.try_recv().ok())
-            }
-            Self::Lines { .. } | Self::Json => match news.recv_timeout(patience) {
-                Ok(news) => Ok(Some(news)),
-                Err(RecvTimeoutError::Timeout) => Ok(None),
-                // The handler's thread is gone, and with it every way to end but ours.
-                Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::BrokenPipe.into()),
-            },
+    pub(super) fn wait(&mut self, stop: &Receiver<()>, patience: Duration) -> io::Result<bool> {
+        if let Self::Terminal { screen, .. } = self {
+            let keys = screen.keys(patience)?;
+            let leaves = keys.iter().any(|key| matches!(key, Key::Quit | Key::Interrupt));
+            return Ok(leaves || stop.try_recv().is_ok());
+        }
+        match stop.recv_timeout(patience) {
+            Ok(()) => Ok(true),
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+            // The handler's thread is gone, and with it every way to end but ours.
+            Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 
@@ -128,12 +136,17 @@ impl Front {
     ///
     /// # Errors
     /// Nobody reads it.
-    pub(super) fn close(mut self, ledger: &Ledger, events: &[Event]) -> io::Result<()> {
+    pub(super) fn close<'a>(
+        mut self,
+        ledger: &'a Ledger,
+        mut events: Vec<Event<'a>>,
+    ) -> io::Result<()> {
+        events.push(Event::Summary(ledger));
         let style = match self {
-            Self::Json => return self.tell(ledger, events),
+            Self::Json => return self.tell(ledger, &events),
             Self::Terminal { style, .. } => style,
             Self::Lines { style } => {
-                self.tell(ledger, events)?;
+                self.tell(ledger, &events)?;
                 style
             }
         };
@@ -141,22 +154,6 @@ impl Front {
         drop(self);
         output::print(words::summary(ledger, style).as_bytes())
     }
-}
-
-/// An event in lines with the time of day (UTC) before the first; the summary has a text of its own.
-fn stamped(event: &Event) -> Vec<String> {
-    let lines = match event {
-        Event::Hold(told) => words::hold(told),
-        Event::Process(change) => vec![words::change(change)],
-        Event::Captured(captured) => vec![words::captured(captured)],
-        Event::Summary(_) => Vec::new(),
-    };
-    let time = Timestamp::now().strftime("%H:%M:%SZ").to_string();
-    let stamp = |(row, line): (usize, String)| {
-        let time = if row == 0 { time.as_str() } else { "" };
-        format!("{time:<9}  {}\n", printable(&line))
-    };
-    lines.into_iter().enumerate().map(stamp).collect()
 }
 
 fn write(text: &str) -> io::Result<()> {

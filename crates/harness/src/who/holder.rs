@@ -1,13 +1,11 @@
 //! Which connection a hold served, and how its ends are written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 use probe::{Hold, Moved};
 use records::Bytes;
 use serde::Serialize;
-
-use super::Addresses;
 
 /// The connection that a hold served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,36 +30,34 @@ pub(super) enum OwnEnd {
 }
 
 /// How addresses are written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Names {
-    addresses: Addresses,
+    hides_hosts: bool,
     /// Hosts in the order in which they were seen.
-    hosts: BTreeMap<IpAddr, usize>,
+    hosts: Vec<IpAddr>,
 }
 
 impl Names {
-    pub(super) fn new(addresses: Addresses) -> Self {
-        Self { addresses, hosts: BTreeMap::new() }
+    pub(super) fn new(hides_hosts: bool) -> Self {
+        Self { hides_hosts, hosts: Vec::new() }
     }
 
     /// The far end of a connection.
     fn peer(&mut self, addr: SocketAddr) -> String {
-        match self.addresses {
-            Addresses::Shown => addr.to_string(),
-            Addresses::Hidden => {
-                let next = self.hosts.len() + 1;
-                let number = self.hosts.entry(addr.ip()).or_insert(next);
-                format!("host{number}:{}", addr.port())
-            }
+        if !self.hides_hosts {
+            return addr.to_string();
         }
+        let known = self.hosts.iter().position(|host| *host == addr.ip());
+        let number = known.unwrap_or_else(|| {
+            self.hosts.push(addr.ip());
+            self.hosts.len() - 1
+        });
+        format!("host{}:{}", number + 1, addr.port())
     }
 
     /// The end of a watched process.
     pub(super) fn own(&self, addr: SocketAddr) -> String {
-        match self.addresses {
-            Addresses::Shown => addr.to_string(),
-            Addresses::Hidden => format!(":{}", addr.port()),
-        }
+        if self.hides_hosts { format!(":{}", addr.port()) } else { addr.to_string() }
     }
 }
 
@@ -105,24 +101,25 @@ pub(super) fn served(
     let client = mover.copied().or(asked);
     let is_other = |moved: &&&Moved| client.is_none_or(|client| moved.remote != client.remote);
     let others = clients.iter().filter(is_other).count();
+    let mut holder = |moved: &Moved, own_end| {
+        let (peer, own) = (names.peer(moved.remote), names.own(moved.local));
+        let (client, server) = match own_end {
+            OwnEnd::Server => (peer, own),
+            OwnEnd::Client => (own, peer),
+        };
+        Holder { client, server, own_end, upstream: None, bytes: bytes(moved) }
+    };
     let holder = match (client, upstreams.first()) {
-        (Some(first), _) => Some(Holder {
-            client: names.peer(first.remote),
-            server: names.own(first.local),
-            own_end: OwnEnd::Server,
-            upstream: leads(&upstreams, hold.moved_elsewhere)
-                .filter(|_| clients.is_empty() || leads(&clients, hold.moved_elsewhere).is_some())
-                .map(|upstream| names.peer(upstream.remote)),
-            bytes: bytes(first),
-        }),
-        (None, Some(first)) => Some(Holder {
-            client: names.own(first.local),
-            server: names.peer(first.remote),
-            own_end: OwnEnd::Client,
-            upstream: None,
-            bytes: bytes(first),
-        }),
-        (None, None) => None,
+        (Some(client), _) => {
+            let holder = holder(client, OwnEnd::Server);
+            let upstream = leads(&upstreams, hold.moved_elsewhere)
+                .filter(|_| clients.is_empty() || leads(&clients, hold.moved_elsewhere).is_some());
+            Some(Holder {
+                upstream: upstream.map(|upstream| names.peer(upstream.remote)),
+                ..holder
+            })
+        }
+        (None, upstream) => upstream.map(|upstream| holder(upstream, OwnEnd::Client)),
     };
     (holder, others)
 }
@@ -134,6 +131,7 @@ fn leads<'a>(moved: &[&'a Moved], elsewhere: Bytes) -> Option<&'a Moved> {
     (bytes(first).0 as f64 >= 0.9 * all.0 as f64).then_some(first)
 }
 
-fn bytes(moved: &Moved) -> Bytes {
+/// What a connection moved.
+pub(super) fn bytes(moved: &Moved) -> Bytes {
     moved.read + moved.written
 }

@@ -8,15 +8,13 @@
 //! - What counts up never counts down, as a scraper expects.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
 
 use probe::{Hold, HoldState, Seen, Turns};
-use records::{Bytes, Micros, MonoNs, StepHistogram};
-use serde::Serialize;
+use records::{Bytes, Micros, MonoNs};
+use serde::{Serialize, Serializer};
 
-use super::Addresses;
 use super::convoy::Convoys;
-use super::holder::{Holder, NEXT_TO_NOTHING, Names, served};
+use super::holder::{Holder, NEXT_TO_NOTHING, Names, bytes, served};
 use super::queues::Look;
 
 #[cfg(test)]
@@ -58,7 +56,7 @@ pub(super) enum Kind {
 }
 
 /// A thread that polls.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Worker {
     #[serde(flatten)]
     pub(super) turns: Turns,
@@ -81,7 +79,7 @@ pub(super) struct Holds {
 }
 
 /// The accept queue of one listener.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Queue {
     /// How it is written.
     pub(super) listener: String,
@@ -100,36 +98,36 @@ pub(super) struct Queue {
     since: Option<MonoNs>,
 }
 
-/// All that was seen: the last line of JSON.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Summary {
-    watched_us: Micros,
-    threshold_us: Micros,
-    workers: Vec<Worker>,
-    /// Connections that held, those with the most time first.
-    holders: Vec<Holds>,
-    queues: Vec<Queue>,
-    /// Holds that did not fit into the kernel's ring.
-    lost: u64,
-}
-
-/// See the module's head.
-#[derive(Debug)]
+/// See the module's head. In JSON, the last line: all that was seen.
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Ledger {
+    /// For how long it is watched.
+    pub(super) watched_us: Micros,
+    #[serde(rename = "threshold_us")]
     pub(super) threshold: Micros,
-    names: Names,
-    began: Option<MonoNs>,
-    at: MonoNs,
     /// By process and thread.
+    #[serde(serialize_with = "values")]
     pub(super) workers: BTreeMap<(u32, u32), Worker>,
+    /// Connections that held, those with the most time first.
+    pub(super) holders: Vec<Holds>,
+    #[serde(serialize_with = "values")]
+    pub(super) queues: BTreeMap<u64, Queue>,
+    /// Holds that did not fit into the kernel's ring.
+    pub(super) lost: u64,
     /// Holds that last, the longest first.
+    #[serde(skip)]
     pub(super) open: Vec<Told>,
     /// Holds that have ended, the last first.
+    #[serde(skip)]
     pub(super) recent: VecDeque<Told>,
-    holders: BTreeMap<(String, String), Holds>,
-    pub(super) queues: BTreeMap<u64, Queue>,
-    listeners: BTreeMap<u32, BTreeSet<u64>>,
-    pub(super) lost: u64,
+    #[serde(skip)]
+    names: Names,
+    #[serde(skip)]
+    began: Option<MonoNs>,
+}
+
+fn values<S: Serializer, K, V: Serialize>(map: &BTreeMap<K, V>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(map.values())
 }
 
 /// Holds that ended and are still shown.
@@ -138,33 +136,21 @@ const RECENT: usize = 64;
 const HOLDERS: usize = 1_000;
 
 impl Ledger {
-    pub(super) fn new(threshold: Micros, addresses: Addresses) -> Self {
-        Self {
-            threshold,
-            names: Names::new(addresses),
-            began: None,
-            at: MonoNs(0),
-            workers: BTreeMap::new(),
-            open: Vec::new(),
-            recent: VecDeque::new(),
-            holders: BTreeMap::new(),
-            queues: BTreeMap::new(),
-            listeners: BTreeMap::new(),
-            lost: 0,
-        }
+    pub(super) fn new(threshold: Micros, hides_hosts: bool) -> Self {
+        Self { threshold, names: Names::new(hides_hosts), ..Self::default() }
     }
 
     /// Takes in a look; returns the holds that are to be told now.
     pub(super) fn take(&mut self, seen: Seen, look: &Look) -> Vec<Told> {
-        self.began.get_or_insert(seen.at);
-        (self.at, self.lost) = (seen.at, seen.lost);
-        self.look_at_queues(look);
+        let began = *self.began.get_or_insert(seen.at);
+        (self.watched_us, self.lost) = (seen.at.micros_since(began), seen.lost);
+        self.look_at_queues(seen.at, look);
         self.look_at_turns(&seen);
         let before = std::mem::take(&mut self.open);
         let mut told = Vec::new();
         for hold in seen.closed.into_iter().chain(seen.open) {
-            let earlier = before.iter().find(|told| told.key() == key(&hold));
-            let now = self.told(hold, earlier);
+            let earlier = before.iter().find(|told| key(&told.hold) == key(&hold));
+            let now = self.told(hold, earlier, look);
             match now.hold.state {
                 HoldState::Closed => {
                     self.close(now.clone());
@@ -182,44 +168,23 @@ impl Ledger {
     }
 
     /// Holds that last still count as far as they came.
-    pub(super) fn finish(&mut self) -> Summary {
+    pub(super) fn finish(&mut self) {
         std::mem::take(&mut self.open).into_iter().for_each(|told| self.close(told));
-        Summary {
-            watched_us: self.watched().into(),
-            threshold_us: self.threshold,
-            workers: self.workers.values().cloned().collect(),
-            holders: self.holders(),
-            queues: self.queues.values().cloned().collect(),
-            lost: self.lost,
-        }
     }
 
-    /// For how long it is watched.
-    pub(super) fn watched(&self) -> Duration {
-        self.began.map_or(Duration::ZERO, |began| self.at.since(began))
-    }
-
-    /// The hold that a worker is in.
-    pub(super) fn open(&self, worker: &Worker) -> Option<&Hold> {
+    /// How long the hold has lasted that a worker is in; 0: it is in none.
+    pub(super) fn open_us(&self, worker: &Worker) -> Micros {
         let of = (worker.turns.pid, worker.turns.tid);
-        self.open.iter().map(|told| &told.hold).find(|hold| (hold.pid, hold.tid) == of)
+        let mut open = self.open.iter().map(|told| &told.hold);
+        open.find(|hold| (hold.pid, hold.tid) == of).map_or(Micros(0), |hold| hold.length_us)
     }
 
     /// Time in holds of a worker, with the one that lasts.
     pub(super) fn held(&self, worker: &Worker) -> Micros {
-        let open = self.open(worker).map_or(Micros(0), |hold| hold.length_us);
-        sum_of(worker.held_us, open)
+        sum_of(worker.held_us, self.open_us(worker))
     }
 
-    /// The connections that held, those with the most time first.
-    pub(super) fn holders(&self) -> Vec<Holds> {
-        let mut all: Vec<Holds> = self.holders.values().cloned().collect();
-        all.sort_by_key(|holds| std::cmp::Reverse(holds.held_us));
-        all
-    }
-
-    fn look_at_queues(&mut self, look: &Look) {
-        self.listeners.clone_from(&look.of);
+    fn look_at_queues(&mut self, at: MonoNs, look: &Look) {
         for queue in self.queues.values_mut() {
             queue.waiting = 0;
         }
@@ -230,17 +195,13 @@ impl Ledger {
                 port: seen.addr.port(),
                 inode: seen.inode,
                 limit: seen.limit,
-                waiting: 0,
-                waiting_us: Micros(0),
-                most: 0,
-                longest_us: Micros(0),
-                since: None,
+                ..Queue::default()
             });
             queue.waiting = seen.queue;
         }
         for queue in self.queues.values_mut() {
-            queue.since = queue.since.or(Some(self.at)).filter(|_| queue.waiting > 0);
-            queue.waiting_us = queue.since.map_or(Micros(0), |since| self.at.micros_since(since));
+            queue.since = queue.since.or(Some(at)).filter(|_| queue.waiting > 0);
+            queue.waiting_us = queue.since.map_or(Micros(0), |since| at.micros_since(since));
             queue.most = queue.most.max(queue.waiting);
             queue.longest_us = queue.longest_us.max(queue.waiting_us);
         }
@@ -253,7 +214,7 @@ impl Ledger {
                 holds.iter().find(|hold| (hold.pid, hold.tid) == of).map(|hold| hold.length_us)
             };
             let held = is_in(&seen.open).or(is_in(&seen.closed).map(|_| Micros(0)));
-            let worker = self.workers.entry(of).or_insert_with(|| Worker::of(turns.clone()));
+            let worker = self.workers.entry(of).or_default();
             worker.convoys.look(seen.at, turns, held, self.threshold);
             worker.turns.clone_from(turns);
         }
@@ -264,8 +225,8 @@ impl Ledger {
         });
     }
 
-    fn told(&mut self, hold: Hold, earlier: Option<&Told>) -> Told {
-        let inodes = self.listeners.get(&hold.pid).into_iter().flatten();
+    fn told(&mut self, hold: Hold, earlier: Option<&Told>, look: &Look) -> Told {
+        let inodes = look.of.get(&hold.pid).into_iter().flatten();
         let queues: Vec<&Queue> = inodes.filter_map(|inode| self.queues.get(inode)).collect();
         let waiting = queues.iter().map(|queue| queue.waiting).sum();
         let waiting_us = queues.iter().map(|queue| queue.waiting_us).max().unwrap_or_default();
@@ -286,32 +247,38 @@ impl Ledger {
     fn close(&mut self, told: Told) {
         let Hold { pid, tid, length_us, .. } = told.hold;
         let worker = self.workers.entry((pid, tid)).or_insert_with(|| {
-            let (comm, turn_lengths) = (told.hold.comm.clone(), StepHistogram::default());
-            Worker::of(Turns { pid, tid, comm, turns_us: Micros(0), turn_lengths })
+            let turns = Turns { pid, tid, comm: told.hold.comm.clone(), ..Turns::default() };
+            Worker { turns, ..Worker::default() }
         });
         *worker.holds.entry(told.kind).or_default() += 1;
         worker.held_us = sum_of(worker.held_us, length_us);
         worker.longest_us = worker.longest_us.max(length_us);
         if let Some(by) = &told.by {
-            let ends = (by.client.clone(), by.server.clone());
-            let holds = self.holders.entry(ends).or_insert_with(|| Holds {
-                by: Holder { bytes: Bytes(0), ..by.clone() },
-                holds: 0,
-                held_us: Micros(0),
-                longest_us: Micros(0),
-            });
-            holds.holds += 1;
-            holds.held_us = sum_of(holds.held_us, length_us);
-            holds.longest_us = holds.longest_us.max(length_us);
-            holds.by.bytes += by.bytes;
-            holds.by.upstream = holds.by.upstream.take().or_else(|| by.upstream.clone());
-        }
-        if self.holders.len() > 2 * HOLDERS {
-            let least = self.holders().get(HOLDERS).map_or(Micros(0), |holds| holds.held_us);
-            self.holders.retain(|_, holds| holds.held_us > least);
+            self.held_by(by, length_us);
         }
         self.recent.push_front(told);
         self.recent.truncate(RECENT);
+    }
+
+    fn held_by(&mut self, by: &Holder, length_us: Micros) {
+        let same = |holds: &Holds| (&holds.by.client, &holds.by.server) == (&by.client, &by.server);
+        let at = self.holders.iter().position(same).unwrap_or(self.holders.len());
+        let none = || Holds {
+            by: Holder { bytes: Bytes(0), ..by.clone() },
+            holds: 0,
+            held_us: Micros(0),
+            longest_us: Micros(0),
+        };
+        let mut holds = if at < self.holders.len() { self.holders.remove(at) } else { none() };
+        holds.holds += 1;
+        holds.held_us = sum_of(holds.held_us, length_us);
+        holds.longest_us = holds.longest_us.max(length_us);
+        holds.by.bytes += by.bytes;
+        holds.by.upstream = holds.by.upstream.or_else(|| by.upstream.clone());
+        // The last among those with as much time.
+        let place = self.holders.partition_point(|other| other.held_us >= holds.held_us);
+        self.holders.insert(place.min(HOLDERS - 1), holds);
+        self.holders.truncate(HOLDERS);
     }
 }
 
@@ -324,28 +291,10 @@ fn key(hold: &Hold) -> (u32, u32, MonoNs) {
     (hold.pid, hold.tid, hold.began_ns)
 }
 
-impl Told {
-    fn key(&self) -> (u32, u32, MonoNs) {
-        key(&self.hold)
-    }
-}
-
-impl Worker {
-    fn of(turns: Turns) -> Self {
-        Self {
-            turns,
-            holds: BTreeMap::new(),
-            held_us: Micros(0),
-            longest_us: Micros(0),
-            convoys: Convoys::default(),
-        }
-    }
-}
-
 impl Kind {
     fn of(hold: &Hold) -> Self {
         let most = hold.on_cpu_us.max(hold.asleep_us).max(hold.runnable_us);
-        let moved: Bytes = hold.moved.iter().map(|moved| moved.read + moved.written).sum();
+        let moved: Bytes = hold.moved.iter().map(bytes).sum();
         match most {
             most if most == hold.asleep_us => Self::Asleep,
             most if most == hold.runnable_us => Self::Runnable,

@@ -36,7 +36,7 @@ fn rows(ledger: &Ledger, title: &str, style: Style, room: usize) -> Vec<Row> {
         Style::Colour => plain.fg(colour),
     };
     let bold = plain.add_modifier(Modifier::BOLD);
-    let watched = ledger.watched().as_secs();
+    let watched = ledger.watched_us.0 / 1_000_000;
     let head =
         format!(" turnstile who  {title}  {watched} s  holds from {}   q leaves", ledger.threshold);
     let mut rows =

@@ -6,38 +6,17 @@
 //! since is that other process (`starttime` of proc_pid_stat(5)).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
+use anyhow::{Context, bail, ensure};
 use net::sock_diag::SockDiag;
 use probe::process::open_sockets;
 use procfs::process::all_processes;
 use serde::Serialize;
 
-use super::WhoError;
+use super::WhoOptions;
 
 #[cfg(test)]
 mod tests;
-
-/// Who is to be watched; all that fit any of these.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chosen {
-    /// By process id.
-    pub pids: Vec<u32>,
-    /// By name, as `/proc/PID/comm` has it.
-    pub comms: Vec<String>,
-    /// By a TCP port on which it listens.
-    pub ports: Vec<u16>,
-}
-
-/// `1234, nginx, :8080`.
-impl fmt::Display for Chosen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pids = self.pids.iter().map(u32::to_string);
-        let ports = self.ports.iter().map(|port| format!(":{port}"));
-        let all: Vec<String> = pids.chain(self.comms.iter().cloned()).chain(ports).collect();
-        f.pad(&all.join(", "))
-    }
-}
 
 /// A process, as the kernel's table has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,40 +58,41 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// Those that are there now.
+    /// Those that are there now, and fit any of what was chosen.
     ///
     /// # Errors
     /// One that was chosen is not there, or cannot be found.
-    pub(super) fn find(chosen: &Chosen) -> Result<Self, WhoError> {
+    pub(super) fn find(chosen: &WhoOptions) -> anyhow::Result<Self> {
         let mut table = table()?;
         let mut roots: BTreeSet<u32> = BTreeSet::new();
-        for &pid in &chosen.pids {
-            if !table.iter().any(|row| row.pid == pid) {
-                return Err(WhoError::NoProcess(pid));
-            }
+        for &pid in &chosen.pid {
+            let is_there = table.iter().any(|row| row.pid == pid);
+            ensure!(is_there, "failed to watch process {pid}: there is none of this id");
             roots.insert(pid);
         }
-        for comm in &chosen.comms {
+        for comm in &chosen.comm {
             let named = table.iter().filter(|row| row.comm == *comm).map(|row| row.pid);
             let before = roots.len();
             roots.extend(named);
-            if roots.len() == before {
-                return Err(WhoError::NoName(comm.clone()));
-            }
+            ensure!(
+                roots.len() > before,
+                "failed to find a process of the name {comm}: none is called so in /proc/PID/comm, \
+                 which has 15 letters at most"
+            );
         }
-        for &port in &chosen.ports {
+        for &port in &chosen.port {
             roots.extend(listening_on(port, &table)?);
         }
         // Whoever looks is not to be found by its own name, nor what it started.
         table.retain(|row| row.pid != std::process::id());
-        let mut processes = Self { comms: chosen.comms.clone(), known: BTreeMap::new() };
-        processes.known = table.iter().filter(|row| roots.contains(&row.pid)).map(keyed).collect();
+        let known = table.iter().filter(|row| roots.contains(&row.pid)).map(keyed).collect();
+        let mut processes = Self { comms: chosen.comm.clone(), known };
         processes.take(table);
         Ok(processes)
     }
 
     /// Looks again: who has ended, who came, who is called otherwise.
-    pub(super) fn refresh(&mut self) -> Result<Vec<Change>, WhoError> {
+    pub(super) fn refresh(&mut self) -> anyhow::Result<Vec<Change>> {
         Ok(self.take(table()?))
     }
 
@@ -171,8 +151,8 @@ fn keyed(row: &Row) -> (u32, Row) {
 }
 
 /// All processes that have not ended.
-fn table() -> Result<Vec<Row>, WhoError> {
-    let all = all_processes().map_err(|error| WhoError::Proc(error.to_string()))?;
+fn table() -> anyhow::Result<Vec<Row>> {
+    let all = all_processes().context("failed to read /proc")?;
     let stats = all.flatten().filter_map(|process| process.stat().ok());
     let living = stats.filter(|stat| !matches!(stat.state, 'Z' | 'X'));
     let row = living.filter_map(|stat| {
@@ -187,15 +167,20 @@ fn table() -> Result<Vec<Row>, WhoError> {
 }
 
 /// Who has a socket open that listens on `port`, on whatever address.
-fn listening_on(port: u16, table: &[Row]) -> Result<Vec<u32>, WhoError> {
+fn listening_on(port: u16, table: &[Row]) -> anyhow::Result<Vec<u32>> {
     let all = SockDiag::open().and_then(|mut diag| diag.all_listeners());
-    let all = all.map_err(WhoError::Queues)?;
-    let inodes: BTreeSet<u64> =
-        all.iter().filter(|queue| queue.addr.port() == port).map(|queue| queue.inode).collect();
-    if inodes.is_empty() {
-        return Err(WhoError::NoListener(port));
-    }
+    let all = all.context("failed to ask the kernel for listeners")?;
+    let here = all.iter().filter(|queue| queue.addr.port() == port);
+    let inodes: BTreeSet<u64> = here.map(|queue| queue.inode).collect();
     let holds = |row: &&Row| open_sockets(row.pid).any(|inode| inodes.contains(&inode));
     let found: Vec<u32> = table.iter().filter(holds).map(|row| row.pid).collect();
-    if found.is_empty() { Err(WhoError::HiddenListener(port)) } else { Ok(found) }
+    let failed = format!("failed to find who listens on port {port}");
+    if inodes.is_empty() {
+        bail!("{failed}: nobody does in this network namespace");
+    }
+    ensure!(
+        !found.is_empty(),
+        "{failed}: somebody does, but may not be seen: run this as root, or name the process by --pid"
+    );
+    Ok(found)
 }

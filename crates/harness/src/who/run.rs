@@ -1,20 +1,21 @@
 //! The loop: looks, tells, and looks again, until it is over.
 
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use net::stop::{self, Next};
-use probe::{HoldOptions, HoldState, ProbeError, READ_EVERY, Watch};
+use probe::{HoldState, ProbeError, READ_EVERY, Watch};
 use records::count;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::WhoOptions;
 use super::capture::Capture;
 use super::front::{Event, Front};
 use super::ledger::{Ledger, Told};
-use super::metrics::metrics;
+use super::metrics::Door;
 use super::processes::{Change, ChangeKind, Processes};
 use super::queues::Queues;
-use super::{WhoError, WhoPlan, scrape};
 use crate::output;
 
 /// How often it is looked who has ended and who is new.
@@ -24,53 +25,39 @@ const RELEARN: Duration = Duration::from_secs(10);
 /// Where nobody was seen to poll within this time, that is told.
 const SILENT: Duration = Duration::from_secs(5);
 
-/// What the loop waits for.
-pub(super) enum News {
-    /// It is to end.
-    Stop,
-    /// A scraper wants the metrics.
-    Scrape(Sender<String>),
-}
-
-/// Watches until it is over, and says what it came to.
+/// Watches until it is over, and says what it came to: on a terminal as a picture, where `has_screen` says
+/// that there is one.
 ///
 /// # Errors
-/// See [`WhoError`]; the terminal is as it was before.
-pub fn run(plan: &WhoPlan) -> Result<(), WhoError> {
-    let (sender, news) = mpsc::channel();
-    let stopper = sender.clone();
-    stop::on_signals(&[SIGINT, SIGTERM, SIGHUP], move |_| match stopper.send(News::Stop) {
+/// Nobody can be watched, or not any more; the terminal is as it was before.
+pub(crate) fn run(options: &WhoOptions, has_screen: bool) -> anyhow::Result<()> {
+    let set_up = "failed to set up the watch";
+    let (stopper, stop) = mpsc::channel();
+    stop::on_signals(&[SIGINT, SIGTERM, SIGHUP], move |_| match stopper.send(()) {
         Ok(()) => Next::Wait,
         Err(_) => Next::Unheard,
     })
-    .map_err(WhoError::SetUp)?;
-    let processes = Processes::find(&plan.chosen)?;
+    .context(set_up)?;
+    let processes = Processes::find(options)?;
     let ids = processes.ids();
-    let options = HoldOptions { threshold: plan.threshold };
-    let mut watch = Watch::holds(&[], options).map_err(|error| match error {
-        ProbeError::NoRights { .. } => WhoError::NoRights(error),
+    let mut watch = Watch::holds(&[], options.threshold).map_err(|error| match error {
+        error @ ProbeError::NoRights { .. } => anyhow::Error::new(error).context(
+            "failed to watch (in a container that takes `docker run --pid=host --cap-add=BPF \
+             --cap-add=PERFMON --cap-add=SYS_PTRACE`)",
+        ),
         other => other.into(),
     })?;
     if let Some(error) = watch.no_stacks() {
         output::say(&format!("turnstile who: where a holder runs is not told: {error}"));
     }
     for &pid in &ids {
-        match watch.add(pid) {
-            // One that has ended since it was found: the next look at the processes says so.
-            Ok(()) | Err(ProbeError::NoProcess { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
+        add(&mut watch, pid)?;
     }
     let mut queues = Queues::open();
     queues.learn(&ids);
-    if let Some(addr) = plan.metrics {
-        let addr = scrape::serve(addr, move || {
-            let (reply, answer) = mpsc::channel();
-            sender.send(News::Scrape(reply)).ok()?;
-            answer.recv().ok()
-        })
-        .map_err(|source| WhoError::Metrics { addr, source })?;
-        output::say(&format!("turnstile who: metrics at http://{addr}/metrics"));
+    let door = options.metrics.map(Door::open).transpose()?;
+    if let Some(door) = &door {
+        output::say(&format!("turnstile who: metrics at http://{}/metrics", door.addr));
     }
     let who: Vec<String> =
         ids.iter().map(|pid| format!("{pid} ({})", processes.name(*pid).unwrap_or("?"))).collect();
@@ -79,11 +66,20 @@ pub fn run(plan: &WhoPlan) -> Result<(), WhoError> {
         count(who.len() as u64, "process", "processes"),
         who.join(", ")
     ));
-    let front =
-        Front::open(plan.place, plan.style, plan.chosen.to_string()).map_err(WhoError::SetUp)?;
-    let ledger = Ledger::new(plan.threshold, plan.addresses);
-    let capture = plan.capture.clone().map(|(at_least, runs_dir)| Capture::new(at_least, runs_dir));
-    Running { processes, watch, queues, ledger, capture, front }.watch(plan, &news)
+    let front = Front::open(options, has_screen).context(set_up)?;
+    let ledger = Ledger::new(options.threshold, options.no_addresses);
+    let capture =
+        options.capture_hold.map(|at_least| Capture::new(at_least, options.runs_dir.clone()));
+    Running { processes, watch, queues, ledger, capture, door, front }.watch(options, &stop)
+}
+
+/// Watches another process; `false`: it has ended, and the next look at the processes says so.
+fn add(watch: &mut Watch, pid: u32) -> Result<bool, ProbeError> {
+    match watch.add(pid) {
+        Ok(()) => Ok(true),
+        Err(ProbeError::Gone { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 struct Running {
@@ -92,26 +88,16 @@ struct Running {
     queues: Queues,
     ledger: Ledger,
     capture: Option<Capture>,
+    door: Option<Door>,
     front: Front,
 }
 
-/// What ended it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
-    /// It was told to, or its time is over.
-    Told,
-    /// With the last process.
-    Ended,
-    /// Nobody can see it any more.
-    Unseen,
-}
-
 impl Running {
-    fn watch(mut self, plan: &WhoPlan, news: &Receiver<News>) -> Result<(), WhoError> {
+    fn watch(mut self, options: &WhoOptions, stop: &Receiver<()>) -> anyhow::Result<()> {
         let began = Instant::now();
-        let end = plan.length.map(|length| began + length.as_duration());
+        let end = options.length.map(|length| began + length.as_duration());
         let (mut refreshed, mut learnt, mut silent) = (began, began, Some(began + SILENT));
-        let over = loop {
+        loop {
             let mut events = self.look()?;
             if refreshed.elapsed() >= REFRESH {
                 refreshed = Instant::now();
@@ -127,28 +113,26 @@ impl Running {
                 silent = None;
                 events.extend(self.silent());
             }
-            if self.front.tell(&self.ledger, &events).is_err() {
-                break Over::Unseen;
+            if let Some(door) = &self.door {
+                door.show(&self.ledger);
             }
-            if self.processes.ids().is_empty() {
-                break Over::Ended;
+            if self.front.tell(&self.ledger, &events).is_err() {
+                // Nobody can see it any more.
+                return Ok(());
             }
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
-                break Over::Told;
+            if self.processes.ids().is_empty() || left == Some(Duration::ZERO) {
+                return self.finish();
             }
-            match self.front.wait(news, left.unwrap_or(READ_EVERY).min(READ_EVERY)) {
-                Ok(None) => {}
-                // Nobody waits any more: that is the scraper's business.
-                Ok(Some(News::Scrape(reply))) => drop(reply.send(metrics(&self.ledger))),
-                Ok(Some(News::Stop)) => break Over::Told,
-                Err(_) => break Over::Unseen,
+            match self.front.wait(stop, left.unwrap_or(READ_EVERY).min(READ_EVERY)) {
+                Ok(false) => {}
+                Ok(true) => return self.finish(),
+                Err(_) => return Ok(()),
             }
-        };
-        self.finish(over)
+        }
     }
 
-    fn look(&mut self) -> Result<Vec<Event>, WhoError> {
+    fn look(&mut self) -> Result<Vec<Event<'static>>, ProbeError> {
         let seen = self.watch.read()?;
         let look = self.queues.look();
         if let Some(capture) = &mut self.capture {
@@ -166,35 +150,25 @@ impl Running {
         Ok(events)
     }
 
-    fn keep(&mut self, told: &Told, state: HoldState) -> Option<Event> {
+    fn keep(&mut self, told: &Told, state: HoldState) -> Option<Event<'static>> {
         let capture = self.capture.as_mut().filter(|_| told.hold.state == state)?;
         capture.keep(told).map(Event::Captured)
     }
 
-    fn refresh(&mut self) -> Result<Vec<Change>, WhoError> {
-        let mut changes = self.processes.refresh()?;
-        let mut failed = Ok(());
-        changes.retain(|change| {
+    fn refresh(&mut self) -> anyhow::Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        for change in self.processes.refresh()? {
             // One that became another program may have ended all of its threads but one.
-            if !matches!(change.change, ChangeKind::Found | ChangeKind::Renamed(_)) {
-                return true;
+            let is_new = matches!(change.change, ChangeKind::Found | ChangeKind::Renamed(_));
+            if !is_new || add(&mut self.watch, change.pid)? {
+                changes.push(change);
             }
-            match self.watch.add(change.pid) {
-                Ok(()) => true,
-                // It has ended since; the next look says so.
-                Err(ProbeError::NoProcess { .. }) => false,
-                Err(error) => {
-                    failed = Err(error);
-                    false
-                }
-            }
-        });
-        failed?;
+        }
         Ok(changes)
     }
 
     /// Where nobody polls, a word for each process.
-    fn silent(&self) -> Vec<Event> {
+    fn silent(&self) -> Vec<Event<'static>> {
         if !self.ledger.workers.is_empty() {
             return Vec::new();
         }
@@ -205,19 +179,16 @@ impl Running {
         told.collect()
     }
 
-    fn finish(mut self, over: Over) -> Result<(), WhoError> {
-        if over == Over::Unseen {
-            return Ok(());
-        }
+    fn finish(mut self) -> anyhow::Result<()> {
         let mut events = self.look()?;
         // Who ends the watch in a hold wants to know of that one most.
         for told in self.ledger.open.clone() {
             events.extend(self.keep(&told, HoldState::Open));
         }
-        events.push(Event::Summary(self.ledger.finish()));
+        self.ledger.finish();
         // Nobody may be there to read it: then it is over all the same.
-        let _ = self.front.close(&self.ledger, &events);
-        if over == Over::Ended {
+        let _ = self.front.close(&self.ledger, events);
+        if self.processes.ids().is_empty() {
             output::say("turnstile who: the last of the watched processes has ended");
         }
         Ok(())

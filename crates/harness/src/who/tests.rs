@@ -7,7 +7,6 @@ use net::sock_diag::AcceptQueue;
 use probe::{CountedFrom, Hold, HoldState, Moved, Seen, Turns};
 use records::{Bytes, Micros, MonoNs, StepHistogram};
 
-use super::Addresses;
 use super::ledger::Ledger;
 use super::queues::Look;
 
@@ -78,7 +77,7 @@ pub(super) fn waiting(queue: u32) -> Look {
 }
 
 pub(super) fn ledger() -> Ledger {
-    Ledger::new(Micros(50_000), Addresses::Shown)
+    Ledger::new(Micros(50_000), false)
 }
 
 /// Turns of a millisecond, one each 2 ms.

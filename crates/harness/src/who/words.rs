@@ -1,13 +1,10 @@
 //! What was seen, in words: a line or two for each hold, what became of processes, the summary.
 
-use std::time::Duration;
-
 use probe::{CountedFrom, Frame, HoldState, Stack};
 use records::{Bytes, Micros, count, percent};
 
-use super::capture::Captured;
 use super::holder::{Holder, OwnEnd};
-use super::ledger::{Kind, Ledger, Told, Worker};
+use super::ledger::{Kind, Ledger, Queue, Told, Worker};
 use super::processes::{Change, ChangeKind};
 use report::{MaxLines, Style, labelled, short_bytes};
 
@@ -69,13 +66,10 @@ fn holder(by: &Holder, others: usize) -> String {
 
 /// `612 MiB moved, 98 % on CPU`.
 fn did(told: &Told) -> String {
-    let moved = told.by.as_ref().map_or_else(
-        || "nothing moved".to_owned(),
-        |by| match by.bytes {
-            Bytes(0) => "nothing moved".to_owned(),
-            bytes => format!("{} moved", short_bytes(bytes)),
-        },
-    );
+    let moved = match told.by.as_ref().map_or(Bytes(0), |by| by.bytes) {
+        Bytes(0) => "nothing moved".to_owned(),
+        bytes => format!("{} moved", short_bytes(bytes)),
+    };
     let hold = &told.hold;
     let share = |part: Micros| part.0 as f64 / hold.length_us.0.max(1) as f64;
     let mut parts = vec![moved];
@@ -89,20 +83,15 @@ fn did(told: &Told) -> String {
             parts.push(format!("{} {doing}", percent(share(part).min(1.0))));
         }
     }
-    let first = hold.stacks.first();
-    match told.kind {
+    let stack = hold.stacks.first();
+    let (word, place) = match told.kind {
         // The C library, or the kernel, is a place too.
-        Kind::Computed => {
-            let place = first.and_then(|stack| stack.top().or(stack.frames.first()));
-            parts.extend(place.map(|place| format!("in {}", short(place))));
-        }
+        Kind::Computed => ("in", stack.and_then(|stack| stack.top().or(stack.frames.first()))),
         // The call is told already.
-        Kind::Asleep => {
-            let place = first.and_then(Stack::top);
-            parts.extend(place.map(|place| format!("within {}", short(place))));
-        }
-        Kind::Moved | Kind::Runnable => {}
-    }
+        Kind::Asleep => ("within", stack.and_then(Stack::top)),
+        Kind::Moved | Kind::Runnable => ("", None),
+    };
+    parts.extend(place.map(|place| format!("{word} {}", short(place))));
     parts.join(", ")
 }
 
@@ -133,109 +122,81 @@ pub(super) fn change(change: &Change) -> String {
     }
 }
 
-/// Where a hold is kept, or why it is not.
-pub(super) fn captured(captured: &Captured) -> String {
-    match captured {
-        Captured::Kept { run_dir, more: true } => format!("kept as {run_dir}"),
-        Captured::Kept { run_dir, more: false } => {
-            format!("kept as {run_dir}; that was the last: no more are kept in this watch")
-        }
-        Captured::Failed { problem } => {
-            format!("failed to keep the hold, and keeps no more: {problem}")
-        }
-    }
-}
-
 /// What all of it came to.
 pub(super) fn summary(ledger: &Ledger, style: Style) -> String {
-    let mut lines = Vec::new();
-    let mut section = |label: &str, texts: Vec<String>| {
-        for (row, text) in texts.iter().enumerate() {
-            let label = if row == 0 { label } else { "" };
-            lines.extend(labelled(style, label, text, MaxLines(4)));
-        }
-    };
     let workers = &ledger.workers;
-    section(
-        "watched",
-        vec![format!(
-            "{} for {}; a hold has {} or more",
-            count(workers.len() as u64, "worker", "workers"),
-            Micros::from(ledger.watched()),
-            ledger.threshold
-        )],
+    let watched = format!(
+        "{} for {}; a hold has {} or more",
+        count(workers.len() as u64, "worker", "workers"),
+        ledger.watched_us,
+        ledger.threshold
     );
-    let holds: u64 = workers.values().flat_map(|worker| worker.holds.values()).sum();
-    if holds == 0 {
-        section("held", vec!["nobody".to_owned()]);
+    let was_held = workers.values().filter(|worker| worker.held_us > Micros(0));
+    let mut held = rows(was_held.map(|worker| worker_holds(worker, ledger.watched_us)));
+    if held.is_empty() {
+        held.push("nobody".to_owned());
     }
-    section(
-        "held",
-        rows(workers.values().filter(|worker| worker.held_us > Micros(0)), |worker| {
-            worker_holds(worker, ledger.watched())
-        }),
-    );
-    section(
-        "held most",
-        rows(ledger.holders().iter(), |holds| {
-            format!(
-                "{}: {}, {} in all, {} the longest, {}",
-                holder(&holds.by, 0),
-                count(holds.holds, "hold", "holds"),
-                holds.held_us,
-                holds.longest_us,
-                short_bytes(holds.by.bytes)
-            )
-        }),
-    );
-    let convoys = workers.values().filter_map(|worker| {
-        Some((worker.turns.tid, worker.convoys.longest?, worker.convoys.count))
+    let most = ledger.holders.iter().map(|holds| {
+        format!(
+            "{}: {}, {} in all, {} the longest, {}",
+            holder(&holds.by, 0),
+            count(holds.holds, "hold", "holds"),
+            holds.held_us,
+            holds.longest_us,
+            short_bytes(holds.by.bytes)
+        )
     });
-    section(
-        "convoys",
-        rows(convoys, |(tid, longest, convoys)| {
-            let of = match convoys {
-                1 => String::new(),
-                convoys => format!(" (the longest of {convoys} convoys)"),
-            };
-            format!(
-                "worker {tid}: busy for {} with {} of {} in the mean, none of them a hold{of}",
-                longest.length_us,
-                count(longest.turns, "turn", "turns"),
-                longest.mean_turn_us
-            )
-        }),
-    );
-    section(
-        "queues",
-        rows(ledger.queues.values().filter(|queue| queue.most > 0), |queue| {
-            let limit =
-                if queue.limit > 0 { format!(" of {}", queue.limit) } else { String::new() };
-            format!(
-                "{}: {}{limit} waited at most, never empty for {}",
-                queue.listener, queue.most, queue.longest_us
-            )
-        }),
-    );
+    let convoys = workers.values().filter_map(|worker| {
+        let longest = worker.convoys.longest?;
+        let of = match worker.convoys.count {
+            1 => String::new(),
+            convoys => format!(" (the longest of {convoys} convoys)"),
+        };
+        Some(format!(
+            "worker {}: busy for {} with {} of {} in the mean, none of them a hold{of}",
+            worker.turns.tid,
+            longest.length_us,
+            count(longest.turns, "turn", "turns"),
+            longest.mean_turn_us
+        ))
+    });
+    let queues = ledger.queues.values().filter(|queue| queue.most > 0).map(|queue| {
+        let limit = if queue.limit > 0 { format!(" of {}", queue.limit) } else { String::new() };
+        let Queue { listener, most, longest_us, .. } = queue;
+        format!("{listener}: {most}{limit} waited at most, never empty for {longest_us}")
+    });
+    let mut queues = rows(queues);
     if ledger.queues.is_empty() {
-        section(
-            "queues",
-            vec![
-                "no listener of these processes may be seen: that needs their user, or root"
-                    .to_owned(),
-            ],
-        );
+        let unseen = "no listener of these processes may be seen: that needs their user, or root";
+        queues.push(unseen.to_owned());
     }
-    if ledger.lost > 0 {
+    let lost = (ledger.lost > 0).then(|| {
         let lost = count(ledger.lost, "hold", "holds");
-        section("lost", vec![format!("{lost}: there were more than fit into the kernel's ring")]);
+        format!("{lost}: there were more than fit into the kernel's ring")
+    });
+    let mut text = String::new();
+    for (label, rows) in [
+        ("watched", vec![watched]),
+        ("held", held),
+        ("held most", rows(most)),
+        ("convoys", rows(convoys)),
+        ("queues", queues),
+        ("lost", Vec::from_iter(lost)),
+    ] {
+        for (number, row) in rows.iter().enumerate() {
+            let label = if number == 0 { label } else { "" };
+            for line in labelled(style, label, row, MaxLines(4)) {
+                text += &line;
+                text.push('\n');
+            }
+        }
     }
-    lines.into_iter().map(|line| line + "\n").collect()
+    text
 }
 
 /// `worker 1235 (nginx): 4 holds, 4.200 s in all (14 %), 2.400 s the longest`.
-fn worker_holds(worker: &Worker, watched: Duration) -> String {
-    let share = worker.held_us.as_secs() / watched.as_secs_f64().max(f64::MIN_POSITIVE);
+fn worker_holds(worker: &Worker, watched: Micros) -> String {
+    let share = worker.held_us.as_secs() / watched.as_secs().max(f64::MIN_POSITIVE);
     format!(
         "worker {} ({}): {}, {} in all ({}), {} the longest",
         worker.turns.tid,
@@ -248,8 +209,8 @@ fn worker_holds(worker: &Worker, watched: Duration) -> String {
 }
 
 /// The first of many, and how many more there are.
-fn rows<T>(all: impl Iterator<Item = T>, row: impl Fn(T) -> String) -> Vec<String> {
-    let mut texts: Vec<String> = all.map(row).collect();
+fn rows(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut texts: Vec<String> = all.collect();
     let more = texts.len().saturating_sub(ROWS);
     texts.truncate(ROWS);
     texts.extend((more > 0).then(|| format!("and {more} more")));

@@ -143,23 +143,10 @@ fn the_download_that_holds_the_mirror_is_named() {
     assert!(closed["by"]["bytes"].as_u64() > Some(1 << 20), "{closed}");
 }
 
+/// A worker that is forked is watched from then on; a process that becomes another program is told; the
+/// watch ends with the last of them.
 #[test]
-fn it_ends_with_the_last_process_and_says_so() {
-    if !can_watch() {
-        return;
-    }
-    let mut sleep = Running::start(Command::new("sleep").arg("600"));
-    let mut watch = Running::start(&mut who(&["--pid", &sleep.id().to_string()]));
-    await_said(&watch, "watches 1 process");
-    sleep.stop();
-    let said = watch.finish().ended_well();
-    assert!(said.stdout.contains("(sleep) has ended\n"), "{}", said.all());
-    assert!(said.stderr.contains("the last of the watched processes has ended"), "{}", said.all());
-}
-
-/// A worker that is forked is watched from then on; a process that becomes another program is told.
-#[test]
-fn what_is_forked_and_what_becomes_another_program_is_told() {
+fn what_becomes_of_processes_is_told() {
     if !can_watch() {
         return;
     }
@@ -183,6 +170,7 @@ fn what_is_forked_and_what_becomes_another_program_is_told() {
     shell.finish();
     let said = watch.finish().ended_well();
     assert!(said.stdout.contains("(tail) has ended\n"), "{}", said.all());
+    assert!(said.stderr.contains("the last of the watched processes has ended"), "{}", said.all());
 }
 
 /// In another network namespace sock_diag(7) does not see: the queue is read from /proc.

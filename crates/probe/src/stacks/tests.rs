@@ -1,5 +1,7 @@
 use std::process;
 
+use zerocopy::FromZeros;
+
 use super::*;
 
 #[inline(never)]
@@ -14,20 +16,12 @@ const TID: u32 = 7;
 
 /// This process in a function; `slept` in ms.
 fn sample(began: u64, at: u64, slept: u64, function: fn()) -> StackSample {
-    StackSample {
-        tid: TID,
-        pid: process::id(),
-        began,
-        at,
-        slept: slept * 1_000_000,
-        kernel: vec![],
-        user: vec![function as usize as u64],
-    }
+    StackSample::of((TID, process::id()), began, at, slept * 1_000_000, function as usize as u64)
 }
 
 /// In the turn that began at 10.
 fn thread() -> Thread {
-    let mut thread = Thread::default();
+    let mut thread = Thread::new_zeroed();
     (thread.tid, thread.began) = (TID, 10);
     thread
 }
@@ -92,8 +86,9 @@ fn a_turn_that_was_no_hold_is_forgotten_and_one_that_lasts_is_not() {
 #[test]
 fn what_nothing_names_has_no_stack() {
     let mut stacks = Stacks::default();
-    let nowhere = StackSample { user: vec![8], ..sample(10, 20, 0, one) };
-    let nobody = StackSample { pid: u32::MAX >> 1, ..sample(10, 20, 0, one) };
+    let nowhere = StackSample::of((TID, process::id()), 10, 20, 0, 8);
+    let mut nobody = sample(10, 20, 0, one);
+    nobody.pid = u32::MAX >> 1;
     for sample in [nowhere, nobody] {
         stacks.take(&sample);
     }

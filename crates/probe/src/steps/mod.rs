@@ -15,7 +15,6 @@ mod book;
 mod calls;
 mod connections;
 mod crowd;
-mod session;
 mod slices;
 mod worker;
 
@@ -25,29 +24,25 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use aya::maps::{HashMap, MapData};
-use records::{Micros, MonoNs, Record};
+use aya::programs::perf_event::PerfEventLink;
+use aya::programs::tp_btf::BtfTracePointLink;
+use records::{Micros, Record};
 
 use self::book::Book;
 use self::calls::CallCounts;
+use self::connections::Connections;
 use self::crowd::Crowd;
 use crate::background::Background;
 use crate::engine::{
-    ALL_THREADS, ENDED, Engine, ONE_THREAD, RETURNED, SAMPLED, STATED, SWITCHED, Told, Way, refused,
+    ALL_THREADS, ENDED, Engine, ONE_THREAD, RETURNED, SAMPLED, SWITCHED, Told, Way,
 };
 use crate::error::ProbeError;
-use crate::sample::{Doing, Watched};
-use crate::tracer::{self, Means, SETTLED, Target};
-use crate::wire::{self, Event};
-
-/// Where records go.
-type Take<'a> = &'a mut dyn FnMut(Record);
+use crate::target::Target;
+use crate::wire::Event;
 
 /// How often the ring is emptied, and totals are told.
 const READ_EVERY: Duration = Duration::from_millis(20);
 const TOLD_EVERY: Duration = Duration::from_secs(1);
-
-/// Time between two looks whether steps have ended.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// Who makes records of what the programs tell.
 enum Books {
@@ -57,73 +52,53 @@ enum Books {
     Crowd(Crowd),
 }
 
-/// Attaches the programs and begins to tell every step, or what all threads of the workers' processes do;
-/// returns when all are in place.
+/// Attaches the programs and begins to tell the steps of each worker, one by one from the length `hold` on;
+/// without it, what all threads of their processes do together. Returns when all are in place.
 pub(crate) fn start(
     targets: &[Target],
-    means: Means,
-    hold: Micros,
-    take: tracer::Take,
+    hold: Option<Micros>,
+    take: impl FnMut(Record) + Send + 'static,
 ) -> Result<Background, ProbeError> {
     let pids: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
     let listening = pids.into_iter().flat_map(crate::process::listening_ports).collect();
-    let hooks = [SWITCHED, STATED, ENDED, RETURNED];
+    let hooks = [SWITCHED, ENDED, RETURNED];
     let mut engine = Engine::load(Way::EveryStep, &hooks)?;
-    let mut watched: HashMap<_, u32, [u8; 4]> = engine.table("watched")?;
+    let mut watched: HashMap<MapData, u32, u32> = engine.map("watched")?;
     for target in targets {
-        let (id, which) = match means {
-            Means::Threads => (target.pid, ALL_THREADS),
-            Means::Probe | Means::Sample => (target.tid, ONE_THREAD),
-        };
-        let inserted = watched.insert(id, which.to_ne_bytes(), 0);
-        inserted.map_err(|e| refused("watch a worker", e))?;
+        let all = (target.pid, ALL_THREADS);
+        let (id, which) = hold.map_or(all, |_| (target.tid, ONE_THREAD));
+        watched.insert(id, which, 0).map_err(ProbeError::refused("watch a worker"))?;
     }
-    let (told, calls) = (engine.told()?, engine.table("calls")?);
-    for hook in hooks {
-        engine.attach(hook)?;
-    }
+    let (told, calls) = (engine.told()?, engine.map("calls")?);
+    let hooks = hooks.into_iter().map(|hook| engine.attach(hook)).collect::<Result<_, _>>()?;
     engine.load_sampler(SAMPLED)?;
-    engine.attach_sampler(SAMPLED)?;
-    let live = net::clock::now();
-    let books = match means {
-        Means::Threads => Books::Crowd(Crowd::new(targets, listening, live)),
-        Means::Probe | Means::Sample => Books::Steps(Book::new(targets, listening, hold, live)),
+    let sampler = engine.attach_sampler(SAMPLED)?;
+    let (connections, live) = (Connections::new(listening), net::clock::now());
+    let books = match hold {
+        None => Books::Crowd(Crowd::new(targets, connections, live)),
+        Some(hold) => Books::Steps(Book::new(targets, connections, hold, live)),
     };
-    let reader = Follower { engine: Some(engine), told, calls, books, take };
+    let reader = Follower { attached: (hooks, sampler), told, calls, books, take };
     Background::start("trace-probe", move |ends| reader.follow(ends))
 }
 
-/// Waits for the end of steps, for a while: they end in numbers when their clients have just been hung up.
-pub(crate) fn settle(targets: &[Target]) {
-    let until = Instant::now() + SETTLED;
-    let rests = |target: &Target| {
-        let looked = Watched::open(target).ok().and_then(|mut watched| watched.look());
-        looked.is_none_or(|doing| doing == Doing::Polling)
-    };
-    while Instant::now() < until && !targets.iter().all(rests) {
-        thread::sleep(LOOK);
-    }
-}
-
 /// Reads what is told, and makes records of it.
-struct Follower {
-    /// `None`: the programs have been taken away.
-    engine: Option<Engine>,
+struct Follower<T> {
+    attached: (Vec<BtfTracePointLink>, Vec<PerfEventLink>),
     told: Told,
-    calls: HashMap<MapData, [u32; 2], [u8; wire::CALL]>,
+    calls: HashMap<MapData, [u32; 2], [u64; 3]>,
     books: Books,
-    take: tracer::Take,
+    take: T,
 }
 
-impl Follower {
+impl<T: FnMut(Record)> Follower<T> {
     fn follow(mut self, ends: &AtomicBool) -> Result<(), ProbeError> {
         let mut due = Instant::now() + TOLD_EVERY;
         while !ends.load(Ordering::Relaxed) {
             self.drain();
             if Instant::now() >= due {
                 due += TOLD_EVERY;
-                let lost = self.told.lost()?;
-                let at = net::clock::now();
+                let (at, lost) = (net::clock::now(), self.told.lost()?);
                 match &mut self.books {
                     Books::Steps(book) => book.tell_totals(at, lost, &mut self.take),
                     Books::Crowd(crowd) => crowd.tell_totals(at, lost, &mut self.take),
@@ -132,9 +107,22 @@ impl Follower {
             thread::park_timeout(READ_EVERY);
         }
         let end = net::clock::now();
-        drop(self.engine.take());
+        drop(std::mem::take(&mut self.attached));
         self.drain();
-        self.finish(end)
+        // What was under way when the programs were taken away.
+        let (take, threads) = (&mut self.take, self.told.threads());
+        let (calls, lost) = (CallCounts::read(&self.calls)?, self.told.lost()?);
+        match self.books {
+            Books::Steps(mut book) => {
+                threads.iter().for_each(|(_, thread)| book.finish_thread(thread, end, take));
+                book.finish(end, lost, &calls, take);
+            }
+            Books::Crowd(mut crowd) => {
+                threads.iter().for_each(|(_, thread)| crowd.finish_thread(thread, end, take));
+                crowd.finish(end, lost, &calls, take);
+            }
+        }
+        Ok(())
     }
 
     fn drain(&mut self) {
@@ -145,22 +133,5 @@ impl Follower {
                 Books::Crowd(crowd) => crowd.event(&event, &mut self.take),
             }
         }
-    }
-
-    /// Tells what was under way when the programs were taken away.
-    fn finish(mut self, end: MonoNs) -> Result<(), ProbeError> {
-        let (take, threads) = (&mut self.take, self.told.threads());
-        let (calls, lost) = (CallCounts::read(&self.calls)?, self.told.lost()?);
-        match self.books {
-            Books::Steps(mut book) => {
-                threads.into_iter().for_each(|(_, thread)| book.finish_thread(thread, end, take));
-                book.finish(end, lost, &calls, take);
-            }
-            Books::Crowd(mut crowd) => {
-                threads.into_iter().for_each(|(_, thread)| crowd.finish_thread(thread, end, take));
-                crowd.finish(end, lost, &calls, take);
-            }
-        }
-        Ok(())
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use records::{MonoNs, Record, Served, Threads};
 
-use super::Take;
-use super::worker::micros;
+use crate::target::Take;
+use crate::wire::micros;
 
 /// Length of a slice, ns: a part of what makes a fetch late on any host, and a hundred records a second.
 const SLICE: u64 = 10_000_000;

@@ -1,25 +1,23 @@
 //! One worker: its turns, its step under way, its stretches and totals.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use records::{
     Bytes, Hold, LoopTurn, Micros, MonoNs, Record, StepEnd, Stretch, StretchSink, Stretches,
     WorkerTotals,
 };
 
-use super::Take;
-use super::calls::Moves;
-use super::session::{Session, Side};
-use crate::tracer::Target;
-use crate::wire::{Came, Direction};
+use super::calls::Calls;
+use super::connections::{Session, Side};
+use crate::target::{Take, Target};
+use crate::wire::{Came, Direction, Slot, micros};
 
 /// See the module's head. Times of events are the kernel's: CLOCK_MONOTONIC, ns.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Worker {
     pub(super) target: Target,
     hold: Micros,
     totals: WorkerTotals,
-    told: Option<WorkerTotals>,
     /// `None`: it was not seen yet.
     stretches: Option<Stretches>,
     /// Time in polls, ns.
@@ -28,29 +26,34 @@ pub(super) struct Worker {
     pub(super) step: Option<Step>,
     /// Where the next step begins.
     mark: u64,
-    next_session: u64,
+    /// The number of its next session.
+    pub(super) next_session: u64,
     /// The call it polls with.
     pub(super) poll: Option<u32>,
     /// Sessions that asked and have neither an upstream nor an answer, in their order.
     pub(super) askers: VecDeque<u64>,
     /// Calls that move bytes.
-    pub(super) calls: BTreeMap<u32, Moves>,
+    pub(super) calls: Calls,
 }
 
 /// The step under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Step {
     pub(super) session: u64,
-    pub(super) start: u64,
+    start: u64,
     pub(super) end: u64,
-    pub(super) up: u64,
-    pub(super) down: u64,
-    pub(super) reads: u64,
-    pub(super) writes: u64,
-    /// What was read of the client: an upload.
-    pub(super) taken: u64,
-    pub(super) takes: u64,
+    /// Read from the upstream, written to the client, and read from it: an upload.
+    up: Sum,
+    down: Sum,
+    taken: Sum,
     pub(super) last: Option<(Side, Direction, Came)>,
+}
+
+/// Bytes, and calls that moved them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Sum {
+    bytes: u64,
+    calls: u64,
 }
 
 /// How a step came to its end.
@@ -78,33 +81,32 @@ impl StretchSink for Out<'_> {
     }
 }
 
+impl Step {
+    /// Calls for its session.
+    pub(super) fn moved(&mut self, side: Side, slot: &Slot) {
+        if slot.last >= self.end {
+            self.end = slot.last;
+            self.last = Some((side, slot.direction(), slot.ended()));
+        }
+        let sum = match (side, slot.direction()) {
+            (Side::Upstream, Direction::In) => &mut self.up,
+            (Side::Client, Direction::Out) => &mut self.down,
+            (Side::Client, Direction::In) => &mut self.taken,
+            (Side::Upstream, Direction::Out) => return,
+        };
+        sum.bytes += slot.bytes;
+        sum.calls += u64::from(slot.data);
+    }
+}
+
 impl Worker {
     pub(super) fn new(target: Target, hold: Micros) -> Self {
-        Self {
-            target,
-            hold,
-            totals: WorkerTotals::of(target.worker),
-            told: None,
-            stretches: None,
-            polled: 0,
-            turn: None,
-            step: None,
-            mark: 0,
-            next_session: 0,
-            poll: None,
-            askers: VecDeque::new(),
-            calls: BTreeMap::new(),
-        }
+        let totals = WorkerTotals::of(target.worker);
+        Self { target, hold, totals, ..Self::default() }
     }
 
     pub(super) fn index(&self) -> u32 {
         self.target.worker
-    }
-
-    pub(super) fn next_session(&mut self) -> u64 {
-        let number = self.next_session;
-        self.next_session += 1;
-        number
     }
 
     pub(super) fn was_seen(&self) -> bool {
@@ -142,20 +144,22 @@ impl Worker {
             Some(stretches) => (called, stretches),
             None => (live.0, self.stretches_from(live, cpu)),
         };
-        self.end_turn(&mut stretches, called, take);
-        self.polled += at.saturating_sub(called);
-        stretches.polled(MonoNs(called), MonoNs(at), &mut Out(cpu, take));
+        self.end_turn(&mut stretches, (called, at), &mut Out(cpu, take));
         self.stretches = Some(stretches);
         self.turn_from(at, events);
     }
 
-    fn end_turn(&mut self, stretches: &mut Stretches, at: u64, take: Take<'_>) {
-        let Some(mut turn) = self.turn.take() else { return };
-        turn.end_ns = turn.start_ns.max(MonoNs(at));
-        if self.totals.count_turn(&turn) >= self.hold {
-            take(Record::LoopTurn(turn));
+    /// The turn under way has ended with a poll.
+    fn end_turn(&mut self, stretches: &mut Stretches, (called, at): (u64, u64), out: &mut Out<'_>) {
+        if let Some(mut turn) = self.turn.take() {
+            turn.end_ns = turn.start_ns.max(MonoNs(called));
+            if self.totals.count_turn(&turn) >= self.hold {
+                out.1(Record::LoopTurn(turn));
+            }
+            stretches.turn_counted();
         }
-        stretches.turn_counted();
+        self.polled += at.saturating_sub(called);
+        stretches.polled(MonoNs(called), MonoNs(at), out);
     }
 
     /// A connection was accepted.
@@ -192,9 +196,10 @@ impl Worker {
     ) {
         let Some(step) = self.step.take() else { return };
         let length = MonoNs(step.end).micros_since(MonoNs(step.start));
-        session.count(&step);
+        let both_ways = step.up.bytes > 0 && step.down.bytes > 0;
+        session.stepped(step.end.saturating_sub(step.start), both_ways);
         self.mark = step.end;
-        self.totals.count_step(length, Bytes(step.up), step.reads);
+        self.totals.count_step(length, Bytes(step.up.bytes), step.up.calls);
         if length >= self.hold {
             take(Record::Hold(self.hold_of(&step, session, ended)));
         }
@@ -213,10 +218,7 @@ impl Worker {
     /// A step that read nothing from an upstream served a file or took an upload: what it wrote, or read of
     /// its client, is what it moved.
     fn hold_of(&self, step: &Step, session: &Session, ended: Last) -> Hold {
-        let (bytes, reads) = match step.up {
-            0 => (step.down, step.writes).max((step.taken, step.takes)),
-            up => (up, step.reads),
-        };
+        let moved = if step.up.bytes > 0 { step.up } else { step.down.max(step.taken) };
         Hold {
             worker: self.index(),
             turn: self.totals.turns + 1,
@@ -224,8 +226,8 @@ impl Worker {
             client_port: session.record.client_port,
             start_ns: MonoNs(step.start),
             end_ns: MonoNs(step.end),
-            bytes: Bytes(bytes),
-            reads,
+            bytes: Bytes(moved.bytes),
+            reads: moved.calls,
             ended_by: match (ended, step.last) {
                 (Last::Close, _) => StepEnd::Closed,
                 (Last::Call, Some((side, direction, Came::Again))) => match (side, direction) {
@@ -242,42 +244,26 @@ impl Worker {
     /// Nobody watches any more. `asleep`: since when it is in its poll. Its step was ended before.
     pub(super) fn finish(&mut self, asleep: Option<u64>, end: u64, cpu: u64, take: Take<'_>) {
         let Some(mut stretches) = self.stretches.take() else { return };
-        let called = asleep.unwrap_or(end);
-        self.end_turn(&mut stretches, called, take);
-        self.polled += end.saturating_sub(called);
         let mut out = Out(cpu, take);
-        stretches.polled(MonoNs(called), MonoNs(end), &mut out);
+        self.end_turn(&mut stretches, (asleep.unwrap_or(end), end), &mut out);
         stretches.finish(MonoNs(end), &mut out);
         self.stretches = Some(stretches);
     }
 
     /// It was in its poll all along.
-    pub(super) fn slept_through(&self, live: MonoNs, end: MonoNs, take: Take<'_>) {
-        let (mut stretches, mut out) = (self.stretches_from(live, 0), Out(0, take));
-        stretches.polled(live, end, &mut out);
-        stretches.finish(end, &mut out);
+    pub(super) fn slept_through(&mut self, live: MonoNs, end: MonoNs, take: Take<'_>) {
+        self.stretches = Some(self.stretches_from(live, 0));
+        self.finish(Some(live.0), end.0, 0, take);
     }
 
-    /// Time in polls, and turns.
-    pub(super) fn in_polls(&self) -> (Micros, u64) {
-        (micros(self.polled), self.totals.turns)
+    /// The call it polls with, how often it did, and for how long in all.
+    pub(super) fn polls(&self) -> Option<(u32, u64, Micros)> {
+        Some((self.poll?, self.totals.turns, micros(self.polled)))
     }
 
-    /// Tells the totals if they have changed.
+    /// Tells the totals.
     pub(super) fn tell_totals(&mut self, at: MonoNs, lost: u64, take: Take<'_>) {
-        self.totals.records_lost = lost;
-        self.totals.at_ns = at;
-        let told = self.told.take();
-        if told.is_none_or(|told| WorkerTotals { at_ns: at, ..told } != self.totals) {
-            take(Record::WorkerTotals(self.totals.clone()));
-        }
-        self.told = Some(self.totals.clone());
+        (self.totals.records_lost, self.totals.at_ns) = (lost, at);
+        take(Record::WorkerTotals(self.totals.clone()));
     }
 }
-
-pub(super) fn micros(ns: u64) -> Micros {
-    Micros(ns / 1_000)
-}
-
-#[cfg(test)]
-mod tests;

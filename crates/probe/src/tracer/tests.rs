@@ -1,15 +1,9 @@
-//! What each mode comes to, whatever this host has.
-
 use super::*;
 
 #[test]
-fn off_is_nothing_and_sample_is_always_there() {
+fn auto_takes_the_best_and_the_probe_says_what_is_missing() {
     assert_eq!(means(TraceMode::Off).ok(), Some(None));
     assert_eq!(means(TraceMode::Sample).ok(), Some(Some(Means::Sample)));
-}
-
-#[test]
-fn auto_takes_the_best_and_the_probe_says_what_is_missing() {
     let auto = means(TraceMode::Auto).expect("something always goes");
     match (means(TraceMode::Probe), auto) {
         (Ok(asked), auto) => assert_eq!((asked, auto), (Some(Means::Probe), asked)),

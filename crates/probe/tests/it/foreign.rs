@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use probe::{Means, Target, Tracer, targets};
-use records::{Micros, Record, Session, WorkerTotals};
+use records::{Micros, Record, Session, SessionEnd, StepEnd, WorkerTotals};
 use testkit::{NEVER_POLLS, Running, free_addr, in_turn, pick, program, until};
 
 use crate::support::{can_probe, download, role};
@@ -162,6 +162,10 @@ fn a_step_without_an_end_is_told_as_far_as_it_was_seen() {
     let hold = holds.max_by_key(|hold| hold.length_us()).expect("a hold");
     assert!(hold.length_us().as_duration() >= watched, "{hold:?}");
     assert_eq!((hold.client_port, hold.bytes.0 > 0), (port, true), "{hold:?}");
+    assert_eq!((hold.reads > 0, hold.ended_by), (true, StepEnd::Unknown), "{hold:?}");
+    let sessions = seen.iter().filter_map(pick!(Session));
+    let ends = sessions.map(|session| (session.client_port, session.end));
+    assert!(ends.eq([(port, SessionEnd::Shutdown)]), "{seen:?}");
     let turns = seen.iter().filter_map(pick!(LoopTurn));
     assert!(turns.map(|turn| turn.start_ns).eq([hold.start_ns]), "{seen:?}");
     let stretches = seen.iter().filter_map(pick!(Stretch));

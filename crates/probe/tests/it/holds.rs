@@ -8,15 +8,15 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use probe::{CountedFrom, Hold, HoldOptions, HoldState, Module, READ_EVERY, Seen, Watch};
+use probe::{CountedFrom, Hold, HoldState, Module, READ_EVERY, Seen, Watch};
 use testkit::{PATIENCE, in_turn, until};
 
-use crate::support::can_probe;
+use crate::support::{THRESHOLD, can_probe};
 
 /// A watch of this process.
 fn watch() -> Option<Watch> {
     can_probe().then(|| {
-        let watch = Watch::holds(&[std::process::id()], HoldOptions::default());
+        let watch = Watch::holds(&[std::process::id()], THRESHOLD);
         watch.expect("it can be watched")
     })
 }
@@ -62,24 +62,49 @@ fn of<'a>(seen: &'a [Seen], name: &str, state: HoldState) -> Vec<&'a Hold> {
     all.filter(|hold| hold.comm == name && hold.state == state).collect()
 }
 
-/// A Python that has its epoll, and says so with a line.
-fn python(script: &str) -> Child {
-    let mut python = Command::new("python3");
-    let python = python.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = python.spawn().expect("python3");
-    child.stdout.take().expect("piped").read_exact(&mut [0]).expect("it has its epoll");
-    // It says so a moment before it is out of the call that writes it.
-    thread::sleep(Duration::from_millis(20));
-    child
+/// A Python with an epoll, under a watch. Dropped, it is killed.
+struct Python {
+    child: Child,
+    watch: Watch,
+}
+
+impl Python {
+    /// One that says a line when it has its epoll; `None`: this host has no probe.
+    fn watched(script: &str) -> Option<Self> {
+        if !can_probe() {
+            return None;
+        }
+        let mut python = Command::new("python3");
+        let python = python.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = python.spawn().expect("python3");
+        child.stdout.take().expect("piped").read_exact(&mut [0]).expect("it has its epoll");
+        // It says so a moment before it is out of the call that writes it.
+        thread::sleep(Duration::from_millis(20));
+        let watch = Watch::holds(&[child.id()], THRESHOLD).expect("it can be watched");
+        Some(Self { child, watch })
+    }
+
+    /// The first that `pick` finds in so many looks, each after a tenth of the time between two.
+    fn first(&mut self, looks: usize, pick: fn(Seen) -> Vec<Hold>) -> Option<Hold> {
+        let look = || {
+            thread::sleep(READ_EVERY / 10);
+            pick(self.watch.read().expect("it can be read")).into_iter().next()
+        };
+        std::iter::repeat_with(look).take(looks).find_map(|told| told)
+    }
+}
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// Loops that nobody saw come out of their poll: they are held since before the watch began.
 #[test]
 fn a_loop_that_is_held_already_is_told() {
     let _turn = in_turn();
-    if !can_probe() {
-        return;
-    }
     let helpers = "for _ in range(4): threading.Thread(target=threading.Event().wait).start()";
     let other_loop =
         "other = select.epoll()\nthreading.Thread(target=lambda: other.poll()).start()";
@@ -96,23 +121,13 @@ fn a_loop_that_is_held_already_is_told() {
     ] {
         let held =
             format!("import os, select, threading\nloop = select.epoll()\n{setting}\n{body}");
-        let mut child = python(&held);
-        let options = HoldOptions::default();
-        let mut watch = Watch::holds(&[child.id()], options).expect("it can be watched");
-        let tell = || {
-            thread::sleep(READ_EVERY / 10);
-            watch.read().expect("it can be read").open.into_iter().next()
-        };
-        let told = std::iter::repeat_with(tell).take(100).find_map(|told| told);
-        child.kill().expect("it runs");
-        child.wait().expect("it ends");
+        let Some(mut python) = Python::watched(&held) else { return };
+        let told = python.first(100, |seen| seen.open);
         let told = told.unwrap_or_else(|| panic!("{what}: it is told within 2 s"));
-        assert_eq!((told.pid, told.counted_from), (child.id(), CountedFrom::Watch), "{what}");
-        assert_eq!(
-            told.asleep_in.map(|call| call.to_string()).as_deref(),
-            call,
-            "{what}: {told:?}"
-        );
+        let from = CountedFrom::Watch;
+        assert_eq!((told.pid, told.counted_from), (python.child.id(), from), "{what}");
+        let asleep_in = told.asleep_in.map(|call| call.to_string());
+        assert_eq!(asleep_in.as_deref(), call, "{what}: {told:?}");
     }
 }
 
@@ -120,25 +135,14 @@ fn a_loop_that_is_held_already_is_told() {
 #[test]
 fn the_first_turn_of_a_loop_is_told() {
     let _turn = in_turn();
-    if !can_probe() {
-        return;
-    }
     let waits = "import os, select, time\nloop = select.epoll()\nloop.register(0)\nprint(flush=True)\n\
                  loop.poll()\nend = time.process_time() + 0.3\n\
                  while time.process_time() < end: pass\nloop.unregister(0)\nloop.poll()";
-    let mut child = python(waits);
-    let options = HoldOptions::default();
-    let mut watch = Watch::holds(&[child.id()], options).expect("it can be watched");
-    child.stdin.as_mut().expect("piped").write_all(b"x").expect("it reads");
-    let tell = || {
-        thread::sleep(READ_EVERY / 10);
-        watch.read().expect("it can be read").closed.into_iter().next()
-    };
-    let told = std::iter::repeat_with(tell).take(100).find_map(|told| told);
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
-    let told = told.expect("it is told within 2 s");
-    assert_eq!((told.pid, told.counted_from), (child.id(), CountedFrom::Poll), "{told:?}");
+    let Some(mut python) = Python::watched(waits) else { return };
+    python.child.stdin.as_mut().expect("piped").write_all(b"x").expect("it reads");
+    let told = python.first(100, |seen| seen.closed).expect("it is told within 2 s");
+    let from = CountedFrom::Poll;
+    assert_eq!((told.pid, told.counted_from), (python.child.id(), from), "{told:?}");
     assert!(told.on_cpu_us.0 >= 290_000, "{told:?}");
 }
 
@@ -146,23 +150,11 @@ fn the_first_turn_of_a_loop_is_told() {
 #[test]
 fn who_is_at_rest_when_the_watch_begins_is_not_told() {
     let _turn = in_turn();
-    if !can_probe() {
-        return;
-    }
     let rests = "import select, threading\nloop = select.epoll()\n\
                  def works():\n while True: pass\n\
                  threading.Thread(target=works).start()\nprint(flush=True)\nloop.poll()";
-    let mut child = python(rests);
-    let options = HoldOptions::default();
-    let mut watch = Watch::holds(&[child.id()], options).expect("it can be watched");
-    let mut told = Vec::new();
-    for _ in 0..40 {
-        thread::sleep(READ_EVERY / 10);
-        told.extend(watch.read().expect("it can be read").open);
-    }
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
-    assert_eq!(told, []);
+    let Some(mut python) = Python::watched(rests) else { return };
+    assert_eq!(python.first(40, |seen| seen.open), None);
 }
 
 #[test]
@@ -366,7 +358,7 @@ const WAITS: &str = "PROBE_TEST_WAITS";
 fn nothing_is_left_when_a_watching_process_is_killed() {
     let turn = in_turn();
     if env::var_os(WAITS).is_some() {
-        let _watch = Watch::holds(&[], HoldOptions::default()).expect("as its parent could");
+        let _watch = Watch::holds(&[], THRESHOLD).expect("as its parent could");
         // It is killed long before.
         return thread::sleep(PATIENCE);
     }
@@ -434,5 +426,8 @@ fn a_process_that_is_not_there_is_named() {
     let pid = child.id();
     child.wait().expect("it ends");
     let error = watch.add(pid).expect_err("it has ended");
-    assert_eq!(error.to_string(), format!("failed to watch process {pid}: there is none"));
+    assert_eq!(
+        error.to_string(),
+        format!("failed to watch process {pid}: this host has no thread {pid} in it")
+    );
 }

@@ -7,5 +7,4 @@ mod foreign;
 mod holds;
 mod mirror;
 mod namespace;
-mod sample;
 mod support;

@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use probe::{Means, Target, Tracer};
-use records::{Hold, Micros, MonoNs, Record, Session, StepEnd, Stretch, WorkerTotals};
-use testkit::{PATIENCE, in_turn};
+use records::{Hold, Micros, MonoNs, Record, Session, Stretch, WorkerTotals};
+use testkit::in_turn;
 
 use crate::support::{can_probe, download, proxy, role};
 
@@ -191,44 +191,5 @@ fn check_stretches(told: &Told) {
         assert_eq!(sum(|stretch| stretch.turns), totals.turns, "worker {worker}: turns");
         assert_eq!(sum(|stretch| stretch.steps), totals.steps, "worker {worker}: steps");
         assert_eq!(sum(|stretch| stretch.accepts), totals.sessions, "worker {worker}: accepts");
-    }
-}
-
-#[test]
-fn a_step_under_way_is_told_at_the_end() {
-    let _turn = in_turn();
-    if !can_probe() {
-        return;
-    }
-    let origin = role("origin", &[]);
-    let proxy = proxy(&origin, &["--workers", "1", "--rcvbuf", "4MiB"]);
-    let tid = u32::try_from(proxy.ready.worker_tids[0]).expect("a tid");
-    let target = Target { worker: 0, pid: proxy.id(), tid };
-    let (tell, seen) = channel();
-    let take = move |record| drop(tell.send(record));
-    let tracer = Tracer::attach(&[target], Means::Probe, HOLD, take).expect("it can be watched");
-    let addr = proxy.addr();
-    let load = std::thread::spawn(move || download(addr, 2, Duration::from_secs(8)));
-    let mut records = Vec::new();
-    let accepted = |record: &&Record| matches!(record, Record::Accepted(_));
-    while records.iter().filter(accepted).count() < 2 {
-        records.push(seen.recv_timeout(PATIENCE).expect("two downloads"));
-    }
-    // For as long as a step is to be.
-    std::thread::sleep(Duration::from_millis(300));
-    tracer.stop().expect("all was seen");
-    records.extend(seen);
-    let told = Told::of(records);
-    load.join().expect("no panic");
-    check_stretches(&told);
-    assert_eq!(told.sessions.len(), told.accepted, "{:?}", told.sessions);
-    let open = told.sessions.values().filter(|s| s.end == records::SessionEnd::Shutdown);
-    assert!(open.count() > 0, "downloads were under way");
-    // The load never lets the upstream run empty: a step was under way, and has no end of its own.
-    let last = told.holds.iter().max_by_key(|hold| hold.end_ns).expect("a hold");
-    assert!(last.bytes.0 > 0 && last.reads > 0, "{last:?}");
-    // A download that came to its end at that very moment left nothing under way.
-    if last.ended_by != StepEnd::Closed {
-        assert_eq!(last.ended_by, StepEnd::Unknown, "{last:?}");
     }
 }

@@ -6,12 +6,16 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use probe::{HoldOptions, ProbeError, Watch};
+use probe::{ProbeError, Watch};
+use records::Micros;
 use testkit::{Process, skip};
+
+/// Of a hold, the least.
+pub(crate) const THRESHOLD: Micros = Micros(50_000);
 
 /// Whether the kernel can be asked; says why a test is skipped. In CI it fails instead.
 pub(crate) fn can_probe() -> bool {
-    match Watch::holds(&[], HoldOptions::default()) {
+    match Watch::holds(&[], THRESHOLD) {
         Ok(_) => true,
         Err(
             error @ (ProbeError::NoRights { .. }

@@ -41,8 +41,8 @@ fn a_hold_counts_once_and_one_that_lasts_counts_at_the_end() {
     assert_eq!(ledger.held(worker), Micros(2_700_000), "with the one that lasts");
     ledger.finish();
     assert_eq!(ledger.held(&ledger.workers[&(WORKER, WORKER)]), Micros(2_700_000));
-    let holders = ledger.holders();
-    let told: Vec<_> = holders.iter().map(|holds| (&*holds.by.client, holds.held_us)).collect();
+    let told: Vec<_> =
+        ledger.holders.iter().map(|holds| (&*holds.by.client, holds.held_us)).collect();
     assert_eq!(told, [(CLIENT, Micros(2_400_000)), ("10.0.0.9:40404", Micros(200_000))]);
 }
 
@@ -116,7 +116,7 @@ fn only_an_upstream_that_could_be_no_others_is_named() {
 
 #[test]
 fn hosts_may_be_numbers() {
-    let mut ledger = Ledger::new(Micros(50_000), Addresses::Hidden);
+    let mut ledger = Ledger::new(Micros(50_000), true);
     let mut other = hold(150, 50, HoldState::Closed);
     other.moved[0].remote = addr("10.0.0.8:1");
     let holds = vec![hold(0, 100, HoldState::Closed), other, hold(200, 90, HoldState::Closed)];

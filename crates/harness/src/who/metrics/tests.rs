@@ -1,6 +1,7 @@
 use super::*;
 use crate::who::tests::three_seconds;
 use serde_json::Value;
+use testkit::connect;
 
 const PANEL: &str = include_str!("../../../../../docs/who-grafana.json");
 
@@ -40,4 +41,32 @@ fn the_panel_asks_for_what_there_is() {
         }
     }
     assert!(names >= 5, "{names}");
+}
+
+fn ask(addr: SocketAddr, request: &str) -> String {
+    let mut stream = connect(addr);
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+#[test]
+fn a_scraper_is_told_how_things_are_now() {
+    let door = Door::open("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+    let mut ledger = three_seconds();
+    for _ in 0..2 {
+        door.show(&ledger);
+        let answer = ask(door.addr, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text;"));
+        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+        assert_eq!(body, metrics(&ledger));
+        ledger.finish();
+    }
+    for other in
+        ["GET /else HTTP/1.1\r\n\r\n", "POST /metrics HTTP/1.1\r\n\r\n", &"x".repeat(REQUEST)]
+    {
+        assert!(ask(door.addr, other).starts_with("HTTP/1.1 404 "), "{other}");
+    }
 }

@@ -1,6 +1,7 @@
 use std::process::Command;
 
-use testkit::{Running, free_addr, listen};
+use clap::Parser;
+use testkit::{Running, listen};
 
 use super::*;
 
@@ -12,6 +13,16 @@ fn watched(table: &[Row], comms: &[&str]) -> Processes {
     let comms = comms.iter().map(ToString::to_string).collect();
     let known = table.iter().take(1).map(keyed).collect();
     Processes { comms, known }
+}
+
+/// Those that a command line names.
+fn find(words: &[&str]) -> anyhow::Result<Processes> {
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        options: WhoOptions,
+    }
+    Processes::find(&Cli::parse_from(["who"].iter().chain(words)).options)
 }
 
 fn told(changes: Vec<Change>) -> Vec<(u32, ChangeKind)> {
@@ -50,25 +61,10 @@ fn a_process_of_a_chosen_name_is_watched_when_it_comes() {
 #[test]
 fn living_processes_are_found_by_id_and_by_name() {
     let sleep = Running::start(Command::new("sleep").arg("60"));
-    let by_id = Chosen { pids: vec![sleep.id()], ..Chosen::default() };
-    let processes = Processes::find(&by_id).expect("it runs");
+    let processes = find(&["--pid", &sleep.id().to_string()]).expect("it runs");
     assert_eq!(processes.ids(), [sleep.id()]);
-    let by_name = Chosen { comms: vec!["sleep".to_owned()], ..Chosen::default() };
-    let processes = testkit::until("its name", || Processes::find(&by_name).ok());
+    let processes = testkit::until("its name", || find(&["--comm", "sleep"]).ok());
     assert!(processes.ids().contains(&sleep.id()));
-}
-
-#[test]
-fn whoever_is_not_there_is_named() {
-    let refused = |chosen: Chosen| Processes::find(&chosen).expect_err("nobody").to_string();
-    // Above the highest id a kernel gives (proc_sys_kernel(5): pid_max is 2^22 at most).
-    let pid = refused(Chosen { pids: vec![1 << 22], ..Chosen::default() });
-    assert!(pid.contains("process 4194304: there is none"), "{pid}");
-    let comm = refused(Chosen { comms: vec!["no-such-name".into()], ..Chosen::default() });
-    assert!(comm.contains("no-such-name"), "{comm}");
-    let port = free_addr().port();
-    let nobody = refused(Chosen { ports: vec![port], ..Chosen::default() });
-    assert!(nobody.contains(&format!("port {port}: nobody does")), "{nobody}");
 }
 
 #[test]

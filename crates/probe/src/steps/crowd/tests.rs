@@ -41,7 +41,7 @@ fn read(port: u16, at: u64) -> Vec<u8> {
 #[test]
 fn what_was_computed_before_a_request_was_read_is_not_that_requests() {
     let target = Target { worker: 0, pid: 1, tid: 1 };
-    let mut crowd = Crowd::new(&[target], BTreeSet::from([PORT]), MonoNs(0));
+    let mut crowd = Crowd::new(&[target], Connections::new([PORT].into()), MonoNs(0));
     let mut told = Vec::new();
     let take: Take<'_> = &mut |record| told.push(record);
     let segment = |at, slots: &[u8]| event(1, at, 0, 0, slots);

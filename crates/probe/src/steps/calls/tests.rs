@@ -1,15 +1,16 @@
-use super::Moves;
+use super::*;
 
 #[test]
 fn calls_count_by_their_size_and_those_in_a_row_by_their_mean() {
-    let mut moves = Moves::default();
+    let mut calls = Calls::default();
     // One of 4096 bytes, three in a row, one that moved nothing, one large, and one of an odd size.
     for (moved, other, bytes) in
         [(1, 0, 4_096), (3, 1, 12_288), (0, 1, 0), (1, 0, 93_184), (1, 0, 100_001)]
     {
-        moves.add(moved, other, bytes);
+        calls.moved(0, (moved, other), bytes);
     }
-    assert_eq!((moves.calls, moves.bytes), (8, 209_569));
-    let sizes: Vec<(u64, u64)> = moves.sizes.into_iter().collect();
+    let total = &calls.0[&0];
+    assert_eq!((total.count, total.bytes), (8, Bytes(209_569)));
+    let sizes: Vec<(u64, u64)> = total.sizes.clone().into_iter().collect();
     assert_eq!(sizes, [(4_096, 4), (93_184, 1), (99_840, 1)]);
 }

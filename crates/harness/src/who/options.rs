@@ -1,66 +1,63 @@
-//! `turnstile who`: which connection holds a worker of a live server.
+//! The command line of `who`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use records::{Micros, some_time, within};
 
-use super::demo::has_screen;
-use super::output::Color;
-use crate::who::{self, Addresses, Chosen, Place, WhoPlan};
+use crate::output::Color;
 
 /// Who is watched, and how it is told.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct WhoOptions {
+pub(crate) struct WhoOptions {
     /// Watch this process and all that it forks; may be repeated, as --comm and --port
     #[arg(long, value_name = "PID", required_unless_present_any = ["comm", "port"])]
-    pub pid: Vec<u32>,
+    pub(super) pid: Vec<u32>,
 
     /// Watch all processes of this name (/proc/PID/comm), also those to come
     #[arg(long, value_name = "NAME")]
-    pub comm: Vec<String>,
+    pub(super) comm: Vec<String>,
 
     /// Watch whoever listens on this TCP port
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub port: Vec<u16>,
+    pub(super) port: Vec<u16>,
 
     /// Tell turns of this length or longer: 50ms to 1h
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = within(Micros(50_000)..=Micros(3_600_000_000), "a threshold has 50ms to 1h"))]
-    pub threshold: Micros,
+    pub(super) threshold: Micros,
 
     /// End after this long [default: with Ctrl-C, or with the last of the processes]
     #[arg(long = "for", value_name = "TIME", value_parser = some_time())]
-    pub length: Option<Micros>,
+    pub(super) length: Option<Micros>,
 
     /// Print a line of JSON for each event, the last a summary
     #[arg(long)]
-    pub json: bool,
+    pub(super) json: bool,
 
     /// Print lines instead of a picture, as is done without a terminal
     #[arg(long, conflicts_with = "json")]
-    pub plain: bool,
+    pub(super) plain: bool,
 
     /// Keep each hold of this length or longer as a run, for explain and report: 20 at most
     #[arg(long, value_name = "TIME", value_parser = some_time())]
-    pub capture_hold: Option<Micros>,
+    pub(super) capture_hold: Option<Micros>,
 
     /// Where captured holds are kept
     #[arg(long, value_name = "DIR", default_value = "runs", requires = "capture_hold")]
-    pub runs_dir: PathBuf,
+    pub(super) runs_dir: PathBuf,
 
     /// Write peers' hosts as numbers
     #[arg(long)]
-    pub no_addresses: bool,
+    pub(super) no_addresses: bool,
 
     /// Answer scrapers of OpenMetrics there, as 127.0.0.1:9464
     #[arg(long, value_name = "ADDR")]
-    pub metrics: Option<SocketAddr>,
+    pub(super) metrics: Option<SocketAddr>,
 
     /// When to use colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
+    pub(super) color: Color,
 }
 
 const EXAMPLES: &str = "\
@@ -74,27 +71,11 @@ Examples:
 It reads, and changes nothing in the process. It needs root, or CAP_BPF and CAP_PERFMON, and Linux
 6.3 or later with BTF. Exit codes: 0 watched to the end; 1 error; 2 usage.";
 
-/// Watches, and says what it came to.
-pub(super) fn who(options: &WhoOptions) -> anyhow::Result<ExitCode> {
-    let place = match options {
-        WhoOptions { json: true, .. } => Place::Json,
-        WhoOptions { plain: false, .. } if has_screen() => Place::Terminal,
-        _ => Place::Lines,
-    };
-    let chosen = Chosen {
-        pids: options.pid.clone(),
-        comms: options.comm.clone(),
-        ports: options.port.clone(),
-    };
-    who::run(&WhoPlan {
-        chosen,
-        threshold: options.threshold,
-        length: options.length,
-        place,
-        addresses: if options.no_addresses { Addresses::Hidden } else { Addresses::Shown },
-        metrics: options.metrics,
-        capture: options.capture_hold.map(|at_least| (at_least, options.runs_dir.clone())),
-        style: options.color.style(),
-    })?;
-    Ok(ExitCode::SUCCESS)
+impl WhoOptions {
+    /// `1234, nginx, :8080`.
+    pub(super) fn title(&self) -> String {
+        let pids = self.pid.iter().map(u32::to_string);
+        let ports = self.port.iter().map(|port| format!(":{port}"));
+        pids.chain(self.comm.iter().cloned()).chain(ports).collect::<Vec<_>>().join(", ")
+    }
 }
