@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, ready};
 use std::time::Duration;
 
-use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, ResponseHead, parse_response};
+use http1::{Answer, Method, State, Wanted};
 use net::clock;
 use net::tcp::{Buffers, Dial};
-use records::{Answers, Bytes, Connection, Fetch, FetchToggles, Micros, MonoNs, Outcome, Phase};
+use records::{Bytes, Connection, Fetch, FetchToggles, Micros, MonoNs, Outcome, Phase};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -28,12 +28,9 @@ const READ: usize = 256 * 1024;
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     target: SocketAddr,
-    /// How long the answer must be, if that is known.
-    size: Option<Bytes>,
-    answers: Answers,
+    wanted: Wanted,
     cap: Duration,
     phase: Phase,
-    method: Method,
     /// Whether a connection is for one fetch.
     connection: Connection,
     /// Head and body of the request.
@@ -88,11 +85,13 @@ impl Plan {
         request.extend(body.unwrap_or_default());
         Ok(Self {
             target,
-            size: asking.answer_size(),
-            answers: asking.whose(),
+            wanted: Wanted {
+                method: asking.method().into(),
+                own: asking.line.is_some(),
+                size: asking.answer_size().map(|size| size.0),
+            },
             cap: toggles.cap.as_duration(),
             phase,
-            method: asking.method().into(),
             connection,
             request: request.into(),
             buffer: Arc::new(Mutex::new(vec![0; READ].into())),
@@ -155,7 +154,7 @@ impl Plan {
             seen.port = stream.local_addr().ok().map(|local| local.port());
             seen.connect = Some(Micros(0));
             let ended = self.exchange(stream, seen).await;
-            let again = matches!(self.method, Method::Get | Method::Head);
+            let again = matches!(self.wanted.method, Method::Get | Method::Head);
             if ended.is_ok() || seen.first_byte.is_some() || !again {
                 return ended;
             }
@@ -193,44 +192,29 @@ impl Plan {
         seen: &mut Seen,
     ) -> Result<Option<TcpStream>, Failure> {
         stream.write_all(&self.request).await?;
-        // Most heads come in one piece, with much of the body behind them, and are read where they are.
-        let mut parts = Vec::new();
-        let mut answer = loop {
-            let mut begun = Ok(None);
+        let mut answer = Answer::to(self.wanted.clone());
+        loop {
+            let mut state = State::More;
             let read = self.read(&mut stream, |read| {
                 seen.first_byte = seen.first_byte.or_else(|| Some(seen.age()));
-                if parts.is_empty() {
-                    begun = self.begin(read, seen);
-                }
-                if !parts.is_empty() || matches!(begun, Ok(None)) {
-                    parts.extend_from_slice(read);
-                    begun = self.begin(&parts, seen);
-                }
+                state = answer.advance(read);
             });
-            if read.await? == 0 {
-                return Err(Failure::Answer(Outcome::ClosedEarly));
+            let end = read.await? == 0;
+            if end {
+                state = answer.closed();
             }
-            if let Some(answer) = begun? {
-                break answer;
-            }
-        };
-        loop {
-            seen.bytes = Bytes(answer.body.payload());
-            match answer.state {
-                State::Whole | State::Overrun => {
-                    self.whole(seen.bytes)?;
-                    let keeps = [answer.server, self.connection] == [Connection::KeepAlive; 2];
-                    return Ok((keeps && answer.state == State::Whole).then_some(stream));
-                }
-                State::Wrong => return Err(Failure::Answer(Outcome::BadStatus)),
+            seen.status = answer.status();
+            seen.bytes = Bytes(answer.payload());
+            match state {
+                State::More if end => return Err(Failure::Answer(Outcome::ClosedEarly)),
                 State::More => {}
-            }
-            if self.read(&mut stream, |read| answer.advance(read)).await? == 0 {
-                let enough = self.size.is_none_or(|size| seen.bytes >= size);
-                if answer.body.ends_at_close() && enough {
-                    return self.whole(seen.bytes).map(|()| None);
+                State::Unwanted => return Err(Failure::Answer(Outcome::BadStatus)),
+                State::Whole | State::Overrun => {
+                    let keeps = answer.keeps_connection() && !end && state == State::Whole;
+                    return Ok(
+                        (keeps && self.connection == Connection::KeepAlive).then_some(stream)
+                    );
                 }
-                return Err(Failure::Answer(Outcome::ClosedEarly));
             }
         }
     }
@@ -248,44 +232,6 @@ impl Plan {
         })
         .await
     }
-
-    /// Begins to read the answer of which `bytes` are the first; `None`: its head has not ended.
-    fn begin(&self, mut bytes: &[u8], seen: &mut Seen) -> Result<Option<Answer>, Failure> {
-        const WRONG: Failure = Failure::Answer(Outcome::BadStatus);
-        loop {
-            match parse_response(bytes, HeadLimit::default(), &self.method) {
-                Ok(Parsed::Partial) => return Ok(None),
-                Ok(Parsed::Complete { head, len }) => {
-                    bytes = &bytes[len..];
-                    if head.is_interim() {
-                        continue;
-                    }
-                    seen.status = Some(head.status);
-                    let fits = match (head.body, self.size) {
-                        (BodyFraming::Length(length), Some(size)) => length == size.0,
-                        (BodyFraming::Empty, Some(size)) => size == Bytes(0),
-                        // Only the close would say where it ends, and nobody knows where it should.
-                        (BodyFraming::UntilClose, None) => self.answers == Answers::Own,
-                        _ => true,
-                    };
-                    return if self.answers.may_have(head.status) && fits {
-                        Ok(Some(Answer::begun(&head, bytes)))
-                    } else {
-                        Err(WRONG)
-                    };
-                }
-                Err(_) => return Err(WRONG),
-            }
-        }
-    }
-
-    /// A body of so many bytes has come to its end.
-    fn whole(&self, bytes: Bytes) -> Result<(), Failure> {
-        match self.size {
-            Some(size) if size != bytes => Err(Failure::Answer(Outcome::BadStatus)),
-            _ => Ok(()),
-        }
-    }
 }
 
 fn read_body(path: &Path) -> io::Result<Vec<u8>> {
@@ -296,46 +242,6 @@ fn read_body(path: &Path) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     file.take(BODY + 1).read_to_end(&mut body).map_err(|error| failed(&error))?;
     if body.len() as u64 > BODY { Err(failed(&"it has more than 16 MiB")) } else { Ok(body) }
-}
-
-/// An answer of which the head has come.
-struct Answer {
-    /// Whether the server keeps the connection (RFC 9112, 9.3).
-    server: Connection,
-    body: Body,
-    state: State,
-}
-
-/// How far a body is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    More,
-    Whole,
-    /// Whole, and what nobody asked for came with its end.
-    Overrun,
-    /// Its framing is no framing.
-    Wrong,
-}
-
-impl Answer {
-    fn begun(head: &ResponseHead, first: &[u8]) -> Self {
-        let options = head.headers.all("connection").flat_map(|value| value.split(|b| *b == b','));
-        let closes = options.map(<[u8]>::trim_ascii).any(|o| o.eq_ignore_ascii_case(b"close"));
-        let keeps = head.version == http1::Version::Http11 && !closes;
-        let server = if keeps { Connection::KeepAlive } else { Connection::Close };
-        let mut answer = Self { server, body: Body::new(head.body), state: State::More };
-        answer.advance(first);
-        answer
-    }
-
-    fn advance(&mut self, bytes: &[u8]) {
-        self.state = match self.body.advance(bytes) {
-            Ok(advance) if advance.done && advance.take == bytes.len() => State::Whole,
-            Ok(advance) if advance.done => State::Overrun,
-            Ok(_) => State::More,
-            Err(_) => State::Wrong,
-        };
-    }
 }
 
 /// How far a fetch came; it outlives the attempt that is dropped at the cap.

@@ -1,11 +1,11 @@
 //! Starts fetches as they are due, prints each as it ends, and stops when told to.
 
 use std::io;
+use std::sync::Once;
 use std::time::Duration;
 
-use net::role::{self, RoleError};
+use net::role::{self, Reach, RoleError};
 use net::stop::{self, Next};
-use net::target::Reach;
 use net::{clock, cpu};
 use records::{Arrivals, Effective, MonoNs, Ready, Record, Role};
 use tokio::net::TcpStream;
@@ -13,9 +13,9 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 
+use crate::FastOptions;
 use crate::alarm::Alarm;
 use crate::fetch::{Ended, Plan};
-use crate::options::FastOptions;
 use crate::schedule::Schedule;
 use crate::tally::Tally;
 
@@ -34,7 +34,7 @@ const EVENT_INTERVAL: u32 = 1;
 /// See [`RoleError`]. Trouble with single fetches is none: it is their outcome.
 pub fn run(options: &FastOptions) -> Result<(), RoleError> {
     let max_open_files = options.role.enter().map_err(RoleError::process)?;
-    let reach = options.target.reach().map_err(|error| RoleError::Usage(error.to_string()))?;
+    let reach = options.target.reach()?;
     check_burst(options, reach)?;
     let effective = Effective {
         cpus: cpu::allowed().map_err(RoleError::process)?,
@@ -85,22 +85,8 @@ struct Client {
     /// Fetches of one arrival.
     burst: u32,
     started: u64,
-    stop: Stop,
-    warning: Warning,
-}
-
-/// Whether a signal has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
-    Untold,
-    Told,
-}
-
-/// Whether trouble of this host was spoken of: once is enough, the records count it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Warning {
-    Unsaid,
-    Said,
+    /// Whether a signal has come.
+    told_to_end: bool,
 }
 
 impl Client {
@@ -119,8 +105,7 @@ impl Client {
             tally: Tally::new(options.toggles.arrivals, clock::now()),
             burst: options.burst,
             started: 0,
-            stop: Stop::Untold,
-            warning: Warning::Unsaid,
+            told_to_end: false,
         })
     }
 
@@ -137,12 +122,12 @@ impl Client {
             tokio::select! {
                 biased;
                 Some(()) = self.signals.recv() => {
-                    if self.stop == Stop::Told {
+                    if self.told_to_end {
                         let lost = self.fetches.len();
                         let why = format!("stopped at once: {lost} fetches under way have no record");
                         return Err(RoleError::Unable(why));
                     }
-                    self.stop = Stop::Told;
+                    self.told_to_end = true;
                     schedule.stop();
                 }
                 Some(ended) = self.fetches.join_next() => {
@@ -167,16 +152,18 @@ impl Client {
     }
 
     fn tell(&mut self, ended: Ended) -> Result<(), RoleError> {
-        if let (Some(warning), Warning::Unsaid) = (ended.warning, self.warning) {
-            self.warning = Warning::Said;
-            say(&format!("this host could not try a fetch, nor perhaps others: {warning}"));
+        if let Some(warning) = ended.warning {
+            // Once is enough: the records count it.
+            static SAID: Once = Once::new();
+            SAID.call_once(|| {
+                say(&format!("this host could not try a fetch, nor perhaps others: {warning}"));
+            });
         }
         self.kept.extend(ended.kept);
         self.tally.add(ended.record).try_for_each(|record| role::tell(&record))
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a program's own message")]
 fn say(message: &str) {
-    eprintln!("fast-client: {message}");
+    role::say("fast-client", message);
 }

@@ -28,7 +28,6 @@ enum State {
     Length { left: u64 },
     UntilClose,
     Chunked(Chunks),
-    Failed,
 }
 
 impl Body {
@@ -46,7 +45,7 @@ impl Body {
     /// Takes note of the next bytes from the wire.
     ///
     /// # Errors
-    /// The chunks are broken: nothing after them can be trusted, and every later call fails too.
+    /// The chunks are broken: nothing after them can be trusted.
     pub fn advance(&mut self, bytes: &[u8]) -> Result<Advance, FramingError> {
         match &mut self.state {
             State::Length { left } => {
@@ -59,14 +58,10 @@ impl Body {
                 self.payload += bytes.len() as u64;
                 Ok(Advance { take: bytes.len(), done: false })
             }
-            State::Chunked(chunks) => match chunks.advance(bytes, &mut self.payload) {
-                Ok(take) => Ok(Advance { take, done: chunks.is_done() }),
-                Err(error) => {
-                    self.state = State::Failed;
-                    Err(error)
-                }
-            },
-            State::Failed => Err(FramingError),
+            State::Chunked(chunks) => {
+                let take = chunks.advance(bytes, &mut self.payload)?;
+                Ok(Advance { take, done: chunks.is_done() })
+            }
         }
     }
 
@@ -82,7 +77,7 @@ impl Body {
     pub fn left(&self) -> Option<u64> {
         match self.state {
             State::Length { left } => Some(left),
-            State::UntilClose | State::Chunked(_) | State::Failed => None,
+            State::UntilClose | State::Chunked(_) => None,
         }
     }
 
@@ -91,7 +86,7 @@ impl Body {
         match &self.state {
             State::Length { left } => *left == 0,
             State::Chunked(chunks) => chunks.is_done(),
-            State::UntilClose | State::Failed => false,
+            State::UntilClose => false,
         }
     }
 
@@ -167,7 +162,8 @@ enum Announced {
 
 impl Announced {
     fn read(version: Version, headers: &Headers) -> Result<Self, HeadError> {
-        match (headers.contains("Transfer-Encoding"), headers.contains("Content-Length")) {
+        let has = |name| headers.get(name).is_some();
+        match (has("Transfer-Encoding"), has("Content-Length")) {
             (false, false) => return Ok(Self::Nothing),
             (true, true) => return Err(HeadError::ConflictingFraming),
             (true, false) if version == Version::Http10 => {
@@ -196,22 +192,14 @@ fn content_length(headers: &Headers) -> Result<u64, HeadError> {
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(HeadError::BadContentLength);
     };
-    if value.is_empty() {
-        return Err(HeadError::BadContentLength);
-    }
-    value
-        .iter()
-        .try_fold(0_u64, |number, &byte| {
-            let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-            number.checked_mul(10)?.checked_add(digit)
-        })
-        .ok_or(HeadError::BadContentLength)
+    let text = str::from_utf8(value).ok().filter(|_| value.iter().all(u8::is_ascii_digit));
+    text.and_then(|digits| digits.parse().ok()).ok_or(HeadError::BadContentLength)
 }
 
 /// Bytes of one chunk's size line at most, without CR LF. Nobody needs extensions.
 const SIZE_LINE_LIMIT: u16 = 1024;
 
-/// Bytes of all trailer lines at most: the default [`crate::HeadLimit`].
+/// Bytes of all trailer lines at most: as of a head.
 const TRAILER_LIMIT: u16 = 8 * 1024;
 
 /// Chunks that are not what RFC 9112 7.1 allows. The side that sent them is at fault.

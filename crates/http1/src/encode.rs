@@ -1,6 +1,5 @@
 //! What a proxy sends: heads as it passes them on, and answers of its own.
 
-use crate::head::TransferCoding;
 use crate::{RequestHead, ResponseHead};
 
 impl RequestHead {
@@ -16,9 +15,9 @@ impl RequestHead {
         push(&mut out, &[self.method.name(), " ", root, target, " HTTP/1.0\r\nHost: "]);
         out.extend(host.bytes().filter(u8::is_ascii_graphic));
         push(&mut out, &["\r\nConnection: close\r\n"]);
-        let dropped =
-            |name: &str| ["Host", "Expect"].iter().any(|each| name.eq_ignore_ascii_case(each));
-        for (name, value) in self.headers.end_to_end(TransferCoding::Remove) {
+        const DROPPED: [&str; 3] = ["Host", "Expect", "Transfer-Encoding"];
+        let dropped = |name: &str| DROPPED.iter().any(|each| name.eq_ignore_ascii_case(each));
+        for (name, value) in self.headers.end_to_end() {
             if !dropped(name) {
                 push_line(&mut out, name, value);
             }
@@ -35,7 +34,7 @@ impl ResponseHead {
         let mut out = Vec::with_capacity(512);
         let status = self.status.to_string();
         push(&mut out, &["HTTP/1.1 ", &status, " ", &self.reason, "\r\nConnection: close\r\n"]);
-        for (name, value) in self.headers.end_to_end(TransferCoding::Keep) {
+        for (name, value) in self.headers.end_to_end() {
             push_line(&mut out, name, value);
         }
         push(&mut out, &["\r\n"]);
@@ -55,12 +54,8 @@ fn push_line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
 
 /// A whole small answer of that status: text, Content-Length, `Connection: close`.
 ///
-/// For errors: a status that has no body (1xx, 204, 304) or is none at all becomes 500.
+/// For errors, whose answers have a body.
 pub fn error_response(status: u16) -> Vec<u8> {
-    let status = match status {
-        204 | 304 | 0..200 | 1000.. => 500,
-        other => other,
-    };
     let reason = reason_phrase(status);
     let body = format!("{status} {reason}\n");
     let length = body.len();

@@ -1,6 +1,6 @@
 //! Heads of requests and responses with their header lines, and why one is refused.
 
-use crate::{BodyFraming, HeadLimit, MAX_HEADERS, Parsed, Version};
+use crate::{BodyFraming, HEAD_MAX, MAX_HEADERS, Version};
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +12,6 @@ pub struct RequestHead {
     pub target: String,
     /// Version of the sender.
     pub version: Version,
-    /// Host with its port, if any: of an absolute target, else of the Host header.
-    pub host: Option<String>,
     /// All header lines.
     pub headers: Headers,
     /// Where the request's body ends.
@@ -58,6 +56,17 @@ impl RequestHead {
         format!("{} {} {}", self.method.name(), self.target, self.version.name())
     }
 
+    /// The path that is asked for, without a query.
+    pub fn path(&self) -> &str {
+        let (root, target) = self.origin_form();
+        if root.is_empty() { target.split('?').next().unwrap_or_default() } else { root }
+    }
+
+    /// Whether the client may send another request over this connection.
+    pub fn keeps_connection(&self) -> bool {
+        self.headers.keep_connection(self.version)
+    }
+
     /// The target without scheme and host: what an origin is asked for (RFC 9112 3.2.1).
     pub(crate) fn origin_form(&self) -> (&'static str, &str) {
         match split_absolute(&self.target) {
@@ -70,18 +79,19 @@ impl RequestHead {
 }
 
 /// Parses a request head from its first byte. Empty lines before it are skipped and count as part
-/// of it (RFC 9112 2.2).
+/// of it (RFC 9112 2.2). With the head comes its length in bytes, where the body starts; `None`: it has
+/// not ended, so read more, and parse again from its first byte.
 ///
 /// # Errors
 /// The head is not one that a server may accept; [`HeadError::status`] is the answer.
-pub fn parse_request(buf: &[u8], limit: HeadLimit) -> Result<Parsed<RequestHead>, HeadError> {
-    let seen = &buf[..buf.len().min(limit.0)];
+pub fn parse_request(buf: &[u8]) -> Result<Option<(RequestHead, usize)>, HeadError> {
+    let seen = &buf[..buf.len().min(HEAD_MAX)];
     let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut lines);
     let len = match request.parse(seen) {
         Ok(httparse::Status::Complete(len)) => len,
-        Ok(httparse::Status::Partial) if seen.len() == limit.0 => return Err(HeadError::TooLarge),
-        Ok(httparse::Status::Partial) => return Ok(Parsed::Partial),
+        Ok(httparse::Status::Partial) if seen.len() == HEAD_MAX => return Err(HeadError::TooLarge),
+        Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::Version) if names_a_version(seen) => {
             return Err(HeadError::UnsupportedVersion);
         }
@@ -93,10 +103,10 @@ pub fn parse_request(buf: &[u8], limit: HeadLimit) -> Result<Parsed<RequestHead>
     };
     let (method, version) = (Method::from(method), Version::from_minor(minor));
     let headers = Headers::from_parsed(request.headers);
-    let host = host(&method, target, version, &headers)?;
+    check_host(&method, target, version, &headers)?;
     let body = BodyFraming::of_request(version, &headers)?;
     let target = target.to_owned();
-    Ok(Parsed::Complete { head: RequestHead { method, target, version, host, headers, body }, len })
+    Ok(Some((RequestHead { method, target, version, headers, body }, len)))
 }
 
 /// Whether the first line says `HTTP/` where the version belongs: another version, not garbage.
@@ -105,35 +115,34 @@ fn names_a_version(seen: &[u8]) -> bool {
     words.nth(2).is_some_and(|version| version.starts_with(b"HTTP/"))
 }
 
-/// RFC 9112 3.2: exactly one Host in HTTP/1.1, at most one in HTTP/1.0; an absolute target
-/// overrules it (3.2.2).
-fn host(
+/// RFC 9112 3.2: exactly one Host in HTTP/1.1, at most one in HTTP/1.0; an absolute target has one as
+/// well (3.2.2).
+fn check_host(
     method: &Method,
     target: &str,
     version: Version,
     headers: &Headers,
-) -> Result<Option<String>, HeadError> {
+) -> Result<(), HeadError> {
     let mut hosts = headers.all("Host");
-    let host = match (hosts.next(), hosts.next()) {
+    match (hosts.next(), hosts.next()) {
         (None, _) if version == Version::Http11 => return Err(HeadError::MissingHost),
-        (None, _) => None,
-        (Some(host), None) => Some(checked_host(host)?),
+        (Some(host), None) if !is_host(host) => return Err(HeadError::BadHost),
         (Some(_), Some(_)) => return Err(HeadError::BadHost),
-    };
-    if target.starts_with('/') || (target == "*" && method.name() == "OPTIONS") {
-        return Ok(host);
+        _ => {}
     }
-    let (authority, _) = split_absolute(target).ok_or(HeadError::BadTarget)?;
-    checked_host(authority.as_bytes()).map(Some).map_err(|_| HeadError::BadTarget)
+    if target.starts_with('/') || (target == "*" && method.name() == "OPTIONS") {
+        return Ok(());
+    }
+    match split_absolute(target) {
+        Some((authority, _)) if is_host(authority.as_bytes()) => Ok(()),
+        _ => Err(HeadError::BadTarget),
+    }
 }
 
 /// A host with or without port: what could end or split it elsewhere is refused.
-fn checked_host(host: &[u8]) -> Result<String, HeadError> {
+fn is_host(host: &[u8]) -> bool {
     let fits = |&byte: &u8| byte.is_ascii_graphic() && !b"/\\?#@,\"<>^`{|}".contains(&byte);
-    match str::from_utf8(host) {
-        Ok(text) if !host.is_empty() && host.iter().all(fits) => Ok(text.to_owned()),
-        _ => Err(HeadError::BadHost),
-    }
+    !host.is_empty() && host.iter().all(fits)
 }
 
 /// `http://authority` and what follows it.
@@ -166,24 +175,28 @@ impl ResponseHead {
     pub const fn is_interim(&self) -> bool {
         matches!(self.status, 100..=199)
     }
+
+    /// Whether the server keeps the connection for another request.
+    pub fn keeps_connection(&self) -> bool {
+        self.headers.keep_connection(self.version)
+    }
 }
 
-/// Parses the head of the response to a `request`, from its first byte.
+/// Parses the head of the response to a `request`, as [`parse_request()`] does.
 ///
 /// # Errors
 /// The head is not one that a client may accept. A gateway answers 502.
 pub fn parse_response(
     buf: &[u8],
-    limit: HeadLimit,
     request: &Method,
-) -> Result<Parsed<ResponseHead>, HeadError> {
-    let seen = &buf[..buf.len().min(limit.0)];
+) -> Result<Option<(ResponseHead, usize)>, HeadError> {
+    let seen = &buf[..buf.len().min(HEAD_MAX)];
     let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut lines);
     let len = match response.parse(seen)? {
         httparse::Status::Complete(len) => len,
-        httparse::Status::Partial if seen.len() == limit.0 => return Err(HeadError::TooLarge),
-        httparse::Status::Partial => return Ok(Parsed::Partial),
+        httparse::Status::Partial if seen.len() == HEAD_MAX => return Err(HeadError::TooLarge),
+        httparse::Status::Partial => return Ok(None),
     };
     let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
         return Err(HeadError::BadSyntax);
@@ -192,7 +205,7 @@ pub fn parse_response(
     let reason = response.reason.unwrap_or_default().to_owned();
     let headers = Headers::from_parsed(response.headers);
     let body = BodyFraming::of_response(version, &headers, status, request)?;
-    Ok(Parsed::Complete { head: ResponseHead { version, status, reason, headers, body }, len })
+    Ok(Some((ResponseHead { version, status, reason, headers, body }, len)))
 }
 
 /// Header lines in the order in which they came. Names compare without regard to case.
@@ -200,15 +213,6 @@ pub fn parse_response(
 /// Values are bytes, trimmed, without CR, LF or NUL: only the parsers of this crate make them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, Vec<u8>)>);
-
-/// What becomes of Transfer-Encoding when hop-by-hop headers are taken out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TransferCoding {
-    /// It stays: the body is relayed as it came, with its chunks.
-    Keep,
-    /// It goes: the body is framed anew.
-    Remove,
-}
 
 /// RFC 9110 7.6.1; Proxy-Connection is an old mistake that it tells us to remove too.
 const HOP_BY_HOP: [&str; 6] =
@@ -238,26 +242,23 @@ impl Headers {
         self.iter().filter(move |(each, _)| each.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// Whether there is a line of that name.
-    pub fn contains(&self, name: &str) -> bool {
-        self.get(name).is_some()
+    /// Whether the sender of these lines keeps its connection (RFC 9112, 9.3).
+    fn keep_connection(&self, version: Version) -> bool {
+        let mut options = list_items(self.all("Connection"));
+        version == Version::Http11 && !options.any(|option| option.eq_ignore_ascii_case(b"close"))
     }
 
     /// The lines that may be passed on (RFC 9110 7.6.1): without Connection and what it names,
-    /// Keep-Alive, Proxy-Connection, TE, Trailer, Upgrade and, when told so, Transfer-Encoding.
+    /// Keep-Alive, Proxy-Connection, TE, Trailer and Upgrade.
     ///
-    /// Content-Length, Host and a kept Transfer-Encoding stay even if Connection names them.
-    pub(crate) fn end_to_end(&self, coding: TransferCoding) -> impl Iterator<Item = (&str, &[u8])> {
+    /// Content-Length, Host and Transfer-Encoding stay even if Connection names them.
+    pub(crate) fn end_to_end(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let named: Vec<&[u8]> = list_items(self.all("Connection")).collect();
         self.iter().filter(move |(name, _)| {
             let is = |other: &&str| name.eq_ignore_ascii_case(other);
-            if HOP_BY_HOP.iter().any(is) {
-                return false;
-            }
-            if NOT_REMOVABLE.iter().any(is) {
-                return coding == TransferCoding::Keep || !is(&"Transfer-Encoding");
-            }
-            !named.iter().any(|option| option.eq_ignore_ascii_case(name.as_bytes()))
+            let is_named =
+                || named.iter().any(|option| option.eq_ignore_ascii_case(name.as_bytes()));
+            !HOP_BY_HOP.iter().any(is) && (NOT_REMOVABLE.iter().any(is) || !is_named())
         })
     }
 }
@@ -275,7 +276,7 @@ pub(crate) fn list_items<'a>(
 /// Why a head is refused. The side that sent it is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum HeadError {
-    /// It did not end within the [`HeadLimit`].
+    /// It did not end within [`HEAD_MAX`] bytes.
     #[error("the head is longer than the limit")]
     TooLarge,
     /// More than [`MAX_HEADERS`] header lines.

@@ -1,21 +1,23 @@
 //! Sans-io HTTP/1.1: heads over `httparse`, and where a body ends on the wire.
 //!
-//! The proxy uses it in both directions, the slow client for answers. Bytes come in, values come
+//! The proxy uses it in both directions, the origin for requests, the clients for answers. Bytes come in, values come
 //! out: nothing here reads a socket or a clock.
 //!
-//! Not for: connections, timeouts, keep-alive, decoding a body (it is relayed as it is) or giving
+//! Not for: connections, timeouts, decoding a body (it is relayed as it is) or giving
 //! it a content coding, trailers as data, CONNECT and upgrades.
 //!
 //! Invariants:
-//! - No input panics, and none makes a parser keep or scan more than the [`HeadLimit`].
+//! - No input panics, and none makes a parser keep or scan more than [`HEAD_MAX`] bytes.
 //! - How the bytes were cut into reads changes neither a head nor the end of a body.
 //! - What two readers could frame differently is refused (request smuggling, RFC 9112 11.2).
 //! - What was parsed holds no CR, LF or NUL, so that encoding it again cannot inject a line.
 
+mod answer;
 mod body;
 mod encode;
 mod head;
 
+pub use answer::{Answer, State, Wanted};
 pub use body::{Advance, Body, BodyFraming, FramingError};
 pub use encode::error_response;
 pub use head::{
@@ -25,32 +27,10 @@ pub use head::{
 /// Header lines of one head at most. More are refused with 431.
 pub const MAX_HEADERS: usize = 64;
 
-/// How long a head may be, in bytes, with its blank line.
+/// How long a head may be, in bytes, with its blank line: one of nginx's `large_client_header_buffers 4 8k`.
 ///
-/// Default: 8 KiB, one of nginx's `large_client_header_buffers 4 8k`. nginx bounds each line by one
-/// buffer and the head by all four; here the whole head has one bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeadLimit(pub usize);
-
-impl Default for HeadLimit {
-    fn default() -> Self {
-        Self(8 * 1024)
-    }
-}
-
-/// What the bytes so far hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parsed<T> {
-    /// The head has not ended yet: read more, and parse again from its first byte.
-    Partial,
-    /// A whole head.
-    Complete {
-        /// The head.
-        head: T,
-        /// Its length in bytes with the blank line: the body starts there.
-        len: usize,
-    },
-}
+/// nginx bounds each line by one buffer and the head by all four; here the whole head has one bound.
+pub const HEAD_MAX: usize = 8 * 1024;
 
 /// The protocol version in a head's first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

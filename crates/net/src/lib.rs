@@ -7,11 +7,9 @@ pub mod child;
 pub mod clock;
 pub mod cpu;
 pub mod log_file;
-pub mod low_water;
 pub mod role;
 pub mod sock_diag;
 pub mod stop;
-pub mod target;
 pub mod tcp;
 pub mod terminal;
 

@@ -1,15 +1,16 @@
 //! What every role does first and last: live no longer than its parent, run where it should, print
-//! lines, say why it failed.
+//! lines, say why it failed; and where load may go: this host, unless somebody says otherwise.
 
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use records::{Record, Role};
+use records::{Record, Role, socket_addr};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
 };
@@ -69,6 +70,59 @@ impl RoleOptions {
         }
         Ok(raise_open_files())
     }
+}
+
+/// The address under load, and the consent that any other host than this one needs.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+pub struct TargetOptions {
+    /// Address and port of the proxy, as 127.0.0.1:8000
+    #[arg(value_name = "TARGET", value_parser = socket_addr)]
+    pub target: SocketAddr,
+
+    /// Allow a target that is not on this host; its load is capped
+    #[arg(long, help_heading = "Safety")]
+    pub allow_remote: bool,
+
+    /// The target is in this process's own network namespace, which was made for the run
+    #[arg(long, hide = true, help_heading = "Safety")]
+    pub own_network: bool,
+}
+
+impl TargetOptions {
+    /// Whether load may go there, and with which reach.
+    ///
+    /// # Errors
+    /// The target is not a loopback address and nobody consented.
+    pub fn reach(&self) -> Result<Reach, RoleError> {
+        match (self.target.ip().is_loopback(), self.allow_remote) {
+            (true, _) => Ok(Reach::Loopback),
+            // Whoever claims it is checked: a namespace apart from its parent's.
+            _ if self.own_network && apart() => Ok(Reach::Loopback),
+            (false, true) => Ok(Reach::Remote),
+            (false, false) => Err(RoleError::Usage(format!(
+                "{} is not on this host: add --allow-remote if you may put load on it",
+                self.target
+            ))),
+        }
+    }
+}
+
+/// Whether this process has another network than the one that started it (network_namespaces(7)).
+/// Where that cannot be seen it has not.
+fn apart() -> bool {
+    let network = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net")).ok();
+    let parent = getppid().map(|parent| parent.as_raw_pid().to_string());
+    let theirs = parent.and_then(|parent| network(&parent));
+    theirs.zip(network("self")).is_some_and(|(theirs, own)| theirs != own)
+}
+
+/// How far a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// This host's loopback, or a network made for the run: any load.
+    Loopback,
+    /// Elsewhere: load is capped, and the role says so.
+    Remote,
 }
 
 /// Raises the soft limit of open descriptors to the hard one and tells what it is now.
@@ -204,6 +258,12 @@ pub fn unwritten(error: io::Error) -> RoleError {
     }
 }
 
+/// Says something of the program `name` to people: a role's log is its standard error.
+pub fn say(name: &str, message: &str) {
+    // Nobody may be listening: that changes nothing.
+    let _ = writeln!(io::stderr(), "{name}: {message}");
+}
+
 /// Who can mend the failure of a role, as its exit code tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -224,8 +284,7 @@ pub fn finish<E: Error>(
     let Err(error) = ended else { return ExitCode::SUCCESS };
     let failure = failure(&error);
     if failure != Failure::Unheard {
-        // Nobody may be listening: that changes nothing.
-        let _ = writeln!(io::stderr(), "{}", printable(&format!("{name}: {error}")));
+        say(name, &printable(&error.to_string()));
     }
     ExitCode::from(match failure {
         Failure::Usage => 2,

@@ -1,19 +1,15 @@
 //! Being told to stop: SIGTERM and SIGINT as something a program can wait for.
 //!
-//! Invariant: a signal is heard, or it does what it does by default. Taking a handler away does not
-//! bring the default back: signal-hook leaves its own with the kernel, which then ignores the signal.
-//! So one handler stays that acts as the default does while nobody listens.
+//! Invariant: a signal is heard, or it does what it does by default. One thread takes all signals of the
+//! process, and does that itself where nobody listens.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag::register_conditional_default;
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
 #[cfg(test)]
@@ -22,44 +18,6 @@ mod tests;
 /// Signals that come within this time of the last that is heard are that one, sent twice: timeout(1)
 /// sends its own to the process and to its group.
 const TWICE: Duration = Duration::from_millis(100);
-
-/// Calls `on_signal` with each SIGTERM or SIGINT, on a thread of its own, until it returns another
-/// word than [`Next::Wait`]. From then on (0.1 s later, where it was heard), unless others listen,
-/// the signals end the process as usual.
-///
-/// # Errors
-/// The handlers or the thread could not be made.
-pub fn on_signal(on_signal: impl FnMut(i32) -> Next + Send + 'static) -> io::Result<()> {
-    on_signals(&[SIGINT, SIGTERM], on_signal)
-}
-
-/// The same for these signals.
-///
-/// # Errors
-/// The handlers or the thread could not be made, or a signal is none that can be caught.
-pub fn on_signals(
-    signals: &[i32],
-    mut on_signal: impl FnMut(i32) -> Next + Send + 'static,
-) -> io::Result<()> {
-    let listening = Listening::to(signals)?;
-    let mut arriving = Signals::new(signals)?;
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        let unheard = arriving.forever().find_map(|signal| match on_signal(signal) {
-            Next::Wait => None,
-            Next::Done => Some(None),
-            Next::Unheard => Some(Some(signal)),
-        });
-        let unheard = unheard.flatten();
-        if unheard.is_none() {
-            thread::sleep(TWICE);
-            arriving.pending().for_each(drop);
-        }
-        drop(listening);
-        // With those that came before the default was back.
-        unheard.into_iter().chain(arriving.pending()).for_each(unless_heard);
-    })?;
-    Ok(())
-}
 
 /// What became of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,63 +30,77 @@ pub enum Next {
     Unheard,
 }
 
-/// Who listens in this process, by signal.
-static HEARD: Mutex<BTreeMap<i32, Heard>> = Mutex::new(BTreeMap::new());
-
-struct Heard {
-    listeners: usize,
-    /// What the handler that acts by default looks at.
-    by_nobody: Arc<AtomicBool>,
+/// Calls `on_signal` with each SIGTERM or SIGINT, on the thread that takes signals, until it returns another
+/// word than [`Next::Wait`]. From then on (0.1 s later, where it was heard), unless others listen,
+/// the signals end the process as usual.
+///
+/// # Errors
+/// The handlers or the thread could not be made.
+pub fn on_signal(on_signal: impl FnMut(i32) -> Next + Send + 'static) -> io::Result<()> {
+    on_signals(&[SIGINT, SIGTERM], on_signal)
 }
 
-fn heard() -> MutexGuard<'static, BTreeMap<i32, Heard>> {
-    HEARD.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Somebody who listens to these signals, until it is dropped.
-struct Listening(Vec<i32>);
-
-impl Listening {
-    fn to(signals: &[i32]) -> io::Result<Self> {
-        let mut listening = Self(Vec::new());
-        for &signal in signals {
-            begin(signal)?;
-            listening.0.push(signal);
+/// The same for these signals.
+///
+/// # Errors
+/// The handlers or the thread could not be made.
+pub fn on_signals(
+    signals: &[i32],
+    on_signal: impl FnMut(i32) -> Next + Send + 'static,
+) -> io::Result<()> {
+    let mut hearing = hearing();
+    let handle = match hearing.handle.take() {
+        Some(handle) => handle,
+        None => {
+            let arriving = Signals::new([0; 0])?;
+            let handle = arriving.handle();
+            thread::Builder::new().name("signals".into()).spawn(move || hear(arriving))?;
+            handle
         }
-        Ok(listening)
-    }
+    };
+    let added = signals.iter().try_for_each(|&signal| handle.add_signal(signal));
+    hearing.handle = Some(handle);
+    let (signals, on_signal) = (signals.to_vec(), Box::new(on_signal));
+    hearing.listeners.push(Listener { signals, on_signal });
+    added
 }
 
-impl Drop for Listening {
-    fn drop(&mut self) {
-        let mut all = heard();
-        for signal in &self.0 {
-            if let Some(heard) = all.get_mut(signal) {
-                heard.listeners -= 1;
-                heard.by_nobody.store(heard.listeners == 0, Ordering::SeqCst);
+/// Who listens in this process, and to which signals.
+struct Hearing {
+    /// Absent: nobody has listened yet.
+    handle: Option<Handle>,
+    listeners: Vec<Listener>,
+}
+
+struct Listener {
+    signals: Vec<i32>,
+    on_signal: Box<dyn FnMut(i32) -> Next + Send>,
+}
+
+fn hearing() -> MutexGuard<'static, Hearing> {
+    static HEARING: Mutex<Hearing> = Mutex::new(Hearing { handle: None, listeners: Vec::new() });
+    HEARING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes the signals of the process as long as that lives.
+fn hear(mut arriving: Signals) {
+    let mut last_heard: Option<Instant> = None;
+    for signal in arriving.forever() {
+        let mut heard = last_heard.is_some_and(|last| last.elapsed() < TWICE);
+        hearing().listeners.retain_mut(|listener| {
+            if !listener.signals.contains(&signal) {
+                return true;
             }
+            let next = (listener.on_signal)(signal);
+            heard |= next != Next::Unheard;
+            if next == Next::Done {
+                last_heard = Some(Instant::now());
+            }
+            next == Next::Wait
+        });
+        if !heard {
+            // It fails for signals that it does not know; nobody can have added one.
+            let _ = emulate_default_handler(signal);
         }
-    }
-}
-
-/// One more listens to `signal`.
-fn begin(signal: i32) -> io::Result<()> {
-    let mut all = heard();
-    if let Some(heard) = all.get_mut(&signal) {
-        heard.listeners += 1;
-        heard.by_nobody.store(false, Ordering::SeqCst);
-        return Ok(());
-    }
-    let by_nobody = Arc::new(AtomicBool::new(false));
-    register_conditional_default(signal, Arc::clone(&by_nobody))?;
-    all.insert(signal, Heard { listeners: 1, by_nobody });
-    Ok(())
-}
-
-/// Does what `signal` does by default, unless somebody listens.
-fn unless_heard(signal: i32) {
-    if heard().get(&signal).is_some_and(|heard| heard.listeners == 0) {
-        // It fails for signals that it does not know; those were refused at the beginning.
-        let _ = emulate_default_handler(signal);
     }
 }

@@ -7,9 +7,9 @@ use records::{Bytes, Congestion, ListenerMode, LogTimes, Session};
 
 use crate::cpu::{self, CpuList};
 use crate::log_file::LogLine;
+use crate::role;
 use crate::tcp::{self, Buffers, Listen};
 use crate::terminal::printable;
-use crate::{low_water, role};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -86,11 +86,11 @@ fn the_soft_limit_is_raised_to_the_hard_one() {
 #[test]
 fn a_low_water_mark_is_read_back_and_capped() {
     let socket = listen(LOOPBACK, ListenerMode::Shared).open().expect("a free port");
-    assert_eq!(low_water::read_back(&socket).expect("readable"), Bytes(1));
-    low_water::set(&socket, Bytes::kib(64)).expect("a mark");
-    assert_eq!(low_water::read_back(&socket).expect("readable"), Bytes::kib(64));
-    low_water::set(&socket, Bytes::gib(1)).expect("too much is capped, not refused");
-    assert!(low_water::read_back(&socket).expect("readable") < Bytes::gib(1));
+    assert_eq!(tcp::low_water(&socket).expect("readable"), Bytes(1));
+    tcp::set_low_water(&socket, Bytes::kib(64)).expect("a mark");
+    assert_eq!(tcp::low_water(&socket).expect("readable"), Bytes::kib(64));
+    tcp::set_low_water(&socket, Bytes::gib(1)).expect("too much is capped, not refused");
+    assert!(tcp::low_water(&socket).expect("readable") < Bytes::gib(1));
 }
 
 #[test]

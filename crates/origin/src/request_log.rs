@@ -24,7 +24,7 @@ const WAITING: usize = 16 * 1024;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Where requests are noted down.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct RequestLog {
     records: SyncSender<Answered>,
     lost: Arc<AtomicU64>,
@@ -44,14 +44,8 @@ pub(crate) struct Printer {
 pub(crate) struct Asked<'a> {
     log: &'a RequestLog,
     told: Answered,
-    queue: Queue,
-}
-
-/// Whether a request waits for a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Queue {
-    Out,
-    In,
+    /// Whether it waits for a worker.
+    waits: bool,
 }
 
 impl RequestLog {
@@ -75,7 +69,7 @@ impl RequestLog {
     pub(crate) fn asked(&self, upstream_port: u16) -> Asked<'_> {
         let request_ns = clock::now();
         let told = Answered { upstream_port, request_ns, queued_until_ns: None, head_ns: None };
-        Asked { log: self, told, queue: Queue::Out }
+        Asked { log: self, told, waits: false }
     }
 
     fn tell(&self, answered: Answered) {
@@ -88,12 +82,12 @@ impl RequestLog {
 impl Asked<'_> {
     /// All workers are busy: it waits for one.
     pub(crate) fn queued(&mut self) {
-        self.queue = Queue::In;
+        self.waits = true;
     }
 
     /// A worker has taken it.
     pub(crate) fn taken(&mut self) {
-        if std::mem::replace(&mut self.queue, Queue::Out) == Queue::In {
+        if std::mem::take(&mut self.waits) {
             self.told.queued_until_ns = Some(clock::now());
         }
     }
@@ -113,13 +107,13 @@ impl Drop for Asked<'_> {
 
 impl Printer {
     /// Waits until what the log took is printed, but not for a reader that has fallen asleep.
-    #[expect(clippy::print_stderr, reason = "a program's own message")]
     pub(crate) fn finish(self) {
         // Nothing is ever sent: closed, or too late.
         let _ = self.ended.recv_timeout(LAST_WORDS);
         let lost = self.lost.load(Ordering::Relaxed);
         if lost > 0 {
-            eprintln!("origin: {lost} requests have no record: its reader was too slow");
+            let message = format!("{lost} requests have no record: its reader was too slow");
+            role::say("origin", &message);
         }
     }
 }

@@ -19,7 +19,7 @@
 //!   of it.
 //! - Nothing that a peer sends can panic a worker: trouble is a [`records::SessionEnd`].
 
-mod listeners;
+mod listener;
 mod policy;
 mod recorder;
 mod run;

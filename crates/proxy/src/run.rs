@@ -19,7 +19,7 @@ use records::{BufferingMode, Bytes, Effective, LogMode, ProxyToggles, Ready, Rec
 use rustix::thread::gettid;
 
 use crate::ProxyOptions;
-use crate::listeners::{self, Listeners};
+use crate::listener::{Listeners, watch_flags};
 use crate::recorder::{Recorder, RingReader};
 use crate::session::{Buffering, Limits};
 use crate::worker::{Worker, WorkerSetup};
@@ -49,13 +49,13 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
     let (mut inline_logs, log) = open_access_log(options)?;
     try_spool(&options.toggles)?;
 
-    let watch = listeners::watch(&options.toggles);
+    let flags = watch_flags(&options.toggles);
     let (events, inbox) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let setup = |index: u32| WorkerSetup {
         index,
         listener: listeners.of_worker(index),
-        watch,
+        flags,
         connections,
         upstream: options.upstream,
         upstream_buffers: options.upstream_buffers(),

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use net::log_file::{self, LogLine};
+use net::role;
 use records::{Record, Session};
 
 use crate::recorder::{Event, RingReader};
@@ -83,11 +84,6 @@ fn write(record: &Record, out: &mut impl Write) -> io::Result<()> {
     out.write_all(record.to_line().map_err(io::Error::other)?.as_bytes())
 }
 
-#[expect(clippy::print_stderr, reason = "a program's own message")]
-fn say(message: &str) {
-    eprintln!("proxy: {message}");
-}
-
 /// Writes the line of `session`; none where nothing was asked, as nginx.
 fn write_line(
     out: &mut impl Write,
@@ -153,11 +149,12 @@ impl InlineLog {
             }
         };
         if self.lost == 0 {
-            say(&format!(
-                "failed to write the access log {}: {reason}; make room there, start its reader, or name \
-                 another file with --access-log. Lines that cannot be written are lost",
-                self.path.display()
-            ));
+            let path = self.path.display();
+            let message = format!(
+                "failed to write the access log {path}: {reason}; make room there, start its reader, or \
+                 name another file with --access-log. Lines that cannot be written are lost"
+            );
+            role::say("proxy", &message);
         }
         self.lost += 1;
     }
@@ -167,7 +164,8 @@ impl Drop for InlineLog {
     fn drop(&mut self) {
         let Self { lost, path, .. } = self;
         if *lost > 0 {
-            say(&format!("lost {lost} lines of the access log {}", path.display()));
+            let path = path.display();
+            role::say("proxy", &format!("lost {lost} lines of the access log {path}"));
         }
     }
 }

@@ -18,12 +18,12 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-pub use load::{Arrivals, FaultToggles, FetchToggles, Sink, SlowToggles};
+pub use load::{Arrivals, FaultToggles, FetchToggles, SlowToggles};
 pub use proxy::{
     AcceptMode, BufferingMode, Congestion, ListenerMode, LogMode, ProxyToggles, ReadPolicy, Spool,
     ToggleError,
 };
-pub use request::{Answers, Asking, Connection, Header, RequestLine};
+pub use request::{Asking, Connection, Header, RequestLine};
 pub use server::{Content, ProxyKind, Rcvbuf, ServerToggles, TraceMode};
 
 use crate::{Micros, ParseUnitError, Phase};

@@ -1,5 +1,5 @@
-//! One connection of a slot: handshake, request, head, body, close. Knows nothing of other slots,
-//! records or retries.
+//! One connection of a slot: handshake, request, answer, close. Knows nothing of other slots, records or
+//! retries.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -7,39 +7,42 @@ use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use http1::{Body, BodyFraming, HeadLimit, Method, Parsed, parse_response};
-use net::{clock, low_water};
-use records::{Answers, Bytes, BytesPerSec, DownloadEnd, MonoNs, Requests};
+use http1::{Answer, HEAD_MAX, State, Wanted};
+use mio::Registry;
+use net::{clock, tcp};
+use records::{Bytes, BytesPerSec, DownloadEnd, MonoNs, Requests};
 use rustix::fs::sendfile;
 use rustix::io::Errno;
 use socket2::Socket;
 
-use crate::body::{Asked, Drain, Taken, mark};
+use crate::drain::{Drain, Taken, mark};
 use crate::pace::Bucket;
+use crate::warn_once;
 
 /// What one turn of a connection takes at most before the others have theirs.
 const TURN: u64 = 8 << 20;
 
+/// When a turn is due that need not wait for anything.
+pub(crate) const AT_ONCE: MonoNs = MonoNs(0);
+/// When one is due that only an event brings.
+pub(crate) const AT_ITS_EVENT: MonoNs = MonoNs(u64::MAX);
+
 /// One connection, from dial to close.
 pub(crate) struct Conn {
-    pub(crate) socket: Socket,
+    socket: Socket,
     stage: Stage,
     /// `None`: it reads what comes.
     pace: Option<Bucket>,
     /// Our address on it.
     pub(crate) local: Option<SocketAddr>,
-    dialed_ns: MonoNs,
-    requested_ns: Option<MonoNs>,
+    /// When the request was sent, or else when we dialled.
+    pub(crate) start_ns: MonoNs,
     /// When the first byte of the answer came.
     pub(crate) first_byte_ns: Option<MonoNs>,
     /// Bytes moved so far.
     pub(crate) bytes: u64,
-    /// Of `bytes`, those that came before the answer's body: an upload, a head.
-    before_body: u64,
-    /// Of `bytes`, those that an interval has told already.
-    told: u64,
-    /// The status of an answer that is no good, once its head was read.
-    pub(crate) bad_status: Option<u16>,
+    /// Its low-water mark.
+    mark: Bytes,
 }
 
 enum Stage {
@@ -51,49 +54,41 @@ enum Stage {
     Requesting { sent: usize },
     /// Its body is on its way, as far as `sent`.
     Uploading { sent: u64 },
-    /// The answer's head is coming in.
-    Head { read: Vec<u8> },
-    /// The body is coming in.
-    Body(Body),
+    /// The answer is coming in.
+    Answering(Answer),
     /// Its end has been told. We wait for the peer to close first, so that our port stays free of
     /// TIME_WAIT and can be dialled from again.
     Closing { until: MonoNs },
 }
 
-/// What every connection asks for.
-pub(crate) struct Request {
-    pub(crate) head: Vec<u8>,
-    pub(crate) method: Method,
-    /// What follows the head: an upload.
-    pub(crate) body: Option<(File, Bytes)>,
-    /// Of the user's own server some have no body, so what is sent and the heads count as moved too.
-    pub(crate) answers: Answers,
-}
-
 /// What every connection of the process shares.
 pub(crate) struct Shared {
+    pub(crate) target: SocketAddr,
+    /// What each download may be read at most.
+    pub(crate) rate: Option<BytesPerSec>,
+    /// Who watches the sockets.
+    pub(crate) registry: Registry,
     pub(crate) drain: Drain,
-    pub(crate) request: Request,
-    /// What an answer must bring.
-    pub(crate) asked: Asked,
     pub(crate) requests: Requests,
     /// Where each unpaced body sets its low-water mark.
     pub(crate) low_water: Bytes,
+    /// The request, as people say it.
+    pub(crate) asked: String,
+    pub(crate) head: Vec<u8>,
+    /// What follows the head: an upload.
+    pub(crate) body: Option<(File, Bytes)>,
+    pub(crate) wanted: Wanted,
 }
 
 /// What a turn of a connection came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The handshake is complete; there is more to do.
-    Connected,
-    /// Nothing can be done before an event.
-    Waits,
-    /// All that was there has been taken; it goes on when more has gathered.
-    Drained,
+    /// Nothing can be done before an event, or before this time: at once, if more is to gather.
+    Waits(MonoNs),
     /// There is more, but others want their turn.
     Yields,
-    /// Its pace allows the next read at this time.
-    Paced(MonoNs),
+    /// The handshake is complete; there is more to do.
+    Connected,
     /// The download ended; the connection may still wait for the peer's close.
     Ended(DownloadEnd),
     /// It may be closed now.
@@ -109,31 +104,16 @@ impl Conn {
             stage: Stage::Connecting,
             pace: rate.map(|rate| Bucket::new(rate, now)),
             local,
-            dialed_ns: now,
-            requested_ns: None,
+            start_ns: now,
             first_byte_ns: None,
             bytes: 0,
-            before_body: 0,
-            told: 0,
-            bad_status: None,
+            mark: Bytes(1),
         }
-    }
-
-    /// When the request was sent, or else when we dialled.
-    pub(crate) fn start_ns(&self) -> MonoNs {
-        self.requested_ns.unwrap_or(self.dialed_ns)
-    }
-
-    /// Bytes moved since this was last asked.
-    pub(crate) fn take_untold(&mut self) -> u64 {
-        let untold = self.bytes - self.told;
-        self.told = self.bytes;
-        untold
     }
 
     /// Whether body bytes are what it waits for: they are worth gathering.
     pub(crate) fn is_transferring(&self) -> bool {
-        matches!(self.stage, Stage::Body(_))
+        matches!(&self.stage, Stage::Answering(answer) if answer.body().is_some())
     }
 
     /// Whether its end has been told.
@@ -148,212 +128,176 @@ impl Conn {
 
     /// Goes on as far as it can.
     pub(crate) fn turn(&mut self, shared: &mut Shared, now: MonoNs) -> Turn {
+        let Self { socket, start_ns, bytes, .. } = self;
         loop {
-            let step = match &mut self.stage {
-                Stage::Connecting => self.connect(),
-                Stage::Holding => self.hold(shared),
-                Stage::Requesting { .. } => self.request(shared),
-                Stage::Uploading { .. } => self.upload(shared),
-                Stage::Head { .. } => self.head(shared),
-                Stage::Body(_) => self.body(shared, now),
-                Stage::Closing { until } => {
-                    let until = *until;
-                    self.close(shared, until, now)
-                }
+            let next = match &mut self.stage {
+                Stage::Connecting => return connect(socket, &mut self.stage),
+                Stage::Holding => hold(socket, start_ns, shared),
+                Stage::Requesting { sent } => request(socket, sent, shared),
+                Stage::Uploading { sent } => upload(socket, sent, bytes, shared),
+                Stage::Answering(_) => return self.answer(shared, now),
+                Stage::Closing { until } => return close(socket, *until, shared, now),
             };
-            if let Break(turn) = step {
-                return turn;
+            match next {
+                Continue(stage) => self.stage = stage,
+                Break(turn) => return turn,
             }
         }
     }
 
-    fn connect(&mut self) -> ControlFlow<Turn> {
-        if !matches!(self.socket.take_error(), Ok(None)) {
-            return Break(Turn::Ended(DownloadEnd::Refused));
-        }
-        // connect(2): an error of getpeername tells "not yet" from "connected".
-        match self.socket.peer_addr() {
-            Ok(_) => {
-                self.stage = Stage::Holding;
-                Break(Turn::Connected)
-            }
-            Err(error) if error.kind() == ErrorKind::NotConnected => Break(Turn::Waits),
-            Err(_) => Break(Turn::Ended(DownloadEnd::Refused)),
-        }
-    }
-
-    /// While held, only a peer that gives up on us matters.
-    fn hold(&mut self, shared: &mut Shared) -> ControlFlow<Turn> {
-        if shared.requests == Requests::AtOnce {
-            self.requested_ns = Some(clock::now());
-            self.stage = Stage::Requesting { sent: 0 };
-            return Continue(());
-        }
-        Break(match shared.drain.read(&self.socket, 1).0 {
-            Taken::Nothing => Turn::Waits,
-            // An answer to nothing, such as 408.
-            Taken::Short(_) | Taken::Full(_) => Turn::Ended(DownloadEnd::BadStatus),
-            Taken::Closed => Turn::Ended(DownloadEnd::ClosedEarly),
-            Taken::Broken => Turn::Ended(DownloadEnd::Reset),
-        })
-    }
-
-    fn request(&mut self, shared: &Shared) -> ControlFlow<Turn> {
-        let Stage::Requesting { sent } = &mut self.stage else { return Continue(()) };
-        let rest = shared.request.head.get(*sent..).unwrap_or_default();
-        match self.socket.send(rest) {
-            Ok(len) if len < rest.len() => *sent += len,
-            Ok(_) => self.stage = Stage::Uploading { sent: 0 },
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Break(Turn::Waits),
-            Err(_) => return Break(Turn::Ended(DownloadEnd::Reset)),
-        }
-        Continue(())
-    }
-
-    /// Sends the body, if there is one, from the file to the socket within the kernel (sendfile(2)).
-    fn upload(&mut self, shared: &Shared) -> ControlFlow<Turn> {
-        let Stage::Uploading { sent } = &mut self.stage else { return Continue(()) };
-        let (file, length) = match &shared.request.body {
-            Some((file, length)) if *sent < length.0 => (file, length.0),
-            _ => {
-                self.stage = Stage::Head { read: Vec::new() };
-                return Continue(());
-            }
+    /// Takes what has come of the answer, as much as its pace allows.
+    fn answer(&mut self, shared: &mut Shared, now: MonoNs) -> Turn {
+        let Stage::Answering(answer) = &mut self.stage else { return Turn::Yields };
+        let mut budget = match &mut self.pace {
+            _ if answer.body().is_none() => HEAD_MAX as u64,
+            Some(bucket) => bucket.allowed(now),
+            None => TURN,
         };
-        let mut budget = TURN;
-        while budget > 0 && *sent < length {
-            let most = usize::try_from(budget.min(length - *sent)).unwrap_or(usize::MAX);
-            let mut offset = *sent;
-            match sendfile(&self.socket, file, Some(&mut offset), most) {
-                // The file has become shorter: what was announced cannot be sent.
-                Ok(0) => return Break(Turn::Ended(DownloadEnd::LocalError)),
-                Ok(len) => {
-                    *sent += len as u64;
-                    self.bytes += len as u64;
-                    self.before_body += len as u64;
-                    budget = budget.saturating_sub(len as u64);
-                }
-                // A server that has answered already does not read the rest.
-                Err(Errno::AGAIN) if self.socket.peek(&mut [MaybeUninit::uninit()]).is_ok() => {
-                    self.stage = Stage::Head { read: Vec::new() };
-                    return Continue(());
-                }
-                Err(Errno::AGAIN) => return Break(Turn::Waits),
-                Err(_) => return Break(Turn::Ended(DownloadEnd::Reset)),
-            }
-        }
-        if *sent < length { Break(Turn::Yields) } else { Continue(()) }
-    }
-
-    fn head(&mut self, shared: &mut Shared) -> ControlFlow<Turn> {
-        let Stage::Head { read } = &mut self.stage else { return Continue(()) };
-        let limit = HeadLimit::default();
-        let room = limit.0.saturating_sub(read.len()).max(1) as u64;
-        let (taken, bytes) = shared.drain.read(&self.socket, room);
-        match taken {
-            Taken::Nothing => return Break(Turn::Waits),
-            Taken::Closed => return Break(Turn::Ended(DownloadEnd::ClosedEarly)),
-            Taken::Broken => return Break(Turn::Ended(DownloadEnd::Reset)),
-            Taken::Short(_) | Taken::Full(_) => read.extend_from_slice(bytes),
-        }
-        self.first_byte_ns.get_or_insert_with(clock::now);
-        loop {
-            match parse_response(read, limit, &shared.request.method) {
-                Ok(Parsed::Partial) => return Continue(()),
-                Ok(Parsed::Complete { head, len }) if head.is_interim() => {
-                    read.drain(..len);
-                }
-                Ok(Parsed::Complete { head, len })
-                    if shared.request.answers.may_have(head.status) =>
-                {
-                    let early = read.split_off(len);
-                    if shared.request.answers == Answers::Own {
-                        self.before_body += len as u64;
-                    }
-                    return self.begin_body(head.body, &early, shared);
-                }
-                other => {
-                    if let Ok(Parsed::Complete { head, .. }) = other {
-                        self.bad_status = Some(head.status);
-                    }
-                    return Break(Turn::Ended(DownloadEnd::BadStatus));
-                }
-            }
-        }
-    }
-
-    /// `early` are the bytes that came with the head.
-    fn begin_body(
-        &mut self,
-        framing: BodyFraming,
-        early: &[u8],
-        shared: &Shared,
-    ) -> ControlFlow<Turn> {
-        let body = match shared.asked.begin(framing, early) {
-            Ok(body) => body,
-            Err(end) => return Break(Turn::Ended(end)),
-        };
-        self.bytes = self.before_body + body.payload();
-        if body.is_done() {
-            return Break(Turn::Ended(shared.asked.end_of(body.payload())));
-        }
-        if self.pace.is_none() {
-            // Refused: it wakes us more often and acknowledges later, but reads all the same.
-            let _ = low_water::set(&self.socket, mark(&body, shared.low_water));
-        }
-        self.stage = Stage::Body(body);
-        Continue(())
-    }
-
-    fn body(&mut self, shared: &mut Shared, now: MonoNs) -> ControlFlow<Turn> {
-        let Stage::Body(body) = &mut self.stage else { return Continue(()) };
-        let mut budget = self.pace.as_mut().map_or(TURN, |bucket| bucket.allowed(now));
-        let mut supply = Turn::Yields;
-        while budget > 0 {
-            let taken = match shared.drain.take(body, &self.socket, budget) {
-                Ok(taken) => taken,
-                Err(end) => return Break(Turn::Ended(end)),
-            };
-            self.bytes = self.before_body + body.payload();
+        let uploaded = self.bytes - counted(answer);
+        let mut turn = Turn::Yields;
+        while budget > 0 && turn == Turn::Yields {
+            let (taken, state) = shared.drain.take(answer, &self.socket, budget);
+            self.bytes = uploaded + counted(answer);
             budget = budget.saturating_sub(taken.len() as u64);
             if let Some(bucket) = &mut self.pace {
                 bucket.spend(taken.len() as u64);
             }
-            if matches!(taken, Taken::Nothing | Taken::Short(_)) && !body.is_done() {
-                // The peer may keep the connection open after the last byte: no end would wake a
-                // reader that waits for more than there is to come.
+            if taken.len() > 0 {
+                self.first_byte_ns.get_or_insert_with(clock::now);
+            }
+            let ended = match taken {
+                Taken::Closed => end_of(answer.closed()).or(Some(DownloadEnd::ClosedEarly)),
+                Taken::Broken => Some(DownloadEnd::Reset),
+                _ => end_of(state),
+            };
+            if let Some(end) = ended {
+                if let Some(status) = answer.status()
+                    && !shared.wanted.takes(status)
+                {
+                    let asked = &shared.asked;
+                    warn_once(&format!("{asked} was answered with {status}, which is no load"));
+                }
+                return Turn::Ended(end);
+            }
+            turn = match (taken, &self.pace) {
+                (Taken::Full(_), _) => Turn::Yields,
+                (Taken::Short(_), None) => Turn::Waits(AT_ONCE),
+                (Taken::Short(_), Some(bucket)) => Turn::Waits(bucket.due(now)),
+                _ => Turn::Waits(AT_ITS_EVENT),
+            };
+        }
+        match (&self.pace, answer.body()) {
+            (Some(bucket), _) if turn == Turn::Yields => Turn::Waits(bucket.due(now)),
+            (None, Some(body)) if turn != Turn::Yields => {
+                // Never for more than is to come: the peer may keep the connection open after the last
+                // byte, and no end would wake a reader then.
                 let mark = mark(body, shared.low_water);
-                if self.pace.is_none() && mark < shared.low_water {
-                    let _ = low_water::set(&self.socket, mark);
+                // Refused: it wakes us more often and acknowledges later, but reads all the same.
+                if mark != self.mark && tcp::set_low_water(&self.socket, mark).is_ok() {
+                    self.mark = mark;
                 }
+                turn
             }
-            match taken {
-                Taken::Nothing => return Break(Turn::Waits),
-                Taken::Closed => {
-                    return Break(Turn::Ended(shared.asked.end_at_close(body)));
-                }
-                Taken::Broken => return Break(Turn::Ended(DownloadEnd::Reset)),
-                Taken::Short(_) | Taken::Full(_) if body.is_done() => {
-                    return Break(Turn::Ended(shared.asked.end_of(body.payload())));
-                }
-                Taken::Short(_) => {
-                    supply = Turn::Drained;
-                    break;
-                }
-                Taken::Full(_) => {}
-            }
+            _ => turn,
         }
-        Break(self.pace.as_ref().map_or(supply, |bucket| Turn::Paced(bucket.due(now))))
     }
+}
 
-    fn close(&mut self, shared: &mut Shared, until: MonoNs, now: MonoNs) -> ControlFlow<Turn> {
-        if now >= until {
-            return Break(Turn::Gone);
+/// Bytes of an answer that count as moved. Of the user's own server some have no body, so heads do too.
+fn counted(answer: &Answer) -> u64 {
+    let head = if answer.wanted().own { answer.head_len() } else { 0 };
+    head + answer.payload()
+}
+
+fn end_of(state: State) -> Option<DownloadEnd> {
+    match state {
+        State::More => None,
+        State::Whole | State::Overrun => Some(DownloadEnd::Completed),
+        State::Unwanted => Some(DownloadEnd::BadStatus),
+    }
+}
+
+fn connect(socket: &Socket, stage: &mut Stage) -> Turn {
+    if !matches!(socket.take_error(), Ok(None)) {
+        return Turn::Ended(DownloadEnd::Refused);
+    }
+    // connect(2): an error of getpeername tells "not yet" from "connected".
+    match socket.peer_addr() {
+        Ok(_) => {
+            *stage = Stage::Holding;
+            Turn::Connected
         }
-        Break(match shared.drain.discard(&self.socket, TURN) {
-            Taken::Nothing => Turn::Paced(until),
-            Taken::Closed | Taken::Broken => Turn::Gone,
-            Taken::Short(_) | Taken::Full(_) => Turn::Yields,
-        })
+        Err(error) if error.kind() == ErrorKind::NotConnected => Turn::Waits(AT_ITS_EVENT),
+        Err(_) => Turn::Ended(DownloadEnd::Refused),
+    }
+}
+
+/// While held, only a peer that gives up on us matters.
+fn hold(socket: &Socket, start_ns: &mut MonoNs, shared: &mut Shared) -> ControlFlow<Turn, Stage> {
+    if shared.requests == Requests::AtOnce {
+        *start_ns = clock::now();
+        return Continue(Stage::Requesting { sent: 0 });
+    }
+    Break(match shared.drain.read(socket, 1).0 {
+        Taken::Nothing => Turn::Waits(AT_ITS_EVENT),
+        // An answer to nothing, such as 408.
+        Taken::Short(_) | Taken::Full(_) => Turn::Ended(DownloadEnd::BadStatus),
+        Taken::Closed => Turn::Ended(DownloadEnd::ClosedEarly),
+        Taken::Broken => Turn::Ended(DownloadEnd::Reset),
+    })
+}
+
+fn request(socket: &Socket, sent: &mut usize, shared: &Shared) -> ControlFlow<Turn, Stage> {
+    while let Some(rest @ [_, ..]) = shared.head.get(*sent..) {
+        match socket.send(rest) {
+            Ok(len) => *sent += len,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Break(Turn::Waits(AT_ITS_EVENT));
+            }
+            Err(_) => return Break(Turn::Ended(DownloadEnd::Reset)),
+        }
+    }
+    Continue(Stage::Uploading { sent: 0 })
+}
+
+/// Sends the body, if there is one, from the file to the socket within the kernel (sendfile(2)).
+fn upload(
+    socket: &Socket,
+    sent: &mut u64,
+    bytes: &mut u64,
+    shared: &Shared,
+) -> ControlFlow<Turn, Stage> {
+    let answering = || Continue(Stage::Answering(Answer::to(shared.wanted.clone())));
+    let Some((file, length)) = &shared.body else { return answering() };
+    let mut budget = TURN;
+    while *sent < length.0 {
+        if budget == 0 {
+            return Break(Turn::Yields);
+        }
+        let most = usize::try_from(budget.min(length.0 - *sent)).unwrap_or(usize::MAX);
+        let mut offset = *sent;
+        match sendfile(socket, file, Some(&mut offset), most) {
+            // The file has become shorter: what was announced cannot be sent.
+            Ok(0) => return Break(Turn::Ended(DownloadEnd::LocalError)),
+            Ok(len) => {
+                *sent += len as u64;
+                *bytes += len as u64;
+                budget = budget.saturating_sub(len as u64);
+            }
+            // A server that has answered already does not read the rest.
+            Err(Errno::AGAIN) if socket.peek(&mut [MaybeUninit::uninit()]).is_ok() => break,
+            Err(Errno::AGAIN) => return Break(Turn::Waits(AT_ITS_EVENT)),
+            Err(_) => return Break(Turn::Ended(DownloadEnd::Reset)),
+        }
+    }
+    answering()
+}
+
+fn close(socket: &Socket, until: MonoNs, shared: &mut Shared, now: MonoNs) -> Turn {
+    match shared.drain.discard(socket, TURN) {
+        _ if now >= until => Turn::Gone,
+        Taken::Nothing => Turn::Waits(until),
+        Taken::Closed | Taken::Broken => Turn::Gone,
+        Taken::Short(_) | Taken::Full(_) => Turn::Yields,
     }
 }

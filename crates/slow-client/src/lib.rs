@@ -14,17 +14,17 @@
 //!   peer sends can panic it.
 //! - It never spins: after an attempt without a body byte a slot waits before it dials again.
 
-mod body;
 mod client;
 mod conn;
+mod drain;
 mod pace;
 mod run;
 mod slot;
 
 use std::net::SocketAddr;
+use std::sync::Once;
 
-use net::role::RoleOptions;
-use net::target::TargetOptions;
+use net::role::{RoleOptions, TargetOptions};
 use records::{Micros, SlowToggles, from_words, within};
 use serde::{Deserialize, Serialize};
 
@@ -67,4 +67,15 @@ impl SlowOptions {
     pub fn to(target: SocketAddr) -> Self {
         from_words(&[&target.to_string()])
     }
+}
+
+/// A message to people.
+fn warn(message: &str) {
+    net::role::say("slow-client", message);
+}
+
+/// One of trouble that is spoken of once: the records count it.
+fn warn_once(message: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| warn(message));
 }

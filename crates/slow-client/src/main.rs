@@ -12,7 +12,7 @@ use net::role::{self, RoleError};
     after_help = "\
 Examples:
   slow-client 127.0.0.1:8000 --duration 10s
-  slow-client 127.0.0.1:8000 --slow 8 --slow-size 4GiB --sink copy
+  slow-client 127.0.0.1:8000 --slow 8 --slow-size 4GiB
   slow-client 127.0.0.1:8000 --slow 1000 --slow-size 64MiB --read-rate 1MiB/s"
 )]
 struct Cli {

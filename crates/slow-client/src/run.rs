@@ -9,21 +9,20 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use mio::{Poll, Waker};
-use net::role::{self, RoleError};
+use http1::Wanted;
+use mio::{Poll, Registry, Waker};
+use net::cpu;
+use net::role::{self, Reach, RoleError};
 use net::stop::{self, Next};
-use net::target::Reach;
-use net::tcp::{Buffers, Dial};
-use net::{cpu, low_water};
+use net::tcp::{self, Buffers, Dial};
 use records::{
-    Bytes, BytesPerSec, Connection, Effective, Ready, Record, Requests, Role, SlowOrder,
-    SocketSetting,
+    Bytes, BytesPerSec, Connection, Effective, Ready, Record, Requests, Role, SocketSetting,
 };
 
-use crate::SlowOptions;
-use crate::body::{Asked, Drain};
-use crate::client::{Client, WAKE};
-use crate::conn::{Request, Shared};
+use crate::client::{Client, Command, WAKE};
+use crate::conn::Shared;
+use crate::drain::Drain;
+use crate::{SlowOptions, warn};
 
 /// What each download from another host is paced to at most: a tenth of a gigabit link.
 const REMOTE_RATE: BytesPerSec = BytesPerSec(10 << 20);
@@ -56,20 +55,15 @@ pub fn run(options: &SlowOptions) -> Result<(), RoleError> {
         ..Effective::default()
     };
     role::tell(&Record::Ready(Ready::new(Role::Slow, std::process::id(), effective)))?;
-    let shared = Shared {
-        drain: Drain::new(toggles.sink),
-        request: request(options)?,
-        asked: toggles.asking().answer_size().map_or(Asked::Any, Asked::Exactly),
-        requests: if options.hold { Requests::Held } else { Requests::AtOnce },
-        low_water: mark(toggles.slow),
-    };
-    Client::new(options, poll, commands, rate, shared).run()
+    let registry = poll.registry().try_clone().map_err(RoleError::process)?;
+    let shared = shared(options, rate, registry)?;
+    Client::new(options, poll, commands, shared).run()
 }
 
 /// What each download may be read at most. Another host is spared, whatever was asked for.
 fn rate(options: &SlowOptions) -> Result<Option<BytesPerSec>, RoleError> {
     let asked = options.toggles.read_rate;
-    let reach = options.target.reach().map_err(|error| RoleError::Usage(error.to_string()))?;
+    let reach = options.target.reach()?;
     if reach == Reach::Loopback {
         return Ok(asked);
     }
@@ -89,7 +83,11 @@ fn mark(downloads: u32) -> Bytes {
     Bytes(share).clamp(Bytes::kib(64), Bytes::mib(4))
 }
 
-fn request(options: &SlowOptions) -> Result<Request, RoleError> {
+fn shared(
+    options: &SlowOptions,
+    rate: Option<BytesPerSec>,
+    registry: Registry,
+) -> Result<Shared, RoleError> {
     let asking = options.toggles.asking();
     let open = |path: &Path| -> io::Result<(File, Bytes)> {
         let file = File::open(path)?;
@@ -98,11 +96,22 @@ fn request(options: &SlowOptions) -> Result<Request, RoleError> {
     };
     let body = asking.body.map(open).transpose().map_err(RoleError::host("read --slow-body"))?;
     let length = body.as_ref().map(|(_, length)| *length);
-    Ok(Request {
-        head: asking.head(options.target.target, length, Connection::Close).into_bytes(),
-        method: asking.method().into(),
+    let target = options.target.target;
+    Ok(Shared {
+        target,
+        rate,
+        registry,
+        drain: Drain::new(),
+        requests: if options.hold { Requests::Held } else { Requests::AtOnce },
+        low_water: mark(options.toggles.slow),
+        asked: asking.to_string(),
+        head: asking.head(target, length, Connection::Close).into_bytes(),
         body,
-        answers: asking.whose(),
+        wanted: Wanted {
+            method: asking.method().into(),
+            own: asking.line.is_some(),
+            size: asking.answer_size().map(|size| size.0),
+        },
     })
 }
 
@@ -114,21 +123,12 @@ fn read_back(options: &SlowOptions) -> Vec<SocketSetting> {
     };
     let mut settings = buffers.read_back(&socket, "download").unwrap_or_default();
     let mark = mark(options.toggles.slow);
-    let set = low_water::set(&socket, mark).and_then(|()| low_water::read_back(&socket));
+    let set = tcp::set_low_water(&socket, mark).and_then(|()| tcp::low_water(&socket));
     if let Ok(effective) = set {
         let name = "download SO_RCVLOWAT".to_owned();
         settings.push(SocketSetting { name, requested: Some(mark), effective });
     }
     settings
-}
-
-/// Something to do now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
-    /// Carry out an order.
-    Obey(SlowOrder),
-    /// End every download and the process.
-    Stop,
 }
 
 /// Listens for signals, and if told so for orders, and wakes the loop for each.
@@ -164,11 +164,5 @@ fn tell(sender: &Sender<Command>, waker: &Waker, command: Command) {
     }
 }
 
-/// A message to people.
-#[expect(clippy::print_stderr, reason = "a role's log is its standard error")]
-pub(crate) fn warn(message: &str) {
-    eprintln!("slow-client: {message}");
-}
-
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,14 +1,19 @@
-//! One of the parallel downloads, for as long as the client runs: its connections follow each other.
+//! One of the parallel downloads, for as long as the client runs: its connections follow each other, and
+//! each is told of.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use mio::unix::SourceFd;
+use mio::{Interest, Token};
+use net::role::{self, RoleError};
 use net::tcp::{self, Buffers, Dial};
-use records::{Bytes, BytesPerSec, Dialed, Download, DownloadEnd, MonoNs};
-use socket2::Socket;
+use records::{Bytes, Dialed, Download, DownloadEnd, MonoNs, Record};
 
-use crate::conn::Conn;
+use crate::conn::{AT_ITS_EVENT, AT_ONCE, Conn, Shared, Turn};
+use crate::warn_once;
 
 /// How long a finished connection waits for the peer's close before we close first.
 const LINGER: Duration = Duration::from_millis(200);
@@ -24,17 +29,20 @@ const PORT_RETRIES: (u32, Duration) = (5, Duration::from_millis(10));
 pub(crate) struct Slot {
     index: u32,
     ordinal: u32,
-    pub(crate) conn: Option<Conn>,
+    conn: Option<Conn>,
+    /// When its next turn is due: to dial, or to go on with its connection.
+    pub(crate) due: MonoNs,
     /// The address to dial from: that of the last connection, so that the kernel's reuseport hash
     /// gives us to the same listener.
     from: Option<SocketAddr>,
     backoff: Duration,
     /// When it may dial again.
-    pub(crate) dial_ns: MonoNs,
+    dial_ns: MonoNs,
     /// Dials from the same port that failed in a row.
     port_failures: u32,
-    /// Body bytes of ended connections that no interval has told.
-    untold: u64,
+    /// Bytes of ended connections, and of all that intervals have told.
+    ended: u64,
+    told: u64,
 }
 
 /// From which port to dial.
@@ -46,15 +54,15 @@ pub(crate) enum Port {
     New,
 }
 
-/// What came of a dial.
-#[derive(Debug)]
-pub(crate) enum Dialling<'a> {
-    /// The handshake is under way; the socket is to be watched.
-    Started(&'a Socket),
-    /// Its port is not free yet: once more at [`Slot::dial_ns`].
-    Later,
-    /// This host or the target refused at once, with these words: once more at [`Slot::dial_ns`].
-    Failed(Download, io::Error),
+/// What to do before the next turn, the more urgent the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Pause {
+    /// Wait for an event, or for the next turn that is due.
+    UntilEvent,
+    /// Let bytes gather.
+    Gather,
+    /// None: there is work left.
+    None,
 }
 
 impl Slot {
@@ -63,28 +71,60 @@ impl Slot {
             index,
             ordinal: 0,
             conn: None,
+            due: AT_ONCE,
             from: None,
             backoff: BACKOFF.0,
-            dial_ns: MonoNs(0),
+            dial_ns: AT_ONCE,
             port_failures: 0,
-            untold: 0,
+            ended: 0,
+            told: 0,
         }
     }
 
-    /// Whether its connection is from that port and still at work.
-    pub(crate) fn runs_from(&self, port: u16) -> bool {
-        let at_work = self.conn.as_ref().filter(|conn| !conn.has_ended());
-        at_work.and_then(|conn| conn.local).is_some_and(|local| local.port() == port)
+    /// Its connection, if that is still at work.
+    pub(crate) fn at_work(&self) -> Option<&Conn> {
+        self.conn.as_ref().filter(|conn| !conn.has_ended())
+    }
+
+    /// Something has happened that its connection may wait for.
+    pub(crate) fn wake(&mut self) {
+        if self.conn.is_some() {
+            self.due = AT_ONCE;
+        }
+    }
+
+    /// Gives it its turn: dials, or goes on with its connection.
+    pub(crate) fn turn(&mut self, shared: &mut Shared, now: MonoNs) -> Result<Pause, RoleError> {
+        let Some(conn) = &mut self.conn else {
+            return self.dial(shared, now).map(|()| Pause::UntilEvent);
+        };
+        match conn.turn(shared, now) {
+            Turn::Waits(until) => {
+                self.due = until;
+                let gathers = conn.is_transferring();
+                return Ok(if gathers { Pause::Gather } else { Pause::UntilEvent });
+            }
+            Turn::Yields => self.due = AT_ONCE,
+            Turn::Connected => {
+                self.due = AT_ONCE;
+                if let Some(local) = conn.local {
+                    let (slot, client_port) = (self.index, local.port());
+                    role::tell(&Record::Dialed(Dialed { slot, client_port, at_ns: now }))?;
+                }
+            }
+            Turn::Ended(end) => self.end(end, Port::Same)?,
+            Turn::Gone => {
+                self.conn = None;
+                self.due = self.dial_ns;
+            }
+        }
+        // What follows has its turn after the others.
+        Ok(Pause::None)
     }
 
     /// Starts the next connection, from the same port as before if that can be.
-    pub(crate) fn dial(
-        &mut self,
-        addr: SocketAddr,
-        rate: Option<BytesPerSec>,
-        now: MonoNs,
-    ) -> Dialling<'_> {
-        let dial = |from| Dial { addr, from, buffers: Buffers::default() }.start();
+    fn dial(&mut self, shared: &Shared, now: MonoNs) -> Result<(), RoleError> {
+        let dial = |from| Dial { addr: shared.target, from, buffers: Buffers::default() }.start();
         let socket = match dial(self.from) {
             // The port is in TIME_WAIT, still fading, or taken.
             Err(error)
@@ -96,66 +136,80 @@ impl Slot {
             {
                 self.port_failures += 1;
                 if self.port_failures <= PORT_RETRIES.0 {
-                    self.dial_ns = now + PORT_RETRIES.1;
-                    return Dialling::Later;
+                    self.due = now + PORT_RETRIES.1;
+                    return Ok(());
                 }
                 dial(None)
             }
             other => other,
         };
         self.port_failures = 0;
-        let socket = match socket {
-            Ok(socket) => socket,
-            Err(error) => return Dialling::Failed(self.undialled(end_of(&error), now), error),
-        };
-        let conn = Conn::new(socket, rate, now);
-        self.from = conn.local;
-        Dialling::Started(&self.conn.insert(conn).socket)
-    }
-
-    /// The record of a handshake that is complete; `None` if there is no port to tell.
-    pub(crate) fn dialed(&self, now: MonoNs) -> Option<Dialed> {
-        let client_port = self.conn.as_ref()?.local?.port();
-        Some(Dialed { slot: self.index, client_port, at_ns: now })
+        match socket {
+            Ok(socket) => {
+                let (token, interest) =
+                    (Token(self.index as usize), Interest::READABLE | Interest::WRITABLE);
+                let watched =
+                    shared.registry.register(&mut SourceFd(&socket.as_raw_fd()), token, interest);
+                watched.map_err(RoleError::host("wait for sockets"))?;
+                let conn = self.conn.insert(Conn::new(socket, shared.rate, now));
+                self.from = conn.local;
+                self.due = AT_ITS_EVENT;
+                Ok(())
+            }
+            Err(error) => {
+                let end = end_of(&error);
+                if end == DownloadEnd::LocalError {
+                    warn_once(&shortage(&error));
+                }
+                self.tell(end, now)
+            }
+        }
     }
 
     /// Ends the download of the present connection and tells it. The connection is kept when the
     /// peer should close first.
-    pub(crate) fn end(&mut self, end: DownloadEnd, port: Port, now: MonoNs) -> Option<Download> {
-        let conn = self.conn.as_mut()?;
-        self.untold += conn.take_untold();
-        let download = self.told(end, now);
+    pub(crate) fn end(&mut self, end: DownloadEnd, port: Port) -> Result<(), RoleError> {
+        let now = net::clock::now();
+        let told = self.tell(end, now);
         let lingers = matches!(end, DownloadEnd::Completed | DownloadEnd::BadStatus);
+        self.ended += self.conn.as_mut().map_or(0, |conn| std::mem::take(&mut conn.bytes));
         match self.conn.as_mut().filter(|_| lingers) {
-            Some(conn) => conn.linger(now + LINGER),
+            // It dials when that is gone.
+            Some(conn) => {
+                conn.linger(now + LINGER);
+                self.due = AT_ONCE;
+            }
             None => self.conn = None,
         }
         if port == Port::New {
             self.from = None;
         }
+        told
+    }
+
+    /// Tells the download that ends, and when the next may begin: an attempt that brought nothing makes it
+    /// wait, longer each time.
+    fn tell(&mut self, end: DownloadEnd, now: MonoNs) -> Result<(), RoleError> {
+        let download = self.download(end, now);
         // What was no answer to the request is no progress, whatever came with it.
         let moved = download.bytes > Bytes(0) && end != DownloadEnd::BadStatus;
-        self.wait_unless(moved || end == DownloadEnd::Replaced, now);
-        Some(download)
+        let wait =
+            if moved || end == DownloadEnd::Replaced { Duration::ZERO } else { self.backoff };
+        self.backoff = if wait.is_zero() { BACKOFF.0 } else { (wait * 2).min(BACKOFF.1) };
+        self.dial_ns = now + wait;
+        self.due = self.dial_ns;
+        self.ordinal = self.ordinal.saturating_add(1);
+        role::tell(&Record::Download(download))
     }
 
-    /// Tells a dial that did not even start.
-    fn undialled(&mut self, end: DownloadEnd, now: MonoNs) -> Download {
-        self.wait_unless(false, now);
-        self.told(end, now)
-    }
-
-    /// The record of the download that ends.
-    fn told(&mut self, end: DownloadEnd, now: MonoNs) -> Download {
+    fn download(&self, end: DownloadEnd, now: MonoNs) -> Download {
         let conn = self.conn.as_ref();
         let begun = conn.filter(|_| end != DownloadEnd::Refused);
-        let start_ns = begun.map_or(now, Conn::start_ns);
+        let start_ns = begun.map_or(now, |conn| conn.start_ns);
         let first_byte_ns = conn.and_then(|conn| conn.first_byte_ns);
-        let ordinal = self.ordinal;
-        self.ordinal = ordinal.saturating_add(1);
         Download {
             slot: self.index,
-            ordinal,
+            ordinal: self.ordinal,
             client_port: conn.and_then(|conn| conn.local).map(|local| local.port()),
             start_ns,
             first_byte_us: first_byte_ns.map(|first| first.micros_since(start_ns)),
@@ -165,22 +219,23 @@ impl Slot {
         }
     }
 
-    /// Body bytes since this was last asked.
+    /// Bytes since this was last asked.
     pub(crate) fn take_untold(&mut self) -> Bytes {
-        let present = self.conn.as_mut().map_or(0, Conn::take_untold);
-        Bytes(std::mem::take(&mut self.untold) + present)
+        let all = self.ended + self.conn.as_ref().map_or(0, |conn| conn.bytes);
+        Bytes(all - std::mem::replace(&mut self.told, all))
     }
+}
 
-    /// An attempt that brought nothing makes the next one wait, longer each time.
-    fn wait_unless(&mut self, moved: bool, now: MonoNs) {
-        if moved {
-            self.backoff = BACKOFF.0;
-            self.dial_ns = now;
-        } else {
-            self.dial_ns = now + self.backoff;
-            self.backoff = (self.backoff * 2).min(BACKOFF.1);
-        }
-    }
+/// What is to be said of a dial that this host has nothing left for.
+fn shortage(error: &io::Error) -> String {
+    let advice = match error.kind() {
+        ErrorKind::AddrNotAvailable => "widen net.ipv4.ip_local_port_range",
+        _ => "raise `ulimit -n`",
+    };
+    format!(
+        "this host could not start a download, nor perhaps others ({error}): {advice}, or lower \
+         --slow"
+    )
 }
 
 /// Whose fault it is that a dial did not start. connect(2): without a free port of this host the

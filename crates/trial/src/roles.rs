@@ -14,8 +14,7 @@ use std::time::Duration;
 
 use fast_client::FastOptions;
 use net::cpu::CpuList;
-use net::role::{self, Failure, RoleError, RoleOptions};
-use net::target::TargetOptions;
+use net::role::{self, Failure, RoleError, RoleOptions, TargetOptions};
 use origin::OriginOptions;
 use probe::TraceOptions;
 use proxy::ProxyOptions;
@@ -59,7 +58,7 @@ Examples:
         after_help = "\
 Examples:
   turnstile slow 127.0.0.1:8000 --slow 8 --slow-size 4GiB
-  turnstile slow 127.0.0.1:8000 --sink copy --read-rate 10MiB/s
+  turnstile slow 127.0.0.1:8000 --read-rate 10MiB/s
   turnstile slow 127.0.0.1:8000 --slow-path 'PUT /upload' --slow-body big.bin"
     )]
     Slow(Box<SlowOptions>),

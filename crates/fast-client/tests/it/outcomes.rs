@@ -1,5 +1,6 @@
 //! Every outcome, each brought about on purpose.
 
+use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,11 +11,88 @@ use testkit::{Process, free_addr, with_open_files};
 
 use crate::support::{CAP, Run, Server, command, ok, wait_for_end};
 
+/// What a server does once it has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Closes,
+    Hangs,
+    Resets,
+}
+
+fn server(answer: &str, then: Then) -> Server {
+    let answer = answer.to_owned();
+    Server::start(move |mut stream| {
+        stream.write_all(answer.as_bytes()).expect("the client waits");
+        match then {
+            Then::Closes => stream.shutdown(Shutdown::Write).expect("open"),
+            Then::Hangs => {}
+            Then::Resets => {
+                return SockRef::from(&stream).set_linger(Some(Duration::ZERO)).expect("settable");
+            }
+        }
+        wait_for_end(stream);
+    })
+}
+
+#[test]
+fn every_answer_has_its_outcome() {
+    use Outcome::{BadStatus, ClosedEarly, Ok, Reset, TimeoutPartial};
+    use Then::{Closes, Hangs, Resets};
+    const LENGTH: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
+    const CHUNKS: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let half = format!("1f4\r\n{}\r\n", "x".repeat(500));
+    // An answer of 1000 bytes, by default; any whole one with 2xx to a path of one's own.
+    let asked = ["--fetch-size", "1000", "--cap", "1s"].as_slice();
+    let own = ["--fetch-path", "/health"].as_slice();
+    let head = ["--fetch-path", "HEAD /health"].as_slice();
+    for (args, answer, then, outcome, status, bytes) in [
+        (asked, format!("{CHUNKS}{half}{half}0\r\n\r\n"), Hangs, Ok, Some(200), 1000),
+        // All there, but not what was asked for.
+        (asked, format!("{CHUNKS}{half}0\r\n\r\n"), Hangs, BadStatus, Some(200), 500),
+        (asked, format!("{CHUNKS}what?\r\n"), Hangs, BadStatus, Some(200), 0),
+        (asked, format!("{CHUNKS}{half}"), Closes, ClosedEarly, Some(200), 500),
+        (asked, format!("{LENGTH}xxxx"), Closes, ClosedEarly, Some(200), 4),
+        (asked, LENGTH.to_owned(), Closes, ClosedEarly, Some(200), 0),
+        (asked, String::new(), Closes, ClosedEarly, None, 0),
+        (asked, "HTTP/1.1 200 OK\r\nContent-Le".to_owned(), Closes, ClosedEarly, None, 0),
+        // Without a length the close is the end, and it comes too soon.
+        (asked, "HTTP/1.0 200 OK\r\n\r\nxxxx".to_owned(), Closes, ClosedEarly, Some(200), 4),
+        (asked, String::new(), Resets, Reset, None, 0),
+        (asked, format!("{LENGTH}xx"), Resets, Reset, None, 0),
+        (asked, format!("{LENGTH}{half}"), Hangs, TimeoutPartial, Some(200), 507),
+        // The first byte came, and no head.
+        (asked, "HTTP/1.1 200 O".to_owned(), Hangs, TimeoutPartial, None, 0),
+        (asked, LENGTH.replace("200 OK", "404 No"), Hangs, BadStatus, Some(404), 0),
+        (asked, LENGTH.replace("200 OK", "206 Part"), Hangs, BadStatus, Some(206), 0),
+        (asked, LENGTH.replace("1000", "999"), Hangs, BadStatus, Some(200), 0),
+        (asked, "SSH-2.0-OpenSSH_9.6\r\n".to_owned(), Hangs, BadStatus, None, 0),
+        (asked, "HTTP/9.9 200 OK\r\n\r\n".to_owned(), Hangs, BadStatus, None, 0),
+        (asked, "\0".repeat(16), Hangs, BadStatus, None, 0),
+        (own, LENGTH.replace("1000", "2") + "ok", Closes, Ok, Some(200), 2),
+        (own, format!("{CHUNKS}3\r\nabc\r\n0\r\n\r\n"), Closes, Ok, Some(200), 3),
+        (own, "HTTP/1.0 201 Made\r\n\r\nuntil the close".to_owned(), Closes, Ok, Some(201), 15),
+        (own, "HTTP/1.1 204 No\r\n\r\n".to_owned(), Closes, Ok, Some(204), 0),
+        (own, LENGTH.replace("200 OK", "302 Found"), Closes, BadStatus, Some(302), 0),
+        (own, format!("{LENGTH}ok"), Closes, ClosedEarly, Some(200), 2),
+        (head, LENGTH.to_owned(), Closes, Ok, Some(200), 0),
+    ] {
+        let fetch = Run::with(server(&answer, then).addr, args);
+        assert_eq!(fetch.outcome, outcome, "{answer:?} {fetch:?}");
+        // A reset takes with it what was not read yet.
+        if then != Resets {
+            assert_eq!((fetch.status, fetch.bytes), (status, Bytes(bytes)), "{answer:?}");
+            assert_eq!(fetch.first_byte_us.is_some(), !answer.is_empty(), "{answer:?}");
+        }
+        if outcome == TimeoutPartial {
+            assert!(fetch.first_byte_us < Some(fetch.total_us) && fetch.total_us >= CAP);
+        }
+    }
+}
+
 #[test]
 fn ok_has_every_phase_in_order() {
     let (sender, ports) = mpsc::channel();
     let server = Server::start(move |mut stream| {
-        use std::io::Write;
         let _ = sender.send(stream.peer_addr().expect("connected").port());
         let _ = stream.write_all(&ok(1000));
     });
@@ -36,21 +114,6 @@ fn a_large_answer_is_read_whole() {
     let run = Run::of(server.addr, &args);
     assert_eq!(run.fetches[0].outcome, Outcome::Ok);
     assert_eq!(run.fetches[0].bytes, Bytes::mib(20));
-}
-
-#[test]
-fn chunks_are_read_too() {
-    let half = format!("1f4\r\n{}\r\n", "x".repeat(500));
-    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let fetch = Run::one(Server::saying(format!("{head}{half}{half}0\r\n\r\n")).addr);
-    assert_eq!((fetch.outcome, fetch.bytes), (Outcome::Ok, Bytes(1000)));
-    // All there, but not what was asked for.
-    let fetch = Run::one(Server::saying(format!("{head}{half}0\r\n\r\n")).addr);
-    assert_eq!((fetch.outcome, fetch.bytes), (Outcome::BadStatus, Bytes(500)));
-    let fetch = Run::one(Server::saying(format!("{head}{half}")).addr);
-    assert_eq!(fetch.outcome, Outcome::ClosedEarly);
-    let fetch = Run::one(Server::saying(format!("{head}what?\r\n")).addr);
-    assert_eq!(fetch.outcome, Outcome::BadStatus);
 }
 
 #[test]
@@ -81,77 +144,10 @@ fn timeout_no_byte_when_nothing_is_answered() {
 }
 
 #[test]
-fn timeout_partial_inside_the_body_and_inside_the_head() {
-    let mut half = ok(1000);
-    half.truncate(half.len() - 500);
-    let fetch = Run::capped(Server::hanging_after(half).addr);
-    assert_eq!((fetch.outcome, fetch.status), (Outcome::TimeoutPartial, Some(200)));
-    assert_eq!(fetch.bytes, Bytes(500));
-    assert!(fetch.first_byte_us.is_some() && fetch.total_us >= CAP);
-
-    // The first byte came, and no head.
-    let fetch = Run::capped(Server::hanging_after("HTTP/1.1 200 O").addr);
-    assert_eq!((fetch.outcome, fetch.status), (Outcome::TimeoutPartial, None));
-    assert!(fetch.first_byte_us.is_some_and(|first| first < fetch.total_us), "{fetch:?}");
-}
-
-#[test]
 fn refused_when_nobody_listens() {
     let fetch = Run::one(free_addr());
     assert_eq!((fetch.outcome, fetch.connect_us), (Outcome::Refused, None));
     assert!(fetch.client_port.is_some());
-}
-
-#[test]
-fn reset_before_and_inside_the_answer() {
-    let resetting = |answer: &'static [u8]| {
-        Server::start(move |mut stream| {
-            use std::io::Write;
-            stream.write_all(answer).expect("the client waits");
-            SockRef::from(&stream).set_linger(Some(Duration::ZERO)).expect("settable");
-        })
-    };
-    for answer in [b"".as_slice(), b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nxx"] {
-        let fetch = Run::one(resetting(answer).addr);
-        assert_eq!(fetch.outcome, Outcome::Reset, "{fetch:?}");
-    }
-}
-
-#[test]
-fn closed_early_before_the_end_of_the_answer() {
-    for (answer, status) in [
-        ("", None),
-        ("HTTP/1.1 200 OK\r\nContent-Le", None),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", Some(200)),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nxxxx", Some(200)),
-        // Without a length the close is the end, and it comes too soon.
-        ("HTTP/1.0 200 OK\r\n\r\nxxxx", Some(200)),
-    ] {
-        let server = Server::start(move |mut stream| {
-            use std::io::Write;
-            stream.write_all(answer.as_bytes()).expect("the client waits");
-            stream.shutdown(Shutdown::Write).expect("open");
-            wait_for_end(stream);
-        });
-        let fetch = Run::one(server.addr);
-        assert_eq!((fetch.outcome, fetch.status), (Outcome::ClosedEarly, status), "{answer:?}");
-    }
-}
-
-#[test]
-fn bad_status_for_other_answers_than_the_right_one() {
-    for (answer, status) in [
-        ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", Some(404)),
-        ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 1000\r\n\r\n", Some(502)),
-        ("HTTP/1.1 206 Partial Content\r\nContent-Length: 1000\r\n\r\n", Some(206)),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", Some(200)),
-        ("SSH-2.0-OpenSSH_9.6\r\n", None),
-        ("HTTP/9.9 200 OK\r\n\r\n", None),
-        ("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", None),
-    ] {
-        let fetch = Run::one(Server::hanging_after(answer).addr);
-        assert_eq!((fetch.outcome, fetch.status), (Outcome::BadStatus, status), "{answer:?}");
-    }
 }
 
 #[test]
@@ -168,36 +164,12 @@ fn local_error_when_this_host_has_no_descriptor() {
 }
 
 #[test]
-fn any_whole_answer_to_a_path_of_ones_own_is_good() {
-    let own = ["--fetch-path", "/health"];
-    for (answer, bytes) in [
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 2),
-        ("HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 3),
-        ("HTTP/1.0 200 OK\r\n\r\nuntil the close", 15),
-        ("HTTP/1.1 204 No Content\r\n\r\n", 0),
-    ] {
-        let fetch = Run::with(Server::saying(answer).addr, &own);
-        assert_eq!((fetch.outcome, fetch.bytes), (Outcome::Ok, Bytes(bytes)), "{answer:?}");
-    }
-    for (answer, outcome) in [
-        ("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", Outcome::BadStatus),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", Outcome::ClosedEarly),
-    ] {
-        assert_eq!(Run::with(Server::saying(answer).addr, &own).outcome, outcome, "{answer:?}");
-    }
-    let head = ["--fetch-path", "HEAD /health"];
-    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
-    assert_eq!(Run::with(Server::saying(answer).addr, &head).outcome, Outcome::Ok);
-}
-
-#[test]
 fn a_fetch_sends_its_file() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), "name=x").expect("written");
     let (tell, told) = mpsc::channel();
     let server = Server {
         addr: testkit::origin(move |mut stream, head| {
-            use std::io::{Read, Write};
             let mut body = [0; 6];
             stream.read_exact(&mut body).expect("it sends all");
             tell.send((head, body)).expect("the test waits");

@@ -2,23 +2,22 @@ use proptest::prelude::*;
 
 use super::{complete, lines, plain_headers, wire};
 use crate::{
-    BodyFraming, HeadError, HeadLimit, Method, Parsed, ResponseHead, Version, parse_request,
-    parse_response,
+    BodyFraming, HEAD_MAX, HeadError, Method, ResponseHead, Version, parse_request, parse_response,
 };
 
 fn refused(text: &str) -> HeadError {
-    let parsed = parse_request(&wire(text), HeadLimit::default());
+    let parsed = parse_request(&wire(text));
     parsed.expect_err(&format!("{text:?} should be refused"))
 }
 
 #[test]
 fn a_request_is_read_as_it_came() {
     let bytes = wire("GET /bytes/3MiB?x=1 HTTP/1.1\nHost: a:8000\nX-Id:  7 \n\nBODY");
-    let (head, len) = complete(parse_request(&bytes, HeadLimit::default()));
+    let (head, len) = complete(parse_request(&bytes));
     assert_eq!(head.method, Method::Get);
     assert_eq!(head.target, "/bytes/3MiB?x=1");
     assert_eq!(head.version, Version::Http11);
-    assert_eq!(head.host.as_deref(), Some("a:8000"));
+    assert_eq!(head.path(), "/bytes/3MiB");
     assert_eq!(head.headers.get("x-id"), Some(&b"7"[..]));
     assert_eq!(head.body, BodyFraming::Empty);
     assert_eq!(head.request_line(), "GET /bytes/3MiB?x=1 HTTP/1.1");
@@ -26,13 +25,27 @@ fn a_request_is_read_as_it_came() {
 }
 
 #[test]
-fn an_absolute_target_overrules_host_and_http_1_0_needs_none() {
-    for (text, host) in
-        [("GET HTTP://b/x HTTP/1.1\nHost: a\n\n", Some("b")), ("HEAD / HTTP/1.0\n\n", None)]
-    {
-        let (head, _) = complete(parse_request(&wire(text), HeadLimit::default()));
-        assert_eq!(head.host.as_deref(), host, "{text}");
+fn an_absolute_target_has_a_path_and_http_1_0_needs_no_host() {
+    for (text, path) in [
+        ("GET HTTP://b/x?y HTTP/1.1\nHost: a\n\n", "/x"),
+        ("GET http://b?y HTTP/1.1\nHost: a\n\n", "/"),
+        ("HEAD / HTTP/1.0\n\n", "/"),
+    ] {
+        let (head, _) = complete(parse_request(&wire(text)));
+        assert_eq!(head.path(), path, "{text}");
         assert_eq!(head.method == Method::Head, head.version == Version::Http10, "{text}");
+    }
+}
+
+#[test]
+fn connections_are_kept_by_http_1_1_unless_it_says_close() {
+    for (lines, keeps) in [
+        ("1.1\nHost: a", true),
+        ("1.1\nHost: a\nConnection: x, Close", false),
+        ("1.0\nHost: a\nConnection: x", false),
+    ] {
+        let (head, _) = complete(parse_request(&wire(&format!("GET / HTTP/{lines}\n\n"))));
+        assert_eq!(head.keeps_connection(), keeps, "{lines}");
     }
 }
 
@@ -58,7 +71,7 @@ fn targets_are_paths_or_http_urls() {
         assert_eq!(refused(&format!("{line}\nHost: a\n\n")), HeadError::BadTarget, "{line}");
     }
     let options = wire("OPTIONS * HTTP/1.1\nHost: a\n\n");
-    assert!(parse_request(&options, HeadLimit::default()).is_ok());
+    assert!(parse_request(&options).is_ok());
 }
 
 #[test]
@@ -87,9 +100,9 @@ fn what_is_not_http_is_refused() {
 fn the_body_is_framed_in_one_way_only() {
     let framing = |lines: &str| {
         let bytes = wire(&format!("POST / HTTP/1.1\nHost: a\n{lines}\n\n"));
-        match parse_request(&bytes, HeadLimit::default()) {
-            Ok(Parsed::Complete { head, .. }) => Ok(head.body),
-            Ok(Parsed::Partial) => panic!("the head has not ended"),
+        match parse_request(&bytes) {
+            Ok(Some((head, _))) => Ok(head.body),
+            Ok(None) => panic!("the head has not ended"),
             Err(error) => Err(error),
         }
     };
@@ -115,32 +128,33 @@ fn the_body_is_framed_in_one_way_only() {
 
 #[test]
 fn a_head_may_fill_its_limit_and_no_more() {
-    let bytes = wire("GET / HTTP/1.0\nX: 1\n\n");
-    let parse = |buf: &[u8], limit| parse_request(buf, HeadLimit(limit));
-    assert_eq!(complete(parse(&bytes, bytes.len())).1, bytes.len());
-    assert_eq!(parse(&bytes, bytes.len() - 1), Err(HeadError::TooLarge));
+    let of = |length: usize| {
+        let head = "GET / HTTP/1.0\r\nX: ";
+        format!("{head}{:x<1$}\r\n\r\n", "", length - head.len() - 4).into_bytes()
+    };
+    assert_eq!(complete(parse_request(&of(HEAD_MAX))).1, HEAD_MAX);
+    let longer = of(HEAD_MAX + 1);
+    assert_eq!(parse_request(&longer), Err(HeadError::TooLarge));
     // The verdict is the same when the bytes come one at a time, and at the earliest byte.
-    assert_eq!(parse(&bytes[..9], 10), Ok(Parsed::Partial));
-    assert_eq!(parse(&bytes[..10], 10), Err(HeadError::TooLarge));
+    assert_eq!(parse_request(&longer[..HEAD_MAX - 1]), Ok(None));
+    assert_eq!(parse_request(&longer[..HEAD_MAX]), Err(HeadError::TooLarge));
     // Empty lines before the head count as part of it.
-    assert_eq!(parse(&[b'\n'; 10], 10), Err(HeadError::TooLarge));
+    assert_eq!(parse_request(&[b'\n'; HEAD_MAX]), Err(HeadError::TooLarge));
 }
 
 #[test]
 fn sixty_four_headers_are_enough() {
     let with = |count: usize| {
         let lines: String = (0..count).map(|n| format!("X-{n}: 1\n")).collect();
-        parse_request(&wire(&format!("GET / HTTP/1.0\n{lines}\n")), HeadLimit::default())
+        parse_request(&wire(&format!("GET / HTTP/1.0\n{lines}\n")))
     };
     assert_eq!(complete(with(64)).0.headers.iter().count(), 64);
     assert_eq!(with(65), Err(HeadError::TooManyHeaders));
 }
 
 fn answer(text: &str, request: &Method) -> Result<ResponseHead, HeadError> {
-    match parse_response(&wire(text), HeadLimit::default(), request)? {
-        Parsed::Complete { head, .. } => Ok(head),
-        Parsed::Partial => panic!("the head has not ended"),
-    }
+    let (head, _) = parse_response(&wire(text), request)?.expect("a head that has ended");
+    Ok(head)
 }
 
 fn framing(text: &str) -> Result<BodyFraming, HeadError> {
@@ -232,16 +246,16 @@ proptest! {
         let length = length.map_or_else(String::new, |n| format!("Content-Length: {n}\n"));
         let text = format!("{method} {path} HTTP/1.1\nHost: a\n{}{length}\n", lines(&headers));
         let mut bytes = wire(&text);
-        let (head, len) = complete(parse_request(&bytes, HeadLimit::default()));
+        let (head, len) = complete(parse_request(&bytes));
         prop_assert_eq!(len, bytes.len());
         prop_assert_eq!(head.request_line(), format!("{method} {path} HTTP/1.1"));
         for cut in 0..bytes.len() {
-            let parsed = parse_request(&bytes[..cut], HeadLimit::default());
-            prop_assert_eq!(parsed, Ok(Parsed::Partial), "cut at {}", cut);
+            let parsed = parse_request(&bytes[..cut]);
+            prop_assert_eq!(parsed, Ok(None), "cut at {}", cut);
         }
         bytes.extend_from_slice(b"GET /next");
-        let again = parse_request(&bytes, HeadLimit::default());
-        prop_assert_eq!(again, Ok(Parsed::Complete { head, len }));
+        let again = parse_request(&bytes);
+        prop_assert_eq!(again, Ok(Some((head, len))));
     }
 
     #[test]
@@ -252,18 +266,17 @@ proptest! {
     ) {
         let text = format!("HTTP/1.1 {status} {reason}\n{}\n", lines(&headers));
         let bytes = wire(&text);
-        let parse = |bytes: &[u8]| parse_response(bytes, HeadLimit::default(), &Method::Get);
+        let parse = |bytes: &[u8]| parse_response(bytes, &Method::Get);
         let (head, len) = complete(parse(&bytes));
         prop_assert_eq!((head.status, len), (status, bytes.len()));
         for cut in 0..bytes.len() {
-            prop_assert_eq!(parse(&bytes[..cut]), Ok(Parsed::Partial), "cut at {}", cut);
+            prop_assert_eq!(parse(&bytes[..cut]), Ok(None), "cut at {}", cut);
         }
     }
 
     #[test]
     fn no_bytes_panic(
         junk in prop::collection::vec(any::<u8>(), 0..600),
-        limit in 0..700usize,
         at in 0..60usize,
         byte in any::<u8>(),
     ) {
@@ -271,10 +284,10 @@ proptest! {
         let mut response = wire("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nConnection: x\n\n");
         (request[at.min(50)], response[at.min(50)]) = (byte, byte);
         for bytes in [junk, request, response] {
-            if let Ok(Parsed::Complete { len, .. }) = parse_request(&bytes, HeadLimit(limit)) {
+            if let Ok(Some((_, len))) = parse_request(&bytes) {
                 prop_assert!(len <= bytes.len());
             }
-            let _ = parse_response(&bytes, HeadLimit(limit), &Method::Get);
+            let _ = parse_response(&bytes, &Method::Get);
         }
     }
 }

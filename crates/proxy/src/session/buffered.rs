@@ -18,7 +18,6 @@ mod pages;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, IoSlice};
-use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::os::unix::fs::FileExt;
 
@@ -27,9 +26,8 @@ use records::{SessionEnd, StepEnd};
 
 pub(super) use self::pages::{Pages, WhenShort};
 
-use super::Env;
-use super::connection::{Buffer, Connection, IoResult};
-use super::phase::{Context, Leave};
+use super::connection::{Buffer, IoResult};
+use super::{Context, Env, Phase, blocked};
 use crate::policy::{ReadDone, Stop};
 
 /// A session's temporary file, to be written at one end and read at the other by the worker, which
@@ -65,126 +63,103 @@ impl TempFile for File {
 #[derive(Debug)]
 pub(super) struct Buffered {
     body: Body,
-    rest: Delivery,
-}
-
-/// What lies between upstream and client.
-#[derive(Debug, Default)]
-pub(super) struct Delivery {
     /// `None`: nothing was spooled yet.
     file: Option<Box<dyn TempFile>>,
     pages: Pages,
     /// What the client has yet to take of the head.
     head: Buffer,
+    /// All of the answer was read, and how the session ends when it is sent.
+    over: Option<SessionEnd>,
 }
 
 impl Buffered {
     /// For an answer with this head, and with the first bytes of `body` in `pages`.
-    pub(super) fn new(body: Body, head: Buffer, pages: Pages) -> Self {
-        Self { body, rest: Delivery { file: None, pages, head } }
-    }
-
-    pub(super) fn waits_for_client(&self) -> bool {
-        !self.rest.is_sent()
-    }
-
-    /// All that the client has yet to take, once all was read.
-    pub(super) fn take_rest(&mut self) -> Box<Delivery> {
-        self.rest.pages.finish();
-        Box::new(mem::take(&mut self.rest))
-    }
-
-    /// Moves the body until nothing more can be done or the policy ends the step; or until all is
-    /// read, and how the session ends when it is sent.
-    pub(super) fn run<E: Env>(
-        &mut self,
-        upstream: &mut Connection<E::Stream>,
-        cx: &mut Context<'_, E>,
-    ) -> ControlFlow<Stop, SessionEnd> {
-        if self.body.is_done() {
-            return Continue(SessionEnd::Completed);
+    pub(super) fn new(
+        body: Body,
+        head: Buffer,
+        pages: Pages,
+        cx: &mut Context<'_, impl Env>,
+    ) -> Self {
+        let mut buffered = Self { body, file: None, pages, head, over: None };
+        if buffered.body.is_done() {
+            buffered.all_is_read(SessionEnd::Completed, cx);
         }
+        buffered
+    }
+
+    /// Whether the client has all that was read.
+    pub(super) fn is_sent(&self) -> bool {
+        self.head.is_empty() && self.pages.is_drained()
+    }
+
+    /// Moves the body until nothing more can be done or the policy ends the step, or until all is sent.
+    pub(super) fn run<E: Env>(&mut self, cx: &mut Context<'_, E>) -> ControlFlow<Stop, Phase> {
         let mut stop = cx.after_read;
         loop {
-            self.rest.write_out(cx)?;
-            stop?;
-            match self.read_in(upstream, cx) {
-                Continue(Some(end)) => return Continue(end),
-                Continue(None) => {}
-                // What was read before it is written first.
-                Break(end_of_step) => stop = Break(end_of_step),
+            self.write_out(cx)?;
+            match self.over {
+                Some(end) if self.is_sent() => return cx.relayed(end),
+                Some(_) => return blocked(StepEnd::DownstreamFull),
+                None => {}
             }
+            stop?;
+            // What was read before the step's end is written first.
+            stop = self.read_in(cx);
         }
+    }
+
+    /// The upstream is let go, however long the client takes (`ngx_http_upstream_process_request`): all that
+    /// is here may leave.
+    fn all_is_read(&mut self, end: SessionEnd, cx: &mut Context<'_, impl Env>) {
+        self.over = Some(end);
+        self.pages.finish();
+        cx.upstream.close();
+        cx.log.upstream_over(cx.env.cached_ms());
     }
 
     /// Reads until the step is at its end, the client is to take some of the full pages first, or
-    /// all is read, and how the session ends then.
-    fn read_in<E: Env>(
-        &mut self,
-        upstream: &mut Connection<E::Stream>,
-        cx: &mut Context<'_, E>,
-    ) -> ControlFlow<Stop, Option<SessionEnd>> {
-        let Self { body, rest } = self;
+    /// all is read.
+    fn read_in<E: Env>(&mut self, cx: &mut Context<'_, E>) -> ControlFlow<Stop> {
         loop {
-            if cx.env.told_to_end() {
-                return Break(Stop::Close(SessionEnd::Shutdown));
+            cx.go_on_unless_told_to_end()?;
+            if !cx.upstream.ready.readable {
+                return blocked(StepEnd::UpstreamEmpty);
             }
-            if !upstream.ready.readable {
-                return Break(Stop::Blocked(StepEnd::UpstreamEmpty));
-            }
-            if !rest.pages.has_room() {
+            if !self.pages.has_room() {
                 if cx.client.ready.writable {
-                    return Continue(None);
+                    return Continue(());
                 }
-                match rest.spool(|| cx.env.temp_file()) {
+                match self.spool(|| cx.env.temp_file()) {
                     Ok(true) => {}
-                    Ok(false) => return Break(Stop::Blocked(StepEnd::DownstreamFull)),
+                    Ok(false) => return blocked(StepEnd::DownstreamFull),
                     Err(_) => return Break(Stop::Close(SessionEnd::LocalError)),
                 }
             }
-            let (mut room, slices) = rest.pages.room();
+            let (mut room, slices) = self.pages.room();
             let room = room.get_mut(..slices).unwrap_or_default();
             let offered = room.iter().map(|slice| slice.len()).sum();
-            let got = match upstream.read_vectored(room) {
+            let got = match cx.upstream.read_vectored(room) {
                 IoResult::Bytes(got) => got,
-                IoResult::Blocked => return Break(Stop::Blocked(StepEnd::UpstreamEmpty)),
-                IoResult::End if body.ends_at_close() => {
-                    return Continue(Some(SessionEnd::Completed));
-                }
-                IoResult::End | IoResult::Broken => {
-                    return Continue(Some(SessionEnd::UpstreamClosedEarly));
+                IoResult::Blocked => return blocked(StepEnd::UpstreamEmpty),
+                ended => {
+                    self.all_is_read(ended.end_of(&self.body), cx);
+                    return Continue(());
                 }
             };
             cx.moved = true;
-            cx.apply_read_policy(upstream, ReadDone { got, offered });
+            cx.apply_read_policy(ReadDone { got, offered });
+            let body = &mut self.body;
             let keep = |bytes: &[u8]| body.advance(bytes).map(|of_body| of_body.take);
-            if rest.pages.took(got, keep).is_err() {
-                return Continue(Some(SessionEnd::UpstreamClosedEarly));
-            }
-            if body.is_done() {
-                return Continue(Some(SessionEnd::Completed));
+            let end = match self.pages.took(got, keep) {
+                Err(_) => Some(SessionEnd::UpstreamClosedEarly),
+                Ok(()) => self.body.is_done().then_some(SessionEnd::Completed),
+            };
+            if let Some(end) = end {
+                self.all_is_read(end, cx);
+                return Continue(());
             }
             cx.after_read?;
         }
-    }
-}
-
-impl Delivery {
-    /// Writes the rest of an answer that is read; the session ends as `end` when it is sent.
-    pub(super) fn deliver<E: Env>(
-        &mut self,
-        end: SessionEnd,
-        cx: &mut Context<'_, E>,
-    ) -> Leave<E::Stream> {
-        match self.write_out(cx) {
-            Break(stop) => Leave::Stop(stop),
-            Continue(()) if self.is_sent() => Leave::relayed(end),
-            Continue(()) => Leave::blocked(StepEnd::DownstreamFull),
-        }
-    }
-
-    fn is_sent(&self) -> bool {
-        self.head.is_empty() && self.pages.is_drained()
     }
 
     /// Writes the oldest pages to the file, which `make` makes if there is none yet; whether it had
@@ -206,9 +181,7 @@ impl Delivery {
     /// Writes what the client takes of what may leave.
     fn write_out<E: Env>(&mut self, cx: &mut Context<'_, E>) -> ControlFlow<Stop> {
         while cx.client.ready.writable {
-            if cx.env.told_to_end() {
-                return Break(Stop::Close(SessionEnd::Shutdown));
-            }
+            cx.go_on_unless_told_to_end()?;
             let read = self.pages.read_back(|into, at| match &self.file {
                 Some(file) => file.fetch(into, at),
                 None => Err(io::ErrorKind::NotFound.into()),

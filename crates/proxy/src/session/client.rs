@@ -3,76 +3,72 @@
 
 use std::io;
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::time::Duration;
 
-use http1::{BodyFraming, HeadLimit, Method, Parsed, RequestHead};
+use http1::{BodyFraming, Method, RequestHead};
 use records::{SessionEnd, StepEnd};
 use rustix::io::Errno;
 
-use super::connection::{Buffer, IoResult};
-use super::phase::{Context, Leave, Phase, obey};
-use super::upstream::Exchange;
-use super::{Env, Stream};
+use super::connection::{Buffer, Connection, IoResult};
+use super::{Context, Env, Phase, Stream, blocked};
 use crate::policy::{ReadDone, Stop};
 
 /// Room for one read of a request head (`client_header_buffer_size`, 1 KiB).
 const READ_ROOM: usize = 1024;
 
-/// Between two reads of what the client says once all is sent (`lingering_timeout`).
-pub(super) const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// For all of what it says then (`lingering_time`).
-pub(super) const LINGER_TIME: Duration = Duration::from_secs(30);
-
 impl<E: Env> Context<'_, E> {
-    /// Reads once into `head`, and goes on when it is complete or wrong.
-    pub(super) fn read_request(&mut self, head: &mut Vec<u8>) -> ControlFlow<Leave<E::Stream>> {
-        match self.client.read_onto(head, READ_ROOM) {
-            IoResult::Bytes(_) => {}
-            IoResult::Blocked => {
-                // Nothing is kept for a connection that has not said anything.
-                if head.is_empty() {
-                    *head = Vec::new();
+    /// Reads into `head` until it is complete or wrong, or nothing more is there.
+    pub(super) fn read_request(&mut self, head: &mut Vec<u8>) -> ControlFlow<Stop, Phase> {
+        loop {
+            match self.client.read_onto(head, READ_ROOM) {
+                IoResult::Bytes(_) => {}
+                IoResult::Blocked => {
+                    // Nothing is kept for a connection that has not said anything.
+                    if head.is_empty() {
+                        *head = Vec::new();
+                    }
+                    return blocked(StepEnd::DownstreamEmpty);
                 }
-                return Break(Leave::blocked(StepEnd::DownstreamEmpty));
+                IoResult::End => return Break(Stop::Close(SessionEnd::ClientClosed)),
+                IoResult::Broken => return Break(Stop::Close(SessionEnd::ClientReset)),
             }
-            IoResult::End => return Break(Leave::close(SessionEnd::ClientClosed)),
-            IoResult::Broken => return Break(Leave::close(SessionEnd::ClientReset)),
-        }
-        self.moved = true;
-        self.log.asked(self.env.cached_ms());
-        match http1::parse_request(head, HeadLimit::default()) {
-            Ok(Parsed::Partial) => Continue(()),
-            // What follows the head is another request; one a connection is served.
-            Ok(Parsed::Complete { head, .. }) => {
-                self.log.record.request = head.request_line();
-                self.log.record.request_ns = Some(self.env.now());
-                Break(self.accept_request(&head))
-            }
-            Err(error) => {
-                self.log.record.request = first_line(head);
-                Break(self.refuse(error.status(), SessionEnd::BadRequest))
+            self.moved = true;
+            self.log.asked(self.env.cached_ms());
+            match http1::parse_request(head) {
+                Ok(None) => {}
+                // What follows the head is another request; one a connection is served.
+                Ok(Some((head, _))) => {
+                    self.log.record.request = head.request_line();
+                    self.log.record.request_ns = Some(self.env.now());
+                    return Continue(self.dial(&head));
+                }
+                Err(error) => {
+                    self.log.record.request = first_line(head);
+                    return Continue(self.answer(error.status(), SessionEnd::BadRequest));
+                }
             }
         }
     }
 
-    fn accept_request(&mut self, head: &RequestHead) -> Leave<E::Stream> {
+    fn dial(&mut self, head: &RequestHead) -> Phase {
         *self.method = head.method.clone();
         if head.body != BodyFraming::Empty {
-            return self.refuse(413, SessionEnd::BadRequest);
+            return self.answer(413, SessionEnd::BadRequest);
         }
         self.log.dialed(self.env.cached_ms());
         match self.env.dial() {
             Ok(stream) => {
                 self.log.record.upstream_port = stream.local_port();
-                Leave::Enter(Phase::Proxying(Exchange::new(stream, head, self.env.limits())))
+                *self.upstream = Connection::new(stream);
+                let request = head.encode_for_upstream(&self.env.limits().upstream_host);
+                Phase::Connecting(Buffer::holding(request))
             }
-            Err(error) => self.refuse_upstream(&error),
+            Err(error) => self.answer_unreachable(&error),
         }
     }
 
     /// Answers `status` by ourselves; the session will end as `end`.
-    pub(super) fn refuse(&mut self, status: u16, end: SessionEnd) -> Leave<E::Stream> {
+    pub(super) fn answer(&mut self, status: u16, end: SessionEnd) -> Phase {
+        self.upstream.close();
         let mut answer = http1::error_response(status);
         let head = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4);
         if *self.method == Method::Head {
@@ -80,11 +76,11 @@ impl<E: Env> Context<'_, E> {
         }
         self.log.answer_begins(status, head);
         self.moved = true;
-        Leave::Enter(Phase::Answering { answer: Buffer::holding(answer), end })
+        Phase::Answering { answer: Buffer::holding(answer), end }
     }
 
     /// No upstream connection could be had: whose fault it is stands in the end.
-    pub(super) fn refuse_upstream(&mut self, error: &io::Error) -> Leave<E::Stream> {
+    pub(super) fn answer_unreachable(&mut self, error: &io::Error) -> Phase {
         let end = if error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error()) {
             SessionEnd::NoPort
         } else if net::tcp::is_shortage(error) {
@@ -92,18 +88,38 @@ impl<E: Env> Context<'_, E> {
         } else {
             SessionEnd::UpstreamUnreachable
         };
-        self.refuse(502, end)
+        self.answer(502, end)
+    }
+
+    /// Writes all that waits in `out`. Every step that moves an answer unbuffered comes by here between two
+    /// reads: this is where the proxy's end reaches it.
+    pub(super) fn flush(&mut self, out: &mut Buffer) -> ControlFlow<Stop> {
+        self.go_on_unless_told_to_end()?;
+        while !out.is_empty() {
+            match self.client.write(out.held()) {
+                IoResult::Bytes(sent) => {
+                    self.sent(sent);
+                    out.gone(sent);
+                }
+                IoResult::Blocked => return blocked(StepEnd::DownstreamFull),
+                IoResult::End | IoResult::Broken => {
+                    return Break(Stop::Close(SessionEnd::ClientReset));
+                }
+            }
+        }
+        Continue(())
     }
 
     /// All is sent: the session closes at once, unless the client has said more than we have read,
     /// since `close(2)` with unread data resets the connection (RFC 1122 4.2.2.13).
-    pub(super) fn finish(&mut self, end: SessionEnd) -> ControlFlow<Stop> {
-        let unread = self.client.stream.unread().unwrap_or(0);
-        if unread == 0 || self.client.stream.finish().is_err() {
+    pub(super) fn sent_all(&mut self, end: SessionEnd) -> ControlFlow<Stop, Phase> {
+        self.upstream.close();
+        let unread = self.client.unread().unwrap_or(0);
+        if unread == 0 || self.client.finish().is_err() {
             return Break(Stop::Close(end));
         }
         self.moved = true;
-        Continue(())
+        Continue(Phase::Lingering { end, until: None })
     }
 
     /// Throws away what the client says until it closes. The read policy holds for it as for any
@@ -123,8 +139,8 @@ impl<E: Env> Context<'_, E> {
             };
             self.moved = true;
             let (client, read) = (&mut *self.client, ReadDone { got, offered: waste.len() });
-            let said = limit.after_read(read, || client.stream.unread(), || self.env.now());
-            match obey(said, client) {
+            let said = limit.after_read(read, || client.unread(), || self.env.now());
+            match client.obey(said) {
                 Continue(()) => {}
                 Break(Stop::Blocked(_)) => return EMPTY,
                 Break(stop) => return stop,

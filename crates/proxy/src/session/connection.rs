@@ -2,7 +2,13 @@
 //! the two.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::ops::Range;
+
+use http1::Body;
+use records::SessionEnd;
+
+use crate::policy::Stop;
 
 /// A non-blocking byte stream: a TCP socket here, a simulated one in tests.
 pub(crate) trait Stream: Read + Write {
@@ -38,7 +44,8 @@ pub(crate) struct Event {
 /// took less than it was given.
 #[derive(Debug)]
 pub(crate) struct Connection<S> {
-    pub(crate) stream: S,
+    /// Absent: there is none, or no longer.
+    stream: Option<S>,
     pub(crate) ready: Event,
 }
 
@@ -55,9 +62,49 @@ pub(crate) enum IoResult {
     Broken,
 }
 
+impl IoResult {
+    /// How a session ends whose upstream has closed or broken off within `body`.
+    pub(super) fn end_of(self, body: &Body) -> SessionEnd {
+        if self == Self::End && body.ends_at_close() {
+            SessionEnd::Completed
+        } else {
+            SessionEnd::UpstreamClosedEarly
+        }
+    }
+}
+
 impl<S: Stream> Connection<S> {
     pub(crate) fn new(stream: S) -> Self {
-        Self { stream, ready: Event::default() }
+        Self { stream: Some(stream), ready: Event::default() }
+    }
+
+    /// One that there is not yet.
+    pub(crate) const fn closed() -> Self {
+        let ready = Event { readable: false, writable: false, hung_up: false };
+        Self { stream: None, ready }
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.stream = None;
+    }
+
+    fn stream(&self) -> io::Result<&S> {
+        self.stream.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// As [`Stream::connect_state`].
+    pub(crate) fn connect_state(&self) -> io::Result<ConnectState> {
+        self.stream()?.connect_state()
+    }
+
+    /// As [`Stream::unread`].
+    pub(crate) fn unread(&self) -> io::Result<u64> {
+        self.stream()?.unread()
+    }
+
+    /// As [`Stream::finish`].
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        self.stream()?.finish()
     }
 
     /// Remembers what an event said.
@@ -67,14 +114,19 @@ impl<S: Stream> Connection<S> {
         self.ready.hung_up |= event.hung_up;
     }
 
-    /// Takes the socket for empty until the next event says otherwise.
-    pub(crate) fn clear_readable(&mut self) {
-        self.ready.readable = false;
-    }
-
-    /// Takes the socket for full until the next event says otherwise.
-    pub(crate) fn clear_writable(&mut self) {
-        self.ready.writable = false;
+    /// What the policy's word on a read comes to.
+    pub(crate) fn obey(&mut self, said: ControlFlow<Stop>) -> ControlFlow<Stop> {
+        match said {
+            // After the peer's FIN no further event will come: read on to the end
+            // (`if (!rev->pending_eof)` in ngx_unix_recv).
+            Break(Stop::Blocked(_)) if self.ready.hung_up => Continue(()),
+            // The socket is taken for empty until the next event says otherwise.
+            Break(Stop::Blocked(by)) => {
+                self.ready.readable = false;
+                Break(Stop::Blocked(by))
+            }
+            other => other,
+        }
     }
 
     /// Reads once.
@@ -108,37 +160,39 @@ impl<S: Stream> Connection<S> {
         self.send(all, |stream| stream.write_vectored(line))
     }
 
-    fn receive(&mut self, mut call: impl FnMut(&mut S) -> io::Result<usize>) -> IoResult {
-        if !self.ready.readable {
-            return IoResult::Blocked;
+    fn receive(&mut self, call: impl FnMut(&mut S) -> io::Result<usize>) -> IoResult {
+        match &mut self.stream {
+            Some(stream) if self.ready.readable => {
+                let result = retried(stream, call);
+                self.ready.readable = result != IoResult::Blocked;
+                result
+            }
+            Some(_) => IoResult::Blocked,
+            None => IoResult::Broken,
         }
-        let result = retried(|| call(&mut self.stream));
-        self.ready.readable = result != IoResult::Blocked;
-        result
     }
 
-    fn send(
-        &mut self,
-        offered: usize,
-        mut call: impl FnMut(&mut S) -> io::Result<usize>,
-    ) -> IoResult {
-        if !self.ready.writable {
-            return IoResult::Blocked;
+    fn send(&mut self, offered: usize, call: impl FnMut(&mut S) -> io::Result<usize>) -> IoResult {
+        match &mut self.stream {
+            Some(stream) if self.ready.writable => {
+                let result = retried(stream, call);
+                self.ready.writable = match result {
+                    IoResult::Bytes(sent) => sent >= offered,
+                    IoResult::Blocked => false,
+                    IoResult::End | IoResult::Broken => true,
+                };
+                result
+            }
+            Some(_) => IoResult::Blocked,
+            None => IoResult::Broken,
         }
-        let result = retried(|| call(&mut self.stream));
-        self.ready.writable = match result {
-            IoResult::Bytes(sent) => sent >= offered,
-            IoResult::Blocked => false,
-            IoResult::End | IoResult::Broken => true,
-        };
-        result
     }
 }
 
 /// What a call came to that no signal cut short.
-fn retried(mut call: impl FnMut() -> io::Result<usize>) -> IoResult {
+fn retried<S>(stream: &mut S, mut call: impl FnMut(&mut S) -> io::Result<usize>) -> IoResult {
     loop {
-        return match call() {
+        return match call(stream) {
             Ok(0) => IoResult::End,
             Ok(bytes) => IoResult::Bytes(bytes),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => IoResult::Blocked,

@@ -4,10 +4,9 @@
 //! through [`Stream`] and [`Env`] alone, so that a simulation can drive it.
 //!
 //! ```text
-//! ReadingRequest -> Proxying: Connecting -> Sending -> ReadingHead -> Relaying ------> Lingering
-//!        |                        |            |            |   '---> Buffering          ^
-//!        |                        |            |            |             '-> Delivering-'
-//!        '------------------------'------------'------------'-------> Answering ---------'
+//! ReadingRequest -> Connecting -> Sending -> ReadingHead -> Relaying or Buffering -> Lingering
+//!        |              |            |            |                                      ^
+//!        '--------------'------------'------------'-----------> Answering ---------------'
 //! ```
 //!
 //! Not for: waiting, waking, clocks or records of steps: that is the worker's.
@@ -15,33 +14,45 @@
 //! Invariants:
 //! - A step ends only by EAGAIN or a short write, by the read policy, or by the end of the session,
 //!   which is the proxy's end at the latest.
-//! - What belongs to a phase is made when it begins and freed when it ends.
+//! - What belongs to a phase is made when it begins and freed when it ends; the upstream connection is
+//!   closed as soon as nothing more is to come of it.
 //! - Once an answer's head is on its way the logged status does not change.
 
 mod buffered;
 mod client;
 mod connection;
 mod log;
-mod phase;
-mod relay;
 mod upstream;
 
 use std::io;
 use std::net::SocketAddr;
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use http1::Method;
-use records::{Bytes, MonoNs, SessionEnd};
+use records::{Bytes, MonoNs, ProxyToggles, ReadPolicy, SessionEnd, StepEnd};
 
 pub(crate) use self::buffered::TempFile;
 pub(crate) use self::connection::{ConnectState, Event, Stream};
 
-use self::connection::Connection;
+use self::buffered::Buffered;
+use self::connection::{Buffer, Connection};
 use self::log::Log;
-use self::phase::{Context, Phase};
-use crate::policy::{ReadLimit, StepReads, Stop};
-use records::ProxyToggles;
+use self::upstream::Relay;
+use crate::policy::{ReadDone, ReadLimit, StepReads, Stop};
+
+/// For a client's whole request head, for a handshake with the upstream, for the whole head of its answer,
+/// between two reads of the answer's body, and between two writes to either: nginx's defaults of
+/// `client_header_timeout`, `send_timeout`, `proxy_connect_timeout`, `proxy_read_timeout` and
+/// `proxy_send_timeout`.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Between two reads of what the client says once all is sent (`lingering_timeout`).
+const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// For all of what it says then (`lingering_time`).
+const LINGER_TIME: Duration = Duration::from_secs(30);
 
 /// What a session needs of its worker.
 pub(crate) trait Env {
@@ -103,7 +114,8 @@ pub(crate) struct Step {
 pub(crate) struct Session<S> {
     /// First of all, so that a temporary file and the upstream connection are closed before the
     /// client's is, as in nginx.
-    phase: Phase<S>,
+    phase: Phase,
+    upstream: Connection<S>,
     client: Connection<S>,
     pub(crate) client_addr: SocketAddr,
     /// Of the request, once it is known.
@@ -114,38 +126,57 @@ pub(crate) struct Session<S> {
     pub(crate) deadline: MonoNs,
 }
 
+/// Where a session stands between two steps, with all that belongs to that.
+#[derive(Debug)]
+enum Phase {
+    /// The client's request head is not complete: as much of it as there is.
+    ReadingRequest(Vec<u8>),
+    /// The handshake with the upstream is under way; the request waits for it.
+    Connecting(Buffer),
+    /// The request is on its way.
+    Sending(Buffer),
+    /// The answer's head is not complete: as much of it as there is.
+    ReadingHead(Vec<u8>),
+    /// The answer's body moves to the client,
+    Relaying(Relay),
+    /// or into pages, and from there to the client or into a file.
+    Buffering(Box<Buffered>),
+    /// An answer of our own (an error) moves to the client.
+    Answering { answer: Buffer, end: SessionEnd },
+    /// Everything is sent; what the client still sends is thrown away, so that closing does not
+    /// reset the connection under the answer (nginx's `lingering_close`).
+    Lingering {
+        end: SessionEnd,
+        /// When it is over, whatever the client says; `None`: no step has ended here yet.
+        until: Option<MonoNs>,
+    },
+}
+
 impl<S: Stream> Session<S> {
     /// A session on a connection that was accepted `now`, and has had no event yet.
-    pub(crate) fn new(
-        client: S,
-        client_addr: SocketAddr,
-        toggles: &ProxyToggles,
-        now: MonoNs,
-    ) -> Self {
+    pub(crate) fn new(client: S, client_addr: SocketAddr, policy: ReadPolicy, now: MonoNs) -> Self {
         Self {
             phase: Phase::ReadingRequest(Vec::new()),
+            upstream: Connection::closed(),
             client: Connection::new(client),
             client_addr,
             method: Method::Get,
-            limit: ReadLimit::new(toggles.read_policy),
+            limit: ReadLimit::new(policy),
             log: Log::new(client_addr.port(), now),
-            // `client_header_timeout`
-            deadline: now + toggles.header_timeout.as_duration(),
+            deadline: now + TIMEOUT,
         }
     }
 
     /// Remembers an event; the next step acts on it.
     pub(crate) fn on_event(&mut self, peer: Peer, event: Event) {
-        match (peer, &mut self.phase) {
-            (Peer::Client, _) => self.client.on_event(event),
-            (Peer::Upstream, Phase::Proxying(exchange)) => {
-                exchange.on_event(event);
+        match peer {
+            Peer::Client => self.client.on_event(event),
+            Peer::Upstream => {
+                self.upstream.on_event(event);
                 if event.readable || event.hung_up {
                     self.limit.on_readable();
                 }
             }
-            // It was closed while its event was on the way.
-            (Peer::Upstream, _) => {}
         }
     }
 
@@ -162,15 +193,16 @@ impl<S: Stream> Session<S> {
     fn step_by<E: Env<Stream = S>>(
         &mut self,
         env: &mut E,
-        go: impl FnOnce(&mut Phase<S>, &mut Context<'_, E>) -> Stop,
+        go: impl FnOnce(&mut Phase, &mut Context<'_, E>) -> Stop,
     ) -> Step {
-        let Self { phase, client, method, limit, log, .. } = self;
+        let Self { phase, upstream, client, method, limit, log, .. } = self;
         limit.begin_step(env.now());
+        let after_read = Continue(());
         let mut cx =
-            Context { env, client, method, limit, log, after_read: Continue(()), moved: false };
+            Context { env, upstream, client, method, limit, log, after_read, moved: false };
         let stop = go(phase, &mut cx);
         let (moved, end) = (cx.moved, cx.env.now());
-        if moved && let Some(deadline) = phase.deadline(end, &env.limits().toggles) {
+        if moved && let Some(deadline) = phase.deadline(end) {
             self.deadline = deadline;
         }
         let read = limit.step;
@@ -183,11 +215,111 @@ impl<S: Stream> Session<S> {
     pub(crate) fn record(&self, end: SessionEnd, now: MonoNs, cached_ms: u64) -> records::Session {
         self.log.record(end, now, cached_ms)
     }
+}
 
-    #[cfg(test)]
-    fn has_upstream(&self) -> bool {
-        matches!(self.phase, Phase::Proxying(_))
+impl Phase {
+    /// Goes on from phase to phase until the step ends.
+    fn go_on(&mut self, cx: &mut Context<'_, impl Env>) -> Stop {
+        loop {
+            let next = match self {
+                Self::ReadingRequest(head) => cx.read_request(head),
+                Self::Answering { answer, end } => match cx.flush(answer) {
+                    Continue(()) => cx.sent_all(*end),
+                    Break(stop) => Break(stop),
+                },
+                Self::Lingering { end, .. } => Break(cx.linger(*end)),
+                // A client that closes ends the relay as well; whether it is 499 is the log's matter
+                // (`ngx_http_upstream_check_broken_connection`, `ngx_http_upstream_finalize_request`).
+                _ if cx.client.ready.hung_up => Break(Stop::Close(SessionEnd::ClientClosed)),
+                Self::Connecting(request) => cx.connect(request),
+                Self::Sending(request) => cx.send_request(request),
+                Self::ReadingHead(head) => cx.read_head(head),
+                Self::Relaying(relay) => relay.run(cx),
+                Self::Buffering(buffered) => buffered.run(cx),
+            };
+            match next {
+                Continue(phase) => *self = phase,
+                Break(stop) => return stop,
+            }
+        }
     }
+
+    /// Whoever was waited for was too slow.
+    fn on_deadline(&mut self, cx: &mut Context<'_, impl Env>) -> Stop {
+        let end = match self {
+            Self::ReadingRequest(head) if !head.is_empty() => {
+                *self = cx.answer(408, SessionEnd::ClientTimeout);
+                return self.go_on(cx);
+            }
+            Self::Connecting(_) | Self::Sending(_) | Self::ReadingHead(_) => {
+                *self = cx.answer(504, SessionEnd::UpstreamTimeout);
+                return self.go_on(cx);
+            }
+            Self::Relaying(relay) if relay.is_sent() => SessionEnd::UpstreamTimeout,
+            Self::Buffering(buffered) if buffered.is_sent() => SessionEnd::UpstreamTimeout,
+            Self::ReadingRequest(_) | Self::Relaying(_) | Self::Buffering(_) => {
+                SessionEnd::ClientTimeout
+            }
+            Self::Answering { end, .. } | Self::Lingering { end, .. } => *end,
+        };
+        Stop::Close(end)
+    }
+
+    /// Until when may be waited from `now` on; `None`: as long as was said before, since the whole
+    /// request head has one deadline, whatever drips in.
+    fn deadline(&mut self, now: MonoNs) -> Option<MonoNs> {
+        match self {
+            Self::ReadingRequest(_) => None,
+            Self::Lingering { until, .. } => {
+                let until = *until.get_or_insert(now + LINGER_TIME);
+                Some(until.min(now + LINGER_TIMEOUT))
+            }
+            _ => Some(now + TIMEOUT),
+        }
+    }
+}
+
+/// A step under way: what it works on in every phase, and what is known of it. What it does in one phase
+/// says which comes next, or what ended the step.
+struct Context<'a, E: Env> {
+    env: &'a mut E,
+    upstream: &'a mut Connection<E::Stream>,
+    client: &'a mut Connection<E::Stream>,
+    method: &'a mut Method,
+    limit: &'a mut ReadLimit,
+    log: &'a mut Log,
+    /// What the policy said of the last read: the step goes by it once what was read is handed on.
+    after_read: ControlFlow<Stop>,
+    /// Whether it moved a byte or a phase; an unmoved session keeps its deadline.
+    moved: bool,
+}
+
+impl<E: Env> Context<'_, E> {
+    /// Counts a read from the upstream and asks the policy what it means.
+    fn apply_read_policy(&mut self, read: ReadDone) {
+        let upstream = &mut *self.upstream;
+        let said = self.limit.after_read(read, || upstream.unread(), || self.env.now());
+        self.after_read = upstream.obey(said);
+    }
+
+    /// Whether the proxy was told to end: the step does then, and the session with it.
+    fn go_on_unless_told_to_end(&self) -> ControlFlow<Stop> {
+        match self.env.told_to_end() {
+            true => Break(Stop::Close(SessionEnd::Shutdown)),
+            false => Continue(()),
+        }
+    }
+
+    /// `bytes` of the answer were taken by the client's socket.
+    fn sent(&mut self, bytes: usize) {
+        self.moved = true;
+        self.log.sent(bytes);
+    }
+}
+
+/// Nothing more can be done until an event.
+const fn blocked<T>(by: StepEnd) -> ControlFlow<Stop, T> {
+    Break(Stop::Blocked(by))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 //!   one step.
 //! - Sessions that yielded run after the next poll, never inside the same loop turn.
 
-mod acceptor;
 mod env;
 mod sessions;
 
@@ -20,12 +19,11 @@ use std::time::Duration;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Waker};
 use records::{Accepted, Hold, LoopTurn, MonoNs, SessionEnd};
+use rustix::event::epoll::EventFlags;
 
-pub(crate) use self::acceptor::Watch;
-
-use self::acceptor::{Accept, Acceptor};
 use self::env::{CachedClock, WorkerEnv};
-use self::sessions::{LISTENER, Place, SessionKey, Sessions, Slot, WAKER};
+use self::sessions::{Place, SessionKey, Sessions, Slot, WAKER};
+use crate::listener::{Accept, Acceptor, LISTENER};
 use crate::policy::Stop;
 use crate::recorder::Recorder;
 use crate::session::{Event, Limits, Peer, Session, Step};
@@ -39,7 +37,8 @@ const EVENTS: usize = 512;
 pub(crate) struct WorkerSetup {
     pub(crate) index: u32,
     pub(crate) listener: Arc<TcpListener>,
-    pub(crate) watch: Watch,
+    /// How it is watched.
+    pub(crate) flags: EventFlags,
     /// Sessions at a time (`worker_connections`).
     pub(crate) connections: usize,
     pub(crate) upstream: SocketAddr,
@@ -80,7 +79,7 @@ impl Worker {
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let acceptor = Acceptor::open(poll.registry(), &setup)?;
+        let acceptor = Acceptor::open(poll.registry(), Arc::clone(&setup.listener), setup.flags)?;
         let clock = CachedClock::new();
         let turn = turn(setup.index, 0, clock.mono, 0);
         let worker = Self {
@@ -225,7 +224,7 @@ impl Worker {
         let watched = at_once.and_then(|()| {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
-        let session = Session::new(stream, addr, &self.setup.limits.toggles, at_ns);
+        let session = Session::new(stream, addr, self.setup.limits.toggles.read_policy, at_ns);
         let timer = session.deadline;
         let slot = Slot { session, key, number, place: Place::default(), timer };
         match watched {

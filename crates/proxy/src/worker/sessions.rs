@@ -11,9 +11,7 @@ use slab::Slab;
 
 use crate::session::{Peer, Session};
 
-/// The listener of this worker.
-pub(super) const LISTENER: Token = Token(usize::MAX);
-/// Somebody wants the worker to look at its stop flag.
+/// Somebody wants the worker to look at its stop flag. The token above it is the listener's.
 pub(super) const WAKER: Token = Token(usize::MAX - 1);
 
 /// A slot of the slab and which session in it. A slot is reused at once; the generation tells an
@@ -25,7 +23,7 @@ pub(super) struct SessionKey {
     pub(super) generation: u32,
 }
 
-/// Generations go round below this, so that no token collides with the two above.
+/// Generations go round below this, so that no token collides with these two.
 pub(super) const GENERATIONS: u32 = 1 << 30;
 
 impl SessionKey {

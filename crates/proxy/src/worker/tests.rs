@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::sessions::{GENERATIONS, LISTENER, Place, SessionKey, WAKER};
+use super::sessions::{GENERATIONS, Place, SessionKey, WAKER};
+use crate::listener::LISTENER;
 use crate::session::Peer;
 
 /// A loop turn's work: who has an event, in their order, then who had yielded.

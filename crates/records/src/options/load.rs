@@ -4,10 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{Asking, Header, RequestLine, as_text, default_of_flags, within, words};
+use super::{Asking, Header, RequestLine, as_text, default_of_flags, within};
 use crate::{Bytes, BytesPerSec, Holder, Micros, ParseUnitError};
 
 /// The downloads: what makes one slow load differ from another.
@@ -23,17 +22,6 @@ pub struct SlowToggles {
     // An empty download would end before it could load anything.
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = within(Bytes(1)..=Bytes(u64::MAX), "a download has 1 byte or more"))]
     pub slow_size: Bytes,
-
-    /// What becomes of the bytes: trunc (discarded in the kernel) or copy (read for real)
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "SINK",
-        default_value_t,
-        hide_possible_values = true
-    )]
-    pub sink: Sink,
 
     /// Read at most this much per second of each download, as 10MiB/s [default: all that comes]
     #[arg(long, hide_short_help = true, value_name = "RATE")]
@@ -183,19 +171,6 @@ impl FaultToggles {
 }
 
 default_of_flags!(SlowToggles, FetchToggles, FaultToggles);
-
-/// What a slow client does with the bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sink {
-    /// Discards them in the kernel: `recv` with MSG_TRUNC, tcp(7).
-    #[default]
-    Trunc,
-    /// Copies them to user space, as a real reader does.
-    Copy,
-}
-
-words!(Sink);
 
 /// When fetches start. Written `10/s`, `0.5/s`, `closed` or `closed:500`.
 #[derive(Clone, Copy, Debug, PartialEq)]

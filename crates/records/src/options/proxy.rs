@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{Rcvbuf, as_text, default_of_flags, some_time, within, words};
+use super::{Rcvbuf, as_text, default_of_flags, within, words};
 use crate::{Bytes, Micros, ParseUnitError};
 
 /// The toggles of the mirror, and of a foreign proxy as far as it has them.
@@ -58,26 +58,6 @@ pub struct ProxyToggles {
     /// Sessions that one worker holds at a time
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub worker_connections: u32,
-
-    /// Time for a client's whole request head; then 408
-    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "60s", value_parser = some_time())]
-    #[serde(rename = "header_timeout_us")]
-    pub header_timeout: Micros,
-
-    /// Time for an upstream handshake; then 504
-    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "60s", value_parser = some_time())]
-    #[serde(rename = "connect_timeout_us")]
-    pub connect_timeout: Micros,
-
-    /// Time an upstream may be silent; then 504, or a cut answer
-    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "60s", value_parser = some_time())]
-    #[serde(rename = "upstream_timeout_us")]
-    pub upstream_timeout: Micros,
-
-    /// Time a client may take nothing; then it is cut
-    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "60s", value_parser = some_time())]
-    #[serde(rename = "send_timeout_us")]
-    pub send_timeout: Micros,
 
     /// Who writes the access log: writer, a thread of its own, or inline, the worker itself as each
     /// session ends, however long the file makes it wait

@@ -90,25 +90,6 @@ impl FromStr for Header {
 
 as_text!(RequestLine, Header);
 
-/// Whose answers a client awaits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answers {
-    /// Our origin's: their status is 200.
-    Origins,
-    /// Those of the user's own server: any that is whole and says 2xx is good, however it ends.
-    Own,
-}
-
-impl Answers {
-    /// Whether an answer with that status can be a good one.
-    pub fn may_have(self, status: u16) -> bool {
-        match self {
-            Self::Origins => status == 200,
-            Self::Own => (200..300).contains(&status),
-        }
-    }
-}
-
 /// `GET /export?rows=5`, as people say it.
 impl fmt::Display for Asking<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,11 +131,6 @@ impl Asking<'_> {
             Some(line) => line.path.as_str().into(),
             None => format!("/bytes/{}", self.size.exact()).into(),
         }
-    }
-
-    /// Whose answers are awaited.
-    pub fn whose(&self) -> Answers {
-        if self.line.is_some() { Answers::Own } else { Answers::Origins }
     }
 
     /// Whether one of the headers has this name.

@@ -24,7 +24,6 @@ fn wrong_values_are_refused_with_what_is_right() {
         ("--read-policy", "drains", "is not a read policy"),
         ("--buffer", "0", "1 byte to 64 MiB"),
         ("--workers", "0", "1..=256"),
-        ("--header-timeout", "0s", "longer than nothing"),
         ("--log-mode", "buffered", "writer, inline"),
         ("--accept", "herds", "herd, exclusive"),
         ("--buffering", "yes", "default, on, off"),
@@ -127,7 +126,6 @@ fn in_records_an_arm_is_flat_and_says_what_was_asked_for() {
         ("delay_us", 300_000.into()),
         ("proxy", "mirror".into()),
         ("place", "spread".into()),
-        ("header_timeout_us", 60_000_000.into()),
     ] {
         assert_eq!(json.get(key), Some(&value), "{key} in {json}");
     }
@@ -142,7 +140,7 @@ fn arms_of_earlier_builds_are_read() {
         "reuseport": true, "rcvbuf": 1_048_576, "sndbuf": null, "listen_rcvbuf": null,
         "listen_sndbuf": null, "workers": 3, "read_policy": "bytes:64KiB", "buffer": 4096,
         "backlog": 511, "multi_accept": false, "slow": 4, "slow_size": 2_147_483_648_u64,
-        "sink": "trunc", "read_rate": null, "place": "one-worker", "arrivals": "10/s",
+        "read_rate": null, "place": "one-worker", "arrivals": "10/s",
         "fetch_size": 3_145_728, "cap_us": 1_000_000, "pin": "off", "think_us": 20_000,
     });
     let arm: Arm = serde_json::from_value(then).expect("an arm");
@@ -156,10 +154,10 @@ fn an_arm_reads_back_as_itself() {
     for words in [
         "",
         "--reuseport --multi-accept --rcvbuf auto --workers 256",
-        "--rcvbuf 40961 --read-policy time:1099511627us --header-timeout 1us --log-mode inline",
+        "--rcvbuf 40961 --read-policy time:1099511627us --log-mode inline",
         "--arrivals closed --buffering on --spool /spool --spool-max 7 --slow-size 1152921504606846976",
         "--arrivals closed:500 --keep-alive",
-        "--arrivals 0.1/s --spool off --read-rate 1GB/s --sink copy --origin-workers 3",
+        "--arrivals 0.1/s --spool off --read-rate 1GB/s --origin-workers 3",
         "--congestion cubic --accept herd --place hash --pin 0-2 --delay 1ms --burst 3 --cap 1m",
     ] {
         let arm = arm(words);

@@ -4,8 +4,9 @@ use clap::{Args, Command, FromArgMatches};
 use net::role::RoleError;
 use records::{Bytes, BytesPerSec};
 
-use super::{REMOTE_RATE, mark, rate, read_back, request};
+use super::{REMOTE_RATE, mark, rate, read_back};
 use crate::SlowOptions;
+use crate::conn::Shared;
 
 fn options(line: &str) -> SlowOptions {
     let command = SlowOptions::augment_args(Command::new("slow").no_binary_name(true));
@@ -32,8 +33,14 @@ fn another_host_needs_consent_and_is_always_paced() {
     assert_eq!(paced("192.0.2.1:1 --allow-remote --read-rate 1000"), Some(BytesPerSec(1000)));
 }
 
+/// What connections by these options share.
+pub(crate) fn shared(line: &str) -> Shared {
+    let registry = mio::Poll::new().and_then(|poll| poll.registry().try_clone());
+    super::shared(&options(line), None, registry.expect("a poll")).expect("no body")
+}
+
 fn head(line: &str) -> String {
-    String::from_utf8(request(&options(line)).expect("no body").head).expect("text")
+    String::from_utf8(shared(line).head).expect("text")
 }
 
 #[test]

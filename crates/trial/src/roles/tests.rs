@@ -25,7 +25,7 @@ fn target() -> SocketAddr {
 
 fn arm() -> Arm {
     let words = "--reuseport --rcvbuf 40960 --workers 3 --read-policy time:2ms --slow 7 --slow-size \
-                 1GiB --sink copy --read-rate 10MiB/s --arrivals 20/s --fetch-size 64KiB --cap 2s \
+                 1GiB --read-rate 10MiB/s --arrivals 20/s --fetch-size 64KiB --cap 2s \
                  --delay 300ms --origin-workers 5 --burst 100 --log-mode inline";
     from_words::<Arm>(&words.split_whitespace().collect::<Vec<_>>()).on(None)
 }

@@ -254,7 +254,7 @@ impl World {
         let (now, questions) = (MonoNs(1_000_000_000), Cell::new(u64::MAX));
         let host = Host { origin, disk, dialed: false, now, limits, questions };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
-        let session = Session::new(client.clone(), addr, &host.limits.toggles, now);
+        let session = Session::new(client.clone(), addr, host.limits.toggles.read_policy, now);
         let mut world =
             Self { host, client, session, events: Vec::new(), worker_away: false, end: None };
         world.happens(Peer::Client, Event { writable: true, ..Event::default() });
@@ -395,7 +395,7 @@ impl World {
 
     /// Whether the session still has its upstream connection.
     pub(super) fn has_upstream(&self) -> bool {
-        self.session.has_upstream()
+        self.session.upstream.connect_state().is_ok()
     }
 
     pub(super) fn record(&self) -> records::Session {

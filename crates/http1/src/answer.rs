@@ -1,0 +1,160 @@
+//! The answer to one request as its client takes it: interim heads are passed over, the final one is
+//! judged as soon as it is there, and the body is followed to its end.
+
+use std::mem;
+
+use crate::{Body, BodyFraming, Method, parse_response};
+
+/// What a client takes for a good answer.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Of its request.
+    pub method: Method,
+    /// Of a server of its user's own any 2xx is good, however the answer ends; our origin says 200, and
+    /// where the end is.
+    pub own: bool,
+    /// How many bytes of content there must be; absent: as many as there are.
+    pub size: Option<u64>,
+}
+
+impl Wanted {
+    /// Whether a good answer may have that status.
+    pub fn takes(&self, status: u16) -> bool {
+        if self.own { (200..300).contains(&status) } else { status == 200 }
+    }
+}
+
+/// How far an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// More is to come.
+    More,
+    /// It is whole, and what was wanted.
+    Whole,
+    /// The same, and bytes that nobody asked for came with its end.
+    Overrun,
+    /// It is no answer, or not what was wanted: however fast it comes, it is no good.
+    Unwanted,
+}
+
+/// An answer as far as it has come.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    wanted: Wanted,
+    /// As much as there is of a head that has not ended.
+    begun: Vec<u8>,
+    /// Status of the final head, and its length in bytes.
+    head: Option<(u16, u64)>,
+    keeps: bool,
+    body: Option<Body>,
+}
+
+impl Answer {
+    /// Nothing has come yet of an answer that is to be like this.
+    pub fn to(wanted: Wanted) -> Self {
+        Self { wanted, begun: Vec::new(), head: None, keeps: false, body: None }
+    }
+
+    /// Takes note of the next bytes from the wire. Most heads come in one piece, with much of the body
+    /// behind them: these are read where they are.
+    pub fn advance(&mut self, bytes: &[u8]) -> State {
+        match &mut self.body {
+            Some(body) => match body.advance(bytes) {
+                Ok(of_body) if of_body.done && of_body.take < bytes.len() => {
+                    self.whole(State::Overrun)
+                }
+                Ok(of_body) if of_body.done => self.whole(State::Whole),
+                Ok(_) => State::More,
+                Err(_) => State::Unwanted,
+            },
+            None if self.begun.is_empty() => self.begin(bytes),
+            None => {
+                let mut begun = mem::take(&mut self.begun);
+                begun.extend_from_slice(bytes);
+                self.begin(&begun)
+            }
+        }
+    }
+
+    /// As [`Self::advance`], of bytes that nobody has looked at. Of heads and chunks they must be.
+    pub fn skip(&mut self, bytes: u64) -> State {
+        let Some(body) = &mut self.body else { return State::Unwanted };
+        body.skip(bytes);
+        if body.is_done() { self.whole(State::Whole) } else { State::More }
+    }
+
+    /// The peer has closed: the end of an answer that ends so, unless it is too short;
+    /// [`State::More`]: it came too early.
+    pub fn closed(&self) -> State {
+        let enough = self.wanted.size.is_none_or(|size| self.payload() >= size);
+        let ends = self.body.as_ref().is_some_and(Body::ends_at_close) && enough;
+        if ends { self.whole(State::Whole) } else { State::More }
+    }
+
+    /// What it is to be like.
+    pub fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// The status, once the final head has come.
+    pub fn status(&self) -> Option<u16> {
+        self.head.map(|(status, _)| status)
+    }
+
+    /// Bytes of the final head.
+    pub fn head_len(&self) -> u64 {
+        self.head.map_or(0, |(_, len)| len)
+    }
+
+    /// Whether the server keeps the connection.
+    pub fn keeps_connection(&self) -> bool {
+        self.keeps
+    }
+
+    /// Bytes of content so far.
+    pub fn payload(&self) -> u64 {
+        self.body.as_ref().map_or(0, Body::payload)
+    }
+
+    /// The body, once a good head has come.
+    pub fn body(&self) -> Option<&Body> {
+        self.body.as_ref()
+    }
+
+    fn begin(&mut self, mut bytes: &[u8]) -> State {
+        loop {
+            match parse_response(bytes, &self.wanted.method) {
+                Ok(Some((head, len))) => {
+                    bytes = &bytes[len..];
+                    if head.is_interim() {
+                        continue;
+                    }
+                    self.head = Some((head.status, len as u64));
+                    self.keeps = head.keeps_connection();
+                    let fits = match (head.body, self.wanted.size) {
+                        (BodyFraming::Length(length), Some(size)) => length == size,
+                        // Only the close would say where it ends, and nobody knows where it should.
+                        (BodyFraming::UntilClose, None) => self.wanted.own,
+                        _ => true,
+                    };
+                    if !fits || !self.wanted.takes(head.status) {
+                        return State::Unwanted;
+                    }
+                    self.body = Some(Body::new(head.body));
+                    return self.advance(bytes);
+                }
+                Ok(None) => {
+                    self.begun = bytes.to_vec();
+                    return State::More;
+                }
+                Err(_) => return State::Unwanted,
+            }
+        }
+    }
+
+    /// The body has come to its end.
+    fn whole(&self, state: State) -> State {
+        let fits = self.wanted.size.is_none_or(|size| size == self.payload());
+        if fits { state } else { State::Unwanted }
+    }
+}
