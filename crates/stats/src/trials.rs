@@ -89,7 +89,7 @@ pub struct Round {
 }
 
 /// One of the two arms of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairArm {
     /// The one compared against.
@@ -158,32 +158,28 @@ impl<'a> Arms<'a> {
 
     /// Leaves out inconclusive trials, and those whose control strayed from its arm's median; of
     /// rounds, both trials.
-    pub(crate) fn sort_out(self, control: &Metric) -> (Self, Vec<LeftOut>) {
-        let faults = |arm: PairArm, trials: &[(u32, &Trial)]| -> Vec<Option<LeftOut>> {
+    pub(crate) fn sort_out(mut self, control: &Metric) -> (Self, Vec<LeftOut>) {
+        let faults = |arm: PairArm, trials: &[(u32, &Trial)]| -> Vec<LeftOut> {
             let disturbed = disturbed(trials, control);
             let fault = |&(round, trial): &(u32, &Trial)| {
                 let why = trial.inconclusive.clone().or_else(|| disturbed(trial))?;
                 Some(LeftOut { round, arm, why })
             };
-            trials.iter().map(fault).collect()
+            trials.iter().filter_map(fault).collect()
         };
-        let (mut of_a, mut of_b) = (faults(PairArm::A, &self.a), faults(PairArm::B, &self.b));
-        let left_out = |faults: &[Option<LeftOut>]| faults.iter().flatten().cloned().collect();
-        let told: Vec<LeftOut> = match self.design {
-            Design::Paired => {
-                let either = of_a.iter().zip(&of_b).map(|(a, b)| a.clone().or(b.clone()));
-                of_a = either.collect();
-                of_b.clone_from(&of_a);
-                left_out(&of_a)
-            }
-            Design::Apart => left_out(&[of_a.as_slice(), of_b.as_slice()].concat()),
+        let mut told = faults(PairArm::A, &self.a);
+        told.extend(faults(PairArm::B, &self.b));
+        let paired = self.design == Design::Paired;
+        if paired {
+            told.sort_by_key(|left| (left.round, left.arm));
+            told.dedup_by_key(|left| left.round);
+        }
+        let is_out = |arm: PairArm, round: u32| {
+            told.iter().any(|left| left.round == round && (paired || left.arm == arm))
         };
-        let usable = |trials: Vec<(u32, &'a Trial)>, faults: &[Option<LeftOut>]| {
-            let without = trials.into_iter().zip(faults).filter(|(_, fault)| fault.is_none());
-            without.map(|(trial, _)| trial).collect()
-        };
-        let (a, b) = (usable(self.a, &of_a), usable(self.b, &of_b));
-        (Self { design: self.design, a, b }, told)
+        self.a.retain(|(round, _)| !is_out(PairArm::A, *round));
+        self.b.retain(|(round, _)| !is_out(PairArm::B, *round));
+        (self, told)
     }
 
     /// One metric of all of them, as far as they know it.

@@ -1,8 +1,6 @@
 //! The figures of a trial that can be compared and held against thresholds.
 
-use records::{
-    BytesPerSec, CompletionUs, FetchSummary, LatencyUs, Micros, Phase, Summary, Verdict,
-};
+use records::{BytesPerSec, CompletionUs, FetchSummary, Micros, Phase, Summary, Verdict};
 use stats::{Reading, Trial};
 
 /// A figure of a trial: its name, its unit, where it stands in a summary.
@@ -20,8 +18,8 @@ pub struct Figure {
 /// How a figure is found.
 #[derive(Debug)]
 enum Read {
-    /// A quantile of the times of all fetches of a phase: as seen, and by when so many were done.
-    Age(Phase, fn(&LatencyUs) -> u64, fn(&CompletionUs) -> Option<u64>),
+    /// By when so many of all fetches of a phase were done.
+    Age(Phase, fn(&CompletionUs) -> Option<u64>),
     /// Of fetches alone, so that those of all rounds together have it too.
     OfFetches(fn(&Summary) -> Option<Reading>),
     /// Of one run. A number of fetches grows with the rounds, and has no limit that fits both.
@@ -67,21 +65,13 @@ pub const FIGURES: [Figure; 14] = [
         words: "fetches under load that failed, of those that could be tried",
         read: Read::OfFetches(|s| measured(s, s.measure.outcomes.failed_share().unwrap_or(0.0))),
     },
-    time("p50", "median fetch under load", Read::Age(Phase::Measure, |l| l.p50, |c| c.p50)),
-    time(
-        "p90",
-        "90th percentile of fetches under load",
-        Read::Age(Phase::Measure, |l| l.p90, |c| c.p90),
-    ),
-    time(
-        "p99",
-        "99th percentile of fetches under load",
-        Read::Age(Phase::Measure, |l| l.p99, |c| c.p99),
-    ),
-    time("max", "slowest fetch under load", Read::Age(Phase::Measure, |l| l.max, |c| c.max)),
-    time("idle_p50", "median fetch without load", Read::Age(Phase::Idle, |l| l.p50, |c| c.p50)),
-    time("idle_p90", "90th percentile without load", Read::Age(Phase::Idle, |l| l.p90, |c| c.p90)),
-    time("idle_p99", "99th percentile without load", Read::Age(Phase::Idle, |l| l.p99, |c| c.p99)),
+    time("p50", "median fetch under load", Read::Age(Phase::Measure, |c| c.p50)),
+    time("p90", "90th percentile of fetches under load", Read::Age(Phase::Measure, |c| c.p90)),
+    time("p99", "99th percentile of fetches under load", Read::Age(Phase::Measure, |c| c.p99)),
+    time("max", "slowest fetch under load", Read::Age(Phase::Measure, |c| c.max)),
+    time("idle_p50", "median fetch without load", Read::Age(Phase::Idle, |c| c.p50)),
+    time("idle_p90", "90th percentile without load", Read::Age(Phase::Idle, |c| c.p90)),
+    time("idle_p99", "99th percentile without load", Read::Age(Phase::Idle, |c| c.p99)),
     time(
         "longest_step",
         "longest step of a worker",
@@ -139,8 +129,8 @@ impl Figure {
     /// Its value in a trial; `None`: that trial does not know it.
     pub fn of(&self, summary: &Summary) -> Option<Reading> {
         match self.read {
-            Read::Age(Phase::Idle, seen, done) => age(summary, &summary.idle, seen, done),
-            Read::Age(_, seen, done) => age(summary, &summary.measure, seen, done),
+            Read::Age(Phase::Idle, done) => age(summary, &summary.idle, done),
+            Read::Age(_, done) => age(summary, &summary.measure, done),
             Read::OfFetches(read) | Read::OfRun(read) => read(summary),
         }
     }
@@ -150,19 +140,16 @@ fn measured(summary: &Summary, value: f64) -> Option<Reading> {
     Reading::exact(value).ok().filter(|_| summary.measure.attempts > 0)
 }
 
-/// A quantile of the times of all fetches of a phase. A fetch that failed is not done within the cap,
-/// however soon it failed: where failures reach into the quantile, it is the cap or more.
+/// By when so many of all fetches of a phase were done. One that failed is not done within the cap, however
+/// soon it failed: where failures reach into the quantile, it is the cap or more.
 fn age(
     summary: &Summary,
     fetches: &FetchSummary,
-    seen: fn(&LatencyUs) -> u64,
     done: fn(&CompletionUs) -> Option<u64>,
 ) -> Option<Reading> {
-    let cap = summary.arm.fetch.cap.0;
     match done(&fetches.completion_us?) {
         Some(us) => Reading::exact(us as f64).ok(),
-        // Those that were given up may have been so later than at the cap.
-        None => Reading::at_least(seen(&fetches.latency_us).max(cap) as f64).ok(),
+        None => Reading::at_least(summary.arm.fetch.cap.0 as f64).ok(),
     }
 }
 

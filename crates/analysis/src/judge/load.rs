@@ -2,8 +2,7 @@
 
 use records::{CaveatCode, Micros, STARVED_SHARE, Verdict, WorkerSummary, percent, percent_beside};
 
-use super::rules::Rules;
-use super::{Doubts, Facts, SHORTAGE, count, list};
+use super::{Doubts, Facts, Rules, SHORTAGE, count, list};
 use crate::figures::slow;
 use crate::thresholds;
 

@@ -5,8 +5,7 @@ use records::{
     SchedulerFigures, TraceMode, Visibility, percent, percent_beside,
 };
 
-use super::rules::Rules;
-use super::{Doubts, Facts, count, list, measured_when};
+use super::{Doubts, Facts, Rules, count, list, measured_when};
 use crate::explain::late::untold;
 use crate::figures::workers::{self, Untraced};
 use crate::thresholds;
