@@ -13,6 +13,16 @@ pub fn unix_ms() -> u64 {
     nanoseconds(ClockId::Realtime) / 1_000_000
 }
 
+/// How far that is ahead of [`now`], in nanoseconds. Measured once, a step of the wall clock is not followed.
+pub fn unix_ahead_ns() -> u64 {
+    nanoseconds(ClockId::Realtime).saturating_sub(nanoseconds(ClockId::Monotonic))
+}
+
+/// The monotonic time of a wall time, milliseconds since 1970; zero for what was before boot.
+pub fn of_unix_ms(unix_ms: u64, ahead_ns: u64) -> MonoNs {
+    MonoNs(unix_ms.saturating_mul(1_000_000).saturating_sub(ahead_ns))
+}
+
 /// CPU time of the calling thread so far: a system call (no vDSO has it).
 pub fn thread_cpu() -> Micros {
     Micros(nanoseconds(ClockId::ThreadCPUTime) / 1_000)

@@ -7,6 +7,7 @@ pub mod child;
 pub mod clock;
 pub mod cpu;
 pub mod log_file;
+pub mod process;
 pub mod role;
 pub mod sock_diag;
 pub mod stop;

@@ -1,14 +1,16 @@
 //! Hosts in network namespaces that end with the process that made them.
 //!
-//! A [`Lab`] is a few hosts on one switch, as a rack of small machines would be: each host has
-//! TCP settings of its own, and an address that exists only inside. A
-//! namespace has no name, no file system entry and no process: an open file of the caller keeps it,
-//! and with it go its links, queues and settings (`network_namespaces(7)`).
+//! A [`Lab`] is a few hosts on one switch, as a rack of small machines would be: each host has TCP settings
+//! of its own and an address that exists only inside. A namespace has no name, no file system entry and no
+//! process: an open file of the caller keeps it, and with it go its links and settings
+//! (`network_namespaces(7)`). A veth pair joins each host (`eth0`) with a port of the switch, a bridge in a
+//! namespace of its own; pairs are made inside the switch's namespace with the other end straight in the
+//! host's.
 //!
 //! Not for: how a program gets inside (a role enters by itself, see `net::role`), CPUs, file systems, or hosts that must reach the outside.
 //!
 //! Invariants:
-//! - The namespace of the caller is never changed: no link, address, queue or setting in it.
+//! - The namespace of the caller is never changed: no link, address or setting in it.
 //! - A lab that ends takes along every process that is still inside. If the caller is killed, its
 //!   roles inside die with it (`net::role`), and the namespaces with the last of them.
 //! - A lab that is up has carried a packet both ways over every link.
@@ -21,10 +23,278 @@
 //! - A process that reads `/proc/net` from a thread that has entered a namespace must read
 //!   `/proc/thread-self/net`: `/proc/net` is that of its main thread.
 
-mod lab;
-mod namespace;
-mod plan;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-pub use lab::{Host, HostReadBack, Lab, LabReadBack, SysctlReadBack};
-pub use namespace::{LabError, NetId};
-pub use plan::{HostPlan, LabPlan, Sysctl};
+use net::role::in_net;
+use serde::{Deserialize, Serialize};
+
+mod namespace;
+
+use namespace::{Namespace, end_all};
+
+/// A host, as asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostPlan {
+    /// Its name, which is also that of its port at the switch: one that a link can have, 1 to 15
+    /// letters (IFNAMSIZ, netdevice(7)), and not `switch`.
+    pub name: String,
+    /// Settings of its own by name, as sysctl(8) writes it: `net.ipv4.tcp_rmem`. They must be of those that
+    /// each network namespace has for itself, and are made in this order before it has a link.
+    pub sysctls: Vec<(String, String)>,
+}
+
+/// Hosts on one switch, each with its own network. It ends when this is dropped, and every process
+/// that is still inside ends with it.
+#[derive(Debug)]
+pub struct Lab {
+    hosts: Vec<Host>,
+    switch: Namespace,
+}
+
+/// A host of a lab.
+#[derive(Debug)]
+pub struct Host {
+    plan: HostPlan,
+    addr: IpAddr,
+    net: Namespace,
+}
+
+/// How long a packet may take to the next host and back: the first one may be lost while a port comes
+/// up, and is sent again after 1 s.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A port that nobody listens on in a new namespace: discard, of RFC 863.
+const NOBODY: u16 = 9;
+/// The switch's name; no host can have it.
+const SWITCH: &str = "switch";
+
+impl Lab {
+    /// Builds it, and returns when every link has carried a packet both ways: in a fraction of a second,
+    /// unless the kernel still cleans up after others.
+    ///
+    /// # Errors
+    /// See [`LabError`]; nothing of the lab is left then.
+    pub fn up(plan: &[HostPlan]) -> Result<Self, LabError> {
+        ip("-V").map_err(|_| LabError::NoTool)?;
+        let switch = Namespace::new(SWITCH, &[])?;
+        let host = |(last, plan): (u8, &HostPlan)| {
+            let net = Namespace::new(&plan.name, &plan.sysctls)?;
+            Ok(Host { plan: plan.clone(), addr: Ipv4Addr::new(10, 77, 0, last).into(), net })
+        };
+        let hosts: Result<_, LabError> = (1..).zip(plan).map(host).collect();
+        let lab = Self { hosts: hosts?, switch };
+        lab.wire()?;
+        // A refusal is an answer. By then the ports forward, and neighbours know each other's address.
+        for (from, to) in lab.hosts.iter().zip(lab.hosts.iter().cycle().skip(1)) {
+            let reached = from.reaches(to.addr);
+            reached.map_err(LabError::on(from.name(), format!("reach host {}", to.name())))?;
+        }
+        Ok(lab)
+    }
+
+    fn wire(&self) -> Result<(), LabError> {
+        let on_switch = |args: String| ip_in(SWITCH, &self.switch.path(), &args);
+        on_switch(format!("link add name {SWITCH} type bridge"))?;
+        on_switch(format!("link set dev {SWITCH} up"))?;
+        for host in &self.hosts {
+            let (port, net) = (host.name(), host.net_path());
+            let inside = |args: &str| ip_in(port, &net, args);
+            let net = net.display();
+            on_switch(format!("link add name {port} type veth peer name eth0 netns {net}"))?;
+            inside("link set dev lo up")?;
+            inside(&format!("address add {}/24 dev eth0", host.addr))?;
+            inside("link set dev eth0 up")?;
+            on_switch(format!("link set dev {port} up"))?;
+            on_switch(format!("link set dev {port} master {SWITCH}"))?;
+        }
+        Ok(())
+    }
+
+    /// The host with this name.
+    pub fn host(&self, name: &str) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.name() == name)
+    }
+
+    /// What the lab is, asked of the kernel.
+    ///
+    /// # Errors
+    /// A host cannot be entered.
+    pub fn read_back(&self) -> Result<LabReadBack, LabError> {
+        let hosts: Result<_, LabError> = self.hosts.iter().map(Host::read_back).collect();
+        Ok(LabReadBack { hosts: hosts? })
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let nets: Vec<u64> = self.hosts.iter().map(|host| host.net.inode()).collect();
+        end_all(&nets, Instant::now() + PATIENCE);
+    }
+}
+
+impl Host {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// Its address: 10.77.0.1 and up. It exists inside the lab only.
+    pub fn addr(&self) -> IpAddr {
+        self.addr
+    }
+
+    /// The namespace file, for [`net::role::RoleOptions::net`], [`net::role::enter_net`] and
+    /// `nsenter --net=FILE`: good as long as the lab is up.
+    pub fn net_path(&self) -> PathBuf {
+        self.net.path()
+    }
+
+    /// Whether a packet gets there and an answer back.
+    fn reaches(&self, other: IpAddr) -> io::Result<()> {
+        let dial = || TcpStream::connect_timeout(&SocketAddr::new(other, NOBODY), PATIENCE);
+        match in_net(&self.net_path(), dial)? {
+            Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    fn read_back(&self) -> Result<HostReadBack, LabError> {
+        let asked = &self.plan.sysctls;
+        let mut names: Vec<&str> = asked.iter().map(|(name, _)| name.as_str()).collect();
+        names.extend(WATCHED);
+        names.sort_unstable();
+        names.dedup();
+        let read = |name: &str| {
+            let effective = flat(&fs::read_to_string(sysctl_path(name)).ok()?);
+            let requested = asked.iter().rfind(|(asked, _)| asked == name);
+            let requested = requested.map(|(_, value)| value.clone());
+            Some(SysctlReadBack { name: name.to_owned(), requested, effective })
+        };
+        let read = || names.iter().filter_map(|name| read(name)).collect();
+        let sysctls = in_net(&self.net_path(), read);
+        Ok(HostReadBack {
+            name: self.name().to_owned(),
+            addr: self.addr,
+            net: self.net.inode(),
+            sysctls: sysctls.map_err(LabError::on(self.name(), "read the settings".to_owned()))?,
+        })
+    }
+}
+
+/// A lab, as the kernel has it: a run's `network.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabReadBack {
+    /// The hosts in the order of the plan.
+    pub hosts: Vec<HostReadBack>,
+}
+
+/// A host, as the kernel has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostReadBack {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub addr: IpAddr,
+    /// Its namespace: the number in `net:[4026531840]`, as lsns(8) and readlink(1) tell it.
+    pub net: u64,
+    /// Its settings: those asked for, and those that bear on throughput.
+    pub sysctls: Vec<SysctlReadBack>,
+}
+
+/// A setting, as asked for and as the kernel has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SysctlReadBack {
+    /// Its name, as `net.ipv4.tcp_rmem`.
+    pub name: String,
+    /// What it was to be; absent: nobody asked.
+    pub requested: Option<String>,
+    /// What it is, with single spaces.
+    pub effective: String,
+}
+
+/// What is read back whether or not it was asked for: without it a run cannot be repeated.
+const WATCHED: [&str; 8] = [
+    "net.core.somaxconn",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_notsent_lowat",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_wmem",
+];
+
+/// Why a lab could not be made or asked. A host is named, or `switch`.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// No right to make namespaces.
+    #[error(
+        "network namespaces need root (CAP_SYS_ADMIN): run this as root or with sudo, or put \
+         'unshare --map-root-user' before the command where the kernel allows user namespaces"
+    )]
+    NotAllowed,
+    /// ip(8) is not there.
+    #[error("failed to find the program \"ip\": install the Debian package iproute2")]
+    NoTool,
+    /// The kernel, or ip(8), refused something.
+    #[error("failed to {what} on host {host}: {source}")]
+    Refused {
+        /// What was to be done.
+        what: String,
+        /// Where.
+        host: String,
+        /// What was said to that. Of a namespace EINVAL: the kernel has none (CONFIG_NET_NS); of a setting
+        /// ENOENT: it has no such one, or one for the whole machine.
+        source: io::Error,
+    },
+}
+
+impl LabError {
+    fn on(host: &str, what: String) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Refused { what, host: host.to_owned(), source }
+    }
+}
+
+/// The file of a sysctl, proc_sys(5): it is that of the thread's own network namespace.
+fn sysctl_path(name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/sys/{}", name.replace('.', "/")))
+}
+
+/// The kernel puts tabs between numbers, people spaces.
+fn flat(value: &str) -> String {
+    value.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Runs ip(8) in the namespace at `net`, which is that of `host`.
+fn ip_in(host: &str, net: &Path, args: &str) -> Result<(), LabError> {
+    let ran = in_net(net, || ip(args)).and_then(|ran| ran);
+    ran.map_err(LabError::on(host, format!("run 'ip {args}'")))
+}
+
+/// Runs ip(8); what it complains of is the error.
+fn ip(args: &str) -> io::Result<()> {
+    /// Distributions put it where PATH, as that of a plain user, does not look.
+    const PLACES: [&str; 3] = ["ip", "/usr/sbin/ip", "/sbin/ip"];
+    let run = |program: &str| {
+        let mut command = Command::new(program);
+        command.args(args.split(' ')).env("LC_ALL", "C").stdin(Stdio::null()).output()
+    };
+    let is_there = |ran: &io::Result<_>| {
+        ran.as_ref().map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
+    };
+    let ran = PLACES.into_iter().map(run).find(is_there).ok_or(io::ErrorKind::NotFound)??;
+    if ran.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(match flat(&String::from_utf8_lossy(&ran.stderr)) {
+        said if said.is_empty() => ran.status.to_string(),
+        said if said.contains("Unknown device type") => {
+            format!("{said} (it needs the kernel modules bridge and veth)")
+        }
+        said => said,
+    }))
+}

@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use net::log_file::{self, LogLine};
 use net::{clock, role};
-use records::{LogSeconds, MonoNs, Role};
+use records::{LogSeconds, Role};
 
 use crate::log::{Entry, LogFormat};
 use crate::program::Event;
@@ -31,6 +30,8 @@ pub(crate) struct AccessLog {
     zone: TimeZone,
     entries: Vec<Entry>,
     pub(crate) unread: Unread,
+    /// Who reads it, if it is a file.
+    follower: Option<Follower>,
 }
 
 /// Lines that are the log's and cannot be read: what they would tell is missing.
@@ -42,14 +43,29 @@ pub(crate) struct Unread {
 }
 
 impl AccessLog {
-    /// A log that is published at `path`.
+    /// A log that is published at `path`. If the program is about to write it to a file, that is `file`, whose
+    /// lines are told.
     ///
     /// # Errors
-    /// That file cannot be opened or made.
-    pub(crate) fn new(format: LogFormat, path: &Path) -> io::Result<Self> {
+    /// A file cannot be opened or made, or no thread.
+    pub(crate) fn new(
+        format: LogFormat,
+        path: &Path,
+        file: &Path,
+        tell: impl Fn(Event) + Send + 'static,
+    ) -> io::Result<Self> {
+        let follower = (!format.is_stdout()).then(|| Follower::start(file, tell)).transpose()?;
         let published = log_file::append(path)?;
-        let zone = TimeZone::system();
-        Ok(Self { format, published, zone, entries: Vec::new(), unread: Unread::default() })
+        let (zone, unread) = (TimeZone::system(), Unread::default());
+        Ok(Self { format, published, zone, entries: Vec::new(), unread, follower })
+    }
+
+    /// Reads it to its end, now that nobody writes it any more.
+    ///
+    /// # Errors
+    /// It could not be read.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.follower.take().map_or(Ok(()), Follower::finish)
     }
 
     /// Takes in a line that was just written.
@@ -57,8 +73,7 @@ impl AccessLog {
     /// # Errors
     /// It cannot be published.
     pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
-        let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
-        if let Some(entry) = self.format.read(line, now) {
+        if let Some(entry) = self.format.read(line, clock::unix_ms()) {
             let Entry { client, session, .. } = &entry;
             let line = LogLine { client: *client, session, zone: &self.zone };
             let (port, at) = (session.client_port, LogSeconds(Some(session.log.at_unix_ms)));
@@ -88,17 +103,13 @@ impl AccessLog {
 
 /// The thread that reads a log which is a file.
 #[derive(Debug)]
-pub(crate) struct Follower {
+struct Follower {
     thread: JoinHandle<io::Result<()>>,
     done: Arc<AtomicBool>,
 }
 
 impl Follower {
-    /// Makes the log at `path`, empty, which the program is about to write, and tells its lines.
-    ///
-    /// # Errors
-    /// The file cannot be made, or no thread.
-    pub(crate) fn start(path: &Path, tell: impl Fn(Event) + Send + 'static) -> io::Result<Self> {
+    fn start(path: &Path, tell: impl Fn(Event) + Send + 'static) -> io::Result<Self> {
         File::create(path)?;
         let mut file = BufReader::new(File::open(path)?);
         let done = Arc::new(AtomicBool::new(false));
@@ -125,35 +136,10 @@ impl Follower {
         Ok(Self { thread: thread::Builder::new().name(name).spawn(read)?, done })
     }
 
-    /// Reads it to its end, now that nobody writes it any more.
-    ///
-    /// # Errors
-    /// It could not be read.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    fn finish(self) -> io::Result<()> {
         self.done.store(true, Ordering::Release);
         self.thread.thread().unpark();
         self.thread.join().unwrap_or(Ok(()))
-    }
-}
-
-/// How far the wall clock of access logs is from the monotonic one of records, measured once: a step of
-/// the wall clock in a run is not followed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WallClock {
-    /// Its reading when the monotonic one stood at zero, nanoseconds since 1970.
-    origin_ns: i128,
-}
-
-impl WallClock {
-    pub(crate) fn read() -> Self {
-        let mono = i128::from(clock::now().0);
-        Self { origin_ns: Timestamp::now().as_nanosecond() - mono }
-    }
-
-    /// The monotonic time of a wall time, milliseconds since 1970; zero for what was before boot.
-    pub(crate) fn mono(self, unix_ms: u64) -> MonoNs {
-        let ns = i128::from(unix_ms) * 1_000_000 - self.origin_ns;
-        MonoNs(u64::try_from(ns.max(0)).unwrap_or(u64::MAX))
     }
 }
 

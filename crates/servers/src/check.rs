@@ -2,14 +2,35 @@
 
 use std::path::Path;
 
+use net::role::RoleError;
 use probe::Means;
 use records::{Arm, Placement, ProxyKind, Recording, RequestLine};
 
 use crate::build::Build;
-use crate::error::Refusal;
 use crate::options::Given;
 use crate::server::Server;
-use crate::toggles::{Reason, State, Toggle};
+use crate::toggles::Toggle;
+
+/// Why a run with this proxy would not be what was asked for, and what to do instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub(crate) String);
+
+impl From<Refusal> for RoleError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Usage(format!("failed to take its place: {refusal}"))
+    }
+}
+
+/// A toggle means nothing to a program; `why` says also what to do instead.
+fn cannot(program: &str, toggle: &str, why: &str) -> Refusal {
+    Refusal(format!("{program} cannot honour {toggle}: {why}"))
+}
+
+/// A build was named for a proxy that has none.
+pub(crate) fn needless_build(proxy: &str) -> Refusal {
+    Refusal(format!("--proxy-bin has no meaning with --proxy {proxy}: leave it out"))
+}
 
 /// Says before a run whether the proxy of `arm` can do all that the arm asks of it. The program is asked
 /// for its version; nothing else is run.
@@ -19,61 +40,54 @@ use crate::toggles::{Reason, State, Toggle};
 pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refusal> {
     let kind = &arm.server.kind;
     if *kind != ProxyKind::Mirror && recording == Recording::Minimal {
-        let instead = match kind {
-            ProxyKind::Url(_) | ProxyKind::Direct => {
-                "leave it out: nobody but the clients tells anything"
-            }
-            _ => "take --trace off, so that nobody looks at its workers, or --proxy mirror",
+        let why = if kind.is_not_started() {
+            "it records nothing that could be left out; leave it out: nobody but the clients tells \
+             anything"
+        } else {
+            "it records nothing that could be left out; take --trace off, so that nobody looks at its \
+             workers, or --proxy mirror"
         };
-        let reason = Reason::new("it records nothing that could be left out", instead);
-        return Err(Refusal::of_toggle(
-            &kind.to_string(),
-            &format!("--recording {recording}"),
-            reason,
-        ));
+        return Err(cannot(&kind.to_string(), &format!("--recording {recording}"), why));
     }
-    let (program, refused, reason) = match kind {
-        ProxyKind::Mirror => {
-            let why = "it is part of this program, has no configuration file and serves no files";
-            let instead = "take it with --server, --proxy nginx or the like";
-            let reason = Reason::new(why, instead);
-            let foreign = |toggle: &Toggle| {
-                ["--directive", "--content"].contains(&toggle.flag) || toggle.is_about_starting()
-            };
-            ("the mirror".to_owned(), foreign as fn(&Toggle) -> bool, reason)
-        }
-        ProxyKind::Url(_) => {
-            let why = "it runs already, and we have no hand in it";
-            let instead =
-                "set it there, or let us start the program with --proxy nginx or the like";
-            let any = |toggle: &Toggle| toggle.flag != "--congestion";
-            (kind.to_string(), any as fn(&Toggle) -> bool, Reason::new(why, instead))
-        }
+    let any: fn(&Toggle) -> bool = |toggle| toggle.flag != "--congestion";
+    let foreign: fn(&Toggle) -> bool =
+        |toggle| ["--directive", "--content"].contains(&toggle.flag) || toggle.is_about_starting();
+    let (program, refused, why) = match kind {
+        ProxyKind::Mirror => (
+            "the mirror".to_owned(),
+            foreign,
+            "it is part of this program, has no configuration file and serves no files; take it with \
+             --server, --proxy nginx or the like",
+        ),
+        ProxyKind::Url(_) => (
+            kind.to_string(),
+            any,
+            "it runs already, and we have no hand in it; set it there, or let us start the program \
+             with --proxy nginx or the like",
+        ),
         ProxyKind::Direct => {
-            let reason = Reason::new("there is no proxy", "leave it out, or name a proxy");
-            let any = |toggle: &Toggle| toggle.flag != "--congestion";
-            ("--proxy direct".to_owned(), any as fn(&Toggle) -> bool, reason)
+            ("--proxy direct".to_owned(), any, "there is no proxy; leave it out, or name a proxy")
         }
         _ => return prepare(arm, given).map(drop),
     };
     if given.proxy_bin.is_some() {
-        return Err(Refusal::needless_build(kind.name()));
+        return Err(needless_build(kind.name()));
     }
-    match kind {
-        // The clients ask for consent to load another host. A trial has no way to give it: what it starts
-        // may be as much as this host can.
-        ProxyKind::Url(addr) if !addr.ip().is_loopback() => {
-            return Err(Refusal(format!(
-                "url:{addr} is not on this host's loopback, and a trial puts load nowhere else: run \
-                 turnstile on the proxy's own host; turnstile slow and turnstile fast by themselves \
-                 load another host, if you may"
-            )));
-        }
-        _ => {}
+    // The clients ask for consent to load another host. A trial has no way to give it: what it starts
+    // may be as much as this host can.
+    if let ProxyKind::Url(addr) = kind
+        && !addr.ip().is_loopback()
+    {
+        return Err(Refusal(format!(
+            "url:{addr} is not on this host's loopback, and a trial puts load nowhere else: run \
+             turnstile on the proxy's own host; turnstile slow and turnstile fast by themselves \
+             load another host, if you may"
+        )));
     }
-    let all = Toggle::all(arm);
-    let found = all.iter().find(|toggle| is_asked(toggle) && refused(toggle));
-    found.map_or(Ok(()), |toggle| Err(Refusal::of_toggle(&program, &toggle.typed(), reason)))
+    match Toggle::asked(arm).find(refused) {
+        Some(toggle) => Err(cannot(&program, &toggle.typed(), why)),
+        None => Ok(()),
+    }
 }
 
 /// Name and version of a program, as it tells them: `nginx 1.17.4`.
@@ -141,19 +155,20 @@ pub(crate) fn prepare(arm: &Arm, given: &Given) -> Result<Prepared, Refusal> {
              the program is ready"
         )));
     };
-    let means =
-        if server.workers.are.can_be_traced() { probe::means(arm.server.trace)? } else { None };
+    let mut means = None;
+    if server.workers.are.can_be_traced() {
+        means = probe::means(arm.server.trace).map_err(|error| Refusal(error.to_string()))?;
+    }
     if arm.place == Placement::OneWorker && means != Some(Means::Probe) {
-        let why = "which worker accepted a connection is known only from a trace of its workers";
-        let instead = "run as root, or take --place hash";
-        let toggle = format!("--place {}", arm.place);
-        return Err(Refusal::of_toggle(&build.title(), &toggle, Reason::new(why, instead)));
+        let why = "which worker accepted a connection is known only from a trace of its workers; run as \
+                   root, or take --place hash";
+        return Err(cannot(&build.title(), &format!("--place {}", arm.place), why));
     }
     Ok(Prepared { server, build, means, ready_path })
 }
 
 fn found(proxy: &ProxyKind, given: &Given, dir: &Path) -> Result<(Server, Build), Refusal> {
-    let none = || Refusal::needless_build(proxy.name());
+    let none = || needless_build(proxy.name());
     let server = Server::of(proxy, given)?.ok_or_else(none)?;
     let path = server.find(given.proxy_bin.as_deref(), dir)?;
     let file = path.file_name().and_then(|name| name.to_str());
@@ -168,58 +183,52 @@ fn found(proxy: &ProxyKind, given: &Given, dir: &Path) -> Result<(Server, Build)
 
 /// Refuses the first toggle that the program cannot honour.
 pub(crate) fn refuse_toggles(arm: &Arm, server: &Server, build: &Build) -> Result<(), Refusal> {
-    let all = Toggle::all(arm);
-    let is = |typed: &str| all.iter().any(|toggle| is_asked(toggle) && toggle.typed() == typed);
-    for toggle in all.iter().filter(|toggle| is_asked(toggle)) {
-        let leave_out_one = |why: &str| Some(Reason::new(why, "leave one of the two out"));
-        let spools =
-            ["--spool", "--spool-max"].contains(&toggle.flag) && toggle.typed() != "--spool off";
-        let reason = match toggle.flag {
-            "--read-policy" => Some(Reason::new(
-                "what ends a step is built into the program",
-                "take --proxy mirror to choose it, or another build with --proxy-bin",
-            )),
+    let is = |typed: &str| Toggle::asked(arm).any(|toggle| toggle.typed() == typed);
+    let relays = ["--rcvbuf", "--buffer", "--buffering", "--spool", "--spool-max"];
+    for toggle in Toggle::asked(arm) {
+        let (flag, typed) = (toggle.flag, toggle.typed());
+        let leave_one = |why: &str| Some(format!("{why}; leave one of the two out"));
+        let spools = ["--spool", "--spool-max"].contains(&flag) && typed != "--spool off";
+        let why = match flag {
+            "--read-policy" => Some(
+                "what ends a step is built into the program; take --proxy mirror to choose it, or \
+                 another build with --proxy-bin"
+                    .to_owned(),
+            ),
             "--congestion" => other_congestion(arm),
             "--trace" => (!server.workers.are.can_be_traced()).then(|| {
-                Reason::new(
-                    "none of its threads is an event loop that serves connections one after the other",
-                    "take --trace off: its access log and its clients tell of it",
-                )
+                "none of its threads is an event loop that serves connections one after the other; \
+                 take --trace off: its access log and its clients tell of it"
+                    .to_owned()
             }),
             "--place" => None,
             _ if toggle.is_about_starting() => None,
-            _ if is("--content file") && toggle.is_about_relaying() => {
-                leave_out_one("with --content file nothing comes from the origin")
+            _ if is("--content file") && relays.contains(&flag) => {
+                leave_one("with --content file nothing comes from the origin")
             }
             _ if is("--buffering off") && spools => {
-                leave_out_one("with --buffering off nothing is spooled")
+                leave_one("with --buffering off nothing is spooled")
             }
-            "--spool-max" if is("--spool off") => {
-                leave_out_one("with --spool off nothing is spooled")
-            }
+            "--spool-max" if is("--spool off") => leave_one("with --spool off nothing is spooled"),
             _ => match toggle.rule(&server.toggles) {
-                Some(rule) => rule.refusal(toggle, build, &server.words()),
+                Some(rule) => rule.refusal(&toggle, build, &server.words()),
                 None => Some(server.otherwise.reason()),
             },
         };
-        if let Some(reason) = reason {
-            return Err(Refusal::of_toggle(&build.title(), &toggle.typed(), reason));
+        if let Some(why) = why {
+            return Err(cannot(&build.title(), &typed, &why));
         }
     }
     Ok(())
 }
 
-fn is_asked(toggle: &Toggle) -> bool {
-    toggle.state == State::Asked
-}
-
 /// A foreign proxy's sockets have the congestion control that the kernel gives to all.
-fn other_congestion(arm: &Arm) -> Option<Reason> {
+fn other_congestion(arm: &Arm) -> Option<String> {
     let system = system_congestion().unwrap_or_default();
     (arm.proxy.congestion.name()? != system).then(|| {
-        Reason::new(
-            format!("its senders use what the kernel gives to all ({system})"),
-            "take --congestion system, or set net.ipv4.tcp_congestion_control",
+        format!(
+            "its senders use what the kernel gives to all ({system}); take --congestion system, or set \
+             net.ipv4.tcp_congestion_control"
         )
     })
 }

@@ -9,12 +9,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use net::cpu::CpuList;
 use records::{Arm, ProxyToggles};
+use serde::Deserialize;
 
 use crate::build::Build;
 use crate::server::Server;
-use crate::toggles::{State, Toggle, When};
+use crate::toggles::{State, Toggle};
 
 /// How deep places may stand in what is put into places: a file may name a part inside itself.
 const DEPTH: u32 = 8;
@@ -31,14 +31,14 @@ pub(crate) struct Setting<'a> {
     pub(crate) origin: Option<SocketAddr>,
     /// Holds the configuration and all that the program writes.
     pub(crate) dir: PathBuf,
-    pub(crate) pin: Option<&'a CpuList>,
     pub(crate) user: User,
     /// Soft limit of open descriptors, which the program inherits.
     pub(crate) open_files: u64,
 }
 
 /// As whom we run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum User {
     Root,
     Other,
@@ -115,12 +115,8 @@ impl Setting<'_> {
     fn value(&self, name: &str, depth: u32) -> Option<String> {
         let depth = depth.checked_sub(1)?;
         if let Some(part) = self.server.parts.get(name) {
-            let holds = part.holds_for(self.build)
-                && match part.when {
-                    None => true,
-                    Some(When::Root) => self.user == User::Root,
-                    Some(When::Pinned) => self.pin.is_some(),
-                };
+            let holds =
+                part.holds_for(self.build) && part.when.is_none_or(|user| user == self.user);
             return Some(if holds { self.fill_within(&part.text, depth) } else { String::new() });
         }
         if name.starts_with("--") {
@@ -147,7 +143,6 @@ impl Setting<'_> {
             "www" => path(&self.www()),
             "prefix" => path(self.build.path.parent().and_then(Path::parent)?),
             "modules" => self.modules()?,
-            "cpu-masks" => self.cpu_masks(),
             "directives" => self.directives(|is_global| !is_global),
             "global-directives" => self.directives(|is_global| is_global),
             _ => return None,
@@ -172,13 +167,6 @@ impl Setting<'_> {
         let workers = u64::from(self.arm.proxy.workers).max(1);
         let fitting = self.open_files.saturating_sub(OF_THE_PROCESS) / 2 / workers;
         fitting.clamp(16, ProxyToggles::default().worker_connections.into())
-    }
-
-    /// The CPU of each worker as a bit mask, CPU 0 last.
-    fn cpu_masks(&self) -> String {
-        let Some(cpus) = self.pin else { return String::new() };
-        let mask = |worker| format!("1{}", "0".repeat(cpus.in_turn(worker)));
-        (0..self.arm.proxy.workers as usize).map(mask).collect::<Vec<_>>().join(" ")
     }
 
     /// The lines of `--directive` that belong to that place.

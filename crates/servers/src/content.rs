@@ -64,33 +64,17 @@ impl Drop for LocalFiles {
     }
 }
 
-/// Words in an order without a pattern, as many bytes as asked for.
+/// Hexadecimal digits in an order without a pattern, as many bytes as asked for: deflate makes half of them.
 fn text(length: usize) -> Vec<u8> {
-    const WORDS: &str = "\
-        the of and to in a is that for it was on are as with his they at be this from have \
-        or by one had not but what all were when worker listener session upstream client \
-        socket buffer packet kernel queue request answer header body download fetch starved \
-        waited between through another without because different connection thousand morning \
-        evening river mountain yesterday tomorrow";
-    let words: Vec<&str> = WORDS.split(' ').collect();
-    // xorshift64*, Vigna 2016: quick, and its high bits have no pattern that deflate could find.
+    // xorshift64*, Vigna 2016: quick, and nothing that deflate could find.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
+    let mut text = Vec::with_capacity(length + 16);
+    while text.len() < length {
         state ^= state >> 12;
         state ^= state << 25;
         state ^= state >> 27;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
-    };
-    let mut text = Vec::with_capacity(length + 32);
-    while text.len() < length {
-        let random = next();
-        let word = words.get((random % 64) as usize).copied().unwrap_or_default();
-        text.extend_from_slice(word.as_bytes());
-        match random >> 6 & 0xff {
-            0..=15 => text.extend_from_slice(b".\n"),
-            16..=63 => text.extend_from_slice(format!(" {} ", random >> 14).as_bytes()),
-            _ => text.push(b' '),
-        }
+        let number = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
+        text.extend_from_slice(format!("{number:016x}").as_bytes());
     }
     text.truncate(length);
     text

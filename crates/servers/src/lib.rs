@@ -13,16 +13,15 @@
 //! - Every file made for the program lies in one directory, so that a reader can run it by hand.
 //! - The program and its workers end with us, however we end; nothing else of the host is touched.
 //! - One connection is told once, however many of the trace and the access log know of it.
-//! - A module uses only those before it: limits, processes; subreaper; program; build, log; error;
-//!   access_log, join, toggles; server; configuration, content, options, workers; check; role; ready; start;
-//!   run.
+//! - A module uses only those before it: limits, processes; subreaper; program; build, log; access_log, join,
+//!   content; toggles, server, configuration and options, which a server's file is read by; check, workers;
+//!   run and ready.
 
 mod access_log;
 mod build;
 mod check;
 mod configuration;
 mod content;
-mod error;
 mod join;
 mod limits;
 mod log;
@@ -30,19 +29,16 @@ mod options;
 mod processes;
 mod program;
 mod ready;
-mod role;
 mod run;
 mod server;
-mod start;
 mod subreaper;
 #[cfg(test)]
 mod tests;
 mod toggles;
 mod workers;
 
-pub use check::{asks_origin, build_title, check};
+pub use check::{Refusal, asks_origin, build_title, check};
 pub use configuration::plain_path;
-pub use error::{Refusal, ServerError};
 pub use limits::{STOPPED_WITHIN, ready_within};
 pub use options::{Given, ServerOptions};
 pub use run::run;

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role::{self, Failure};
-use servers::{SUBREAPER, ServerError, ServerOptions, SubreaperOptions};
+use net::role::{self, Failure, RoleError};
+use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
 
 /// A foreign server in the place of the mirror: nginx, HAProxy, Caddy, Apache, H2O or any command.
 #[derive(Parser)]
@@ -30,5 +30,5 @@ fn main() -> ExitCode {
             Subreaper::parse_from(std::iter::once(SUBREAPER.into()).chain(args));
         return role::finish(SUBREAPER, servers::subreaper(&options), |_| Failure::Trouble);
     }
-    role::finish("server", servers::run(&Cli::parse().options), ServerError::failure)
+    role::finish("server", servers::run(&Cli::parse().options), RoleError::failure)
 }

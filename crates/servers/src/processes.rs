@@ -1,43 +1,18 @@
-//! Processes that are not ours to ask: what proc(5) tells of them, and how all that came of one is ended,
-//! whatever group or session it put itself into.
+//! A program's processes: its threads and sockets, and how all that came of one is ended, whatever group or
+//! session it put itself into.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use net::child::ends_within;
+use net::process::{self, descends, family, pids, stat};
 use net::sock_diag::SockDiag;
-use procfs::process::{FDTarget, Process, Stat, Task, all_processes};
+use procfs::process::{FDTarget, Process, Task};
 use rustix::process::{
-    Pid, PidfdFlags, PidfdGetfdFlags, Signal, getpid, pidfd_getfd, pidfd_open, pidfd_send_signal,
-    set_child_subreaper,
+    Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open, set_child_subreaper,
 };
 use socket2::Socket;
-
-/// `root` and all that descend from it, oldest first.
-pub(crate) fn family(root: i32) -> Vec<Stat> {
-    let all: Vec<Stat> = all_processes()
-        .into_iter()
-        .flatten()
-        .filter_map(|process| process.ok()?.stat().ok())
-        .collect();
-    let mut family: Vec<Stat> = all.iter().filter(|stat| stat.pid == root).cloned().collect();
-    let mut next = 0;
-    while let Some(parent) = family.get(next).map(|stat| stat.pid) {
-        let mut children: Vec<&Stat> = all.iter().filter(|stat| stat.ppid == parent).collect();
-        children.sort_unstable_by_key(|stat| (stat.starttime, stat.pid));
-        family.extend(children.into_iter().cloned());
-        next += 1;
-    }
-    family
-}
-
-/// A process' stat, as long as it is there.
-pub(crate) fn stat(pid: i32) -> Option<Stat> {
-    Process::new(pid).ok()?.stat().ok()
-}
 
 /// Threads of a process, oldest first but for numbers that came round.
 pub(crate) fn threads(pid: i32) -> Vec<Task> {
@@ -107,8 +82,7 @@ pub(crate) fn holders(addr: SocketAddr) -> io::Result<Vec<i32>> {
     for addr in std::iter::once(addr).chain(any) {
         inodes.extend(diag.listeners(addr)?.into_iter().map(|queue| queue.inode));
     }
-    let pids = all_processes().map_err(io::Error::other)?.flatten().map(|process| process.pid);
-    Ok(pids.filter(|&pid| sockets(pid).any(|inode| inodes.contains(&inode))).collect())
+    Ok(pids().filter(|&pid| sockets(pid).any(|inode| inodes.contains(&inode))).collect())
 }
 
 /// Where one of these processes accepts connections; of those that we may look into.
@@ -150,9 +124,6 @@ fn borrow(root: Pid, wanted: impl Fn(u64, &Socket) -> bool) -> Option<Socket> {
     })
 }
 
-/// How long those that were just killed are waited for before it is looked who is left.
-const WAIT: Duration = Duration::from_millis(200);
-
 /// How often it is looked at most before what was seen last is taken for true.
 const LOOKS: usize = 16;
 
@@ -169,10 +140,14 @@ pub(crate) fn adopt() -> io::Result<()> {
 /// The kernel lists its processes first and tells of each afterwards: one that starts another in
 /// between and ends, as daemon(3) does, would hide it. Two looks in a row that agree hide nobody who
 /// was there before the first.
-pub(crate) fn living(ancestor: Pid) -> Vec<i32> {
-    let mut seen = one_look(ancestor);
+pub(crate) fn living(ancestor: i32) -> Vec<i32> {
+    let look = || -> Vec<i32> {
+        let below = family(ancestor).into_iter().skip(1);
+        below.filter(|stat| !matches!(stat.state, 'Z' | 'X')).map(|stat| stat.pid).collect()
+    };
+    let mut seen = look();
     for _ in 1..LOOKS {
-        let again = one_look(ancestor);
+        let again = look();
         if again == seen {
             break;
         }
@@ -181,63 +156,18 @@ pub(crate) fn living(ancestor: Pid) -> Vec<i32> {
     seen
 }
 
-fn one_look(ancestor: Pid) -> Vec<i32> {
-    let below = family(ancestor.as_raw_pid()).into_iter().skip(1);
-    below.filter(|stat| !matches!(stat.state, 'Z' | 'X')).map(|stat| stat.pid).collect()
-}
-
-/// Kills all that descend from `ancestor` until none is alive. It has to be one that orphans come to.
+/// Kills all that descend from this process until none is alive. It has to be one that orphans come to.
 ///
 /// # Errors
 /// The time is up, and some are alive.
-pub(crate) fn end_all(ancestor: Pid, deadline: Instant) -> io::Result<()> {
-    // One that is killed may just have started another: look again until there is none.
-    loop {
-        let alive = living(ancestor);
-        if alive.is_empty() {
-            return Ok(());
-        }
-        if Instant::now() >= deadline {
-            let what = format!("of its processes {alive:?} do not die");
-            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
-        }
-        let ended: Vec<OwnedFd> =
-            alive.into_iter().filter_map(|pid| kill(ancestor, Pid::from_raw(pid)?)).collect();
-        await_end(&ended, WAIT.min(deadline.saturating_duration_since(Instant::now())));
+pub(crate) fn end_own(deadline: Instant) -> io::Result<()> {
+    let own = std::process::id().cast_signed();
+    let left = process::end_all(|| living(own), |pid| descends(pid, own), deadline);
+    if left.is_empty() {
+        return Ok(());
     }
-}
-
-/// Kills `pid` if it does descend from `ancestor`: its number may have become another's since.
-fn kill(ancestor: Pid, pid: Pid) -> Option<OwnedFd> {
-    let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    if descends(pid.as_raw_pid(), ancestor) {
-        // ESRCH: it is dead already.
-        let _ = pidfd_send_signal(&process, Signal::KILL);
-    }
-    Some(process)
-}
-
-/// Whether `pid` descends from `ancestor`, or is it.
-pub(crate) fn descends(mut pid: i32, ancestor: Pid) -> bool {
-    // Chains of parents are short; the bound is for a table that changes under our eyes.
-    for _ in 0..64 {
-        if pid == ancestor.as_raw_pid() {
-            return true;
-        }
-        match stat(pid) {
-            Some(stat) => pid = stat.ppid,
-            None => return false,
-        }
-    }
-    false
-}
-
-/// Waits until all of them have ended, for that long at most.
-pub(crate) fn await_end<'a>(processes: impl IntoIterator<Item = &'a OwnedFd>, at_most: Duration) {
-    let deadline = Instant::now() + at_most;
-    for process in processes {
-        ends_within(process, deadline.saturating_duration_since(Instant::now()));
-    }
+    let what = format!("of its processes {left:?} do not die");
+    Err(io::Error::new(io::ErrorKind::TimedOut, what))
 }
 
 #[cfg(test)]

@@ -13,21 +13,20 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use net::child::{self, Child, Dropped};
-use net::role;
+use net::child::{self, Child, Dropped, ends_within};
+use net::{process, role};
 use records::{Record, Role};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::limits;
-use crate::processes::{self, await_end};
+use crate::processes;
 use crate::subreaper::{Line, SubreaperOptions};
 
 /// A program that is about to run, or runs, with its subreaper.
@@ -99,15 +98,8 @@ pub(crate) struct Place<'a> {
     pub(crate) env: Vec<(String, String)>,
     /// Where what it says for people is kept.
     pub(crate) output: PathBuf,
-}
-
-/// Whose a program's standard output is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stdout {
-    /// Its log's.
-    Log,
-    /// People's, as its standard error is.
-    People,
+    /// Whether its standard output is its log, and not people's, as its standard error is.
+    pub(crate) logs: bool,
 }
 
 impl Program {
@@ -118,19 +110,18 @@ impl Program {
     pub(crate) fn prepare(
         options: &SubreaperOptions,
         place: Place<'_>,
-        stdout: Stdout,
         tell: impl Fn(Event) + Send + 'static,
     ) -> io::Result<Self> {
         // What the subreaper leaves if it is killed comes to us.
         processes::adopt()?;
         let (mut command, line) = options.command_with_line()?;
-        let Place { dir, env, output } = place;
+        let Place { dir, env, output, logs } = place;
         command.envs(env).stdout(Stdio::piped()).stderr(Stdio::piped());
         dir.map(|dir| command.current_dir(dir));
         let said = Arc::new(Mutex::new(Said::new(&output)?));
         let heard = Arc::clone(&said);
         let take = move |event| match event {
-            child::Event::Line(line) if stdout == Stdout::Log => tell(Event::Logged(line)),
+            child::Event::Line(line) if logs => tell(Event::Logged(line)),
             child::Event::Line(line) | child::Event::Said(line) => {
                 heard.lock().unwrap_or_else(PoisonError::into_inner).hear(line.trim_end());
             }
@@ -156,15 +147,14 @@ impl Program {
     /// Those of its processes that are not below its first one any more, the oldest first: it put
     /// them, or itself, into the background.
     pub(crate) fn background(&self) -> Vec<i32> {
-        let subreaper = i32::try_from(self.subreaper.id()).ok().and_then(Pid::from_raw);
-        let mut all = subreaper.map(processes::living).unwrap_or_default();
+        let mut all = self.living();
         all.retain(|&pid| !self.is_its(pid));
         all
     }
 
     /// Whether that process is below its first one, or is it.
     pub(crate) fn is_its(&self, pid: i32) -> bool {
-        self.root.is_some_and(|root| processes::descends(pid, root))
+        self.root.is_some_and(|root| process::descends(pid, root.as_raw_pid()))
     }
 
     /// The last lines it said, as one; of a program that was stopped, the last of all that it said.
@@ -175,9 +165,12 @@ impl Program {
 
     /// Where its processes accept connections.
     pub(crate) fn listens_on(&self) -> Vec<SocketAddr> {
-        let subreaper = i32::try_from(self.subreaper.id()).ok().and_then(Pid::from_raw);
-        let all = subreaper.map(processes::living).unwrap_or_default();
-        processes::accepting(&all).unwrap_or_default()
+        processes::accepting(&self.living()).unwrap_or_default()
+    }
+
+    /// All of its processes, the oldest first.
+    fn living(&self) -> Vec<i32> {
+        processes::living(self.subreaper.id().cast_signed())
     }
 
     /// Asks it to end (SIGTERM), and has the subreaper end whatever of it is left then.
@@ -191,7 +184,7 @@ impl Program {
         {
             // ESRCH: it is dead already.
             let _ = kill_process(root, Signal::TERM);
-            await_end([&end], limits::ASKED);
+            ends_within(&end, limits::ASKED);
         }
         drop(line);
         if !self.subreaper.ends_within(limits::SUBREAPER) {
@@ -201,7 +194,7 @@ impl Program {
             return Ok(());
         }
         // Somebody has killed it: what it kept is ours now.
-        processes::end_all(getpid(), Instant::now() + limits::SUBREAPER)
+        processes::end_own(Instant::now() + limits::SUBREAPER)
     }
 }
 
@@ -211,37 +204,13 @@ impl Drop for Program {
     }
 }
 
-/// Whose end is waited for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Whose {
-    /// The program's first process.
-    First(Pid),
-    /// One of its workers.
-    Worker,
-}
-
-impl Whose {
-    /// That it has ended, and how, as far as that is known.
-    fn end(self) -> String {
-        match self {
-            Self::Worker => "a worker of it ended unasked".to_owned(),
-            Self::First(root) => {
-                // Its subreaper has not reaped it.
-                let code = processes::stat(root.as_raw_pid()).and_then(|stat| stat.exit_code);
-                let how = code.map(|code| format!(" ({})", ExitStatus::from_raw(code)));
-                format!("it ended unasked{}", how.unwrap_or_default())
-            }
-        }
-    }
-}
-
-/// Tells when one of these processes has ended, if there are any.
+/// Tells, in these words, when one of these processes has ended, if there are any.
 ///
 /// # Errors
 /// No thread can be made.
 pub(crate) fn on_end(
     processes: Vec<OwnedFd>,
-    whose: Whose,
+    how: impl FnOnce() -> String + Send + 'static,
     tell: impl FnOnce(Event) + Send + 'static,
 ) -> io::Result<()> {
     if processes.is_empty() {
@@ -251,7 +220,7 @@ pub(crate) fn on_end(
         // pidfd_open(2): a descriptor of a process is readable when it has ended.
         let mut fds: Vec<_> = processes.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         while matches!(poll(&mut fds, None), Err(rustix::io::Errno::INTR)) {}
-        tell(Event::Ended(whose.end()));
+        tell(Event::Ended(how()));
     };
     let name = role::thread_name(Role::Proxy, "ends");
     thread::Builder::new().name(name).spawn(wait).map(drop)

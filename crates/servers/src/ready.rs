@@ -6,15 +6,15 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use net::role::RoleError;
 use net::tcp::Buffers;
 use records::{Asking, Connection, Micros, SocketSetting};
 use rustix::process::Pid;
 
-use crate::error::ServerError;
 use crate::limits::{self, ANSWER, DISCOVERED};
 use crate::processes;
 use crate::program::{Event, Program};
-use crate::role::{Run, Up};
+use crate::run::{Run, Up};
 use crate::server::Are;
 use crate::workers::{self, Discovery, Serving, Workers};
 
@@ -41,11 +41,7 @@ pub(crate) struct Proven {
 
 impl Run<'_> {
     /// Waits until the ready path is answered and the workers are found. `None`: we were told to stop.
-    pub(crate) fn await_ready(
-        &self,
-        up: &mut Up,
-        root: Pid,
-    ) -> Result<Option<Proven>, ServerError> {
+    pub(crate) fn await_ready(&self, up: &mut Up, root: Pid) -> Result<Option<Proven>, RoleError> {
         let expected = self.options.arm.proxy.workers as usize;
         let within = limits::proven(&self.options.arm.server);
         let deadline = Instant::now() + within;
@@ -62,8 +58,8 @@ impl Run<'_> {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Ok(Event::Ended(what)) => {
                     return Err(match up.program.background().first() {
-                        Some(&pid) => self.in_the_background(pid),
-                        None => self.ended(&what),
+                        Some(&pid) => self.in_the_background(&mut up.program, pid),
+                        None => self.ended(&mut up.program, &what),
                     });
                 }
                 Ok(Event::Logged(line)) => up.logged(&line)?,
@@ -73,7 +69,7 @@ impl Run<'_> {
                 let (name, within) = (self.name(), Micros::from(within));
                 let missing = self.missing(&asked, &up.program);
                 let what = format!("have {name} ready within {within}: {missing}");
-                return Err(ServerError::program(what));
+                return Err(self.blame(&mut up.program, &what));
             }
         }
     }
@@ -110,8 +106,8 @@ impl Run<'_> {
     }
 
     /// Looks at a program that answers, and whose workers, as far as they are known, were found.
-    fn prove(&self, up: &mut Up, root: Pid, found: Workers) -> Result<Proven, ServerError> {
-        self.must_listen_itself(&up.program)?;
+    fn prove(&self, up: &mut Up, root: Pid, found: Workers) -> Result<Proven, RoleError> {
+        self.must_listen_itself(&mut up.program)?;
         let (workers, serving) = match self.setting.server.workers.are {
             Are::Discovered => self.discover(root, &mut up.probes),
             _ => (found, Serving::Own),
@@ -122,7 +118,7 @@ impl Run<'_> {
 
     /// Refuses one that has others accept for it. Who accepts cannot always be told: a program of
     /// another user is taken at its word.
-    fn must_listen_itself(&self, program: &Program) -> Result<(), ServerError> {
+    fn must_listen_itself(&self, program: &mut Program) -> Result<(), RoleError> {
         let listen = self.setting.listen;
         let holders = processes::holders(listen).unwrap_or_default();
         let Some(&pid) =
@@ -131,9 +127,9 @@ impl Run<'_> {
             return Ok(());
         };
         Err(match program.background().into_iter().find(|pid| holders.contains(pid)) {
-            Some(pid) => self.in_the_background(pid),
-            None => ServerError::unfit(format_args!(
-                "find {} where it should listen: on {listen} accepts process {pid} ({}), which is \
+            Some(pid) => self.in_the_background(program, pid),
+            None => RoleError::Unable(format!(
+                "failed to find {} where it should listen: on {listen} accepts process {pid} ({}), which is \
                  none of its: it has to listen itself; take --proxy url: for one that runs already",
                 self.name(),
                 processes::title(pid)
@@ -142,12 +138,13 @@ impl Run<'_> {
     }
 
     /// That it does not stay a child of ours, but goes on as that process.
-    fn in_the_background(&self, pid: i32) -> ServerError {
-        self.ended(&format!(
+    fn in_the_background(&self, program: &mut Program, pid: i32) -> RoleError {
+        let how = format!(
             "it went into the background as process {pid} ({}), where nobody would see it end: give \
              the option that keeps it in the foreground",
             processes::title(pid)
-        ))
+        );
+        self.ended(program, &how)
     }
 
     /// Reads back the options of the program's own sockets, on a connection that stays open while we

@@ -1,32 +1,73 @@
-//! The role: starts the server, says that it is ready, tells what is seen of it, and ends it when told to.
+//! The role, one life of a foreign program: from nothing to a server that is ready and watched, on a port that
+//! was kept for it; what is seen of it is told, and it ends when we are told to.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
-use std::sync::mpsc;
+use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::mpsc::{self, Receiver, Sender};
 
-use net::role;
+use net::role::{self, RoleError};
 use net::stop::{self, Next};
-use records::{Record, Spool, UnreadLines};
+use net::tcp::{Buffers, Listen};
+use net::{clock, process};
+use probe::{Means, Target, Tracer};
+use records::{
+    Content, Effective, ListenerMode, Placement, Program as ProgramRecord, Ready, Record, Role,
+    SocketSetting, Spool, TraceMode, UnreadLines, Visibility,
+};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::access_log::WallClock;
-use crate::check;
+use crate::access_log::AccessLog;
+use crate::check::{self, Prepared};
 use crate::configuration::{Setting, User, plain_path};
-use crate::error::ServerError;
+use crate::content::LocalFiles;
 use crate::join::{Line, Seen};
 use crate::log::{Entry, Served};
 use crate::options::ServerOptions;
-use crate::program::Event;
-use crate::role::{Run, Up};
-use crate::start::Reservation;
+use crate::processes;
+use crate::program::{self, Event, Place, Program};
+use crate::ready::Proven;
+use crate::subreaper::SubreaperOptions;
+use crate::workers::{Serving, Worker, Workers};
+
+/// What the program said, in the run's directory for it.
+const OUTPUT: &str = "output.log";
+
+/// What there is before the program starts.
+pub(crate) struct Run<'a> {
+    pub(crate) options: &'a ServerOptions,
+    pub(crate) setting: Setting<'a>,
+    pub(crate) prepared: &'a Prepared,
+    access_log: PathBuf,
+    tell: Sender<Event>,
+    pub(crate) inbox: Receiver<Event>,
+}
+
+/// The program and those who look at it.
+pub(crate) struct Up {
+    pub(crate) program: Program,
+    tracer: Option<Tracer>,
+    workers: Workers,
+    /// `None`: it has no log.
+    log: Option<AccessLog>,
+    /// Ports of our own requests, which are nobody's sessions.
+    pub(crate) probes: Vec<u16>,
+    /// Files that it serves, which go with it.
+    _content: Option<LocalFiles>,
+}
 
 /// Runs a server until SIGTERM or SIGINT. To be called by the main thread: the program ends with the
 /// thread that started it.
 ///
 /// # Errors
-/// See [`ServerError`]. Trouble with single connections is none: it is told in the records.
-pub fn run(options: &ServerOptions) -> Result<(), ServerError> {
-    let process = || ServerError::host("set up the process");
-    let open_files = options.role.enter().map_err(process())?;
+/// See [`RoleError`]. Trouble with single connections is none: it is told in the records.
+pub fn run(options: &ServerOptions) -> Result<(), RoleError> {
+    let open_files = options.role.enter().map_err(RoleError::process)?;
     let prepared = check::prepare(&options.arm, &options.given)?;
     let (tell, inbox) = mpsc::channel();
     let stopper = tell.clone();
@@ -34,30 +75,30 @@ pub fn run(options: &ServerOptions) -> Result<(), ServerError> {
         let _ = stopper.send(Event::Stop);
         Next::Done
     })
-    .map_err(process())?;
+    .map_err(RoleError::process)?;
 
-    let its_directory = || ServerError::host("write its directory");
-    let dir = plain_path(&options.dir).map_err(its_directory())?;
-    fs::create_dir_all(dir.join("temp")).map_err(its_directory())?;
+    let its_directory = RoleError::host("write its directory");
+    let dir = plain_path(&options.dir).map_err(&its_directory)?;
+    fs::create_dir_all(dir.join("temp")).map_err(&its_directory)?;
     if let Some(file) = &options.given.server_file {
         // So that the run says what it was made with.
-        fs::copy(file, dir.join("server.toml")).map_err(its_directory())?;
+        fs::copy(file, dir.join("server.toml")).map_err(&its_directory)?;
     }
     if let Spool::Dir(spool) = &options.arm.proxy.spool {
         let made = plain_path(spool).and_then(fs::create_dir_all);
-        made.map_err(ServerError::host("write the directory of spooled answers"))?;
+        made.map_err(RoleError::host("write the directory of spooled answers"))?;
     }
+    let (listen, holder) = reserve(options.listen).map_err(RoleError::host("find it a port"))?;
+    // A command may not be able to bind beside a holder.
+    let _holder = Some(holder).filter(|_| !prepared.server.is_command());
     let access_log = options.access_log.clone().unwrap_or_else(|| dir.join("access.log"));
-    let port = Reservation::of(options.listen, prepared.server.port);
-    let port = port.map_err(ServerError::host("find it a port"))?;
     let setting = Setting {
         server: &prepared.server,
         arm: &options.arm,
         build: &prepared.build,
-        listen: port.addr,
+        listen,
         origin: options.upstream,
         dir,
-        pin: options.pin.as_ref(),
         user: User::current(),
         open_files,
     };
@@ -66,40 +107,218 @@ pub fn run(options: &ServerOptions) -> Result<(), ServerError> {
 }
 
 impl Run<'_> {
+    /// The program with its version.
+    pub(crate) fn name(&self) -> String {
+        self.setting.build.title()
+    }
+
+    /// For errors of what we do for it: `doing` and its name fit "failed to ...".
+    fn unable<E: Display>(&self, doing: &str) -> impl FnOnce(E) -> RoleError {
+        let name = self.name();
+        move |source| RoleError::Unable(format!("failed to {doing} {name}: {source}"))
+    }
+
+    /// What it did, or did not do, with the last that it said: it is stopped first, so that all of that is
+    /// known.
+    pub(crate) fn blame(&self, program: &mut Program, what: &str) -> RoleError {
+        // What is left of it, its subreaper's end tells.
+        let _ = program.stop();
+        let words = program.last_words();
+        let last = if words.is_empty() { "" } else { "; its last words: " };
+        RoleError::Unable(format!("failed to {what}{last}{words}"))
+    }
+
+    /// That the program, or a part of it, ended unasked.
+    pub(crate) fn ended(&self, program: &mut Program, how: &str) -> RoleError {
+        self.blame(program, &format!("keep {} running: {how}", self.name()))
+    }
+
+    /// Tells the main thread.
+    fn teller(&self) -> impl Fn(Event) + Send + 'static {
+        let tell = self.tell.clone();
+        move |event| {
+            // Nobody listens: we are about to end.
+            let _ = tell.send(event);
+        }
+    }
+
+    /// Brings the server up, to [`Ready`]. `None`: we were told to stop meanwhile.
+    fn start(&self) -> Result<Option<Up>, RoleError> {
+        let (setting, arm) = (&self.setting, &self.options.arm);
+        for (name, text) in setting.files() {
+            fs::write(setting.dir.join(name), text)
+                .map_err(RoleError::host("write its configuration"))?;
+        }
+        // Opened before the program writes to it, so that every line is ours.
+        let log = setting.server.log.as_ref().map(|format| {
+            let file = PathBuf::from(setting.fill(&format.file));
+            AccessLog::new(format.clone(), &self.access_log, &file, self.teller())
+        });
+        let log = log.transpose().map_err(RoleError::host("write the access log"))?;
+        let www = (arm.server.content == Content::File).then(|| setting.www());
+        let options = SubreaperOptions {
+            below: None,
+            cpus: self.options.pin.clone(),
+            remove: www.clone(),
+            command: std::iter::once(setting.build.path.clone().into())
+                .chain(setting.args().into_iter().map(Into::into))
+                .collect(),
+        };
+        let run_dir = (!setting.server.is_command()).then_some(setting.dir.as_path());
+        let place = Place {
+            dir: arm.server.server_dir.as_deref().or(run_dir),
+            env: setting.env(),
+            output: setting.dir.join(OUTPUT),
+            logs: setting.server.log.as_ref().is_some_and(|format| format.is_stdout()),
+        };
+        let program = Program::prepare(&options, place, self.teller());
+        let program = program.map_err(self.unable("start"))?;
+        // With its subreaper at hand, which removes them if we cannot.
+        let content = www.map(|www| LocalFiles::write(&www, arm)).transpose();
+        let content = content.map_err(RoleError::host("write local content"))?;
+        let mut up = Up {
+            program,
+            tracer: None,
+            workers: Workers::default(),
+            log,
+            probes: Vec::new(),
+            _content: content,
+        };
+        Ok(self.bring_up(&mut up)?.map(|()| up))
+    }
+
+    /// Has the program start, proves that it does its work, and has its workers watched. `None`: we were
+    /// told to stop.
+    fn bring_up(&self, up: &mut Up) -> Result<Option<()>, RoleError> {
+        let root = up.program.go().map_err(self.unable("start"))?;
+        let first = pidfd_open(root, PidfdFlags::empty());
+        let first = first.map_err(|errno| RoleError::process(errno.into()))?;
+        program::on_end(vec![first], move || how_it_ended(root), self.teller())
+            .map_err(RoleError::process)?;
+        let Some(Proven { workers, serving, sockets }) = self.await_ready(up, root)? else {
+            return Ok(None);
+        };
+        let means = self.fitting(serving)?;
+        let died = || "a worker of it ended unasked".to_owned();
+        program::on_end(workers.processes(root), died, self.teller())
+            .map_err(RoleError::process)?;
+        let workers = if means == Some(Means::Threads) { workers.whole() } else { workers };
+        if let Some(cpus) = self.options.pin.as_ref().filter(|_| serving == Serving::Own)
+            && self.setting.server.workers.are.can_be_traced()
+        {
+            workers.pin(cpus).map_err(RoleError::process)?;
+        }
+        if let Some(means) = means {
+            let tracer = self.attach(&workers, means);
+            up.tracer = Some(tracer.map_err(self.unable("watch"))?);
+        }
+        role::tell(&Record::Ready(self.ready(root, &workers, means, sockets)))?;
+        up.workers = workers;
+        Ok(Some(()))
+    }
+
+    /// How its workers can be watched, now that it is known how they serve. Where one thread does the work
+    /// of another, what is seen of each is no step: then all of them are traced together, or nothing is.
+    fn fitting(&self, serving: Serving) -> Result<Option<Means>, RoleError> {
+        let arm = &self.options.arm;
+        let one_worker = arm.place == Placement::OneWorker;
+        match self.prepared.means {
+            means if means.is_none() || serving == Serving::Own => return Ok(means),
+            Some(Means::Probe) if !one_worker => return Ok(Some(Means::Threads)),
+            _ => {}
+        }
+        let why = format!(
+            "failed to tell steps of {}: its threads hand work to each other, so that none of them \
+             serves what its own poll returned; take --trace off, or as root --trace probe without \
+             --place",
+            self.name()
+        );
+        if arm.server.trace == TraceMode::Sample || one_worker {
+            return Err(RoleError::Unable(why));
+        }
+        // Nobody may be listening: that changes nothing.
+        let _ = writeln!(io::stderr(), "server: {why}");
+        Ok(None)
+    }
+
+    fn attach(&self, workers: &Workers, means: Means) -> Result<Tracer, probe::ProbeError> {
+        let target = |(worker, found): (u32, &Worker)| Target {
+            worker,
+            pid: found.pid.cast_unsigned(),
+            tid: found.tid.cast_unsigned(),
+        };
+        let targets: Vec<Target> = (0..).zip(&workers.0).map(target).collect();
+        let tell = self.teller();
+        let told = move |record| tell(Event::Traced(Box::new(record)));
+        Tracer::attach(&targets, means, self.options.hold, told)
+    }
+
+    fn ready(
+        &self,
+        root: Pid,
+        workers: &Workers,
+        means: Option<Means>,
+        sockets: Vec<SocketSetting>,
+    ) -> Ready {
+        let setting = &self.setting;
+        let listening = processes::listening(root, setting.listen).unwrap_or_default();
+        let congestion = listening.socket.and_then(|socket| net::tcp::congestion(&socket).ok());
+        let effective = Effective {
+            cpus: workers.cpus(root),
+            congestion: congestion.or_else(check::system_congestion),
+            sockets,
+            max_open_files: setting.open_files,
+        };
+        Ready {
+            listen: Some(setting.listen),
+            worker_tids: workers.0.iter().map(|worker| worker.tid).collect(),
+            listeners: workers.listeners(&listening.inodes),
+            program: Some(ProgramRecord {
+                name: setting.server.name.clone(),
+                version: self.name(),
+                path: setting.build.path.clone(),
+            }),
+            visibility: match (means, &setting.server.log) {
+                (Some(Means::Probe), _) => Visibility::Traced,
+                (Some(Means::Threads), _) => Visibility::Threads,
+                (Some(Means::Sample), _) => Visibility::Sampled,
+                (None, None) => Visibility::ClientsOnly,
+                (None, Some(_)) => Visibility::LogOnly,
+            },
+            ..Ready::new(Role::Proxy, std::process::id(), effective)
+        }
+    }
+
     /// Tells what is seen until we are told to stop; then all that is left to tell.
-    fn watch(&self, mut up: Up) -> Result<(), ServerError> {
-        let clock = WallClock::read();
+    fn watch(&self, mut up: Up) -> Result<(), RoleError> {
+        let ahead_ns = clock::unix_ahead_ns();
         let mut seen = Seen::default();
-        let mut result = loop {
+        let ended = loop {
             match self.inbox.recv() {
-                Ok(Event::Stop) | Err(_) => break Ok(()),
-                Ok(Event::Ended(what)) => break Err(self.ended(&what)),
+                Ok(Event::Stop) | Err(_) => break None,
+                Ok(Event::Ended(how)) => break Some(how),
                 Ok(event) => up.take(event, &mut seen)?,
             }
         };
         // Its workers first: they would be seen to die.
-        if let Some(tracer) = up.tracer.take() {
-            let failed = ServerError::host(format!("watch {}", self.name()));
-            result = result.and(tracer.stop().map_err(failed));
-        }
-        let failed = ServerError::host(format!("end {}", self.name()));
-        let stopped = up.program.stop().map_err(failed);
-        result = result.map_err(|error| error.quoting(&mut up.program)).and(stopped);
-        if let Some(follower) = up.follower.take() {
-            let failed = ServerError::host(format!("read the access log of {}", self.name()));
-            result = result.and(follower.finish().map_err(failed));
-        }
+        let untraced = up.tracer.take().map_or(Ok(()), Tracer::stop);
+        let untraced = untraced.map_err(self.unable("watch"));
+        let stopped = up.program.stop().map_err(self.unable("end"));
+        let died = ended.map_or(Ok(()), |how| Err(self.ended(&mut up.program, &how)));
+        let read = up.log.as_mut().map_or(Ok(()), AccessLog::finish);
+        let read = read.map_err(self.unable("read the access log of"));
         for event in self.inbox.try_iter() {
             up.take(event, &mut seen)?;
         }
-        for session in seen.join(up.lines(clock)) {
+        for session in seen.join(up.lines(ahead_ns)) {
             role::tell(&Record::Session(session))?;
         }
-        result.and(self.tell_unread(&up))
+        self.tell_unread(&up)?;
+        died.and(untraced).and(stopped).and(read)
     }
 
     /// Tells of lines of the log that are lost to us.
-    fn tell_unread(&self, up: &Up) -> Result<(), ServerError> {
+    fn tell_unread(&self, up: &Up) -> Result<(), RoleError> {
         let Some(unread) = up.log.as_ref().map(|log| &log.unread).filter(|un| un.lines > 0) else {
             return Ok(());
         };
@@ -111,12 +330,25 @@ impl Run<'_> {
             "server: {lines} of the lines in the access log of {name} could not be read, the first: \
              {first:?}"
         );
-        Ok(role::tell(&Record::UnreadLines(UnreadLines { lines }))?)
+        role::tell(&Record::UnreadLines(UnreadLines { lines }))
     }
 }
 
+/// Of the program's first process, which its subreaper has not reaped.
+fn how_it_ended(root: Pid) -> String {
+    let code = process::stat(root.as_raw_pid()).and_then(|stat| stat.exit_code);
+    let how = code.map(|code| format!(" ({})", ExitStatus::from_raw(code)));
+    format!("it ended unasked{}", how.unwrap_or_default())
+}
+
 impl Up {
-    fn take(&mut self, event: Event, seen: &mut Seen) -> Result<(), ServerError> {
+    /// The program wrote a line to its log.
+    pub(crate) fn logged(&mut self, line: &str) -> Result<(), RoleError> {
+        let logged = self.log.as_mut().map_or(Ok(()), |log| log.line(line));
+        logged.map_err(RoleError::host("write the access log"))
+    }
+
+    fn take(&mut self, event: Event, seen: &mut Seen) -> Result<(), RoleError> {
         match event {
             Event::Logged(line) => return self.logged(&line),
             Event::Traced(record) => match *record {
@@ -134,7 +366,7 @@ impl Up {
     }
 
     /// What its log told, on the clock of the trace.
-    fn lines(&mut self, clock: WallClock) -> Vec<Line> {
+    fn lines(&mut self, ahead_ns: u64) -> Vec<Line> {
         let probes = std::mem::take(&mut self.probes);
         let entries = self.log.as_mut().map(|log| log.take_entries(probes)).unwrap_or_default();
         let line = |entry: Entry| {
@@ -143,9 +375,31 @@ impl Up {
                 Served::Thread(thread) => Some(thread),
                 Served::Unknown => None,
             };
-            let at_ns = clock.mono(entry.session.log.at_unix_ms);
+            let at_ns = clock::of_unix_ms(entry.session.log.at_unix_ms, ahead_ns);
             Line { session: entry.session, worker, at_ns }
         };
         entries.into_iter().map(line).collect()
     }
+}
+
+/// The port of `addr`, or a free one if that is 0, and what keeps it: a socket that is bound with SO_REUSEADDR
+/// and does not listen keeps others from being given the port, and lets a socket with the same option bind it
+/// (socket(7), `inet_csk_bind_conflict`).
+///
+/// # Errors
+/// Somebody listens on it, or it may not be used.
+pub(crate) fn reserve(addr: SocketAddr) -> io::Result<(SocketAddr, Socket)> {
+    // Of its own listener the kernel lets nobody bind beside it, whatever its options: so this
+    // finds one that shares its port as well.
+    let listen =
+        Listen { addr, mode: ListenerMode::Shared, backlog: 1, buffers: Buffers::default() };
+    if addr.port() != 0 {
+        drop(listen.open()?);
+    }
+    let holder = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
+    holder.set_reuse_address(true)?;
+    holder.bind(&addr.into())?;
+    let bound = holder.local_addr()?.as_socket();
+    let addr = bound.ok_or_else(|| io::Error::other("a socket without an address"))?;
+    Ok((addr, holder))
 }

@@ -14,7 +14,7 @@ use records::ProxyKind;
 use serde::Deserialize;
 
 use crate::build;
-use crate::error::Refusal;
+use crate::check::{Refusal, needless_build};
 use crate::log::LogFormat;
 use crate::options::Given;
 use crate::toggles::Rule;
@@ -80,7 +80,6 @@ pub(crate) struct Server {
     pub(crate) workers: Workers,
     /// `None`: it has no access log.
     pub(crate) log: Option<LogFormat>,
-    pub(crate) port: PortCare,
 }
 
 /// Where its event loops are.
@@ -90,7 +89,6 @@ pub(crate) struct Workers {
     pub(crate) are: Are,
     /// Of processes: how their command lines begin.
     pub(crate) title: String,
-    pub(crate) pinned_by: PinnedBy,
 }
 
 /// What an event loop is.
@@ -116,29 +114,6 @@ impl Are {
     pub(crate) const fn can_be_traced(self) -> bool {
         matches!(self, Self::Processes | Self::Threads | Self::Discovered)
     }
-}
-
-/// Who puts workers on CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PinnedBy {
-    /// We: the whole program before it starts, and each worker once it is found.
-    #[default]
-    Us,
-    /// Its configuration.
-    Configuration,
-}
-
-/// What is done lest others take the port before the program does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PortCare {
-    /// A socket that is bound and does not listen holds it: the program must set SO_REUSEADDR
-    /// (socket(7)).
-    #[default]
-    Held,
-    /// Nothing: the program may not be able to bind beside it.
-    Left,
 }
 
 impl Server {
@@ -201,12 +176,17 @@ impl Server {
 
     /// The file that runs: another build, or what its commands mean on this host, seen from a directory.
     pub(crate) fn find(&self, bin: Option<&Path>, dir: &Path) -> Result<PathBuf, Refusal> {
+        let no_program = |path: &Path| {
+            let path = path.display();
+            Refusal(format!(
+                "failed to find the program {path}: name one that is there and can be run"
+            ))
+        };
         if let Some(bin) = bin {
             if self.is_command() {
-                return Err(Refusal::needless_build("exec:"));
+                return Err(needless_build("exec:"));
             }
-            let none = || Refusal::no_program(bin);
-            return build::look_up(bin, Path::new("")).ok_or_else(none);
+            return build::look_up(bin, Path::new("")).ok_or_else(|| no_program(bin));
         }
         let mut commands = self.commands.iter().map(Path::new);
         let found = commands.find_map(|command| build::look_up(command, dir));
@@ -218,7 +198,7 @@ impl Server {
                 first(),
                 self.name
             )),
-            None => Refusal::no_program(Path::new(&first())),
+            None => no_program(Path::new(&first())),
         })
     }
 }

@@ -69,7 +69,7 @@ pub fn subreaper(options: &SubreaperOptions) -> Result<(), RoleError> {
         return Err(become_program(options, subreaper));
     }
     let kept = keep(options);
-    let left = processes::end_all(getpid(), Instant::now() + limits::ORPHANS);
+    let left = processes::end_own(Instant::now() + limits::ORPHANS);
     if let Some(dir) = &options.remove {
         // The role has done it already, or there never was one.
         let _ = fs::remove_dir_all(dir);

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use net::cpu::CpuList;
 use records::{Arm, Rcvbuf, TraceMode};
 
 use crate::build::{Build, Version};
@@ -43,10 +42,8 @@ pub(crate) fn with_setting<T>(
     server: &Server,
     arm: &Arm,
     build: &Build,
-    pin: Option<&str>,
     use_it: impl FnOnce(&Setting<'_>) -> T,
 ) -> T {
-    let pin: Option<CpuList> = pin.map(|cpus| cpus.parse().expect("CPUs"));
     use_it(&Setting {
         server,
         arm,
@@ -54,7 +51,6 @@ pub(crate) fn with_setting<T>(
         listen: "127.0.0.1:8000".parse().expect("an address"),
         origin: "127.0.0.1:9000".parse().ok(),
         dir: "/runs/a/proxy".into(),
-        pin: pin.as_ref(),
         user: User::Root,
         open_files: 20_000,
     })

@@ -10,6 +10,7 @@ use records::{
 use serde::Deserialize;
 
 use crate::build::{Build, Version};
+use crate::configuration::User;
 
 /// A toggle as an arm has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +67,11 @@ impl Toggle {
         ]
     }
 
+    /// Those that `arm` asks for.
+    pub(crate) fn asked(arm: &Arm) -> impl Iterator<Item = Self> {
+        Self::all(arm).into_iter().filter(|toggle| toggle.state == State::Asked)
+    }
+
     /// One that is asked for where it differs from `default`.
     fn of<T: PartialEq + ToString>(flag: &'static str, value: &T, default: &T) -> Self {
         let value_text = value.to_string();
@@ -87,12 +93,6 @@ impl Toggle {
     /// As it is typed.
     pub(crate) fn typed(&self) -> String {
         format!("{} {}", self.flag, self.word).trim_end().to_owned()
-    }
-
-    /// Whether it says how bytes from the origin are handled: without meaning for local files.
-    pub(crate) fn is_about_relaying(&self) -> bool {
-        let all = ["--rcvbuf", "--buffer", "--buffering", "--spool", "--spool-max"];
-        all.contains(&self.flag)
     }
 
     /// Whether it is about a program that we start, whichever it is.
@@ -149,30 +149,9 @@ pub(crate) struct Rule {
     least: Option<u64>,
     /// One of the arguments, or of the variables of its environment, has this place in it.
     places: Option<String>,
-    pub(crate) when: Option<When>,
-}
-
-/// What a part of a configuration can depend on, beside the build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum When {
-    /// We run as root: the program would change its user unless told not to.
-    Root,
-    /// Its workers are put on CPUs.
-    Pinned,
-}
-
-/// Why a toggle is refused, and the way out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reason {
-    pub(crate) why: String,
-    pub(crate) instead: String,
-}
-
-impl Reason {
-    pub(crate) fn new(why: impl Into<String>, instead: impl Into<String>) -> Self {
-        Self { why: why.into(), instead: instead.into() }
-    }
+    /// Of a part of a configuration: as whom we run. As root, a program would change its user unless told
+    /// not to.
+    pub(crate) when: Option<User>,
 }
 
 impl Rule {
@@ -183,9 +162,9 @@ impl Rule {
             && !self.lacks.as_ref().is_some_and(|text| build.about.contains(text))
     }
 
-    /// Why the program cannot honour `toggle`, of which this is the rule; `None`: it can. `words` is what the
-    /// program is started with.
-    pub(crate) fn refusal(&self, toggle: &Toggle, build: &Build, words: &[&str]) -> Option<Reason> {
+    /// Why the program cannot honour `toggle`, of which this is the rule, and the way out; `None`: it can.
+    /// `words` is what the program is started with.
+    pub(crate) fn refusal(&self, toggle: &Toggle, build: &Build, words: &[&str]) -> Option<String> {
         let has = |place: &String| words.iter().any(|word| word.contains(place.as_str()));
         let number: Option<u64> = toggle.value.parse().ok();
         let holds = self.refused.is_none()
@@ -195,13 +174,10 @@ impl Rule {
         (!holds).then(|| self.reason())
     }
 
-    /// Why it is refused.
-    pub(crate) fn reason(&self) -> Reason {
-        let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
-        let why = self.refused.as_deref().unwrap_or(&self.why);
-        Reason {
-            why: or(why, "it has no setting for that"),
-            instead: or(&self.instead, "leave it out, or take --proxy mirror"),
-        }
+    /// Why it is refused, and the way out.
+    pub(crate) fn reason(&self) -> String {
+        let or = |text, other| if str::is_empty(text) { other } else { text };
+        let why = or(self.refused.as_deref().unwrap_or(&self.why), "it has no setting for that");
+        format!("{why}; {}", or(&self.instead, "leave it out, or take --proxy mirror"))
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Workers(pub(crate) Vec<Worker>);
 /// their number can be told. `None`: not all of them are there yet.
 pub(crate) fn find(kind: &server::Workers, root: Pid, expected: usize) -> Option<Workers> {
     let root = root.as_raw_pid();
-    let children = || processes::family(root).into_iter().skip(1).map(|stat| stat.pid);
+    let children = || net::process::family(root).into_iter().skip(1).map(|stat| stat.pid);
     let process = |pid: i32| Worker { pid, tid: pid };
     let workers: Vec<Worker> = match kind.are {
         // Those of a program that nobody knows are found out by `discover`.
@@ -204,7 +204,7 @@ impl Discovery {
     /// Looks at all threads of the program whose first process is `root`, now that nothing is to be
     /// done: after a round of requests, or before the first.
     pub(crate) fn look(&mut self, root: i32) {
-        for pid in processes::family(root).into_iter().map(|stat| stat.pid) {
+        for pid in net::process::family(root).into_iter().map(|stat| stat.pid) {
             for thread in processes::threads(pid) {
                 let Some((name, switches)) = processes::switches(&thread) else { continue };
                 let wait = Worker { pid, tid: thread.tid }.waits_in();

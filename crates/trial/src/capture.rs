@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use net::child::{Child, Dropped, Event};
 use net::clock;
@@ -55,7 +55,7 @@ impl Packets {
         let child = Child::start(&mut command, "packets".into(), Dropped::Killed, move |event| {
             let _ = sender.send(event);
         })?;
-        let packets = Self { child, said, ahead_ns: ahead_ns() };
+        let packets = Self { child, said, ahead_ns: clock::unix_ahead_ns() };
         if packets.says("listening on") {
             return Ok(packets);
         }
@@ -132,13 +132,6 @@ fn words(proxy: SocketAddr, net: Option<&Path>, file: &Path) -> Vec<OsString> {
 /// Whether the disk of `dir` has room for more packets, and for all that is written beside them.
 pub(crate) fn has_room(dir: &Path) -> bool {
     statvfs(dir).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= ROOM)
-}
-
-/// What the clock of packets is ahead of ours.
-fn ahead_ns() -> u64 {
-    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
-    unix_ns.saturating_sub(clock::now().0)
 }
 
 /// The number in `123 packets captured`.

@@ -32,7 +32,7 @@ impl CpuPlan {
     ///
     /// # Errors
     /// A CPU was asked for that this process may not use.
-    pub fn new(allowed: &[usize], workers: u32, pin: &Pin) -> Result<Self, CpuPlanError> {
+    pub fn new(allowed: &[usize], workers: u32, pin: &Pin) -> Result<Self, String> {
         let for_workers: Vec<usize> = match pin {
             Pin::Off => return Ok(Self::default()),
             Pin::Workers(cpus) => cpus.as_slice().to_vec(),
@@ -54,7 +54,7 @@ impl CpuPlan {
     ///
     /// # Errors
     /// A CPU was asked for that this process may not use.
-    pub fn with(mut self, own: Vec<RoleCpus>, allowed: &[usize]) -> Result<Self, CpuPlanError> {
+    pub fn with(mut self, own: Vec<RoleCpus>, allowed: &[usize]) -> Result<Self, String> {
         for RoleCpus { role, cpus } in own {
             check(cpus.as_slice(), allowed)?;
             self.own.insert(role, cpus);
@@ -79,22 +79,11 @@ impl CpuPlan {
     }
 }
 
-fn check(cpus: &[usize], allowed: &[usize]) -> Result<(), CpuPlanError> {
-    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        Some(&cpu) => Err(CpuPlanError { cpu, allowed: CpuList::new(allowed.to_vec()) }),
-        None => Ok(()),
-    }
-}
-
-/// A CPU that was asked for is not there.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "CPU {cpu} cannot be used here: this process may run on {}",
-    allowed.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
-)]
-pub struct CpuPlanError {
-    cpu: usize,
-    allowed: Option<CpuList>,
+fn check(cpus: &[usize], allowed: &[usize]) -> Result<(), String> {
+    let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) else { return Ok(()) };
+    let allowed = CpuList::new(allowed.to_vec());
+    let allowed = allowed.map_or_else(|| "none".to_owned(), |cpus| cpus.to_string());
+    Err(format!("CPU {cpu} cannot be used here: this process may run on {allowed}"))
 }
 
 /// A role of the load and the CPUs chosen for it. Written `origin=0` or `slow=1,2`.

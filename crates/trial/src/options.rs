@@ -1,19 +1,19 @@
 //! The options of a trial as they are typed, and how they become a plan.
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netlab::{LabPlan, Sysctl};
+use anyhow::{anyhow, bail, ensure};
+use netlab::HostPlan;
 use records::{
-    Arm, Arrivals, Bytes, Micros, Namespaces, ProxyKind, Rcvbuf, ReadPolicy, Recording, Role,
-    Spool, ToggleError, socket_addr, within,
+    Arm, Arrivals, Micros, Namespaces, ProxyKind, Rcvbuf, Recording, Role, socket_addr, within,
 };
+use serde_json::{Map, Value};
 
-use super::cpu_plan::{CpuPlan, CpuPlanError, RoleCpus};
+use super::cpu_plan::{CpuPlan, RoleCpus};
 use super::{Origin, TrialPlan, host};
-use crate::roles::{self, Given, Refusal, plain_path};
+use crate::roles::{self, Given, plain_path};
 
 /// One trial, as typed.
 #[derive(Clone, Debug, clap::Args)]
@@ -124,21 +124,15 @@ impl NetworkOptions {
     /// The lab that `arm` wants; `None`: all is on loopback.
     ///
     /// A program that cannot choose its congestion control gets that of the arm from its host.
-    pub fn lab(&self, arm: &Arm) -> Option<LabPlan> {
-        if !self.netns {
-            return None;
-        }
-        let mut plan = LabPlan::of(HOSTS.map(Role::name));
-        if let Some(proxy) = plan.host_mut(Role::Proxy.name()) {
-            let own = arm.proxy.congestion.name().map(|value| (CONGESTION, value));
-            let more = self.sysctls.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            let sysctl = |(name, value): (&str, &str)| Sysctl {
-                name: name.to_owned(),
-                value: value.to_owned(),
-            };
-            proxy.sysctls.extend(own.into_iter().chain(more).map(sysctl));
-        }
-        Some(plan)
+    pub fn lab(&self, arm: &Arm) -> Option<Vec<HostPlan>> {
+        let own =
+            arm.proxy.congestion.name().map(|value| (CONGESTION.to_owned(), value.to_owned()));
+        let proxy: Vec<_> = own.into_iter().chain(self.sysctls.iter().cloned()).collect();
+        let host = |role: Role| HostPlan {
+            name: role.name().to_owned(),
+            sysctls: if role == Role::Proxy { proxy.clone() } else { Vec::new() },
+        };
+        self.netns.then(|| HOSTS.map(host).into())
     }
 }
 
@@ -171,7 +165,7 @@ impl TrialOptions {
     ///
     /// # Errors
     /// The options do not fit each other or this host.
-    pub fn plan(self, runs_dir: &Path, files: RunDirOptions) -> Result<TrialPlan, UsageError> {
+    pub fn plan(self, runs_dir: &Path, files: RunDirOptions) -> anyhow::Result<TrialPlan> {
         let mut arm = self.arm;
         if let Some(kind) = self.given.kind() {
             arm.server.kind = kind;
@@ -184,9 +178,11 @@ impl TrialOptions {
         roles::check_proxy(&arm, &self.given, self.recording)?;
         let access_log = files.access_log.as_deref();
         check_places(&arm, self.origin_listen, std::iter::once(runs_dir).chain(access_log))?;
-        let allowed = net::cpu::allowed().map_err(UsageError::AllowedCpus)?;
-        let cpus = CpuPlan::new(&allowed, arm.proxy.workers, &arm.pin).map_err(UsageError::Pin)?;
-        let cpus = cpus.with(self.cpus, &allowed).map_err(UsageError::Cpus)?;
+        let allowed = net::cpu::allowed()
+            .map_err(|error| anyhow!("failed to ask which CPUs may be used: {error}"))?;
+        let cpus = CpuPlan::new(&allowed, arm.proxy.workers, &arm.pin)
+            .map_err(|why| anyhow!("--pin: {why}"))?;
+        let cpus = cpus.with(self.cpus, &allowed).map_err(|why| anyhow!("--cpus: {why}"))?;
         arm.cpus = cpus.own();
         let lab = self.network.lab(&arm);
         let asks_origin = match arm.server.kind {
@@ -218,80 +214,21 @@ fn check_places<'a>(
     arm: &Arm,
     origin_listen: Option<SocketAddr>,
     mut places: impl Iterator<Item = &'a Path>,
-) -> Result<(), UsageError> {
+) -> anyhow::Result<()> {
     let elsewhere = matches!(arm.server.kind, ProxyKind::Url(_));
     if arm.netns.is_some() && (elsewhere || origin_listen.is_some()) {
-        return Err(UsageError::OtherNetwork);
+        bail!(
+            "--netns makes hosts that do not reach this one: it goes neither with --proxy url: nor with \
+             --origin-listen"
+        );
     }
     if arm.server.kind.is_not_started() || arm.server.kind == ProxyKind::Mirror {
         return Ok(());
     }
-    places.try_for_each(|place| plain_path(place).map(drop).map_err(UsageError::Place))
-}
-
-/// Options that make no trial.
-#[derive(Debug, thiserror::Error)]
-pub enum UsageError {
-    /// A CPU for the workers that is not there.
-    #[error("--pin: {0}")]
-    Pin(#[source] CpuPlanError),
-    /// A CPU for another role that is not there.
-    #[error("--cpus: {0}")]
-    Cpus(#[source] CpuPlanError),
-    /// More fetches at a time than this host has ports for.
-    #[error(
-        "--arrivals {arrivals}{} with --cap {cap} may keep {at_a_time} fetches open at a time; \
-         {MAX_IN_FLIGHT} is the most: lower one of them",
-        if *burst > 1 { format!(" of --burst {burst}") } else { String::new() }
-    )]
-    TooManyFetches {
-        /// As typed.
-        arrivals: Arrivals,
-        /// As typed.
-        burst: u32,
-        /// As typed.
-        cap: Micros,
-        /// Their product.
-        at_a_time: u64,
-    },
-    /// Bursts without arrivals to come at.
-    #[error(
-        "--burst {0} needs --arrivals with a rate, as 1/s: a closed loop says itself how many run"
-    )]
-    BurstInLoop(u32),
-    /// Hosts of their own, and an address on this one.
-    #[error(
-        "--netns makes hosts that do not reach this one: it goes neither with --proxy url: nor with \
-         --origin-listen"
-    )]
-    OtherNetwork,
-    /// A path that a program's configuration cannot hold.
-    #[error("a foreign proxy's files cannot be there: {0}")]
-    Place(#[source] io::Error),
-    /// A file that is to be sent, and cannot be read.
-    #[error("{flag} {path}: {source}")]
-    Body {
-        /// The option.
-        flag: &'static str,
-        /// As typed.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// CPU time to be withheld from a program that is not started here.
-    #[error(
-        "--cpu-quota holds for a proxy that the run starts: this one runs by itself, or there is none"
-    )]
-    QuotaOfOthers,
-    /// Toggles of the proxy that exclude each other.
-    #[error(transparent)]
-    Toggles(#[from] ToggleError),
-    /// The proxy under test is not there, or cannot do what is asked of it.
-    #[error(transparent)]
-    Proxy(#[from] Refusal),
-    /// The kernel does not say which CPUs there are.
-    #[error("failed to ask which CPUs may be used: {0}")]
-    AllowedCpus(#[source] io::Error),
+    places.try_for_each(|place| match plain_path(place) {
+        Ok(_) => Ok(()),
+        Err(why) => bail!("a foreign proxy's files cannot be there: {why}"),
+    })
 }
 
 /// Fetches open at a time: the ephemeral ports of a host (32768-60999 by default, ip(7)) must do
@@ -304,13 +241,20 @@ const HOLD: (Micros, Micros) = (Micros(100), Micros(10_000_000));
 /// Letters of a label.
 const LABEL_MAX: usize = 64;
 
-fn check(arm: &Arm) -> Result<(), UsageError> {
+fn check(arm: &Arm) -> anyhow::Result<()> {
     if arm.faults.cpu_quota.is_some() && arm.server.kind.is_not_started() {
-        return Err(UsageError::QuotaOfOthers);
+        bail!(
+            "--cpu-quota holds for a proxy that the run starts: this one runs by itself, or there is none"
+        );
     }
     let (arrivals, burst, cap) = (arm.fetch.arrivals, arm.faults.burst, arm.fetch.cap);
     let Arrivals::PerSecond(rate) = arrivals else {
-        return if burst > 1 { Err(UsageError::BurstInLoop(burst)) } else { Ok(()) };
+        ensure!(
+            burst == 1,
+            "--burst {burst} needs --arrivals with a rate, as 1/s: a closed loop says itself how many \
+             run"
+        );
+        return Ok(());
     };
     // Also with less than one arrival within a cap, all fetches of that one are open.
     let open = (rate * cap.as_secs()).max(1.0) * f64::from(burst);
@@ -318,84 +262,71 @@ fn check(arm: &Arm) -> Result<(), UsageError> {
         return Ok(());
     }
     let at_a_time = Duration::try_from_secs_f64(open).map_or(u64::MAX, |secs| secs.as_secs());
-    Err(UsageError::TooManyFetches { arrivals, burst, cap, at_a_time })
+    let of = if burst > 1 { format!(" of --burst {burst}") } else { String::new() };
+    bail!(
+        "--arrivals {arrivals}{of} with --cap {cap} may keep {at_a_time} fetches open at a time; \
+         {MAX_IN_FLIGHT} is the most: lower one of them"
+    )
 }
 
 /// Files to be sent that are not there are told before the run.
-fn check_bodies(arm: &Arm) -> Result<(), UsageError> {
+fn check_bodies(arm: &Arm) -> anyhow::Result<()> {
     let bodies = [("--slow-body", &arm.load.slow_body), ("--fetch-body", &arm.fetch.fetch_body)];
     for (flag, path) in bodies {
         let Some(path) = path else { continue };
         let file = std::fs::File::open(path).and_then(|file| file.metadata());
-        let is_file = file.map(|meta| meta.is_file());
-        let wrong = match is_file {
-            Ok(true) => continue,
-            Ok(false) => io::Error::other("it is no file"),
-            Err(error) => error,
-        };
-        return Err(UsageError::Body { flag, path: path.clone(), source: wrong });
+        match file.map(|meta| meta.is_file()) {
+            Ok(true) => {}
+            Ok(false) => bail!("{flag} {}: it is no file", path.display()),
+            Err(why) => bail!("{flag} {}: {why}", path.display()),
+        }
     }
     Ok(())
 }
 
 /// A label is a part of a file name, and a word in a shell.
+fn is_safe(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_.".contains(letter)
+}
+
 fn label(text: &str) -> Result<String, String> {
-    let safe = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-    if (1..=LABEL_MAX).contains(&text.len()) && text.chars().all(safe) {
+    if (1..=LABEL_MAX).contains(&text.len()) && text.chars().all(is_safe) {
         Ok(text.to_owned())
     } else {
         Err(format!("a label has 1 to {LABEL_MAX} letters, digits, dots, dashes or underscores"))
     }
 }
 
-/// What sets this run apart, as `reuseport-rcvbuf40KiB`.
+/// What sets this run apart, as `reuseport-rcvbuf40960`: what differs from the default, with its value where that
+/// is a number or a plain word.
 fn label_of(arm: &Arm, recording: Recording) -> String {
-    let usual = Arm::default();
-    let (proxy, load, faults) = (&arm.proxy, &arm.load, &arm.faults);
-    let mut words = Vec::new();
-    if arm.server.kind != usual.server.kind {
-        words.push(arm.server.kind.name().to_owned());
-    }
-    words.push(if proxy.reuseport { "reuseport" } else { "shared" }.to_owned());
-    let mut add = |differs: bool, word: String| {
-        if differs {
-            words.push(word);
-        }
+    let mut usual = Arm::default();
+    usual.server.kind = arm.server.kind.clone();
+    usual.proxy.rcvbuf = Rcvbuf::Default;
+    let fields = |arm: &Arm| match serde_json::to_value(arm) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
     };
-    let rcvbuf = arm.rcvbuf().map_or_else(|| "-auto".to_owned(), Bytes::exact);
-    add(arm.rcvbuf() != Rcvbuf::Default.asked(&arm.server.kind), format!("rcvbuf{rcvbuf}"));
-    let policy = proxy.read_policy.to_string().replace(':', "");
-    add(proxy.read_policy != ReadPolicy::Drain, policy);
-    add(proxy.workers != usual.proxy.workers, format!("workers{}", proxy.workers));
-    add(proxy.backlog != usual.proxy.backlog, format!("backlog{}", proxy.backlog));
-    add(proxy.log_mode != usual.proxy.log_mode, format!("log-{}", proxy.log_mode));
-    add(arm.netns.is_some(), "netns".to_owned());
-    add(proxy.accept != usual.proxy.accept, proxy.accept.to_string());
-    add(arm.server.content != usual.server.content, arm.server.content.to_string());
-    add(proxy.buffering != usual.proxy.buffering, format!("buffering-{}", proxy.buffering));
-    add(matches!(proxy.spool, Spool::Dir(_)), "spool".to_owned());
-    add(load.slow != usual.load.slow, format!("slow{}", load.slow));
-    add(arm.place != usual.place, arm.place.to_string());
-    let is_closed = matches!(arm.fetch.arrivals, Arrivals::Closed(_));
-    add(is_closed, arm.fetch.arrivals.to_string().replace(':', ""));
-    add(arm.fetch.keep_alive, "keep-alive".to_owned());
-    add(faults.burst != usual.faults.burst, format!("burst{}", faults.burst));
-    add(faults.delay != usual.faults.delay, format!("delay{}", faults.delay));
-    if let Some(workers) = faults.origin_workers {
-        add(true, format!("origin-workers{workers}"));
+    let (fields, usual) = (fields(arm), fields(&usual.on(None)));
+    let mut words = vec![if arm.proxy.reuseport { "reuseport" } else { "shared" }.to_owned()];
+    if arm.server.kind != ProxyKind::Mirror {
+        words.insert(0, arm.server.kind.name().to_owned());
     }
-    if let Some(percent) = faults.cpu_quota {
-        add(true, format!("quota{percent}"));
+    for (key, value) in fields.iter().filter(|(key, value)| usual.get(*key) != Some(value)) {
+        let is_plain = |text: &&String| !text.contains('/');
+        words.push(match value {
+            _ if key == "reuseport" => continue,
+            Value::Null => format!("{key}-auto"),
+            Value::Number(number) => format!("{key}{number}"),
+            Value::String(text) if is_plain(&text) => format!("{key}-{text}"),
+            _ => key.clone(),
+        });
     }
-    if let Some(count) = faults.neighbours {
-        add(true, format!("neighbours{count}"));
+    if recording != Recording::Full {
+        words.push(recording.to_string());
     }
-    for (role, cpus) in &arm.cpus {
-        let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-        add(true, format!("{role}-on{}", cpus.join("_")));
-    }
-    add(recording != Recording::Full, recording.to_string());
-    words.join("-").replace(' ', "").chars().take(LABEL_MAX).collect()
+    let words = words.join("-");
+    words.chars().filter(|letter| is_safe(*letter)).take(LABEL_MAX).collect()
 }
 
 #[cfg(test)]

@@ -235,9 +235,7 @@ impl RoleCommand {
             Self::Trace(options) => {
                 role::finish(name, probe::run(options), probe::ProbeError::failure)
             }
-            Self::Server(options) => {
-                role::finish(name, servers::run(options), servers::ServerError::failure)
-            }
+            Self::Server(options) => role::finish(name, servers::run(options), RoleError::failure),
         }
     }
 }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
 use netlab::Lab;
@@ -16,12 +17,12 @@ use super::capture::{self, Packets};
 use super::children::Children;
 use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
-use super::{Finished, TrialError, TrialPlan, host, signals};
-use crate::cgroup::Cgroup;
+use super::{Finished, TrialPlan, host};
 use crate::host::Counters;
-use crate::neighbours::Neighbours;
-use crate::progress::Progress;
-use crate::run_dir::{RunWriter, WriteError};
+use crate::progress::Show;
+use crate::run_dir::RunWriter;
+use crate::signals::{self, Signals};
+use crate::withheld::{Cgroup, Neighbours};
 use records::run_dir::{NETWORK, PACKETS};
 
 mod filing;
@@ -40,7 +41,7 @@ pub(super) struct Run<'a> {
     /// Its packets, while they are kept.
     packets: Option<Packets>,
     files: RunWriter,
-    progress: Progress,
+    show: Show,
     manifest: Manifest,
     /// Where the origin and the proxy listen, as far as known.
     listen: BTreeMap<Role, SocketAddr>,
@@ -53,10 +54,13 @@ pub(super) struct Run<'a> {
     counters: Counters,
     /// CPU time of the proxy when the measure phase began.
     proxy_cpu_ms: Option<u64>,
-    next_draw: Instant,
+    next_flush: Instant,
     /// The first thing that could not be done or written.
-    broken: Option<TrialError>,
+    broken: Option<anyhow::Error>,
 }
+
+/// How often records go to the disk.
+const FLUSH: Duration = Duration::from_millis(200);
 
 /// The network of the proxy, if it is not ours.
 fn proxy_net(lab: Option<&Lab>) -> Option<PathBuf> {
@@ -64,58 +68,81 @@ fn proxy_net(lab: Option<&Lab>) -> Option<PathBuf> {
     Some(host.net_path())
 }
 
-impl<'a> Run<'a> {
-    /// A trial of which nothing runs yet.
-    pub(super) fn new(
-        plan: &'a TrialPlan,
-        (command, started): (Vec<String>, Timestamp),
-        children: Children,
-        files: RunWriter,
-        progress: Progress,
-        (lab, cgroup): (Option<&'a Lab>, Option<&'a Cgroup>),
-    ) -> Self {
-        let TrialPlan { arm, idle, measure, hold, recording, .. } = plan;
-        let manifest = Manifest {
-            command,
-            started_at: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            recording: *recording,
-            host: host::read(&plan.cpus),
-            ..Manifest::begun(arm.clone(), (*idle).into(), (*measure).into(), *hold)
-        };
-        let worker_cpus = manifest.host.worker_cpus.clone();
-        let sampler = match plan.recording {
-            Recording::Full => Sampler::start(children.sender(), worker_cpus, proxy_net(lab)).ok(),
-            Recording::Minimal => None,
-        };
-        let listen = match arm.server.kind {
-            ProxyKind::Url(addr) => BTreeMap::from([(Role::Proxy, addr)]),
-            _ => BTreeMap::new(),
-        };
-        Self {
-            plan,
-            children,
-            lab,
-            cgroup,
-            neighbours: None,
-            packets: None,
-            files,
-            progress,
-            manifest,
-            listen,
-            workers: Vec::new(),
-            sampler,
-            stolen_ms: host::stolen_ms(),
-            counters: Counters::default(),
-            proxy_cpu_ms: None,
-            next_draw: Instant::now(),
-            broken: None,
-        }
+/// Runs a trial; `command` is what was typed, for the manifest. Call it on the main thread: children end
+/// with the thread that started them.
+///
+/// # Errors
+/// The records could not be written, or this host does not let us start. Nothing is left running.
+pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> anyhow::Result<Finished> {
+    const HOST: &str = "failed to set up the harness on this host";
+    let TrialPlan { arm, recording, .. } = plan;
+    let children = Children::default();
+    let signals = Signals::report_to(children.sender()).context(HOST)?;
+    if let Some(cpus) = &plan.cpus.load {
+        // Threads started from here on inherit it.
+        net::cpu::pin_current_thread(cpus.as_slice()).context(HOST)?;
     }
+    // Children do so for themselves. Here two are open for each worker that is watched.
+    net::role::raise_open_files();
+    // The hosts that the roles run on, if they have some of their own.
+    let lab = plan.lab.as_deref().map(Lab::up).transpose();
+    let lab = lab.context("failed to make the hosts of the run")?;
+    let cgroup = arm.faults.cpu_quota.map(|_| Cgroup::make()).transpose().context(QUOTA)?;
+    let started = Timestamp::now();
+    let files = RunWriter::create(&plan.runs_dir, started, &plan.label).context(RECORD)?;
+    let manifest = Manifest {
+        command,
+        started_at: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        recording: *recording,
+        host: host::read(&plan.cpus),
+        ..Manifest::begun(arm.clone(), plan.idle.into(), plan.measure.into(), plan.hold)
+    };
+    let sampler = match recording {
+        Recording::Full => {
+            let (trial, cpus) = (children.sender(), manifest.host.worker_cpus.clone());
+            Sampler::start(trial, cpus, arm.load.slow, proxy_net(lab.as_ref())).ok()
+        }
+        Recording::Minimal => None,
+    };
+    let listen = match arm.server.kind {
+        ProxyKind::Url(addr) => BTreeMap::from([(Role::Proxy, addr)]),
+        _ => BTreeMap::new(),
+    };
+    let run = Run {
+        plan,
+        children,
+        lab: lab.as_ref(),
+        cgroup: cgroup.as_ref(),
+        neighbours: None,
+        packets: None,
+        files,
+        show,
+        manifest,
+        listen,
+        workers: Vec::new(),
+        sampler,
+        stolen_ms: host::stolen_ms(),
+        counters: Counters::default(),
+        proxy_cpu_ms: None,
+        next_flush: Instant::now(),
+        broken: None,
+    };
+    let finished = run.complete();
+    signals.trial_over();
+    finished
+}
 
+/// What fails where the run directory does not take the records.
+const RECORD: &str = "failed to record the run";
+/// What fails where no control group can be made for the proxy, or none with a quota.
+const QUOTA: &str = "failed to withhold CPU time from the proxy (--cpu-quota)";
+
+impl Run<'_> {
     /// From the first phase to the last, whatever comes between; then the manifest is complete.
-    pub(super) fn complete(mut self) -> Result<Finished, TrialError> {
+    fn complete(mut self) -> anyhow::Result<Finished> {
         if let Some(lab) = self.lab {
-            self.files.document(NETWORK, &lab.read_back()?)?;
+            let hosts = lab.read_back().context("failed to make the hosts of the run")?;
+            self.files.document(NETWORK, &hosts).context(RECORD)?;
         }
         let TrialPlan { arm, idle, measure, .. } = self.plan;
         let mut phases = Phases::new(arm, *idle, *measure);
@@ -126,37 +153,32 @@ impl<'a> Run<'a> {
             self.perform(&mut phases, actions);
         }
         self.file_last_samples(&mut phases);
-        self.progress.clear();
         self.end_phase();
         self.manifest.host.stolen_ms = self.stolen_ms();
         self.manifest.interrupted = phases.interrupted().map(signals::name);
-        if self.broken.is_none() {
-            self.broken = self.files.flush().err().map(TrialError::from);
-        }
+        let flushed = self.files.flush().context(RECORD);
         // Also after a failure: a manifest is better than none, and an old one stays whole.
-        let written = self.files.manifest(&self.manifest);
-        match self.broken.or(written.err().map(TrialError::from)) {
-            Some(error) => Err(error),
-            None => Ok(Finished {
-                dir: self.files.dir().to_owned(),
-                faults: self.manifest.faults,
-                interrupted: phases.interrupted(),
-            }),
-        }
+        let written = self.files.manifest(&self.manifest).context(RECORD);
+        self.broken.map_or(Ok(()), Err).and(flushed).and(written)?;
+        Ok(Finished {
+            dir: self.files.dir().to_owned(),
+            faults: self.manifest.faults,
+            interrupted: phases.interrupted(),
+        })
     }
 
     /// Waits for what happens next, files it, and says what is to be done then.
     fn step(&mut self, phases: &mut Phases<'_>, until: Instant) -> Vec<Action> {
-        if let Err(error) = self.draw() {
-            return self.fail(error.into(), phases);
+        if let Err(error) = self.flush() {
+            return self.fail(error, phases);
         }
-        let input = match self.children.next(until.min(self.next_draw)) {
+        let input = match self.children.next(until.min(self.next_flush)) {
             None => Ok((Instant::now() >= until).then_some(Input::Deadline)),
-            Some(event) => self.file(event),
+            Some(event) => self.file(event).context(RECORD),
         };
         let mut actions = match input {
             Ok(input) => input.map_or_else(Vec::new, |input| phases.on(input, Instant::now())),
-            Err(error) => self.fail(error.into(), phases),
+            Err(error) => self.fail(error, phases),
         };
         let now = Instant::now();
         if phases.is_overdue(now) {
@@ -171,10 +193,10 @@ impl<'a> Run<'a> {
         let Some(sampler) = self.sampler.take() else { return };
         sampler.finish();
         while let Some(event) = self.children.next(Instant::now()) {
-            match self.file(event) {
+            match self.file(event).context(RECORD) {
                 Ok(Some(input)) => drop(phases.on(input, Instant::now())),
                 Ok(None) => {}
-                Err(error) => drop(self.fail(error.into(), phases)),
+                Err(error) => drop(self.fail(error, phases)),
             }
         }
     }
@@ -191,7 +213,7 @@ impl<'a> Run<'a> {
     }
 
     /// Notes what cannot be done. Who reads the directory later must not take it for a whole run.
-    fn fail(&mut self, error: TrialError, phases: &mut Phases<'_>) -> Vec<Action> {
+    fn fail(&mut self, error: anyhow::Error, phases: &mut Phases<'_>) -> Vec<Action> {
         if !phases.is_teardown() {
             self.fault(Side::Host, error.to_string());
         }
@@ -199,7 +221,7 @@ impl<'a> Run<'a> {
         phases.on(Input::Broken, Instant::now())
     }
 
-    fn act(&mut self, phases: &mut Phases<'_>, action: Action) -> Result<(), TrialError> {
+    fn act(&mut self, phases: &mut Phases<'_>, action: Action) -> anyhow::Result<()> {
         match action {
             Action::Begin(phase, before) => self.begin(phase, before)?,
             Action::Start(start) => {
@@ -223,7 +245,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, phase: Phase, before: Before) -> Result<(), TrialError> {
+    fn begin(&mut self, phase: Phase, before: Before) -> anyhow::Result<()> {
         if phase == Phase::Drain {
             let after = self.proxy_cpu_ms();
             let span = self.proxy_cpu_ms.zip(after);
@@ -238,7 +260,7 @@ impl<'a> Run<'a> {
             Phase::Measure => Some(self.plan.measure),
             Phase::Setup | Phase::Load | Phase::Drain | Phase::Teardown => None,
         };
-        self.progress.phase(phase, length);
+        self.show.phase(phase, length);
         self.watch(Watch::Phase(phase));
         let written = self.files.manifest(&self.manifest);
         match phase {
@@ -262,17 +284,16 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        Ok(written?)
+        written.context(RECORD)
     }
 
     /// From now on packets are kept.
-    fn keep_packets(&mut self) -> Result<(), TrialError> {
+    fn keep_packets(&mut self) -> anyhow::Result<()> {
         let (net, file) = (proxy_net(self.lab), self.files.dir().join(PACKETS));
         let proxy = self.listen.get(&Role::Proxy).copied();
-        let proxy =
-            proxy.ok_or_else(|| TrialError::Capture(io::ErrorKind::AddrNotAvailable.into()))?;
-        let packets = Packets::start(proxy, net.as_deref(), &file);
-        self.packets = Some(packets.map_err(TrialError::Capture)?);
+        let proxy = proxy.ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable));
+        let packets = proxy.and_then(|proxy| Packets::start(proxy, net.as_deref(), &file));
+        self.packets = Some(packets.context("failed to keep packets (--capture)")?);
         Ok(())
     }
 
@@ -289,10 +310,10 @@ impl<'a> Run<'a> {
     }
 
     /// From now on the workers get less CPU than they ask for, if that is the fault.
-    fn withhold_cpu(&mut self) -> Result<(), TrialError> {
+    fn withhold_cpu(&mut self) -> anyhow::Result<()> {
         let faults = &self.plan.arm.faults;
         if let Some((cgroup, percent)) = self.cgroup.zip(faults.cpu_quota) {
-            cgroup.limit(percent).map_err(TrialError::Quota)?;
+            cgroup.limit(percent).context(QUOTA)?;
         }
         let cpus = &self.manifest.host.worker_cpus;
         self.neighbours = faults.neighbours.map(|count| Neighbours::start(count, cpus));
@@ -306,13 +327,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn draw(&mut self) -> Result<(), WriteError> {
+    /// What is on the disk is there even if we are killed.
+    fn flush(&mut self) -> anyhow::Result<()> {
         let now = Instant::now();
-        if now >= self.next_draw {
-            self.next_draw = now + Progress::INTERVAL;
-            self.progress.draw();
-            // What is on the disk is there even if we are killed.
-            self.files.flush()?;
+        if now >= self.next_flush {
+            self.next_flush = now + FLUSH;
+            self.files.flush().context(RECORD)?;
             if self.packets.is_some() && !capture::has_room(self.files.dir()) {
                 self.end_capture(Some("the disk has less than 256 MiB of room"));
             }

@@ -52,8 +52,8 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
         .plan(&trials.runs_dir, files)
         .unwrap_or_else(|error| super::usage_text(&error.to_string()));
     let command = live::by_hand(std::env::args().collect());
-    let Finished { dir, faults, interrupted } =
-        trial::run(&plan, command, Show::fitting(trials.quiet))?;
+    let show = if trials.quiet { Show::Nothing } else { Show::Phases };
+    let Finished { dir, faults, interrupted } = trial::run(&plan, command, show)?;
     let records = load(&dir)?;
     let analysis = Analysis::of(&records);
     file(&dir, &analysis)?;

@@ -40,7 +40,7 @@ fn run_may_be_left_out() {
         let plan = planned(words);
         assert!(plan.arm.proxy.reuseport, "{words}");
         assert_eq!(plan.arm.rcvbuf(), Some(Bytes(40_960)), "{words}");
-        assert_eq!(plan.label, "reuseport-rcvbuf40KiB", "{words}");
+        assert_eq!(plan.label, "reuseport-rcvbuf40960", "{words}");
     }
 }
 
@@ -71,14 +71,13 @@ fn options_of_every_role_reach_the_plan_and_its_label() {
     for (words, label) in [
         (
             "--workers 3 --read-policy bytes:64KiB --slow 8 --arrivals closed --place hash",
-            "shared-bytes64KiB-workers3-slow8-hash-closed".to_owned(),
+            "shared-arrivals-closed-place-hash-read_policy-bytes64KiB-slow8-workers3"[..64]
+                .to_owned(),
         ),
         ("--recording minimal", "shared-minimal".to_owned()),
         (
             &faults,
-            format!(
-                "shared-backlog1-log-inline-burst100-delay1.500s-origin-workers5-origin-on{cpu}"
-            )[..64]
+            "shared-backlog1-burst100-cpus-delay_us1500000-log_mode-inline-origin_workers5"[..64]
                 .to_owned(),
         ),
     ] {

@@ -197,20 +197,12 @@ fn is_seen_from_outside(records: &RunRecords) {
         assert!(samples.iter().all(|sample| sample.limit == samples[0].limit), "{samples:?}");
     }
 
-    // Sockets: every end of the downloads, and only under load.
-    let sockets = by(&records.sockets, |sample| sample.end);
-    let dialed: BTreeSet<u16> = records.dialed.iter().map(|dialed| dialed.client_port).collect();
+    // Sockets: what the downloads have upstream, and only under load.
     let upstream: BTreeSet<u16> =
         records.sessions.iter().filter_map(|session| session.upstream_port).collect();
-    for (end, ports) in [
-        (SocketEnd::Origin, &upstream),
-        (SocketEnd::Upstream, &upstream),
-        (SocketEnd::Downstream, &dialed),
-        (SocketEnd::Slow, &dialed),
-    ] {
-        let samples = sockets.get(&end).unwrap_or_else(|| panic!("{end:?}: {sockets:?}"));
-        assert!(samples.iter().all(|sample| ports.contains(&sample.port)), "{samples:?}");
-        assert!(samples.iter().all(|sample| sample.rcv_space.is_some()), "{samples:?}");
+    assert!(!records.sockets.is_empty());
+    for sample in &records.sockets {
+        assert!(sample.end == SocketEnd::Upstream && upstream.contains(&sample.port), "{sample:?}");
     }
     assert!(records.sockets.iter().all(|sample| sample.at_ns >= start(Phase::Load)));
 

@@ -5,9 +5,9 @@ use crate::build::{Build, Version};
 use crate::tests::{arm, build, server, with, with_setting};
 
 /// Configuration, command line and environment, as text.
-fn made(arm: &Arm, build: &Build, pin: Option<&str>) -> String {
+fn made(arm: &Arm, build: &Build) -> String {
     let server = server(&arm.server.kind.to_string());
-    with_setting(&server, arm, build, pin, |setting| {
+    with_setting(&server, arm, build, |setting| {
         let mut text = String::new();
         for (name, file) in setting.files() {
             text += &format!("== {name}\n{file}");
@@ -35,7 +35,7 @@ fn nginx(version: Version) -> Build {
 
 #[test]
 fn nginx_by_default() {
-    insta::assert_snapshot!(made(&arm("nginx"), &nginx(Version(1, 22, 1)), None));
+    insta::assert_snapshot!(made(&arm("nginx"), &nginx(Version(1, 22, 1))));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn nginx_with_toggles() {
         arm.proxy.spool_max = Some(Bytes::mib(8));
         arm.server.directives = vec!["proxy_cache off;".to_owned()];
     });
-    insta::assert_snapshot!(made(&arm, &nginx(Version(1, 31, 3)), Some("0,2")));
+    insta::assert_snapshot!(made(&arm, &nginx(Version(1, 31, 3))));
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn nginx_with_files() {
         arm.server.content = Content::File;
         arm.proxy.accept = AcceptMode::Herd;
     });
-    insta::assert_snapshot!(made(&arm, &nginx(Version(1, 10, 3)), None));
+    insta::assert_snapshot!(made(&arm, &nginx(Version(1, 10, 3))));
 }
 
 #[test]
 fn haproxy_by_default() {
-    insta::assert_snapshot!(made(&arm("haproxy"), &build("haproxy", Version(2, 6, 12), ""), None));
+    insta::assert_snapshot!(made(&arm("haproxy"), &build("haproxy", Version(2, 6, 12), "")));
 }
 
 #[test]
@@ -71,13 +71,13 @@ fn haproxy_with_toggles() {
         arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
         arm.server.directives = lines.map(str::to_owned).into();
     });
-    insta::assert_snapshot!(made(&arm, &build("haproxy", Version(2, 6, 12), ""), Some("1")));
+    insta::assert_snapshot!(made(&arm, &build("haproxy", Version(2, 6, 12), "")));
 }
 
 #[test]
 fn caddy() {
     let arm = with(arm("caddy"), |arm| arm.server.content = Content::File);
-    insta::assert_snapshot!(made(&arm, &build("caddy", Version(2, 6, 2), ""), Some("0")));
+    insta::assert_snapshot!(made(&arm, &build("caddy", Version(2, 6, 2), "")));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn apache() {
         arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
         arm.proxy.reuseport = false;
     });
-    let made = made(&arm, &build("apache", Version(2, 4, 71), ""), None);
+    let made = made(&arm, &build("apache", Version(2, 4, 71), ""));
     // Where this host has its modules.
     insta::with_settings!({filters => vec![(r"/\S*/mod_", "MODULES/mod_")]}, {
         insta::assert_snapshot!(made);
@@ -95,13 +95,13 @@ fn apache() {
 
 #[test]
 fn h2o() {
-    insta::assert_snapshot!(made(&arm("h2o"), &build("h2o", Version(2, 2, 5), ""), None));
+    insta::assert_snapshot!(made(&arm("h2o"), &build("h2o", Version(2, 2, 5), "")));
 }
 
 #[test]
 fn a_command_keeps_what_is_none_of_our_places() {
     let template = "exec:/bin/p -l{listen} '{origin} x' \"{workers}\" '' {other}";
-    let made = made(&arm(template), &build("exec", Version::default(), ""), None);
+    let made = made(&arm(template), &build("exec", Version::default(), ""));
     assert_eq!(made, "== -l127.0.0.1:8000 127.0.0.1:9000 x 2  {other}\n");
 }
 
@@ -110,7 +110,7 @@ fn a_part_inside_itself_has_an_end() {
     let text = "parts.a.text = \"{a}\"\nfiles.f = \"{a}\"";
     let server = Server::read("own", text).expect("it can be read");
     let arm = arm("h2o");
-    with_setting(&server, &arm, &build("own", Version::default(), ""), None, |setting| {
+    with_setting(&server, &arm, &build("own", Version::default(), ""), |setting| {
         assert_eq!(setting.fill("{a}|{workers*8}|{workers*dir}"), "{a}|16|{workers*dir}");
     });
 }

@@ -1,12 +1,17 @@
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use super::*;
 
+fn own() -> i32 {
+    std::process::id().cast_signed()
+}
+
 #[test]
 fn this_thread_is_seen() {
-    let own = i32::try_from(std::process::id()).expect("a pid");
+    let own = own();
     let threads = threads(own);
     let main = threads.iter().find(|thread| thread.tid == own).expect("the main thread");
     assert!(switches(main).is_some_and(|(name, count)| !name.is_empty() && count > 0));
@@ -15,7 +20,7 @@ fn this_thread_is_seen() {
 
 #[test]
 fn this_process_is_seen_with_its_sockets() {
-    let own = i32::try_from(std::process::id()).expect("a pid");
+    let own = own();
     assert_eq!(family(own).first().map(|stat| stat.pid), Some(own));
     assert!(!command_line(own).is_empty());
 
@@ -34,7 +39,7 @@ fn this_process_is_seen_with_its_sockets() {
 }
 
 /// A shell, and two below it: one in a session of its own.
-fn shells() -> (Child, Pid) {
+fn shells() -> (Child, i32) {
     let script = "setsid sleep 600 & sleep 600 & echo; wait";
     let mut child = Command::new("sh")
         .args(["-c", script])
@@ -44,7 +49,7 @@ fn shells() -> (Child, Pid) {
         .expect("a shell");
     let out = child.stdout.take().expect("its output");
     BufReader::new(out).read_line(&mut String::new()).expect("it has started both");
-    let pid = Pid::from_child(&child);
+    let pid = child.id().cast_signed();
     (child, pid)
 }
 
@@ -56,18 +61,18 @@ fn whatever_session_they_are_in_they_are_found_and_end() {
         assert!(Instant::now() < deadline, "{:?}", living(root));
     }
     let found = living(root);
-    assert!(!found.contains(&root.as_raw_pid()), "{found:?}");
+    assert!(!found.contains(&root), "{found:?}");
     for pid in &found {
-        assert!(descends(*pid, root) && descends(*pid, getpid()), "{pid:?}");
-        assert!(!descends(root.as_raw_pid(), Pid::from_raw(*pid).expect("a number")));
+        assert!(descends(*pid, root) && descends(*pid, own()), "{pid:?}");
+        assert!(!descends(root, *pid));
     }
-    end_all(root, deadline).expect("they can be killed");
-    assert!(living(root).is_empty(), "{:?}", living(root));
+    let left = process::end_all(|| living(root), |pid| descends(pid, root), deadline);
+    assert!(left.is_empty() && living(root).is_empty(), "{left:?}");
     assert!(child.wait().expect("our child").success(), "nobody is left to be waited for");
 }
 
 #[test]
 fn who_has_the_first_process_for_a_parent_descends_from_none_of_ours() {
-    assert!(!descends(1, getpid()));
-    assert!(descends(getpid().as_raw_pid(), getpid()));
+    assert!(!descends(1, own()));
+    assert!(descends(own(), own()));
 }

@@ -47,7 +47,6 @@ impl Run<'_> {
                 }
                 record => {
                     self.files.file(&record)?;
-                    self.show(&record);
                     Some(Input::Record(Box::new(record)))
                 }
             },
@@ -81,22 +80,6 @@ impl Run<'_> {
         self.manifest.visibility = ready.visibility;
         let accepts = accepts_told(ready.visibility, &self.workers);
         Input::ProxyReady(ready.visibility, accepts, self.manifest.workers)
-    }
-
-    /// What a record means to who looks on.
-    fn show(&mut self, record: &Record) {
-        match record {
-            Record::Fetch(fetch) => self.progress.fetch(fetch),
-            Record::FetchTotals(totals) => self.progress.fetch_totals(totals),
-            Record::Download(download) => {
-                download.client_port.into_iter().for_each(|port| self.watch(Watch::Ended(port)));
-            }
-            Record::Dialed(dialed) => {
-                let (slot, client_port) = (dialed.slot, dialed.client_port);
-                self.watch(Watch::Dialed { slot, client_port });
-            }
-            _ => {}
-        }
     }
 }
 

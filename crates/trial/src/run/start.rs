@@ -1,32 +1,32 @@
 //! A role on its way into a process: its options, its host, its command.
 
 use std::ffi::OsString;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use anyhow::Context;
 use net::role::RoleOptions;
 use netlab::Host;
 use records::{Effective, Role, RoleProcess};
 
 use super::Run;
-use crate::cgroup::Cgroup;
+use crate::Origin;
 use crate::options;
 use crate::phases::Start;
 use crate::roles::{self, ProxySetup, RoleCommand};
 use crate::sampler::Watch;
-use crate::{Origin, TrialError};
+use crate::withheld::Cgroup;
 use records::run_dir::{ACCESS_LOG, PROXY_DIR};
 
 impl Run<'_> {
     /// Starts a role on its host.
-    pub(super) fn start(&mut self, start: Start) -> Result<(), TrialError> {
+    pub(super) fn start(&mut self, start: Start) -> anyhow::Result<()> {
         let role = start.role();
-        let failed = |source| TrialError::Start { role, source };
-        let words = self.role(start)?.words().map_err(|error| failed(error.into()))?;
+        let failed = || format!("failed to start the {role} role");
+        let words = self.role(start)?.words().with_context(failed)?;
         let with = |program: OsString| -> Vec<OsString> {
             std::iter::once(program).chain(words.iter().map(OsString::from)).collect()
         };
-        let pid = self.children.start(role, &with(roles::PROGRAM.into())).map_err(failed)?;
+        let pid = self.children.start(role, &with(roles::PROGRAM.into())).with_context(failed)?;
         let own = std::env::current_exe().map_or_else(|_| roles::PROGRAM.into(), Into::into);
         let command = with(own).iter().map(|word| word.to_string_lossy().into_owned()).collect();
         self.watch(Watch::Process(role, pid));
@@ -36,16 +36,15 @@ impl Run<'_> {
     }
 
     /// A role with all its options.
-    fn role(&self, start: Start) -> Result<RoleCommand, TrialError> {
+    fn role(&self, start: Start) -> anyhow::Result<RoleCommand> {
         let (plan, arm) = (self.plan, &self.plan.arm);
         let net = self.host(start.role()).map(Host::net_path);
         let cgroup = self.cgroup.filter(|_| start.role() == Role::Proxy).map(Cgroup::procs);
         let own = RoleOptions { net, cgroup, ..RoleOptions::of_child(plan.cpus.of(start.role())) };
         // A role that listens is up before those that connect to it are started.
         let at = |role| {
-            let source = || io::ErrorKind::AddrNotAvailable.into();
             let addr = self.listen.get(&role).copied();
-            addr.ok_or_else(|| TrialError::Start { role: start.role(), source: source() })
+            addr.with_context(|| format!("failed to start the {}: no {role} listens", start.role()))
         };
         Ok(match start {
             Start::Origin => {

@@ -2,7 +2,7 @@
 //! sockets at a steady pace, and reports what it saw as events.
 //!
 //! - [`proc`]: threads, workers and CPUs
-//! - [`sockets`]: sockets of downloads, and accept queues
+//! - [`sockets`]: what waits to be read of the downloads, and accept queues
 //!
 //! Not for: the roles' own records, or for judging.
 //!
@@ -23,11 +23,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use net::clock::thread_cpu;
 use records::{Phase, Record, Role, Watched};
-use rustix::time::{ClockId, clock_gettime};
 
-use self::proc::{Steal, Threads, Workers};
-use self::sockets::{Listeners, Sockets};
+use self::proc::{Cpus, Threads, Workers};
+use self::sockets::{Listeners, Upstreams};
 use super::children::Event;
 
 #[cfg(test)]
@@ -50,15 +50,6 @@ pub(super) enum Watch {
     Workers(Vec<i32>),
     /// Where the origin or the proxy accepts connections.
     Listening(Role, SocketAddr),
-    /// A download's connection is open; it takes the place of an earlier one of the same slot.
-    Dialed {
-        /// Which download.
-        slot: u32,
-        /// The client's port.
-        client_port: u16,
-    },
-    /// The download with this port has ended.
-    Ended(u16),
     /// A phase begins.
     Phase(Phase),
 }
@@ -77,6 +68,7 @@ impl Sampler {
     pub(super) fn start(
         trial: Sender<Event>,
         worker_cpus: Vec<usize>,
+        downloads: u32,
         net: Option<PathBuf>,
     ) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel();
@@ -85,7 +77,7 @@ impl Sampler {
             if let Some(net) = net {
                 let _ = net::role::enter_net(&net);
             }
-            Lookout::new(worker_cpus).run(&inbox, &trial);
+            Lookout::new(worker_cpus, downloads).run(&inbox, &trial);
         })?;
         Ok(Self { orders: Some(orders), thread })
     }
@@ -115,9 +107,9 @@ impl Sampler {
 struct Lookout {
     threads: (Threads, Pace),
     workers: (Workers, Pace),
-    steal: (Steal, Pace),
+    cpus: (Cpus, Pace),
     listeners: (Listeners, Pace),
-    sockets: (Sockets, Pace),
+    upstreams: (Upstreams, Pace),
     seen: Vec<Record>,
 }
 
@@ -133,14 +125,13 @@ trait Look {
 }
 
 impl Lookout {
-    fn new(worker_cpus: Vec<usize>) -> Self {
-        let now = Instant::now();
+    fn new(worker_cpus: Vec<usize>, downloads: u32) -> Self {
         Self {
-            threads: paced(Threads::default(), now),
-            workers: paced(Workers::default(), now),
-            steal: paced(Steal::new(worker_cpus), now),
-            listeners: paced(Listeners::open(), now),
-            sockets: paced(Sockets::open(), now),
+            threads: paced(Threads::default()),
+            workers: paced(Workers::default()),
+            cpus: paced(Cpus(worker_cpus)),
+            listeners: paced(Listeners::open()),
+            upstreams: paced(Upstreams::open(downloads)),
             seen: Vec::new(),
         }
     }
@@ -149,45 +140,42 @@ impl Lookout {
     fn run(mut self, inbox: &Receiver<Watch>, trial: &Sender<Event>) {
         let mut hand_over = Instant::now() + GATHER;
         loop {
-            let wait = self.due().min(hand_over).saturating_duration_since(Instant::now());
-            match inbox.recv_timeout(wait) {
-                Ok(watch) => self.heed(watch),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.report(trial);
-                    return;
+            let due = self.look(Instant::now()).min(hand_over);
+            let heard = inbox.recv_timeout(due.saturating_duration_since(Instant::now()));
+            let is_last = heard == Err(RecvTimeoutError::Disconnected);
+            if let Ok(watch) = heard {
+                self.heed(watch);
+            }
+            if is_last || Instant::now() >= hand_over {
+                hand_over = Instant::now() + GATHER;
+                if !self.seen.is_empty() {
+                    // Nobody there: nobody wants it.
+                    let _ = trial.send(Event::Sampled(std::mem::take(&mut self.seen)));
                 }
             }
-            let now = Instant::now();
-            self.look(now);
-            if now >= hand_over {
-                hand_over = now + GATHER;
-                self.report(trial);
+            if is_last {
+                return;
             }
         }
     }
 
-    /// When to look next.
-    fn due(&self) -> Instant {
-        let paces =
-            [&self.threads.1, &self.workers.1, &self.steal.1, &self.listeners.1, &self.sockets.1];
-        paces.into_iter().map(Pace::due).min().unwrap_or_else(Instant::now)
-    }
-
-    /// Looks at what is due.
-    fn look(&mut self, now: Instant) {
+    /// Looks at what is due, and says when the next is.
+    fn look(&mut self, now: Instant) -> Instant {
         let seen = &mut self.seen;
-        turn(&mut self.threads, now, seen);
-        turn(&mut self.workers, now, seen);
-        turn(&mut self.steal, now, seen);
-        turn(&mut self.listeners, now, seen);
-        turn(&mut self.sockets, now, seen);
+        let next = [
+            turn(&mut self.threads, now, seen),
+            turn(&mut self.workers, now, seen),
+            turn(&mut self.cpus, now, seen),
+            turn(&mut self.listeners, now, seen),
+            turn(&mut self.upstreams, now, seen),
+        ];
+        next.into_iter().min().unwrap_or(now)
     }
 
     fn heed(&mut self, watch: Watch) {
         match watch {
             Watch::Process(role, pid) => {
-                self.threads.0.add(Watched::Role(role), i32::try_from(pid).unwrap_or(0));
+                self.threads.0.add(Watched::Role(role), pid.cast_signed());
             }
             Watch::Workers(tids) => {
                 for (worker, &tid) in (0..).zip(&tids) {
@@ -198,47 +186,38 @@ impl Lookout {
                 }
                 self.workers.0 = Workers::new(&tids);
             }
-            Watch::Listening(role, addr) => {
-                if role == Role::Proxy {
-                    self.listeners.0.listen(addr);
-                }
-                self.sockets.0.listening(role, addr);
-            }
-            Watch::Dialed { slot, client_port } => self.sockets.0.dialed(slot, client_port),
-            Watch::Ended(client_port) => self.sockets.0.ended(client_port),
+            Watch::Listening(Role::Proxy, addr) => self.listeners.0.addr = Some(addr),
+            Watch::Listening(_, addr) => self.upstreams.0.origin = Some(addr),
             Watch::Phase(phase) => {
-                self.sockets.0.phase(phase);
+                self.upstreams.0.phase = phase;
                 // Figures of a phase need samples at its bounds.
                 self.workers.0.look(&mut self.seen);
             }
         }
     }
-
-    fn report(&mut self, trial: &Sender<Event>) {
-        if !self.seen.is_empty() {
-            // Nobody there: nobody wants it.
-            let _ = trial.send(Event::Sampled(std::mem::take(&mut self.seen)));
-        }
-    }
 }
 
-fn paced<L: Look>(look: L, now: Instant) -> (L, Pace) {
-    (look, Pace::new(L::INTERVAL, L::LONGEST, now))
+fn paced<L: Look>(look: L) -> (L, Pace) {
+    (look, Pace { due: Instant::now(), cost: Duration::ZERO })
 }
 
-fn turn<L: Look>((look, pace): &mut (L, Pace), now: Instant, seen: &mut Vec<Record>) {
-    if now >= pace.due() {
-        let (before, began) = (seen.len(), cpu_time());
+/// Takes a look if it is due, and says when the next is.
+fn turn<L: Look>((look, pace): &mut (L, Pace), now: Instant, seen: &mut Vec<Record>) -> Instant {
+    if now >= pace.due {
+        let (before, began) = (seen.len(), thread_cpu().as_duration());
         look.look(seen);
-        pace.looked(now, cpu_time().saturating_sub(began), seen.len() - before);
+        let records = u32::try_from(seen.len() - before).unwrap_or(u32::MAX);
+        let took = thread_cpu().as_duration().saturating_sub(began);
+        let cost = took + FILING.saturating_mul(records);
+        pace.looked(now, cost, L::INTERVAL, L::LONGEST);
     }
+    pace.due
 }
 
 /// The pace of one thing to look at.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
-    interval: Duration,
-    longest: Duration,
+    /// When the next look is due.
     due: Instant,
     /// What a look costs, as a moving mean: interrupts are charged to whom they hit, and one look
     /// that cost much is no reason to look away.
@@ -255,34 +234,10 @@ const FILING: Duration = Duration::from_micros(2);
 const PAST: u32 = 7;
 
 impl Pace {
-    /// A look each `interval`, or each `longest` where looking costs much; the first at `start`.
-    fn new(interval: Duration, longest: Duration, start: Instant) -> Self {
-        Self { interval, longest, due: start, cost: Duration::ZERO }
-    }
-
-    /// When the next look is due.
-    fn due(&self) -> Instant {
-        self.due
-    }
-
-    /// A look at `now` took `cpu` and brought `records`. The next is due on the grid of intervals,
-    /// so that looks of several things coincide; those that were missed are not made up for.
-    fn looked(&mut self, now: Instant, cpu: Duration, records: usize) {
-        let records = u32::try_from(records).unwrap_or(u32::MAX);
-        let cost = cpu + FILING.saturating_mul(records);
+    /// A look at `now` took `cost`. Looks that were missed are not made up for.
+    fn looked(&mut self, now: Instant, cost: Duration, interval: Duration, longest: Duration) {
         self.cost = (self.cost * PAST + cost) / (PAST + 1);
-        let affordable = self.cost.saturating_mul(SHARE).min(self.longest);
-        let steps = affordable.as_nanos().div_ceil(self.interval.as_nanos().max(1)).max(1);
-        let step = self.interval.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX));
-        self.due += step;
-        while self.due <= now {
-            self.due += self.interval;
-        }
+        let affordable = self.cost.saturating_mul(SHARE).min(longest);
+        self.due = (self.due + interval).max(now + affordable);
     }
-}
-
-/// CPU time of the calling thread (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)).
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

@@ -5,7 +5,7 @@
 //!   So does a time on a CPU, but for ticks and switches. And what their group's quota withheld from
 //!   workers, which is told likewise.
 //! - [`Workers`]: CPU time and switches of the workers, `/proc/<pid>/task/<tid>`
-//! - [`Steal`]: CPU time that was used, and that the hypervisor withheld, of each CPU a worker may run on,
+//! - [`Cpus`]: CPU time that was used, and that the hypervisor withheld, of each CPU a worker may run on,
 //!   `/proc/stat`. To a thread, withheld time looks like time on a CPU.
 
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use procfs::process::{Process, Schedstat, Task};
 use records::{CpuSample, Micros, Record, SchedSample, ThrottleSample, Watched, WorkerSample};
 
 use super::Look;
-use crate::cgroup;
+use crate::withheld;
 
 #[cfg(test)]
 mod tests;
@@ -67,7 +67,7 @@ impl Threads {
 
     /// Watches the quotas of the groups that thread `tid` is in.
     pub(super) fn add_quotas(&mut self, tid: i32) {
-        let files = cgroup::stat_files(tid);
+        let files = withheld::stat_files(tid);
         self.quotas = files.iter().filter_map(|path| File::open(path).ok()).collect();
     }
 
@@ -77,7 +77,7 @@ impl Threads {
         let read = |file: &File| {
             let mut text = [0; 512];
             let length = file.read_at(&mut text, 0).ok()?;
-            cgroup::withheld(str::from_utf8(text.get(..length)?).ok()?)
+            withheld::withheld(str::from_utf8(text.get(..length)?).ok()?)
         };
         let sum = |one: (u64, u64), more: (u64, u64)| {
             (one.0.saturating_add(more.0), one.1.saturating_add(more.1))
@@ -151,17 +151,14 @@ fn sample(worker: u32, task: &Task) -> Option<WorkerSample> {
     })
 }
 
-/// The CPUs that are watched.
+/// The CPUs that are watched; empty: all there are.
 #[derive(Debug)]
-pub(super) struct Steal {
-    /// Empty: all there are.
-    cpus: Vec<usize>,
-}
+pub(super) struct Cpus(pub(super) Vec<usize>);
 
 /// CPUs watched at most: the first.
 const MOST: usize = 16;
 
-impl Look for Steal {
+impl Look for Cpus {
     /// The kernel counts in ticks of 10 ms. One read takes 10 us on two CPUs, 45 us in a loaded
     /// trial (Linux 6.18).
     const INTERVAL: Duration = Duration::from_millis(100);
@@ -169,19 +166,12 @@ impl Look for Steal {
     fn look(&mut self, seen: &mut Vec<Record>) {
         let at_ns = clock::now();
         let Ok(text) = fs::read_to_string("/proc/stat") else { return };
-        let wanted = |cpu: u32| self.cpus.is_empty() || self.cpus.contains(&(cpu as usize));
+        let wanted = |cpu: u32| self.0.is_empty() || self.0.contains(&(cpu as usize));
         let samples = ticks(&text).filter(|&(cpu, ..)| wanted(cpu)).take(MOST);
         seen.extend(samples.map(|(cpu, busy, stolen)| {
             let (stolen_ms, busy_ms) = (ms(stolen), Some(ms(busy)));
             Record::CpuSample(CpuSample { cpu, at_ns, stolen_ms, busy_ms })
         }));
-    }
-}
-
-impl Steal {
-    /// Watches `cpus`; empty: all there are.
-    pub(super) fn new(cpus: Vec<usize>) -> Self {
-        Self { cpus }
     }
 }
 

@@ -1,21 +1,21 @@
-//! The proxy's share of the CPU: a control group of the run's own, with a quota (cgroups(7)).
+//! A proxy that gets less CPU than it asks for: by a control group of the run's own, with a quota (cgroups(7)), or
+//! by [`Neighbours`].
 //!
 //! Both versions are served: of version 1 the hierarchy with the `cpu` controller, else version 2. The
 //! group is made beside all others, at the top: within a group that has processes of its own version 2
 //! allows none with a quota.
 //!
-//! Invariant: it is removed when its value is dropped. One whose run was killed is removed by the next.
+//! Invariant: the group is removed when its value is dropped. One whose run was killed is removed by the next.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
-
-#[cfg(test)]
-mod tests;
 
 /// A control group that the run has made.
 #[derive(Debug)]
@@ -170,3 +170,49 @@ fn told(error: &io::Error, path: &Path) -> io::Error {
     };
     io::Error::new(error.kind(), format!("{}: {error}{how}", path.display()))
 }
+
+/// Busy loops on the workers' CPUs: the neighbour of a proxy that is ready and has no CPU. The threads end with
+/// it.
+#[derive(Debug, Default)]
+pub(crate) struct Neighbours {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Neighbours {
+    /// Starts `count` of them on each of `cpus`; where that is empty, wherever the scheduler likes.
+    /// As many as this host has room for.
+    pub(crate) fn start(count: u32, cpus: &[usize]) -> Self {
+        let mut neighbours = Self::default();
+        let cpus: Vec<Option<usize>> = match cpus {
+            [] => vec![None],
+            cpus => cpus.iter().copied().map(Some).collect(),
+        };
+        for cpu in cpus.into_iter().flat_map(|cpu| (0..count).map(move |_| cpu)) {
+            let stop = Arc::clone(&neighbours.stop);
+            let spin = move || {
+                // On another CPU it would disturb the load instead.
+                if cpu.is_some_and(|cpu| net::cpu::pin_current_thread(&[cpu]).is_err()) {
+                    return;
+                }
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            };
+            neighbours.threads.extend(thread::Builder::new().name("neighbour".into()).spawn(spin));
+        }
+        neighbours
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
