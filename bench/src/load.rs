@@ -1,7 +1,6 @@
 //! A standing load: downloads that never end, from an origin, through a proxy or not.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use net::child::{Child, Dropped, Event};
 use net::clock;
 use net::role::RoleOptions;
 use records::{Arm, Bytes, Micros, ProxyToggles, Record, Recording, Requests, Role, SlowToggles};
-use trial::roles::{Given, ProxySetup, RoleCommand};
+use trial::roles::{Given, RoleCommand, ServerOptions};
 
 use crate::{Host, or_panic};
 
@@ -84,17 +83,18 @@ impl Load {
         if let Some(toggles) = proxy {
             arm.proxy = toggles.clone();
             // As in a trial, but for the access log, which nobody reads.
-            let setup = ProxySetup {
-                listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            let options = ServerOptions {
+                arm: arm.clone(),
+                given: Given::default(),
                 upstream: Some(target),
-                access_log: Path::new("/dev/null"),
-                dir: Path::new("/"),
+                listen: loopback,
+                dir: "/".into(),
+                access_log: Some("/dev/null".into()),
                 hold: HOLD,
-                recording: Recording::Full,
-                given: &Given::default(),
-                workers: host.plan.workers.as_ref(),
+                pin: host.plan.workers.clone(),
+                role: role.clone(),
             };
-            target = load.server(&RoleCommand::proxy(&arm, setup, role.clone()))?;
+            target = load.server(&RoleCommand::proxy(options, Recording::Full))?;
         }
         let mut slow = RoleCommand::slow(&arm, target, Requests::AtOnce, role);
         if let RoleCommand::Slow(options) = &mut slow {

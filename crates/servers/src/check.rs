@@ -50,8 +50,9 @@ pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refus
         return Err(cannot(&kind.to_string(), &format!("--recording {recording}"), why));
     }
     let any: fn(&Toggle) -> bool = |toggle| toggle.flag != "--congestion";
-    let foreign: fn(&Toggle) -> bool =
-        |toggle| ["--directive", "--content"].contains(&toggle.flag) || toggle.is_about_starting();
+    let foreign: fn(&Toggle) -> bool = |toggle| {
+        ["--directive", "--content"].contains(&toggle.flag.as_str()) || toggle.is_about_starting()
+    };
     let (program, refused, why) = match kind {
         ProxyKind::Mirror => (
             "the mirror".to_owned(),
@@ -186,7 +187,7 @@ pub(crate) fn refuse_toggles(arm: &Arm, server: &Server, build: &Build) -> Resul
     let is = |typed: &str| Toggle::asked(arm).any(|toggle| toggle.typed() == typed);
     let relays = ["--rcvbuf", "--buffer", "--buffering", "--spool", "--spool-max"];
     for toggle in Toggle::asked(arm) {
-        let (flag, typed) = (toggle.flag, toggle.typed());
+        let (flag, typed) = (toggle.flag.as_str(), toggle.typed());
         let leave_one = |why: &str| Some(format!("{why}; leave one of the two out"));
         let spools = ["--spool", "--spool-max"].contains(&flag) && typed != "--spool off";
         let why = match flag {

@@ -156,7 +156,7 @@ impl Setting<'_> {
             return String::new();
         };
         let text = toggle.rule(&self.server.toggles).map_or("", |rule| &rule.text);
-        let value = if toggle.state == State::Asked { toggle.value.as_str() } else { "" };
+        let value = if toggle.state == State::Asked { toggle.word.as_str() } else { "" };
         self.fill_within(&text.replace("{value}", value), depth)
     }
 

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use records::{
-    AcceptMode, Arm, BufferingMode, Bytes, Congestion, Content, LogMode, Placement, ProxyToggles,
-    ReadPolicy, Spool, TraceMode,
-};
-use serde::Deserialize;
+use records::{Arm, Micros, Placement, Rcvbuf, TraceMode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::build::{Build, Version};
 use crate::configuration::User;
@@ -16,11 +14,9 @@ use crate::configuration::User;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Toggle {
     /// Its option: `--spool`.
-    pub(crate) flag: &'static str,
-    /// What follows it on a command line; empty: nothing does.
-    word: String,
-    /// The same in numbers, without units.
-    pub(crate) value: String,
+    pub(crate) flag: String,
+    /// What follows it on a command line, sizes in bytes; empty: nothing does.
+    pub(crate) word: String,
     pub(crate) state: State,
 }
 
@@ -34,60 +30,46 @@ pub(crate) enum State {
 }
 
 impl Toggle {
-    /// Every toggle of `arm`.
+    /// Every toggle of `arm`: all that its records say of the proxy, so that none is forgotten.
     pub(crate) fn all(arm: &Arm) -> Vec<Self> {
-        let usual = ProxyToggles::default();
-        let buffer = (arm.proxy.buffer != usual.buffer).then_some(arm.proxy.buffer);
-        let is_traced = matches!(arm.server.trace, TraceMode::Probe | TraceMode::Sample);
-        vec![
-            Self::of("--read-policy", &arm.proxy.read_policy, &ReadPolicy::default()),
-            Self::of("--congestion", &arm.proxy.congestion, &Congestion::default()),
-            Self::of("--workers", &arm.proxy.workers, &usual.workers),
-            Self::switch("--reuseport", arm.proxy.reuseport),
-            Self::size("--rcvbuf", arm.rcvbuf()),
-            Self::size("--buffer", buffer),
-            Self::of("--backlog", &arm.proxy.backlog, &usual.backlog),
-            Self::switch("--multi-accept", arm.proxy.multi_accept),
-            Self::of("--accept", &arm.proxy.accept, &AcceptMode::default()),
-            Self::of("--log-mode", &arm.proxy.log_mode, &LogMode::default()),
-            Self::of("--content", &arm.server.content, &Content::default()),
-            Self::of("--buffering", &arm.proxy.buffering, &BufferingMode::default()),
-            Self::of("--spool", &arm.proxy.spool, &Spool::default()),
-            Self::size("--spool-max", arm.proxy.spool_max),
-            Self::switch("--directive", !arm.server.directives.is_empty()),
-            Self::switch("--env", !arm.server.env.is_empty()),
-            Self::switch("--server-dir", arm.server.server_dir.is_some()),
-            Self::switch("--ready-path", arm.server.ready_path.is_some()),
-            Self::switch("--ready-within", arm.server.ready_within.is_some()),
-            Self { word: arm.server.trace.to_string(), ..Self::switch("--trace", is_traced) },
-            Self {
-                word: arm.place.to_string(),
-                ..Self::switch("--place", arm.place == Placement::OneWorker)
-            },
-        ]
+        let fields = |arm: &Arm| {
+            let mut fields = object(&arm.proxy);
+            fields.extend(object(&arm.server));
+            fields.insert("rcvbuf".to_owned(), arm.rcvbuf().map(|size| size.0).into());
+            fields.insert("place".to_owned(), arm.place.to_string().into());
+            fields.remove("proxy");
+            fields
+        };
+        let mut usual = Arm::default();
+        usual.proxy.rcvbuf = Rcvbuf::Auto;
+        // None of these is more than any server can do.
+        if arm.server.trace == TraceMode::Off {
+            usual.server.trace = TraceMode::Off;
+        }
+        if arm.place != Placement::OneWorker {
+            usual.place = arm.place;
+        }
+        let usual = fields(&usual);
+        let toggle = |(key, value): (String, Value)| {
+            let is_usual = usual.get(&key) == Some(&value);
+            let word = match &value {
+                Value::String(text) => text.clone(),
+                Value::Number(us) if key.ends_with("_us") => {
+                    Micros(us.as_u64().unwrap_or(u64::MAX)).to_string().replace(' ', "")
+                }
+                Value::Number(number) => number.to_string(),
+                _ => String::new(),
+            };
+            let name = if key == "directives" { "directive" } else { key.trim_end_matches("_us") };
+            let flag = format!("--{}", name.replace('_', "-"));
+            Self { flag, word, state: if is_usual { State::Default } else { State::Asked } }
+        };
+        fields(arm).into_iter().map(toggle).collect()
     }
 
     /// Those that `arm` asks for.
     pub(crate) fn asked(arm: &Arm) -> impl Iterator<Item = Self> {
         Self::all(arm).into_iter().filter(|toggle| toggle.state == State::Asked)
-    }
-
-    /// One that is asked for where it differs from `default`.
-    fn of<T: PartialEq + ToString>(flag: &'static str, value: &T, default: &T) -> Self {
-        let value_text = value.to_string();
-        Self { word: value_text.clone(), value: value_text, ..Self::switch(flag, value != default) }
-    }
-
-    /// One without a value.
-    fn switch(flag: &'static str, is_on: bool) -> Self {
-        let state = if is_on { State::Asked } else { State::Default };
-        Self { flag, word: String::new(), value: String::new(), state }
-    }
-
-    fn size(flag: &'static str, size: Option<Bytes>) -> Self {
-        let word = size.map_or_else(String::new, Bytes::exact);
-        let value = size.unwrap_or_default().0.to_string();
-        Self { word, value, ..Self::switch(flag, size.is_some()) }
     }
 
     /// As it is typed.
@@ -97,16 +79,24 @@ impl Toggle {
 
     /// Whether it is about a program that we start, whichever it is.
     pub(crate) fn is_about_starting(&self) -> bool {
-        ["--env", "--server-dir", "--ready-path", "--ready-within"].contains(&self.flag)
+        ["--env", "--server-dir", "--ready-path", "--ready-within"].contains(&self.flag.as_str())
     }
 
     /// What `rules` have for it, if anything.
     pub(crate) fn rule<'a>(&self, rules: &'a BTreeMap<String, Rule>) -> Option<&'a Rule> {
         match self.state {
-            State::Asked => rules.get(&self.typed()).or_else(|| rules.get(self.flag)),
+            State::Asked => rules.get(&self.typed()).or_else(|| rules.get(&self.flag)),
             State::Default if self.word.is_empty() => None,
             State::Default => rules.get(&self.typed()),
         }
+    }
+}
+
+/// The fields of a group of toggles, as records have them.
+fn object(toggles: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(toggles) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
     }
 }
 
@@ -166,7 +156,7 @@ impl Rule {
     /// `words` is what the program is started with.
     pub(crate) fn refusal(&self, toggle: &Toggle, build: &Build, words: &[&str]) -> Option<String> {
         let has = |place: &String| words.iter().any(|word| word.contains(place.as_str()));
-        let number: Option<u64> = toggle.value.parse().ok();
+        let number: Option<u64> = toggle.word.parse().ok();
         let holds = self.refused.is_none()
             && self.holds_for(build)
             && self.least.is_none_or(|least| number.is_some_and(|number| number >= least))

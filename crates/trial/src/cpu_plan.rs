@@ -32,7 +32,7 @@ impl CpuPlan {
     ///
     /// # Errors
     /// A CPU was asked for that this process may not use.
-    pub fn new(allowed: &[usize], workers: u32, pin: &Pin) -> Result<Self, String> {
+    pub fn new(allowed: &[usize], workers: u32, pin: &Pin) -> anyhow::Result<Self> {
         let for_workers: Vec<usize> = match pin {
             Pin::Off => return Ok(Self::default()),
             Pin::Workers(cpus) => cpus.as_slice().to_vec(),
@@ -54,7 +54,7 @@ impl CpuPlan {
     ///
     /// # Errors
     /// A CPU was asked for that this process may not use.
-    pub fn with(mut self, own: Vec<RoleCpus>, allowed: &[usize]) -> Result<Self, String> {
+    pub fn with(mut self, own: Vec<RoleCpus>, allowed: &[usize]) -> anyhow::Result<Self> {
         for RoleCpus { role, cpus } in own {
             check(cpus.as_slice(), allowed)?;
             self.own.insert(role, cpus);
@@ -79,11 +79,11 @@ impl CpuPlan {
     }
 }
 
-fn check(cpus: &[usize], allowed: &[usize]) -> Result<(), String> {
+fn check(cpus: &[usize], allowed: &[usize]) -> anyhow::Result<()> {
     let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) else { return Ok(()) };
     let allowed = CpuList::new(allowed.to_vec());
     let allowed = allowed.map_or_else(|| "none".to_owned(), |cpus| cpus.to_string());
-    Err(format!("CPU {cpu} cannot be used here: this process may run on {allowed}"))
+    anyhow::bail!("CPU {cpu} cannot be used here: this process may run on {allowed}")
 }
 
 /// A role of the load and the CPUs chosen for it. Written `origin=0` or `slow=1,2`.

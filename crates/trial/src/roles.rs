@@ -7,13 +7,12 @@
 //!
 //! Everything else in the harness knows the roles by their records.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use fast_client::FastOptions;
-use net::cpu::CpuList;
 use net::role::{self, Failure, RoleError, RoleOptions, TargetOptions};
 use origin::OriginOptions;
 use probe::TraceOptions;
@@ -22,10 +21,12 @@ use records::{
     Arm, BufferingMode, Micros, Phase, ProxyKind, Recording, Requests, Role, ServerToggles, Spool,
 };
 use serde::{Deserialize, Serialize};
-use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
+use servers::{SUBREAPER, SubreaperOptions};
 use slow_client::SlowOptions;
 
-pub use servers::{Given, Refusal, asks_origin, build_title, check as check_proxy, plain_path};
+pub use servers::{
+    Given, Refusal, ServerOptions, asks_origin, build_title, check as check_proxy, plain_path,
+};
 
 #[cfg(test)]
 mod tests;
@@ -80,27 +81,6 @@ Examples:
     Server(Box<ServerOptions>),
 }
 
-/// What a trial tells its proxy beyond the arm.
-#[derive(Clone, Copy, Debug)]
-pub struct ProxySetup<'a> {
-    /// Where it listens, on a free port.
-    pub listen: IpAddr,
-    /// Where the origin listens; absent: there is none.
-    pub upstream: Option<SocketAddr>,
-    /// Where the access log goes.
-    pub access_log: &'a Path,
-    /// Where a foreign program has its configuration and its files.
-    pub dir: &'a Path,
-    /// Steps and loop turns from this length on are told one by one.
-    pub hold: Micros,
-    /// How much the mirror tells.
-    pub recording: Recording,
-    /// What is given of a foreign program beside its name.
-    pub given: &'a Given,
-    /// The CPUs of its workers, in turn; absent: the scheduler decides.
-    pub workers: Option<&'a CpuList>,
-}
-
 /// The roles of a trial of `arm`, each with the options that every child has.
 impl RoleCommand {
     /// The origin: its answers leave under the same congestion control as the proxy's. Its first request is
@@ -119,36 +99,30 @@ impl RoleCommand {
     }
 
     /// The proxy under test: the mirror, or a foreign one in the hands of the role that knows it.
-    pub fn proxy(arm: &Arm, setup: ProxySetup<'_>, role: RoleOptions) -> Self {
-        let listen = SocketAddr::new(setup.listen, 0);
-        let access_log = Some(setup.access_log.to_owned());
-        let ProxySetup { upstream, hold, recording, .. } = setup;
-        let pin = setup.workers.cloned();
-        if arm.server.kind != ProxyKind::Mirror {
-            return Self::Server(Box::new(ServerOptions {
-                arm: arm.clone(),
-                given: setup.given.clone(),
-                upstream,
-                listen,
-                dir: setup.dir.to_owned(),
-                access_log,
-                hold,
-                pin,
-                role,
-            }));
+    pub fn proxy(options: ServerOptions, recording: Recording) -> Self {
+        if options.arm.server.kind != ProxyKind::Mirror {
+            return Self::Server(Box::new(options));
         }
+        let ServerOptions { arm, upstream, listen, access_log, hold, pin, role, .. } = options;
         // The mirror is a proxy: there is an origin. Port 0 refuses whoever dials it.
-        let upstream = upstream.unwrap_or(SocketAddr::new(setup.listen, 0));
-        let mut toggles = arm.proxy.clone();
+        let upstream = upstream.unwrap_or(SocketAddr::new(listen.ip(), 0));
+        let mut toggles = arm.proxy;
         // Temporary files are beside the log, on the disk that a foreign proxy's are on.
         if (toggles.buffering, &toggles.spool) == (BufferingMode::On, &Spool::Default)
-            && let Some(dir) = setup.access_log.parent()
+            && let Some(dir) = access_log.as_deref().and_then(Path::parent)
         {
             toggles.spool = Spool::Dir(dir.to_owned());
         }
-        let options =
-            ProxyOptions { listen, upstream, toggles, pin, access_log, hold, recording, role };
-        Self::Proxy(Box::new(options))
+        Self::Proxy(Box::new(ProxyOptions {
+            listen,
+            upstream,
+            toggles,
+            pin,
+            access_log,
+            hold,
+            recording,
+            role,
+        }))
     }
 
     /// The tracer of these workers, threads of our own proxy.

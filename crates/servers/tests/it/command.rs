@@ -111,7 +111,9 @@ fn what_a_command_put_into_the_background_ends_with_its_role_or_its_subreaper() 
             Some(signal) => drop(server.end(signal)),
             None => {
                 kill(family[0], Signal::KILL);
-                assert_eq!(server.finish().code(), Some(1));
+                let said = server.finish();
+                assert_eq!(said.code(), Some(1), "{}", said.stderr);
+                assert!(said.stderr.contains("ended unasked"), "{}", said.stderr);
             }
         }
         await_gone(family);

@@ -26,18 +26,6 @@ fn each_ends_with_its_role() {
 }
 
 #[test]
-fn a_worker_that_hears_nothing_ends_as_well() {
-    each(&["nginx"], |proxy| {
-        let mut server = Server::start(&arm(proxy, json!({})), &[]);
-        let family = server.family();
-        // A stopped process hears no SIGTERM, as one in a step without an end.
-        server.workers().for_each(|worker| kill(worker, Signal::STOP));
-        server.stop().ended_well();
-        await_gone(family);
-    });
-}
-
-#[test]
 fn a_worker_that_dies_ends_the_role_and_is_quoted_with_none() {
     each(&["nginx"], |proxy| {
         let mut server = Server::start(&arm(proxy, json!({})), &[]);
@@ -48,20 +36,6 @@ fn a_worker_that_dies_ends_the_role_and_is_quoted_with_none() {
         let last = said.stderr.lines().last().unwrap_or_default();
         assert!(last.ends_with("a worker of it ended unasked"), "{}", said.stderr);
         await_gone(family);
-    });
-}
-
-#[test]
-fn none_outlives_its_subreaper() {
-    each(&["nginx", "haproxy", "apache"], |proxy| {
-        let mut server = Server::start(&arm(proxy, json!({})), &[]);
-        let family = server.family();
-        // Its one child is the subreaper, whose one child is the program.
-        kill(family[0], Signal::KILL);
-        let said = server.finish();
-        assert_eq!(said.code(), Some(1), "{}", said.stderr);
-        await_gone(family);
-        assert!(said.stderr.contains("ended unasked"), "{}", said.stderr);
     });
 }
 

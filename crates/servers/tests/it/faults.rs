@@ -121,7 +121,7 @@ fn what_a_proxy_cannot_do_is_refused_by_its_name() {
     let bad = || json!({"directives": ["no_such_thing on;"]});
     for (proxy, changes, args, upstream, code, says) in [
         // A toggle that means nothing is a usage error.
-        ("nginx", json!({"rcvbuf": 40_960}), vec![], origin, 2, ["--rcvbuf 40KiB", "--netns"]),
+        ("nginx", json!({"rcvbuf": 40_960}), vec![], origin, 2, ["--rcvbuf 40960", "--netns"]),
         ("nginx", json!({}), vec!["--proxy-bin", "/none/nginx"], origin, 2, ["/none/nginx", ""]),
         ("nginx", json!({}), vec![], nobody, 1, ["answered 502", "127.0.0.1:1"]),
         ("nginx", json!({}), vec!["--listen", &taken], origin, 1, [&taken, ""]),

@@ -117,7 +117,7 @@ fn what_it_cannot_do_is_refused_in_the_words_of_its_file() {
     let (_dir, file) = tiny(FILE);
     let says: [(_, &[&str]); 4] = [
         (json!({"workers": 3}), &["tiny 1.2.0 cannot honour --workers 3: it is one thread; take"]),
-        (json!({"buffer": 8192}), &["--buffer 8KiB: its buffer came with 2.0; build it anew"]),
+        (json!({"buffer": 8192}), &["--buffer 8192: its buffer came with 2.0; build it anew"]),
         (
             json!({"multi_accept": true}),
             &["--multi-accept: it has no setting for that; leave it out, or take"],

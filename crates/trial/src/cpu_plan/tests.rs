@@ -35,10 +35,10 @@ fn workers_have_cpus_of_their_own_as_far_as_there_are_some() {
 #[test]
 fn a_cpu_that_is_not_there_is_named() {
     let error = CpuPlan::new(&[0, 1], 2, &pin("0,7")).expect_err("CPU 7");
-    assert_eq!(error, "CPU 7 cannot be used here: this process may run on 0,1");
+    assert_eq!(error.to_string(), "CPU 7 cannot be used here: this process may run on 0,1");
     let plan = CpuPlan::new(&[0, 1], 2, &Pin::Auto).expect("a plan");
     let error = plan.with(own(&["fast=0-2"]), &[0, 1]).expect_err("CPU 2");
-    assert_eq!(error, "CPU 2 cannot be used here: this process may run on 0,1");
+    assert_eq!(error.to_string(), "CPU 2 cannot be used here: this process may run on 0,1");
 }
 
 fn own(words: &[&str]) -> Vec<RoleCpus> {

@@ -1,5 +1,4 @@
-use std::path::Path;
-
+use net::cpu::CpuList;
 use records::{Arm, Rcvbuf, from_words};
 
 use crate::options::LOOPBACK;
@@ -30,34 +29,30 @@ fn arm() -> Arm {
     from_words::<Arm>(&words.split_whitespace().collect::<Vec<_>>()).on(None)
 }
 
-const NOTHING: Given = Given { server: None, server_file: None, proxy_bin: None };
-
-fn setup(workers: Option<&CpuList>) -> ProxySetup<'_> {
-    ProxySetup {
-        listen: LOOPBACK,
+fn setup(arm: Arm) -> ServerOptions {
+    ServerOptions {
+        arm,
+        given: Given { proxy_bin: Some("/opt/nginx".into()), ..Given::default() },
         upstream: Some(target()),
-        access_log: Path::new("runs/x y/access.log"),
-        dir: Path::new("runs/x y/proxy"),
+        listen: SocketAddr::new(LOOPBACK, 0),
+        dir: "runs/x y/proxy".into(),
+        access_log: Some("runs/x y/access.log".into()),
         hold: Micros(5_000),
-        recording: Recording::Minimal,
-        given: &NOTHING,
-        workers,
+        pin: CpuList::new(vec![0, 2]),
+        role: process(),
     }
 }
 
 #[test]
 fn a_proxy_gets_its_toggles_and_its_place() {
-    let workers = CpuList::new(vec![0, 2]);
-    let setup = setup(workers.as_ref());
-    let RoleCommand::Proxy(options) = played(RoleCommand::proxy(&arm(), setup, process())) else {
-        panic!("another role")
-    };
+    let setup = setup(arm());
+    let proxy = RoleCommand::proxy(setup.clone(), Recording::Minimal);
+    let RoleCommand::Proxy(options) = played(proxy) else { panic!("another role") };
     assert_eq!(options.toggles, arm().proxy);
     assert_eq!(options.toggles.rcvbuf, Rcvbuf::Size(records::Bytes(40_960)));
-    assert_eq!((options.upstream, options.hold), (target(), Micros(5_000)));
-    assert_eq!(options.listen, SocketAddr::new(LOOPBACK, 0));
-    assert_eq!(options.access_log.as_deref(), Some(setup.access_log));
-    assert_eq!((options.pin, options.recording), (workers, Recording::Minimal));
+    assert_eq!((options.upstream, options.listen), (target(), setup.listen));
+    assert_eq!((options.hold, options.access_log), (setup.hold, setup.access_log));
+    assert_eq!((options.pin, options.recording), (setup.pin, Recording::Minimal));
     assert_eq!(options.role.cpus, CpuList::new(vec![1]));
     assert_eq!(options.role.parent_pid, i32::try_from(std::process::id()).ok());
 }
@@ -66,7 +61,7 @@ fn a_proxy_gets_its_toggles_and_its_place() {
 fn a_mirror_that_buffers_spools_beside_its_log() {
     let mut arm = arm();
     arm.proxy.buffering = BufferingMode::On;
-    let spool = |arm: &Arm| match RoleCommand::proxy(arm, setup(None), process()) {
+    let spool = |arm: &Arm| match RoleCommand::proxy(setup(arm.clone()), Recording::Full) {
         RoleCommand::Proxy(options) => options.toggles.spool,
         other => panic!("another role: {other:?}"),
     };
@@ -79,13 +74,10 @@ fn a_mirror_that_buffers_spools_beside_its_log() {
 fn a_foreign_proxy_gets_the_arm_and_its_build() {
     let mut arm = arm();
     arm.server.kind = ProxyKind::Server("nginx".to_owned());
-    let given = Given { proxy_bin: Some("/opt/nginx".into()), ..NOTHING };
-    let setup = ProxySetup { given: &given, ..setup(None) };
-    let RoleCommand::Server(options) = played(RoleCommand::proxy(&arm, setup, process())) else {
-        panic!("another role")
-    };
-    assert_eq!((options.arm, options.given), (arm, given));
-    assert_eq!(options.dir, Path::new("runs/x y/proxy"));
+    let setup = setup(arm);
+    let proxy = RoleCommand::proxy(setup.clone(), Recording::Full);
+    let RoleCommand::Server(options) = played(proxy) else { panic!("another role") };
+    assert_eq!((options.arm, options.given, options.dir), (setup.arm, setup.given, setup.dir));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::Run;
 use crate::Origin;
 use crate::options;
 use crate::phases::Start;
-use crate::roles::{self, ProxySetup, RoleCommand};
+use crate::roles::{self, RoleCommand, ServerOptions};
 use crate::sampler::Watch;
 use crate::withheld::Cgroup;
 use records::run_dir::{ACCESS_LOG, PROXY_DIR};
@@ -56,18 +56,19 @@ impl Run<'_> {
             }
             Start::Proxy => {
                 let dir = self.files.dir();
-                let (log, dir) = (dir.join(ACCESS_LOG), dir.join(PROXY_DIR));
-                let setup = ProxySetup {
-                    listen: self.addr(Role::Proxy),
+                let log = || dir.join(ACCESS_LOG);
+                let options = ServerOptions {
+                    arm: arm.clone(),
+                    given: plan.given.clone(),
                     upstream: self.listen.get(&Role::Origin).copied(),
-                    access_log: plan.access_log.as_ref().unwrap_or(&log),
-                    dir: &dir,
+                    listen: SocketAddr::new(self.addr(Role::Proxy), 0),
+                    dir: dir.join(PROXY_DIR),
+                    access_log: Some(plan.access_log.clone().unwrap_or_else(log)),
                     hold: plan.hold,
-                    recording: plan.recording,
-                    given: &plan.given,
-                    workers: plan.cpus.workers.as_ref(),
+                    pin: plan.cpus.workers.clone(),
+                    role: own,
                 };
-                RoleCommand::proxy(arm, setup, own)
+                RoleCommand::proxy(options, plan.recording)
             }
             Start::Trace => RoleCommand::trace(arm, &self.workers, plan.hold, own),
             Start::Slow(requests) => RoleCommand::slow(arm, at(Role::Proxy)?, requests, own),
