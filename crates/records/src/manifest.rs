@@ -71,9 +71,6 @@ pub struct Manifest {
     /// the server, and what was not seen has no record. Absent: a trial.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub captured: Option<String>,
-    /// What was kept of packets (`--capture`); absent: nothing.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub capture: Option<Capture>,
     /// The signal that cut the run short, as `SIGINT`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interrupted: Option<String>,
@@ -104,20 +101,6 @@ impl Manifest {
     pub fn worker_count(&self) -> u32 {
         self.workers.unwrap_or(self.arm.proxy.workers)
     }
-}
-
-/// What was kept of a run's packets ([`crate::run_dir::PACKETS`]).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Capture {
-    /// How many.
-    pub packets: u64,
-    /// How many more there were for which the kernel found no room.
-    pub dropped: u64,
-    /// What the clock of the packets is ahead of CLOCK_MONOTONIC.
-    pub ahead_ns: u64,
-    /// Why it ended before the last fetch did; absent: it did not.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub ended: Option<String>,
 }
 
 /// The machine a run was made on.

@@ -2,34 +2,16 @@
 
 use std::path::Path;
 
-use net::role::RoleError;
 use probe::Means;
 use records::{Arm, Placement, ProxyKind, Recording, RequestLine};
 
 use crate::build::Build;
-use crate::options::Given;
-use crate::server::Server;
-use crate::toggles::Toggle;
-
-/// Why a run with this proxy would not be what was asked for, and what to do instead.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Refusal(pub(crate) String);
-
-impl From<Refusal> for RoleError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Usage(format!("failed to take its place: {refusal}"))
-    }
-}
+use crate::server::{Given, Server, needless_build};
+use crate::toggles::{Refusal, Toggle};
 
 /// A toggle means nothing to a program; `why` says also what to do instead.
 fn cannot(program: &str, toggle: &str, why: &str) -> Refusal {
     Refusal(format!("{program} cannot honour {toggle}: {why}"))
-}
-
-/// A build was named for a proxy that has none.
-pub(crate) fn needless_build(proxy: &str) -> Refusal {
-    Refusal(format!("--proxy-bin has no meaning with --proxy {proxy}: leave it out"))
 }
 
 /// Says before a run whether the proxy of `arm` can do all that the arm asks of it. The program is asked

@@ -10,11 +10,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use records::{Arm, ProxyToggles};
-use serde::Deserialize;
 
 use crate::build::Build;
 use crate::server::Server;
-use crate::toggles::{State, Toggle};
+use crate::toggles::{State, Toggle, User};
 
 /// How deep places may stand in what is put into places: a file may name a part inside itself.
 const DEPTH: u32 = 8;
@@ -34,20 +33,6 @@ pub(crate) struct Setting<'a> {
     pub(crate) user: User,
     /// Soft limit of open descriptors, which the program inherits.
     pub(crate) open_files: u64,
-}
-
-/// As whom we run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum User {
-    Root,
-    Other,
-}
-
-impl User {
-    pub(crate) fn current() -> Self {
-        if rustix::process::geteuid().is_root() { Self::Root } else { Self::Other }
-    }
 }
 
 impl Setting<'_> {

@@ -13,11 +13,9 @@
 //! - Every file made for the program lies in one directory, so that a reader can run it by hand.
 //! - The program and its workers end with us, however we end; nothing else of the host is touched.
 //! - One connection is told once, however many of the trace and the access log know of it.
-//! - A module uses only those before it: limits, processes; subreaper; program; build, log; access_log, join,
-//!   content; toggles, server, configuration and options, which a server's file is read by; check, workers;
-//!   run and ready.
+//! - A module uses only those before it: limits, processes; subreaper; program; build, log, join, content;
+//!   toggles; server; configuration, options, workers; check; run; ready.
 
-mod access_log;
 mod build;
 mod check;
 mod configuration;
@@ -37,9 +35,11 @@ mod tests;
 mod toggles;
 mod workers;
 
-pub use check::{Refusal, asks_origin, build_title, check};
+pub use check::{asks_origin, build_title, check};
 pub use configuration::plain_path;
 pub use limits::{STOPPED_WITHIN, ready_within};
-pub use options::{Given, ServerOptions};
+pub use options::ServerOptions;
 pub use run::run;
+pub use server::Given;
 pub use subreaper::{SUBREAPER, SubreaperOptions, subreaper};
+pub use toggles::Refusal;

@@ -18,7 +18,6 @@ struct Cli {
 #[derive(Parser)]
 #[command(name = SUBREAPER)]
 struct Subreaper {
-    #[command(flatten)]
     options: SubreaperOptions,
 }
 

@@ -14,7 +14,7 @@ use rustix::process::Pid;
 use crate::limits::{self, ANSWER, DISCOVERED};
 use crate::processes;
 use crate::program::{Event, Program};
-use crate::run::{Run, Up};
+use crate::run::{Proven, Run, Up};
 use crate::server::Are;
 use crate::workers::{self, Discovery, Serving, Workers};
 
@@ -29,15 +29,6 @@ const REST: Duration = Duration::from_millis(10);
 
 /// How much of an answer is read to see that there is one.
 const ENOUGH: u64 = 64 * 1024;
-
-/// A program that is ready.
-pub(crate) struct Proven {
-    pub(crate) workers: Workers,
-    /// How its workers serve.
-    pub(crate) serving: Serving,
-    /// What the kernel made of the buffers that were asked for.
-    pub(crate) sockets: Vec<SocketSetting>,
-}
 
 impl Run<'_> {
     /// Waits until the ready path is answered and the workers are found. `None`: we were told to stop.

@@ -22,17 +22,16 @@ use records::{
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::access_log::AccessLog;
 use crate::check::{self, Prepared};
-use crate::configuration::{Setting, User, plain_path};
+use crate::configuration::{Setting, plain_path};
 use crate::content::LocalFiles;
 use crate::join::{Line, Seen};
-use crate::log::{Entry, Served};
+use crate::log::{AccessLog, Entry, Served};
 use crate::options::ServerOptions;
 use crate::processes;
 use crate::program::{self, Event, Place, Program};
-use crate::ready::Proven;
 use crate::subreaper::SubreaperOptions;
+use crate::toggles::User;
 use crate::workers::{Serving, Worker, Workers};
 
 /// What the program said, in the run's directory for it.
@@ -59,6 +58,15 @@ pub(crate) struct Up {
     pub(crate) probes: Vec<u16>,
     /// Files that it serves, which go with it.
     _content: Option<LocalFiles>,
+}
+
+/// A program that is ready.
+pub(crate) struct Proven {
+    pub(crate) workers: Workers,
+    /// How its workers serve.
+    pub(crate) serving: Serving,
+    /// What the kernel made of the buffers that were asked for.
+    pub(crate) sockets: Vec<SocketSetting>,
 }
 
 /// Runs a server until SIGTERM or SIGINT. To be called by the main thread: the program ends with the
@@ -160,9 +168,8 @@ impl Run<'_> {
             below: None,
             cpus: self.options.pin.clone(),
             remove: www.clone(),
-            command: std::iter::once(setting.build.path.clone().into())
-                .chain(setting.args().into_iter().map(Into::into))
-                .collect(),
+            program: setting.build.path.clone(),
+            args: setting.args(),
         };
         let run_dir = (!setting.server.is_command()).then_some(setting.dir.as_path());
         let place = Place {

@@ -11,13 +11,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use records::ProxyKind;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::build;
-use crate::check::{Refusal, needless_build};
 use crate::log::LogFormat;
-use crate::options::Given;
-use crate::toggles::Rule;
+use crate::toggles::{Refusal, Rule};
 
 /// The servers that are built in, in the order in which they are shown.
 const BUILT_IN: [(&str, &str); 5] = [
@@ -32,6 +30,58 @@ const EXEC: &str = include_str!("../servers/exec.toml");
 /// The names of the servers that are built in.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.into_iter().map(|(name, _)| name)
+}
+
+/// What is given of the program under test beside its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
+pub struct Given {
+    /// Your own server, as './app --port {port}'
+    ///
+    /// Filled in are {host}, {port}, {listen} (both), {workers}, and {origin} of one that is a proxy; without
+    /// it no origin is started (docs/own-server.md)
+    #[arg(long, value_name = "COMMAND", conflicts_with = "server_file")]
+    pub server: Option<String>,
+
+    /// Put a server of your own in the mirror's place, which this file describes: the proxy is named as
+    /// the file is (docs/proxies.md)
+    #[arg(long, hide_short_help = true, value_name = "FILE", value_parser = server_file)]
+    pub server_file: Option<PathBuf>,
+
+    /// Another build of that program than the one in PATH
+    #[arg(long, hide_short_help = true, value_name = "PATH")]
+    pub proxy_bin: Option<PathBuf>,
+}
+
+impl Given {
+    /// The proxy that a command is, or that a file of one's own describes.
+    pub fn kind(&self) -> Option<ProxyKind> {
+        let command = self.server.clone().map(ProxyKind::Exec);
+        command.or_else(|| named(self.server_file.as_deref()?).ok())
+    }
+}
+
+fn server_file(text: &str) -> Result<PathBuf, String> {
+    named(Path::new(text)).map(|_| text.into())
+}
+
+/// The proxy that the file at `path` describes, by its name.
+fn named(path: &Path) -> Result<ProxyKind, String> {
+    let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    match name.parse() {
+        Ok(ProxyKind::Server(name)) if names().any(|known| known == name) => {
+            Err(format!("{name} is built in: give the file another name"))
+        }
+        Ok(kind @ ProxyKind::Server(_)) => Ok(kind),
+        _ => Err(format!(
+            "{name:?} is no name of a server: name the file with small letters, digits and ._-, as \
+             envoy.toml"
+        )),
+    }
+}
+
+/// A build was named for a proxy that has none.
+pub(crate) fn needless_build(proxy: &str) -> Refusal {
+    Refusal(format!("--proxy-bin has no meaning with --proxy {proxy}: leave it out"))
 }
 
 fn no_server(name: String) -> Refusal {

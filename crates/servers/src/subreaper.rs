@@ -17,13 +17,13 @@
 //! - It has no signal set for its parent's death, and none but SIGKILL ends it before its work is
 //!   done.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -31,6 +31,7 @@ use std::time::Instant;
 use net::cpu::{self, CpuList};
 use net::role::{self, RoleError};
 use rustix::process::{Pid, Signal, getpid};
+use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::limits;
@@ -39,24 +40,26 @@ use crate::processes;
 /// The subcommand by which this program has to be able to start itself, with [`SubreaperOptions`].
 pub const SUBREAPER: &str = "subreaper";
 
-/// What is kept, and how.
-#[derive(Clone, Debug, clap::Args)]
+/// What is kept, and how: the one argument of [`SUBREAPER`], in JSON.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SubreaperOptions {
-    /// Become the program, which ends with the process of this id, its subreaper
-    #[arg(long, value_name = "PID")]
+    /// Become the program, which ends with the process of this id, its subreaper.
     pub below: Option<i32>,
-
-    /// Run the program only on these CPUs
-    #[arg(long, value_name = "CPUS")]
+    /// Run the program only on these CPUs.
     pub cpus: Option<CpuList>,
-
-    /// Remove this directory when all of it has ended
-    #[arg(long, value_name = "PATH")]
+    /// Remove this directory when all of it has ended.
     pub remove: Option<PathBuf>,
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+}
 
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<OsString>,
+impl FromStr for SubreaperOptions {
+    type Err = serde_json::Error;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        serde_json::from_str(text)
+    }
 }
 
 /// Keeps a program to its end; or becomes it, and returns only if that fails.
@@ -83,11 +86,8 @@ fn become_program(options: &SubreaperOptions, subreaper: i32) -> RoleError {
     if let Err(error) = role::end_with(subreaper, Signal::TERM).and_then(|()| cpus()) {
         return RoleError::process(error);
     }
-    let Some((program, args)) = options.command.split_first() else {
-        return RoleError::process(io::ErrorKind::InvalidInput.into());
-    };
-    let error = Command::new(program).args(args).exec();
-    RoleError::Unable(format!("failed to run {}: {error}", program.display()))
+    let error = Command::new(&options.program).args(&options.args).exec();
+    RoleError::Unable(format!("failed to run {}: {error}", options.program.display()))
 }
 
 /// Keeps the program until the line on standard input ends.
@@ -122,33 +122,23 @@ fn keep(options: &SubreaperOptions) -> io::Result<()> {
 fn start(options: &SubreaperOptions) -> io::Result<u32> {
     let below =
         SubreaperOptions { below: Some(getpid().as_raw_pid()), remove: None, ..options.clone() };
-    let mut command = below.command();
+    let mut command = below.command()?;
     // Dropped without being waited for: it stays a zombie until the end, and its number its own.
     Ok(command.stdin(Stdio::null()).process_group(0).spawn()?.id())
 }
 
 impl SubreaperOptions {
     /// This program, started with these options.
-    fn command(&self) -> Command {
+    fn command(&self) -> io::Result<Command> {
         let mut command = Command::new("/proc/self/exe");
-        command.arg(SUBREAPER);
-        if let Some(pid) = self.below {
-            command.args(["--below", &pid.to_string()]);
-        }
-        if let Some(cpus) = &self.cpus {
-            command.args(["--cpus", &cpus.to_string()]);
-        }
-        if let Some(dir) = &self.remove {
-            command.arg("--remove").arg(dir);
-        }
-        command.arg("--").args(&self.command);
-        command
+        command.arg(SUBREAPER).arg(serde_json::to_string(self)?);
+        Ok(command)
     }
 
     /// A subreaper that waits for [`Line::go`], and the role's side of its line.
     pub(crate) fn command_with_line(&self) -> io::Result<(Command, Line)> {
         let (ours, theirs) = UnixStream::pair()?;
-        let mut command = self.command();
+        let mut command = self.command()?;
         command.stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
         Ok((command, Line(ours)))
     }

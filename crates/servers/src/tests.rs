@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use records::{Arm, Rcvbuf, TraceMode};
 
 use crate::build::{Build, Version};
-use crate::configuration::{Setting, User};
-use crate::options::Given;
-use crate::server::Server;
+use crate::configuration::Setting;
+use crate::server::{Given, Server};
+use crate::toggles::User;
 
 /// An arm that asks for nothing but not to be traced.
 pub(crate) fn arm(proxy: &str) -> Arm {

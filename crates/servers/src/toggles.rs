@@ -3,12 +3,23 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use net::role::RoleError;
 use records::{Arm, Micros, Placement, Rcvbuf, TraceMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::build::{Build, Version};
-use crate::configuration::User;
+
+/// Why a run with this proxy would not be what was asked for, and what to do instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub(crate) String);
+
+impl From<Refusal> for RoleError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Usage(format!("failed to take its place: {refusal}"))
+    }
+}
 
 /// A toggle as an arm has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +153,20 @@ pub(crate) struct Rule {
     /// Of a part of a configuration: as whom we run. As root, a program would change its user unless told
     /// not to.
     pub(crate) when: Option<User>,
+}
+
+/// As whom we run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum User {
+    Root,
+    Other,
+}
+
+impl User {
+    pub(crate) fn current() -> Self {
+        if rustix::process::geteuid().is_root() { Self::Root } else { Self::Other }
+    }
 }
 
 impl Rule {

@@ -5,8 +5,8 @@
 //! outlives the trial: PR_SET_PDEATHSIG (prctl(2)) fires when the *thread* that started a child ends.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Instant;
@@ -74,12 +74,11 @@ impl Children {
         self.sender.clone()
     }
 
-    /// Starts `command` as `role`, whose last process has ended, and returns its process id.
+    /// Starts `program` as `role`, whose last process has ended, and returns its process id.
     ///
     /// # Errors
     /// The process or its thread could not be made.
-    pub(super) fn start(&mut self, role: Role, command: &[OsString]) -> io::Result<u32> {
-        let (program, args) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    pub(super) fn start(&mut self, role: Role, program: &Path, args: &[String]) -> io::Result<u32> {
         // Nobody else is told anything while it works.
         let stdin = if role == Role::Slow { Stdio::piped() } else { Stdio::null() };
         let mut command = Command::new(program);

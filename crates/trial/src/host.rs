@@ -53,18 +53,18 @@ pub fn read(plan: &CpuPlan) -> Host {
 }
 
 /// The most that SO_RCVBUF may ask for (socket(7)).
-pub fn rmem_max() -> Option<Bytes> {
+pub(crate) fn rmem_max() -> Option<Bytes> {
     sysctl("net.core.rmem_max")?.parse().ok().map(Bytes)
 }
 
 /// CPU time the hypervisor withheld since boot, ms over all CPUs (proc(5), `steal`).
-pub fn stolen_ms() -> Option<u64> {
+pub(crate) fn stolen_ms() -> Option<u64> {
     let ticks = procfs::KernelStats::current().ok()?.total.steal?;
     Some(ticks * 1_000 / procfs::ticks_per_second().max(1))
 }
 
 /// One sysctl by its dotted name, its white space as single blanks.
-pub fn sysctl(name: &str) -> Option<String> {
+pub(crate) fn sysctl(name: &str) -> Option<String> {
     let path = Path::new("/proc/sys").join(name.replace('.', "/"));
     let text = fs::read_to_string(path).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -6,10 +6,8 @@
 //! - [`run`]: does it, with processes and files
 //! - [`roles`]: the programs of a trial; the only module that names their crates
 //! - [`run_dir`]: the files of a run, as a trial writes them
-//! - [`progress`]: what a trial shows of itself while it runs
 //! - [`placement`]: which download goes to which worker
 //! - [`cpu_plan`]: which process runs where
-//! - `capture`: the packets of a run
 //! - `withheld`: a proxy that gets less CPU than it asks for
 //! - `sampler`: what is seen from outside
 //! - [`signals`]: what Ctrl-C means while a trial runs
@@ -22,14 +20,12 @@
 //! - Trouble with a role is a [`records::Fault`] in the manifest. An error of this module means that
 //!   there is no run to report on.
 
-mod capture;
 mod children;
 pub mod cpu_plan;
 pub mod host;
 mod options;
 mod phases;
 pub mod placement;
-pub mod progress;
 pub mod roles;
 mod run;
 pub mod run_dir;
@@ -37,12 +33,13 @@ mod sampler;
 pub mod signals;
 mod withheld;
 
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use netlab::HostPlan;
-use records::{Arm, Fault, Micros, Recording};
+use records::{Arm, Fault, Micros, Phase, Recording};
 
 use crate::roles::Given;
 use cpu_plan::CpuPlan;
@@ -72,8 +69,6 @@ pub struct TrialPlan {
     pub recording: Recording,
     /// Where the access log goes; absent: into the run directory.
     pub access_log: Option<PathBuf>,
-    /// Whether packets are kept, as tcpdump sees them.
-    pub capture: bool,
     /// Where run directories are made.
     pub runs_dir: PathBuf,
     /// What the name of this one ends with.
@@ -100,4 +95,38 @@ pub struct Finished {
     pub faults: Vec<Fault>,
     /// The signal that cut it short.
     pub interrupted: Option<i32>,
+}
+
+/// What a trial shows of itself while it runs, on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Nothing.
+    Nothing,
+    /// Each phase.
+    Phases,
+}
+
+impl Show {
+    /// A phase begins; `length` is its own, when it has one.
+    pub(crate) fn phase(self, phase: Phase, length: Option<Duration>) {
+        if self == Self::Nothing {
+            return;
+        }
+        let length = length.map(|length| format!(", {}", humantime::format_duration(length)));
+        let (name, what, length) = (phase.name(), meaning(phase), length.unwrap_or_default());
+        // Nobody may be listening any more: that is no reason to stop a trial.
+        let _ = writeln!(io::stderr(), "{name}: {what}{length}");
+    }
+}
+
+/// What happens in a phase.
+const fn meaning(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Setup => "starting origin and proxy",
+        Phase::Idle => "fetches alone",
+        Phase::Load => "starting downloads",
+        Phase::Measure => "fetches beside downloads",
+        Phase::Drain => "waiting for the last fetches",
+        Phase::Teardown => "stopping",
+    }
 }

@@ -260,7 +260,11 @@ pub enum HopCommand {
     },
     /// Keep another program, and end all that comes of it
     #[command(hide = true, name = SUBREAPER)]
-    Subreaper(SubreaperOptions),
+    Subreaper {
+        /// As it starts itself
+        #[arg(value_name = "JSON")]
+        options: SubreaperOptions,
+    },
 }
 
 impl HopCommand {
@@ -268,7 +272,7 @@ impl HopCommand {
     pub fn run(&self) -> ExitCode {
         match self {
             Self::Play { role } => role.run(),
-            Self::Subreaper(options) => {
+            Self::Subreaper { options } => {
                 role::finish(SUBREAPER, servers::subreaper(options), |_| Failure::Trouble)
             }
         }

@@ -1,12 +1,10 @@
 //! `turnstile explain [DIR]`: what held the late fetches of a run, or one of its fetches.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use analysis::Analysis;
 use analysis::report::{Explanation, FetchReport};
-use records::run_dir::PACKETS;
-use records::{Phase, RunRecords, fetch_phase};
+use records::{Phase, fetch_phase};
 
 use super::common::{OutputOptions, WhichRun};
 use super::report::load;
@@ -60,20 +58,10 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
             if options.output.json {
                 report::json(&story)
             } else {
-                report::timeline(&story, &dir, style) + &packets(&story, &records, &dir)
+                report::timeline(&story, &dir, style)
             }
         }
     };
     options.output.print(&text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// How to read its packets, if they were kept.
-fn packets(story: &FetchReport, records: &RunRecords, dir: &Path) -> String {
-    match (&records.manifest.capture, story.fetch.client_port) {
-        (Some(_), Some(port)) => {
-            format!("\npackets     tcpdump -nr {} tcp port {port}\n", dir.join(PACKETS).display())
-        }
-        _ => String::new(),
-    }
 }

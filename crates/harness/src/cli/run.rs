@@ -7,9 +7,8 @@ use analysis::Analysis;
 use anyhow::Context;
 use net::role;
 use rustix::process::Signal;
-use trial::progress::Show;
 use trial::run_dir;
-use trial::{Finished, RunDirOptions, TrialOptions, signals};
+use trial::{Finished, RunDirOptions, Show, TrialOptions, signals};
 
 use super::common::{OutputOptions, TrialsOptions, look_at};
 use super::report::{load, print, write_page};

@@ -158,7 +158,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 /// The same of programs that need not be there.
 const REFUSED_OF: &[(&str, &str, &str)] = &[
-    ("nginx", "--proxy nginx --rcvbuf 40960", "--rcvbuf 40KiB"),
+    ("nginx", "--proxy nginx --rcvbuf 40960", "--rcvbuf 40960"),
     ("nginx", "--proxy nginx --rcvbuf 40960", "--netns"),
     ("nginx", "--proxy nginx --read-policy bytes:64KiB", "bytes:64KiB"),
     ("nginx", "--proxy nginx --read-policy bytes:64KiB", "--proxy mirror"),

@@ -1,4 +1,5 @@
 use clap::Parser;
+use records::ProxyKind;
 
 use super::*;
 use crate::tests::arm as arm_of;

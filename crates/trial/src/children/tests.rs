@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use super::*;
 
-fn shell(script: &str) -> Vec<OsString> {
-    ["/bin/sh", "-c", script].map(OsString::from).to_vec()
+fn shell(children: &mut Children, role: Role, script: &str) {
+    let words = ["-c", script].map(str::to_owned);
+    children.start(role, Path::new("/bin/sh"), &words).expect("start");
 }
 
 fn soon() -> Instant {
@@ -32,7 +33,7 @@ fn what_is_said_is_told_before_the_end_and_who_is_dismissed_ends() {
     let mut children = Children::default();
     let script =
         r#"echo '{"record":"dialed","slot":0,"client_port":1,"at_ns":2}'; echo gibberish; exit 3"#;
-    children.start(Role::Slow, &shell(script)).expect("start");
+    shell(&mut children, Role::Slow, script);
     assert_eq!(told(&mut children), ["Diale", "garbled gibberish", "exit status: 3"]);
     assert_eq!(children.pid(Role::Slow), None, "reaped");
 
@@ -40,7 +41,7 @@ fn what_is_said_is_told_before_the_end_and_who_is_dismissed_ends() {
         (Children::dismiss as fn(&mut Children, Role), "signal: 15 (SIGTERM)"),
         (Children::kill, "signal: 9 (SIGKILL)"),
     ] {
-        children.start(Role::Proxy, &shell("exec sleep 60")).expect("start");
+        shell(&mut children, Role::Proxy, "exec sleep 60");
         assert!(children.pid(Role::Proxy).is_some());
         end(&mut children, Role::Proxy);
         assert_eq!(told(&mut children), [last]);
@@ -50,7 +51,7 @@ fn what_is_said_is_told_before_the_end_and_who_is_dismissed_ends() {
 #[test]
 fn orders_reach_the_downloads_and_dead_ones_do_not_matter() {
     let mut children = Children::default();
-    children.start(Role::Slow, &shell("read line; echo $line")).expect("start");
+    shell(&mut children, Role::Slow, "read line; echo $line");
     children.order(SlowOrder::Go);
     assert_eq!(told(&mut children), ["garbled {\"order\":\"go\"}", "exit status: 0"]);
     children.order(SlowOrder::Go);

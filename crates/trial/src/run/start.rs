@@ -1,7 +1,7 @@
 //! A role on its way into a process: its options, its host, its command.
 
-use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 
 use anyhow::Context;
 use net::role::RoleOptions;
@@ -23,12 +23,10 @@ impl Run<'_> {
         let role = start.role();
         let failed = || format!("failed to start the {role} role");
         let words = self.role(start)?.words().with_context(failed)?;
-        let with = |program: OsString| -> Vec<OsString> {
-            std::iter::once(program).chain(words.iter().map(OsString::from)).collect()
-        };
-        let pid = self.children.start(role, &with(roles::PROGRAM.into())).with_context(failed)?;
-        let own = std::env::current_exe().map_or_else(|_| roles::PROGRAM.into(), Into::into);
-        let command = with(own).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let pid = self.children.start(role, Path::new(roles::PROGRAM), &words);
+        let pid = pid.with_context(failed)?;
+        let own = std::env::current_exe().unwrap_or_else(|_| roles::PROGRAM.into());
+        let command = std::iter::once(own.display().to_string()).chain(words).collect();
         self.watch(Watch::Process(role, pid));
         let effective = Effective::default();
         self.manifest.processes.push(RoleProcess { role, pid, command, effective });
