@@ -56,7 +56,6 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("--spool off", |arm| arm.proxy.spool = Spool::Off),
         ("--spool /spool", |arm| arm.proxy.spool = Spool::Dir("/spool".into())),
         ("--spool-max", |arm| arm.proxy.spool_max = Some(Bytes::mib(1))),
-        ("--header-timeout 7.000s", |arm| arm.proxy.header_timeout = records::Micros(7_000_000)),
         ("--worker-connections", |arm| arm.proxy.worker_connections = 512),
         ("--directive", |arm| arm.server.directives = vec!["x".to_owned()]),
         ("--trace sample", |arm| arm.server.trace = TraceMode::Sample),
