@@ -30,13 +30,13 @@ const REST: u64 = 200_000_000;
 /// The thread that attaches the dear hooks while a hold is suspected.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    told: Arc<Told>,
+    shared: Arc<Shared>,
     thread: Background,
 }
 
 /// What the thread and its owner tell each other.
 #[derive(Debug, Default)]
-struct Told {
+struct Shared {
     armed: AtomicU64,
     suspect: AtomicU64,
 }
@@ -47,7 +47,7 @@ impl Guard {
         mut engine: Engine,
         stacks_from: Option<Micros>,
     ) -> Result<Self, ProbeError> {
-        let told = Arc::new(Told::default());
+        let shared = Arc::new(Shared::default());
         let mut alarm = Alarm {
             board: engine.map("board")?,
             armed: engine.map("armed")?,
@@ -60,7 +60,7 @@ impl Guard {
             rests: 0,
             alarmed: 0,
         };
-        let own = Arc::clone(&told);
+        let own = Arc::clone(&shared);
         let thread = Background::start("probe-guard", move |ends| {
             // Hooks that come late tell less. Without the right to go first it goes on as it is.
             let _ = rustix::process::setpriority_process(None, -20);
@@ -71,12 +71,12 @@ impl Guard {
             }
             Ok(())
         })?;
-        Ok(Self { told, thread })
+        Ok(Self { shared, thread })
     }
 
     /// A turn that is under way since then, and that the programs have not marked.
     pub(crate) fn suspect(&self, began: Option<u64>) {
-        self.told.suspect.store(began.unwrap_or(0), Ordering::Relaxed);
+        self.shared.suspect.store(began.unwrap_or(0), Ordering::Relaxed);
     }
 
     /// Since when the hooks are attached; 0: they are not.
@@ -84,7 +84,7 @@ impl Guard {
         if !self.thread.goes_on() {
             self.thread.end()?;
         }
-        Ok(self.told.armed.load(Ordering::Relaxed))
+        Ok(self.shared.armed.load(Ordering::Relaxed))
     }
 }
 

@@ -115,16 +115,17 @@ fn only_an_upstream_that_could_be_no_others_is_named() {
 }
 
 #[test]
-fn hosts_may_be_numbers() {
+fn hosts_may_be_numbers_and_calls_have_names() {
     let mut ledger = Ledger::new(Micros(50_000), true);
     let mut other = hold(150, 50, HoldState::Closed);
     other.moved[0].remote = addr("10.0.0.8:1");
+    other.asleep_in = Some(Call::PageFault);
     let holds = vec![hold(0, 100, HoldState::Closed), other, hold(200, 90, HoldState::Closed)];
     let told = ledger.take(seen(300, calm(0), holds), &waiting(0));
     let clients: Vec<_> = told.iter().filter_map(|told| Some(&*told.by.as_ref()?.client)).collect();
     assert_eq!(clients, ["host1:51234", "host3:1", "host1:51234"]);
     let text = serde_json::to_string(&told).expect("JSON");
-    assert!(!text.contains("10.0."), "{text}");
+    assert!(!text.contains("10.0.") && text.contains("\"asleep_in\":\"page fault\""), "{text}");
 }
 
 #[test]
@@ -173,13 +174,4 @@ fn threads_that_have_ended_are_remembered_for_what_they_did() {
     calm_ledger.take(seen(0, calm(0), vec![]), &waiting(0));
     calm_ledger.take(gone, &waiting(0));
     assert!(calm_ledger.workers.is_empty());
-}
-
-#[test]
-fn the_call_in_which_it_slept_is_named() {
-    let mut slept = hold(0, 100, HoldState::Closed);
-    slept.asleep_in = Some(Call::PageFault);
-    let told = ledger().take(seen(200, calm(0), vec![slept]), &waiting(0));
-    let text = serde_json::to_value(&told[0]).expect("JSON");
-    assert_eq!(text["asleep_in"], "page fault");
 }
