@@ -18,7 +18,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use harness::live::LiveTrial;
 use records::run_dir::FETCHES;
-use records::{Fetch, Outcome, Phase, Record, Summary, Verdict};
+use records::{Fetch, Outcome, Phase, RunRecords, Summary, Verdict};
 use report::arms_markdown;
 
 use crate::{Host, or_panic};
@@ -115,6 +115,8 @@ fn say(table: &str) {
 /// The fetches of a trial that runs.
 struct Fetches {
     trial: LiveTrial,
+    /// What it told, until that is taken.
+    records: RunRecords,
     /// The number of the next one.
     next: u64,
     /// Those that ended before one that had started earlier: in the order of their ends, the slow ones
@@ -136,7 +138,7 @@ impl Fetches {
         fs::create_dir_all(place.parent().unwrap_or(place))?;
         let trial = LiveTrial::start(&options, place, [FETCHES], &host.own)
             .context("failed to start a trial")?;
-        Ok(Self { trial, next: 0, ended: BTreeMap::new() })
+        Ok(Self { trial, records: RunRecords::default(), next: 0, ended: BTreeMap::new() })
     }
 
     /// The time of the next `count` fetches together.
@@ -161,10 +163,9 @@ impl Fetches {
             if self.trial.ends_within(LOOK) {
                 bail!("the trial has ended before its time: see its summary, if it made one");
             }
-            for record in self.trial.records() {
-                if let Record::Fetch(fetch) = record
-                    && fetch.phase == Phase::Measure
-                {
+            self.trial.read(&mut self.records);
+            for fetch in self.records.fetches.drain(..) {
+                if fetch.phase == Phase::Measure {
                     self.ended.insert(fetch.fetch, fetch);
                 }
             }

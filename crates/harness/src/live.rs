@@ -21,7 +21,7 @@ use std::time::Duration;
 use net::child::{Child, Dropped, Event};
 use net::cpu::{self, CpuList};
 use records::run_dir::{MANIFEST, SUMMARY};
-use records::{Manifest, Record, Summary};
+use records::{Record, RunRecords, Summary};
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 use trial::roles::PROGRAM;
@@ -67,15 +67,9 @@ impl LiveTrial {
         self.child.ends_within(patience)
     }
 
-    /// Its manifest as it is now, once there is one.
-    pub fn manifest(&mut self) -> Option<Manifest> {
-        // It is replaced as a whole, and small.
-        read(&self.follow.dir()?.join(MANIFEST))
-    }
-
-    /// What was recorded since this was last asked, file by file.
-    pub fn records(&mut self) -> Vec<Record> {
-        self.follow.records()
+    /// Adds what was recorded since this was last asked, and the manifest as it is now.
+    pub fn read(&mut self, records: &mut RunRecords) {
+        self.follow.read(records);
     }
 
     /// Waits for its end: the summary that it made.
@@ -148,11 +142,6 @@ struct Tail {
     rest: Vec<u8>,
 }
 
-/// Bytes taken from a file at a time, and how many times for one picture: a trial writes a tenth of
-/// one bite meanwhile.
-const BITE: u64 = 256 * 1024;
-const BITES: u32 = 64;
-
 impl Follow {
     /// Nothing is there yet.
     fn new<const N: usize>(place: &Path, files: [&'static str; N]) -> Self {
@@ -162,37 +151,37 @@ impl Follow {
 
     /// The run directory, once it is there.
     fn dir(&mut self) -> Option<&Path> {
-        if self.dir.is_none() {
-            self.dir = run_in(&self.place);
-        }
+        self.dir = self.dir.take().or_else(|| run_in(&self.place));
         self.dir.as_deref()
     }
 
-    fn records(&mut self) -> Vec<Record> {
-        let Some(dir) = self.dir().map(Path::to_owned) else { return Vec::new() };
-        self.files.iter_mut().flat_map(|tail| tail.records(&dir)).collect()
+    fn read(&mut self, records: &mut RunRecords) {
+        let Some(dir) = self.dir().map(Path::to_owned) else { return };
+        // It is replaced as a whole, and small.
+        if let Some(manifest) = read(&dir.join(MANIFEST)) {
+            records.manifest = manifest;
+        }
+        self.files.iter_mut().for_each(|tail| tail.read(&dir, records));
     }
 }
 
 impl Tail {
-    fn records(&mut self, dir: &Path) -> Vec<Record> {
+    fn read(&mut self, dir: &Path, records: &mut RunRecords) {
         if self.file.is_none() {
             self.file = File::open(dir.join(self.name)).ok();
         }
-        let Some(file) = &mut self.file else { return Vec::new() };
-        for _ in 0..BITES {
-            match file.by_ref().take(BITE).read_to_end(&mut self.rest) {
-                Ok(taken) if taken as u64 == BITE => {}
-                Ok(_) => break,
-                // Trouble with reading is no trouble of the trial: the picture stands still.
-                Err(_) => return Vec::new(),
-            }
-        }
+        // Trouble with reading is no trouble of the trial: the picture stands still.
+        let Some(Ok(_)) = self.file.as_mut().map(|file| file.read_to_end(&mut self.rest)) else {
+            return;
+        };
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let rest = self.rest.split_off(whole);
         let lines = std::mem::replace(&mut self.rest, rest);
         let lines = String::from_utf8_lossy(&lines);
-        lines.lines().filter_map(|line| Record::from_line(line).ok()).collect()
+        lines
+            .lines()
+            .filter_map(|line| Record::from_line(line).ok())
+            .for_each(|one| records.add(one));
     }
 }
 

@@ -14,19 +14,20 @@
 //! - Text from records reaches HTML, SVG and the script only through the module `escape`.
 
 mod campaign;
+mod data;
 mod escape;
 mod page;
 mod svg;
+mod table;
 mod text;
 pub mod words;
 
 pub use campaign::{Arm, Campaign, Case, CaseArm, CaseFigure};
-pub use page::{
-    AbsenceData, FetchData, HoldData, PageData, Span, StretchData, campaign_html, html,
-};
-pub use svg::{Figure, SvgError, campaign_svg, svg};
+pub use data::{AbsenceData, FetchData, HoldData, PageData, Span, StretchData};
+pub use page::{campaign_html, html};
+pub use svg::{campaign_svg, svg};
 pub use text::{
     MAX_LINES, MaxLines, OpenMetrics, Style, annotations, arms_markdown, case_list, check,
-    check_markdown, csv, details, json, junit, labelled, open_metrics, short_bytes, story, text,
+    check_markdown, csv, details, headline, json, junit, labelled, short_bytes, story, text,
     timeline,
 };

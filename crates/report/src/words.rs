@@ -4,10 +4,10 @@
 //! How times, bytes and shares are written stands with their units in `records`.
 
 use analysis::LATE_FACTOR;
-use analysis::report::Held;
+use analysis::report::{Explanation, Held};
 use records::{
     Bytes, Cause, CauseShare, Fetch, HiddenCause, Holder, HoldingStep, LateSummary, LogTruth,
-    Micros, Outcome, OutcomeCounts, Phase, Summary, Verdict, WorstFetch, percent,
+    Micros, Outcome, Phase, ProxyKind, Summary, WorstFetch, percent,
 };
 
 use crate::text::layout::{figure, short_bytes};
@@ -55,19 +55,27 @@ pub fn holder(holder: Holder) -> String {
     }
 }
 
-/// A verdict at the start of a sentence.
-pub const fn lead(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Starved => "Starved",
-        Verdict::Degraded => "Degraded",
-        Verdict::Healthy => "Healthy",
-        Verdict::Inconclusive => "Inconclusive",
-    }
+/// Which foreign program was under test, in a word or two; `None`: the mirror.
+pub(crate) fn program(summary: &Summary) -> Option<String> {
+    let kind = &summary.arm.server.kind;
+    let version = summary.program.as_ref().map(|program| program.version.as_str());
+    let version = version.filter(|version| !version.is_empty());
+    (*kind != ProxyKind::Mirror).then(|| version.map_or_else(|| kind.to_string(), str::to_owned))
 }
 
-/// Those that failed, of those that could be tried: `53 of 80`.
-pub fn failed(outcomes: &OutcomeCounts) -> String {
-    format!("{} of {}", outcomes.failed(), outcomes.tried())
+/// What a run is called: the settings that tell it from others. What the mirror would have done says nothing of
+/// a foreign program.
+pub(crate) fn title(summary: &Summary) -> String {
+    let arm = &summary.arm;
+    let buffer = arm.rcvbuf().map(|size| format!(", receive buffer {}", size.exact()));
+    let buffer = buffer.unwrap_or_default();
+    match (program(summary), arm.proxy.reuseport) {
+        (Some(program), _) => format!("{program}{buffer}"),
+        (None, true) => format!("mirror, a listener per worker{buffer}, {}", arm.proxy.read_policy),
+        (None, false) => {
+            format!("mirror, one listener for all{buffer}, {}", arm.proxy.read_policy)
+        }
+    }
 }
 
 /// Where and when a fetch came, and how it ended: `Fetch 7 came to worker 0 at 4.231 s and gave up
@@ -80,10 +88,10 @@ pub(crate) fn fetch(fetch: &Fetch, start: Micros, worker: Option<u32>) -> String
     format!("Fetch {number}{idle} came to {worker} at {start} and {before} {total}{behind}.")
 }
 
-/// Which fetches are explained: ` that failed or took over 15.0 ms (3 x idle p99)`, to follow their
-/// number.
-pub(crate) fn which_are_late(phase: Phase, limit: Option<Micros>) -> String {
-    match (phase, limit) {
+/// Which fetches are explained, and how much of their time.
+pub(crate) fn late(story: &Explanation) -> String {
+    let late = &story.summary.late;
+    let which = match (late.phase, story.late_limit_us()) {
         (_, None) => " that failed (without idle fetches none counts as slow)".to_owned(),
         (Phase::Idle, Some(limit)) => {
             format!(" without any load, which is no baseline, that failed or took over {limit}")
@@ -91,12 +99,23 @@ pub(crate) fn which_are_late(phase: Phase, limit: Option<Micros>) -> String {
         (_, Some(limit)) => {
             format!(" that failed or took over {limit} ({LATE_FACTOR} x idle p99)")
         }
+    };
+    if late.fetches == 0 {
+        return format!("no fetch{which}");
     }
+    let unexplained = match story.unexplained() {
+        None => ", all of it explained".to_owned(),
+        Some(share) => {
+            let part = percent(share.share_of_late_time);
+            format!("; {part} of it, {}, remains unexplained", share.time_us)
+        }
+    };
+    format!("{} fetches{which}; {} in all{unexplained}", late.fetches, late.time_us)
 }
 
 /// Where most of the delay went: `97 % of the delay: a worker stuck serving one download`; `None`: no
 /// fetch was late.
-pub(crate) fn causes(summary: &Summary) -> Option<String> {
+pub fn causes(summary: &Summary) -> Option<String> {
     /// What has less is in the details.
     const LARGE: f64 = 0.1;
     /// And so are more than these.

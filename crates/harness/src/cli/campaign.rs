@@ -224,19 +224,15 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
         let summaries: Vec<&Summary> = trials.iter().map(|ran| &ran.summary).collect();
         Arm { spec: spec.clone(), row: arm_row(&name, &summaries), trials }
     });
-    // The machine is the same for all trials. A manifest that cannot be read is none.
-    let first = journal.done.first().map(|done| campaign.dir.join(&done.dir).join(MANIFEST));
     Ok(report::Campaign {
         dir: campaign.dir.clone(),
         purpose: journal.purpose.clone(),
         command: journal.command.clone(),
         rounds: journal.rounds,
         planned: journal.planned(),
-        seed: journal.seed,
         arms: arms.collect(),
         comparison,
         case: case.context("failed to read the trials")?,
-        manifest: first.and_then(|path| live::read(&path)),
     })
 }
 

@@ -61,10 +61,6 @@ pub(super) struct CheckOptions {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) markdown: Option<PathBuf>,
 
-    /// Write the figures as OpenMetrics text there
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(super) openmetrics: Option<PathBuf>,
-
     #[command(flatten)]
     pub(super) trials: TrialsOptions,
 
@@ -176,7 +172,6 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
         ("--save-baseline", &beside),
         ("--junit", &options.junit),
         ("--markdown", &options.markdown),
-        ("--openmetrics", &options.openmetrics),
         ("--output", &options.output.file),
     ])?;
     let (arm, plan) = planned("check", options.trial.clone())?;
@@ -242,10 +237,9 @@ fn run(
 /// nothing else from being written: it is told by all that come after it, the exit code among them.
 fn tell(check: &mut Check, options: &CheckOptions) {
     type Made = fn(&Check) -> String;
-    let files: [(&str, &Option<PathBuf>, Made); 3] = [
+    let files: [(&str, &Option<PathBuf>, Made); 2] = [
         ("the JUnit report", &options.junit, report::junit),
         ("the Markdown", &options.markdown, report::check_markdown),
-        ("the figures", &options.openmetrics, report::open_metrics),
     ];
     for (what, path, made) in files {
         if let Some(path) = path

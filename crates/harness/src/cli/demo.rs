@@ -3,16 +3,14 @@
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use ::demo::{ArmPlan, Timing};
 use anyhow::Context;
 use net::terminal::printable;
 use trial::signals;
 
 use super::campaign::planned;
 use super::output::{self, Color};
-use crate::demo::{DemoPlan, Ended};
+use crate::demo::{ArmPlan, DemoPlan, Ended, Stage, Timing};
 
 /// What is shown, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -63,21 +61,14 @@ pub(super) enum Cure {
 }
 
 impl Cure {
-    /// Its option.
-    const fn option(self) -> [&'static str; 2] {
+    /// Its option, and what that does, for a room.
+    const fn option(self) -> (&'static str, &'static str) {
         match self {
-            Self::Rcvbuf => ["--rcvbuf", "40960"],
-            Self::Fionread => ["--read-policy", "fionread"],
-            Self::Quota => ["--read-policy", "bytes:64KiB"],
-        }
-    }
-
-    /// What that does, for a room.
-    const fn says(self) -> &'static str {
-        match self {
-            Self::Rcvbuf => "The buffer runs empty, so the worker comes back.",
-            Self::Fionread => "It reads what was there, then comes back.",
-            Self::Quota => "64 KiB a turn, then it comes back.",
+            Self::Rcvbuf => ("--rcvbuf 40960", "The buffer runs empty, so the worker comes back."),
+            Self::Fionread => {
+                ("--read-policy fionread", "It reads what was there, then comes back.")
+            }
+            Self::Quota => ("--read-policy bytes:64KiB", "64 KiB a turn, then it comes back."),
         }
     }
 }
@@ -89,52 +80,35 @@ const DRAIN: &str = "A worker reads one until its socket is empty.";
 pub(super) fn demo(options: &DemoOptions) -> anyhow::Result<ExitCode> {
     let plan = plan(options).unwrap_or_else(|error| super::usage_text(&error));
     anyhow::ensure!(has_screen(), "a show needs a terminal, and keys from it");
-    let ended = crate::demo::run(&plan)?;
-    output::print(printable(&farewell(&plan, &ended)).as_bytes())
+    let ended = crate::demo::run(plan)?;
+    output::print(printable(&farewell(&ended)).as_bytes())
         .context("failed to print where the runs are")?;
-    if let Some(broken) = &ended.broken {
-        output::say(&format!("turnstile: {broken}"));
-    }
     if let Some(signal) = ended.signal {
         signals::die_by(signal);
     }
-    Ok(if ended.broken.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let broken = ended.arms.iter().any(|arm| matches!(arm.stage, Stage::Over(Err(_))));
+    Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
     let mut timing = if options.fast { Timing::FAST } else { Timing::STAGE };
-    let change = options.cure.option();
+    let (cure, cure_says) = options.cure.option();
     let mut load_cpus = None;
-    let mut arm = |name: &str, change: &[&str], says: &str| {
-        let own: Vec<&str> = ["--reuseport"].iter().chain(change).copied().collect();
-        let phases = ["--idle", &span(timing.idle), "--duration", &span(timing.measure)];
-        let words = phases.iter().chain(&own).map(ToString::to_string);
-        let words: Vec<String> = words.chain(options.trial.iter().cloned()).collect();
-        let (spec, trial) = planned(name, words)?;
+    let mut arm = |name: &str, own: &str, says| {
+        let [idle, measure] = [timing.idle, timing.measure].map(|span| span.as_millis());
+        let words = format!("--idle {idle}ms --duration {measure}ms --reuseport {own}");
+        let words = words.split_whitespace().map(str::to_owned);
+        let (spec, trial) = planned(name, words.chain(options.trial.iter().cloned()).collect())?;
         // Who gives phases another length is shown that length.
         (timing.idle, timing.measure) = (trial.idle, trial.measure);
         load_cpus = trial.cpus.load.clone();
-        Ok::<_, String>(ArmPlan {
-            name: name.to_owned(),
-            options: own.join(" "),
-            words: spec.args,
-            change: change.join(" "),
-            says: says.to_owned(),
-            arm: trial.arm,
-        })
+        let (words, arm) = (spec.args, trial.arm);
+        let options = if own.is_empty() { "--reuseport" } else { own }.to_owned();
+        Ok::<_, String>(ArmPlan { name: name.to_owned(), options, words, says, arm })
     };
-    let arms = [arm("starved", &[], DRAIN)?, arm("cured", &change, options.cure.says())?];
-    Ok(DemoPlan {
-        arms,
-        timing,
-        runs_dir: options.runs_dir.clone(),
-        style: options.color.style(),
-        load_cpus,
-    })
-}
-
-fn span(length: Duration) -> String {
-    format!("{}ms", length.as_millis())
+    let arms = [arm("starved", "", DRAIN)?, arm("cured", cure, cure_says)?];
+    let (runs_dir, style) = (options.runs_dir.clone(), options.color.style());
+    Ok(DemoPlan { arms, timing, runs_dir, style, load_cpus })
 }
 
 /// Whether a picture can be shown: that needs a terminal that takes orders, and keys from it.
@@ -144,24 +118,17 @@ pub(super) fn has_screen() -> bool {
     able && io::stdout().is_terminal() && io::stdin().is_terminal()
 }
 
-/// What is left of the show.
-fn farewell(plan: &DemoPlan, ended: &Ended) -> String {
+/// What is left of the show: of each arm what it proved, in the words of its report, and where that is.
+fn farewell(ended: &Ended) -> String {
     let mut text = String::new();
-    for (arm, trial) in plan.arms.iter().zip(&ended.trials) {
-        let name = &arm.name;
-        let Some((dir, summary)) = trial else {
-            text += &format!("{name:<8} was not run\n");
-            continue;
+    for arm in &ended.arms {
+        let proved = match &arm.stage {
+            Stage::Over(Ok(summary)) => report::headline(summary),
+            Stage::Over(Err(why)) => format!("could not be run: {why}"),
+            Stage::Waiting | Stage::Running => "was not run".to_owned(),
         };
-        let verdict = match summary {
-            Some(summary) => {
-                let why = summary.verdict_reasons.first().map_or("", String::as_str);
-                format!("{}: {why}", summary.verdict)
-            }
-            None => "no summary".to_owned(),
-        };
-        text += &format!("{name:<8} {verdict}\n");
-        if summary.is_some() {
+        text += &format!("{:<8} {proved}\n", arm.plan.name);
+        if let Some(dir) = arm.run_dir().filter(|_| arm.summary().is_some()) {
             text += &format!("         turnstile report {} --open\n", dir.display());
         }
     }

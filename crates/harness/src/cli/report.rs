@@ -8,7 +8,6 @@ use std::process::{Command, ExitCode, Stdio};
 use analysis::Analysis;
 use anyhow::Context;
 use records::RunRecords;
-use report::Figure;
 
 use super::campaign;
 use super::common::{OutputOptions, WhichRun};
@@ -25,10 +24,10 @@ Examples:
   turnstile report runs/20260301T123005Z-reuseport
   turnstile report runs/20260301T123005Z-reuseport --json
   turnstile report runs/20260301T123005Z-reuseport --open
-  turnstile report runs/20260301T123005Z-reuseport --svg picture -o picture.svg
+  turnstile report runs/20260301T123005Z-reuseport --svg -o picture.svg
   turnstile report --csv -o fetches.csv
   turnstile report runs/20260301T140210Z-compare --html
-  turnstile report runs/20260301T140210Z-compare --svg latency -o latency.svg")]
+  turnstile report runs/20260301T140210Z-compare --svg -o latency.svg")]
 pub(super) struct ReportOptions {
     #[command(flatten)]
     pub(super) run: WhichRun,
@@ -41,15 +40,9 @@ pub(super) struct ReportOptions {
     #[arg(long, conflicts_with_all = ["json", "svg"])]
     pub(super) open: bool,
 
-    /// Print one figure as SVG: picture, latency, causes or accept-queue; of a campaign latency
-    #[arg(
-        long,
-        value_enum,
-        value_name = "FIGURE",
-        hide_possible_values = true,
-        conflicts_with = "json"
-    )]
-    pub(super) svg: Option<Figure>,
+    /// Print the picture of a run as SVG, or the latencies of a campaign's arms
+    #[arg(long, conflicts_with = "json")]
+    pub(super) svg: bool,
 
     /// Print a line of CSV for each fetch: how it ended, whose step held it, its time by cause
     #[arg(long, conflicts_with_all = ["html", "open", "json", "svg", "verbose"])]
@@ -102,20 +95,25 @@ pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
         anyhow::ensure!(!options.csv, "failed to print fetches: name the run directory of a trial");
         let campaign = Campaign::open(&dir).context("failed to read the campaign")?;
         let report = campaign::read(&campaign)?;
-        match svg {
-            Some(figure) => output.print(&report::campaign_svg(&report, *figure)?)?,
-            None if page => made(options, &campaign::write_page(&report)?)?,
-            None if output.json => output.print(&report.json())?,
-            None => output.print(&report.text(output.style()))?,
+        if *svg {
+            output.print(&report::campaign_svg(&report).context("there was no fetch")?)?;
+        } else if page {
+            made(options, &campaign::write_page(&report)?)?;
+        } else {
+            output.print(&if output.json { report.json() } else { report.text(output.style()) })?;
         }
     } else {
         let records = load(&dir)?;
         let analysis = Analysis::of(&records);
-        match svg {
-            Some(figure) => output.print(&report::svg(&analysis, *figure)?)?,
-            None if page => made(options, &write_page(&dir, &analysis)?)?,
-            None if options.csv => output.print(&report::csv(&analysis))?,
-            None => print(&analysis, &dir, output, options.verbose)?,
+        if *svg {
+            let drawn = report::svg(&analysis);
+            output.print(&drawn.context("no worker and no fetch of this run is known")?)?;
+        } else if page {
+            made(options, &write_page(&dir, &analysis)?)?;
+        } else if options.csv {
+            output.print(&report::csv(&analysis))?;
+        } else {
+            print(&analysis, &dir, output, options.verbose)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,40 +1,40 @@
 //! The show for a stage: two trials, one after the other, each a process of its own, shown live.
 //!
-//! - [`screen`]: the terminal
-//! - [`crate::live`]: a trial and its records, as it writes them
+//! - `arm`: what is known of a trial, from its records
+//! - `picture`: how that is drawn
 //!
-//! Not for: the acts, their words and their picture; those are the crate `demo`.
-//!
-//! Invariant: however the show ends, the terminal is as it was before, and no process of a trial is
-//! left.
+//! Invariants:
+//! - However the show ends, the terminal is as it was before, and no process of a trial is left.
+//! - While the picture is held nothing is read: the trial goes on, and its records wait in its files.
 
-pub mod screen;
+mod arm;
+mod picture;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use ::demo::{ArmPlan, Leave, Order, Show, Side, Stage, Timing};
 use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
 use net::cpu::CpuList;
 use net::stop::{self, Next};
-use records::Summary;
+use records::run_dir::{DOWNLOADS, FETCHES, SOCKETS, STEPS, WORKERS};
+use records::{MonoNs, Phase};
 use report::Style;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
-use crate::live::{self, LiveTrial, OwnCpus};
-use records::run_dir::{DOWNLOADS, FETCHES, SOCKETS, STEPS, WORKERS};
-use screen::Screen;
 use trial::run_dir;
+
+pub use self::arm::{ArmPlan, ArmView, Stage};
+use crate::live::{self, LiveTrial, OwnCpus};
+use crate::screen::{Key, Screen};
 
 /// A show to be: every option checked.
 #[derive(Debug)]
 pub struct DemoPlan {
     /// The starved arm and the cured one.
     pub arms: [ArmPlan; 2],
-    /// How long the acts take.
+    /// How long it takes.
     pub timing: Timing,
     /// Where the directory of the show is made.
     pub runs_dir: PathBuf,
@@ -44,155 +44,291 @@ pub struct DemoPlan {
     pub load_cpus: Option<CpuList>,
 }
 
+/// How long the parts of the show take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// The idle phase of each trial.
+    pub idle: Duration,
+    /// The measure phase of each trial.
+    pub measure: Duration,
+    /// By how much the acts without a trial are shorter than on a stage.
+    hurry: u32,
+}
+
+impl Timing {
+    /// About 90 s in all.
+    pub const STAGE: Self =
+        Self { idle: Duration::from_secs(4), measure: Duration::from_secs(17), hurry: 1 };
+    /// About 30 s in all. The idle phase still has the 20 fetches that a baseline needs.
+    pub const FAST: Self =
+        Self { idle: Duration::from_millis(2_200), measure: Duration::from_secs(5), hurry: 4 };
+
+    /// How long an act takes. Of a trial this is about: beside its two phases it starts processes and
+    /// downloads, awaits the last fetches, and makes its report.
+    fn of(&self, act: Act) -> Duration {
+        let secs = match act {
+            Act::Trial(_) => return self.idle + self.measure + Duration::from_millis(1_500),
+            Act::Opening => 6,
+            Act::Verdict => 9,
+            Act::Change => 7,
+            Act::Closing => 22,
+        };
+        Duration::from_secs(secs) / self.hurry
+    }
+}
+
+/// What the room is being shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    /// Who is there, before anything runs.
+    Opening,
+    /// The trial of an arm: fetches alone, then beside downloads.
+    Trial(usize),
+    /// What the first proved.
+    Verdict,
+    /// What will be different in the second.
+    Change,
+    /// Both beside each other.
+    Closing,
+}
+
+/// Every act in order, with its title.
+const ACTS: [(Act, &str); 6] = [
+    (Act::Opening, "who is there"),
+    (Act::Trial(0), "before the cure"),
+    (Act::Verdict, "what it proved"),
+    (Act::Change, "one change"),
+    (Act::Trial(1), "with the cure"),
+    (Act::Closing, "side by side"),
+];
+
 /// How a show ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// The run directories and summaries of its trials, as far as they came.
-    pub trials: [Option<(PathBuf, Option<Summary>)>; 2],
-    /// Why a trial could not be run, if one could not.
-    pub broken: Option<String>,
+    /// Its trials, as far as they came.
+    pub arms: [ArmView; 2],
     /// The signal that ended it; Ctrl-C is SIGINT.
     pub signal: Option<i32>,
 }
 
-/// What is shown of a run. Downloads first: they tell whose a port is.
+/// What is shown of a run.
 const SHOWN: [&str; 5] = [DOWNLOADS, STEPS, FETCHES, SOCKETS, WORKERS];
 /// Time between two pictures: half of what passes between two writes of a trial.
 const FRAME: Duration = Duration::from_millis(100);
+/// A run proves nothing with fewer than 20 fetches, idle or under load. One that is counted here may
+/// count for another phase there.
+const ENOUGH: usize = 22;
 
 /// Shows it. Call it on the main thread: trials end with the thread that started them.
 ///
 /// # Errors
 /// The directory, the terminal or a handler of signals could not be made. Nothing is left running
 /// then, and the terminal is as it was.
-pub fn run(plan: &DemoPlan) -> anyhow::Result<Ended> {
+pub fn run(plan: DemoPlan) -> anyhow::Result<Ended> {
     let (sender, signals) = mpsc::channel();
     stop::on_signals(&[SIGINT, SIGTERM, SIGHUP], move |signal| match sender.send(signal) {
         Ok(()) => Next::Wait,
         Err(_) => Next::Unheard,
     })
     .context("failed to take note of signals")?;
-    let cpus = OwnCpus::new(plan.load_cpus.clone()).context("failed to choose a CPU")?;
+    let cpus = OwnCpus::new(plan.load_cpus).context("failed to choose a CPU")?;
     let name = format!("{}-demo", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     std::fs::create_dir_all(&plan.runs_dir)
         .with_context(|| format!("failed to make {}", plan.runs_dir.display()))?;
-    let screen = Screen::enter().context("failed to take the terminal")?;
+    let mut screen = Screen::enter().context("failed to take the terminal")?;
     let dir = run_dir::make_new(&plan.runs_dir, &name)?;
-    let [left, right] = plan.arms.clone();
-    let show = Show::new(left, right, plan.timing, clock::now());
-    let running = Running { plan, cpus, dir, show, trial: None, places: [None, None] };
-    Ok(running.play(screen, &signals))
+    let arms = plan.arms.map(ArmView::new);
+    let mut show = Show::new(arms, plan.timing, cpus, dir);
+    let over = show.acts(&mut screen, plan.style, &signals);
+    // First the terminal: whoever left should see it again at once.
+    drop(screen);
+    show.stop(&signals);
+    // Where nothing was recorded no empty shell is left behind; another stays.
+    let _ = std::fs::remove_dir(&show.dir);
+    let signal = match over {
+        Over::Shown | Over::Key(Key::Quit) => None,
+        Over::Key(_) => Some(SIGINT),
+        Over::Signal(signal) => Some(signal),
+        // A terminal that is gone has hung up.
+        Over::Unseen => Some(SIGHUP),
+    };
+    Ok(Ended { arms: show.arms, signal })
 }
 
 /// A show in progress.
-struct Running<'a> {
-    plan: &'a DemoPlan,
+struct Show {
+    arms: [ArmView; 2],
+    timing: Timing,
     cpus: OwnCpus,
     dir: PathBuf,
-    show: Show,
-    trial: Option<(Side, LiveTrial)>,
-    /// Where each trial has its run directory.
-    places: [Option<PathBuf>; 2],
+    /// The trial that runs, and of which arm.
+    trial: Option<(usize, LiveTrial)>,
+    began: MonoNs,
+    /// Its place among all acts.
+    act: usize,
+    act_began: MonoNs,
+    /// Since when the picture is held.
+    held: Option<MonoNs>,
+    /// Whether somebody wants the phase in progress to end, once it has enough fetches.
+    hastened: bool,
+    /// The phase that was told to end.
+    ended: Option<Phase>,
 }
 
-/// What ended it.
+/// What ended the show.
 enum Over {
-    Left(Leave),
+    Shown,
+    Key(Key),
     Signal(i32),
     /// Nobody can see it any more.
     Unseen,
 }
 
-impl Running<'_> {
-    fn play(mut self, mut screen: Screen, signals: &Receiver<i32>) -> Ended {
-        let over = self.acts(&mut screen, signals);
-        // First the terminal: whoever left should see it again at once.
-        drop(screen);
-        let left_early = !matches!(over, Over::Left(Leave::Done));
-        if let Some((_, trial)) = self.trial.take() {
-            trial.stop();
-            // Each signal that comes meanwhile is handed on, and it takes it as haste.
-            while !trial.ends_within(FRAME) {
-                if signals.try_recv().is_ok() {
-                    trial.stop();
-                }
-            }
+impl Show {
+    fn new(arms: [ArmView; 2], timing: Timing, cpus: OwnCpus, dir: PathBuf) -> Self {
+        let now = clock::now();
+        Self {
+            arms,
+            timing,
+            cpus,
+            dir,
+            trial: None,
+            began: now,
+            act: 0,
+            act_began: now,
+            held: None,
+            hastened: false,
+            ended: None,
         }
-        let signal = match over {
-            Over::Left(Leave::Done | Leave::Quit) => None,
-            Over::Left(Leave::Interrupt) => Some(SIGINT),
-            Over::Signal(signal) => Some(signal),
-            // A terminal that is gone has hung up.
-            Over::Unseen => Some(SIGHUP),
-        };
-        let broken = [Side::Left, Side::Right].into_iter().find_map(|side| {
-            let arm = self.show.arm(side);
-            match &arm.stage {
-                Stage::Over(Err(why)) if !left_early => {
-                    Some(format!("the {} arm: {why}", arm.plan.name))
-                }
-                _ => None,
-            }
-        });
-        let trials = self.places.map(|place| {
-            let dir = live::run_in(&place?)?;
-            let summary = live::summary(&dir);
-            Some((dir, summary))
-        });
-        // Where nothing was recorded no empty shell is left behind; another stays.
-        let _ = std::fs::remove_dir(&self.dir);
-        Ended { trials, broken, signal }
     }
 
-    fn acts(&mut self, screen: &mut Screen, signals: &Receiver<i32>) -> Over {
+    fn act(&self) -> Act {
+        ACTS[self.act].0
+    }
+
+    /// Lets a held picture go on: the act has as much time left as it had.
+    fn release(&mut self, now: MonoNs) {
+        if let Some(since) = self.held.take() {
+            self.act_began = self.act_began + now.since(since);
+        }
+    }
+
+    /// Whether the act has come to its end.
+    fn is_over(&self, now: MonoNs) -> bool {
+        match self.act() {
+            Act::Trial(arm) => matches!(self.arms[arm].stage, Stage::Over(_)),
+            act => now.since(self.act_began) >= self.timing.of(act),
+        }
+    }
+
+    fn acts(&mut self, screen: &mut Screen, style: Style, signals: &Receiver<i32>) -> Over {
         loop {
-            self.listen();
             let now = clock::now();
-            for order in self.show.tick(now) {
-                match order {
-                    Order::Start(side) => self.start(side),
-                    Order::EndPhase(_) => {
-                        if let Some((_, trial)) = &self.trial {
-                            trial.end_phase();
-                        }
-                    }
-                    Order::Leave(leave) => return Over::Left(leave),
+            if self.held.is_none() {
+                self.listen();
+                if self.is_over(now) && !self.advance(now) {
+                    return Over::Shown;
                 }
+                self.hasten();
             }
-            let shown = screen.show(&self.show, now, self.plan.style);
+            let shown = screen.paint(|buf| picture::draw(self, now, style, buf));
             let keys = shown.and_then(|()| screen.keys(FRAME));
             // A terminal that hangs up says so by a signal too, and that is what counts.
             if let Ok(signal) = signals.try_recv() {
                 return Over::Signal(signal);
             }
             let Ok(keys) = keys else { return Over::Unseen };
-            let now = clock::now();
-            keys.into_iter().for_each(|key| self.show.key(key, now));
+            for key in keys {
+                let now = clock::now();
+                match key {
+                    Key::Hold if self.held.is_some() => self.release(now),
+                    Key::Hold => self.held = Some(now),
+                    Key::Next => {
+                        self.release(now);
+                        match self.act() {
+                            Act::Trial(arm) => {
+                                let phase = self.arms[arm].phase();
+                                self.hastened = phase.is_none() || phase != self.ended;
+                            }
+                            _ if !self.advance(now) => return Over::Shown,
+                            _ => {}
+                        }
+                    }
+                    Key::Quit | Key::Interrupt => return Over::Key(key),
+                    Key::Other => {}
+                }
+            }
         }
     }
 
     /// Takes what the trial that runs has told, and its end.
     fn listen(&mut self) {
-        let Some((side, trial)) = &mut self.trial else { return };
-        let side = *side;
+        let Some((arm, trial)) = &mut self.trial else { return };
+        let arm = &mut self.arms[*arm];
         let ended = trial.ends_within(Duration::ZERO);
         // After the question, so that nothing is left unread when it has ended.
-        if let Some(manifest) = trial.manifest() {
-            self.show.manifest(side, &manifest);
-        }
-        trial.records().iter().for_each(|record| self.show.take(side, record));
+        trial.read(&mut arm.records);
         if ended && let Some((_, trial)) = self.trial.take() {
-            self.show.over(side, trial.end());
+            arm.stage = Stage::Over(trial.end());
         }
     }
 
-    fn start(&mut self, side: Side) {
-        let arm = side.of(&self.plan.arms);
-        let place = self.dir.join(format!("{}-{}", side.name(), arm.name));
-        *side.of_mut(&mut self.places) = Some(place.clone());
-        match LiveTrial::start(&arm.words, &place, SHOWN, &self.cpus) {
-            Ok(trial) => self.trial = Some((side, trial)),
-            Err(error) => self.show.over(side, Err(error.to_string())),
+    /// On to the next act, if there is one.
+    fn advance(&mut self, now: MonoNs) -> bool {
+        let Some((act, _)) = ACTS.get(self.act + 1) else { return false };
+        self.act += 1;
+        self.act_began = now;
+        (self.hastened, self.ended) = (false, None);
+        if let Act::Trial(index) = *act {
+            let arm = &mut self.arms[index];
+            let side = ["left", "right"][index];
+            let place = self.dir.join(format!("{side}-{}", arm.plan.name));
+            match LiveTrial::start(&arm.plan.words, &place, SHOWN, &self.cpus) {
+                Ok(trial) => {
+                    arm.stage = Stage::Running;
+                    self.trial = Some((index, trial));
+                }
+                Err(error) => arm.stage = Stage::Over(Err(error.to_string())),
+            }
+            arm.place = Some(place);
+        }
+        true
+    }
+
+    /// Ends the phase in progress, if that is wanted and the trial can do without the rest.
+    fn hasten(&mut self) {
+        let Some((arm, trial)) = self.trial.as_ref().filter(|_| self.hastened) else { return };
+        let arm = &self.arms[*arm];
+        let Some(phase @ (Phase::Idle | Phase::Measure)) = arm.phase() else { return };
+        if arm.fetches(phase == Phase::Idle).count() >= ENOUGH {
+            (self.hastened, self.ended) = (false, Some(phase));
+            trial.end_phase();
+        }
+    }
+
+    /// Ends the trial that runs, if one does, in good order.
+    fn stop(&mut self, signals: &Receiver<i32>) {
+        let Some((arm, trial)) = self.trial.take() else { return };
+        trial.stop();
+        // Each signal that comes meanwhile is handed on, and it takes it as haste.
+        while !trial.ends_within(FRAME) {
+            if signals.try_recv().is_ok() {
+                trial.stop();
+            }
+        }
+        // Stopped early it may have made none, which is no fault of it.
+        if let Ok(summary) = trial.end() {
+            self.arms[arm].stage = Stage::Over(Ok(summary));
         }
     }
 }
+
+impl ArmView {
+    /// Its run directory, if it came to have one.
+    pub fn run_dir(&self) -> Option<PathBuf> {
+        live::run_in(self.place.as_deref()?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use ::demo::Key;
 use jiff::Timestamp;
 use net::terminal::printable;
 use serde::Serialize;
@@ -14,8 +13,9 @@ use super::capture::Captured;
 use super::ledger::{Ledger, Told};
 use super::processes::Change;
 use super::{picture, words};
-use crate::demo::screen::Screen;
+
 use crate::output;
+use crate::screen::{Key, Screen};
 use report::Style;
 
 /// What is told; in JSON, a line.

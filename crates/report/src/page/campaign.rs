@@ -1,226 +1,154 @@
-//! The page of a campaign: its template, and the parts that are filled in.
+//! A campaign as it is told: in a terminal, as a document, and as a page, which has a table, a figure, what
+//! was compared, and links to its trials.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
-use analysis::guard::PairOf;
 use analysis::guard::rounds::Ran;
-use records::{Micros, Verdict, count, shell_line};
-use stats::Change;
+use analysis::guard::{Comparison, Gate, PairOf};
+use records::{Caveat, CaveatCode, count, shell_line};
 
-use super::table::{self, Table, environment, key, list, machine};
+use super::parts::list;
 use super::{THEME, fill, framed};
-use crate::campaign::{Arm, Campaign, CaseFigure, page_of};
+use crate::campaign::{Arm, Campaign};
 use crate::escape::{self, html};
-use crate::svg::{Figure, inline_campaign, palette};
-use crate::text::{ARM_HEADS, arm_cells, left_out, metric_cells, reasons};
+use crate::svg::inline_campaign;
+use crate::text::{self, Style};
+
+impl Campaign {
+    /// As people read it in a terminal.
+    pub fn text(&self, style: Style) -> String {
+        let (rows, dir) = (self.rows(), &self.dir);
+        match (&self.case, &self.comparison) {
+            (Some(case), _) => text::case(case, &rows, dir, style),
+            (None, Some(comparison)) => text::comparison(comparison, &rows, dir, style),
+            (None, None) => {
+                let table = text::arms(&rows).without(&text::ASIDE).lines(style).join("\n");
+                format!("{table}\n\nrecords     {}\n", dir.display())
+            }
+        }
+    }
+
+    /// The comparison as a document; of others, the table.
+    pub fn json(&self) -> String {
+        match &self.comparison {
+            Some(comparison) => text::json(comparison),
+            None => text::json(&self.rows()),
+        }
+    }
+
+    /// The comparison as Markdown; of others, the table.
+    pub fn markdown(&self) -> String {
+        match &self.comparison {
+            Some(comparison) => text::comparison_markdown(comparison, &self.rows()),
+            None => text::arms_markdown(&self.rows()),
+        }
+    }
+
+    /// What the comparison says as a gate; absent: there is none.
+    pub fn gate(&self) -> Option<Gate> {
+        self.comparison.as_ref().map(Comparison::gate)
+    }
+
+    /// The same for people, with the exit code that follows from it.
+    pub fn gate_text(&self, exit_code: u8, style: Style) -> String {
+        let said = |comparison| text::comparison_gate(comparison, exit_code, style);
+        self.comparison.as_ref().map_or_else(String::new, said)
+    }
+
+    /// Why it is not whole, if it is not.
+    fn cut_short(&self) -> Option<String> {
+        let (done, planned) = (self.done(), self.planned);
+        (done < planned).then(|| {
+            format!(
+                "{done} of {planned} trials are done: this campaign was cut short, or is still \
+                 under way. What is here is what there was by then."
+            )
+        })
+    }
+
+    /// Caveats of the trials, each with how many have it, the most frequent first.
+    fn caveats(&self) -> Vec<String> {
+        // By code: the words hold figures, which differ between trials.
+        let mut by_code: BTreeMap<CaveatCode, (&str, u64)> = BTreeMap::new();
+        for Caveat { code, message } in self.trials().flat_map(|trial| &trial.summary.caveats) {
+            by_code.entry(*code).or_insert((message, 0)).1 += 1;
+        }
+        let mut caveats: Vec<(&str, u64)> = by_code.into_values().collect();
+        caveats.sort_by_key(|(_, trials)| std::cmp::Reverse(*trials));
+        let said = |(message, trials)| format!("{}: {message}", count(trials, "trial", "trials"));
+        caveats.into_iter().map(said).collect()
+    }
+
+    /// What came of it, in a sentence.
+    fn sentence(&self) -> String {
+        if self.done() == 0 {
+            return "No trial is done: there is nothing to show yet.".to_owned();
+        }
+        let answers = self.pairs().iter().map(|pair| text::answer(pair) + ". ");
+        let answers: String = answers.collect();
+        if answers.is_empty() { self.title() } else { answers.trim_end().to_owned() }
+    }
+}
 
 const TEMPLATE: &str = include_str!("../../assets/campaign.html");
-const UNKNOWN: &str = "\u{2013}";
-/// Of many columns.
-const WIDE: &str = " class=\"wide\"";
 
 /// The campaign as one HTML file: style and script inside, nothing to load. Links lead to the
 /// pages of its trials, as paths relative to its own.
 pub fn campaign_html(campaign: &Campaign) -> String {
-    let body = fill(TEMPLATE, |name| part(name, campaign));
-    framed(&campaign.title(), &body, THEME)
-}
-
-fn part(name: &str, campaign: &Campaign) -> String {
-    match name {
+    let body = fill(TEMPLATE, |name| match name {
         "subtitle" => html(&campaign.title()),
-        "chips" => chips(campaign),
         "sentence" => html(&campaign.sentence()),
         "cut" => campaign
             .cut_short()
             .map_or_else(String::new, |why| format!("<p class=\"cut\">{}</p>", html(&why))),
         "command" => html(&shell_line(&campaign.command)),
-        "arms" => arms(campaign),
-        "differences" => differences(campaign),
-        "case" => case(campaign),
-        "trials" => trials(campaign),
-        "about" => about(campaign),
+        "arms" => text::arms(&campaign.rows()).without(&text::ASIDE).html(""),
+        "figure" => latency(campaign),
+        "differences" => campaign.pairs().iter().map(difference).collect(),
+        "trials" => campaign.arms.iter().map(trials).collect(),
+        "caveats" => list("Caveats of the trials", campaign.caveats()),
         _ => String::new(),
-    }
+    });
+    framed(&campaign.title(), &body, THEME)
 }
 
-/// The words at the top, in their colours: one for each pair where there are few, else what the
-/// campaign is for.
-fn chips(campaign: &Campaign) -> String {
-    let chip =
-        |word: &str, class: &str| format!("<span class=\"chip {class}\">{}</span>", html(word));
-    let plain = verdict_class(Verdict::Inconclusive);
-    let mut chips = match campaign.pairs() {
-        [] => chip(&campaign.purpose, plain),
-        pairs if pairs.len() > 3 => chip(&format!("{} pairs", pairs.len()), plain),
-        pairs => {
-            let changes = pairs.iter().map(|pair| pair.judgement.change);
-            changes.map(|change| chip(change.name(), change_class(change))).collect()
-        }
-    };
-    if campaign.cut_short().is_some() {
-        chips += &chip("not whole", verdict_class(Verdict::Degraded));
-    }
-    chips
-}
-
-const fn verdict_class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Starved => "verdict-starved",
-        Verdict::Degraded => "verdict-degraded",
-        Verdict::Healthy => "verdict-healthy",
-        Verdict::Inconclusive => "verdict-inconclusive",
-    }
-}
-
-const fn change_class(change: Change) -> &'static str {
-    verdict_class(match change {
-        Change::Regressed => Verdict::Starved,
-        Change::Improved => Verdict::Healthy,
-        Change::NoChange | Change::Inconclusive => Verdict::Inconclusive,
-    })
-}
-
-fn arms(campaign: &Campaign) -> String {
+fn latency(campaign: &Campaign) -> String {
+    let told = "A point is a round's percentile, a bar the median of the rounds, which the table has. \
+                A triangle: fetches were given up there, and would have taken longer still.";
     // Tall and dense: on a narrow screen it is moved, not shrunk.
-    let drawn = inline_campaign(campaign)
-        .map(|svg| format!("<div class=\"scroll\"><div class=\"drawn dense\">{svg}</div></div>"));
-    let title = "How long fetches took";
-    let told = "Percentiles of each round, on one scale. A triangle: fetches were given up there, \
-                and would have taken longer still.";
-    table_of_arms(campaign) + &table::figure(Figure::Latency, title, told, drawn)
-}
-
-/// A row an arm: what its trials say together.
-fn table_of_arms(campaign: &Campaign) -> String {
-    let mut table = Table::new(WIDE, "", &shown(ARM_HEADS));
-    for (place, arm) in (0..).zip(&campaign.arms) {
-        let mut options = shell_line(&arm.spec.args);
-        if options.is_empty() {
-            "no option".clone_into(&mut options);
-        }
-        let [name, cells @ ..] = shown(arm_cells(&arm.row)).map(|cell| html(&cell));
-        let head = format!(
-            "{}{name}<br><small><code>{}</code></small>",
-            key(palette::download(place)),
-            html(&options)
-        );
-        table.row(&format!("arm-{place}"), head, cells);
-    }
-    let told = "Percentiles are medians of the rounds' percentiles.";
-    format!("{}<p class=\"nothing\">{told}</p>", table.end())
-}
-
-/// Of the columns that a table of arms has, those that fit onto a sheet.
-fn shown<T>(columns: [T; 14]) -> [T; 10] {
-    let [name, _, _, verdicts, p50, p90, p99, max, failed, _, downloads, turn, _, cpu] = columns;
-    [name, verdicts, failed, p50, p90, p99, max, downloads, turn, cpu]
-}
-
-/// A verdict in its colour.
-fn word(verdict: Verdict) -> String {
-    format!("<span class=\"word {}\">{verdict}</span>", verdict_class(verdict))
-}
-
-fn differences(campaign: &Campaign) -> String {
-    if campaign.pairs().is_empty() {
-        return String::new();
-    }
-    let mut out = String::from(
-        "<section id=\"differences\" aria-labelledby=\"h-differences\"><h2 \
-         id=\"h-differences\">The differences</h2>",
-    );
-    out.extend(campaign.pairs().iter().map(pair));
-    out + "</section>"
+    let figure = inline_campaign(campaign).map(|svg| {
+        format!(
+            "<figure id=\"latency\"><figcaption><p>{told}</p></figcaption><div class=\"scroll\"><div \
+             class=\"drawn dense\">{svg}</div></div></figure>"
+        )
+    });
+    figure.unwrap_or_default()
 }
 
 /// A pair: the word, why, and every metric.
-fn pair(PairOf { a, b, judgement, .. }: &PairOf) -> String {
-    let (a, b) = (html(a), html(b));
-    let mut out = format!(
-        "<h3>{b} against {a}: <span class=\"word {}\">{}</span></h3><p>{}.</p>",
-        change_class(judgement.change),
-        judgement.change,
-        html(&reasons(judgement))
-    );
-    out += &list("", judgement.left_out.iter().map(left_out));
-    let heads = ["metric", &a, &b, "change", "95 % interval", "rounds up/down/still", "p", "so"];
-    let mut table = Table::new(WIDE, "", &heads);
-    for metric in &judgement.comparisons {
-        let [name, cells @ ..] = metric_cells(metric).map(|cell| html(&cell));
-        table.row("", name, cells);
-    }
-    out + &table.end()
-}
-
-/// A row a round, a column an arm; every cell leads to the trial's own page.
-fn trials(campaign: &Campaign) -> String {
-    let arms = (0..).zip(&campaign.arms);
-    let arms = arms.map(|(place, arm)| key(palette::download(place)) + &html(&arm.spec.name));
-    let heads: Vec<String> = std::iter::once("round".to_owned()).chain(arms).collect();
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let mut table = Table::new(WIDE, "", &heads);
-    for round in 0..campaign.rounds {
-        let cell = |arm: &Arm| {
-            let trial = arm.trials.iter().find(|trial| trial.round == round);
-            trial.map_or_else(|| "<span class=\"nothing\">not run</span>".to_owned(), self::trial)
-        };
-        table.row("", round + 1, campaign.arms.iter().map(cell));
-    }
-    table.end()
-}
-
-fn trial(Ran { dir, summary, .. }: &Ran) -> String {
-    let measure = &summary.measure;
-    let p50 = match measure.attempts {
-        0 => String::new(),
-        _ => format!(", p50 {}", Micros(measure.latency_us.p50)),
-    };
+fn difference(PairOf { a, b, judgement, .. }: &PairOf) -> String {
+    let (title, why) = (format!("{b} against {a}: {}", judgement.change), text::reasons(judgement));
     format!(
-        "<a href=\"{}\" title=\"{}\">{}</a><br><small>{} failed{p50}</small>",
-        html(&escape::path(&page_of(dir))),
-        html(summary.verdict_reasons.first().map_or("", String::as_str)),
-        word(summary.verdict),
-        crate::words::failed(&measure.outcomes),
+        "<section class=\"difference\"><h2>{}</h2><p>{}.</p>{}{}</section>",
+        html(&title),
+        html(&why),
+        list("", judgement.left_out.iter().map(text::left_out)),
+        text::metrics(judgement, [a, b]).html("")
     )
 }
 
-/// A published situation: its words, and its figures beside ours.
-fn case(campaign: &Campaign) -> String {
-    let Some(case) = &campaign.case else { return String::new() };
-    let mut out = format!(
-        "<section id=\"case\" aria-labelledby=\"h-case\"><h2 id=\"h-case\">{}</h2>",
-        html(&case.title)
-    );
-    for paragraph in &case.story {
-        let _ = write!(out, "<p>{}</p>", html(paragraph));
-    }
-    let (source, look) = (html(&case.source), html(&case.look));
-    let _ = write!(out, "<p><b>Source:</b> {source}</p><p><b>Look at:</b> {look}</p>");
-    for arm in &case.arms {
-        let (name, page) = (html(&arm.name), html(&escape::path(&page_of(&arm.dir))));
-        let _ = write!(out, "<h3>{name}: <a href=\"{page}\">{}</a></h3>", word(arm.verdict));
-        let mut table = Table::new("", "", &["figure", "here", "published"]);
-        for CaseFigure { label, here, published } in &arm.figures {
-            let told = |told: &Option<String>| told.as_ref().map_or(UNKNOWN.into(), |s| html(s));
-            table.row("", html(label), [told(here), told(published)]);
-        }
-        out += &table.end();
-    }
-    out + "</section>"
-}
-
-fn about(campaign: &Campaign) -> String {
-    let mut out = list("Caveats of the trials", campaign.caveats());
-    let _ = write!(
-        out,
-        "<h3>How to reproduce</h3><pre><code>{}</code></pre><p>{} of {} wanted; seed {}. Rounds \
-         hold one trial of every arm, in an order drawn from the seed. Each trial is the command \
-         that stands on its own page.</p>",
-        html(&shell_line(&campaign.command)),
-        count(campaign.done() as u64, "trial", "trials"),
-        campaign.planned,
-        campaign.seed
-    );
-    out + &environment(&campaign.manifest.as_ref().map(machine).unwrap_or_default())
+/// An arm's trials, each with a link to its own page.
+fn trials(arm: &Arm) -> String {
+    let trial = |Ran { dir, round, summary, .. }: &Ran| {
+        let page = dir.join(records::run_dir::REPORT).display().to_string();
+        format!(
+            "<li>round {}: <a href=\"{}\">{}</a></li>",
+            round + 1,
+            html(&escape::path(&page)),
+            html(&text::headline(summary))
+        )
+    };
+    let trials: String = arm.trials.iter().map(trial).collect();
+    let (name, options) = (html(&arm.spec.name), html(&shell_line(&arm.spec.args)));
+    format!("<h3>{name} <code>{options}</code></h3><ul>{trials}</ul>")
 }

@@ -1,19 +1,14 @@
 //! The page of a run: a template, its style and script, the parts that are text, and the data.
 
 mod campaign;
-mod data;
-mod fetches;
-mod lanes;
 mod parts;
-pub(crate) mod table;
 
 use analysis::Analysis;
-use records::{ProxyKind, Summary, shell_line};
+use records::shell_line;
 
 pub use self::campaign::campaign_html;
-pub use self::data::{PageData, Span};
-pub use self::fetches::FetchData;
-pub use self::lanes::{AbsenceData, HoldData, StretchData};
+use crate::data::{self, PageData};
+use crate::words::title;
 use crate::{escape, svg};
 
 /// What every page stands in.
@@ -79,28 +74,9 @@ fn part(name: &str, data: &PageData<'_>) -> String {
         "holders" => parts::holders(data),
         "latency" => parts::latency(data),
         "why" => parts::why(data),
-        "queues" => parts::queues(data),
         "about" => parts::about(data),
         "stage" => svg::stage(data),
         "data" => escape::script(&data::script(data).to_string()),
         _ => String::new(),
     }
-}
-
-/// What a run is called: the settings that tell it from others.
-pub(crate) fn title(summary: &Summary) -> String {
-    let arm = &summary.arm;
-    let buffer = arm.rcvbuf().map(|size| format!(", receive buffer {}", size.exact()));
-    let buffer = buffer.unwrap_or_default();
-    if arm.server.kind != ProxyKind::Mirror {
-        // What the mirror would have done says nothing of others.
-        let version = summary.program.as_ref().map(|program| program.version.as_str());
-        let version = version.filter(|version| !version.is_empty());
-        let name = version
-            .map_or_else(|| arm.server.kind.to_string(), |v| format!("{}: {v}", arm.server.kind));
-        return format!("{name}{buffer}");
-    }
-    let listener =
-        if arm.proxy.reuseport { "a listener per worker" } else { "one listener for all" };
-    format!("{}, {listener}{buffer}, {}", arm.server.kind, arm.proxy.read_policy)
 }

@@ -3,17 +3,15 @@
 use std::fmt::Write as _;
 
 use analysis::Analysis;
-use analysis::report::{Explanation, Held};
-use records::{
-    Micros, Outcome, OutcomeCounts, Phase, RunRecords, STARVED_SHARE, Summary, Verdict, Visibility,
-    percent_beside, shell_line,
-};
+use analysis::report::Held;
+use records::{Fault, Manifest, RunRecords, Side, Summary, Verdict, Visibility, shell_line};
 
-use super::PageData;
-use super::table::{self, Table, key, list};
+use crate::data::PageData;
 use crate::escape::html;
-use crate::svg::{Figure, inline, palette};
+use crate::svg::palette;
 use crate::text::brief::{self, Line};
+use crate::text::run::latencies;
+use crate::text::story;
 use crate::words;
 
 /// So many of those whose steps held fetches are named.
@@ -81,8 +79,12 @@ pub(super) fn legend(data: &PageData<'_>) -> String {
     if !data.absences.is_empty() {
         out.push_str("<li><i class=\"key away\"></i>away from its poll, seen from outside</li>");
     }
+    if let Some(most) = data.deepest_queue() {
+        let what = format!("to be accepted, {most} at most");
+        let _ = write!(out, "<li><i class=\"key queue\"></i>{what}</li>");
+    }
     for outcome in data.outcomes() {
-        let (mark, words) = (palette::reference(outcome, "0", 0.0), words::outcome(outcome).short);
+        let (mark, words) = (palette::mark(outcome, "0", 0.0), words::outcome(outcome).short);
         let _ = write!(
             out,
             "<li><svg class=\"figure mark\" viewBox=\"-5 -5 10 10\" aria-hidden=\"true\">{mark}</svg>\
@@ -94,7 +96,7 @@ pub(super) fn legend(data: &PageData<'_>) -> String {
 
 /// Who held whom, in the words of the terminal.
 pub(super) fn holders(data: &PageData<'_>) -> String {
-    let holders = Explanation::of(data.analysis).holders;
+    let holders = &data.explanation.holders;
     let item = |held: &Held| {
         format!("<li>{}{}</li>", key(palette::holder(held.holder)), html(&words::held(held)))
     };
@@ -103,86 +105,33 @@ pub(super) fn holders(data: &PageData<'_>) -> String {
 }
 
 pub(super) fn latency(data: &PageData<'_>) -> String {
-    let (idle, load) = (&data.analysis.summary.idle, &data.analysis.summary.measure);
-    let figure = figure(
-        data,
-        Figure::Latency,
-        "Latency by percentile",
-        "Stairs to the right are the slower fetches; dashed: given up or failed, so that it \
-         would have taken longer still.",
-    );
-    let heads = ["", "attempts", "failed", "p50", "p90", "p99", "slowest"];
-    let mut table = Table::new("", "Fetches", &heads);
-    for (name, key, phase) in [("idle", "idle", idle), ("under load", "measure", load)] {
-        let l = &phase.latency_us;
-        let share = percent_beside(phase.failed_share, STARVED_SHARE);
-        let failed = format!("{} ({share})", phase.outcomes.failed());
-        let time = |us| match phase.attempts {
-            0 => "\u{2013}".to_owned(),
-            _ => Micros(us).to_string(),
-        };
-        let mut cells = vec![phase.attempts.to_string(), failed];
-        cells.extend([l.p50, l.p90, l.p99, l.max].map(time));
-        table.row(&format!("row-{key}"), name, cells);
-    }
-    figure + &table.end()
+    latencies(&data.analysis.summary).html("")
 }
 
+/// Where the late time went, what the access log says of it, and what this run could not have shown.
 pub(super) fn why(data: &PageData<'_>) -> String {
-    let late = &data.analysis.summary.late;
-    let figure = figure(
-        data,
-        Figure::Causes,
-        "Where the late time went",
-        if late.phase == Phase::Idle {
-            "Without any load: a fetch is late that failed or stalled, and these are no baseline."
-        } else {
-            "A fetch is late when it failed or took over three times the idle p99."
-        },
-    );
-    let hidden = late.hidden.iter();
+    let PageData { explanation, .. } = data;
+    let which = words::late(explanation);
+    let causes = match explanation.causes.as_slice() {
+        [] => String::new(),
+        _ => story::causes(explanation).html(""),
+    };
+    let summary = &explanation.summary;
+    let rows = match story::log_rows(summary) {
+        None => list("The access log", ["No log line of a fetch under load is known."]),
+        Some(rows) => rows.html("The access log") + &list("", [words::log(&summary.log_truth)]),
+    };
+    let hidden = summary.late.hidden.iter();
     let hidden = hidden.map(|hidden| format!("{}: {}", hidden.cause, hidden.reason));
-    figure + &log(data) + &list("What this run could not have shown", hidden)
-}
-
-/// The access log beside what clients saw.
-fn log(data: &PageData<'_>) -> String {
-    let Summary { proxy, log_truth, .. } = &data.analysis.summary;
-    let known = proxy.status_outcomes.iter().map(|(status, of)| (status.to_string(), of));
-    let unlogged = (proxy.unlogged.attempts() > 0).then(|| ("no line".to_owned(), &proxy.unlogged));
-    let rows: Vec<(String, &OutcomeCounts)> = known.chain(unlogged).collect();
-    if rows.is_empty() {
-        return list("The access log", ["No log line of a fetch under load is known."]);
-    }
-    let heads = ["the log says", "fetches", "what their clients saw"];
-    let mut table = Table::new("", "The access log", &heads);
-    for (status, counts) in rows {
-        let saw = Outcome::ALL.into_iter().filter(|outcome| counts.count(*outcome) > 0);
-        let saw = saw.map(|of| format!("{} {}", counts.count(of), words::outcome(of).short));
-        table.row("", status, [counts.attempts().to_string(), saw.collect::<Vec<_>>().join(", ")]);
-    }
-    table.end() + &list("", [words::log(log_truth)])
-}
-
-pub(super) fn queues(data: &PageData<'_>) -> String {
-    figure(
-        data,
-        Figure::AcceptQueue,
-        "Accept queues",
-        "Connections that the kernel has finished and no worker has taken yet.",
-    )
-}
-
-fn figure(data: &PageData<'_>, which: Figure, title: &str, told: &str) -> String {
-    let drawn = inline(data, which).map(|svg| format!("<div class=\"drawn\">{svg}</div>"));
-    table::figure(which, title, told, drawn)
+    let hidden = list("What this run could not have shown", hidden);
+    format!("<p>{}.</p>{causes}{rows}{hidden}", html(&which))
 }
 
 pub(super) fn about(data: &PageData<'_>) -> String {
     let Analysis { records: RunRecords { manifest, .. }, summary, .. } = data.analysis;
     let mut out =
         list(&format!("Why the verdict is {}", summary.verdict), &summary.verdict_reasons);
-    out += &list("What went wrong", table::faults(manifest));
+    out += &list("What went wrong", faults(manifest));
     out += &list("Caveats", summary.caveats.iter().map(|caveat| &caveat.message));
     if summary.verdict == Verdict::Inconclusive {
         out.push_str("<p>The figures above are what was recorded; they prove nothing.</p>");
@@ -201,5 +150,47 @@ pub(super) fn about(data: &PageData<'_>) -> String {
         let reached = data.phases.last().map_or("setup", |(phase, _)| phase.name());
         let _ = write!(out, "<p>{} cut the run short in its phase {reached}.</p>", html(signal));
     }
-    out + &table::environment(&table::conditions(manifest))
+    out + &manifest_of(manifest)
+}
+
+/// The machine, the program and every setting of a run, as they were kept.
+fn manifest_of(manifest: &Manifest) -> String {
+    let text = crate::text::json(manifest);
+    format!(
+        "<details><summary>Machine, versions and settings</summary><pre><code>{}</code></pre></details>",
+        html(&text)
+    )
+}
+
+/// A list under a title; nothing where there is no item.
+pub(crate) fn list(title: &str, items: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let item = |item: &str| format!("<li>{}</li>", html(item));
+    let items: String = items.into_iter().map(|one| item(one.as_ref())).collect();
+    match (items.as_str(), title) {
+        ("", _) => String::new(),
+        (items, "") => format!("<ul>{items}</ul>"),
+        (items, title) => format!("<h3>{}</h3><ul>{items}</ul>", html(title)),
+    }
+}
+
+/// The sample of a colour.
+pub(crate) fn key(color: &str) -> String {
+    format!("<i class=\"key\" style=\"--key:{color}\"></i>")
+}
+
+fn faults(manifest: &Manifest) -> Vec<String> {
+    let fault = |fault: &Fault| {
+        format!("{} in phase {}: {}", side(fault.side), fault.phase.name(), fault.message)
+    };
+    manifest.faults.iter().map(fault).collect()
+}
+
+const fn side(side: Side) -> &'static str {
+    match side {
+        Side::Origin => "origin",
+        Side::Proxy => "proxy",
+        Side::Slow => "slow client",
+        Side::Fast => "fast client",
+        Side::Host => "this host",
+    }
 }

@@ -3,8 +3,8 @@
 use analysis::guard::rounds::Ran;
 use records::{ArmRow, Micros, Summary, Verdict};
 
-use super::palette::{self, Ink};
-use super::plot::{Axes, Drawing, Rect, Scale, cut, time_decades};
+use super::palette;
+use super::plot::{Drawing, Rect, cut, time_decades};
 use crate::campaign::{Arm, Campaign};
 use crate::escape;
 
@@ -14,6 +14,22 @@ const PLOT: f64 = 370.0;
 const TOP: f64 = 8.0;
 const ROW: f64 = 27.0;
 const TITLE: f64 = 26.0;
+
+/// Times by powers of ten.
+#[derive(Clone, Copy)]
+struct Axis {
+    low: f64,
+    high: f64,
+}
+
+impl Axis {
+    /// Where a time stands, us; what is not above zero stands at the low end.
+    fn x(self, us: f64) -> f64 {
+        let [low, high, us] = [self.low, self.high, us.max(self.low)].map(f64::log10);
+        let part = if high > low { ((us - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };
+        LEFT + part * PLOT
+    }
+}
 
 /// What [`percentiles`] are of.
 const PERCENTILES: [&str; 5] = ["idle p50", "p50", "p90", "p99", "slowest"];
@@ -35,46 +51,38 @@ pub(super) fn draw(campaign: &Campaign) -> Option<Drawing> {
     let high = (*all.iter().max()?).max(cap.unwrap_or_default().0) as f64 * 1.5;
     let group = TITLE + ROW * campaign.arms.len() as f64;
     let height = group * PERCENTILES.len() as f64;
-    let axes = Axes {
-        left: LEFT,
-        top: TOP,
-        width: PLOT,
-        height,
-        x: Scale::Log { low, high },
-        y: Scale::Linear { low: 0.0, high: 1.0 },
-    };
+    let (axis, bottom) = (Axis { low, high }, TOP + height);
     let title = format!("latency of arms by round: {}", campaign.title());
     let mut drawing = Drawing::new("latency", &title, WIDTH, TOP + height + 52.0);
-    let ticks = time_decades(low, high);
-    for (us, _) in &ticks {
-        let x = axes.x(*us);
-        drawing.line((x, axes.top), (x, axes.bottom()), "grid");
+    drawing.line((LEFT, bottom), (LEFT + PLOT, bottom), "axis");
+    for (us, label) in time_decades(low, high) {
+        let x = axis.x(us);
+        drawing.line((x, TOP), (x, bottom), "grid");
+        drawing.line((x, bottom), (x, bottom + 5.0), "axis");
+        drawing.text(x, bottom + 22.0, "tick middle", &label);
     }
-    axes.x_ticks(&mut drawing, &ticks);
     if let Some(cap) = cap {
-        let x = axes.x(cap.0 as f64);
-        drawing.line((x, axes.top), (x, axes.bottom()), "cap");
+        let x = axis.x(cap.0 as f64);
+        drawing.line((x, TOP), (x, bottom), "cap");
         let text = format!("cap {cap}: given up");
-        drawing.text(x + 4.0, axes.bottom() + 42.0, "cap-label end", &text);
+        drawing.text(x + 4.0, bottom + 42.0, "cap-label end", &text);
     }
     for (of, title) in PERCENTILES.into_iter().enumerate() {
         let y = TOP + group * of as f64;
         drawing.text(8.0, y + 19.0, "label", title);
         drawing.line((8.0, y + 3.0), (WIDTH - 8.0, y + 3.0), "grid");
         for (place, arm) in (0..).zip(&campaign.arms) {
-            row(&mut drawing, &axes, of, (place, arm), y + TITLE + ROW * f64::from(place));
+            row(&mut drawing, axis, of, (place, arm), y + TITLE + ROW * f64::from(place));
         }
     }
     Some(drawing)
 }
 
 /// One arm's rounds of a percentile, and their middle in words.
-fn row(drawing: &mut Drawing, axes: &Axes, of: usize, (place, arm): (u32, &Arm), top: f64) {
-    let (middle, name, ink) = (top + ROW / 2.0, &arm.spec.name, palette::download(place));
+fn row(drawing: &mut Drawing, axis: Axis, of: usize, (place, arm): (u32, &Arm), top: f64) {
+    let (middle, name, color) = (top + ROW / 2.0, &arm.spec.name, palette::download(place));
     let key = Rect { x: 12.0, y: middle - 6.0, width: 12.0, height: 12.0 };
-    let fill = if ink.hatched { "none" } else { ink.color };
-    let stroke = format!("fill=\"{fill}\" stroke=\"{}\" stroke-width=\"2\"", ink.color);
-    drawing.rect(key, &stroke, name);
+    drawing.rect(key, &format!("fill=\"{color}\""), name);
     drawing.text(32.0, middle + 5.0, "tick strong", &cut(name, LEFT - 44.0, 8.2));
     let point = |ran: &Ran| percentiles(&ran.summary).get(of).copied().flatten();
     let rounds: Vec<(&Ran, u64)> =
@@ -82,23 +90,22 @@ fn row(drawing: &mut Drawing, axes: &Axes, of: usize, (place, arm): (u32, &Arm),
     let ArmRow { idle_p50, p50, p90, p99, max, .. } = &arm.row;
     let middles = [idle_p50, p50, p90, p99, max];
     let us = middles.get(of).filter(|_| !rounds.is_empty());
-    if let Some(x) = us.map(|us| axes.x(us.0 as f64)) {
+    if let Some(x) = us.map(|us| axis.x(us.0 as f64)) {
         drawing.line((x, top + 3.0), (x, top + ROW - 3.0), "middle-bar");
     }
     let told = us.map_or_else(|| "\u{2013}".to_owned(), ToString::to_string);
-    drawing.text(axes.right() + 12.0, middle + 5.0, "tick strong", &told);
+    drawing.text(LEFT + PLOT + 12.0, middle + 5.0, "tick strong", &told);
     // Rounds from above to below, so that equal ones do not hide each other.
     let step = (ROW - 12.0) / rounds.len().max(1) as f64;
     for (nth, (ran, us)) in rounds.into_iter().enumerate() {
-        let at = (axes.x(us as f64), top + 6.0 + (nth as f64 + 0.5) * step);
-        mark(drawing, name, ink, (ran, us), at);
+        let at = (axis.x(us as f64), top + 6.0 + (nth as f64 + 0.5) * step);
+        mark(drawing, (name, color), (ran, us), at);
     }
 }
 
 fn mark(
     drawing: &mut Drawing,
-    name: &str,
-    Ink { color, hatched }: Ink,
+    (name, color): (&str, &str),
     (Ran { round, summary, .. }, us): (&Ran, u64),
     (x, y): (f64, f64),
 ) {
@@ -111,12 +118,11 @@ fn mark(
         (_, true) => ("M-4-5l10 5l-10 5z", "point"),
         (_, false) => ("M4.5 0a4.5 4.5 0 1 1-9 0a4.5 4.5 0 1 1 9 0z", "point"),
     };
-    let fill = if hatched { "var(--paper)" } else { color };
     let more = if is_bound { " or more" } else { "" };
     let told = format!("{name}, round {}: {}{more} ({verdict})", round + 1, Micros(us));
     drawing.raw(&format!(
         "<path transform=\"translate({x:.1} {y:.1})\" d=\"{shape}\" class=\"{class}\" \
-         fill=\"{fill}\" stroke=\"{color}\"><title>{}</title></path>",
+         fill=\"{color}\" stroke=\"{color}\"><title>{}</title></path>",
         escape::html(&told)
     ));
 }

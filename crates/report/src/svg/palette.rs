@@ -6,35 +6,28 @@
 
 use records::{Holder, Outcome};
 
-/// Colours of downloads, in the order of their slots.
-const DOWNLOADS: [&str; 6] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442"];
+/// Colours of downloads, in the order of their slots; after the six that every eye tells apart, the same
+/// darker.
+const DOWNLOADS: [&str; 12] = [
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442", "#003f66", "#8a5f00",
+    "#005a41", "#8c4a6d", "#2b6f96", "#9c932a",
+];
 
 /// A fetch that failed, as the styles have it in the light.
 #[cfg(test)]
 const FAILED: &str = "#d55e00";
 
-/// What something is drawn with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Ink {
-    /// `#rrggbb`.
-    pub color: &'static str,
-    /// Whether it is hatched, hollow or dashed, since another has the same colour.
-    pub hatched: bool,
-}
-
 /// Steps that served no download.
-pub(crate) const OTHER: Ink = Ink { color: "#8a8f98", hatched: true };
+pub(crate) const OTHER: &str = "#8a8f98";
 
-/// The ink of the `slot`-th download or arm: every other round of colours is hatched.
-pub(crate) fn download(slot: u32) -> Ink {
+/// The colour of the `slot`-th download or arm.
+pub(crate) fn download(slot: u32) -> &'static str {
     let slot = usize::try_from(slot).unwrap_or(0);
-    let (round, place) = (slot / DOWNLOADS.len(), slot % DOWNLOADS.len());
-    let color = DOWNLOADS.get(place).copied().unwrap_or(OTHER.color);
-    Ink { color, hatched: round % 2 == 1 }
+    DOWNLOADS[slot % DOWNLOADS.len()]
 }
 
-/// The ink of whose step it was.
-pub(crate) fn holder(holder: Holder) -> Ink {
+/// The colour of whose step it was.
+pub(crate) fn holder(holder: Holder) -> &'static str {
     match holder {
         Holder::Download(slot) | Holder::Upload(slot) => download(slot),
         Holder::Fetch(_) | Holder::Session(_) => OTHER,
@@ -60,14 +53,8 @@ const fn shape(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Its mark at a place.
+/// Its mark at a place, which may be a part of a width; [`symbols`] must stand on the same page.
 pub(crate) fn mark(outcome: Outcome, x: &str, y: f64) -> String {
-    let (class, shape) = (class(outcome), shape(outcome));
-    format!("<path transform=\"translate({x} {y:.1})\" d=\"{shape}\" class=\"mark {class}\"/>")
-}
-
-/// The same by the name that [`symbols`] gives it, where a place may be a part of a width.
-pub(crate) fn reference(outcome: Outcome, x: &str, y: f64) -> String {
     let (class, name) = (class(outcome), outcome.name());
     format!("<use href=\"#mark-{name}\" x=\"{x}\" y=\"{y:.1}\" class=\"mark {class}\"/>")
 }

@@ -11,14 +11,12 @@ use std::fmt::Write as _;
 
 use records::Phase;
 
-use self::across::{Across, Level, Medium};
+use self::across::{Across, Labels, Lane, Level, TOP};
 use super::palette;
 use super::plot::{Drawing, even_ticks};
-use crate::page::{PageData, Span, title};
-use crate::{escape, words};
+use crate::data::{PageData, Span};
+use crate::words;
 
-/// What stands above the lanes: names of phases.
-const TOP: f64 = 34.0;
 /// What stands below them: the time axis.
 const BOTTOM: f64 = 30.0;
 
@@ -27,11 +25,15 @@ pub(super) fn draw(data: &PageData<'_>) -> Option<Drawing> {
     let lanes = Lane::all(data)?;
     let bottom = bottom(&lanes);
     let width = Across::LEFT + Across::WIDTH + 12.0;
-    let what = format!("workers, steps and fetches over time: {}", title(&data.analysis.summary));
+    let what =
+        format!("workers, steps and fetches over time: {}", words::title(&data.analysis.summary));
     let mut drawing = Drawing::new("picture", &what, width, bottom + 78.0);
-    drawing.raw(&names(&lanes));
-    let (plot, labels) = plot(data, &lanes, Medium::Sheet);
-    drawing.raw(&(plot + &labels));
+    drawing.raw(&format!("<defs>{}</defs>{}", palette::symbols(), names(&lanes)));
+    let (plot, labels) = plot(data, &lanes, false);
+    let (left, width, height) = (Across::LEFT, Across::WIDTH, bottom + BOTTOM);
+    drawing.raw(&format!(
+        "<svg x=\"{left}\" width=\"{width}\" height=\"{height}\">{plot}{labels}</svg>"
+    ));
     legend(&mut drawing, data, bottom + 50.0);
     Some(drawing)
 }
@@ -44,7 +46,7 @@ pub(crate) fn stage(data: &PageData<'_>) -> String {
     let (bottom, end) = (bottom(&lanes), data.end_us);
     let height = bottom + BOTTOM;
     let size = format!("class=\"figure\" width=\"100%\" height=\"{height}\"");
-    let (mut plot, labels) = plot(data, &lanes, Medium::Screen);
+    let (mut plot, labels) = plot(data, &lanes, true);
     if lanes.is_empty() {
         let nothing = "No worker and no fetch is known of this run.";
         let _ = write!(plot, "<text x=\"8\" y=\"{}\" class=\"tick\">{nothing}</text>", TOP + 24.0);
@@ -66,61 +68,6 @@ pub(crate) fn stage(data: &PageData<'_>) -> String {
     )
 }
 
-/// A worker's place; or that of the fetches that no known worker accepted.
-struct Lane {
-    worker: Option<u32>,
-    top: f64,
-    /// Height of the blocks.
-    blocks: f64,
-    rows: u32,
-    row_height: f64,
-}
-
-impl Lane {
-    /// From above to below; `None`: there is nothing to show.
-    fn all(data: &PageData<'_>) -> Option<Vec<Self>> {
-        let mut workers: Vec<Option<u32>> = data.workers.iter().copied().map(Some).collect();
-        if data.has_unowned() {
-            workers.push(None);
-        }
-        if workers.is_empty() || (data.fetches.is_empty() && data.holds.is_empty()) {
-            return None;
-        }
-        // Many workers have less room each.
-        let (high, most) = if workers.len() > 5 { (28.0, 8) } else { (44.0, 18) };
-        let mut top = TOP + 6.0;
-        let of = |worker: Option<u32>| {
-            let own = data.fetches.iter().filter(|fetch| fetch.worker == worker);
-            let rows = own.map(|fetch| fetch.row + 1).max().unwrap_or(1).min(most);
-            let row_height = if rows > 10 { 6.0 } else { 9.0 };
-            let blocks = if worker.is_some() { high } else { 6.0 };
-            let lane = Self { worker, top, blocks, rows, row_height };
-            top = lane.bottom();
-            lane
-        };
-        Some(workers.into_iter().map(of).collect())
-    }
-
-    /// The middle of the blocks.
-    fn middle(&self) -> f64 {
-        self.top + self.blocks / 2.0
-    }
-
-    /// Where the fetches begin.
-    fn base(&self) -> f64 {
-        self.top + self.blocks
-    }
-
-    fn bottom(&self) -> f64 {
-        self.base() + f64::from(self.rows) * self.row_height + 18.0
-    }
-
-    /// The middle of a fetch's row.
-    fn row(&self, row: u32) -> f64 {
-        self.base() + 9.0 + f64::from(row % self.rows) * self.row_height
-    }
-}
-
 fn bottom(lanes: &[Lane]) -> f64 {
     lanes.last().map_or(TOP + 40.0, Lane::bottom)
 }
@@ -140,40 +87,12 @@ fn names(lanes: &[Lane]) -> String {
     lanes.iter().map(name).collect()
 }
 
-/// Texts at the start of a time, each where that has room for it; on a screen the script says anew
-/// whether it has, and keeps the text in sight.
-#[derive(Default)]
-struct Labels(String);
-
-impl Labels {
-    fn add(&mut self, across: &Across, span: Span, y: f64, class: &str, text: &str) {
-        /// Width of a letter of a label, about.
-        const LETTER: f64 = 8.8;
-        let room = text.chars().count() as f64 * LETTER + 12.0;
-        let fits = span.length_us as f64 / across.pixel() > room;
-        let more = match across.medium {
-            Medium::Sheet if !fits => return,
-            Medium::Sheet => String::new(),
-            Medium::Screen => {
-                let hidden = if fits { "" } else { " display=\"none\"" };
-                let (from, to) = (span.start_us, span.end_us());
-                format!(" data-from=\"{from}\" data-to=\"{to}\" data-room=\"{room:.0}\"{hidden}")
-            }
-        };
-        let (x, text) = (across.x(span.start_us), escape::html(text));
-        let _ = writeln!(
-            self.0,
-            "<text x=\"{x}\" dx=\"6\" y=\"{y}\" class=\"{class}\"{more}>{text}</text>"
-        );
-    }
-}
-
 /// All but labels, and the labels.
-fn plot(data: &PageData<'_>, lanes: &[Lane], medium: Medium) -> (String, String) {
+fn plot(data: &PageData<'_>, lanes: &[Lane], zooms: bool) -> (String, String) {
     let bottom = bottom(lanes);
-    let across = Across { medium, end_us: data.end_us, height: bottom + BOTTOM };
+    let across = Across { end_us: data.end_us, height: bottom + BOTTOM, zooms };
     let mut labels = Labels::default();
-    let mut out = steps::patterns(data) + &phases(&across, data, bottom, &mut labels);
+    let mut out = phases(&across, data, bottom, &mut labels);
     out += &ticks(&across, bottom);
     let labelled = labelled(data);
     for lane in lanes {
@@ -188,6 +107,7 @@ fn plot(data: &PageData<'_>, lanes: &[Lane], medium: Medium) -> (String, String)
         );
         out += &steps::draw(&across, data, lane, &mut labels, labelled);
         out += &fetches::draw(&across, data, lane);
+        out += &steps::queue(&across, data, lane);
         out += "</g>\n";
     }
     (out, labels.0)
@@ -206,7 +126,7 @@ fn phases(across: &Across, data: &PageData<'_>, bottom: f64, labels: &mut Labels
     for &(phase, span) in &data.phases {
         let x = across.x(span.start_us);
         if phase == Phase::Measure {
-            let (wide, high) = (across.wide(span.length_us), bottom - TOP);
+            let (wide, high) = (across.x(span.length_us), bottom - TOP);
             let _ = writeln!(
                 out,
                 "<rect x=\"{x}\" y=\"{TOP}\" width=\"{wide}\" height=\"{high}\" class=\"measured\"/>"
@@ -235,10 +155,10 @@ fn ticks(across: &Across, bottom: f64) -> String {
     let (end, x1, x2) = (across.end_us as f64, across.x(0), across.x(across.end_us));
     let mut out =
         format!("<line x1=\"{x1}\" x2=\"{x2}\" y1=\"{bottom}\" y2=\"{bottom}\" class=\"axis\"/>\n");
-    let least = if across.medium == Medium::Sheet { AT_ONCE } else { 3 };
+    let least = if across.zooms { 3 } else { AT_ONCE };
     let mut every = even_ticks(end, least).get(1).copied().unwrap_or(end).max(1.0).round();
     let mut coarser = None;
-    while coarser.is_none() || (across.medium == Medium::Screen && end / every <= MOST) {
+    while coarser.is_none() || (across.zooms && end / every <= MOST) {
         let level = if coarser.is_none() { Level::Always } else { Level::Fine(every / ROOM) };
         let _ = write!(out, "<g {}>", across.seen(whole, level));
         let digits = (6.0 - every.log10()).ceil().clamp(0.0, 6.0);
@@ -268,7 +188,7 @@ fn ticks(across: &Across, bottom: f64) -> String {
 fn tick(across: &Across, at: f64, digits: f64, bottom: f64) -> String {
     let x = across.x(at as u64);
     // The first is half out of sight where the names stand apart.
-    let class = if at > 0.0 || across.medium == Medium::Sheet { "tick middle" } else { "tick" };
+    let class = if at > 0.0 { "tick middle" } else { "tick" };
     format!(
         "<line x1=\"{x}\" x2=\"{x}\" y1=\"{bottom}\" y2=\"{}\" class=\"axis\"/><text x=\"{x}\" \
          y=\"{}\" class=\"{class}\">{:.*} s</text>\n",
@@ -283,7 +203,7 @@ fn legend(drawing: &mut Drawing, data: &PageData<'_>, y: f64) {
     let load = &data.analysis.records.manifest.arm.load;
     let mut x = Across::LEFT;
     for slot in data.downloads.iter().take(6) {
-        let (fill, top) = (steps::fill(palette::download(*slot)), y - 12.0);
+        let (fill, top) = (palette::download(*slot), y - 12.0);
         drawing.raw(&format!(
             "<rect x=\"{x}\" y=\"{top}\" width=\"16\" height=\"14\" fill=\"{fill}\"/>"
         ));
@@ -296,6 +216,9 @@ fn legend(drawing: &mut Drawing, data: &PageData<'_>, y: f64) {
         drawing.text(x + 10.0, y, "tick", words);
         x += words.len() as f64 * 7.0 + 40.0;
     }
-    let what = "a block: one step, in which its worker served nobody else";
-    drawing.text(Across::LEFT, y + 22.0, "tick", what);
+    let queue = data.deepest_queue();
+    let queue = queue.map(|most| format!("; below: connections to be accepted, {most} at most"));
+    let what = "a block: one step, in which its worker served nobody else".to_owned();
+    let what = what + &queue.unwrap_or_default();
+    drawing.text(Across::LEFT, y + 22.0, "tick", &what);
 }

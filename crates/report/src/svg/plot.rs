@@ -1,6 +1,4 @@
-//! Pencil and ruler: elements, axes and scales.
-
-use std::fmt::Write as _;
+//! Pencil and ruler: elements and ticks.
 
 use crate::escape;
 
@@ -75,18 +73,6 @@ impl Drawing {
              {attributes}{told}"
         ));
     }
-
-    /// A line through points; nothing for fewer than two.
-    pub(super) fn path(&mut self, points: &[(f64, f64)], attributes: &str) {
-        if points.len() < 2 {
-            return;
-        }
-        let mut d = String::new();
-        for (place, (x, y)) in points.iter().enumerate() {
-            let _ = write!(d, "{}{x:.1} {y:.1}", if place == 0 { 'M' } else { 'L' });
-        }
-        self.raw(&format!("<path d=\"{d}\" {attributes}/>"));
-    }
 }
 
 /// A text that fits into `width` at about `letter` a letter; what does not ends in an ellipsis.
@@ -112,74 +98,6 @@ pub(super) struct Rect {
     pub(super) y: f64,
     pub(super) width: f64,
     pub(super) height: f64,
-}
-
-/// How values become places.
-#[derive(Clone, Copy)]
-pub(super) enum Scale {
-    /// Evenly.
-    Linear { low: f64, high: f64 },
-    /// By powers of ten; what is not above zero stands at the low end.
-    Log { low: f64, high: f64 },
-}
-
-impl Scale {
-    /// Where `value` stands, 0 to 1.
-    pub(super) fn at(self, value: f64) -> f64 {
-        let (low, high, value) = match self {
-            Self::Linear { low, high } => (low, high, value),
-            Self::Log { low, high } => (low.log10(), high.log10(), value.max(low).log10()),
-        };
-        if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
-    }
-}
-
-/// The place of a plot within its drawing, and its scales.
-pub(super) struct Axes {
-    pub(super) left: f64,
-    pub(super) top: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
-    pub(super) x: Scale,
-    pub(super) y: Scale,
-}
-
-impl Axes {
-    pub(super) fn x(&self, value: f64) -> f64 {
-        self.left + self.x.at(value) * self.width
-    }
-
-    pub(super) fn y(&self, value: f64) -> f64 {
-        self.top + (1.0 - self.y.at(value)) * self.height
-    }
-
-    pub(super) fn bottom(&self) -> f64 {
-        self.top + self.height
-    }
-
-    pub(super) fn right(&self) -> f64 {
-        self.left + self.width
-    }
-
-    /// Lines across with their labels at the left.
-    pub(super) fn y_ticks(&self, drawing: &mut Drawing, ticks: &[(f64, String)]) {
-        for (value, label) in ticks {
-            let y = self.y(*value);
-            drawing.line((self.left, y), (self.right(), y), "grid");
-            drawing.text(self.left - 8.0, y + 5.0, "tick end", label);
-        }
-    }
-
-    /// Labels below, with short lines.
-    pub(super) fn x_ticks(&self, drawing: &mut Drawing, ticks: &[(f64, String)]) {
-        let bottom = self.bottom();
-        drawing.line((self.left, bottom), (self.right(), bottom), "axis");
-        for (value, label) in ticks {
-            let x = self.x(*value);
-            drawing.line((x, bottom), (x, bottom + 5.0), "axis");
-            drawing.text(x, bottom + 22.0, "tick middle", label);
-        }
-    }
 }
 
 /// Powers of ten from `low` to `high`, as times.

@@ -16,7 +16,6 @@ use records::{
 use super::layout::{MaxLines, NARROW, columns, wrap};
 use super::layout::{Style, Tint};
 use super::next;
-use super::run::program;
 use crate::words;
 
 /// The most lines that the report of a run has.
@@ -96,6 +95,13 @@ pub(crate) fn head(summary: &Summary) -> Vec<Line> {
     lines
 }
 
+/// The verdict and the figures that carry it, in one line: `STARVED: 53 of 80 requests failed (66 %); ...`.
+pub fn headline(summary: &Summary) -> String {
+    let name = summary.verdict.name().to_uppercase();
+    let said = head(summary).into_iter().find(|line| line.label == name);
+    format!("{name}: {}", said.map_or_else(String::new, |line| line.text))
+}
+
 /// How many requests failed, and how long half of them took, in one line: less of it where it would not
 /// fit.
 fn figures(summary: &Summary) -> String {
@@ -162,7 +168,7 @@ fn when(arm: &Arm) -> String {
 /// Which server it was, where it is not the mirror; why requests were late; the one that waited longest;
 /// the access log.
 pub(crate) fn body(summary: &Summary) -> Vec<Line> {
-    let server = program(summary).map(|name| {
+    let server = words::program(summary).map(|name| {
         Line::new("server", format!("{name}; workers seen {}", summary.visibility.words()), 1)
     });
     let mut lines: Vec<Line> = server.into_iter().collect();

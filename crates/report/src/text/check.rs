@@ -1,9 +1,10 @@
-//! A check as text, as Markdown and as annotations; `ci` has it as JUnit and OpenMetrics.
+//! A check as text, as Markdown and as annotations; `ci` has it as JUnit.
 
 use stats::Change;
 
-use super::compare::{left_out, metrics, metrics_markdown};
+use super::compare::{left_out, metrics};
 use super::layout::{MaxLines, Style, Tint, WIDTH, label, labelled, wrap};
+use crate::table::Table;
 use analysis::guard::baseline::Against;
 use analysis::guard::rounds::OverRounds;
 use analysis::guard::{Check, Gate};
@@ -21,7 +22,7 @@ pub fn check(check: &Check, style: Style) -> String {
     }
     if !check.thresholds.is_empty() {
         lines.push(String::new());
-        lines.extend(thresholds(&check.thresholds, check.rounds.wanted, style));
+        lines.extend(thresholds(check).lines(style));
     }
     if let Some(against) = &check.baseline {
         lines.push(String::new());
@@ -66,16 +67,8 @@ pub fn check_markdown(check: &Check) -> String {
         text += &format!("- {}\n", cell(reason));
     }
     if !check.thresholds.is_empty() {
-        text +=
-            "\n| threshold | found | outcome | rounds met/breached/unknown |\n|---|---|---|---|\n";
-        for held in &check.thresholds {
-            let OverRounds { threshold, found, met, breached, unknown, .. } = held;
-            let (threshold, outcome) = (cell(threshold), word(held.outcome));
-            text += &format!(
-                "| `{threshold}` | {} | {outcome} | {met}/{breached}/{unknown} |\n",
-                cell(found)
-            );
-        }
+        text += "\n";
+        text += &thresholds(check).markdown();
     }
     if let Some(against) = &check.baseline {
         text += &format!(
@@ -83,7 +76,7 @@ pub fn check_markdown(check: &Check) -> String {
             against.saved_at,
             against.change()
         );
-        text += &metrics_markdown(&against.judgement, ["then", "now"]);
+        text += &metrics(&against.judgement, ["then", "now"]).markdown();
     }
     let arm = cell(&check.arm.to_string());
     text + &format!(
@@ -120,34 +113,22 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Thresholds in columns as wide as they need: a tick before one that held, a cross before one that did
-/// not.
-fn thresholds(held: &[OverRounds], rounds: usize, style: Style) -> Vec<String> {
-    let width = |head: &str, cell: fn(&OverRounds) -> &str| {
-        let cells = held.iter().map(|held| cell(held).chars().count());
-        cells.max().unwrap_or(0).max(head.len()) + 2
-    };
-    let (first, second) =
-        (width("threshold", |held| &held.threshold), width("found", |held| &held.found));
-    let counts = if rounds > 1 { "met/breached/unknown" } else { "" };
-    let head = format!("  {:<first$}{:<second$}{:<10}{counts}", "threshold", "found", "outcome");
-    let mut lines = vec![style.paint(Tint::Label, head.trim_end())];
-    for held in held {
-        let (mark, tint) = match held.outcome {
-            Gate::Passed => ("\u{2713}", Tint::Good),
-            Gate::Breached => ("\u{2717}", Tint::Bad),
-            Gate::Inconclusive => ("?", Tint::Warn),
+/// Thresholds, and what became of each: a tick before one that held, a cross before one that did not.
+fn thresholds(check: &Check) -> Table {
+    let counts = "met/breached/unknown";
+    let mut table = Table::new(["threshold", "found", "outcome", counts]);
+    for held in &check.thresholds {
+        let OverRounds { threshold, found, met, breached, unknown, .. } = held;
+        let mark = match held.outcome {
+            Gate::Passed => '\u{2713}',
+            Gate::Breached => '\u{2717}',
+            Gate::Inconclusive => '?',
         };
-        let (mark, word) = (style.paint(tint, mark), word(held.outcome));
-        let counts = if rounds > 1 {
-            format!("{}/{}/{}", held.met, held.breached, held.unknown)
-        } else {
-            String::new()
-        };
-        let OverRounds { threshold, found, .. } = held;
-        lines.push(format!("{mark} {threshold:<first$}{found:<second$}{word:<10}{counts}"));
+        let outcome = format!("{mark} {}", word(held.outcome));
+        let counts = format!("{met}/{breached}/{unknown}");
+        table.row([threshold.clone(), found.clone(), outcome, counts]);
     }
-    lines
+    if check.rounds.wanted > 1 { table } else { table.without(&[counts]) }
 }
 
 fn baseline(against: &Against, style: Style) -> Vec<String> {
@@ -171,7 +152,7 @@ fn baseline(against: &Against, style: Style) -> Vec<String> {
     for said in doubts.chain(left_out).chain(differs) {
         lines.extend(wrap(&said, WIDTH - 2, MaxLines(2)).iter().map(|line| format!("  {line}")));
     }
-    lines.extend(metrics(judgement, ["then", "now"], style).lines().map(str::to_owned));
+    lines.extend(metrics(judgement, ["then", "now"]).lines(style));
     lines
 }
 

@@ -5,7 +5,9 @@ use std::path::Path;
 use records::{ArmRow, percent};
 use stats::{Change, Finding, Judgement, LeftOut, MetricComparison, Scale};
 
+use super::arms::{ASIDE, COMPARED};
 use super::layout::{MaxLines, Style, Tint, WIDTH, labelled, wrap};
+use crate::table::Table;
 use analysis::guard::figures::{Figure, Unit};
 use analysis::guard::{Comparison, PairOf};
 
@@ -16,7 +18,8 @@ pub(crate) fn comparison(
     dir: &Path,
     style: Style,
 ) -> String {
-    let mut text = super::arms::compared(rows, style);
+    let arms = super::arms(rows).without(&ASIDE).without(&COMPARED);
+    let mut text = unlined(arms.lines(style));
     for pair in &comparison.pairs {
         text += "\n";
         text += &self::pair(pair, style);
@@ -76,11 +79,11 @@ fn doubt(metric: &MetricComparison) -> String {
 
 /// The same as Markdown.
 pub(crate) fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> String {
-    let mut text = super::arms::compared_markdown(rows);
+    let mut text = super::arms(rows).without(&COMPARED).markdown();
     for PairOf { a, b, judgement, .. } in &comparison.pairs {
         text += &format!("\n**{b} against {a}: {}**. ", judgement.change);
         text += &format!("{}.\n\n", reasons(judgement));
-        text += &metrics_markdown(judgement, ["A", "B"]);
+        text += &metrics(judgement, ["A", "B"]).markdown();
     }
     text + "\n" + &comparison.pairs.iter().map(|pair| answer(pair) + ".\n").collect::<String>()
 }
@@ -100,34 +103,23 @@ fn pair(pair: &PairOf, style: Style) -> String {
         let lines = wrap(&said, WIDTH - 2, MaxLines(3));
         text += &lines.into_iter().map(|line| format!("  {line}\n")).collect::<String>();
     }
-    text + &metrics(judgement, ["A", "B"], style)
+    text + &unlined(metrics(judgement, ["A", "B"]).lines(style))
 }
 
-/// Every metric of a judgement in a table whose arms have these names, with a newline after each line.
-pub(super) fn metrics(judgement: &Judgement, [a, b]: [&str; 2], style: Style) -> String {
-    let names = ["metric", a, b, "change", "95 % interval", "rounds", "p", ""];
-    let mut text = style.paint(Tint::Label, line(names, "sees").trim_end()) + "\n";
+/// Every metric of a judgement in a table whose arms have these names.
+pub(crate) fn metrics(judgement: &Judgement, [a, b]: [&str; 2]) -> Table {
+    let heads = ["metric", a, b, "change", "95 % interval", "up/down/still", "p", "sees", ""];
+    let mut table = Table::new(heads);
     for metric in &judgement.comparisons {
-        let cells = cells(metric);
-        text += line(cells.each_ref().map(String::as_str), &sees(metric)).trim_end();
-        text += "\n";
+        let [name, a, b, change, interval, votes, p, said] = cells(metric);
+        table.row([name, a, b, change, interval, votes, p, sees(metric), said]);
     }
-    text
+    table
 }
 
-/// The same as Markdown.
-pub(super) fn metrics_markdown(judgement: &Judgement, [a, b]: [&str; 2]) -> String {
-    let mut text = format!(
-        "| metric | {a} | {b} | change | 95 % interval | rounds up/down/still | p | sees | |\n\
-         |---|---|---|---|---|---|---|---|---|\n"
-    );
-    for metric in &judgement.comparisons {
-        let ([name, a, b, change, interval, votes, p, said], sees) = (cells(metric), sees(metric));
-        text += &format!(
-            "| {name} | {a} | {b} | {change} | {interval} | {votes} | {p} | {sees} | {said} |\n"
-        );
-    }
-    text
+/// Lines with a newline after each.
+fn unlined(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 /// What a gate on the comparison says, and of which pairs why.
@@ -154,11 +146,6 @@ pub(crate) fn left_out(of: &LeftOut) -> String {
     format!("round {} is left out: {}", of.round, of.why)
 }
 
-fn line(cells: [&str; 8], sees: &str) -> String {
-    let [name, a, b, change, interval, votes, p, said] = cells;
-    format!("  {name:<18}{a:>10}{b:>10}{change:>8}{interval:>18}{votes:>9}{p:>7}{sees:>8}  {said}")
-}
-
 /// The smallest change that the rounds could have shown of a metric: no smaller one is excluded by
 /// what is not said to have changed.
 fn sees(metric: &MetricComparison) -> String {
@@ -171,8 +158,8 @@ fn sees(metric: &MetricComparison) -> String {
 }
 
 /// A metric in words: name, A, B, change, interval, rounds up/down/still, p, and what may be
-/// concluded. The same wherever a comparison is shown.
-pub(crate) fn cells(metric: &MetricComparison) -> [String; 8] {
+/// concluded.
+fn cells(metric: &MetricComparison) -> [String; 8] {
     let none = || "-".to_owned();
     let unit = Figure::find(metric.metric.name).map_or(Unit::Count, |figure| figure.unit);
     let value = |value: Option<f64>| value.map_or_else(none, |value| unit.say(value));

@@ -34,23 +34,6 @@ pub(crate) fn label(style: Style, label: &str) -> String {
     style.paint(Tint::Label, &format!("{label:<INDENT$}"))
 }
 
-/// The first line of a table: its name, painted, and its columns.
-pub(crate) fn heading(style: Style, name: &str, width: usize, columns: &str) -> String {
-    let padded = format!("{name:<width$}");
-    format!("{}{columns}", style.paint(Tint::Label, &padded))
-}
-
-/// The lines of two cells side by side, the left one `width` columns wide.
-pub(crate) fn beside(left: &[String], width: usize, right: &[String]) -> Vec<String> {
-    let none = String::new();
-    (0..left.len().max(right.len()))
-        .map(|at| {
-            let (left, right) = (left.get(at).unwrap_or(&none), right.get(at).unwrap_or(&none));
-            format!("{left:<width$}{right}")
-        })
-        .collect()
-}
-
 /// Breaks `text` at spaces into lines of at most `width` columns; a longer word is cut. A figure
 /// and its unit stay together.
 pub(crate) fn wrap(text: &str, width: usize, max: MaxLines) -> Vec<String> {

@@ -12,21 +12,20 @@ mod compare;
 mod csv;
 pub(crate) mod layout;
 mod next;
-mod run;
-mod story;
+pub(crate) mod run;
+pub(crate) mod story;
 mod timeline;
 
 use serde::Serialize;
 
-pub(crate) use arms::{HEADS as ARM_HEADS, arms, case, cells as arm_cells};
+pub(crate) use arms::{ASIDE, arms, case};
 pub use arms::{arms_markdown, case_list};
-pub use brief::{MAX_LINES, text};
+pub use brief::{MAX_LINES, headline, text};
 use check::gate;
 pub use check::{annotations, check, check_markdown};
-pub use ci::{OpenMetrics, junit, open_metrics};
+pub use ci::{OpenMetrics, junit};
 pub(crate) use compare::{
-    answer, cells as metric_cells, comparison, comparison_gate, comparison_markdown, left_out,
-    reasons,
+    answer, comparison, comparison_gate, comparison_markdown, left_out, metrics, reasons,
 };
 pub use csv::csv;
 pub use layout::{MaxLines, Style, labelled, short_bytes};

@@ -7,15 +7,16 @@ use std::path::Path;
 
 use analysis::{measured_when, response_differs};
 use records::{
-    AbsenceSummary, Arrivals, Bytes, Caveat, FetchSummary, LatencyUs, Manifest, Micros, Outcome,
-    ProxyKind, Recording, SchedulerFigures, StepEnd, Summary, Verdict, Visibility, WorkerSummary,
+    AbsenceSummary, Arrivals, Bytes, Caveat, LatencyUs, Manifest, Micros, Outcome, Recording,
+    STARVED_SHARE, SchedulerFigures, StepEnd, Summary, Verdict, Visibility, WorkerSummary,
+    percent_beside,
 };
 
 use super::brief;
-use super::layout::{MaxLines, Style, Tint, heading, labelled, short_bytes, short_count};
+use super::layout::{MaxLines, Style, labelled, short_bytes, short_count};
+use crate::table::Table;
+use crate::words::program;
 
-/// Width of the first column of the tables of fetches.
-const NAME: usize = 18;
 /// More lines than any sentence here needs.
 const ALL: MaxLines = MaxLines(20);
 
@@ -24,8 +25,8 @@ pub fn details(manifest: &Manifest, summary: &Summary, run_dir: &Path, style: St
     let sections = [
         verdict(summary.verdict, &summary.verdict_reasons, style),
         under_test(summary, style),
-        outcomes(summary, style),
-        latencies(summary, style),
+        [latencies(summary).lines(style), notes(summary)].concat(),
+        outcomes(summary).lines(style),
         downloads(manifest, summary, style),
         workers(manifest, summary, style),
         caveats(&summary.caveats, style),
@@ -48,14 +49,6 @@ pub(super) fn verdict(verdict: Verdict, reasons: &[String], style: Style) -> Vec
     let mut lines = labelled(style, "verdict", &format!("{verdict}: {first}"), ALL);
     lines.extend(reasons.iter().skip(1).flat_map(|reason| labelled(style, "", reason, ALL)));
     lines
-}
-
-/// Which foreign program was under test, in a word or two; `None`: the mirror.
-pub(super) fn program(summary: &Summary) -> Option<String> {
-    let kind = &summary.arm.server.kind;
-    let version = summary.program.as_ref().map(|program| program.version.as_str());
-    let version = version.filter(|version| !version.is_empty());
-    (*kind != ProxyKind::Mirror).then(|| version.map_or_else(|| kind.to_string(), str::to_owned))
 }
 
 /// Where a foreign program lies, how its workers were seen, and where they slept; nothing of the mirror,
@@ -104,65 +97,54 @@ fn away(absences: &AbsenceSummary) -> String {
 }
 
 /// Outcomes idle against load; those that did not occur are left out, but for `ok`.
-fn outcomes(summary: &Summary, style: Style) -> Vec<String> {
+fn outcomes(summary: &Summary) -> Table {
     let (idle, load) = (&summary.idle.outcomes, &summary.measure.outcomes);
-    let mut lines = vec![heading(
-        style,
-        "fetches",
-        NAME,
-        &format!("{:>16}{:>16}", "idle", measured_when(&summary.arm)),
-    )];
+    let mut table = Table::new(["outcomes", "idle", measured_when(&summary.arm)]);
     for outcome in Outcome::ALL {
-        let counts = (idle.count(outcome), load.count(outcome));
-        if counts != (0, 0) || outcome == Outcome::Ok {
-            lines.push(format!("  {:<16}{:>16}{:>16}", outcome.name(), counts.0, counts.1));
+        let counts = [idle.count(outcome), load.count(outcome)];
+        if counts != [0, 0] || outcome == Outcome::Ok {
+            table.row([outcome.name().to_owned(), counts[0].to_string(), counts[1].to_string()]);
         }
     }
-    let failed = |fetches: &FetchSummary| {
-        format!("{} of {}", fetches.outcomes.failed(), fetches.outcomes.tried())
-    };
-    let (idle, load) = (failed(&summary.idle), failed(&summary.measure));
-    lines.push(format!("  {:<16}{idle:>16}{load:>16}", "failed"));
-    lines
+    table
 }
 
-/// Latencies idle against load; response times only where they say something else.
-fn latencies(summary: &Summary, style: Style) -> Vec<String> {
-    let columns = format!("{:>16}{:>16}{:>16}{:>16}", "p50", "p90", "p99", "max");
-    let mut lines = vec![heading(style, "latency", NAME, &columns)];
-    for (name, fetches) in
-        [("idle", &summary.idle), (measured_when(&summary.arm), &summary.measure)]
-    {
-        if fetches.attempts == 0 {
-            lines.push(format!("  {name:<16}{:>16}", "no fetch"));
-            continue;
-        }
-        lines.push(percentiles(name, &fetches.latency_us));
+/// Failures and latencies idle against load; response times only where they say something else.
+pub(crate) fn latencies(summary: &Summary) -> Table {
+    let mut table = Table::new(["fetches", "failed", "p50", "p90", "p99", "max"]);
+    let phases = [("idle", &summary.idle), (measured_when(&summary.arm), &summary.measure)];
+    for (name, fetches) in phases {
+        let (failed, tried) = (fetches.outcomes.failed(), fetches.outcomes.tried());
+        let share = percent_beside(fetches.failed_share, STARVED_SHARE);
+        let mut row = |name: &str, failed: String, l: &LatencyUs| {
+            let time = |us| match fetches.attempts {
+                0 => "-".to_owned(),
+                _ => Micros(us).to_string(),
+            };
+            let [p50, p90, p99, max] = [l.p50, l.p90, l.p99, l.max].map(time);
+            table.row([name.to_owned(), failed, p50, p90, p99, max]);
+        };
+        row(name, format!("{failed} of {tried} ({share})"), &fetches.latency_us);
         if response_differs(fetches) {
-            lines.push(percentiles("  as intended", &fetches.response_us));
+            row("from the scheduled start", "-".to_owned(), &fetches.response_us);
         }
     }
+    table
+}
+
+/// What is to be known of [`latencies`].
+fn notes(summary: &Summary) -> Vec<String> {
     let timeouts = match summary.measure.censored {
         0 => None,
         timeouts => Some(format!("timeouts count at their true age: {timeouts} of them")),
     };
-    let intended = (response_differs(&summary.idle) || response_differs(&summary.measure))
-        .then(|| "as intended: from the scheduled start".to_owned());
     let rate = match summary.arm.fetch.arrivals {
         Arrivals::Closed(_) => summary.good_per_sec(),
         Arrivals::PerSecond(_) => None,
     };
     let rate = rate.map(|rate| format!("a closed loop: {rate:.0} good fetches/s"));
-    let notes: Vec<String> = rate.into_iter().chain(timeouts).chain(intended).collect();
-    if !notes.is_empty() {
-        lines.push(format!("  ({})", notes.join("; ")));
-    }
-    lines
-}
-
-fn percentiles(name: &str, latency: &LatencyUs) -> String {
-    let [p50, p90, p99, max] = [latency.p50, latency.p90, latency.p99, latency.max].map(Micros);
-    format!("  {name:<16}{p50:>16}{p90:>16}{p99:>16}{max:>16}")
+    let notes: Vec<String> = rate.into_iter().chain(timeouts).collect();
+    if notes.is_empty() { notes } else { vec![format!("({})", notes.join("; "))] }
 }
 
 /// What the downloads got, which is also what a cure costs.
@@ -219,95 +201,56 @@ fn workers(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String> 
     });
     shown.truncate(SHOWN);
     shown.sort_by_key(|worker| worker.worker);
-    let above =
-        cells(["", "", "", "longest", "", "", "longest", "", "", "", "", "cswch", "nvcswch"]);
-    let names = [
-        "worker", "sessions", "held", "step", "bytes", "ended by", "turn", "%usr", "%system",
-        "%wait", "%CPU", "/s", "/s",
-    ];
-    let mut lines = vec![above, style.paint(Tint::Label, &cells(names))];
-    let steps = Steps::of(manifest, summary);
-    lines.extend(shown.iter().map(|worker| row(worker, steps)));
+    let mut table = Table::new([
+        "worker",
+        "sessions",
+        "held",
+        "longest step",
+        "bytes",
+        "ended by",
+        "longest turn",
+        "%usr",
+        "%system",
+        "%wait",
+        "%CPU",
+        "cswch /s",
+        "nvcswch /s",
+    ]);
+    let seen = matches!(summary.visibility, Visibility::Own | Visibility::Traced);
+    let hold = (seen && manifest.recording == Recording::Full).then_some(manifest.hold_us);
+    shown.iter().for_each(|worker| table.row(row(worker, hold)));
+    let mut lines = table.lines(style);
     if all.len() > shown.len() {
-        lines.push(format!("  ({SHOWN} of {} workers: those with the longest steps)", all.len()));
+        lines.push(format!("({SHOWN} of {} workers: those with the longest steps)", all.len()));
     }
     lines
 }
 
-/// What is known of steps and loop turns.
-#[derive(Clone, Copy)]
-enum Steps {
-    /// Those from this length on.
-    From(Micros),
-    /// None.
-    Unknown,
-}
-
-impl Steps {
-    fn of(manifest: &Manifest, summary: &Summary) -> Self {
-        let seen = matches!(summary.visibility, Visibility::Own | Visibility::Traced);
-        if seen && manifest.recording == Recording::Full {
-            Self::From(manifest.hold_us)
-        } else {
-            Self::Unknown
-        }
-    }
-
-    /// A longest one; zero: none is known.
-    fn length(self, us: u64) -> String {
-        match self {
-            _ if us > 0 => Micros(us).to_string(),
-            // Nothing as long as a hold, and no shorter one known.
-            Self::From(hold) => format!("<{hold}"),
-            Self::Unknown => "-".to_owned(),
-        }
-    }
-}
-
-fn row(worker: &WorkerSummary, steps: Steps) -> String {
-    let WorkerSummary { worker: number, sessions, downloads, .. } = worker;
-    let step = steps.length(worker.longest_step_us);
-    let bytes = match worker.longest_step_us {
-        0 => "-".to_owned(),
-        _ => short_bytes(Bytes(worker.longest_step_bytes)),
-    };
-    let ended = worker.longest_step_ended_by.map_or("-", ended_by);
-    let turn = steps.length(worker.longest_loop_turn_us);
+fn row(worker: &WorkerSummary, hold: Option<Micros>) -> [String; 13] {
     let known = |is_known: bool, figure: String| if is_known { figure } else { "-".to_owned() };
+    // Zero: nothing as long as a hold, or nothing is known of steps.
+    let length = |us| match (us, hold) {
+        (0, Some(hold)) => format!("<{hold}"),
+        (0, None) => "-".to_owned(),
+        _ => Micros(us).to_string(),
+    };
     let sampled = worker.scheduler != SchedulerFigures::None;
     let share = |share: f64| format!("{:.1}", (share * 100.0).min(999.9));
-    let [user, system, cpu] = [worker.user_share, worker.system_share, worker.cpu_share]
-        .map(|part| known(sampled, share(part)));
-    let wait = known(worker.scheduler == SchedulerFigures::All, share(worker.wait_share));
-    let [voluntary, involuntary] = [worker.voluntary_per_sec, worker.involuntary_per_sec]
-        .map(|rate| known(sampled, short_count(rate, 5)));
-    let sessions = short_count(*sessions as f64, 8);
-    let downloads = short_count(*downloads as f64, 4);
-    cells([
-        &number.to_string(),
-        &sessions,
-        &downloads,
-        &step,
-        &bytes,
-        ended,
-        &turn,
-        &user,
-        &system,
-        &wait,
-        &cpu,
-        &voluntary,
-        &involuntary,
-    ])
-}
-
-/// One line of the table of workers: exactly as wide as a report may be.
-fn cells(cells: [&str; 13]) -> String {
-    let [worker, sessions, held, step, bytes, ended_by, turn, user, system, wait, cpu, cs, ncs] =
-        cells;
-    format!(
-        "{worker:>6} {sessions:>8} {held:>4} {step:>8} {bytes:>8} {ended_by:<12} {turn:>8} \
-         {user:>5} {system:>7} {wait:>5} {cpu:>5} {cs:>5} {ncs:>7}"
-    )
+    [
+        worker.worker.to_string(),
+        short_count(worker.sessions as f64, 8),
+        short_count(worker.downloads as f64, 4),
+        length(worker.longest_step_us),
+        known(worker.longest_step_us > 0, short_bytes(Bytes(worker.longest_step_bytes))),
+        worker.longest_step_ended_by.map_or("-", ended_by).to_owned(),
+        length(worker.longest_loop_turn_us),
+        known(sampled, share(worker.user_share)),
+        known(sampled, share(worker.system_share)),
+        known(worker.scheduler == SchedulerFigures::All, share(worker.wait_share)),
+        known(sampled, share(worker.cpu_share)),
+        known(sampled, short_count(worker.voluntary_per_sec, 5)),
+        known(sampled, short_count(worker.involuntary_per_sec, 5)),
+    ]
 }
 
 /// What ended a step, in 12 columns; [`StepEnd::words`] says it in full.

@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use records::{
-    BlockedSummary, Cause, LogGap, Outcome, Summary, ThrottleSample, WorstFetch, count, percent,
-    shell_line,
+    BlockedSummary, Cause, LogGap, Outcome, Summary, ThrottleSample, count, percent, shell_line,
 };
 
-use super::layout::{INDENT, MaxLines, WIDTH, beside, heading, label, labelled, short_bytes, wrap};
-use super::layout::{Style, Tint};
+use super::layout::{INDENT, MaxLines, Style, label, labelled, short_bytes};
 use super::run::{caveats, paragraphs, verdict};
+use crate::table::Table;
 use crate::words;
 use analysis::report::{
     CauseReport, Evidence, Explanation, Longest, Ran, Reserve, hidden_by_reason,
 };
 
-/// Where what a cause means begins.
-const MEANS_AT: usize = 46;
 /// So many of those whose steps held fetches are told.
 const HOLDERS: usize = 10;
 /// More lines than any sentence here needs.
@@ -30,7 +27,7 @@ const ALL: MaxLines = MaxLines(20);
 pub fn story(story: &Explanation, run_dir: &Path, style: Style) -> String {
     let sections = [
         head(story, run_dir, style),
-        causes(story, style),
+        if story.causes.is_empty() { Vec::new() } else { causes(story).lines(style) },
         worst(story, style),
         holders(story, style),
         log(story, style),
@@ -46,89 +43,57 @@ fn head(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
     let label = label(style, "run");
     let mut lines = vec![format!("{label}{}", run_dir.display())];
     lines.extend(verdict(story.summary.verdict, &story.summary.verdict_reasons, style));
-    lines.extend(labelled(style, "explains", &late(story), ALL));
+    lines.extend(labelled(style, "explains", &words::late(story), ALL));
     lines
 }
 
-fn late(story: &Explanation) -> String {
-    let late = &story.summary.late;
-    let which = words::which_are_late(late.phase, story.late_limit_us());
-    if late.fetches == 0 {
-        return format!("no fetch{which}");
-    }
-    let unexplained = match story.unexplained() {
-        None => ", all of it explained".to_owned(),
-        Some(share) => {
-            let part = percent(share.share_of_late_time);
-            format!("; {part} of it, {}, remains unexplained", share.time_us)
-        }
-    };
-    format!("{} fetches{which}; {} in all{unexplained}", late.fetches, late.time_us)
-}
-
-fn causes(story: &Explanation, style: Style) -> Vec<String> {
-    if story.causes.is_empty() {
-        return Vec::new();
-    }
-    let columns =
-        format!("{:>8}{:>11}{:>7}  what it means, and what shows it", "share", "time", "led");
-    let mut lines = vec![heading(style, "causes", 18, &columns)];
+/// What the late time went to, by cause.
+pub(crate) fn causes(story: &Explanation) -> Table {
+    let mut table =
+        Table::new(["cause", "share", "time", "led", "what it means, and what shows it"]);
     for CauseReport { share, most, evidence } in &story.causes {
-        let left = format!(
-            "  {:<16}{:>8}{:>11}{:>7}",
-            share.cause.name(),
+        let most = most.as_ref();
+        let most =
+            most.map(|Longest { time_us, fetch }| format!("most in fetch {fetch}: {time_us}"));
+        let means = [share.cause.words().to_owned()].into_iter().chain(most);
+        let means: Vec<String> = means.chain(evidence.iter().map(said)).collect();
+        table.row([
+            share.cause.name().to_owned(),
             percent(share.share_of_late_time),
-            share.time_us,
-            share.fetches
-        );
-        let width = WIDTH - MEANS_AT;
-        let mut means = wrap(share.cause.words(), width, ALL);
-        if let Some(Longest { time_us, fetch }) = most {
-            means.extend(wrap(&format!("most in fetch {fetch}: {time_us}"), width, ALL));
-        }
-        means.extend(evidence.iter().flat_map(|shows| wrap(&said(shows), width, ALL)));
-        lines.extend(beside(&[left], MEANS_AT, &means));
+            share.time_us.to_string(),
+            share.fetches.to_string(),
+            means.join("\n"),
+        ]);
     }
-    lines
+    table
 }
 
 fn worst(story: &Explanation, style: Style) -> Vec<String> {
-    if story.worst.is_empty() {
-        return Vec::new();
+    let mut table = Table::new([
+        "worst fetch",
+        "worker",
+        "response",
+        "outcome",
+        "largest cause",
+        "part",
+        "longest in a step of",
+    ]);
+    for late in &story.worst {
+        let step = late.step.as_ref().map(|step| {
+            let holder = words::holder(step.holder);
+            format!("{holder}, {}, {}", step.length_us, short_bytes(step.bytes))
+        });
+        table.row([
+            late.fetch.to_string(),
+            late.worker.map_or_else(|| "-".to_owned(), |worker| worker.to_string()),
+            late.response_us.to_string(),
+            late.outcome.name().to_owned(),
+            late.cause.name().to_owned(),
+            percent(late.cause_share()),
+            step.unwrap_or_default(),
+        ]);
     }
-    let names = worst_cells(
-        ["fetch", "worker", "response", "outcome", "largest cause", "part"],
-        "waited longest in a step of",
-    );
-    let mut lines =
-        vec![style.paint(Tint::Label, "worst fetches"), style.paint(Tint::Label, &names)];
-    lines.extend(story.worst.iter().map(worst_row));
-    lines
-}
-
-fn worst_row(late: &WorstFetch) -> String {
-    let step = late.step.as_ref().map_or_else(String::new, |step| {
-        let holder = words::holder(step.holder);
-        format!("{holder}, {}, {}", step.length_us, short_bytes(step.bytes))
-    });
-    let worker = late.worker.map_or_else(|| "-".to_owned(), |worker| worker.to_string());
-    worst_cells(
-        [
-            &late.fetch.to_string(),
-            &worker,
-            &late.response_us.to_string(),
-            late.outcome.name(),
-            late.cause.name(),
-            &percent(late.cause_share()),
-        ],
-        &step,
-    )
-}
-
-fn worst_cells([fetch, worker, response, outcome, cause, part]: [&str; 6], step: &str) -> String {
-    let row =
-        format!("{fetch:>9}{worker:>7}{response:>10}  {outcome:<16}{cause:<17}{part:>7}  {step}");
-    row.chars().take(WIDTH).collect()
+    if story.worst.is_empty() { Vec::new() } else { table.lines(style) }
 }
 
 fn holders(story: &Explanation, style: Style) -> Vec<String> {
@@ -146,18 +111,8 @@ fn holders(story: &Explanation, style: Style) -> Vec<String> {
 }
 
 fn log(story: &Explanation, style: Style) -> Vec<String> {
-    let Summary { proxy, log_truth: truth, log_gap, .. } = &story.summary;
-    let logged = proxy.status_outcomes.iter().map(|(status, of)| (status.to_string(), of));
-    let rows = logged.chain([("no line".to_owned(), &proxy.unlogged)]).flat_map(|(status, of)| {
-        let counts = Outcome::ALL.map(|outcome| (outcome, of.count(outcome)));
-        let some = counts.into_iter().filter(|(_, fetches)| *fetches > 0);
-        some.map(move |(outcome, n)| format!("  {status:<10}{:<16}{n:>9}", outcome.name()))
-    });
-    let rows: Vec<String> = rows.collect();
-    // Without a row no line is missing, and none is there.
-    if rows.is_empty() {
-        return rows;
-    }
+    let Summary { log_truth: truth, log_gap, .. } = &story.summary;
+    let Some(table) = log_rows(&story.summary) else { return Vec::new() };
     let mut lines = labelled(style, "log", &words::log(truth), ALL);
     if truth.understated > 0 || truth.overstated > 0 {
         let off = format!(
@@ -170,10 +125,25 @@ fn log(story: &Explanation, style: Style) -> Vec<String> {
         let off = format!("farthest off: fetch {fetch}, {logged_us} logged, {true_us} true");
         lines.extend(labelled(style, "", &off, ALL));
     }
-    let columns = format!("  {:<10}{:<16}{:>9}", "status", "its client saw", "fetches");
-    lines.push(style.paint(Tint::Label, &columns));
-    lines.extend(rows);
+    lines.extend(table.lines(style));
     lines
+}
+
+/// What the access log says of fetches, beside what their clients saw; `None`: no line is missing, and none is
+/// there.
+pub(crate) fn log_rows(summary: &Summary) -> Option<Table> {
+    let proxy = &summary.proxy;
+    let logged = proxy.status_outcomes.iter().map(|(status, of)| (status.to_string(), of));
+    let rows = logged.chain([("no line".to_owned(), &proxy.unlogged)]).flat_map(|(status, of)| {
+        let counts = Outcome::ALL.map(|outcome| (outcome, of.count(outcome)));
+        let some = counts.into_iter().filter(|(_, fetches)| *fetches > 0);
+        some.map(move |(outcome, n)| [status.clone(), outcome.name().to_owned(), n.to_string()])
+    });
+    let mut table = Table::new(["log says", "its client saw", "fetches"]);
+    let mut rows = rows.peekable();
+    rows.peek()?;
+    rows.for_each(|row| table.row(row));
+    Some(table)
 }
 
 fn law(story: &Explanation, style: Style) -> Vec<String> {

@@ -4,16 +4,11 @@ use std::path::Path;
 
 use records::{Fetch, Holder, LogSeconds, Micros, MonoNs, Outcome, SessionEnd, percent};
 
-use super::layout::{
-    MaxLines, Style, Tint, WIDTH, beside, heading, label, labelled, short_bytes, wrap,
-};
+use super::layout::{MaxLines, Style, label, labelled, short_bytes};
+use crate::table::Table;
 use crate::words;
-use analysis::report::{CausePart, FetchReport, Hands, Happening, Held, Moment, Stay};
+use analysis::report::{CausePart, FetchReport, Hands, Happening, Held, Stay};
 
-/// Where what happened begins; left of it stand the time, the side or the length.
-const WHAT_AT: usize = 24;
-/// Where causes begin.
-const CAUSES_AT: usize = 76;
 /// Of one time, a cause with a smaller share is not told; the sum at the end has them all.
 const WORTH_TELLING: f64 = 0.01;
 /// More lines than any cell here needs.
@@ -30,15 +25,33 @@ pub fn timeline(story: &FetchReport, run_dir: &Path, style: Style) -> String {
     lines.extend(labelled(style, "fetch", &head(story), ALL));
     lines.extend(labelled(style, "", &server(story), ALL));
     lines.push(String::new());
-    let columns = format!("{:>10}  {:<10}  what happened", "ms", "length");
-    let columns = format!("{columns:<CAUSES_AT$}cause");
-    lines.push(style.paint(Tint::Label, &columns));
+    let mut table = Table::new(["ms", "length", "what happened", "cause"]);
     for moment in &story.timeline {
-        lines.extend(event_lines(story, moment));
-        lines.extend(moment.then.iter().flat_map(|stay| time_lines(story, stay)));
+        let (side, text) = happened(story, moment.what);
+        table.row([clock(story, moment.at_ns), side.to_owned(), text, String::new()]);
+        for stay in &moment.then {
+            let causes: Vec<String> = match stay.causes.as_slice() {
+                [] => Vec::new(),
+                [one] => vec![one.cause.name().to_owned()],
+                [most, rest @ ..] => {
+                    let told = rest.iter().filter(|part| part.share >= WORTH_TELLING);
+                    [most].into_iter().chain(told).map(part).collect()
+                }
+            };
+            let length = stay.end_ns.micros_since(stay.start_ns).to_string();
+            let at = clock(story, stay.start_ns);
+            table.row([at, length, went(story, stay), causes.join("\n")]);
+        }
     }
+    lines.extend(table.lines(style));
     lines.push(String::new());
-    lines.extend(causes(story, style));
+    let mut table = Table::new(["causes", "time", "share"]);
+    for part in &story.causes {
+        let (time, share) = (part.time_us().to_string(), percent(part.share));
+        table.row([part.cause.name().to_owned(), time, share]);
+    }
+    table.row(["in all".to_owned(), story.fetch.response_us.to_string(), String::new()]);
+    lines.extend(table.lines(style));
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
@@ -63,15 +76,9 @@ fn server(story: &FetchReport) -> String {
     format!("{worker}; {logged}")
 }
 
-fn event_lines(story: &FetchReport, moment: &Moment) -> Vec<String> {
-    let (side, text) = happened(story, moment.what);
-    let left = format!("{}  {side:<10}", clock(story, moment.at_ns));
-    beside(&[left], WHAT_AT, &wrap(&text, WIDTH - WHAT_AT, ALL))
-}
-
-/// Milliseconds since the fetch was wanted, to the microsecond, in 10 columns up to a quarter of an hour.
+/// Milliseconds since the fetch was wanted, to the microsecond.
 fn clock(story: &FetchReport, at: MonoNs) -> String {
-    format!("{:>10.3}", at.micros_since(story.fetch.intended_ns).as_secs() * 1e3)
+    format!("{:.3}", at.micros_since(story.fetch.intended_ns).as_secs() * 1e3)
 }
 
 fn happened(story: &FetchReport, what: Happening) -> (&'static str, String) {
@@ -125,22 +132,6 @@ const fn closed(end: SessionEnd) -> &'static str {
         SessionEnd::TurnedAway => "its worker had no connection left",
         SessionEnd::Shutdown => "the proxy was told to stop",
     }
-}
-
-fn time_lines(story: &FetchReport, time: &Stay) -> Vec<String> {
-    let length = time.end_ns.micros_since(time.start_ns);
-    let left = format!("{}  {:<10}", clock(story, time.start_ns), length.to_string());
-    let width = CAUSES_AT - WHAT_AT - 2;
-    let what = beside(&[left], WHAT_AT, &wrap(&went(story, time), width, ALL));
-    let causes: Vec<String> = match time.causes.as_slice() {
-        [] => Vec::new(),
-        [one] => vec![one.cause.name().to_owned()],
-        [most, rest @ ..] => {
-            let told = rest.iter().filter(|part| part.share >= WORTH_TELLING);
-            [most].into_iter().chain(told).map(part).collect()
-        }
-    };
-    beside(&what, CAUSES_AT, &causes)
 }
 
 fn part(part: &CausePart) -> String {
@@ -221,14 +212,4 @@ const fn silent(hands: Hands, worker: Option<u32>) -> &'static str {
         Hands::Unknown => "accepted; nothing known since",
         Hands::Closed => "the proxy was done, its client was not",
     }
-}
-
-fn causes(story: &FetchReport, style: Style) -> Vec<String> {
-    let columns = format!("{:>12}{:>10}", "time", "share");
-    let mut lines = vec![heading(style, "causes", 18, &columns)];
-    lines.extend(story.causes.iter().map(|part| {
-        format!("  {:<16}{:>12}{:>10}", part.cause.name(), part.time_us(), percent(part.share))
-    }));
-    lines.push(format!("  {:<16}{:>12}", "in all", story.fetch.response_us));
-    lines
 }

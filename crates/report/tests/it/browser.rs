@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use analysis::Analysis;
 use report::{Campaign, campaign_html, html};
 use serde_json::{Value, json};
+use testkit::fixture::Run;
 use testkit::{Running, Turn, connect, in_turn, installed};
 use tungstenite::{Message, WebSocket};
-
-use crate::fixture::Run;
 
 /// Longer than any test takes; then it is killed, whatever becomes of us.
 const LIFETIME: &str = "240";
@@ -309,7 +309,7 @@ pub(crate) const SCREENS: [(&str, Screen); 4] = [
 
 /// The page of a run, on the disk.
 pub(crate) fn written(name: &str, run: &Run) -> PathBuf {
-    kept(name, &html(&run.analysis()))
+    kept(name, &html(&Analysis::of(&run.records)))
 }
 
 /// The page of a campaign, on the disk.

@@ -1,17 +1,18 @@
 //! Every control of the picture: by pointer, by wheel, and by the keyboard alone.
 
+use analysis::Analysis;
 use records::Outcome;
-use report::PageData;
 use report::words::holder;
+use report::{HoldData, PageData};
 use serde_json::json;
 
 use crate::browser::Browser;
 use crate::browser::{STAGE, stage, told, written};
-use crate::fixture::{Run, Shape};
+use crate::fixture::{large, starved};
 
 #[test]
 fn the_wheel_the_mouse_and_the_keys_of_the_picture_do_something() {
-    let run = Run::of(Shape::STARVED);
+    let run = starved();
     let file = written("controls", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
@@ -57,8 +58,8 @@ fn the_wheel_the_mouse_and_the_keys_of_the_picture_do_something() {
 
 #[test]
 fn a_pointer_is_told_what_it_is_on_and_a_click_says_who_held_whom() {
-    let run = Run::of(Shape::STARVED);
-    let analysis = run.analysis();
+    let run = starved();
+    let analysis = Analysis::of(&run.records);
     let data = PageData::of(&analysis);
     let file = written("pointer", &run);
     let Some(mut browser) = Browser::start() else { return };
@@ -92,14 +93,17 @@ fn a_pointer_is_told_what_it_is_on_and_a_click_says_who_held_whom() {
 
 #[test]
 fn what_is_zoomed_stands_where_its_time_is_and_nothing_is_stretched() {
-    let run = Run::of(Shape::STARVED);
-    let analysis = run.analysis();
+    let run = starved();
+    let analysis = Analysis::of(&run.records);
     let data = PageData::of(&analysis);
     let file = written("zoomed", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
     let [x, y, width, height] = stage(&mut browser);
-    let longest = data.holds.iter().max_by_key(|hold| hold.span.length_us).expect("a hold");
+    // The long one that stands nearest to the middle.
+    let middle = |hold: &&HoldData| (hold.span.start_us + hold.span.end_us()).abs_diff(data.end_us);
+    let long = data.holds.iter().filter(|hold| hold.worker == 1);
+    let longest = long.min_by_key(middle).expect("a hold");
     let own = data.holds.iter().filter(|hold| hold.worker == longest.worker);
     let before = own.take_while(|hold| *hold != longest).count();
     let block = format!("'.lane[data-worker=\"{}\"] .block')[{before}]", longest.worker);
@@ -164,7 +168,7 @@ fn tab_to(browser: &mut Browser, id: &str) {
 
 #[test]
 fn the_keyboard_alone_reaches_and_works_every_control() {
-    let run = Run::of(Shape::STARVED);
+    let run = starved();
     let file = written("keyboard", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
@@ -229,7 +233,7 @@ const NOTED: &str = "(() => { cancelAnimationFrame(noting);
 
 #[test]
 fn a_large_run_opens_at_once_and_a_hand_that_drags_it_sees_it_move() {
-    let file = written("large", &Run::of(Shape::LARGE));
+    let file = written("large", &large());
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
     let loaded = browser.eval("performance.getEntriesByType('navigation')[0].loadEventEnd");

@@ -1,16 +1,17 @@
 //! Replay: the cursor runs as fast as it says, and what is counted beside it is what is seen.
 
+use analysis::Analysis;
 use records::Outcome;
 use report::PageData;
 use serde_json::Value;
 
 use crate::browser::Browser;
 use crate::browser::{STAGE, stage, written};
-use crate::fixture::{Run, Shape};
+use crate::fixture::starved;
 
 #[test]
 fn a_replay_shows_nothing_before_it_happened_and_comes_to_its_end() {
-    let run = Run::of(Shape::STARVED);
+    let run = starved();
     let file = written("replay", &run);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&file, STAGE);
@@ -63,8 +64,8 @@ const RUN: &str = "(wall => (async () => {
 
 #[test]
 fn the_cursor_runs_at_the_speed_that_is_chosen() {
-    let run = Run::of(Shape::STARVED);
-    let analysis = run.analysis();
+    let run = starved();
+    let analysis = Analysis::of(&run.records);
     let data = PageData::of(&analysis);
     let file = written("speeds", &run);
     let Some(mut browser) = Browser::start() else { return };
@@ -94,8 +95,8 @@ fn the_cursor_runs_at_the_speed_that_is_chosen() {
 
 #[test]
 fn what_is_counted_at_the_cursor_is_what_the_records_say() {
-    let run = Run::of(Shape::STARVED);
-    let analysis = run.analysis();
+    let run = starved();
+    let analysis = Analysis::of(&run.records);
     let data = PageData::of(&analysis);
     let file = written("counted", &run);
     let Some(mut browser) = Browser::start() else { return };

@@ -9,15 +9,17 @@ use records::{
     Outcome, Phase, RunRecords, Sleep, WorkerTotals,
 };
 use report::words::holder;
-use report::{Figure, MAX_LINES, PageData, Style, SvgError, csv, html, svg, text};
+use report::{MAX_LINES, PageData, Style, csv, html, svg, text};
+
+use testkit::fixture::Run;
 
 use crate::browser::json_of;
-use crate::fixture::{Run, Shape, kinds};
+use crate::fixture::{kinds, large, starved};
 
 #[test]
 fn the_page_holds_the_summary_as_it_is() {
-    let run = Run::of(Shape::STARVED);
-    let (analysis, records) = (run.analysis(), run.records());
+    let run = starved();
+    let (analysis, records) = (Analysis::of(&run.records), &run.records);
     let page = html(&analysis);
     let data = json_of(&page);
     assert_eq!(data["summary"], serde_json::to_value(&analysis.summary).expect("a summary"));
@@ -25,21 +27,21 @@ fn the_page_holds_the_summary_as_it_is() {
     assert_eq!(data["holds"]["told"].as_array().map(Vec::len), Some(records.holds.len()));
     assert!(page.len() < 1_000_000, "an ordinary run takes {} bytes", page.len());
     assert!(!page.contains("{{"), "a part of the template has no text");
-    let again = html(&Run::of(Shape::STARVED).analysis());
+    let again = html(&Analysis::of(&run.records));
     assert!(again == page, "the same records make the same bytes");
 }
 
 #[test]
 fn a_line_of_csv_is_a_fetch_and_its_parts_sum_to_it() {
-    let run = Run::of(Shape::STARVED);
-    let analysis = run.analysis();
+    let run = starved();
+    let analysis = Analysis::of(&run.records);
     let text = csv(&analysis);
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().expect("names");
     let at = |name: &str| names.iter().position(|cell| *cell == name).expect(name);
     let parts = at("held_by_step_us");
     let mut held = 0;
-    for (line, fetch) in lines.by_ref().zip(&run.records().fetches) {
+    for (line, fetch) in lines.by_ref().zip(&run.records.fetches) {
         assert_eq!(line.len(), names.len(), "{line:?}");
         let number = |at: usize| line[at].parse::<u64>().expect("a number");
         assert_eq!(number(at("fetch")), fetch.fetch);
@@ -55,34 +57,29 @@ fn a_line_of_csv_is_a_fetch_and_its_parts_sum_to_it() {
 
 #[test]
 fn the_page_loads_nothing() {
-    // So many that colours come again, hatched: a hatch is named by an address within the page.
-    let run = Run::of(Shape { downloads: 8, ..Shape::STARVED });
-    let page = html(&run.analysis());
-    for word in ["src=", "@import", "http://", "https://", "fetch("] {
+    let run = starved();
+    let page = html(&Analysis::of(&run.records));
+    for word in ["src=", "@import", "http://", "https://", "fetch(", "url("] {
         assert!(!page.contains(word), "{word} would load something");
     }
-    let urls = page.split("url(").skip(1);
-    assert!(urls.clone().count() > 0 && urls.clone().all(|url| url.starts_with('#')));
 }
 
 #[test]
 fn the_picture_is_drawn_once_and_the_script_draws_nothing() {
-    for shape in [Shape::STARVED, Shape { workers: 7, downloads: 14, ..Shape::STARVED }] {
-        let run = Run::of(shape);
-        let analysis = run.analysis();
-        let (page, alone) = (html(&analysis), svg(&analysis, Figure::Picture));
-        let alone = alone.expect("a picture");
-        for part in ["class=\"block\"", "class=\"tail ok\"", "class=\"tail failed\"", "behind"] {
-            let times = alone.matches(part).count();
-            assert!(times > 0, "no {part}");
-            let (picture, _) = page.split_once("id=\"chosen\"").expect("a picture");
-            let (_, picture) = picture.split_once("id=\"names\"").expect("a picture");
-            assert_eq!(picture.matches(part).count(), times, "{part}");
-        }
-        assert_eq!(page.matches("class=\"block\"").count(), run.records().holds.len());
-        assert!(!page.contains("<canvas") && !page.contains("createElement"));
-        assert!(!page.contains("innerHTML") && !page.contains("getContext"));
+    let run = starved();
+    let analysis = Analysis::of(&run.records);
+    let (page, alone) = (html(&analysis), svg(&analysis));
+    let alone = alone.expect("a picture");
+    for part in ["class=\"block\"", "class=\"tail ok\"", "class=\"tail failed\"", "behind"] {
+        let times = alone.matches(part).count();
+        assert!(times > 0, "no {part}");
+        let (picture, _) = page.split_once("id=\"chosen\"").expect("a picture");
+        let (_, picture) = picture.split_once("id=\"names\"").expect("a picture");
+        assert_eq!(picture.matches(part).count(), times, "{part}");
     }
+    assert_eq!(page.matches("class=\"block\"").count(), run.records.holds.len());
+    assert!(!page.contains("<canvas") && !page.contains("createElement"));
+    assert!(!page.contains("innerHTML") && !page.contains("getContext"));
 }
 
 /// The lengths of the bars in all paths that a class has.
@@ -102,8 +99,8 @@ fn bars(picture: &str, class: &str) -> Vec<u64> {
 
 #[test]
 fn a_large_run_has_every_step_in_few_elements_and_few_megabytes() {
-    let run = Run::of(Shape::LARGE);
-    let analysis = run.analysis();
+    let run = large();
+    let analysis = Analysis::of(&run.records);
     let (data, page) = (PageData::of(&analysis), html(&analysis));
     let (picture, _) = page.split_once("id=\"chosen\"").expect("a picture");
     // The longest stand alone, all others are in paths: as long as the records have them.
@@ -116,9 +113,9 @@ fn a_large_run_has_every_step_in_few_elements_and_few_megabytes() {
     assert!(!long.is_empty() && long.len() < 1000, "{} stand alone", long.len());
     let elements = picture.matches('<').count() - picture.matches("</").count();
     assert!(elements < 10_000, "{elements} elements");
-    assert!(run.records().holds.len() > 90_000, "{} steps", run.records().holds.len());
+    assert!(run.records.holds.len() > 90_000, "{} steps", run.records.holds.len());
     assert!(page.len() < 8_000_000, "{} bytes", page.len());
-    let picture = svg(&analysis, Figure::Picture).expect("a picture");
+    let picture = svg(&analysis).expect("a picture");
     assert!(picture.len() < 4_000_000, "{} bytes", picture.len());
     // What the short steps took of the run's time, as areas of the paths that show it.
     let mut area = 0.0;
@@ -136,18 +133,18 @@ fn a_large_run_has_every_step_in_few_elements_and_few_megabytes() {
     }
     let longest = data.end_us / 1024;
     let short = data.holds.iter().map(|hold| hold.span.length_us).filter(|us| *us < longest);
-    // Blocks are 44 px high, and the run is 1096 px long.
-    let wanted = short.sum::<u64>() as f64 / data.end_us as f64 * 1096.0 * 44.0;
-    assert!((area / wanted - 1.0).abs() < 0.05, "{area} square px instead of {wanted}");
+    // Blocks are 44 px high, and a part's time is in us.
+    let wanted = short.sum::<u64>() as f64 * 44.0;
+    assert!((area / wanted - 1.0).abs() < 0.05, "{area} instead of {wanted}");
 }
 
 #[test]
 fn foreign_text_stays_text() {
     let evil = "</script><script>alert(1)</script><!-- {{data}} \" onload='x' &";
-    let mut run = Run::of(Shape::STARVED);
-    run.records_mut().manifest.command = vec!["turnstile".into(), evil.into()];
-    run.records_mut().manifest.host.cpu_model = evil.into();
-    let mut analysis = run.analysis();
+    let mut run = starved();
+    run.records.manifest.command = vec!["turnstile".into(), evil.into()];
+    run.records.manifest.host.cpu_model = evil.into();
+    let mut analysis = Analysis::of(&run.records);
     analysis.summary.verdict_reasons = vec![evil.into()];
     let message = evil.to_owned();
     analysis.summary.caveats = vec![Caveat { code: CaveatCode::FewFetches, message }];
@@ -156,17 +153,26 @@ fn foreign_text_stays_text() {
     assert_eq!(page.matches("<script").count(), 2);
     assert!(!page.contains("alert(1)</script>"));
     assert_eq!(json_of(&page)["summary"]["verdict_reasons"][0], evil);
-    for figure in Figure::all() {
-        if let Ok(svg) = svg(&analysis, figure) {
-            assert!(!svg.contains("<script"), "{figure}");
-        }
-    }
+    assert!(!svg(&analysis).expect("a picture").contains("<script"));
+}
+
+#[test]
+fn what_waits_to_be_accepted_is_drawn_below_its_worker() {
+    let mut run = starved();
+    let drawn = |run: &Run| svg(&Analysis::of(&run.records)).expect("a picture");
+    // One listener that both workers share: in both lanes, and named.
+    assert_eq!(drawn(&run).matches("class=\"queue\"").count(), 2);
+    assert!(drawn(&run).contains("connections to be accepted, 11 at most"));
+    run.records.manifest.listeners = vec![1, 2];
+    assert_eq!(drawn(&run).matches("class=\"queue\"").count(), 1);
+    run.records.listeners.clear();
+    assert!(!drawn(&run).contains("class=\"queue\"") && !drawn(&run).contains("to be accepted"));
 }
 
 #[test]
 fn a_fetch_names_the_holds_that_it_waited_in() {
-    let run = Run::of(Shape::STARVED);
-    let analysis = run.analysis();
+    let run = starved();
+    let analysis = Analysis::of(&run.records);
     let data = PageData::of(&analysis);
     let (fetches, holds) = (&data.fetches, &data.holds);
     let (mut failed, mut ends) = (0, BTreeMap::new());
@@ -194,39 +200,33 @@ fn a_fetch_names_the_holds_that_it_waited_in() {
 #[test]
 fn every_kind_of_run_has_its_page_and_figures_without_a_place_that_is_no_number() {
     for (name, run, _, [_, words]) in kinds() {
-        let analysis = run.analysis();
+        let analysis = Analysis::of(&run.records);
         let page = html(&analysis);
         assert!(page.contains(words), "{name} lacks {words:?}");
         assert!(!page.contains("NaN") && !page.contains("inf s"), "{name}");
-        for figure in Figure::all() {
-            match svg(&analysis, figure) {
-                Ok(svg) => {
-                    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}: {figure}");
-                    assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
-                }
-                Err(error) => assert_eq!(error, SvgError::Nothing(figure)),
-            }
-        }
+        let svg = svg(&analysis).expect("a picture");
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}");
+        assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count(), "{name}");
     }
 }
 
 #[test]
 fn an_empty_run_has_a_page() {
-    let mut run = Run::of(Shape::STARVED);
-    let mut manifest = run.records().manifest.clone();
+    let mut run = starved();
+    let mut manifest = run.records.manifest.clone();
     manifest.phases.clear();
-    *run.records_mut() = RunRecords::new(manifest);
-    let analysis = run.analysis();
+    run.records = RunRecords::new(manifest);
+    let analysis = Analysis::of(&run.records);
     assert!(PageData::of(&analysis).end_us > 0);
     assert!(html(&analysis).contains("No worker and no fetch is known"));
-    assert!(svg(&analysis, Figure::Latency).is_err());
+    assert!(svg(&analysis).is_none());
 }
 
 const MOST: u64 = u64::MAX;
 
 /// A starved run in which whatever can be told is told to be as much as a number holds.
-fn boundless() -> testkit::fixture::Run {
-    let mut run = testkit::fixture::Run::starved();
+fn boundless() -> Run {
+    let mut run = Run::starved();
     let records = &mut run.records;
     for fetch in records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Measure) {
         (fetch.total_us, fetch.response_us) = (Micros(MOST), Micros(MOST));

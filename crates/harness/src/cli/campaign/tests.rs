@@ -12,11 +12,9 @@ fn nothing() -> report::Campaign {
         command: Vec::new(),
         rounds: 1,
         planned: 1,
-        seed: 1,
         arms: Vec::new(),
         comparison: None,
         case: None,
-        manifest: None,
     }
 }
 

@@ -25,8 +25,8 @@ const DEUTAN: [[f64; 3]; 3] =
 #[test]
 fn downloads_differ_for_every_eye() {
     for eye in [NORMAL, PROTAN, DEUTAN] {
-        for (place, one) in DOWNLOADS.iter().enumerate() {
-            for other in DOWNLOADS.iter().skip(place + 1) {
+        for (place, one) in DOWNLOADS[..6].iter().enumerate() {
+            for other in &DOWNLOADS[place + 1..6] {
                 let (a, b) = (seen(one, eye), seen(other, eye));
                 let far: f64 = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
                 assert!(far > 0.06, "{one} and {other} are {far:.3} apart");
@@ -48,9 +48,8 @@ fn no_download_has_the_colour_of_a_failure() {
 }
 
 #[test]
-fn the_second_round_of_colours_is_hatched() {
+fn a_download_keeps_its_colour_and_another_connection_has_none_of_them() {
     let round = u32::try_from(DOWNLOADS.len()).expect("few colours");
-    assert_eq!(download(0).color, download(round).color);
-    assert!(!download(0).hatched && download(round).hatched);
-    assert_eq!(holder(Holder::Fetch(1)), OTHER);
+    assert_eq!(download(0), download(round));
+    assert!(!DOWNLOADS.contains(&holder(Holder::Fetch(1))));
 }

@@ -1,27 +1,24 @@
-//! Where times stand across the picture, and parts of it that are shown only where they are seen.
+//! Where times stand across the picture and workers above each other, and parts of it that are shown only
+//! where they are seen.
 //!
-//! On a screen a time is a part of the width: a script that makes the figure ten times as wide has
-//! zoomed it. A [`Part`] is stretched with it; what is not to be stretched (blocks with a hair of
-//! ground between them, marks, letters) is not drawn in one.
+//! A time is a part of the width: a script that makes the figure ten times as wide has zoomed it. A
+//! [`Part`] is stretched with it; what is not to be stretched (blocks with a hair of ground between
+//! them, marks, letters) is not drawn in one.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 
-use crate::page::Span;
+use crate::data::{PageData, Span};
+use crate::escape;
 
-/// What the picture is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Medium {
-    /// A document of its own, of fixed size.
-    Sheet,
-    /// The page, which is as wide as it is, and zooms.
-    Screen,
-}
+/// What stands above the lanes: names of phases.
+pub(super) const TOP: f64 = 34.0;
 
 /// The time axis, and how high the figure is.
 pub(super) struct Across {
-    pub(super) medium: Medium,
     pub(super) end_us: u64,
     pub(super) height: f64,
+    /// Whether a script can zoom: a sheet does without what is seen by that alone.
+    pub(super) zooms: bool,
 }
 
 /// At which zooms something is seen, told by how many us of the run a pixel stands for.
@@ -40,24 +37,10 @@ impl Across {
     /// Width of the whole time on a sheet, px; about that of a large screen.
     pub(super) const WIDTH: f64 = 1096.0;
 
-    /// Where an instant stands.
+    /// Where an instant stands, and how wide a length of time is.
     pub(super) fn x(&self, us: u64) -> String {
-        self.place(us, Self::LEFT)
-    }
-
-    /// How wide a length of time is.
-    pub(super) fn wide(&self, us: u64) -> String {
-        self.place(us, 0.0)
-    }
-
-    fn place(&self, us: u64, from: f64) -> String {
-        match self.medium {
-            Medium::Sheet => format!("{:.1}", from + us as f64 / self.pixel()),
-            Medium::Screen => {
-                let part = format!("{:.6}", us as f64 * 100.0 / self.end_us as f64);
-                format!("{}%", part.trim_end_matches('0').trim_end_matches('.'))
-            }
-        }
+        let part = format!("{:.6}", us as f64 * 100.0 / self.end_us as f64);
+        format!("{}%", part.trim_end_matches('0').trim_end_matches('.'))
     }
 
     /// How many us a pixel stands for where the whole run is shown.
@@ -73,9 +56,6 @@ impl Across {
 
     /// What a script needs to show and hide something that lies in `span`.
     pub(super) fn seen(&self, span: Span, level: Level) -> String {
-        if self.medium == Medium::Sheet {
-            return "class=\"part\"".to_owned();
-        }
         let level = match level {
             Level::Always => String::new(),
             Level::Coarse(us) => format!(" data-least=\"{us:.3}\""),
@@ -91,7 +71,7 @@ impl Across {
 }
 
 /// Paths that are stretched as the picture is zoomed: a unit down is a px, and across it is a
-/// microsecond after the part's start, or on a sheet a px as well.
+/// microsecond after the part's start.
 pub(super) struct Part<'a> {
     across: &'a Across,
     span: Span,
@@ -104,26 +84,14 @@ impl<'a> Part<'a> {
         Self { across, span, level, inside: String::new() }
     }
 
-    /// Where an instant stands.
-    pub(super) fn x(&self, us: u64) -> impl Display + use<> {
-        let Span { start_us, .. } = self.span;
-        match self.across.medium {
-            Medium::Sheet => self.across.x(us),
-            // Small numbers: browsers compute with 24 bits.
-            Medium::Screen => us.saturating_sub(start_us).to_string(),
-        }
-    }
-
-    pub(super) fn wide(&self, us: u64) -> impl Display + use<> {
-        match self.across.medium {
-            Medium::Sheet => self.across.wide(us),
-            Medium::Screen => us.to_string(),
-        }
+    /// Where an instant stands. Small numbers: browsers compute with 24 bits.
+    pub(super) const fn x(&self, us: u64) -> u64 {
+        us.saturating_sub(self.span.start_us)
     }
 
     /// A bar that is as long as `span`; how high it is, the stroke says.
     pub(super) fn bar(&self, span: Span, y: f64) -> String {
-        format!("M{} {y}h{}", self.x(span.start_us), self.wide(span.length_us))
+        format!("M{} {y}h{}", self.x(span.start_us), span.length_us)
     }
 
     /// Shapes that look alike, from left to right. Browsers paint in tiles, and for each of them whole
@@ -137,18 +105,93 @@ impl<'a> Part<'a> {
 
     pub(super) fn end(self) -> String {
         let Self { across, span, level, inside } = self;
-        let Across { medium, height, .. } = across;
-        match medium {
-            _ if inside.is_empty() => String::new(),
-            Medium::Sheet => format!("<g>{inside}</g>"),
-            Medium::Screen => format!(
-                "<svg {} x=\"{}\" width=\"{}\" height=\"{height}\" viewBox=\"0 0 {} {height}\" \
-                 preserveAspectRatio=\"none\">{inside}</svg>",
-                across.seen(span, level),
-                across.x(span.start_us),
-                across.wide(span.length_us.max(1)),
-                span.length_us.max(1)
-            ),
+        if inside.is_empty() {
+            return inside;
         }
+        let (height, length) = (across.height, span.length_us.max(1));
+        format!(
+            "<svg {} x=\"{}\" width=\"{}\" height=\"{height}\" viewBox=\"0 0 {length} {height}\" \
+             preserveAspectRatio=\"none\">{inside}</svg>",
+            across.seen(span, level),
+            across.x(span.start_us),
+            across.x(length)
+        )
+    }
+}
+
+/// A worker's place; or that of the fetches that no known worker accepted.
+pub(super) struct Lane {
+    pub(super) worker: Option<u32>,
+    pub(super) top: f64,
+    /// Height of the blocks.
+    pub(super) blocks: f64,
+    pub(super) rows: u32,
+    pub(super) row_height: f64,
+}
+
+impl Lane {
+    /// From above to below; `None`: there is nothing to show.
+    pub(super) fn all(data: &PageData<'_>) -> Option<Vec<Self>> {
+        let mut workers: Vec<Option<u32>> = data.workers.iter().copied().map(Some).collect();
+        if data.has_unowned() {
+            workers.push(None);
+        }
+        if workers.is_empty() || (data.fetches.is_empty() && data.holds.is_empty()) {
+            return None;
+        }
+        // Many workers have less room each.
+        let (high, most) = if workers.len() > 5 { (28.0, 8) } else { (44.0, 18) };
+        let mut top = TOP + 6.0;
+        let of = |worker: Option<u32>| {
+            let own = data.fetches.iter().filter(|fetch| fetch.worker == worker);
+            let rows = own.map(|fetch| fetch.row + 1).max().unwrap_or(1).min(most);
+            let row_height = if rows > 10 { 6.0 } else { 9.0 };
+            let blocks = if worker.is_some() { high } else { 6.0 };
+            let lane = Self { worker, top, blocks, rows, row_height };
+            top = lane.bottom();
+            lane
+        };
+        Some(workers.into_iter().map(of).collect())
+    }
+
+    /// The middle of the blocks.
+    pub(super) fn middle(&self) -> f64 {
+        self.top + self.blocks / 2.0
+    }
+
+    /// Where the fetches begin.
+    pub(super) fn base(&self) -> f64 {
+        self.top + self.blocks
+    }
+
+    pub(super) fn bottom(&self) -> f64 {
+        self.base() + f64::from(self.rows) * self.row_height + 18.0
+    }
+
+    /// The middle of a fetch's row.
+    pub(super) fn row(&self, row: u32) -> f64 {
+        self.base() + 9.0 + f64::from(row % self.rows) * self.row_height
+    }
+}
+
+/// Texts at the start of a time, each where that has room for it; on a screen the script says anew
+/// whether it has, and keeps the text in sight.
+#[derive(Default)]
+pub(super) struct Labels(pub(super) String);
+
+impl Labels {
+    pub(super) fn add(&mut self, across: &Across, span: Span, y: f64, class: &str, text: &str) {
+        /// Width of a letter of a label, about.
+        const LETTER: f64 = 8.8;
+        let room = text.chars().count() as f64 * LETTER + 12.0;
+        let fits = span.length_us as f64 / across.pixel() > room;
+        let hidden = if fits { "" } else { " display=\"none\"" };
+        let (x, from, to) = (across.x(span.start_us), span.start_us, span.end_us());
+        let text = escape::html(text);
+        let _ = writeln!(
+            self.0,
+            "<text x=\"{x}\" dx=\"6\" y=\"{y}\" class=\"{class}\" data-from=\"{from}\" \
+             data-to=\"{to}\" data-room=\"{room:.0}\"{hidden}>{text}</text>"
+        );
     }
 }

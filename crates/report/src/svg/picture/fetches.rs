@@ -5,11 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::Lane;
-use super::across::{Across, Level, Medium, Part};
-use super::steps::pale;
-use crate::page::{FetchData, PageData, Span};
-use crate::svg::palette::{self, Ink};
+use super::across::{Across, Lane, Level, Part};
+use crate::data::{FetchData, PageData, Span};
+use crate::svg::palette;
 
 /// So many fetches make a part.
 const TOGETHER: usize = 100;
@@ -18,10 +16,7 @@ const IN_SIGHT: usize = 300;
 
 pub(super) fn draw(across: &Across, data: &PageData<'_>, lane: &Lane) -> String {
     let own: Vec<&FetchData> = data.fetches.iter().filter(|f| f.worker == lane.worker).collect();
-    let limit = match across.medium {
-        Medium::Sheet => None,
-        Medium::Screen => across.limit(data.fetches.len(), IN_SIGHT),
-    };
+    let limit = across.limit(data.fetches.len(), IN_SIGHT);
     let mut out = String::new();
     for some in own.chunks(TOGETHER) {
         let span = Span::around(some.iter().map(|fetch| fetch.span));
@@ -29,12 +24,11 @@ pub(super) fn draw(across: &Across, data: &PageData<'_>, lane: &Lane) -> String 
         if let Some(limit) = limit {
             out += &dots(across, lane, some, span, Level::Coarse(limit));
         }
+        if limit.is_some() && !across.zooms {
+            continue;
+        }
         let mark = |fetch: &&FetchData| {
-            let (x, y) = (across.x(fetch.span.end_us()), lane.row(fetch.row));
-            match across.medium {
-                Medium::Sheet => palette::mark(fetch.outcome, &x, y),
-                Medium::Screen => palette::reference(fetch.outcome, &x, y),
-            }
+            palette::mark(fetch.outcome, &across.x(fetch.span.end_us()), lane.row(fetch.row))
         };
         let marks: String = some.iter().map(mark).collect();
         let level = limit.map_or(Level::Always, Level::Fine);
@@ -53,10 +47,10 @@ fn lines(
 ) -> String {
     let mut part = Part::new(across, span, Level::Always);
     let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut behind: BTreeMap<Ink, Vec<String>> = BTreeMap::new();
+    let mut behind: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for fetch in fetches {
         let (x, y) = (part.x(fetch.span.start_us), lane.row(fetch.row));
-        let line = format!("M{x} {}v6m0-3h{}", y - 3.0, part.wide(fetch.span.length_us));
+        let line = format!("M{x} {}v6m0-3h{}", y - 3.0, fetch.span.length_us);
         lines.entry(palette::class(fetch.outcome)).or_default().push(line);
         for hold in fetch.held.iter().filter_map(|(hold, _)| data.holds.get(*hold)) {
             let bar = part.bar(hold.span.common(fetch.span), y);
@@ -67,10 +61,9 @@ fn lines(
         part.paths(&lines, &format!("class=\"tail {class}\""));
     }
     let high = (lane.row_height * 0.62).min(5.0);
-    for (ink, bars) in behind {
-        let (color, pale) = (ink.color, pale(ink));
-        let class = format!("class=\"bars behind{pale}\"");
-        part.paths(&bars, &format!("{class} stroke=\"{color}\" stroke-width=\"{high:.1}\""));
+    for (color, bars) in behind {
+        let stroke = format!("stroke=\"{color}\" stroke-width=\"{high:.1}\"");
+        part.paths(&bars, &format!("class=\"bars behind\" {stroke}"));
     }
     part.end()
 }

@@ -4,14 +4,15 @@
 //! shorter ones the whole run shows how they shared each pixel's time; the steps themselves are drawn
 //! for where it is zoomed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::across::{Across, Level, Medium, Part};
-use super::{Labels, Lane};
-use crate::page::{HoldData, PageData, Span, StretchData};
-use crate::svg::palette::{self, Ink};
-use crate::{escape, words};
+use records::{ListenerSample, RunRecords};
+
+use super::across::{Across, Labels, Lane, Level, Part};
+use crate::data::{HoldData, PageData, Span, StretchData};
+use crate::svg::palette;
+use crate::words;
 
 /// Parts of the run whose time is shown as shared: about as many as a large screen has pixels across.
 const CELLS: u64 = 1024;
@@ -23,33 +24,6 @@ const TOGETHER: usize = 500;
 const CELLS_TOGETHER: usize = 64;
 /// The same of blocks, each of which is an element.
 const BLOCKS_TOGETHER: usize = 50;
-
-/// What a block is filled with.
-pub(super) fn fill(ink: Ink) -> String {
-    let color = ink.color.trim_start_matches('#');
-    if ink.hatched { format!("url(#hatch-{color})") } else { ink.color.to_owned() }
-}
-
-/// A hatch is too coarse for what is drawn small: it is paler instead.
-pub(super) const fn pale(ink: Ink) -> &'static str {
-    if ink.hatched { " pale" } else { "" }
-}
-
-/// The hatches that [`fill`] names.
-pub(super) fn patterns(data: &PageData<'_>) -> String {
-    let inks = data.holds.iter().map(|hold| palette::holder(hold.holder));
-    let inks = inks.chain(data.downloads.iter().map(|slot| palette::download(*slot)));
-    let hatched: BTreeSet<Ink> = inks.filter(|ink| ink.hatched).collect();
-    let pattern = |Ink { color, .. }: Ink| {
-        format!(
-            "<pattern id=\"hatch-{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" \
-             patternTransform=\"rotate(45)\"><rect width=\"4\" height=\"6\" fill=\"{color}\"/>\
-             </pattern>\n",
-            color.trim_start_matches('#')
-        )
-    };
-    hatched.into_iter().map(pattern).collect()
-}
 
 /// The lane's steps, and the labels of those that `labelled` has, which are written over all blocks.
 pub(super) fn draw(
@@ -68,7 +42,7 @@ pub(super) fn draw(
     if let Some(limit) = limit {
         out += &shares(across, lane, &short, cell, Level::Coarse(limit));
     }
-    if limit.is_none() || across.medium == Medium::Screen {
+    if limit.is_none() || across.zooms {
         let level = limit.map_or(Level::Always, Level::Fine);
         out.extend(short.chunks(TOGETHER).map(|some| together(across, lane, some, level)));
     }
@@ -90,47 +64,34 @@ fn around(holds: &[&HoldData]) -> Span {
 }
 
 fn block(across: &Across, lane: &Lane, hold: &HoldData) -> String {
-    let (x, wide) = (across.x(hold.span.start_us), across.wide(hold.span.length_us));
-    let at = format!("x=\"{x}\" y=\"{}\" height=\"{}\"", lane.top, lane.blocks);
-    let fill = fill(palette::holder(hold.holder));
+    let (x, wide) = (across.x(hold.span.start_us), across.x(hold.span.length_us));
+    let fill = palette::holder(hold.holder);
     // Steps that follow each other are told apart by a hair of ground; none is too short to be seen.
-    match across.medium {
-        Medium::Sheet => {
-            let told = format!("{}: {}", words::holder(hold.holder), hold.told());
-            let wide = (hold.span.length_us as f64 / across.pixel() - 0.5).max(1.0);
-            format!(
-                "<rect {at} width=\"{wide:.1}\" class=\"block\" fill=\"{fill}\"><title>{}</title>\
-                 </rect>\n",
-                escape::html(&told)
-            )
-        }
-        Medium::Screen => format!(
-            "<rect {at} class=\"block\" fill=\"{fill}\" style=\"width:max(1px,{wide} - 1px)\"/>\n"
-        ),
-    }
+    format!(
+        "<rect x=\"{x}\" y=\"{}\" width=\"{wide}\" height=\"{}\" class=\"block\" fill=\"{fill}\" \
+         style=\"width:max(1px,{wide} - 1px)\"/>\n",
+        lane.top, lane.blocks
+    )
 }
 
 /// Steps as they are, a path for each ink.
 fn together(across: &Across, lane: &Lane, holds: &[&HoldData], level: Level) -> String {
     let mut part = Part::new(across, around(holds), level);
-    let mut bars: BTreeMap<Ink, Vec<String>> = BTreeMap::new();
+    let mut bars: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for hold in holds {
         let bar = part.bar(hold.span, lane.middle());
         bars.entry(palette::holder(hold.holder)).or_default().push(bar);
     }
-    for (ink, bars) in bars {
-        let (color, pale, high) = (ink.color, pale(ink), lane.blocks);
-        part.paths(
-            &bars,
-            &format!("class=\"bars hold{pale}\" stroke=\"{color}\" stroke-width=\"{high}\""),
-        );
+    for (color, bars) in bars {
+        let stroke = format!("stroke=\"{color}\" stroke-width=\"{}\"", lane.blocks);
+        part.paths(&bars, &format!("class=\"bars hold\" {stroke}"));
     }
     part.end()
 }
 
 /// How the time of every cell of the run was shared among the steps of each ink, stacked from below.
 fn shares(across: &Across, lane: &Lane, holds: &[&HoldData], cell: u64, level: Level) -> String {
-    let mut taken: BTreeMap<u64, BTreeMap<Ink, u64>> = BTreeMap::new();
+    let mut taken: BTreeMap<u64, BTreeMap<&str, u64>> = BTreeMap::new();
     for hold in holds {
         let (mut at, end) = (hold.span.start_us, hold.span.end_us().min(across.end_us));
         while at < end {
@@ -140,25 +101,24 @@ fn shares(across: &Across, lane: &Lane, holds: &[&HoldData], cell: u64, level: L
             at = next;
         }
     }
-    let cells: Vec<(u64, BTreeMap<Ink, u64>)> = taken.into_iter().collect();
-    let of = |some: &[(u64, BTreeMap<Ink, u64>)]| {
+    let cells: Vec<(u64, BTreeMap<&str, u64>)> = taken.into_iter().collect();
+    let of = |some: &[(u64, BTreeMap<&str, u64>)]| {
         let start = some.first().map_or(0, |(place, _)| place * cell);
         let end =
             some.last().map_or(0, |(place, _)| place.saturating_mul(cell)).saturating_add(cell);
         let mut part = Part::new(across, Span::new(start, end), level);
-        let mut shapes: BTreeMap<Ink, Vec<String>> = BTreeMap::new();
+        let mut shapes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (place, inks) in some {
-            let (x, wide, mut y) = (part.x(place * cell), part.wide(cell), lane.base());
-            for (ink, us) in inks {
+            let (x, wide, mut y) = (part.x(place * cell), cell, lane.base());
+            for (color, us) in inks {
                 let high = *us as f64 / cell as f64 * lane.blocks;
                 let shape = format!("M{x} {y:.1}h{wide}v-{high:.1}h-{wide}z");
-                shapes.entry(*ink).or_default().push(shape);
+                shapes.entry(color).or_default().push(shape);
                 y -= high;
             }
         }
-        for (ink, shapes) in shapes {
-            let class = format!("class=\"shares{}\"", pale(ink));
-            part.paths(&shapes, &format!("{class} fill=\"{}\"", ink.color));
+        for (color, shapes) in shapes {
+            part.paths(&shapes, &format!("class=\"shares\" fill=\"{color}\""));
         }
         part.end()
     };
@@ -191,5 +151,29 @@ fn away(across: &Across, data: &PageData<'_>, lane: &Lane) -> String {
     let mut part = Part::new(across, Span::new(0, across.end_us), Level::Always);
     let bars: Vec<String> = own.map(|absence| part.bar(absence.span, lane.middle())).collect();
     part.paths(&bars, &format!("class=\"bars away\" stroke-width=\"{}\"", lane.blocks));
+    part.end()
+}
+
+/// Connections that wait to be accepted by the worker, below its fetches; the largest depth of the run is as
+/// high as there is room.
+pub(super) fn queue(across: &Across, data: &PageData<'_>, lane: &Lane) -> String {
+    const HIGH: f64 = 12.0;
+    let RunRecords { manifest, listeners, .. } = data.analysis.records;
+    let own = lane.worker.and_then(|worker| manifest.listeners.get(usize::try_from(worker).ok()?));
+    // One that all share is in each of their lanes.
+    let shared = manifest.listeners.first().filter(|_| manifest.listeners.len() == 1);
+    let (Some(inode), Some(most)) = (own.or(shared), data.deepest_queue()) else {
+        return String::new();
+    };
+    let own: Vec<_> = listeners.iter().filter(|sample| sample.inode == *inode).collect();
+    let mut part = Part::new(across, Span::new(0, across.end_us), Level::Always);
+    let bar = |pair: &[&ListenerSample]| {
+        let [from, to] = pair else { return None };
+        let (x, wide) = (data.clock.us(from.at_ns), to.at_ns.micros_since(from.at_ns).0);
+        let high = HIGH * f64::from(from.queue) / f64::from(most);
+        (from.queue > 0).then(|| format!("M{x} {:.1}h{wide}v-{high:.1}h-{wide}z", lane.bottom()))
+    };
+    let bars: Vec<String> = own.windows(2).filter_map(bar).collect();
+    part.paths(&bars, "class=\"queue\"");
     part.end()
 }

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use records::{ArmSpec, Outcome as FetchOutcome, Recording, Side, Visibility};
 
-use crate::text::{Style, annotations, check, check_markdown, junit, open_metrics};
+use crate::text::{Style, annotations, check, check_markdown, junit};
 use analysis::guard::baseline::{Accepted, Baseline, BaselineHost, Conditions, Origin, Today};
 use analysis::guard::check::{Asked, Check, Save};
 use analysis::guard::figures;
@@ -70,14 +70,11 @@ fn of(trials: Vec<Ran>, rounds: usize, saved: Option<Baseline>) -> Check {
     Check::of(asked, arm, "runs/x-check".into(), &trials, None)
 }
 
-/// A check as people and CI systems read it; of the figures of its trials, none.
+/// A check as people and CI systems read it.
 fn forms(told: &Check) -> String {
-    let metrics = open_metrics(told);
-    let of_check = metrics.lines().filter(|line| !line.contains("{trial="));
-    let metrics = of_check.collect::<Vec<_>>().join("\n");
     let text = check(told, Style::Plain);
     assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
-    [text, check_markdown(told), annotations(told), junit(told), metrics].join("\n")
+    [text, check_markdown(told), annotations(told), junit(told)].join("\n")
 }
 
 #[test]
@@ -100,7 +97,6 @@ fn checks_are_told_in_every_form() {
         assert_eq!(told.exit_code, exit_code, "{name}");
         insta::assert_snapshot!(name, forms(&told));
         are_closed(&junit(&told));
-        is_well_formed(&open_metrics(&told));
         let coloured = check(&told, Style::Colour);
         let mut parts = coloured.split('\u{1b}');
         let first = parts.next().unwrap_or_default().to_owned();
@@ -122,29 +118,4 @@ fn are_closed(xml: &str) {
         }
     }
     assert!(open.is_empty(), "{xml}");
-}
-
-fn is_well_formed(metrics: &str) {
-    assert!(metrics.ends_with("# EOF\n"));
-    let mut typed = BTreeSet::new();
-    for line in metrics.lines() {
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            let name = rest.split(' ').next().unwrap_or_default();
-            assert!(typed.insert(name.to_owned()), "{name} stands in one block");
-        } else if let Some(rest) = line.strip_prefix("# UNIT ") {
-            let (name, unit) = rest.split_once(' ').expect("name and unit");
-            assert!(name.ends_with(&format!("_{unit}")), "{line}");
-        } else if !line.starts_with('#') {
-            let (name, value) = line.rsplit_once(' ').expect("a value");
-            value.parse::<f64>().expect("a number");
-            assert!(typed.contains(name.split('{').next().unwrap_or_default()), "{line}");
-        }
-    }
-}
-
-#[test]
-fn a_figure_of_a_trial_says_whether_it_is_a_bound() {
-    let text = open_metrics(&checked(40, 5, true));
-    let exact = "turnstile_failed_share_ratio{trial=\"1\",verdict=\"starved\",bound=\"exact\"} 0.5";
-    assert!(text.contains(exact) && text.contains("bound=\"lower\""), "{text}");
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use records::Bytes;
 
-use super::{MaxLines, beside, columns, short_bytes, short_count, wrap};
+use super::{MaxLines, columns, short_bytes, short_count, wrap};
 
 #[test]
 fn a_figure_stays_with_its_unit() {
@@ -15,13 +15,6 @@ fn a_figure_stays_with_its_unit() {
     );
     let narrow = wrap("a 412 MiB", 8, MaxLines(10));
     assert_eq!(narrow, ["a", "412 MiB"]);
-}
-
-#[test]
-fn cells_stand_side_by_side() {
-    let cell = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
-    assert_eq!(beside(&cell(&["a"]), 3, &cell(&["b", "c"])), ["a  b", "   c"]);
-    assert_eq!(beside(&cell(&["a", "b"]), 3, &cell(&["c"])), ["a  c", "b  "]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::Analysis;
 use records::{Bytes, Hold, Holder, Micros, RunRecords, StepEnd, Stretch, Visibility};
 
-use super::data::{Clock, Span};
+use super::time::{Clock, Span};
 
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,21 +1,30 @@
-//! One run as the page, its figures and its script have it: times since its start, and what each fetch waited
+//! One run as the page, its picture and its script have it: times since its start, and what each fetch waited
 //! in.
+
+mod fetches;
+mod lanes;
+mod time;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::Analysis;
-use records::{Fetch, Micros, MonoNs, Outcome, Phase, RunRecords};
+use analysis::report::Explanation;
+use records::{Micros, MonoNs, Outcome, Phase, RunRecords};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fetches::{self, FetchData};
-use super::lanes::{self, AbsenceData, HoldData, StretchData};
+pub use self::fetches::FetchData;
+pub use self::lanes::{AbsenceData, HoldData, StretchData};
+use self::time::Clock;
+pub use self::time::Span;
 use crate::words;
 
 /// One run. Times are whole microseconds since the start of its first phase.
 pub struct PageData<'a> {
     /// What it is made from.
     pub analysis: &'a Analysis<'a>,
+    /// Why its fetches were late.
+    pub explanation: Explanation,
     /// Length of the run, us; never zero.
     pub end_us: u64,
     /// The phases that began.
@@ -51,6 +60,7 @@ impl<'a> PageData<'a> {
         let ends = phases.iter().map(|(_, span)| span.end_us());
         Self {
             analysis,
+            explanation: Explanation::of(analysis),
             end_us: ends.fold(clock.end_us.max(1), u64::max),
             workers: lanes::workers(analysis),
             downloads: slots.collect::<BTreeSet<u32>>().into_iter().collect(),
@@ -63,9 +73,10 @@ impl<'a> PageData<'a> {
         }
     }
 
-    /// When a phase was, if it began.
-    pub(crate) fn phase(&self, phase: Phase) -> Option<Span> {
-        self.phases.iter().find(|(known, _)| *known == phase).map(|(_, span)| *span)
+    /// The most connections that were seen to wait for a worker; absent: none was.
+    pub(crate) fn deepest_queue(&self) -> Option<u32> {
+        let samples = self.analysis.records.listeners.iter();
+        samples.map(|sample| sample.queue).max().filter(|most| *most > 0)
     }
 
     /// Whether any fetch has no known owner, so that a lane of its own is needed.
@@ -83,80 +94,12 @@ impl<'a> PageData<'a> {
     }
 }
 
-/// A time of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// Its start.
-    pub start_us: u64,
-    /// Its length.
-    pub length_us: u64,
-}
-
-impl Span {
-    /// From one instant to another; of no length where that is earlier.
-    pub const fn new(start_us: u64, end_us: u64) -> Self {
-        Self { start_us, length_us: end_us.saturating_sub(start_us) }
-    }
-
-    /// From the start of the earliest to the end of the latest.
-    pub(crate) fn around(spans: impl Iterator<Item = Self> + Clone) -> Self {
-        let start = spans.clone().map(|span| span.start_us).min().unwrap_or(0);
-        Self::new(start, spans.map(Self::end_us).max().unwrap_or(start))
-    }
-
-    /// Its end.
-    pub const fn end_us(self) -> u64 {
-        self.start_us.saturating_add(self.length_us)
-    }
-
-    /// What this and another have in common; of no length where that is nothing.
-    pub fn common(self, other: Self) -> Self {
-        let start = self.start_us.max(other.start_us);
-        Self::new(start, self.end_us().min(other.end_us()))
-    }
-}
-
-/// When a fetch ended.
-pub(super) fn end_of(fetch: &Fetch) -> MonoNs {
-    fetch.start_ns + fetch.total_us.as_duration()
-}
-
-/// Instants as microseconds since the start of the run.
-#[derive(Clone, Copy)]
-pub(crate) struct Clock {
-    start: MonoNs,
-    pub(super) end_us: u64,
-}
-
-impl Clock {
-    fn of(RunRecords { manifest, fetches, .. }: &RunRecords) -> Self {
-        let start = manifest.phases.first().map(|phase| phase.start_ns);
-        let start = start.or_else(|| fetches.iter().map(|fetch| fetch.start_ns).min());
-        let start = start.unwrap_or_default();
-        // Taking processes down is no part of the picture.
-        let shown = manifest.phases.iter().filter(|phase| phase.phase != Phase::Teardown);
-        let ends = shown.map(|phase| phase.end_ns.unwrap_or(phase.start_ns));
-        let end = ends.chain(fetches.iter().map(end_of)).max().unwrap_or_default();
-        Self { start, end_us: end.micros_since(start).0 }
-    }
-
-    /// `at` as us since the start; zero before it.
-    pub(crate) const fn us(self, at: MonoNs) -> u64 {
-        at.micros_since(self.start).0
-    }
-
-    /// What began before the run is of its start on.
-    pub(super) const fn span(self, start: MonoNs, end: MonoNs) -> Span {
-        Span::new(self.us(start), self.us(end))
-    }
-}
-
 /// Layout of the data; the script knows this one.
 const VERSION: u32 = 2;
 
 /// What the page's script is given: times to point at, and what is said of what stands there. Columns, not
 /// rows, and starts as differences: a hundred thousand holds stay a few megabytes.
-pub(super) fn script(data: &PageData<'_>) -> Value {
+pub(crate) fn script(data: &PageData<'_>) -> Value {
     let PageData { holds, fetches, stretches, absences, .. } = data;
     let (mut who, mut told, mut ends) = (Texts::default(), Texts::default(), Texts::default());
     json!({

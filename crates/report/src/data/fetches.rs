@@ -1,13 +1,13 @@
 //! Fetches, what is said of each, and who held them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Analysis, FetchSplit};
-use records::{Fetch, Holder, Micros, Outcome, Phase};
+use records::{Fetch, Holder, Micros, Outcome, Phase, count};
 
-use super::data::{Clock, Span, end_of};
 use super::lanes::HoldData;
+use super::time::{Clock, Span, end_of};
 use crate::words;
 
 /// An attempt.
@@ -78,34 +78,23 @@ fn unheld(fetch: &Fetch, split: &FetchSplit) -> String {
     }
 }
 
-/// The longest waits by holder, and the longest of all.
+/// In how many steps of how many others it waited, and the longest wait.
 fn waits(held: &[(usize, Micros)], holds: &[HoldData]) -> String {
-    /// So many holders are named.
-    const MOST: usize = 3;
-    let held = || held.iter().filter_map(|&(hold, waited)| Some((holds.get(hold)?, waited)));
-    let mut by_holder: BTreeMap<Holder, (u64, usize)> = BTreeMap::new();
-    for (hold, Micros(waited)) in held() {
-        let (sum, steps) = by_holder.entry(hold.holder).or_default();
-        *sum = sum.saturating_add(waited);
-        *steps += 1;
-    }
-    let mut waits: Vec<(Holder, (u64, usize))> = by_holder.into_iter().collect();
-    waits.sort_by_key(|(_, (waited, _))| Reverse(*waited));
-    let more = match waits.len().saturating_sub(MOST) {
+    let all = held.iter().filter_map(|&(hold, waited)| Some((holds.get(hold)?, waited)));
+    let holders: BTreeSet<Holder> = all.clone().map(|(hold, _)| hold.holder).collect();
+    let sum: u64 = all.clone().fold(0, |sum, (_, waited)| waited.0.saturating_add(sum));
+    let steps = count(held.len() as u64, "step", "steps");
+    let of: Vec<String> = holders.iter().take(3).map(|of| words::holder(*of)).collect();
+    let more = match holders.len().saturating_sub(of.len()) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let wait = |&(holder, (waited, steps)): &(Holder, (u64, usize))| {
-        let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
-        format!("{} in {steps} of {}", Micros(waited), words::holder(holder))
-    };
-    let named: Vec<String> = waits.iter().take(MOST).map(wait).collect();
-    let longest = held().next().map(|(hold, waited)| {
-        let (who, end) = (words::holder(hold.holder), hold.ended_by.words());
-        let told = hold.told();
+    let waited = format!("It waited {} in {steps} of {}{more}.", Micros(sum), of.join(", "));
+    let longest = all.clone().next().map(|(hold, waited)| {
+        let (who, told, end) = (words::holder(hold.holder), hold.told(), hold.ended_by.words());
         format!(" The block that held it longest ({waited}) is {who}'s: {told}, ended by {end}.")
     });
-    format!("It waited {}{more}.{}", named.join(", "), longest.unwrap_or_default())
+    waited + &longest.unwrap_or_default()
 }
 
 /// Rows for fetches below the blocks of their lane.

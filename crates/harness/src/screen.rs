@@ -1,4 +1,4 @@
-//! The terminal: taken over as a whole, and given back as it was, however the show ends.
+//! The terminal: taken over as a whole, and given back as it was, however the program ends.
 //!
 //! Invariant: what was taken is given back exactly once: when the screen is dropped, also while a
 //! panic unwinds, or before the message of a panic is printed.
@@ -7,7 +7,6 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::demo::{Key, Show, draw};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
@@ -15,8 +14,21 @@ use ratatui_crossterm::crossterm::event::{
     self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
 };
 use ratatui_crossterm::crossterm::{cursor, queue, terminal};
-use records::MonoNs;
-use report::Style;
+
+/// What somebody pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Hold the picture, or let it go on.
+    Hold,
+    /// On to what is next.
+    Next,
+    /// Leave.
+    Quit,
+    /// Leave as by Ctrl-C.
+    Interrupt,
+    /// Nothing of ours.
+    Other,
+}
 
 /// A terminal that is ours.
 pub struct Screen {
@@ -51,14 +63,6 @@ impl Screen {
         );
         let mut screen = Self { terminal };
         taken.and_then(|()| screen.terminal.backend_mut().flush()).map(|()| screen)
-    }
-
-    /// Draws the show as it stands at `now`.
-    ///
-    /// # Errors
-    /// The terminal is gone.
-    pub fn show(&mut self, show: &Show, now: MonoNs, style: Style) -> io::Result<()> {
-        self.paint(|buf| draw(show, now, style, buf))
     }
 
     /// Has `paint` draw over all of it.
@@ -107,7 +111,7 @@ fn give_back(out: &mut impl Write) {
     let _ = terminal::disable_raw_mode();
 }
 
-/// What a key means to the show.
+/// What a key means.
 fn meaning(key: KeyEvent) -> Key {
     match key.code {
         KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Interrupt,
