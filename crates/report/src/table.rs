@@ -53,7 +53,7 @@ impl Table {
         // Words are broken where nothing else is left.
         for least in [words, vec![8; widths.len()]] {
             while widths.iter().sum::<usize>() + gap * gaps > WIDTH {
-                let wide = widths.iter_mut().zip(&least).filter(|(width, least)| width > least);
+                let wide = widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);
                 let Some((widest, _)) = wide.max() else { break };
                 *widest -= 1;
             }

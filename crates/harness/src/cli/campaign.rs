@@ -13,7 +13,7 @@ use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, ERROR, Gate, arm_row};
 use anyhow::Context;
 use jiff::Timestamp;
-use records::run_dir::{MANIFEST, REPORT};
+use records::run_dir::REPORT;
 use records::{ArmSpec, Summary, count};
 use report::Arm;
 use trial::{RunDirOptions, TrialPlan, run_dir, signals};
@@ -21,7 +21,7 @@ use trial::{RunDirOptions, TrialPlan, run_dir, signals};
 use super::common::{OutputOptions, TrialsOptions, look_at};
 use super::output;
 use crate::campaign::{Campaign, Journal, arm};
-use crate::{cases, live};
+use crate::cases;
 
 /// Which arms, and what to do with the result.
 #[derive(Debug, clap::Args)]

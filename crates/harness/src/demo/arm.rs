@@ -94,7 +94,9 @@ impl ArmView {
 
     /// The time by which half of the idle fetches had ended.
     pub(super) fn idle_median(&self) -> Option<Micros> {
-        stats::median_whole(self.fetches(true).map(|fetch| fetch.total_us.0)).map(Micros)
+        let mut times: Vec<Micros> = self.fetches(true).map(|fetch| fetch.total_us).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied()
     }
 
     /// The long steps of a worker, and what it told of its time beside them.
