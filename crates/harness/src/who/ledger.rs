@@ -157,7 +157,7 @@ impl Ledger {
                     told.push(now);
                 }
                 HoldState::Open => {
-                    if earlier.is_none() {
+                    if earlier.is_none_or(|earlier| earlier.by.is_none() && now.by.is_some()) {
                         told.push(now.clone());
                     }
                     self.open.push(now);
@@ -232,7 +232,12 @@ impl Ledger {
         let waiting_us = queues.iter().map(|queue| queue.waiting_us).max().unwrap_or_default();
         let ports: BTreeSet<u16> = queues.iter().map(|queue| queue.port).collect();
         let listeners = queues.iter().map(|queue| queue.inode).collect();
-        let (by, others) = served(&hold, &ports, &mut self.names);
+        // A turn that would have been no hold with a CPU of its own is nobody's doing.
+        let own = Micros(hold.length_us.0.saturating_sub(hold.runnable_us.0));
+        let (by, others) = match own >= self.threshold {
+            true => served(&hold, &ports, &mut self.names),
+            false => (None, 0),
+        };
         Told {
             kind: Kind::of(&hold),
             hold,

@@ -33,6 +33,22 @@ fn a_hold_is_told_when_it_is_seen_and_when_it_has_ended() {
 }
 
 #[test]
+fn nobody_is_named_for_a_turn_that_a_lack_of_cpu_made_long() {
+    let mut ledger = ledger();
+    ledger.take(seen(0, calm(0), vec![]), &waiting(0));
+    let open = |ms, runnable: u64| {
+        let runnable_us = Micros(runnable * 1_000);
+        vec![Hold { runnable_us, ..hold(100, ms, HoldState::Open) }]
+    };
+    // 40 ms of its own are below the threshold of 50.
+    let told = ledger.take(seen(200, calm(100), open(90, 50)), &waiting(0));
+    assert!(matches!(told.as_slice(), [Told { by: None, others: 0, .. }]), "{told:?}");
+    let told = ledger.take(seen(300, calm(100), open(190, 50)), &waiting(0));
+    let [Told { by: Some(by), .. }] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(by.client, CLIENT, "it is a hold by now, and told again");
+}
+
+#[test]
 fn a_hold_counts_once_and_one_that_lasts_counts_at_the_end() {
     let mut ledger = three_seconds();
     let worker = &ledger.workers[&(WORKER, WORKER)];
