@@ -14,7 +14,6 @@
 
 pub mod data_plane;
 pub mod fast_fetch;
-mod load;
 
 use std::ffi::OsString;
 

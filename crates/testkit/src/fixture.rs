@@ -96,23 +96,34 @@ impl Run {
     pub fn fetches(&mut self, phase: Phase, count: u64, outcome: Outcome, total_us: u64) {
         let from = if phase == Phase::Idle { at_ms(100) } else { at_ms(5_050) };
         for _ in 0..count {
-            let number = self.records.fetches.len() as u64;
             let of_phase = self.records.fetches.iter().filter(|fetch| fetch.phase == phase).count();
             let start_ns = from + Duration::from_millis(of_phase as u64 * 97);
-            self.fetch(Fetch {
-                fetch: number,
-                phase,
-                intended_ns: start_ns,
-                start_ns,
-                client_port: None,
-                connect_us: Some(Micros(80)),
-                first_byte_us: None,
-                total_us: Micros(total_us),
-                response_us: Micros(total_us),
-                bytes: Bytes(0),
-                status: None,
-                outcome,
-            });
+            let fetch = self.next_fetch(phase, start_ns, outcome, Micros(total_us));
+            self.fetch(fetch);
+        }
+    }
+
+    /// The fetch to come, that starts when it is meant to and gets nothing back.
+    fn next_fetch(
+        &self,
+        phase: Phase,
+        start_ns: MonoNs,
+        outcome: Outcome,
+        total_us: Micros,
+    ) -> Fetch {
+        Fetch {
+            fetch: self.records.fetches.len() as u64,
+            phase,
+            intended_ns: start_ns,
+            start_ns,
+            client_port: None,
+            connect_us: Some(Micros(80)),
+            first_byte_us: None,
+            total_us,
+            response_us: total_us,
+            bytes: Bytes(0),
+            status: None,
+            outcome,
         }
     }
 
@@ -155,22 +166,15 @@ impl Run {
             worker,
             session,
             client_port,
-            upstream_port: None,
             request: "GET /bytes/3145728 HTTP/1.1".to_owned(),
             status,
             end,
-            body_bytes: Bytes(0),
             accepted_ns,
-            request_ns: None,
-            connected_ns: None,
-            head_ns: None,
             closed_ns: accepted_ns + length.as_duration(),
             log: LogTimes { rt_ms, ..LogTimes::default() },
             steps: 1,
             longest_step_us: Micros(10),
-            steps_us: Micros(0),
-            stalled_upstream_us: Micros(0),
-            stalled_client_us: Micros(0),
+            ..Session::default()
         });
     }
 
@@ -182,16 +186,8 @@ impl Run {
         manifest.arm.load.slow = manifest.arm.load.slow.max(slot + 1);
         self.records.dialed.push(Dialed { slot, client_port, at_ns: at_ms(4_010) });
         let accepted_ns = at_ms(4_000) + Duration::from_micros(9_900);
-        let length = Micros(9_000_000);
-        self.session(
-            worker,
-            client_port,
-            accepted_ns,
-            length,
-            200,
-            SessionEnd::ClientClosed,
-            9_000,
-        );
+        let (length, end) = (Micros(9_000_000), SessionEnd::ClientClosed);
+        self.session(worker, client_port, accepted_ns, length, 200, end, 9_000);
         self.records.downloads.push(Download {
             slot,
             ordinal: 0,

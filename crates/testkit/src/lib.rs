@@ -14,7 +14,6 @@
 
 pub mod fixture;
 mod host;
-mod process;
 mod running;
 pub mod schema;
 mod socket;
@@ -26,8 +25,7 @@ pub use host::{
     await_gone, family, installed, is_gone, is_root, kill, note, open_files, pids, program, script,
     skip, with_open_files,
 };
-pub use process::Process;
-pub use running::{Running, Said, say};
+pub use running::{Process, Running, Said, say};
 /// What processes are sent.
 pub use rustix::process::Signal;
 pub use socket::{body, connect, free_addr, listen, origin, read_head, serve};

@@ -1,7 +1,10 @@
-//! A command that runs beside its test, or to its end, and what it says.
+//! A command that runs beside its test, or to its end, and what it says; and a role, which says when it is
+//! ready and prints records.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::ops::{Deref, DerefMut};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -11,11 +14,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use std::{iter, mem, thread};
 
-use records::Record;
+use records::{Ready, Record};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::PATIENCE;
 use crate::host::ends_by;
+use crate::socket::connect;
 use crate::wait::{left, soon};
 
 /// How long the last words of a process that was killed may take to arrive.
@@ -28,8 +32,8 @@ pub struct Running {
     /// A pipe to its standard input, if it was started [with one](Self::with_stdin).
     pub stdin: Option<ChildStdin>,
     /// The command, in words.
-    pub(crate) command: String,
-    pub(crate) out: Lines,
+    command: String,
+    out: Lines,
     err: Lines,
     child: Child,
     /// The process itself: its number may be another's once it was reaped.
@@ -212,7 +216,7 @@ impl Said {
 }
 
 #[track_caller]
-pub(crate) fn record(line: &str) -> Record {
+fn record(line: &str) -> Record {
     match Record::from_line(line) {
         Ok(record) => record,
         Err(error) => panic!("{error}: {line:?}"),
@@ -225,14 +229,94 @@ pub fn say(command: &mut Command) -> Said {
     Running::start(command).finish()
 }
 
+/// A role that is ready. Its records can be taken as they come, each once.
+///
+/// Some records never end, as those of intervals: so that a loop that waits for others does, none is
+/// waited for when the role has been ready for [`PATIENCE`] twice.
+#[derive(Debug)]
+pub struct Process {
+    running: Running,
+    too_late: Instant,
+    /// What it said first.
+    pub ready: Ready,
+}
+
+impl Process {
+    /// Starts a role with nothing on its standard input, and waits until it is ready.
+    #[track_caller]
+    pub fn start(command: &mut Command) -> Self {
+        Self::of(Running::start(command))
+    }
+
+    /// A role that was started, once it is ready.
+    #[track_caller]
+    pub fn of(running: Running) -> Self {
+        let first = running.out.next(soon(), "the first line");
+        match first.as_deref().map(Record::from_line) {
+            Some(Ok(Record::Ready(ready))) => Self { running, too_late: soon() + PATIENCE, ready },
+            _ => panic!("{} is not ready: {first:?}", running.command),
+        }
+    }
+
+    /// Where it accepts connections.
+    #[track_caller]
+    pub fn addr(&self) -> SocketAddr {
+        self.ready.listen.expect("a role that listens")
+    }
+
+    /// A connection to it, whose reads end.
+    #[track_caller]
+    pub fn connect(&self) -> TcpStream {
+        connect(self.addr())
+    }
+
+    /// What `pick` takes of the records to come, where `what` is waited for.
+    #[track_caller]
+    pub fn await_record<T>(&self, what: &str, mut pick: impl FnMut(Record) -> Option<T>) -> T {
+        let deadline = soon().min(self.too_late);
+        while let Some(line) = self.out.next(deadline, what) {
+            if let Some(picked) = pick(record(&line)) {
+                return picked;
+            }
+        }
+        panic!("{} ended before {what}", self.command)
+    }
+}
+
+/// Takes the records of one kind, as `pick!(Session)`: a closure that makes of each record, or of
+/// what borrows it, what is in it, and `None` of another kind's.
+#[macro_export]
+macro_rules! pick {
+    ($kind:ident) => {
+        |record| match record {
+            ::records::Record::$kind(picked) => Some(picked),
+            _ => None,
+        }
+    };
+}
+
+impl Deref for Process {
+    type Target = Running;
+
+    fn deref(&self) -> &Running {
+        &self.running
+    }
+}
+
+impl DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Running {
+        &mut self.running
+    }
+}
+
 /// The lines of a stream, of which each is taken once. They are read as they come: who writes them never
 /// waits for us.
 #[derive(Debug)]
-pub(crate) struct Lines(Receiver<Vec<u8>>);
+struct Lines(Receiver<Vec<u8>>);
 
 impl Lines {
     /// Reads `stream` on a thread of its own until its end.
-    pub(crate) fn of(stream: impl Read + Send + 'static) -> Self {
+    fn of(stream: impl Read + Send + 'static) -> Self {
         let (tell, lines) = channel();
         thread::spawn(move || {
             let mut stream = BufReader::new(stream);
@@ -249,7 +333,7 @@ impl Lines {
     /// The next line with its end, which only the last one may lack, where `what` is waited for;
     /// `None`: there is no more.
     #[track_caller]
-    pub(crate) fn next(&self, deadline: Instant, what: &str) -> Option<String> {
+    fn next(&self, deadline: Instant, what: &str) -> Option<String> {
         match self.0.recv_timeout(left(deadline)) {
             Ok(line) => Some(String::from_utf8(line).expect("processes write UTF-8")),
             Err(RecvTimeoutError::Disconnected) => None,
@@ -258,7 +342,7 @@ impl Lines {
     }
 
     /// What comes until then, as far as it is text: for who must not fail any more.
-    pub(crate) fn last_words(&self, deadline: Instant) -> String {
+    fn last_words(&self, deadline: Instant) -> String {
         let lines = iter::from_fn(|| self.0.recv_timeout(left(deadline)).ok());
         String::from_utf8_lossy(&lines.flatten().collect::<Vec<u8>>()).into_owned()
     }

@@ -6,9 +6,6 @@
 
 use serde_json::Value;
 
-#[cfg(test)]
-mod tests;
-
 /// `turnstile check --json`, `check.json`.
 pub const CHECK: &str = include_str!("../../harness/schemas/check.schema.json");
 /// `turnstile compare --json`, `comparison.json`.

@@ -1,5 +1,6 @@
 //! What a case shows of a run, each figure in a few words: made from the records of one trial.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use analysis::Analysis;
@@ -15,7 +16,7 @@ pub struct CaseFigure(usize);
 type Made = fn(&Analysis<'_>) -> Option<String>;
 
 /// Every figure: its name in a case's file, how a table calls it, how it is made.
-const FIGURES: [(&str, &str, Made); 18] = [
+const FIGURES: [(&str, &str, Made); 16] = [
     // The times of the first fetches under load; how all of them ended; their percentiles.
     ("fetch_times", "fetch times", fetch_times),
     ("outcomes", "fetches", outcomes),
@@ -24,10 +25,6 @@ const FIGURES: [(&str, &str, Made); 18] = [
     (THROUGHPUT, "throughput", throughput),
     // Segments that a server on a host of its own sent for each fetch under load.
     ("segments", "segments", segments),
-    // How many bytes each read and write moved.
-    ("call_sizes", "call sizes", call_sizes),
-    // Least, mean, median, largest and standard deviation of the fetches' times.
-    ("spread", "spread", spread),
     // Statuses in the access log, with the answers that were cut; `rt`, `uct`, `uht`, `urt` of fetches.
     ("log", "access log", log),
     ("log_times", "logged times", log_times),
@@ -39,7 +36,7 @@ const FIGURES: [(&str, &str, Made); 18] = [
     // Longest step and loop turn, bytes of a step; where workers slept outside their polls.
     ("steps", "steps", steps),
     ("blocked", "asleep in", blocked),
-    // The system calls that took most of the workers' time; causes of late time.
+    // The system calls that took most of the workers' time, with the bytes that each moved; causes of late time.
     ("calls", "calls", calls),
     ("causes", "causes", causes),
     // Connections by worker, and wakeups that found nothing.
@@ -113,32 +110,14 @@ fn outcomes(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
 
 fn latency(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     let latency = &summary.measure.latency_us;
-    let [p50, p90, p99, max] = [latency.p50, latency.p90, latency.p99, latency.max].map(Micros);
+    let figures = [latency.p50, latency.p90, latency.p99, latency.max, latency.mean];
+    let [p50, p90, p99, max, mean] = figures.map(Micros);
     let idle = Micros(summary.idle.latency_us.p50);
-    Some(format!("p50 {p50}, p90 {p90}, p99 {p99}, max {max}; idle p50 {idle}"))
+    Some(format!("p50 {p50}, p90 {p90}, p99 {p99}, max {max}, mean {mean}; idle p50 {idle}"))
 }
 
 fn throughput(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     summary.good_per_sec().map(|rate| format!("{rate:.0} good fetches/s"))
-}
-
-fn spread(analysis: &Analysis<'_>) -> Option<String> {
-    let mut times: Vec<f64> = measured(analysis).map(|fetch| fetch.response_us.0 as f64).collect();
-    times.sort_by(f64::total_cmp);
-    let count = times.len() as f64;
-    let mean = times.iter().sum::<f64>() / count;
-    let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let (min, median, max) = (times.first()?, times.get(times.len() / 2)?, times.last()?);
-    let ms = |us: f64| format!("{:.1}", us / 1e3);
-    Some(format!(
-        "min {}, mean {}, median {}, max {}, deviation {} ms ({} fetches)",
-        ms(*min),
-        ms(mean),
-        ms(*median),
-        ms(*max),
-        ms(variance.sqrt()),
-        times.len()
-    ))
 }
 
 /// The sessions of fetches under load that were logged.
@@ -238,27 +217,18 @@ fn blocked(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     listed(told, "; ").or_else(|| Some("nowhere for 5 ms or more, as far as traced".to_owned()))
 }
 
+/// The calls that took most time, each with its most frequent sizes and how often they came.
 fn calls(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
-    const MOST: usize = 5;
+    const CALLS: usize = 5;
+    const SIZES: usize = 3;
     let mut calls: Vec<_> = summary.proxy.calls.iter().collect();
-    calls.sort_by_key(|(_, call)| std::cmp::Reverse(call.time_us));
-    let told = calls.iter().take(MOST).map(|(name, call)| {
-        format!("{name} {} in {} ({} asleep)", call.time_us, call.count, call.asleep_us)
-    });
-    listed(told, ", ")
-}
-
-/// The most frequent sizes of each call, with how often they came.
-fn call_sizes(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
-    const MOST: usize = 3;
-    let mut calls: Vec<_> =
-        summary.proxy.calls.iter().filter(|(_, call)| !call.sizes.is_empty()).collect();
-    calls.sort_by_key(|(_, call)| std::cmp::Reverse(call.bytes));
-    let told = calls.into_iter().take(MOST).map(|(name, call)| {
-        let mut sizes: Vec<(u64, u64)> = call.sizes.iter().map(|(s, count)| (*s, *count)).collect();
-        sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
-        let sizes = sizes.iter().take(MOST).map(|(size, count)| format!("{count} x {size}"));
-        format!("{name} {}", listed(sizes, ", ").unwrap_or_default())
+    calls.sort_by_key(|(_, call)| Reverse((call.time_us, call.bytes)));
+    let told = calls.into_iter().take(CALLS).map(|(name, call)| {
+        let mut sizes: Vec<(&u64, &u64)> = call.sizes.iter().collect();
+        sizes.sort_by_key(|(size, count)| (Reverse(**count), **size));
+        let sizes = sizes.into_iter().take(SIZES).map(|(size, count)| format!("{count} x {size}"));
+        let sizes = listed(sizes, ", ").map_or_else(String::new, |sizes| format!(": {sizes}"));
+        format!("{name} {} in {} ({} asleep){sizes}", call.time_us, call.count, call.asleep_us)
     });
     listed(told, "; ")
 }

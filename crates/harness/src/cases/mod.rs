@@ -58,22 +58,12 @@ pub struct CaseArm {
 }
 
 impl CaseArm {
-    /// Its name where a build takes the place of its proxy: `nginx reuseport` with the build `nginx 1.17.4`
-    /// is `nginx 1.17.4 reuseport`.
-    pub fn name_with(&self, build: &str) -> String {
-        match self.name.split_once(' ') {
-            Some((_, rest)) => format!("{build} {rest}"),
-            None => build.to_owned(),
-        }
-    }
-
-    /// Whether that is its name, with any build or none.
-    pub fn is_named(&self, name: &str) -> bool {
-        let (proxy, rest) = self.name.split_at(self.name.find(' ').unwrap_or(self.name.len()));
-        let between = name.strip_prefix(proxy).and_then(|name| name.strip_suffix(rest));
+    /// Whether that is its name, or its name with the version of a build: of `nginx reuseport` it is
+    /// `nginx reuseport 1.17.4`.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
         // A version, and a number where two builds tell the same one.
         let of_version = |letter: char| letter.is_ascii_digit() || " .()".contains(letter);
-        between.is_some_and(|between| between.chars().all(of_version))
+        name.strip_prefix(&self.name).is_some_and(|rest| rest.chars().all(of_version))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `turnstile case`: a published situation, run and laid beside what was published.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use records::{ArmSpec, ProxyKind};
@@ -20,11 +20,11 @@ pub(super) struct CaseOptions {
 
     /// Put every role on a host of its own (network namespaces; needs root), as it was published
     #[arg(long)]
-    pub(super) netns: bool,
+    netns: bool,
 
     /// A build to be put in the place of the case's proxy; repeated: one after the other
     #[arg(long, value_name = "PATH")]
-    pub(super) proxy_bin: Vec<PathBuf>,
+    proxy_bin: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(super) campaign: CampaignOptions,
@@ -69,63 +69,47 @@ fn list(output: &OutputOptions) -> anyhow::Result<ExitCode> {
 }
 
 /// The arms of the case that can be run here, those of a foreign proxy once for each build that was given
-/// by hand; says of the others why not.
+/// by hand, named with its version; says of the others why not. A build that is none of that proxy ends the
+/// process as any wrong option does, and so does one where there is no proxy but the mirror.
 fn arms(options: &CaseOptions, case: &Case) -> Vec<ArmSpec> {
-    let builds = builds(options, case);
-    let mut arms = Vec::new();
-    let mut add = |name: &str, words: Result<Vec<String>, String>| {
+    let mut arms: Vec<ArmSpec> = Vec::new();
+    let mut add = |name: String, words: Result<Vec<String>, String>| {
         let words = words.map_err(|why| format!("{name}: {why}"));
-        let arm = words.and_then(|words| {
-            planned(name, words.into_iter().chain(options.campaign.trial.clone()).collect())
-        });
-        match arm {
+        let all = |words: Vec<String>| [words, options.campaign.trial.clone()].concat();
+        let twice = if arms.iter().any(|arm| arm.name == name) { " (2)" } else { "" };
+        match words.and_then(|words| planned(&(name.clone() + twice), all(words))) {
             Ok((arm, _)) => arms.push(arm),
             Err(why) => output::say(&format!("turnstile: left out: {why}")),
         }
     };
+    let mut has_foreign = false;
     for arm in &case.arms {
         let words = words(options, arm);
-        let is_foreign = words.as_ref().is_ok_and(|words| proxy(words).is_some());
-        if !is_foreign || builds.is_empty() {
-            add(&arm.name, words);
+        let kind = words.as_ref().ok().and_then(|words| proxy(words));
+        let Some(kind) = kind.filter(|_| !options.proxy_bin.is_empty()) else {
+            add(arm.name.clone(), words);
             continue;
-        }
-        for (title, path) in &builds {
-            let given = ["--proxy-bin".to_owned(), path.display().to_string()];
-            add(&arm.name_with(title), words.clone().map(|words| [&words[..], &given].concat()));
+        };
+        has_foreign = true;
+        for path in &options.proxy_bin {
+            let given = Given { proxy_bin: Some(path.clone()), ..Given::default() };
+            let title = build_title(&kind, &given)
+                .unwrap_or_else(|refusal| super::usage_text(&refusal.to_string()));
+            let version = title.split_whitespace().last().unwrap_or_default();
+            let build = vec!["--proxy-bin".to_owned(), path.display().to_string()];
+            add(
+                format!("{} {version}", arm.name),
+                words.clone().map(|words| [words, build].concat()),
+            );
         }
     }
-    arms
-}
-
-/// The builds given by hand, each by what it says of itself: `nginx 1.17.4`; of two that say the same the
-/// second is `nginx 1.17.4 (2)`. One that is none ends the process as any wrong option does.
-fn builds<'a>(options: &'a CaseOptions, case: &Case) -> Vec<(String, &'a Path)> {
-    let mut builds: Vec<(String, &Path)> = Vec::new();
-    if options.proxy_bin.is_empty() {
-        return builds;
-    }
-    let mut lines = case.arms.iter().flat_map(|arm| arm.args.iter().chain(&arm.netns));
-    let Some(proxy) = lines.find_map(|line| proxy(&split(line).ok()?)) else {
+    if !has_foreign && !options.proxy_bin.is_empty() {
         super::usage_text(&format!(
             "case {} has no proxy but the mirror: leave --proxy-bin out",
             options.name
         ));
-    };
-    for path in &options.proxy_bin {
-        let given = Given { proxy_bin: Some(path.clone()), ..Given::default() };
-        let said = build_title(&proxy, &given)
-            .unwrap_or_else(|refusal| super::usage_text(&refusal.to_string()));
-        let mut title = said.clone();
-        for number in 2.. {
-            if builds.iter().all(|(taken, _)| *taken != title) {
-                break;
-            }
-            title = format!("{said} ({number})");
-        }
-        builds.push((title, path));
     }
-    builds
+    arms
 }
 
 /// The proxy that these options name.

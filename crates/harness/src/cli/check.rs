@@ -27,45 +27,45 @@ pub(super) struct CheckOptions {
 
     /// What must hold, as 'p99<100ms', 'failed_share<=0.01' or 'p99/idle_p99<5'; may be repeated
     #[arg(long = "threshold", value_name = "FIGURE<LIMIT")]
-    pub(super) thresholds: Vec<Threshold>,
+    thresholds: Vec<Threshold>,
 
     /// Breached when the verdict of any round is that bad, or worse
     #[arg(long, value_enum, value_name = "VERDICT")]
-    pub(super) fail_on: Option<FailOn>,
+    fail_on: Option<FailOn>,
 
     /// Breached when a metric is worse than in this file, which --save-baseline has made
     #[arg(long, value_name = "FILE")]
-    pub(super) baseline: Option<PathBuf>,
+    baseline: Option<PathBuf>,
 
     /// Save the rounds there, if everything held
     #[arg(long, value_name = "FILE")]
-    pub(super) save_baseline: Option<PathBuf>,
+    save_baseline: Option<PathBuf>,
 
     /// Compare also with a baseline of another kernel, CPU, setting or arm
     #[arg(long, requires = "baseline")]
-    pub(super) cross_host: bool,
+    cross_host: bool,
 
     /// Rounds that are wanted [default: 1; 5 with a baseline]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(super) rounds: Option<u32>,
+    rounds: Option<u32>,
 
     /// Attempts at each round, until a trial is conclusive; none after a failure of the proxy itself
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(super) attempts: u32,
+    attempts: u32,
 
     /// Write a JUnit report there: a test case for each threshold and each metric of the baseline
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(super) junit: Option<PathBuf>,
+    junit: Option<PathBuf>,
 
     /// Write the report as Markdown there
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(super) markdown: Option<PathBuf>,
+    markdown: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(super) trials: TrialsOptions,
+    trials: TrialsOptions,
 
     #[command(flatten)]
-    pub(super) output: OutputOptions,
+    output: OutputOptions,
 }
 
 /// The examples of its help.

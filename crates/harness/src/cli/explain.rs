@@ -21,18 +21,18 @@ Examples:
 Exit codes: 0 done; 1 no run, or one that cannot be read; 2 usage, or no such fetch.")]
 pub(super) struct ExplainOptions {
     #[command(flatten)]
-    pub(super) run: WhichRun,
+    run: WhichRun,
 
     /// Tell this fetch from start to end, by its number
     #[arg(long, value_name = "N")]
-    pub(super) fetch: Option<u64>,
+    fetch: Option<u64>,
 
     /// The phase of that fetch
     #[arg(long, value_name = "PHASE", default_value = "measure", requires = "fetch", value_parser = fetch_phase())]
-    pub(super) phase: Phase,
+    phase: Phase,
 
     #[command(flatten)]
-    pub(super) output: OutputOptions,
+    output: OutputOptions,
 }
 
 /// Explains a run, or a fetch. The run directory stays as it is.

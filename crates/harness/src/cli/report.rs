@@ -30,26 +30,26 @@ Examples:
   turnstile report runs/20260301T140210Z-compare --svg -o latency.svg")]
 pub(super) struct ReportOptions {
     #[command(flatten)]
-    pub(super) run: WhichRun,
+    run: WhichRun,
 
     /// Write the page, report.html, and print where it is
     #[arg(long, conflicts_with_all = ["json", "svg"])]
-    pub(super) html: bool,
+    html: bool,
 
     /// Write the page and open it in a browser
     #[arg(long, conflicts_with_all = ["json", "svg"])]
-    pub(super) open: bool,
+    open: bool,
 
     /// Print the picture of a run as SVG, or the latencies of a campaign's arms
     #[arg(long, conflicts_with = "json")]
-    pub(super) svg: bool,
+    svg: bool,
 
     /// Print a line of CSV for each fetch: how it ended, whose step held it, its time by cause
     #[arg(long, conflicts_with_all = ["html", "open", "json", "svg", "verbose"])]
-    pub(super) csv: bool,
+    csv: bool,
 
     #[command(flatten)]
-    pub(super) output: OutputOptions,
+    output: OutputOptions,
 
     /// Print more: outcomes, times, workers, every caveat
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]

@@ -27,13 +27,13 @@ pub(super) struct RunOptions {
 
     /// End when the process with this id, our parent, ends
     #[arg(long, value_name = "PID", hide = true)]
-    pub(super) parent_pid: Option<i32>,
+    parent_pid: Option<i32>,
 
     #[command(flatten)]
     pub(super) trials: TrialsOptions,
 
     #[command(flatten)]
-    pub(super) output: OutputOptions,
+    output: OutputOptions,
 
     /// Print more: outcomes, times, workers, every caveat
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]

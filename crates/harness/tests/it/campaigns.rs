@@ -204,18 +204,15 @@ fn builds_are_arms_named_by_their_version() {
     let new = build("new", "nginx/1.31.4");
     let plan = |words: &[&str]| say(turnstile().args(words).arg("--dry-run")).ended_well().stdout;
 
-    let arm =
-        |name: &str, bin: &str| format!("  {name}: --proxy nginx --reuseport --proxy-bin {bin}\n");
     let quoted = format!("'{old}'");
     let bins = ["--proxy-bin", &old, "--proxy-bin", &new, "--proxy-bin", &old];
     let eras = plan(&[["case", "nginx-eras"].as_slice(), &bins].concat());
-    for (name, bin) in
-        [("nginx 1.17.4", &quoted), ("nginx 1.31.4", &new), ("nginx 1.17.4 (2)", &quoted)]
-    {
-        assert!(eras.contains(&arm(name, bin)), "{name}: {eras}");
+    for (name, bin) in [("1.17.4", &quoted), ("1.31.4", &new), ("1.17.4 (2)", &quoted)] {
+        let arm = format!("  nginx {name}: --proxy nginx --reuseport --proxy-bin {bin}\n");
+        assert!(eras.contains(&arm), "{arm}: {eras}");
     }
     let published = plan(&[["case", "starvation-2023"].as_slice(), &bins[..4]].concat());
-    for name in ["nginx 1.17.4 reuseport: ", "nginx 1.31.4 reuseport: ", "mirror reuseport: "] {
+    for name in ["nginx reuseport 1.17.4: ", "nginx reuseport 1.31.4: ", "mirror reuseport: "] {
         assert!(published.contains(name), "{name}: {published}");
     }
     assert!(!published.contains("  nginx reuseport: "), "{published}");

@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGKILL: partial results, and nobody left; roles that die, and places that cannot be
-//! written.
+//! Ctrl-C, SIGTERM and SIGKILL: partial results, and nobody left; roles and servers that die, and places that
+//! cannot be written.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -8,29 +8,50 @@ use std::process::Command;
 use std::time::Duration;
 
 use records::{Manifest, Phase, Role, Side, Verdict};
-use testkit::{Signal, await_gone};
+use testkit::Signal;
 
 use crate::support::{
-    Running, Runs, SHORT, in_turn, is_gone, kill, pid_of, say, summary, turnstile,
+    Running, Runs, SHORT, family, in_turn, installed, is_gone, is_root, kill, pid_of, say, summary,
+    turnstile,
 };
 
 /// What the documentation promises for the end of all children.
 const PROMISED: Duration = Duration::from_secs(2);
+/// A trial that is longer than any test: what ends it is the signal.
+const LONG: [&str; 2] = ["--duration", "50s"];
+/// A tracer takes seconds to come and to go.
+const NGINX: [&str; 3] = ["--proxy", "nginx", "--trace=off"];
+/// One that has nobody to tell it to go.
+const TRACED: [&str; 2] = ["--proxy", "nginx"];
 
-fn interrupt(phase: Phase, more: &[&str], signal: Signal) -> Manifest {
+/// Ends a trial of these options by `signal` in `phase`: whatever the end, nobody is left; who may tell what
+/// there is, tells it. What its manifest says at the end.
+fn cut_short(options: &[&str], phase: Phase, signal: Signal) -> Manifest {
     let _turn = in_turn();
     let runs = Runs::new();
-    let mut command = runs.trial(&["--duration", "50s"]);
-    let mut running = Running::start(command.args(more));
-    runs.await_phase(&mut running, phase);
+    let mut running = Running::start(runs.trial(&LONG).args(options));
+    let began = runs.await_phase(&mut running, phase);
+    let all = family(running.id());
+    let masters = if options.contains(&"nginx") { 3 } else { 0 };
+    let named = all.iter().filter(|pid| is_named(**pid, "nginx")).count();
+    assert!(named >= masters, "a master and two workers: {all:?}");
     running.signal(signal);
     let run = running.finish();
-
     assert_eq!(run.status.signal(), Some(signal.as_raw()), "{}", run.stderr);
+    runs.await_nobody(&all);
+    assert!(began.processes.iter().all(|process| is_gone(process.pid)));
+
     let manifest = runs.manifest().expect("a manifest");
-    let name = if signal == Signal::INT { "SIGINT" } else { "SIGTERM" };
-    assert_eq!(manifest.interrupted.as_deref(), Some(name));
+    let name = match signal {
+        Signal::KILL => None,
+        Signal::INT => Some("SIGINT"),
+        _ => Some("SIGTERM"),
+    };
+    assert_eq!(manifest.interrupted.as_deref(), name);
     assert_eq!(manifest.faults, []);
+    if name.is_none() {
+        return manifest;
+    }
     let phases: Vec<_> =
         manifest.phases.iter().map(|span| (span.phase, span.end_ns.is_some())).collect();
     let [.., (cut, false), (Phase::Teardown, true)] = phases.as_slice() else {
@@ -41,20 +62,36 @@ fn interrupt(phase: Phase, more: &[&str], signal: Signal) -> Manifest {
     assert!(phase == Phase::Setup || manifest.processes.len() > 2, "{:?}", manifest.processes);
     let teardown = manifest.phases.last().expect("a phase");
     let took = teardown.end_ns.expect("its end").since(teardown.start_ns);
-    assert!(took < PROMISED, "children were gone after {took:?}");
+    assert!(took < PROMISED || masters > 0, "children were gone after {took:?}");
     assert!(run.stdout.contains("INCONCLUSIVE"), "{}", run.stdout);
+    assert!(masters == 0 || run.stdout.contains("\nserver    nginx"), "{}", run.stdout);
     assert!(runs.dir().expect("a run").join("summary.json").exists());
-    runs.assert_nobody_left();
     manifest
+}
+
+fn is_named(pid: u32, name: &str) -> bool {
+    let comm = Path::new("/proc").join(pid.to_string()).join("comm");
+    fs::read_to_string(comm).is_ok_and(|comm| comm.trim_end() == name)
+}
+
+#[test]
+fn a_signal_cuts_a_trial_short_and_nobody_outlives_it() {
+    cut_short(&[], Phase::Setup, Signal::INT);
+    cut_short(&["--reuseport"], Phase::Measure, Signal::TERM);
+    cut_short(&["--reuseport"], Phase::Measure, Signal::KILL);
+    if installed("nginx") {
+        cut_short(&NGINX, Phase::Measure, Signal::TERM);
+        cut_short(&TRACED, Phase::Measure, Signal::KILL);
+    }
 }
 
 #[test]
 fn a_control_group_goes_with_its_run() {
-    if !rustix::process::geteuid().is_root() {
-        return testkit::skip("control groups need root");
+    if !is_root("a control group") {
+        return;
     }
     let withheld = ["--reuseport", "--cpu-quota", "40", "--neighbours", "2"];
-    let manifest = interrupt(Phase::Measure, &withheld, Signal::TERM);
+    let manifest = cut_short(&withheld, Phase::Measure, Signal::TERM);
     let proxy = manifest.processes.iter().find(|process| process.role == Role::Proxy);
     let command = proxy.expect("a proxy").command.join(" ");
     let (_, rest) = command.split_once("\"cgroup\":\"").expect("it was told its group");
@@ -62,12 +99,6 @@ fn a_control_group_goes_with_its_run() {
     let group = Path::new(procs).parent().expect("a directory");
     assert!(group.parent().is_some_and(Path::exists), "{}", group.display());
     assert!(!group.exists(), "{}", group.display());
-}
-
-#[test]
-fn a_signal_cuts_a_trial_short_and_leaves_what_there_is() {
-    interrupt(Phase::Setup, &[], Signal::INT);
-    interrupt(Phase::Measure, &["--reuseport"], Signal::TERM);
 }
 
 #[test]
@@ -93,51 +124,44 @@ fn sigusr1_ends_a_phase_and_not_the_trial() {
     runs.assert_nobody_left();
 }
 
-#[test]
-fn nobody_outlives_a_killed_harness() {
+/// Kills one of a trial under load: the run proves nothing, says whose fault it was, and leaves nobody.
+fn kill_under_load(options: &[&str], whom: Role, side: Side) {
     let _turn = in_turn();
     let runs = Runs::new();
-    let mut running = Running::start(&mut runs.trial(&["--duration", "50s", "--reuseport"]));
+    let mut running = Running::start(runs.trial(&LONG).arg("--json").args(options));
     let manifest = runs.await_phase(&mut running, Phase::Measure);
-    assert!(!is_gone(pid_of(&manifest, Role::Proxy)), "it runs");
-    running.signal(Signal::KILL);
-    await_gone(manifest.processes.iter().map(|process| process.pid));
-    assert_eq!(running.finish().status.signal(), Some(9));
-}
-
-/// Kills one role under load: the run proves nothing, says whose fault it was, and leaves nobody.
-fn kill_in_measure(role: Role, side: Side) {
-    let _turn = in_turn();
-    let runs = Runs::new();
-    // Longer than the test needs: what ends it is the death.
-    let mut running = Running::start(&mut runs.trial(&["--duration", "50s", "--json"]));
-    let manifest = runs.await_phase(&mut running, Phase::Measure);
-    kill(pid_of(&manifest, role), Signal::KILL);
+    let all = family(running.id());
+    // Of nginx a worker: its master would start another, which would have been under no load.
+    let worker = all.iter().copied().filter(|pid| is_named(*pid, "nginx")).max();
+    kill(worker.unwrap_or_else(|| pid_of(&manifest, whom)), Signal::KILL);
     let run = running.finish();
 
     assert_eq!(run.code(), Some(1), "{}", run.stderr);
-    let says = format!("the {role} role ended unasked (signal: 9 (SIGKILL))");
-    assert!(run.stderr.contains(&says), "{}", run.stderr);
     let summary = summary(&run);
     assert_eq!(summary.verdict, Verdict::Inconclusive);
-    let reasons = summary.verdict_reasons;
-    assert!(reasons[0].contains(&says) && reasons[0].contains("measure"), "{reasons:?}");
-
+    if worker.is_none() {
+        let says = format!("the {whom} role ended unasked (signal: 9 (SIGKILL))");
+        assert!(run.stderr.contains(&says), "{}", run.stderr);
+        let reasons = summary.verdict_reasons;
+        assert!(reasons[0].contains(&says) && reasons[0].contains("measure"), "{reasons:?}");
+    }
     let manifest = runs.manifest().expect("a manifest");
-    assert_eq!(manifest.faults[0].side, side);
-    assert_eq!(manifest.faults[0].phase, Phase::Measure);
+    assert_eq!((manifest.faults[0].side, manifest.faults[0].phase), (side, Phase::Measure));
     let phases = manifest.phases.iter().map(|span| (span.phase, span.end_ns.is_some()));
     let last: Vec<_> = phases.rev().take(2).collect();
     assert_eq!(last, [(Phase::Teardown, true), (Phase::Measure, false)]);
-    runs.assert_nobody_left();
+    runs.await_nobody(&all);
 }
 
 #[test]
 fn a_dead_role_proves_nothing() {
-    kill_in_measure(Role::Origin, Side::Origin);
-    kill_in_measure(Role::Proxy, Side::Proxy);
-    kill_in_measure(Role::Slow, Side::Slow);
-    kill_in_measure(Role::Fast, Side::Fast);
+    kill_under_load(&[], Role::Origin, Side::Origin);
+    kill_under_load(&[], Role::Proxy, Side::Proxy);
+    kill_under_load(&[], Role::Slow, Side::Slow);
+    kill_under_load(&[], Role::Fast, Side::Fast);
+    if installed("nginx") {
+        kill_under_load(&NGINX, Role::Proxy, Side::Proxy);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use records::{Manifest, Phase, Role, RunRecords, Summary};
+use records::{Cause, Manifest, Phase, Role, RunRecords, Summary};
 use tempfile::TempDir;
 pub(crate) use testkit::is_root;
 pub(crate) use testkit::{
@@ -91,6 +91,12 @@ impl Runs {
 #[track_caller]
 pub(crate) fn summary(said: &Said) -> Summary {
     serde_json::from_str(&said.stdout).expect("a summary")
+}
+
+/// The share that a cause has of a run's late time.
+pub(crate) fn share(summary: &Summary, cause: Cause) -> f64 {
+    let share = summary.causes.iter().find(|share| share.cause == cause);
+    share.map_or(0.0, |share| share.share_of_late_time)
 }
 
 /// Living processes whose command line or working directory names `path`.

@@ -17,8 +17,6 @@ use crate::support::turnstile;
 
 /// No command of these tests takes as long, also on a busy host with every attempt needed.
 const PATIENCE: Duration = Duration::from_secs(240);
-/// Then what it started is killed.
-const MERCY: Duration = Duration::from_secs(5);
 /// Enough fetches in each phase for a conclusion, and no more. One download: others would be waited
 /// for that an unfair proxy of one thread lets not even begin. Nothing is traced: it costs time to come
 /// and go, and tells nothing that these gates ask for.
@@ -42,16 +40,13 @@ pub(crate) enum Proxy {
     Unfair,
 }
 
-/// A place to work in: a proxy of one's own where the examples expect it, and a `cargo` and a `git`
-/// that do nothing.
+/// A place to work in, with a proxy of one's own where the examples expect it.
 pub(crate) struct Place(TempDir);
 
 impl Place {
     pub(crate) fn new(proxy: Proxy) -> Self {
         let place = Self(tempfile::tempdir().expect("a directory"));
         place.put(proxy);
-        script(place.path(), "bin/cargo", "#!/bin/sh\nexit 0\n");
-        script(place.path(), "bin/git", "#!/bin/sh\nexit 0\n");
         place
     }
 
@@ -76,16 +71,13 @@ impl Place {
         script(self.path(), &format!("{dir}/{MY_PROXY}"), &text);
     }
 
-    /// A command in this place; coreutils' timeout ends it and what it started, if need be.
+    /// A command in this place, which finds `turnstile`.
     pub(crate) fn command(&self, program: &str) -> Command {
-        let mut command = Command::new("timeout");
-        let [patience, mercy] = [PATIENCE, MERCY].map(|time| time.as_secs().to_string());
-        command.args(["-k", &mercy, &patience, program]).current_dir(self.path());
+        let mut command = Command::new(program);
         let own = Path::new(turnstile().get_program()).parent().expect("a directory").to_owned();
-        let paths = [self.path().join("bin"), own];
         let inherited = std::env::var_os("PATH").unwrap_or_default();
-        let paths = paths.into_iter().chain(std::env::split_paths(&inherited));
-        command.env("PATH", std::env::join_paths(paths).expect("a PATH"));
+        let paths = std::iter::once(own).chain(std::env::split_paths(&inherited));
+        command.current_dir(self.path()).env("PATH", std::env::join_paths(paths).expect("a PATH"));
         for unwanted in ["NO_COLOR", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
             command.env_remove(unwanted);
         }
@@ -112,7 +104,7 @@ pub(crate) fn exec() -> String {
 
 /// Runs a command to its end.
 pub(crate) fn say(command: &mut Command) -> Said {
-    Running::start(command).finish_within(PATIENCE + 2 * MERCY)
+    Running::start(command).finish_within(PATIENCE)
 }
 
 /// Runs it again while it is inconclusive. `None`: it stayed so because others had this host's CPUs,
