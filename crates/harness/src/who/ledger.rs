@@ -232,9 +232,9 @@ impl Ledger {
         let waiting_us = queues.iter().map(|queue| queue.waiting_us).max().unwrap_or_default();
         let ports: BTreeSet<u16> = queues.iter().map(|queue| queue.port).collect();
         let listeners = queues.iter().map(|queue| queue.inode).collect();
-        // A turn that would have been no hold with a CPU of its own is nobody's doing.
-        let own = Micros(hold.length_us.0.saturating_sub(hold.runnable_us.0));
-        let (by, others) = match own >= self.threshold {
+        // A turn that is long for want of a CPU is nobody's doing.
+        let own = hold.length_us.0.saturating_sub(hold.runnable_us.0);
+        let (by, others) = match own >= self.threshold.0 / 2 {
             true => served(&hold, &ports, &mut self.names),
             false => (None, 0),
         };

@@ -40,10 +40,10 @@ fn nobody_is_named_for_a_turn_that_a_lack_of_cpu_made_long() {
         let runnable_us = Micros(runnable * 1_000);
         vec![Hold { runnable_us, ..hold(100, ms, HoldState::Open) }]
     };
-    // 40 ms of its own are below the threshold of 50.
-    let told = ledger.take(seen(200, calm(100), open(90, 50)), &waiting(0));
+    // 20 ms of its own are less than half of the threshold of 50.
+    let told = ledger.take(seen(200, calm(100), open(90, 70)), &waiting(0));
     assert!(matches!(told.as_slice(), [Told { by: None, others: 0, .. }]), "{told:?}");
-    let told = ledger.take(seen(300, calm(100), open(190, 50)), &waiting(0));
+    let told = ledger.take(seen(300, calm(100), open(190, 70)), &waiting(0));
     let [Told { by: Some(by), .. }] = told.as_slice() else { panic!("{told:?}") };
     assert_eq!(by.client, CLIENT, "it is a hold by now, and told again");
 }
