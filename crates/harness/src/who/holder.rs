@@ -90,12 +90,15 @@ pub(super) fn served(
     // into a file, since its client's socket is full, leaves the byte or two of another client.
     let most = upstreams.first().map_or(0, |upstream| bytes(upstream).0);
     let mover = clients.first().filter(|client| bytes(client).0.saturating_mul(SLIGHT) >= most);
-    // Whose request the turn read, where no client's connection moved more than that and its answer.
-    let asked = hold.asked.as_ref().filter(is_client).map(|asked| {
+    // Whose request the turn read, where no client's connection moved more than that and its answer. Where
+    // the worker had no CPU, nobody's request was to blame.
+    let has_cpu = hold.runnable_us.0 * 2 < hold.length_us.0;
+    let asked = hold.asked.as_ref().filter(|asked| has_cpu && is_client(asked)).map(|asked| {
         let same = |client: &&&Moved| (client.local, client.remote) == (asked.local, asked.remote);
         *clients.iter().find(same).unwrap_or(&asked)
     });
-    let mover = mover.filter(|mover| asked.is_none() || bytes(mover) >= NEXT_TO_NOTHING);
+    let is_enough = |mover: &&&Moved| bytes(mover) >= NEXT_TO_NOTHING;
+    let mover = mover.filter(|mover| (has_cpu && asked.is_none()) || is_enough(mover));
     let client = mover.copied().or(asked);
     let is_other = |moved: &&&Moved| client.is_none_or(|client| moved.remote != client.remote);
     let others = clients.iter().filter(is_other).count();

@@ -232,12 +232,7 @@ impl Ledger {
         let waiting_us = queues.iter().map(|queue| queue.waiting_us).max().unwrap_or_default();
         let ports: BTreeSet<u16> = queues.iter().map(|queue| queue.port).collect();
         let listeners = queues.iter().map(|queue| queue.inode).collect();
-        // A turn that is long for want of a CPU is nobody's doing.
-        let own = hold.length_us.0.saturating_sub(hold.runnable_us.0);
-        let (by, others) = match own >= self.threshold.0 / 2 {
-            true => served(&hold, &ports, &mut self.names),
-            false => (None, 0),
-        };
+        let (by, others) = served(&hold, &ports, &mut self.names);
         Told {
             kind: Kind::of(&hold),
             hold,

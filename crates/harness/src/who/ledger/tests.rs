@@ -33,19 +33,27 @@ fn a_hold_is_told_when_it_is_seen_and_when_it_has_ended() {
 }
 
 #[test]
-fn nobody_is_named_for_a_turn_that_a_lack_of_cpu_made_long() {
+fn nobody_is_named_for_a_small_request_that_waited_for_a_cpu() {
     let mut ledger = ledger();
     ledger.take(seen(0, calm(0), vec![]), &waiting(0));
-    let open = |ms, runnable: u64| {
-        let runnable_us = Micros(runnable * 1_000);
-        vec![Hold { runnable_us, ..hold(100, ms, HoldState::Open) }]
+    let mut take = |ms, runnable: u64, moved| {
+        let mut hold = hold(100, ms, HoldState::Open);
+        hold.runnable_us = Micros(runnable * 1_000);
+        hold.moved.truncate(1);
+        (hold.moved[0].read, hold.moved[0].written) = (Bytes(0), moved);
+        ledger.take(seen(100 + ms, calm(100), vec![hold]), &waiting(0))
     };
-    // 20 ms of its own are less than half of the threshold of 50.
-    let told = ledger.take(seen(200, calm(100), open(90, 70)), &waiting(0));
-    assert!(matches!(told.as_slice(), [Told { by: None, others: 0, .. }]), "{told:?}");
-    let told = ledger.take(seen(300, calm(100), open(190, 70)), &waiting(0));
-    let [Told { by: Some(by), .. }] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!(by.client, CLIENT, "it is a hold by now, and told again");
+    let small = Bytes(268);
+    assert!(matches!(&*take(90, 50, small), [Told { by: None, .. }]));
+    assert_eq!(take(99, 50, small), [], "it was told");
+    let told = take(190, 50, small);
+    let [Told { by: Some(by), .. }] = &*told else { panic!("{told:?}") };
+    assert_eq!(by.client, CLIENT, "it had a CPU for most of it, and is told again");
+    drop(told);
+    let mut robbed = hold(400, 90, HoldState::Open);
+    robbed.runnable_us = Micros(50_000);
+    let told = ledger.take(seen(500, calm(100), vec![robbed]), &waiting(0));
+    assert!(matches!(&*told, [Told { by: Some(_), .. }]), "a download: {told:?}");
 }
 
 #[test]
