@@ -2,8 +2,8 @@
 //!
 //! It shares a core with the clients and must outrun a proxy on another core, so what counts is the
 //! CPU it costs per byte: no body is copied or even stored in user space, and one system call moves
-//! half a megabyte (`body`). It must also answer a small fetch while downloads run, so a connection
-//! gives way after a few such calls.
+//! megabytes (`Pattern`). It must also answer a small fetch while downloads run, so a connection
+//! gives way after each such call.
 //!
 //! It tells of every request when it had been read and when its answer's head was there, since an
 //! answer that is late can be the proxy's doing as well.
@@ -16,8 +16,8 @@
 //! - The byte at offset `i` of any body is `i mod 251`.
 //! - A client can end its own connection only, whatever it sends.
 
+mod application;
 mod body;
-mod connection;
 mod request_log;
 mod run;
 

@@ -24,7 +24,7 @@ const WAITING: usize = 16 * 1024;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Where requests are noted down.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RequestLog {
     records: SyncSender<Answered>,
     lost: Arc<AtomicU64>,
@@ -44,8 +44,14 @@ pub(crate) struct Printer {
 pub(crate) struct Asked<'a> {
     log: &'a RequestLog,
     told: Answered,
-    /// Whether it waits for a worker.
-    waits: bool,
+    queue: Queue,
+}
+
+/// Whether a request waits for a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queue {
+    Out,
+    In,
 }
 
 impl RequestLog {
@@ -69,7 +75,7 @@ impl RequestLog {
     pub(crate) fn asked(&self, upstream_port: u16) -> Asked<'_> {
         let request_ns = clock::now();
         let told = Answered { upstream_port, request_ns, queued_until_ns: None, head_ns: None };
-        Asked { log: self, told, waits: false }
+        Asked { log: self, told, queue: Queue::Out }
     }
 
     fn tell(&self, answered: Answered) {
@@ -82,12 +88,12 @@ impl RequestLog {
 impl Asked<'_> {
     /// All workers are busy: it waits for one.
     pub(crate) fn queued(&mut self) {
-        self.waits = true;
+        self.queue = Queue::In;
     }
 
     /// A worker has taken it.
     pub(crate) fn taken(&mut self) {
-        if std::mem::take(&mut self.waits) {
+        if std::mem::replace(&mut self.queue, Queue::Out) == Queue::In {
             self.told.queued_until_ns = Some(clock::now());
         }
     }
@@ -112,8 +118,10 @@ impl Printer {
         let _ = self.ended.recv_timeout(LAST_WORDS);
         let lost = self.lost.load(Ordering::Relaxed);
         if lost > 0 {
-            let message = format!("{lost} requests have no record: its reader was too slow");
-            role::say("origin", &message);
+            role::say(
+                "origin",
+                &format!("{lost} requests have no record: its reader was too slow"),
+            );
         }
     }
 }

@@ -1,21 +1,24 @@
 //! Listens, accepts, serves, and stops when told to.
 
 use std::convert::Infallible;
-use std::fs;
 use std::net::TcpListener as StdTcpListener;
-use std::sync::{Arc, Once};
 use std::time::Duration;
+use std::{fs, io};
 
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use net::cpu;
 use net::role::{self, RoleError};
 use net::tcp::{self, Buffers, Listen};
 use records::{Bytes, Effective, ListenerMode, Ready, Record, Role};
-use tokio::net::TcpListener;
-use tokio::runtime::Builder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::OriginOptions;
-use crate::connection::{Application, serve};
+use crate::application::{Application, respond};
+use crate::body::Turns;
 use crate::request_log::RequestLog;
 
 /// How long to let connections end when there is no descriptor for a new one.
@@ -55,22 +58,30 @@ pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
         listen: Some(listener.local_addr().map_err(RoleError::host(LISTEN))?),
         ..Ready::new(Role::Origin, std::process::id(), effective)
     };
-    let mut runtime = Builder::new_current_thread();
-    let runtime = runtime.enable_all().event_interval(EVENT_INTERVAL).build();
-    let runtime = runtime.map_err(RoleError::process)?;
+    let runtime = runtime().map_err(RoleError::process)?;
+    let application = Application::new(
+        options.delay.as_duration(),
+        options.delay_after.as_duration(),
+        options.workers,
+    );
     let (log, printer) = RequestLog::open().map_err(RoleError::process)?;
-    let ended = runtime.block_on(run_until_told(listener, ready, Application::new(options, log)));
+    let ended = runtime.block_on(serve(listener, ready, application, log));
     // Connections that are under way are dropped where they are, and their requests told of.
     runtime.shutdown_background();
     printer.finish();
     ended
 }
 
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().event_interval(EVENT_INTERVAL).build()
+}
+
 /// Accepts until told to stop.
-async fn run_until_told(
+async fn serve(
     listener: StdTcpListener,
     ready: Ready,
     application: Application,
+    log: RequestLog,
 ) -> Result<(), RoleError> {
     let listener = TcpListener::from_std(listener).map_err(RoleError::host(LISTEN))?;
     // Listened to before the ready line, so that whoever reads it may stop us at once.
@@ -80,29 +91,52 @@ async fn run_until_told(
     tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
-        never = accept(listener, Arc::new(application)) => match never {},
+        never = accept(listener, application, log) => match never {},
     }
 }
 
-async fn accept(listener: TcpListener, application: Arc<Application>) -> Infallible {
+async fn accept(listener: TcpListener, application: Application, log: RequestLog) -> Infallible {
+    let mut warned = false;
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
-                let application = Arc::clone(&application);
-                tokio::spawn(async move { serve(stream, from.port(), &application).await });
+                let (application, log) = (application.clone(), log.clone());
+                tokio::spawn(connection(stream, from.port(), application, log));
             }
             Err(error) if tcp::is_shortage(&error) => {
-                static SAID: Once = Once::new();
-                SAID.call_once(|| {
+                if !warned {
                     let gives = format!("connections wait, this host gives no more ({error})");
                     role::say("origin", &format!("{gives}: raise `ulimit -n`"));
-                });
+                    warned = true;
+                }
                 tokio::time::sleep(OUT_OF_FILES_PAUSE).await;
             }
             // accept(2): trouble of a connection that was gone before it was accepted.
             Err(_) => {}
         }
     }
+}
+
+/// Serves one connection to its end. How it ends is the client's own affair.
+///
+/// What it asked for is thought about and answered also when it has gone, as applications do that do
+/// not look at their sockets; only a reset ends that.
+async fn connection(stream: TcpStream, from: u16, application: Application, log: RequestLog) {
+    // As every server does; without it the connection still works.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(async |request| {
+        let mut asked = log.asked(from);
+        let worker = application.work(&mut asked).await;
+        let answer = respond(&request).map(|body| body.worked_on_by(worker));
+        // hyper writes it before this connection waits for anything.
+        asked.answered();
+        Ok::<_, Infallible>(answer)
+    });
+    // Half-closed clients still get their answer; one that is gone shows by its reset.
+    let _ = http1::Builder::new()
+        .half_close(true)
+        .serve_connection(TokioIo::new(Turns::new(stream)), service)
+        .await;
 }
 
 /// tcp(7): the third value bounds what the kernel's tuning gives.

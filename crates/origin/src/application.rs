@@ -1,0 +1,94 @@
+//! The application behind the answers: which answer a request gets, how long each is delayed, and how
+//! many are worked on at a time.
+//!
+//! The default has neither delay nor limit: it costs nothing.
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use records::Bytes;
+use tokio::sync::Semaphore;
+
+use crate::body::{Body, Worker};
+use crate::request_log::Asked;
+
+/// An application server: its workers, and what each of them does before an answer's head.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Application {
+    delay: Duration,
+    /// The delays begin so long after its first request.
+    after: Duration,
+    /// When that was.
+    first: Arc<OnceLock<Instant>>,
+    /// Absent: as many workers as there are requests.
+    workers: Option<Arc<Semaphore>>,
+}
+
+impl Application {
+    /// `workers` workers that wait for `delay` before each answer, in whole milliseconds, rounded up,
+    /// from `after` their first request on.
+    pub(crate) fn new(delay: Duration, after: Duration, workers: Option<u32>) -> Self {
+        // On the 16-bit machine where this saturates there is no such crowd.
+        let count = |workers| usize::try_from(workers).unwrap_or(Semaphore::MAX_PERMITS);
+        let workers = workers.map(|workers| Arc::new(Semaphore::new(count(workers))));
+        Self { delay, after, first: Arc::default(), workers }
+    }
+
+    /// Waits until a worker is free, first come first served, and lets it delay its answer. Of a wait
+    /// the log is told.
+    pub(crate) async fn work(&self, asked: &mut Asked<'_>) -> Worker {
+        let permit = match &self.workers {
+            None => None,
+            Some(workers) => match Arc::clone(workers).try_acquire_owned() {
+                Ok(permit) => Some(permit),
+                // Nobody closes it: all are taken.
+                Err(_) => {
+                    asked.queued();
+                    let permit = Arc::clone(workers).acquire_owned().await.ok();
+                    asked.taken();
+                    permit
+                }
+            },
+        };
+        if !self.delay.is_zero() && self.first.get_or_init(Instant::now).elapsed() >= self.after {
+            tokio::time::sleep(self.delay).await;
+        }
+        Worker(permit)
+    }
+}
+
+/// The only resource: any number of bytes.
+const PREFIX: &str = "/bytes/";
+
+/// The answer to `request`; hyper leaves the body of a HEAD out.
+///
+/// An error's body is empty: its status says it all, and a client that counts bytes is not misled.
+pub(crate) fn respond<B>(request: &Request<B>) -> Response<Body> {
+    let Some(size) = request.uri().path().strip_prefix(PREFIX) else {
+        return answer(StatusCode::NOT_FOUND, Bytes(0));
+    };
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut refusal = answer(StatusCode::METHOD_NOT_ALLOWED, Bytes(0));
+        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return refusal;
+    }
+    match size.parse() {
+        Ok(size) => {
+            let mut found = answer(StatusCode::OK, size);
+            let octets = HeaderValue::from_static("application/octet-stream");
+            found.headers_mut().insert(CONTENT_TYPE, octets);
+            found
+        }
+        Err(_) => answer(StatusCode::BAD_REQUEST, Bytes(0)),
+    }
+}
+
+fn answer(status: StatusCode, size: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::new(size.0));
+    *response.status_mut() = status;
+    // Said here and not left to hyper, so that a HEAD and a body of nothing tell it too.
+    response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size.0));
+    response
+}
