@@ -4,16 +4,17 @@
 //! panic unwinds, or before the message of a panic is printed.
 
 use std::io::{self, BufWriter, Stdout, Write};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
-use ratatui_crossterm::crossterm::event::{
-    self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
-};
 use ratatui_crossterm::crossterm::{cursor, queue, terminal};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
 
 /// What somebody pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,8 @@ pub enum Key {
 
 /// A terminal that is ours.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    /// Never dropped: it would complain on standard error, which panics where that terminal is gone.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
 }
 
 /// Bytes of a large screen that changes as a whole.
@@ -49,7 +51,7 @@ impl Screen {
     pub fn enter() -> io::Result<Self> {
         // A picture at a time.
         let out = BufWriter::with_capacity(PICTURE, io::stdout());
-        let mut terminal = Terminal::new(CrosstermBackend::new(out))?;
+        let mut terminal = ManuallyDrop::new(Terminal::new(CrosstermBackend::new(out))?);
         terminal::enable_raw_mode()?;
         OURS.store(true, Ordering::SeqCst);
         give_back_on_panic();
@@ -74,25 +76,35 @@ impl Screen {
         Ok(())
     }
 
-    /// The keys pressed within `patience`: returns at the first of them.
+    /// The keys pressed within `patience`: returns at the first of them, or when a signal comes. A new size
+    /// is no key: the next picture has it.
+    ///
+    /// They are read here: crossterm 0.29 reads a terminal that is gone for ever, and hears nothing then.
     ///
     /// # Errors
     /// The terminal is gone.
     pub fn keys(&mut self, patience: Duration) -> io::Result<Vec<Key>> {
         /// Keys taken at a time: whoever leans on one must not stop the picture.
         const MOST: usize = 64;
-        let mut keys = Vec::new();
-        let mut wait = patience;
-        while keys.len() < MOST && event::poll(wait)? {
-            match event::read()? {
-                Event::Key(key) if key.kind != KeyEventKind::Release => keys.push(meaning(key)),
-                // The next picture finds out by itself.
-                Event::Resize(..) => keys.push(Key::Other),
-                _ => {}
-            }
-            wait = Duration::ZERO;
+        let stdin = io::stdin();
+        let gone = || io::Error::new(io::ErrorKind::NotConnected, "the terminal has gone");
+        let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+        let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut asked, Some(&patience)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(Vec::new()),
+            more => more?,
+        };
+        if asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+            return Err(gone());
         }
-        Ok(keys)
+        let mut bytes = [0; MOST];
+        match rustix::io::read(&stdin, &mut bytes) {
+            // It went away in between: read(2) of a terminal that was hung up is at its end, or fails.
+            Ok(0) | Err(Errno::IO) => Err(gone()),
+            Ok(length) => Ok(meanings(&bytes[..length])),
+            Err(Errno::INTR) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -111,14 +123,21 @@ fn give_back(out: &mut impl Write) {
     let _ = terminal::disable_raw_mode();
 }
 
-/// What a key means.
-fn meaning(key: KeyEvent) -> Key {
-    match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Interrupt,
-        KeyCode::Char(' ') => Key::Hold,
-        KeyCode::Char('n' | 'N') => Key::Next,
-        KeyCode::Char('q' | 'Q') => Key::Quit,
+/// What was pressed, as a raw terminal tells it: a byte a key, but for those that begin with ESC, as arrows
+/// do, which are none of ours.
+fn meanings(bytes: &[u8]) -> Vec<Key> {
+    const CTRL_C: u8 = 0x03;
+    const ESC: u8 = 0x1b;
+    let meaning = |byte: &u8| match byte {
+        &CTRL_C => Key::Interrupt,
+        b' ' => Key::Hold,
+        b'n' | b'N' => Key::Next,
+        b'q' | b'Q' => Key::Quit,
         _ => Key::Other,
+    };
+    match bytes {
+        [ESC, ..] => vec![Key::Other],
+        bytes => bytes.iter().map(meaning).collect(),
     }
 }
 
@@ -133,3 +152,6 @@ fn give_back_on_panic() {
         before(panic);
     }));
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,11 +81,12 @@ pub(super) fn demo(options: &DemoOptions) -> anyhow::Result<ExitCode> {
     let plan = plan(options).unwrap_or_else(|error| super::usage_text(&error));
     anyhow::ensure!(has_screen(), "a show needs a terminal, and keys from it");
     let ended = crate::demo::run(plan)?;
-    output::print(printable(&farewell(&ended)).as_bytes())
-        .context("failed to print where the runs are")?;
+    let told = output::print(printable(&farewell(&ended)).as_bytes());
+    // Also where nobody can be told any more: the terminal has hung up.
     if let Some(signal) = ended.signal {
         signals::die_by(signal);
     }
+    told.context("failed to print where the runs are")?;
     let broken = ended.arms.iter().any(|arm| matches!(arm.stage, Stage::Over(Err(_))));
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -116,9 +116,9 @@ impl Running {
             if let Some(door) = &self.door {
                 door.show(&self.ledger);
             }
+            // Nobody can see it any more: the same end as by the signal that a terminal sends then.
             if self.front.tell(&self.ledger, &events).is_err() {
-                // Nobody can see it any more.
-                return Ok(());
+                return self.finish();
             }
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             if self.processes.ids().is_empty() || left == Some(Duration::ZERO) {
@@ -126,8 +126,7 @@ impl Running {
             }
             match self.front.wait(stop, left.unwrap_or(READ_EVERY).min(READ_EVERY)) {
                 Ok(false) => {}
-                Ok(true) => return self.finish(),
-                Err(_) => return Ok(()),
+                Ok(true) | Err(_) => return self.finish(),
             }
         }
     }

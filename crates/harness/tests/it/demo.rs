@@ -205,6 +205,29 @@ fn however_it_is_ended_nothing_is_left() {
 }
 
 #[test]
+fn a_show_ends_with_its_terminal() {
+    let _turn = in_turn();
+    // Told of it by a signal, and one of a session of its own, which is sent none.
+    for before in ["", "setsid --wait "] {
+        let Some(stage) = Stage::new((80, 24)) else { return };
+        let show = format!("$TURNSTILE demo --runs-dir $PLACE/runs -- {ENDLESS}");
+        // The shell around it outlives the terminal, and leaves its exit code.
+        stage.tmux.line(&format!("{before}sh -c \"trap : HUP; {show}; echo \\$? > $PLACE/code\""));
+        stage.await_act(1);
+        stage.go_to(2);
+        stage.tmux.await_text("served, half in");
+        let family = stage.family();
+        stage.tmux.end();
+        testkit::await_gone(family);
+        until("the end of all", || those_of(stage.dir.path()).is_empty().then_some(()));
+        let code = fs::read_to_string(stage.dir.path().join("code")).expect("an exit code");
+        assert_eq!(code.trim(), "129", "{before}");
+        // What it had is kept, and says that it is a part.
+        assert!(stage.trials().iter().all(|(trial, _)| trial.interrupted.is_some()), "{before}");
+    }
+}
+
+#[test]
 fn a_show_without_colour_that_is_killed_leaves_nobody() {
     let _turn = in_turn();
     let Some(stage) = Stage::new((80, 24)) else { return };

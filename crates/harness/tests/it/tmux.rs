@@ -68,6 +68,11 @@ impl Tmux {
         self.tell(&["resize-window", "-x", &width, "-y", &height]);
     }
 
+    /// Takes the terminal away from all who have it.
+    pub(crate) fn end(&self) {
+        self.tell(&["kill-server"]);
+    }
+
     /// What is on the screen.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.tell(&["capture-pane", "-p"]).stdout).into_owned()
