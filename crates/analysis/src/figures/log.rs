@@ -45,7 +45,7 @@ impl Logged {
             proxy.status_outcomes.entry(session.status).or_default().add(outcome);
             let found = gap_of(fetch, session);
             add(&mut truth, &found);
-            if gap.as_ref().map(size) <= Some(size(&found)) {
+            if gap.as_ref().map(misleads) <= Some(misleads(&found)) {
                 gap = Some(found);
             }
         }
@@ -67,6 +67,12 @@ fn gap_of(fetch: &Fetch, logged: &Session) -> LogGap {
 
 fn size(gap: &LogGap) -> u64 {
     gap.true_us.0.abs_diff(gap.logged_us.0)
+}
+
+/// How far a line misleads. One that says less than its client waited puts the fault elsewhere; one that
+/// says more, of a client that had left before, does not.
+fn misleads(gap: &LogGap) -> (u64, u64) {
+    (gap.true_us.0.saturating_sub(gap.logged_us.0), size(gap))
 }
 
 /// What the log has as `rt`.

@@ -48,7 +48,7 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     let report = |which: &[&str], dir: &Path| say(turnstile().arg("report").args(which).arg(dir));
     let last = report(&["--runs-dir"], runs.path()).ended_well();
     assert_eq!(last.stdout, report(&[], &dir).ended_well().stdout);
-    for part in ["\ncauses ", "\nworst fetches\n", "\nheld by ", "\nlog ", "\nnext "] {
+    for part in ["\ncause ", "\nworst fetch ", "\nheld by ", "\nlog ", "\nnext "] {
         assert!(named.stdout.contains(part), "{part:?} is missing: {}", named.stdout);
     }
 

@@ -122,7 +122,7 @@ fn log(story: &Explanation, style: Style) -> Vec<String> {
         lines.extend(labelled(style, "", &off, ALL));
     }
     if let Some(LogGap { fetch, logged_us, true_us, .. }) = log_gap {
-        let off = format!("farthest off: fetch {fetch}, {logged_us} logged, {true_us} true");
+        let off = format!("misleads most: fetch {fetch}, {logged_us} logged, {true_us} true");
         lines.extend(labelled(style, "", &off, ALL));
     }
     lines.extend(table.lines(style));

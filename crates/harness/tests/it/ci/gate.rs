@@ -42,9 +42,11 @@ fn what_a_proxy_does_not_show_is_eleven() {
     let gate = "--threshold longest_step<10ms --threshold early_closes<=0 --attempts 1";
     let said = say(&mut place.check(gate));
     assert_eq!(said.code(), Some(11), "{}", said.all());
-    assert!(said.stdout.contains("? longest_step<10ms"), "{}", said.stdout);
     // A proxy without a log is not one without early closes.
-    assert!(said.stdout.contains("? early_closes<=0"), "{}", said.stdout);
+    for threshold in ["longest_step<10ms", "early_closes<=0"] {
+        let line = said.stdout.lines().find(|line| line.starts_with(threshold));
+        assert!(line.is_some_and(|line| line.ends_with("? unknown")), "{}", said.stdout);
+    }
 }
 
 #[test]
@@ -112,7 +114,7 @@ fn a_breach_is_told_in_every_form() {
     assert!(said.stderr.starts_with(&annotation), "{}", said.stderr);
     let markdown = place.read("check.md");
     assert_eq!(place.read("summary.md"), markdown);
-    assert!(markdown.contains("| `p50<1us` |"), "{markdown}");
+    assert!(markdown.contains("| p50<1us |"), "{markdown}");
     let junit = place.read("check.xml");
     assert!(junit.contains("tests=\"2\""), "{junit}");
     assert!(junit.contains(if word == "breached" { "<failure" } else { "<error" }), "{junit}");
