@@ -302,7 +302,7 @@ pub enum CaveatCode {
     NotPinned,
     /// The kernel hides a figure.
     FigureMissing,
-    /// Not all packets were kept that should have been: of runs of an earlier build.
+    /// Not all packets were kept that should have been.
     PacketsMissing,
     /// Few fetches: percentiles are coarse.
     FewFetches,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, IntoStaticStr};
 
-use crate::{Arm, Bytes, CounterSpan, Micros, MonoNs, Phase, Recording, SCHEMA_VERSION};
+use crate::{Arm, Bytes, Capture, CounterSpan, Micros, MonoNs, Phase, Recording, SCHEMA_VERSION};
 
 /// `manifest.json` of a run directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -71,6 +71,9 @@ pub struct Manifest {
     /// the server, and what was not seen has no record. Absent: a trial.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub captured: Option<String>,
+    /// What was kept of packets (`--capture`); absent: nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capture: Option<Capture>,
     /// The signal that cut the run short, as `SIGINT`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interrupted: Option<String>,

@@ -49,6 +49,9 @@ pub const REPORT: &str = "report.html";
 /// What a tracer saw of workers that tell of themselves: the same records as [`STEPS`] and
 /// [`SESSIONS`], to be laid beside them. Absent unless it was asked for.
 pub const TRACED: &str = "traced.ndjson";
+/// Heads of the packets between the proxy and its clients, as tcpdump keeps them. Absent unless they were
+/// asked for (`--capture`).
+pub const PACKETS: &str = "packets.pcap";
 /// The hosts of the run and their links; absent: all was on loopback.
 pub const NETWORK: &str = "network.json";
 /// Configuration and files of a foreign proxy.

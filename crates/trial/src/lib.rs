@@ -8,6 +8,7 @@
 //! - [`run_dir`]: the files of a run, as a trial writes them
 //! - [`placement`]: which download goes to which worker
 //! - [`cpu_plan`]: which process runs where
+//! - `capture`: the packets of a run
 //! - `withheld`: a proxy that gets less CPU than it asks for
 //! - `sampler`: what is seen from outside
 //! - [`signals`]: what Ctrl-C means while a trial runs
@@ -20,6 +21,7 @@
 //! - Trouble with a role is a [`records::Fault`] in the manifest. An error of this module means that
 //!   there is no run to report on.
 
+mod capture;
 mod children;
 pub mod cpu_plan;
 pub mod host;
@@ -69,6 +71,8 @@ pub struct TrialPlan {
     pub recording: Recording,
     /// Where the access log goes; absent: into the run directory.
     pub access_log: Option<PathBuf>,
+    /// Whether packets are kept, as tcpdump sees them.
+    pub capture: bool,
     /// Where run directories are made.
     pub runs_dir: PathBuf,
     /// What the name of this one ends with.

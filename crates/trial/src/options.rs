@@ -103,6 +103,11 @@ pub struct RunDirOptions {
     /// access.log in the run directory]
     #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub access_log: Option<PathBuf>,
+
+    /// Keep the heads of all packets between the proxy and its clients, for explain --fetch (root and
+    /// tcpdump; some 15 MB a second, 450 MB at most)
+    #[arg(long, hide_short_help = true)]
+    pub capture: bool,
 }
 
 /// The hosts of a lab, which have the names of their roles.
@@ -196,6 +201,7 @@ impl TrialOptions {
             runs_dir: runs_dir.to_owned(),
             label: files.label.unwrap_or_else(|| label_of(&arm, self.recording)),
             access_log: files.access_log,
+            capture: files.capture,
             given: self.given,
             origin,
             arm,

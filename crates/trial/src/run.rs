@@ -2,6 +2,7 @@
 //! be kept.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use net::clock;
 use netlab::Lab;
 use records::{CounterSpan, Fault, Manifest, Phase, PhaseSpan, ProxyKind, Recording, Role, Side};
 
+use super::capture::{self, Packets};
 use super::children::Children;
 use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
@@ -20,7 +22,7 @@ use crate::host::Counters;
 use crate::run_dir::RunWriter;
 use crate::signals::{self, Signals};
 use crate::withheld::{Cgroup, Neighbours};
-use records::run_dir::NETWORK;
+use records::run_dir::{NETWORK, PACKETS};
 
 mod filing;
 mod start;
@@ -35,6 +37,8 @@ pub(super) struct Run<'a> {
     cgroup: Option<&'a Cgroup>,
     /// What keeps the workers from their CPUs, once fetches are measured.
     neighbours: Option<Neighbours>,
+    /// Its packets, while they are kept.
+    packets: Option<Packets>,
     files: RunWriter,
     show: Show,
     manifest: Manifest,
@@ -109,6 +113,7 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> anyhow::Result
         lab: lab.as_ref(),
         cgroup: cgroup.as_ref(),
         neighbours: None,
+        packets: None,
         files,
         show,
         manifest,
@@ -219,6 +224,10 @@ impl Run<'_> {
         match action {
             Action::Begin(phase, before) => self.begin(phase, before)?,
             Action::Start(start) => {
+                let asks = matches!(start.role(), Role::Fast | Role::Slow);
+                if asks && self.plan.capture && !self.is_captured() {
+                    self.keep_packets()?;
+                }
                 self.start(start)?;
                 phases.started(start.role());
             }
@@ -261,6 +270,7 @@ impl Run<'_> {
             }
             Phase::Teardown => {
                 self.neighbours = None;
+                self.end_capture(None);
                 // What is seen from outside ends here; what follows is the end of all there is to see.
                 self.manifest.kernel_counters = self.counters.until(&self.read_counters());
                 if let Some(sampler) = &mut self.sampler {
@@ -274,6 +284,28 @@ impl Run<'_> {
             }
         }
         written.context(RECORD)
+    }
+
+    /// From now on packets are kept.
+    fn keep_packets(&mut self) -> anyhow::Result<()> {
+        let (net, file) = (proxy_net(self.lab), self.files.dir().join(PACKETS));
+        let proxy = self.listen.get(&Role::Proxy).copied();
+        let proxy = proxy.ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable));
+        let packets = proxy.and_then(|proxy| Packets::start(proxy, net.as_deref(), &file));
+        self.packets = Some(packets.context("failed to keep packets (--capture)")?);
+        Ok(())
+    }
+
+    /// Whether packets are kept, or were.
+    const fn is_captured(&self) -> bool {
+        self.packets.is_some() || self.manifest.capture.is_some()
+    }
+
+    /// From now on none are kept.
+    fn end_capture(&mut self, why: Option<&str>) {
+        if let Some(packets) = self.packets.take() {
+            self.manifest.capture = Some(packets.finish(why));
+        }
     }
 
     /// From now on the workers get less CPU than they ask for, if that is the fault.
@@ -300,6 +332,9 @@ impl Run<'_> {
         if now >= self.next_flush {
             self.next_flush = now + FLUSH;
             self.files.flush().context(RECORD)?;
+            if self.packets.is_some() && !capture::has_room(self.files.dir()) {
+                self.end_capture(Some("the disk has less than 256 MiB of room"));
+            }
         }
         Ok(())
     }

@@ -114,7 +114,7 @@ impl Doubts {
 }
 
 /// What can be wrong, each said in terms of the run; what spoils it most comes first.
-const SUBJECTS: [fn(&Facts<'_>, &mut Doubts); 16] = [
+const SUBJECTS: [fn(&Facts<'_>, &mut Doubts); 17] = [
     told::faults,
     told::few_fetches,
     host::untried,
@@ -130,6 +130,7 @@ const SUBJECTS: [fn(&Facts<'_>, &mut Doubts); 16] = [
     host::accepting,
     host::pinning,
     told::figures,
+    told::packets,
     told::closed_loop,
 ];
 

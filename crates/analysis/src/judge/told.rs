@@ -148,6 +148,19 @@ pub(super) fn records_lost(facts: &Facts<'_>, doubts: &mut Doubts) {
     }
 }
 
+pub(super) fn packets(facts: &Facts<'_>, doubts: &mut Doubts) {
+    let Some(capture) = &facts.manifest.capture else { return };
+    let lost = (capture.dropped > 0).then(|| {
+        let dropped = count(capture.dropped, "packet was", "packets were");
+        format!("{dropped} not kept: tcpdump was too slow")
+    });
+    let ended = capture.ended.as_ref();
+    let ended = ended.map(|why| format!("packets were kept for a part of the run: {why}"));
+    for said in lost.into_iter().chain(ended) {
+        doubts.caveat(CaveatCode::PacketsMissing, said);
+    }
+}
+
 pub(super) fn figures(facts: &Facts<'_>, doubts: &mut Doubts) {
     if facts.is_measured() {
         let missing = figure_missing(facts);

@@ -10,6 +10,7 @@ use records::{Cause, Fetch, Micros, MonoNs, Phase, SCHEMA_VERSION, Session, Sess
 use serde::Serialize;
 
 use super::Held;
+use super::wire::Wire;
 use crate::analysis::Analysis;
 use crate::explain::timeline::Doing;
 use crate::explain::{Context, FetchSplit, Hands, Piece, Shares};
@@ -80,6 +81,8 @@ pub enum Happening {
     Ended,
     /// The worker closed its session.
     Closed(SessionEnd),
+    /// Packets, where they were kept.
+    Wire(Wire),
 }
 
 /// A part of a fetch's time in which its worker did one thing, or several things in a row.

@@ -7,6 +7,7 @@
 
 mod evidence;
 mod fetch;
+mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,6 +21,7 @@ use serde::Serialize;
 pub use crate::explain::Hands;
 pub use evidence::{Evidence, Ran, Reserve};
 pub use fetch::{CausePart, FetchReport, Happening, Moment, Stay, TurnGroup};
+pub use wire::{Missing, Sent, Wire};
 
 use crate::analysis::Analysis;
 use crate::explain::late::late_fetch;

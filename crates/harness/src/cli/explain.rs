@@ -1,10 +1,13 @@
 //! `turnstile explain [DIR]`: what held the late fetches of a run, or one of its fetches.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use analysis::Analysis;
 use analysis::report::{Explanation, FetchReport};
-use records::{Phase, fetch_phase};
+use anyhow::Context;
+use records::run_dir::PACKETS;
+use records::{MonoNs, Phase, RunRecords, fetch_phase};
 
 use super::common::{OutputOptions, WhichRun};
 use super::report::load;
@@ -53,8 +56,9 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
             }
         }
         Some(number) => {
-            let story = FetchReport::of(&analysis, options.phase, number)
+            let mut story = FetchReport::of(&analysis, options.phase, number)
                 .unwrap_or_else(|error| super::usage_text(&format!("--fetch: {error}")));
+            lay_packets(&mut story, &records, &dir)?;
             if options.output.json {
                 report::json(&story)
             } else {
@@ -64,4 +68,22 @@ pub(super) fn explain(options: &ExplainOptions) -> anyhow::Result<ExitCode> {
     };
     options.output.print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Puts its packets into the story of a fetch, if they were kept: from when it was wanted until its port is
+/// another's.
+fn lay_packets(story: &mut FetchReport, records: &RunRecords, dir: &Path) -> anyhow::Result<()> {
+    let Some((capture, port)) = records.manifest.capture.as_ref().zip(story.fetch.client_port)
+    else {
+        return Ok(());
+    };
+    let from = story.fetch.intended_ns;
+    let ended = from + story.fetch.response_us.as_duration();
+    let of_port = records.fetches.iter().filter(|fetch| fetch.client_port == Some(port));
+    let next = of_port.map(|fetch| fetch.start_ns).filter(|start| *start > ended).min();
+    let packets = capture.packets(dir, port, (from, next.unwrap_or(MonoNs(u64::MAX))));
+    let (packets, end) =
+        packets.with_context(|| format!("failed to read {PACKETS} of {}", dir.display()))?;
+    story.lay_packets(&packets, next.unwrap_or(end));
+    Ok(())
 }

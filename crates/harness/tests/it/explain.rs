@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use records::{Cause, Outcome, Summary};
+use records::{Cause, Caveat, CaveatCode, Outcome, Summary};
 use serde_json::Value;
 
-use crate::support::{Runs, Said, in_turn, say, turnstile};
+use crate::support::{Runs, Said, in_turn, installed, is_root, say, turnstile};
 
 /// What `turnstile explain` says of `dir`.
 fn explain(dir: &Path, more: &[&str]) -> Said {
@@ -37,7 +38,9 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     // that it serves each of them from start to end; a cap that is shorter than that.
     let starved = ["--workers=1", "--slow=4", "--cap=150ms", "--idle=1s", "--arrivals=20/s"];
     let held = ["--buffer", "1KiB", "--rcvbuf", "1MiB", "--slow-size", "128MiB"];
-    let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"])).ended_well();
+    let capture = (is_root("--capture") && installed("tcpdump")).then_some("--capture");
+    let run = say(runs.trial(&starved).args(held).args(["--duration", "3s"]).args(capture));
+    let run = run.ended_well();
     assert!(run.stdout.contains("\ncause "), "{}", run.stdout);
     let dir = runs.dir().expect("a run directory");
 
@@ -84,6 +87,20 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     assert_eq!(causes.sum::<u64>(), whole);
     assert_eq!(stays(&fetch).map(length).sum::<u64>(), whole);
 
+    // Its packets, and those of one that was served: as many bytes as its client had, and a head.
+    if capture.is_some() {
+        for part in ["SYN from the client", "SYN from the proxy", "FIN from the client"] {
+            assert!(told.stdout.contains(part), "{part:?} is missing: {}", told.stdout);
+        }
+        let served = json(explain(&dir, &["--json", "--phase", "idle", "--fetch", "0"]));
+        let moments = served["timeline"].as_array().expect("moments").iter();
+        let sent = moments.map(|moment| &moment["what"]["wire"]["sent"]);
+        let answer = sent.filter(|sent| sent["from"] == "proxy" && sent["what"] == "data");
+        let answer: u64 = answer.filter_map(|sent| sent["bytes"].as_u64()).sum();
+        let body = served["bytes"].as_u64().expect("bytes");
+        assert!((body + 1..body + 1_000).contains(&answer), "{answer} of {body}: {served:#}");
+    }
+
     // An idle one, and one that is not there.
     let idle = explain(&dir, &["--phase", "idle", "--fetch", "0"]);
     assert!(idle.stdout.contains("0 of the idle phase"), "{}{}", idle.stdout, idle.stderr);
@@ -99,6 +116,32 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     let torn = explain(&dir, &[]).refused(1);
     assert!(torn.contains("steps.ndjson:") && torn.contains("torn"), "{torn}");
     runs.assert_nobody_left();
+}
+
+/// On a disk with less room than a capture leaves to what is written beside it.
+#[test]
+fn a_full_disk_ends_the_capture_and_not_the_run() {
+    if !is_root("--capture") || !["tcpdump", "unshare"].into_iter().all(installed) {
+        return;
+    }
+    let _turn = in_turn();
+    let runs = Runs::new();
+    let trial = runs.trial(&["--capture", "--json"]);
+    // A mount that is gone with its namespace, and so with the run.
+    let mut apart = Command::new("unshare");
+    let mount = "mount -t tmpfs -o size=64m none \"$0\" && exec \"$@\"";
+    apart.args(["--mount", "sh", "-c", mount]).arg(runs.path());
+    apart.arg(trial.get_program()).args(trial.get_args());
+    let said = say(&mut apart);
+    let summary: Summary = serde_json::from_str(&said.stdout).expect(&said.stderr);
+    let missing = |caveat: &&Caveat| caveat.code == CaveatCode::PacketsMissing;
+    let caveats: Vec<&Caveat> = summary.caveats.iter().filter(missing).collect();
+    let [Caveat { message, .. }] = caveats.as_slice() else { panic!("{caveats:?}") };
+    assert!(
+        message.ends_with("a part of the run: the disk has less than 256 MiB of room"),
+        "{message}"
+    );
+    assert!(summary.measure.attempts > 0, "{}", said.stderr);
 }
 
 /// Beside downloads that end their steps early, so that its worker is busy but lets everybody in.

@@ -3,13 +3,14 @@
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
+use std::time::Duration;
 
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::{SeedableRng as _, rngs::ChaCha8Rng};
 use records::{
-    BlockedSummary, Bytes, Cause, Micros, Outcome, Phase, Program, ProxyKind, ReadPolicy,
-    Recording, RunRecords, Side, Summary, Visibility,
+    BlockedSummary, Bytes, Cause, Micros, Outcome, Packet, Peer, Phase, Program, ProxyKind,
+    ReadPolicy, Recording, RunRecords, Side, Summary, Visibility,
 };
 use serde_json::{Value, json};
 
@@ -68,6 +69,31 @@ fn explained_at_length() {
 #[test]
 fn a_fetch_from_start_to_end() {
     insta::assert_snapshot!(told(&Run::held(), Phase::Measure, 43));
+}
+
+#[test]
+fn a_fetch_with_its_packets() {
+    let run = Run::held();
+    let mut told =
+        FetchReport::of(&Analysis::of(&run.records), Phase::Measure, 43).expect("the fetch");
+    let at = |us: u64, from, flags, bytes| Packet {
+        at_ns: told.fetch.intended_ns + Duration::from_micros(us),
+        from,
+        flags,
+        bytes: Bytes(bytes),
+    };
+    let packets = [
+        at(80, Peer::Client, Packet::SYN, 0),
+        at(90, Peer::Proxy, Packet::SYN | Packet::ACK, 0),
+        at(160, Peer::Client, Packet::ACK, 61),
+        at(1_000_080, Peer::Client, Packet::FIN | Packet::ACK, 0),
+        at(1_262_570, Peer::Proxy, Packet::ACK, 65_483),
+        at(1_262_580, Peer::Proxy, Packet::ACK, 2_048),
+        at(1_262_590, Peer::Client, Packet::RST, 0),
+    ];
+    let end = told.fetch.intended_ns + Duration::from_secs(5);
+    told.lay_packets(&packets, end);
+    insta::assert_snapshot!(timeline(&told, Path::new(RUN_DIR), Style::Plain));
 }
 
 #[test]

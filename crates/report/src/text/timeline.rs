@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use records::{Fetch, Holder, LogSeconds, Micros, MonoNs, Outcome, SessionEnd, percent};
+use records::{Fetch, Holder, LogSeconds, Micros, MonoNs, Outcome, Peer, SessionEnd, percent};
 
 use super::layout::{MaxLines, Style, label, labelled, short_bytes};
 use crate::table::Table;
 use crate::words;
-use analysis::report::{CausePart, FetchReport, Hands, Happening, Held, Stay};
+use analysis::report::{CausePart, FetchReport, Hands, Happening, Held, Missing, Sent, Stay, Wire};
 
 /// Of one time, a cause with a smaller share is not told; the sum at the end has them all.
 const WORTH_TELLING: f64 = 0.01;
@@ -95,6 +95,41 @@ fn happened(story: &FetchReport, what: Happening) -> (&'static str, String) {
         Happening::FirstByte => ("client", "head of the answer".to_owned()),
         Happening::Ended => ("client", ended(story)),
         Happening::Closed(end) => ("proxy", format!("closed: {}", closed(end))),
+        Happening::Wire(wire) => ("wire", packets(wire)),
+    }
+}
+
+fn packets(wire: Wire) -> String {
+    match wire {
+        Wire::Sent { from, what, packets, bytes, lasted_us } => {
+            let who = match from {
+                Peer::Client => "the client",
+                Peer::Proxy => "the proxy",
+            };
+            let what = match what {
+                Sent::Syn => "SYN".to_owned(),
+                Sent::Fin => "FIN".to_owned(),
+                Sent::Rst => "RST".to_owned(),
+                Sent::Data => short_bytes(bytes),
+            };
+            match packets {
+                1 => format!("{what} from {who}"),
+                _ => format!("{what} from {who} in {packets} packets, {lasted_us}"),
+            }
+        }
+        Wire::Silence { of, lasted_us } => {
+            let what = match of {
+                Missing::Handshake => "the SYN is not answered",
+                Missing::Request => "connected, and nothing is asked",
+                Missing::Answer => "asked, and no byte of an answer comes",
+                Missing::MoreOfAnswer => "a pause inside the answer",
+                Missing::Fin => "the client's FIN is not answered by one of the proxy",
+            };
+            match lasted_us {
+                Some(lasted) => format!("{what} for {lasted}"),
+                None => format!("{what} before the capture ends"),
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Arrivals, Bytes, CaveatCode, Micros, Outcome, Phase, Pin, ProxyKind, Recording, Role,
+    Arrivals, Bytes, Capture, CaveatCode, Micros, Outcome, Phase, Pin, ProxyKind, Recording, Role,
     ThrottleSample, TraceMode, Visibility, WorkerTotals,
 };
 
@@ -174,6 +174,13 @@ fn what_was_lost_or_late_or_not_to_be_had_is_told() {
         run.records.totals.push(WorkerTotals { at_ns: at_ms(14_100), ..totals });
     });
     let closed = changed(healthy(), |run| run.arm().fetch.arrivals = Arrivals::Closed(500));
+    let kept = |dropped, ended: Option<&str>| {
+        let ended = ended.map(str::to_owned);
+        changed(healthy(), |run| {
+            let capture = Capture { packets: 40_000, dropped, ended, ..Capture::default() };
+            run.records.manifest.capture = Some(capture);
+        })
+    };
     let cut = |ms| changed(healthy(), |run| run.interrupt(ms));
     insta::assert_snapshot!(
         [
@@ -203,6 +210,15 @@ fn what_was_lost_or_late_or_not_to_be_had_is_told() {
             told(
                 CaveatCode::FewFetches,
                 [("99", loaded("99 ok 6000")), ("100", loaded("100 ok 6000"))]
+            ),
+            told(
+                CaveatCode::PacketsMissing,
+                [
+                    ("none were asked for", healthy()),
+                    ("all", kept(0, None)),
+                    ("some", kept(3, None)),
+                    ("room", kept(0, Some("no room")))
+                ]
             ),
             told(CaveatCode::ClosedLoop, [("open", healthy()), ("closed", closed)]),
             told(
