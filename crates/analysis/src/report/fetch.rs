@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
-use records::{Cause, Fetch, Micros, MonoNs, Phase, SCHEMA_VERSION, Session, SessionEnd};
+use records::{Cause, Fetch, Micros, MonoNs, Packet, Phase, SCHEMA_VERSION, Session, SessionEnd};
 use serde::Serialize;
 
 use super::Held;
-use super::wire::Wire;
+use super::wire::{Wire, ladder};
 use crate::analysis::Analysis;
 use crate::explain::timeline::Doing;
 use crate::explain::{Context, FetchSplit, Hands, Piece, Shares};
@@ -152,6 +152,20 @@ impl FetchReport {
     /// What the access log says of it; absent: nothing.
     pub fn logged(&self) -> Option<&Session> {
         self.session.as_ref().filter(|session| session.is_logged())
+    }
+
+    /// Puts the fetch's packets between what else happened; where time went stands behind the last of
+    /// either. `end`: of the capture.
+    pub fn lay_packets(&mut self, packets: &[Packet], end: MonoNs) {
+        for (at_ns, wire) in ladder(packets, end) {
+            let what = Happening::Wire(wire);
+            let place = self.timeline.partition_point(|it| (it.at_ns, it.what) <= (at_ns, what));
+            let before = place.checked_sub(1).and_then(|before| self.timeline.get_mut(before));
+            let then = before.map_or_else(Vec::new, |Moment { then, .. }| {
+                then.split_off(then.partition_point(|stay| stay.start_ns < at_ns))
+            });
+            self.timeline.insert(place, Moment { at_ns, what, then });
+        }
     }
 }
 

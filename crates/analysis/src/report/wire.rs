@@ -8,8 +8,6 @@ use std::time::Duration;
 use records::{Bytes, Micros, MonoNs, Packet, Peer};
 use serde::Serialize;
 
-use super::fetch::{FetchReport, Happening, Moment};
-
 #[cfg(test)]
 mod tests;
 
@@ -73,22 +71,6 @@ pub enum Missing {
     Fin,
 }
 
-impl FetchReport {
-    /// Puts the fetch's packets between what else happened; where time went stands behind the last of
-    /// either. `end`: of the capture.
-    pub fn lay_packets(&mut self, packets: &[Packet], end: MonoNs) {
-        for (at_ns, wire) in ladder(packets, end) {
-            let what = Happening::Wire(wire);
-            let place = self.timeline.partition_point(|it| (it.at_ns, it.what) <= (at_ns, what));
-            let before = place.checked_sub(1).and_then(|before| self.timeline.get_mut(before));
-            let then = before.map_or_else(Vec::new, |Moment { then, .. }| {
-                then.split_off(then.partition_point(|stay| stay.start_ns < at_ns))
-            });
-            self.timeline.insert(place, Moment { at_ns, what, then });
-        }
-    }
-}
-
 /// What was said so far, and what is missing next.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
@@ -126,7 +108,7 @@ impl Said {
 }
 
 /// Packets that say something, those of one kind in a row as one, and the silence between them.
-fn ladder(packets: &[Packet], end: MonoNs) -> Vec<(MonoNs, Wire)> {
+pub(super) fn ladder(packets: &[Packet], end: MonoNs) -> Vec<(MonoNs, Wire)> {
     let telling = packets.iter().flat_map(|packet| kinds(packet).map(|kind| (*packet, kind)));
     let telling: Vec<(Packet, Sent)> = telling.collect();
     let is_one = |a: &(Packet, Sent), b: &(Packet, Sent)| {

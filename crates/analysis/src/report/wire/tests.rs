@@ -4,6 +4,7 @@ use testkit::fixture::Run;
 use super::*;
 use crate::Analysis;
 use crate::report::Stay;
+use crate::report::{FetchReport, Happening, Moment};
 
 const ACK: u8 = Packet::ACK;
 
