@@ -19,6 +19,7 @@ use report::Arm;
 use trial::{RunDirOptions, TrialPlan, run_dir, signals};
 
 use super::common::{OutputOptions, TrialsOptions, look_at};
+use super::config::ConfigOptions;
 use super::output;
 use crate::campaign::{Campaign, Journal, arm};
 use crate::cases;
@@ -30,6 +31,9 @@ pub(super) struct CompareOptions {
     /// what the others are compared with
     #[arg(long = "arm", value_name = "NAME: OPTIONS", value_parser = arm::parse)]
     arms: Vec<ArmSpec>,
+
+    #[command(flatten)]
+    config: ConfigOptions,
 
     /// End with 10 when an arm regressed against the first, with 11 when it is not known: a gate for
     /// CI (docs/ci.md) [default: 0, whatever became of the arms]

@@ -15,6 +15,7 @@ use trial::{TrialPlan, host, run_dir, signals};
 
 use super::campaign::planned;
 use super::common::{OutputOptions, TrialsOptions, look_at};
+use super::config::ConfigOptions;
 use super::output;
 use crate::campaign::{Campaign, Journal};
 
@@ -24,6 +25,9 @@ pub(super) struct CheckOptions {
     /// Options of the trial, behind all others
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
     pub(super) trial: Vec<String>,
+
+    #[command(flatten)]
+    config: ConfigOptions,
 
     /// What must hold, as 'p99<100ms', 'failed_share<=0.01' or 'p99/idle_p99<5'; may be repeated
     #[arg(long = "threshold", value_name = "FIGURE<LIMIT")]
@@ -152,8 +156,8 @@ fn plan(options: &CheckOptions) -> Result<(ArmSpec, Origin, u32), String> {
     let compared = options.baseline.is_some() || options.save_baseline.is_some();
     if options.thresholds.is_empty() && options.fail_on.is_none() && !compared {
         return Err(
-            "nothing to check: add --threshold 'p99<100ms', --fail-on starved, --baseline FILE or \
-             --save-baseline FILE"
+            "nothing to check: add --threshold 'p99<100ms', --fail-on starved, --baseline FILE, \
+             --save-baseline FILE, or a --config with one of them"
                 .to_owned(),
         );
     }

@@ -4,6 +4,7 @@ mod campaign;
 mod case;
 mod check;
 mod common;
+mod config;
 mod demo;
 mod explain;
 mod report;
@@ -87,6 +88,9 @@ enum Command {
     Demo(demo::DemoOptions),
     /// Watch a live server: which connection holds a worker of it
     Who(who::WhoOptions),
+    /// Write a file of options to begin with, for --config
+    #[command(after_help = config::EXAMPLES)]
+    Init(config::InitOptions),
     #[command(flatten)]
     Role(RoleCommand),
     #[command(flatten)]
@@ -116,7 +120,8 @@ Examples:
 ///
 /// Usage errors, help and version end the process here, as clap does.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let words = std::env::args_os().collect();
+    let cli = config::parse(words).unwrap_or_else(|error| error.exit());
     let done = match cli.command {
         None => run::run(cli.run),
         Some(Command::Run(options)) => run::run(*options),
@@ -129,6 +134,7 @@ pub fn main() -> ExitCode {
         Some(Command::Who(options)) => {
             who::run(&options, demo::has_screen()).map(|()| ExitCode::SUCCESS)
         }
+        Some(Command::Init(options)) => config::init(&options),
         // A role in this process: the harness has no part in it.
         Some(Command::Role(role)) => return role.run(),
         Some(Command::Hop(hop)) => return hop.run(),
@@ -159,7 +165,12 @@ fn man() -> anyhow::Result<ExitCode> {
 
 /// Ends the process with clap's message and exit code 2.
 fn usage_text(text: &str) -> ! {
+    usage_error(text).exit()
+}
+
+/// The same, to be told by the caller.
+fn usage_error(text: &str) -> clap::Error {
     // It may quote a program that was asked for its version.
     let text = net::terminal::printable(text);
-    Cli::command().error(clap::error::ErrorKind::ValueValidation, text).exit()
+    Cli::command().error(clap::error::ErrorKind::ValueValidation, text)
 }

@@ -11,6 +11,7 @@ use trial::run_dir;
 use trial::{Finished, RunDirOptions, Show, TrialOptions, signals};
 
 use super::common::{OutputOptions, TrialsOptions, look_at};
+use super::config::ConfigOptions;
 use super::report::{load, print, write_page};
 use crate::live;
 use crate::output::say;
@@ -24,6 +25,9 @@ pub(super) struct RunOptions {
 
     #[command(flatten)]
     pub(super) files: RunDirOptions,
+
+    #[command(flatten)]
+    config: ConfigOptions,
 
     /// End when the process with this id, our parent, ends
     #[arg(long, value_name = "PID", hide = true)]
@@ -42,7 +46,7 @@ pub(super) struct RunOptions {
 
 /// Runs one trial and reports on it.
 pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
-    let RunOptions { trial, files, parent_pid, trials, output, verbose } = options;
+    let RunOptions { trial, files, parent_pid, trials, output, verbose, .. } = options;
     if let Some(parent) = parent_pid {
         role::end_with(parent, Signal::TERM).context("failed to begin the trial")?;
     }

@@ -105,6 +105,65 @@ fn options_of_a_trial_stand_behind_all_others() {
 }
 
 #[test]
+fn options_of_a_file_stand_before_those_that_are_typed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("t.toml");
+    let read = |text: &str, words: &str| {
+        std::fs::write(&file, text).expect("write");
+        let words = words.replace("FILE", &file.display().to_string());
+        let words = format!("turnstile {words}");
+        config::parse(words.split(' ').map(Into::into).collect()).map_err(|error| error.to_string())
+    };
+    let text = "trial = \"--slow 2 --label 'a.b'\"\ncheck = \"--rounds 3 --fail-on starved\"\n\
+                compare = \"--rounds 4\"\n[[arm]]\nname = \"one\"\noptions = \"--reuseport\"\n";
+    for words in ["--config FILE --slow 3", "run --slow 3 --config=FILE"] {
+        let cli = read(text, words).expect(words);
+        let run = match cli.command {
+            Some(Command::Run(run)) => *run,
+            _ => cli.run,
+        };
+        assert_eq!(run.trial.arm.load.slow, 3, "{words}: what is typed wins");
+        assert_eq!(run.files.label.map(|label| label.to_string()), Some("a.b".to_owned()));
+    }
+    // The later wins; of others it is no option, and behind -- it is none of ours.
+    for (words, own, trial) in [
+        ("check --config FILE", "rounds: Some(3)", "--slow 2 --label a.b"),
+        (
+            "check --rounds 5 --config FILE --slow 3",
+            "rounds: Some(5)",
+            "--slow 2 --label a.b --slow 3",
+        ),
+        (
+            "check --config FILE -- --slow 3",
+            "fail_on: Some(Starved)",
+            "--slow 2 --label a.b --slow 3",
+        ),
+        ("compare --config FILE --slow 3", "rounds: 4", "--slow 2 --label a.b --slow 3"),
+        ("compare --config FILE", r#"name: "one", args: ["--reuseport"]"#, "--slow 2 --label a.b"),
+        ("compare --arm b: --config FILE", r#"name: "b", args: []"#, "--slow 2 --label a.b"),
+        ("check -- --config FILE", "rounds: None", "--config FILE"),
+    ] {
+        let (said, found) = match read(text, words).expect(words).command {
+            Some(Command::Check(options)) => (format!("{options:?}"), options.trial),
+            Some(Command::Compare(options)) => (format!("{options:?}"), options.campaign.trial),
+            other => panic!("{other:?}"),
+        };
+        assert!(said.contains(own), "{words}: no {own} in {said}");
+        let trial = trial.replace("FILE", &file.display().to_string());
+        assert_eq!(found.join(" "), trial, "{words}");
+    }
+    for (text, words, says) in [
+        (text, "report --config FILE", "unexpected argument '--config'"),
+        ("speed = 3", "check --config FILE", "unknown field `speed`"),
+        ("check = \"--label 'a\"", "check --config FILE", "do not close"),
+        ("check = \"--round 3\"\ntrial = \"--fast\"", "run --config FILE", "'--fast'"),
+    ] {
+        let error = read(text, words).expect_err(words);
+        assert!(error.contains(says), "{words}: {error}");
+    }
+}
+
+#[test]
 fn of_an_option_given_twice_the_later_counts() {
     for words in ["--slow 8 --slow 2", "run --slow 8 --slow 2"] {
         assert_eq!(run(words).trial.arm.load.slow, 2, "{words}");

@@ -178,6 +178,18 @@ fn a_plan_begins_nothing() {
         assert!(arms[0].ends_with("own") && arms[1].ends_with("shared"), "{text}");
     }
     assert!(plan(&["case", "herd"]).contains("--accept herd"));
+
+    let file = elsewhere.path().join("turnstile.toml").display().to_string();
+    let init = || say(turnstile().args(["init", &file]));
+    assert!(init().ended_well().stderr.contains(&format!("turnstile --config {file}")));
+    let text = plan(&["compare", "--config", &file, "--rounds", "2"]);
+    assert!(text.starts_with("4 trials in 2 rounds"), "{text}");
+    assert!(text.contains("small buffer: --rcvbuf 40960 --reuseport"), "{text}");
+    fs::write(&file, "compare = '--rounds 7'").expect("write");
+    let again = init();
+    assert_eq!(again.code(), Some(1), "it would be lost: {}", again.stderr);
+    assert!(again.stderr.contains("File exists"), "{}", again.stderr);
+    assert_eq!(fs::read_to_string(&file).expect("read"), "compare = '--rounds 7'");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn the_short_help_fits_a_screen() {
 
 #[test]
 fn every_command_has_examples() {
-    let commands = "report demo who origin proxy slow fast completions man compare check case";
+    let commands = "report demo who init origin proxy slow fast completions man compare check case";
     for command in commands.split(' ') {
         let help = say(turnstile().args([command, "--help"])).ended_well();
         let begin = format!("Examples:\n  turnstile {command}");
@@ -129,6 +129,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("compare --arm a: --arm b: --rounds 0", "--rounds"),
     ("compare --arm a: --arm b: --markdown nowhere/x.md", "--markdown nowhere/x.md: "),
     ("compare --arm a: --arm b: --slow 2 --rounds 3", "all others before them"),
+    ("compare --config nowhere.toml", "--config nowhere.toml: No such file"),
+    ("compare --arm a: --arm b: --slow 2 --config x", "--config x: No such file"),
     // A case.
     ("case starvation", "no case \"starvation\""),
     ("case starvation", "turnstile case list"),
