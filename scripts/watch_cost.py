@@ -96,4 +96,5 @@ def main():
         print(f"| {what} | {statistics.median(values):+.1f} % | {low:+.1f} to {high:+.1f} % |")
 
 
-main()
+if __name__ == "__main__":
+    main()
