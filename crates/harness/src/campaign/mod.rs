@@ -2,7 +2,7 @@
 //! own, so that none inherits anything from the one before. What was planned and what is done stands in
 //! the directory of the campaign: `campaign.json`, and the run directories of its trials.
 //!
-//! - [`arm`]: one setting, as typed
+//! - `arm`: one setting, as typed
 //!
 //! Not for: comparing or judging. Who has run a campaign does that from its trials.
 //!
