@@ -29,22 +29,32 @@ pub(super) enum OwnEnd {
     Server,
 }
 
+/// Whether hosts are told by their addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Addresses {
+    /// As they are.
+    #[default]
+    Shown,
+    /// As numbers: they may be private.
+    Hidden,
+}
+
 /// How addresses are written.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    hides_hosts: bool,
+    addresses: Addresses,
     /// Hosts in the order in which they were seen.
     hosts: Vec<IpAddr>,
 }
 
 impl Names {
-    pub(super) fn new(hides_hosts: bool) -> Self {
-        Self { hides_hosts, hosts: Vec::new() }
+    pub(super) fn new(addresses: Addresses) -> Self {
+        Self { addresses, hosts: Vec::new() }
     }
 
     /// The far end of a connection.
     fn peer(&mut self, addr: SocketAddr) -> String {
-        if !self.hides_hosts {
+        if self.addresses == Addresses::Shown {
             return addr.to_string();
         }
         let known = self.hosts.iter().position(|host| *host == addr.ip());
@@ -57,7 +67,10 @@ impl Names {
 
     /// The end of a watched process.
     pub(super) fn own(&self, addr: SocketAddr) -> String {
-        if self.hides_hosts { format!(":{}", addr.port()) } else { addr.to_string() }
+        match self.addresses {
+            Addresses::Shown => addr.to_string(),
+            Addresses::Hidden => format!(":{}", addr.port()),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use records::{Bytes, Micros, MonoNs};
 use serde::{Serialize, Serializer};
 
 use super::convoy::Convoys;
-use super::holder::{Holder, NEXT_TO_NOTHING, Names, bytes, served};
+use super::holder::{Addresses, Holder, NEXT_TO_NOTHING, Names, bytes, served};
 use super::queues::Look;
 
 #[cfg(test)]
@@ -136,8 +136,8 @@ const RECENT: usize = 64;
 const HOLDERS: usize = 1_000;
 
 impl Ledger {
-    pub(super) fn new(threshold: Micros, hides_hosts: bool) -> Self {
-        Self { threshold, names: Names::new(hides_hosts), ..Self::default() }
+    pub(super) fn new(threshold: Micros, addresses: Addresses) -> Self {
+        Self { threshold, names: Names::new(addresses), ..Self::default() }
     }
 
     /// Takes in a look; returns the holds that are to be told now.

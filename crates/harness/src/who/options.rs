@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use records::{Micros, some_time, within};
 
+use super::holder::Addresses;
 use crate::output::Color;
 
 /// Who is watched, and how it is told.
@@ -72,6 +73,11 @@ It reads, and changes nothing in the process. It needs root, or CAP_BPF and CAP_
 6.3 or later with BTF. Exit codes: 0 watched to the end; 1 error; 2 usage.";
 
 impl WhoOptions {
+    /// How peers' hosts are told.
+    pub(super) fn addresses(&self) -> Addresses {
+        if self.no_addresses { Addresses::Hidden } else { Addresses::Shown }
+    }
+
     /// `1234, nginx, :8080`.
     pub(super) fn title(&self) -> String {
         let pids = self.pid.iter().map(u32::to_string);

@@ -67,7 +67,7 @@ pub(crate) fn run(options: &WhoOptions, has_screen: bool) -> anyhow::Result<()> 
         who.join(", ")
     ));
     let front = Front::open(options, has_screen).context(set_up)?;
-    let ledger = Ledger::new(options.threshold, options.no_addresses);
+    let ledger = Ledger::new(options.threshold, options.addresses());
     let capture =
         options.capture_hold.map(|at_least| Capture::new(at_least, options.runs_dir.clone()));
     Running { processes, watch, queues, ledger, capture, door, front }.watch(options, &stop)

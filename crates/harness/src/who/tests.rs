@@ -7,6 +7,7 @@ use net::sock_diag::AcceptQueue;
 use probe::{CountedFrom, Hold, HoldState, Moved, Seen, Turns};
 use records::{Bytes, Micros, MonoNs, StepHistogram};
 
+use super::holder::Addresses;
 use super::ledger::Ledger;
 use super::queues::Look;
 
@@ -77,7 +78,7 @@ pub(super) fn waiting(queue: u32) -> Look {
 }
 
 pub(super) fn ledger() -> Ledger {
-    Ledger::new(Micros(50_000), false)
+    Ledger::new(Micros(50_000), Addresses::Shown)
 }
 
 /// Turns of a millisecond, one each 2 ms.

@@ -140,7 +140,7 @@ fn only_an_upstream_that_could_be_no_others_is_named() {
 
 #[test]
 fn hosts_may_be_numbers_and_calls_have_names() {
-    let mut ledger = Ledger::new(Micros(50_000), true);
+    let mut ledger = Ledger::new(Micros(50_000), Addresses::Hidden);
     let mut other = hold(150, 50, HoldState::Closed);
     other.moved[0].remote = addr("10.0.0.8:1");
     other.asleep_in = Some(Call::PageFault);
