@@ -88,7 +88,7 @@ impl ArmView {
 
     /// Those of them that failed, and all.
     pub(super) fn counts(&self, idle: bool) -> (usize, usize) {
-        let failed = self.fetches(idle).filter(|fetch| fetch.outcome != Outcome::Ok);
+        let failed = self.fetches(idle).filter(|fetch| fetch.outcome.is_failed());
         (failed.count(), self.fetches(idle).count())
     }
 
