@@ -5,15 +5,18 @@
     scripts/watch_cost.py --watch probe                         nginx: each step by the probe, nobody
     scripts/watch_cost.py --watch who                           nginx: `turnstile who` beside it, nobody
     scripts/watch_cost.py --watch who-mirror                    the same of the mirror with a quota
+    scripts/watch_cost.py --watch who-redis                     the same of Redis, as an echo of 50 clients
 
 The pairs take turns in who goes first. The median of the differences and a 95 % interval for it
 (order statistics of the pairs, from the binomial distribution) are printed. Progress goes to stderr.
 """
 
 import argparse
+import csv
 import json
 import math
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -30,10 +33,40 @@ WAYS = {
     "probe": ([*NGINX, "probe"], [*NGINX, "off"]),
     "who": ([*NGINX, "off"], [*NGINX, "off"]),
     "who-mirror": (QUOTA, QUOTA),
+    "who-redis": None,
 }
 
 
+def echo(options, watched):
+    """The rate and the median of PINGs, which Redis answers in turns of some 10 us."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = str(bound.getsockname()[1])
+    redis = subprocess.Popen(["redis-server", "--port", port, "--save", ""], stdout=subprocess.DEVNULL)
+    load = ["redis-benchmark", "-p", port, "-t", "ping_mbulk", "--csv"]
+    who = None
+    try:
+        while subprocess.run(["redis-cli", "-p", port, "ping"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL).returncode:
+            time.sleep(0.05)
+        subprocess.run([*load, "-n", "200000"], check=True, stdout=subprocess.DEVNULL)
+        if watched:
+            who = subprocess.Popen([options.binary, "who", "--json", "--pid", str(redis.pid)],
+                                   stdout=subprocess.DEVNULL)
+            time.sleep(1)
+        told = subprocess.run([*load, "-n", "1000000"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        names, values = csv.reader(told.splitlines())
+        row = dict(zip(names, values))
+        return float(row["rps"]), float(row["p50_latency_ms"])
+    finally:
+        for process in filter(None, (who, redis)):
+            process.terminate()
+            process.wait()
+
+
 def trial(options, watched):
+    if options.watch == "who-redis":
+        return echo(options, watched)
     command = [options.binary, "--json", "--quiet", "--runs-dir", options.runs_dir, "--idle", "2s",
                "--duration", options.duration, "--label", "watched" if watched else "unwatched",
                *WAYS[options.watch][0 if watched else 1]]
@@ -91,7 +124,7 @@ def main():
     print(headline(options.pairs) + "\n")
     print(f"| watched ({options.watch}) against not | median of pairs | 95 % interval |")
     print("|---|---|---|")
-    for what, values in (("downloads' rate", rates), ("fetch p50", medians)):
+    for what, values in (("rate", rates), ("p50", medians)):
         low, high = interval(values)
         print(f"| {what} | {statistics.median(values):+.1f} % | {low:+.1f} to {high:+.1f} % |")
 
