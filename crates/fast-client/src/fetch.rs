@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, ready};
 use std::time::Duration;
 
-use http1::{Answer, Method, State, Wanted};
+use http1::{Answer, State, Wanted};
 use net::clock;
 use net::tcp::{Buffers, Dial};
 use records::{Bytes, Connection, Fetch, FetchToggles, Micros, MonoNs, Outcome, Phase};
@@ -86,7 +86,7 @@ impl Plan {
         Ok(Self {
             target,
             wanted: Wanted {
-                method: asking.method().into(),
+                method: asking.method().to_owned(),
                 own: asking.line.is_some(),
                 size: asking.answer_size().map(|size| size.0),
             },
@@ -154,7 +154,7 @@ impl Plan {
             seen.port = stream.local_addr().ok().map(|local| local.port());
             seen.connect = Some(Micros(0));
             let ended = self.exchange(stream, seen).await;
-            let again = matches!(self.wanted.method, Method::Get | Method::Head);
+            let again = matches!(self.wanted.method.as_str(), "GET" | "HEAD");
             if ended.is_ok() || seen.first_byte.is_some() || !again {
                 return ended;
             }

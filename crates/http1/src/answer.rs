@@ -3,13 +3,13 @@
 
 use std::mem;
 
-use crate::{Body, BodyFraming, Method, parse_response};
+use crate::{Body, BodyFraming, parse_response};
 
 /// What a client takes for a good answer.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Of its request.
-    pub method: Method,
+    /// Method of its request.
+    pub method: String,
     /// Of a server of its user's own any 2xx is good, however the answer ends; our origin says 200, and
     /// where the end is.
     pub own: bool,
@@ -60,11 +60,9 @@ impl Answer {
     pub fn advance(&mut self, bytes: &[u8]) -> State {
         match &mut self.body {
             Some(body) => match body.advance(bytes) {
-                Ok(of_body) if of_body.done && of_body.take < bytes.len() => {
-                    self.whole(State::Overrun)
-                }
-                Ok(of_body) if of_body.done => self.whole(State::Whole),
-                Ok(_) => State::More,
+                Ok(_) if !body.is_done() => State::More,
+                Ok(here) if here < bytes.len() => self.whole(State::Overrun),
+                Ok(_) => self.whole(State::Whole),
                 Err(_) => State::Unwanted,
             },
             None if self.begun.is_empty() => self.begin(bytes),

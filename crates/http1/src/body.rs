@@ -4,70 +4,46 @@
 //! hexadecimal digits, control characters are refused.
 
 use crate::head::list_items;
-use crate::{HeadError, Headers, Method, Version};
+use crate::{HeadError, Headers};
 
 /// Follows a body on the wire and says which bytes belong to it. Keeps none of them and allocates
 /// nothing; the cost of a call does not grow with its bytes but with the chunks in them.
 #[derive(Clone, Debug)]
 pub struct Body {
-    state: State,
+    /// Of a length: what is left of it.
+    framing: BodyFraming,
+    chunks: Chunks,
     payload: u64,
-}
-
-/// What a call of [`Body::advance`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advance {
-    /// How many of the bytes, from the first, belong to the body as it is on the wire.
-    pub take: usize,
-    /// Whether the body is complete with them. What follows belongs to nobody.
-    pub done: bool,
-}
-
-#[derive(Clone, Debug)]
-enum State {
-    Length { left: u64 },
-    UntilClose,
-    Chunked(Chunks),
 }
 
 impl Body {
     /// A body that starts with the next byte.
     pub fn new(framing: BodyFraming) -> Self {
-        let state = match framing {
-            BodyFraming::Empty => State::Length { left: 0 },
-            BodyFraming::Length(left) => State::Length { left },
-            BodyFraming::Chunked => State::Chunked(Chunks::default()),
-            BodyFraming::UntilClose => State::UntilClose,
-        };
-        Self { state, payload: 0 }
+        Self { framing, chunks: Chunks::default(), payload: 0 }
     }
 
-    /// Takes note of the next bytes from the wire.
+    /// Takes note of the next bytes from the wire: says how many, from the first, belong to the body.
+    /// What follows these belongs to nobody.
     ///
     /// # Errors
     /// The chunks are broken: nothing after them can be trusted.
-    pub fn advance(&mut self, bytes: &[u8]) -> Result<Advance, FramingError> {
-        match &mut self.state {
-            State::Length { left } => {
-                let take = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                *left -= take as u64;
-                self.payload += take as u64;
-                Ok(Advance { take, done: *left == 0 })
+    pub fn advance(&mut self, bytes: &[u8]) -> Result<usize, FramingError> {
+        let here = match &mut self.framing {
+            BodyFraming::Length(left) => {
+                let here = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                *left -= here as u64;
+                here
             }
-            State::UntilClose => {
-                self.payload += bytes.len() as u64;
-                Ok(Advance { take: bytes.len(), done: false })
-            }
-            State::Chunked(chunks) => {
-                let take = chunks.advance(bytes, &mut self.payload)?;
-                Ok(Advance { take, done: chunks.is_done() })
-            }
-        }
+            BodyFraming::UntilClose => bytes.len(),
+            BodyFraming::Chunked => return self.chunks.advance(bytes, &mut self.payload),
+        };
+        self.payload += here as u64;
+        Ok(here)
     }
 
     /// Takes note of bytes from the wire that nobody has looked at. Of chunks they must be.
     pub fn skip(&mut self, bytes: u64) {
-        if let State::Length { left } = &mut self.state {
+        if let BodyFraming::Length(left) = &mut self.framing {
             *left = left.saturating_sub(bytes);
         }
         self.payload += bytes;
@@ -75,24 +51,20 @@ impl Body {
 
     /// How many bytes are to come; absent: only they will tell.
     pub fn left(&self) -> Option<u64> {
-        match self.state {
-            State::Length { left } => Some(left),
-            State::UntilClose | State::Chunked(_) => None,
+        match self.framing {
+            BodyFraming::Length(left) => Some(left),
+            BodyFraming::UntilClose | BodyFraming::Chunked => None,
         }
     }
 
     /// Whether every byte has passed. Never true of a body that ends when its sender closes.
     pub fn is_done(&self) -> bool {
-        match &self.state {
-            State::Length { left } => *left == 0,
-            State::Chunked(chunks) => chunks.is_done(),
-            State::UntilClose => false,
-        }
+        self.left() == Some(0) || self.chunks.at == At::Done
     }
 
     /// Whether a close by the sender is the body's proper end.
     pub fn ends_at_close(&self) -> bool {
-        matches!(self.state, State::UntilClose)
+        self.framing == BodyFraming::UntilClose
     }
 
     /// Bytes of content so far: those taken, without sizes, line ends and trailers of chunks.
@@ -102,11 +74,9 @@ impl Body {
 }
 
 /// Where the body of a message ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyFraming {
-    /// There is none.
-    Empty,
-    /// After this many bytes.
+    /// After this many bytes; zero: there is none.
     Length(u64),
     /// After the last chunk and its trailer.
     Chunked,
@@ -115,85 +85,63 @@ pub enum BodyFraming {
 }
 
 impl BodyFraming {
-    /// A request has a body only when it says so.
-    pub(crate) fn of_request(version: Version, headers: &Headers) -> Result<Self, HeadError> {
-        match Announced::read(version, headers)? {
-            Announced::Nothing => Ok(Self::Empty),
-            Announced::Length(length) => Ok(Self::of_length(length)),
-            Announced::Chunked => Ok(Self::Chunked),
-            Announced::EndsChunked | Announced::Coded => Err(HeadError::UnsupportedTransferCoding),
+    /// A request has a body only when it says so, in one coding at most.
+    pub(crate) fn of_request(minor: u8, headers: &Headers) -> Result<Self, HeadError> {
+        match codings(minor, headers)?.as_deref() {
+            None => Ok(content_length(headers)?.unwrap_or(Self::Length(0))),
+            Some([only]) if is_chunked(only) => Ok(Self::Chunked),
+            Some(_) => Err(HeadError::UnsupportedTransferCoding),
         }
     }
 
-    /// What announces no end runs until close. Codings under `chunked` are the receiver's matter.
+    /// What announces no end runs until close. Codings under `chunked`, which is once the last, are the
+    /// receiver's matter.
     pub(crate) fn of_response(
-        version: Version,
+        minor: u8,
         headers: &Headers,
         status: u16,
-        request: &Method,
+        request_method: &str,
     ) -> Result<Self, HeadError> {
-        let announced = Announced::read(version, headers)?;
-        if *request == Method::Head || matches!(status, 100..=199 | 204 | 304) {
-            return Ok(Self::Empty);
-        }
-        Ok(match announced {
-            Announced::Length(length) => Self::of_length(length),
-            Announced::Chunked | Announced::EndsChunked => Self::Chunked,
-            Announced::Nothing | Announced::Coded => Self::UntilClose,
-        })
-    }
-
-    const fn of_length(length: u64) -> Self {
-        if length == 0 { Self::Empty } else { Self::Length(length) }
+        let framing = match codings(minor, headers)?.as_deref() {
+            None => content_length(headers)?.unwrap_or(Self::UntilClose),
+            Some([others @ .., last]) if is_chunked(last) && !others.iter().any(is_chunked) => {
+                Self::Chunked
+            }
+            Some(_) => Self::UntilClose,
+        };
+        let has_none = request_method == "HEAD" || matches!(status, 100..=199 | 204 | 304);
+        Ok(if has_none { Self::Length(0) } else { framing })
     }
 }
 
-/// What the headers say of the body.
-enum Announced {
-    Nothing,
-    Length(u64),
-    /// `chunked` and nothing else.
-    Chunked,
-    /// Other codings, and `chunked` once, as the last.
-    EndsChunked,
-    /// Any other list of codings, also an empty one: its end cannot be seen.
-    Coded,
+/// The codings of the body, if the head tells of any: then it tells no length (RFC 9112 6.1).
+fn codings(minor: u8, headers: &Headers) -> Result<Option<Vec<&[u8]>>, HeadError> {
+    if headers.get("Transfer-Encoding").is_none() {
+        return Ok(None);
+    }
+    // HTTP/1.0 has none.
+    if minor == 0 || headers.get("Content-Length").is_some() {
+        return Err(HeadError::BadRequest);
+    }
+    Ok(Some(list_items(headers.all("Transfer-Encoding")).collect()))
 }
 
-impl Announced {
-    fn read(version: Version, headers: &Headers) -> Result<Self, HeadError> {
-        let has = |name| headers.get(name).is_some();
-        match (has("Transfer-Encoding"), has("Content-Length")) {
-            (false, false) => return Ok(Self::Nothing),
-            (true, true) => return Err(HeadError::ConflictingFraming),
-            (true, false) if version == Version::Http10 => {
-                return Err(HeadError::TransferCodingInHttp10);
-            }
-            (true, false) => {}
-            (false, true) => return content_length(headers).map(Self::Length),
-        }
-        let is_chunked = |coding: &[u8]| coding.eq_ignore_ascii_case(b"chunked");
-        let codings: Vec<&[u8]> = list_items(headers.all("Transfer-Encoding")).collect();
-        Ok(match codings.split_last() {
-            Some((last, [])) if is_chunked(last) => Self::Chunked,
-            Some((last, others)) if is_chunked(last) && !others.iter().any(|c| is_chunked(c)) => {
-                Self::EndsChunked
-            }
-            _ => Self::Coded,
-        })
-    }
+fn is_chunked(coding: &&[u8]) -> bool {
+    coding.eq_ignore_ascii_case(b"chunked")
 }
 
 /// One number of one or more digits. Repeated lines and lists are refused even when all are equal:
 /// RFC 9112 6.3 allows either, nginx refuses them too (1.23.0 on), and what is relayed as it came
 /// must not be readable in two ways.
-fn content_length(headers: &Headers) -> Result<u64, HeadError> {
+fn content_length(headers: &Headers) -> Result<Option<BodyFraming>, HeadError> {
     let mut values = headers.all("Content-Length");
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(HeadError::BadContentLength);
+    let value = match (values.next(), values.next()) {
+        (None, _) => return Ok(None),
+        (Some(value), None) if value.iter().all(u8::is_ascii_digit) => value,
+        _ => return Err(HeadError::BadRequest),
     };
-    let text = str::from_utf8(value).ok().filter(|_| value.iter().all(u8::is_ascii_digit));
-    text.and_then(|digits| digits.parse().ok()).ok_or(HeadError::BadContentLength)
+    let length = str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
+    length.map(|length| Some(BodyFraming::Length(length))).ok_or(HeadError::BadRequest)
 }
 
 /// Bytes of one chunk's size line at most, without CR LF. Nobody needs extensions.
@@ -203,8 +151,7 @@ const SIZE_LINE_LIMIT: u16 = 1024;
 const TRAILER_LIMIT: u16 = 8 * 1024;
 
 /// Chunks that are not what RFC 9112 7.1 allows. The side that sent them is at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[error("the chunks are not what RFC 9112 allows")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FramingError;
 
 /// Where in the chunks we are.
@@ -250,11 +197,6 @@ enum At {
 }
 
 impl Chunks {
-    /// Whether the last line has passed.
-    fn is_done(&self) -> bool {
-        self.at == At::Done
-    }
-
     /// Says how many of `bytes` belong to the body, and adds those that are data to `payload`.
     fn advance(&mut self, bytes: &[u8], payload: &mut u64) -> Result<usize, FramingError> {
         let mut rest = bytes;

@@ -1,5 +1,7 @@
 //! What a proxy sends: heads as it passes them on, and answers of its own.
 
+use std::net::SocketAddr;
+
 use crate::{RequestHead, ResponseHead};
 
 impl RequestHead {
@@ -9,11 +11,13 @@ impl RequestHead {
     ///
     /// HTTP/1.0 has no chunks: a request with [`crate::BodyFraming::Chunked`] cannot be passed on
     /// so, because its Transfer-Encoding is removed. Answer it with 411 instead.
-    pub fn encode_for_upstream(&self, host: &str) -> Vec<u8> {
+    pub fn encode_for_upstream(&self, host: SocketAddr) -> Vec<u8> {
         let (root, target) = self.origin_form();
         let mut out = Vec::with_capacity(512);
-        push(&mut out, &[self.method.name(), " ", root, target, " HTTP/1.0\r\nHost: "]);
-        out.extend(host.bytes().filter(u8::is_ascii_graphic));
+        push(
+            &mut out,
+            &[&self.method, " ", root, target, " HTTP/1.0\r\nHost: ", &host.to_string()],
+        );
         push(&mut out, &["\r\nConnection: close\r\n"]);
         const DROPPED: [&str; 3] = ["Host", "Expect", "Transfer-Encoding"];
         let dropped = |name: &str| DROPPED.iter().any(|each| name.eq_ignore_ascii_case(each));
@@ -52,18 +56,19 @@ fn push_line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     push(out, &["\r\n"]);
 }
 
-/// A whole small answer of that status: text, Content-Length, `Connection: close`.
+/// A whole small answer of that status, and how long its head is: text, Content-Length,
+/// `Connection: close`.
 ///
 /// For errors, whose answers have a body.
-pub fn error_response(status: u16) -> Vec<u8> {
+pub fn error_response(status: u16) -> (Vec<u8>, usize) {
     let reason = reason_phrase(status);
     let body = format!("{status} {reason}\n");
     let length = body.len();
-    format!(
+    let head = format!(
         "HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n{body}"
-    )
-    .into_bytes()
+         Connection: close\r\n\r\n"
+    );
+    ((head.clone() + &body).into_bytes(), head.len())
 }
 
 /// The usual words for a status of ours (RFC 9110 15, RFC 6585); `Unknown` for others.
@@ -73,7 +78,6 @@ const fn reason_phrase(status: u16) -> &'static str {
         408 => "Request Timeout",
         413 => "Content Too Large",
         431 => "Request Header Fields Too Large",
-        500 => "Internal Server Error",
         501 => "Not Implemented",
         502 => "Bad Gateway",
         504 => "Gateway Timeout",

@@ -1,70 +1,27 @@
 //! Heads of requests and responses with their header lines, and why one is refused.
 
-use crate::{BodyFraming, HEAD_MAX, MAX_HEADERS, Version};
+use crate::{BodyFraming, HEAD_MAX, MAX_HEADERS};
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestHead {
-    /// What is asked for.
-    pub method: Method,
+    /// What is to be done, as `GET`. Names are case-sensitive.
+    pub method: String,
     /// The target as it came: `/path?query`, `http://host/path` or `*`.
     pub target: String,
-    /// Version of the sender.
-    pub version: Version,
+    /// Version of the sender: HTTP/1.0 or HTTP/1.1.
+    pub minor: u8,
     /// All header lines.
     pub headers: Headers,
     /// Where the request's body ends.
     pub body: BodyFraming,
 }
 
-/// A request method. Names are case-sensitive.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// GET.
-    Get,
-    /// HEAD: its answer has no body.
-    Head,
-    /// Any other token.
-    Other(String),
-}
-
-impl Method {
-    /// As it stands in the request line.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Get => "GET",
-            Self::Head => "HEAD",
-            Self::Other(name) => name,
-        }
-    }
-}
-
-impl From<&str> for Method {
-    fn from(name: &str) -> Self {
-        match name {
-            "GET" => Self::Get,
-            "HEAD" => Self::Head,
-            other => Self::Other(other.to_owned()),
-        }
-    }
-}
-
 impl RequestHead {
     /// The request line without its CR LF, as access logs show it: `GET /x HTTP/1.1`.
     pub fn request_line(&self) -> String {
-        format!("{} {} {}", self.method.name(), self.target, self.version.name())
-    }
-
-    /// The path that is asked for, without a query.
-    pub fn path(&self) -> &str {
-        let (root, target) = self.origin_form();
-        if root.is_empty() { target.split('?').next().unwrap_or_default() } else { root }
-    }
-
-    /// Whether the client may send another request over this connection.
-    pub fn keeps_connection(&self) -> bool {
-        self.headers.keep_connection(self.version)
+        format!("{} {} HTTP/1.{}", self.method, self.target, self.minor)
     }
 
     /// The target without scheme and host: what an origin is asked for (RFC 9112 3.2.1).
@@ -88,25 +45,32 @@ pub fn parse_request(buf: &[u8]) -> Result<Option<(RequestHead, usize)>, HeadErr
     let seen = &buf[..buf.len().min(HEAD_MAX)];
     let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut lines);
-    let len = match request.parse(seen) {
-        Ok(httparse::Status::Complete(len)) => len,
-        Ok(httparse::Status::Partial) if seen.len() == HEAD_MAX => return Err(HeadError::TooLarge),
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(httparse::Error::Version) if names_a_version(seen) => {
-            return Err(HeadError::UnsupportedVersion);
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let parsed = request.parse(seen);
+    if parsed == Err(httparse::Error::Version) && names_a_version(seen) {
+        return Err(HeadError::UnsupportedVersion);
+    }
+    let Some(len) = length(parsed, seen)? else { return Ok(None) };
     let (Some(method), Some(target), Some(minor)) = (request.method, request.path, request.version)
     else {
-        return Err(HeadError::BadSyntax);
+        return Err(HeadError::BadRequest);
     };
-    let (method, version) = (Method::from(method), Version::from_minor(minor));
     let headers = Headers::from_parsed(request.headers);
-    check_host(&method, target, version, &headers)?;
-    let body = BodyFraming::of_request(version, &headers)?;
-    let target = target.to_owned();
-    Ok(Some((RequestHead { method, target, version, headers, body }, len)))
+    check_host(method, target, minor, &headers)?;
+    let body = BodyFraming::of_request(minor, &headers)?;
+    let (method, target) = (method.to_owned(), target.to_owned());
+    Ok(Some((RequestHead { method, target, minor, headers, body }, len)))
+}
+
+/// How long a head is; `None`: it has not ended.
+fn length(parsed: httparse::Result<usize>, seen: &[u8]) -> Result<Option<usize>, HeadError> {
+    match parsed {
+        Ok(httparse::Status::Complete(len)) => Ok(Some(len)),
+        Ok(httparse::Status::Partial) if seen.len() < HEAD_MAX => Ok(None),
+        Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+            Err(HeadError::TooLarge)
+        }
+        Err(_) => Err(HeadError::BadRequest),
+    }
 }
 
 /// Whether the first line says `HTTP/` where the version belongs: another version, not garbage.
@@ -117,26 +81,18 @@ fn names_a_version(seen: &[u8]) -> bool {
 
 /// RFC 9112 3.2: exactly one Host in HTTP/1.1, at most one in HTTP/1.0; an absolute target has one as
 /// well (3.2.2).
-fn check_host(
-    method: &Method,
-    target: &str,
-    version: Version,
-    headers: &Headers,
-) -> Result<(), HeadError> {
+fn check_host(method: &str, target: &str, minor: u8, headers: &Headers) -> Result<(), HeadError> {
     let mut hosts = headers.all("Host");
-    match (hosts.next(), hosts.next()) {
-        (None, _) if version == Version::Http11 => return Err(HeadError::MissingHost),
-        (Some(host), None) if !is_host(host) => return Err(HeadError::BadHost),
-        (Some(_), Some(_)) => return Err(HeadError::BadHost),
-        _ => {}
-    }
-    if target.starts_with('/') || (target == "*" && method.name() == "OPTIONS") {
-        return Ok(());
-    }
-    match split_absolute(target) {
-        Some((authority, _)) if is_host(authority.as_bytes()) => Ok(()),
-        _ => Err(HeadError::BadTarget),
-    }
+    let fits = match (hosts.next(), hosts.next()) {
+        (None, _) => minor == 0,
+        (Some(host), None) => is_host(host),
+        _ => false,
+    };
+    let named = match split_absolute(target) {
+        Some((authority, _)) => is_host(authority.as_bytes()),
+        None => target.starts_with('/') || (target == "*" && method == "OPTIONS"),
+    };
+    if fits && named { Ok(()) } else { Err(HeadError::BadRequest) }
 }
 
 /// A host with or without port: what could end or split it elsewhere is refused.
@@ -158,8 +114,8 @@ fn split_absolute(target: &str) -> Option<(&str, &str)> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResponseHead {
-    /// Version of the sender.
-    pub version: Version,
+    /// Version of the sender: HTTP/1.0 or HTTP/1.1.
+    pub minor: u8,
     /// 100 to 999.
     pub status: u16,
     /// The words after the status; may be empty.
@@ -176,36 +132,32 @@ impl ResponseHead {
         matches!(self.status, 100..=199)
     }
 
-    /// Whether the server keeps the connection for another request.
+    /// Whether the server keeps the connection for another request (RFC 9112, 9.3).
     pub fn keeps_connection(&self) -> bool {
-        self.headers.keep_connection(self.version)
+        let mut options = list_items(self.headers.all("Connection"));
+        self.minor == 1 && !options.any(|option| option.eq_ignore_ascii_case(b"close"))
     }
 }
 
-/// Parses the head of the response to a `request`, as [`parse_request()`] does.
+/// Parses the head of the response to a request of this method, as [`parse_request()`] does.
 ///
 /// # Errors
 /// The head is not one that a client may accept. A gateway answers 502.
 pub fn parse_response(
     buf: &[u8],
-    request: &Method,
+    request_method: &str,
 ) -> Result<Option<(ResponseHead, usize)>, HeadError> {
     let seen = &buf[..buf.len().min(HEAD_MAX)];
     let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut lines);
-    let len = match response.parse(seen)? {
-        httparse::Status::Complete(len) => len,
-        httparse::Status::Partial if seen.len() == HEAD_MAX => return Err(HeadError::TooLarge),
-        httparse::Status::Partial => return Ok(None),
-    };
+    let Some(len) = length(response.parse(seen), seen)? else { return Ok(None) };
     let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
-        return Err(HeadError::BadSyntax);
+        return Err(HeadError::BadRequest);
     };
-    let version = Version::from_minor(minor);
     let reason = response.reason.unwrap_or_default().to_owned();
     let headers = Headers::from_parsed(response.headers);
-    let body = BodyFraming::of_response(version, &headers, status, request)?;
-    Ok(Some((ResponseHead { version, status, reason, headers, body }, len)))
+    let body = BodyFraming::of_response(minor, &headers, status, request_method)?;
+    Ok(Some((ResponseHead { minor, status, reason, headers, body }, len)))
 }
 
 /// Header lines in the order in which they came. Names compare without regard to case.
@@ -242,12 +194,6 @@ impl Headers {
         self.iter().filter(move |(each, _)| each.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// Whether the sender of these lines keeps its connection (RFC 9112, 9.3).
-    fn keep_connection(&self, version: Version) -> bool {
-        let mut options = list_items(self.all("Connection"));
-        version == Version::Http11 && !options.any(|option| option.eq_ignore_ascii_case(b"close"))
-    }
-
     /// The lines that may be passed on (RFC 9110 7.6.1): without Connection and what it names,
     /// Keep-Alive, Proxy-Connection, TE, Trailer and Upgrade.
     ///
@@ -273,67 +219,23 @@ pub(crate) fn list_items<'a>(
         .filter(|item| !item.is_empty())
 }
 
-/// Why a head is refused. The side that sent it is at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+/// Why a head is refused, by the status that answers such a request; for a response, a gateway answers
+/// 502. The side that sent it is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadError {
-    /// It did not end within [`HEAD_MAX`] bytes.
-    #[error("the head is longer than the limit")]
-    TooLarge,
-    /// More than [`MAX_HEADERS`] header lines.
-    #[error("the head has more than {} headers", MAX_HEADERS)]
-    TooManyHeaders,
-    /// Not HTTP/1: a forbidden byte, a bad first line or header line, a status below 100.
-    #[error("the head is not HTTP/1 syntax")]
-    BadSyntax,
-    /// HTTP, but neither 1.0 nor 1.1.
-    #[error("the head is of another version than HTTP/1.0 and HTTP/1.1")]
-    UnsupportedVersion,
-    /// The request target is neither a path, nor `http://host/path`, nor `*` with OPTIONS.
-    #[error("the request target is neither a path nor an http URL")]
-    BadTarget,
-    /// An HTTP/1.1 request without a Host (RFC 9112 3.2).
-    #[error("the HTTP/1.1 request has no Host")]
-    MissingHost,
-    /// Several Host lines, or one that is no host (RFC 9112 3.2).
-    #[error("the request has several Hosts or one that is no host name")]
-    BadHost,
-    /// Content-Length beside Transfer-Encoding (RFC 9112 6.1).
-    #[error("the head has both Content-Length and Transfer-Encoding")]
-    ConflictingFraming,
-    /// Content-Length is not one number of at most 64 bits, or stands there twice.
-    #[error("Content-Length is not one number")]
-    BadContentLength,
-    /// Transfer-Encoding in HTTP/1.0, which has none (RFC 9112 6.1).
-    #[error("the HTTP/1.0 head has a Transfer-Encoding")]
-    TransferCodingInHttp10,
+    /// It is not HTTP/1, or it says what could be read in two ways: of its target, its hosts or its body.
+    BadRequest = 400,
+    /// It did not end within [`HEAD_MAX`] bytes, or has more than [`MAX_HEADERS`] header lines.
+    TooLarge = 431,
     /// A request in another transfer coding than `chunked` alone.
-    #[error("the request is in another transfer coding than chunked")]
-    UnsupportedTransferCoding,
+    UnsupportedTransferCoding = 501,
+    /// HTTP, but neither 1.0 nor 1.1.
+    UnsupportedVersion = 505,
 }
 
 impl HeadError {
-    /// The status that answers such a request. For a response head, a gateway answers 502 instead.
+    /// Its status.
     pub const fn status(self) -> u16 {
-        match self {
-            Self::TooLarge | Self::TooManyHeaders => 431,
-            Self::UnsupportedTransferCoding => 501,
-            Self::UnsupportedVersion => 505,
-            Self::BadSyntax
-            | Self::BadTarget
-            | Self::MissingHost
-            | Self::BadHost
-            | Self::ConflictingFraming
-            | Self::BadContentLength
-            | Self::TransferCodingInHttp10 => 400,
-        }
-    }
-}
-
-impl From<httparse::Error> for HeadError {
-    fn from(error: httparse::Error) -> Self {
-        match error {
-            httparse::Error::TooManyHeaders => Self::TooManyHeaders,
-            _ => Self::BadSyntax,
-        }
+        self as u16
     }
 }

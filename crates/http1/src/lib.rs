@@ -18,11 +18,9 @@ mod encode;
 mod head;
 
 pub use answer::{Answer, State, Wanted};
-pub use body::{Advance, Body, BodyFraming, FramingError};
+pub use body::{Body, BodyFraming, FramingError};
 pub use encode::error_response;
-pub use head::{
-    HeadError, Headers, Method, RequestHead, ResponseHead, parse_request, parse_response,
-};
+pub use head::{HeadError, Headers, RequestHead, ResponseHead, parse_request, parse_response};
 
 /// Header lines of one head at most. More are refused with 431.
 pub const MAX_HEADERS: usize = 64;
@@ -31,30 +29,6 @@ pub const MAX_HEADERS: usize = 64;
 ///
 /// nginx bounds each line by one buffer and the head by all four; here the whole head has one bound.
 pub const HEAD_MAX: usize = 8 * 1024;
-
-/// The protocol version in a head's first line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Version {
-    /// HTTP/1.0.
-    Http10,
-    /// HTTP/1.1.
-    Http11,
-}
-
-impl Version {
-    /// As it stands in the first line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Http10 => "HTTP/1.0",
-            Self::Http11 => "HTTP/1.1",
-        }
-    }
-
-    /// From httparse's minor version, which is 0 or 1.
-    const fn from_minor(minor: u8) -> Self {
-        if minor == 0 { Self::Http10 } else { Self::Http11 }
-    }
-}
 
 #[cfg(test)]
 mod tests;

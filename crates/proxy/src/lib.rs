@@ -79,9 +79,9 @@ impl ProxyOptions {
     pub fn to(upstream: SocketAddr) -> Self {
         from_words(&["--upstream", &upstream.to_string()])
     }
+}
 
-    /// Buffers of upstream connections.
-    pub(crate) fn upstream_buffers(&self) -> Buffers {
-        Buffers { rcvbuf: self.toggles.rcvbuf.asked(&ProxyKind::Mirror), sndbuf: None }
-    }
+/// Buffers of upstream connections.
+fn upstream_buffers(toggles: &ProxyToggles) -> Buffers {
+    Buffers { rcvbuf: toggles.rcvbuf.asked(&ProxyKind::Mirror), sndbuf: None }
 }

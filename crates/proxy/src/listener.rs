@@ -24,7 +24,7 @@ use rustix::fs::fstat;
 use rustix::io::Errno;
 use socket2::SockRef;
 
-use crate::ProxyOptions;
+use crate::{ProxyOptions, upstream_buffers};
 
 /// The token of a worker's listener.
 pub(crate) const LISTENER: Token = Token(usize::MAX);
@@ -92,7 +92,7 @@ impl Listeners {
     /// for the question and connects to nothing.
     pub(crate) fn read_back(&self, options: &ProxyOptions) -> Vec<SocketSetting> {
         let accepted = Buffers::default().read_back(&SockRef::from(self.first()), "accepted");
-        let buffers = options.upstream_buffers();
+        let buffers = upstream_buffers(&options.toggles);
         let unused = Dial { addr: options.upstream, from: None, buffers }.make();
         let upstream = unused.and_then(|socket| buffers.read_back(&socket, "upstream"));
         let told = [accepted, upstream].into_iter().flat_map(Result::unwrap_or_default);
@@ -104,7 +104,7 @@ impl Listeners {
 /// or every worker is: it has a listener of its own, or is one of the herd (nginx before 1.11.3 with
 /// `accept_mutex off`). With one worker there is nobody to be exclusive to, as in nginx
 /// (`ngx_event_process_init`).
-pub(crate) fn watch_flags(toggles: &ProxyToggles) -> EventFlags {
+fn watch_flags(toggles: &ProxyToggles) -> EventFlags {
     match (toggles.listener_mode(), toggles.workers, toggles.accept) {
         (ListenerMode::Shared, 2.., AcceptMode::Exclusive) => {
             EventFlags::IN | EventFlags::EXCLUSIVE
@@ -139,8 +139,9 @@ impl Acceptor {
     pub(crate) fn open(
         registry: &Registry,
         listener: Arc<TcpListener>,
-        flags: EventFlags,
+        toggles: &ProxyToggles,
     ) -> io::Result<Self> {
+        let flags = watch_flags(toggles);
         let acceptor = Self { listener, flags, paused_until: None };
         acceptor.watch(registry).map_err(|error| match error {
             Errno::INVAL if flags.contains(EventFlags::EXCLUSIVE) => io::Error::new(

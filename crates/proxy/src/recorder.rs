@@ -1,11 +1,11 @@
 //! What a worker has to tell, on its way out of the worker: a bounded ring without locks.
 //!
 //! Invariants:
-//! - Telling never blocks, and allocates only where a session ends and once a second. What does not
-//!   fit is counted beside the ring: the count leaves with the next [`records::WorkerTotals`], and if
+//! - Telling never blocks, and allocates only where more is on its way than ever was before. What does
+//!   not fit is counted beside the ring: the count leaves with the next [`records::WorkerTotals`], and if
 //!   that is itself lost, whoever empties the ring still finds it ([`RingReader`]).
-//! - What a worker has allocated it frees. Whoever empties the ring hands back what came with a
-//!   record ([`RingReader::give_back`]): freed there, it would take the lock of the worker's part of the
+//! - What a worker has allocated it frees. Whoever empties the ring hands back what came out of it
+//!   ([`RingReader::give_back`]): freed there, it would take the lock of the worker's part of the
 //!   heap (an arena, in glibc), and the worker would wait for it.
 
 use std::net::IpAddr;
@@ -18,34 +18,23 @@ use records::{
     Accepted, Hold, LoopTurn, Micros, MonoNs, Record, Recording, Session, Stretch, StretchSink,
     Stretches, WorkerTotals,
 };
-use rtrb::{Consumer, PopError, Producer, RingBuffer};
+use rtrb::{Consumer, Producer, RingBuffer};
 
-/// Records a ring holds, 56 bytes each: 0.9 MiB a worker. The busiest second of a worker has 4,000
-/// sessions with 2 records each, and some 400 more: 200 stretches, and 100 holds of 10 ms with 100
-/// loop turns around them. So a writer may be late by nearly two of them.
+/// Records a ring holds. The busiest second of a worker has 4,000 sessions with 2 records each, and some
+/// 400 more: 200 stretches, and 100 holds of 10 ms with 100 loop turns around them. So a writer may be
+/// late by nearly two of them.
 const RING_RECORDS: usize = 16_384;
 
-/// Large records there can be: a new one is made where none is spare, so that all others are in the
-/// ring, but for one in the hand of whoever empties it, and one that comes back meanwhile.
+/// Records there can be: a new one is made where none is spare, so that all others are in the ring, but for
+/// one in the hand of whoever empties it, and one that comes back meanwhile.
 const SPARE: usize = RING_RECORDS + 3;
 
 /// How often a worker that turns tells its totals.
 const TOTALS_EVERY: Duration = Duration::from_secs(1);
 
-/// One thing a worker tells.
+/// One thing a worker tells, in memory that goes back to it.
 #[derive(Debug)]
-pub(crate) enum Event {
-    Accepted(Accepted),
-    Hold(Hold),
-    LoopTurn(LoopTurn),
-    Stretch(Stretch),
-    /// A session that ended, or totals.
-    Large(Box<Large>),
-}
-
-/// A record with memory of its own, which goes back to the worker that made it.
-#[derive(Debug)]
-pub(crate) struct Large {
+pub(crate) struct Told {
     pub(crate) record: Record,
     /// Of a session: its client, the one thing the access log knows beyond its record.
     pub(crate) client: Option<IpAddr>,
@@ -69,9 +58,9 @@ struct Full {
 
 /// The way out.
 struct Ring {
-    events: Producer<Event>,
+    told: Producer<Box<Told>>,
     /// What was handed back, to be filled anew.
-    spare: Consumer<Box<Large>>,
+    spare: Consumer<Box<Told>>,
     /// What did not fit. Written by the worker alone, and only where something is lost.
     lost: Arc<AtomicU64>,
 }
@@ -79,32 +68,27 @@ struct Ring {
 /// The other end: what a worker told, and how much of it was lost.
 #[derive(Debug)]
 pub(crate) struct RingReader {
-    events: Consumer<Event>,
-    spare: Producer<Box<Large>>,
+    told: Consumer<Box<Told>>,
+    spare: Producer<Box<Told>>,
     lost: Arc<AtomicU64>,
     /// The totals that came out last.
     last: WorkerTotals,
 }
 
 impl RingReader {
-    /// The next thing told.
-    ///
-    /// # Errors
-    /// Nothing is there.
-    pub(crate) fn pop(&mut self) -> Result<Event, PopError> {
-        let event = self.events.pop()?;
-        if let Event::Large(large) = &event
-            && let Record::WorkerTotals(totals) = &large.record
-        {
+    /// The next thing told, if there is one.
+    pub(crate) fn pop(&mut self) -> Option<Box<Told>> {
+        let told = self.told.pop().ok()?;
+        if let Record::WorkerTotals(totals) = &told.record {
             self.last.clone_from(totals);
         }
-        Ok(event)
+        Some(told)
     }
 
-    /// Hands back what came with a record.
-    pub(crate) fn give_back(&mut self, large: Box<Large>) {
+    /// Hands back what came out.
+    pub(crate) fn give_back(&mut self, told: Box<Told>) {
         // There is room for all there are, see `SPARE`: nothing is freed here.
-        let _ = self.spare.push(large);
+        let _ = self.spare.push(told);
     }
 
     /// The last totals once more, as of `now`, when more was lost than they say: those that would have
@@ -123,7 +107,7 @@ impl Recorder {
     /// A recorder for `worker` and the end from which its records are taken.
     /// Steps and loop turns of at least `hold` are told one by one in a full recording.
     pub(crate) fn new(worker: u32, hold: Micros, recording: Recording) -> (Self, RingReader) {
-        let (events, out) = RingBuffer::new(RING_RECORDS);
+        let (told, out) = RingBuffer::new(RING_RECORDS);
         let (given_back, spare) = RingBuffer::new(SPARE);
         let lost = Arc::new(AtomicU64::new(0));
         let last = WorkerTotals { worker, ..WorkerTotals::default() };
@@ -136,8 +120,8 @@ impl Recorder {
                 totals_told: MonoNs(0),
             }),
         };
-        let recorder = Self { ring: Ring { events, spare, lost: Arc::clone(&lost) }, totals, full };
-        (recorder, RingReader { events: out, spare: given_back, lost, last })
+        let recorder = Self { ring: Ring { told, spare, lost: Arc::clone(&lost) }, totals, full };
+        (recorder, RingReader { told: out, spare: given_back, lost, last })
     }
 
     /// The worker's first poll is called `now`. On the worker's own thread: its CPU time counts.
@@ -160,11 +144,11 @@ impl Recorder {
         if let Some(full) = &mut self.full {
             full.stretches.accepted();
         }
-        self.ring.push(Event::Accepted(accepted));
+        self.ring.push(Record::Accepted(accepted), None);
     }
 
     pub(crate) fn session(&mut self, client: IpAddr, record: Session) {
-        self.ring.push_large(Large { record: Record::Session(record), client: Some(client) });
+        self.ring.push(Record::Session(record), Some(client));
     }
 
     /// Counts a step and tells it when it was a hold.
@@ -173,7 +157,7 @@ impl Recorder {
         self.totals.count_step(length, step.bytes, step.reads);
         let Some(full) = &mut self.full else { return };
         if length >= full.hold {
-            self.ring.push(Event::Hold(step));
+            self.ring.push(Record::Hold(step), None);
             full.stretches.held(step.end_ns, &mut self.ring);
         } else {
             full.stretches.stepped(step.end_ns, &mut self.ring);
@@ -186,7 +170,7 @@ impl Recorder {
         let length = self.totals.count_turn(&turn);
         let Some(full) = &mut self.full else { return };
         if length >= full.hold {
-            self.ring.push(Event::LoopTurn(turn));
+            self.ring.push(Record::LoopTurn(turn), None);
         }
         full.stretches.turned(turn.end_ns, &mut self.ring);
         if turn.end_ns.since(full.totals_told) >= TOTALS_EVERY {
@@ -215,29 +199,25 @@ impl Recorder {
     fn tell_totals(&mut self, now: MonoNs) {
         self.totals.at_ns = now;
         self.totals.records_lost = self.ring.lost.load(Ordering::Relaxed);
-        let record = Record::WorkerTotals(self.totals.clone());
-        self.ring.push_large(Large { record, client: None });
+        self.ring.push(Record::WorkerTotals(self.totals.clone()), None);
     }
 }
 
 impl Ring {
-    fn push(&mut self, event: Event) {
-        if self.events.push(event).is_err() {
+    fn push(&mut self, record: Record, client: Option<IpAddr>) {
+        let told = Told { record, client };
+        let filled = match self.spare.pop() {
+            Ok(mut spare) => {
+                *spare = told;
+                spare
+            }
+            Err(_) => Box::new(told),
+        };
+        if self.told.push(filled).is_err() {
             // One writer: no read-modify-write of the bus is needed.
             let lost = self.lost.load(Ordering::Relaxed);
             self.lost.store(lost.saturating_add(1), Ordering::Relaxed);
         }
-    }
-
-    fn push_large(&mut self, large: Large) {
-        let filled = match self.spare.pop() {
-            Ok(mut spare) => {
-                *spare = large;
-                spare
-            }
-            Err(_) => Box::new(large),
-        };
-        self.push(Event::Large(filled));
     }
 }
 
@@ -247,7 +227,7 @@ impl StretchSink for Ring {
     }
 
     fn tell(&mut self, stretch: Stretch) {
-        self.push(Event::Stretch(stretch));
+        self.push(Record::Stretch(stretch), None);
     }
 }
 

@@ -19,7 +19,7 @@ use records::{BufferingMode, Bytes, Effective, LogMode, ProxyToggles, Ready, Rec
 use rustix::thread::gettid;
 
 use crate::ProxyOptions;
-use crate::listener::{Listeners, watch_flags};
+use crate::listener::Listeners;
 use crate::recorder::{Recorder, RingReader};
 use crate::session::{Buffering, Limits};
 use crate::worker::{Worker, WorkerSetup};
@@ -44,22 +44,22 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
     const LISTEN: &str = "open a listener";
     options.toggles.check().map_err(|error| RoleError::Usage(error.to_string()))?;
     let max_open_files = options.role.enter().map_err(RoleError::process)?;
-    let connections = fit_connections(options, max_open_files)?;
     let listeners = Listeners::open(options).map_err(RoleError::host(LISTEN))?;
     let (mut inline_logs, log) = open_access_log(options)?;
     try_spool(&options.toggles)?;
 
-    let flags = watch_flags(&options.toggles);
+    let limits = Arc::new(Limits {
+        toggles: options.toggles.clone(),
+        upstream: options.upstream,
+        connections: fit_connections(options, max_open_files)?,
+        buffering: buffering(&options.toggles),
+    });
     let (events, inbox) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let setup = |index: u32| WorkerSetup {
         index,
         listener: listeners.of_worker(index),
-        flags,
-        connections,
-        upstream: options.upstream,
-        upstream_buffers: options.upstream_buffers(),
-        limits: Arc::new(limits(options)),
+        limits: Arc::clone(&limits),
         stop: Arc::clone(&stop),
     };
     let start = |index| start(setup(index), inline_logs.pop(), options, events.clone());
@@ -240,14 +240,6 @@ fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, RoleErro
          or lower --worker-connections",
         needed(sessions)
     )))
-}
-
-fn limits(options: &ProxyOptions) -> Limits {
-    Limits {
-        toggles: options.toggles.clone(),
-        upstream_host: options.upstream.to_string(),
-        buffering: buffering(&options.toggles),
-    }
 }
 
 /// How answers are buffered; `None`: they are not.

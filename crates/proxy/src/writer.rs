@@ -17,7 +17,7 @@ use net::log_file::{self, LogLine};
 use net::role;
 use records::{Record, Session};
 
-use crate::recorder::{Event, RingReader};
+use crate::recorder::RingReader;
 
 /// Between two looks. The ring holds a second of a worker's busiest hour.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -42,25 +42,15 @@ impl Writer {
             let last = done.load(Ordering::Acquire);
             let mut idle = true;
             for ring in &mut self.rings {
-                while let Ok(told) = ring.pop() {
+                while let Some(told) = ring.pop() {
                     idle = false;
-                    let record = match told {
-                        Event::Accepted(accepted) => Record::Accepted(accepted),
-                        Event::Hold(hold) => Record::Hold(hold),
-                        Event::LoopTurn(turn) => Record::LoopTurn(turn),
-                        Event::Stretch(stretch) => Record::Stretch(stretch),
-                        Event::Large(large) => {
-                            if let (Some(log), Some(client), Record::Session(session)) =
-                                (&mut self.log, large.client, &large.record)
-                            {
-                                write_line(log, client, session, &zone)?;
-                            }
-                            write(&large.record, &mut out)?;
-                            ring.give_back(large);
-                            continue;
-                        }
-                    };
-                    write(&record, &mut out)?;
+                    if let (Some(log), Some(client), Record::Session(session)) =
+                        (&mut self.log, told.client, &told.record)
+                    {
+                        write_line(log, client, session, &zone)?;
+                    }
+                    write(&told.record, &mut out)?;
+                    ring.give_back(told);
                 }
             }
             out.flush()?;

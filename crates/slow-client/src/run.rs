@@ -108,7 +108,7 @@ fn shared(
         head: asking.head(target, length, Connection::Close).into_bytes(),
         body,
         wanted: Wanted {
-            method: asking.method().into(),
+            method: asking.method().to_owned(),
             own: asking.line.is_some(),
             size: asking.answer_size().map(|size| size.0),
         },

@@ -9,7 +9,7 @@ use super::*;
 const MS: u64 = 1_000_000;
 
 /// A worker that turns four times a second for three seconds, with a hold in each turn.
-fn busy(recording: Recording) -> Vec<Event> {
+fn busy(recording: Recording) -> Vec<Record> {
     let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), recording);
     recorder.begin(MonoNs(0));
     let at = |ms: u64| MonoNs(ms * MS);
@@ -39,41 +39,31 @@ fn busy(recording: Recording) -> Vec<Event> {
         });
     }
     recorder.finish(at(3_100));
-    std::iter::from_fn(|| out.pop().ok()).collect()
+    all(&mut out)
 }
 
-fn totals(told: &Event) -> Option<&WorkerTotals> {
-    match told {
-        Event::Large(large) => Some(&large.record).and_then(pick!(WorkerTotals)),
-        _ => None,
-    }
-}
-
-fn is_totals(told: &Event) -> bool {
-    totals(told).is_some()
-}
-
-fn count(told: &[Event], kind: impl Fn(&Event) -> bool) -> usize {
-    told.iter().filter(|told| kind(told)).count()
+/// All that was told; what it came in is freed here.
+fn all(out: &mut RingReader) -> Vec<Record> {
+    std::iter::from_fn(|| out.pop()).map(|told| told.record).collect()
 }
 
 #[test]
 fn a_full_recording_tells_all_there_is() {
     let told = busy(Recording::Full);
-    assert_eq!(count(&told, |told| matches!(told, Event::Accepted(_))), 12);
-    assert_eq!(count(&told, |told| matches!(told, Event::Hold(_))), 12);
-    assert_eq!(count(&told, |told| matches!(told, Event::LoopTurn(_))), 12);
+    assert_eq!(told.iter().filter_map(pick!(Accepted)).count(), 12);
+    assert_eq!(told.iter().filter_map(pick!(Hold)).count(), 12);
+    assert_eq!(told.iter().filter_map(pick!(LoopTurn)).count(), 12);
     // In each turn the poll, the step and the rest of the turn; and what was after the last.
-    assert_eq!(count(&told, |told| matches!(told, Event::Stretch(_))), 12 * 3 + 1);
-    assert_eq!(count(&told, is_totals), 3 + 1);
+    assert_eq!(told.iter().filter_map(pick!(Stretch)).count(), 12 * 3 + 1);
+    assert_eq!(told.iter().filter_map(pick!(WorkerTotals)).count(), 3 + 1);
 }
 
 #[test]
 fn a_minimal_recording_tells_sessions_and_the_last_totals() {
     let told = busy(Recording::Minimal);
-    assert_eq!(count(&told, |told| matches!(told, Event::Accepted(_))), 12);
+    assert_eq!(told.iter().filter_map(pick!(Accepted)).count(), 12);
     assert_eq!(told.len(), 13);
-    let totals = told.last().and_then(totals).expect("totals");
+    let totals = told.last().and_then(pick!(WorkerTotals)).expect("totals");
     assert_eq!((totals.sessions, totals.steps, totals.turns), (12, 12, 12));
     assert_eq!((totals.longest_step_us.0, totals.longest_step_bytes.0), (100_000, 7));
     assert_eq!((totals.longest_turn_us.0, totals.bytes.0, totals.reads), (150_000, 84, 12));
@@ -89,28 +79,16 @@ fn what_does_not_fit_is_counted_once() {
     // The ring is full: so the last totals do not fit either.
     recorder.accepted(accepted);
     recorder.finish(MonoNs(1));
-    let told: Vec<Event> = std::iter::from_fn(|| out.pop().ok()).collect();
-    assert_eq!(count(&told, is_totals), 0);
+    let told = all(&mut out);
+    assert_eq!(told.iter().filter_map(pick!(WorkerTotals)).count(), 0);
     let amended = out.amended(MonoNs(5)).expect("more was lost than was told");
     assert_eq!((amended.worker, amended.records_lost, amended.at_ns), (7, 2, MonoNs(5)));
     // Totals that have room say it themselves, and nobody says it again.
     recorder.finish(MonoNs(2));
-    let told = out.pop().expect("totals");
-    assert_eq!(totals(&told).map(|totals| totals.records_lost), Some(2));
+    let told = all(&mut out);
+    let totals = told.iter().find_map(pick!(WorkerTotals)).expect("totals");
+    assert_eq!(totals.records_lost, 2);
     assert_eq!(out.amended(MonoNs(5)), None);
-}
-
-#[test]
-fn a_record_takes_the_room_that_was_reckoned_with() {
-    assert!(size_of::<Event>() <= 56, "{} bytes", size_of::<Event>());
-}
-
-/// Every record that a worker made memory for, at most `most` of them.
-#[expect(clippy::vec_box, reason = "the boxes themselves go back to the worker")]
-fn large_records(out: &mut RingReader, most: usize) -> Vec<Box<Large>> {
-    let told = std::iter::from_fn(|| out.pop().ok()).take(most);
-    told.filter_map(|told| if let Event::Large(large) = told { Some(large) } else { None })
-        .collect()
 }
 
 #[test]
@@ -118,16 +96,18 @@ fn what_a_worker_allocates_comes_back_to_it_and_is_used_again() {
     let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
     for second in 1..=3 {
         recorder.tell_totals(MonoNs(second));
-        let told = large_records(&mut out, 1);
-        assert_eq!((told.len(), recorder.ring.spare.slots()), (1, 0), "no other was made");
-        told.into_iter().for_each(|large| out.give_back(large));
+        let told = out.pop().expect("totals");
+        assert_eq!(recorder.ring.spare.slots(), 0, "no other was made");
+        out.give_back(told);
         assert_eq!(recorder.ring.spare.slots(), 1);
     }
     // All that a full ring holds, and what is in hand beside it.
     recorder.tell_totals(MonoNs(4));
-    let in_hand = large_records(&mut out, 1);
+    let in_hand = out.pop();
     (0..RING_RECORDS).for_each(|_| recorder.tell_totals(MonoNs(5)));
-    let all = large_records(&mut out, RING_RECORDS).into_iter().chain(in_hand);
-    all.for_each(|large| out.give_back(large));
+    while let Some(told) = out.pop() {
+        out.give_back(told);
+    }
+    out.give_back(in_hand.expect("totals"));
     assert_eq!(recorder.ring.spare.slots(), RING_RECORDS + 1, "none was freed");
 }

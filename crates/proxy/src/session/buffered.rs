@@ -135,10 +135,9 @@ impl Buffered {
                     Err(_) => return Break(Stop::Close(SessionEnd::LocalError)),
                 }
             }
-            let (mut room, slices) = self.pages.room();
-            let room = room.get_mut(..slices).unwrap_or_default();
+            let mut room = self.pages.room();
             let offered = room.iter().map(|slice| slice.len()).sum();
-            let got = match cx.upstream.read_vectored(room) {
+            let got = match cx.upstream.read_vectored(&mut room) {
                 IoResult::Bytes(got) => got,
                 IoResult::Blocked => return blocked(StepEnd::UpstreamEmpty),
                 ended => {
@@ -148,9 +147,7 @@ impl Buffered {
             };
             cx.moved = true;
             cx.apply_read_policy(ReadDone { got, offered });
-            let body = &mut self.body;
-            let keep = |bytes: &[u8]| body.advance(bytes).map(|of_body| of_body.take);
-            let end = match self.pages.took(got, keep) {
+            let end = match self.pages.took(got, |bytes| self.body.advance(bytes)) {
                 Err(_) => Some(SessionEnd::UpstreamClosedEarly),
                 Ok(()) => self.body.is_done().then_some(SessionEnd::Completed),
             };
@@ -165,16 +162,17 @@ impl Buffered {
     /// Writes the oldest pages to the file, which `make` makes if there is none yet; whether it had
     /// room for some.
     fn spool(&mut self, make: impl FnOnce() -> io::Result<Box<dyn TempFile>>) -> io::Result<bool> {
-        let (slices, pages) = self.pages.to_spool();
-        if pages == 0 {
+        let slices = self.pages.to_spool();
+        let bytes = slices.iter().map(|slice| slice.len()).sum();
+        if bytes == 0 {
             return Ok(false);
         }
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(make()?),
         };
-        file.store(slices.get(..pages).unwrap_or_default(), self.pages.file_end())?;
-        self.pages.spooled(pages);
+        file.store(&slices, self.pages.file_end())?;
+        self.pages.spooled(bytes);
         Ok(true)
     }
 
@@ -189,11 +187,11 @@ impl Buffered {
             if read.is_err() {
                 return Break(Stop::Close(SessionEnd::LocalError));
             }
-            let (line, slices) = self.pages.line(self.head.held());
-            if slices == 0 {
+            let line = self.pages.line(self.head.held());
+            if line.iter().all(|slice| slice.is_empty()) {
                 break;
             }
-            match cx.client.write_vectored(line.get(..slices).unwrap_or_default()) {
+            match cx.client.write_vectored(&line) {
                 IoResult::Bytes(sent) => {
                     cx.sent(sent);
                     let of_head = sent.min(self.head.held().len());

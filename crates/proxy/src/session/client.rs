@@ -4,7 +4,7 @@
 use std::io;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use http1::{BodyFraming, Method, RequestHead};
+use http1::{BodyFraming, RequestHead};
 use records::{SessionEnd, StepEnd};
 use rustix::io::Errno;
 
@@ -51,7 +51,7 @@ impl<E: Env> Context<'_, E> {
 
     fn dial(&mut self, head: &RequestHead) -> Phase {
         *self.method = head.method.clone();
-        if head.body != BodyFraming::Empty {
+        if head.body != BodyFraming::Length(0) {
             return self.answer(413, SessionEnd::BadRequest);
         }
         self.log.dialed(self.env.cached_ms());
@@ -59,7 +59,7 @@ impl<E: Env> Context<'_, E> {
             Ok(stream) => {
                 self.log.record.upstream_port = stream.local_port();
                 *self.upstream = Connection::new(stream);
-                let request = head.encode_for_upstream(&self.env.limits().upstream_host);
+                let request = head.encode_for_upstream(self.env.limits().upstream);
                 Phase::Connecting(Buffer::holding(request))
             }
             Err(error) => self.answer_unreachable(&error),
@@ -69,9 +69,8 @@ impl<E: Env> Context<'_, E> {
     /// Answers `status` by ourselves; the session will end as `end`.
     pub(super) fn answer(&mut self, status: u16, end: SessionEnd) -> Phase {
         self.upstream.close();
-        let mut answer = http1::error_response(status);
-        let head = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4);
-        if *self.method == Method::Head {
+        let (mut answer, head) = http1::error_response(status);
+        if self.method == "HEAD" {
             answer.truncate(head);
         }
         self.log.answer_begins(status, head);
@@ -115,7 +114,7 @@ impl<E: Env> Context<'_, E> {
     pub(super) fn sent_all(&mut self, end: SessionEnd) -> ControlFlow<Stop, Phase> {
         self.upstream.close();
         let unread = self.client.unread().unwrap_or(0);
-        if unread == 0 || self.client.finish().is_err() {
+        if unread == 0 || self.client.stream().and_then(Stream::finish).is_err() {
             return Break(Stop::Close(end));
         }
         self.moved = true;

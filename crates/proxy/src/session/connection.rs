@@ -12,23 +12,14 @@ use crate::policy::Stop;
 
 /// A non-blocking byte stream: a TCP socket here, a simulated one in tests.
 pub(crate) trait Stream: Read + Write {
-    /// Whether a connect that was under way has been decided.
-    fn connect_state(&self) -> io::Result<ConnectState>;
+    /// Whether a connect that was under way has succeeded; EAGAIN: it has not been decided.
+    fn connected(&self) -> io::Result<()>;
     /// Bytes received and not yet read (FIONREAD).
     fn unread(&self) -> io::Result<u64>;
     /// Says that nothing more will be sent (FIN).
     fn finish(&self) -> io::Result<()>;
     /// Our port.
     fn local_port(&self) -> Option<u16>;
-}
-
-/// How far a connect is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ConnectState {
-    /// The handshake is still under way.
-    Pending,
-    /// It stands.
-    Done,
 }
 
 /// What an event said of a socket. Edge-triggered: nobody says it twice.
@@ -75,36 +66,26 @@ impl IoResult {
 
 impl<S: Stream> Connection<S> {
     pub(crate) fn new(stream: S) -> Self {
-        Self { stream: Some(stream), ready: Event::default() }
+        Self { stream: Some(stream), ..Self::closed() }
     }
 
     /// One that there is not yet.
-    pub(crate) const fn closed() -> Self {
-        let ready = Event { readable: false, writable: false, hung_up: false };
-        Self { stream: None, ready }
+    pub(crate) fn closed() -> Self {
+        Self { stream: None, ready: Event::default() }
     }
 
     pub(crate) fn close(&mut self) {
         self.stream = None;
     }
 
-    fn stream(&self) -> io::Result<&S> {
+    /// What is there to be asked.
+    pub(crate) fn stream(&self) -> io::Result<&S> {
         self.stream.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
-    }
-
-    /// As [`Stream::connect_state`].
-    pub(crate) fn connect_state(&self) -> io::Result<ConnectState> {
-        self.stream()?.connect_state()
     }
 
     /// As [`Stream::unread`].
     pub(crate) fn unread(&self) -> io::Result<u64> {
         self.stream()?.unread()
-    }
-
-    /// As [`Stream::finish`].
-    pub(crate) fn finish(&self) -> io::Result<()> {
-        self.stream()?.finish()
     }
 
     /// Remembers what an event said.
@@ -202,8 +183,8 @@ fn retried<S>(stream: &mut S, mut call: impl FnMut(&mut S) -> io::Result<usize>)
     }
 }
 
-/// A piece of memory that is filled, then emptied, then filled again: what waits to be written, and the
-/// pages of an answer that is buffered. Its memory is made once and reused.
+/// A piece of memory that is filled, then emptied, then filled again: what waits to be written. Its memory
+/// is made once and reused.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     data: Vec<u8>,
@@ -211,25 +192,9 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer of `size` bytes.
-    pub(super) fn of_size(size: usize) -> Self {
-        Self { data: vec![0; size], held: 0..0 }
-    }
-
     /// A buffer that holds `data`.
     pub(super) fn holding(data: Vec<u8>) -> Self {
         Self { held: 0..data.len(), data }
-    }
-
-    /// The buffer of `size` bytes that an answer's head came in, with what followed it. `head` and
-    /// more bytes before that are not to be used yet.
-    pub(super) fn behind_head(size: usize, head: usize, rest: &[u8]) -> Self {
-        let mut buffer = Self::of_size(size.max(rest.len()));
-        let start = if head < size { head.min(buffer.data.len() - rest.len()) } else { 0 };
-        buffer.held = start..start;
-        buffer.room().iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        buffer.filled(rest.len());
-        buffer
     }
 
     /// What waits in it.
@@ -241,14 +206,9 @@ impl Buffer {
         self.held.is_empty()
     }
 
-    /// Whether more fits behind what is in it.
-    pub(super) fn has_room(&self) -> bool {
-        self.held.end < self.data.len()
-    }
-
     /// What waits is dropped; all of its room, `size` bytes, can be filled.
     pub(super) fn refill(&mut self, size: usize) -> &mut [u8] {
-        self.clear();
+        self.held = 0..0;
         if self.data.len() != size {
             self.data = vec![0; size];
         }
@@ -268,9 +228,5 @@ impl Buffer {
     /// The first `bytes` of what waits are gone.
     pub(super) fn gone(&mut self, bytes: usize) {
         self.held.start = (self.held.start + bytes).min(self.held.end);
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.held = 0..0;
     }
 }

@@ -30,11 +30,10 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use http1::Method;
 use records::{Bytes, MonoNs, ProxyToggles, ReadPolicy, SessionEnd, StepEnd};
 
 pub(crate) use self::buffered::TempFile;
-pub(crate) use self::connection::{ConnectState, Event, Stream};
+pub(crate) use self::connection::{Event, Stream};
 
 use self::buffered::Buffered;
 use self::connection::{Buffer, Connection};
@@ -72,12 +71,13 @@ pub(crate) trait Env {
     fn limits(&self) -> &Limits;
 }
 
-/// What a session may take, the same for all sessions of a proxy.
+/// What a session does and may take, the same for all sessions of a proxy.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub(crate) toggles: ProxyToggles,
-    /// Value of the Host header sent upstream.
-    pub(crate) upstream_host: String,
+    pub(crate) upstream: SocketAddr,
+    /// Sessions of a worker at a time (`worker_connections`).
+    pub(crate) connections: usize,
     /// `None`: answers pass unbuffered.
     pub(crate) buffering: Option<Buffering>,
 }
@@ -119,7 +119,7 @@ pub(crate) struct Session<S> {
     client: Connection<S>,
     pub(crate) client_addr: SocketAddr,
     /// Of the request, once it is known.
-    method: Method,
+    method: String,
     limit: ReadLimit,
     log: Log,
     /// When [`Self::on_deadline`] is due.
@@ -160,7 +160,7 @@ impl<S: Stream> Session<S> {
             upstream: Connection::closed(),
             client: Connection::new(client),
             client_addr,
-            method: Method::Get,
+            method: String::new(),
             limit: ReadLimit::new(policy),
             log: Log::new(client_addr.port(), now),
             deadline: now + TIMEOUT,
@@ -285,7 +285,7 @@ struct Context<'a, E: Env> {
     env: &'a mut E,
     upstream: &'a mut Connection<E::Stream>,
     client: &'a mut Connection<E::Stream>,
-    method: &'a mut Method,
+    method: &'a mut String,
     limit: &'a mut ReadLimit,
     log: &'a mut Log,
     /// What the policy said of the last read: the step goes by it once what was read is handed on.

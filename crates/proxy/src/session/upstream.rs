@@ -1,15 +1,16 @@
 //! The upstream's half: handshake, request, head; and the step that starves: read from the upstream, write
 //! to the client, again.
 
+use std::io::ErrorKind;
 use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use http1::{Body, BodyFraming, FramingError, HeadError, Method, ResponseHead};
+use http1::{Body, BodyFraming, FramingError, HeadError, ResponseHead};
 use records::{SessionEnd, StepEnd};
 
 use super::buffered::{Buffered, Pages, WhenShort};
-use super::connection::{Buffer, ConnectState, IoResult};
-use super::{Context, Env, Phase, blocked};
+use super::connection::{Buffer, IoResult};
+use super::{Context, Env, Phase, Stream, blocked};
 use crate::policy::{ReadDone, Stop};
 
 impl<E: Env> Context<'_, E> {
@@ -18,13 +19,13 @@ impl<E: Env> Context<'_, E> {
         if !self.upstream.ready.writable {
             return blocked(StepEnd::UpstreamFull);
         }
-        match self.upstream.connect_state() {
-            Ok(ConnectState::Done) => {
+        match self.upstream.stream().and_then(Stream::connected) {
+            Ok(()) => {
                 self.log.connected(self.env.now(), self.env.cached_ms());
                 self.moved = true;
                 Continue(Phase::Sending(mem::take(request)))
             }
-            Ok(ConnectState::Pending) => {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.upstream.ready.writable = false;
                 blocked(StepEnd::UpstreamFull)
             }
@@ -86,7 +87,7 @@ impl<E: Env> Context<'_, E> {
         rest: &[u8],
     ) -> Result<Phase, FramingError> {
         let mut body = Body::new(answer.body);
-        let rest = rest.get(..body.advance(rest)?.take).unwrap_or_default();
+        let rest = rest.get(..body.advance(rest)?).unwrap_or_default();
         let mut head = answer.encode_for_client();
         self.log.head_complete(self.env.now(), self.env.cached_ms());
         self.log.answer_begins(answer.status, head.len());
@@ -102,8 +103,7 @@ impl<E: Env> Context<'_, E> {
             _ => WhenShort::Waits,
         };
         let size = limits.toggles.buffer.as_usize();
-        let first = Buffer::behind_head(size, len, rest);
-        let pages = Pages::new(size, first, buffering.file_max, when_short);
+        let pages = Pages::new(size, len, rest, buffering.file_max, when_short);
         let head = Buffer::holding(head);
         Ok(Phase::Buffering(Box::new(Buffered::new(body, head, pages, self))))
     }
@@ -120,7 +120,7 @@ impl<E: Env> Context<'_, E> {
 /// The head in `read`, and its length, behind interim ones (RFC 9110 15.2), which are dropped.
 fn final_head(
     read: &mut Vec<u8>,
-    method: &Method,
+    method: &str,
 ) -> Result<Option<(ResponseHead, usize)>, HeadError> {
     loop {
         match http1::parse_response(read, method)? {
@@ -163,8 +163,8 @@ impl Relay {
                     // What follows the body's end is not the client's: it is dropped.
                     match self.body.advance(self.out.room().get(..got).unwrap_or_default()) {
                         Ok(of_body) => {
-                            self.out.filled(of_body.take);
-                            self.over = of_body.done.then_some(SessionEnd::Completed);
+                            self.out.filled(of_body);
+                            self.over = self.body.is_done().then_some(SessionEnd::Completed);
                         }
                         Err(_) => self.over = Some(SessionEnd::UpstreamClosedEarly),
                     }

@@ -8,11 +8,12 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry};
 use net::tcp::Dial;
 use records::MonoNs;
-use rustix::io::{Errno, ioctl_fionread};
+use rustix::io::ioctl_fionread;
 
 use super::WorkerSetup;
 use super::sessions::SessionKey;
-use crate::session::{ConnectState, Env, Limits, Peer, Stream, TempFile};
+use crate::session::{Env, Limits, Peer, Stream, TempFile};
+use crate::upstream_buffers;
 
 /// The worker as one session sees it.
 pub(crate) struct WorkerEnv<'a> {
@@ -27,8 +28,8 @@ impl Env for WorkerEnv<'_> {
 
     fn dial(&mut self) -> io::Result<TcpStream> {
         // The receive buffer is set before the connect: the window scale is agreed in the SYN.
-        let WorkerSetup { upstream: addr, upstream_buffers: buffers, .. } = *self.setup;
-        let dial = Dial { addr, from: None, buffers };
+        let Limits { upstream: addr, toggles, .. } = &*self.setup.limits;
+        let dial = Dial { addr: *addr, from: None, buffers: upstream_buffers(toggles) };
         let mut stream = TcpStream::from_std(StdTcpStream::from(dial.start()?));
         let token = self.key.token(Peer::Upstream);
         self.registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
@@ -60,17 +61,15 @@ impl Env for WorkerEnv<'_> {
 impl Stream for TcpStream {
     /// The steps that mio documents for `TcpStream::connect`: SO_ERROR, then whether there is a
     /// peer.
-    fn connect_state(&self) -> io::Result<ConnectState> {
+    fn connected(&self) -> io::Result<()> {
         if let Some(error) = self.take_error()? {
             return Err(error);
         }
         match self.peer_addr() {
-            Ok(_) => Ok(ConnectState::Done),
-            Err(e) if e.kind() == io::ErrorKind::NotConnected => Ok(ConnectState::Pending),
-            Err(e) if e.raw_os_error() == Some(Errno::INPROGRESS.raw_os_error()) => {
-                Ok(ConnectState::Pending)
+            Err(e) if e.kind() == io::ErrorKind::NotConnected => {
+                Err(io::ErrorKind::WouldBlock.into())
             }
-            Err(error) => Err(error),
+            peer => peer.map(drop),
         }
     }
 

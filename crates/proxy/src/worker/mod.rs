@@ -19,7 +19,6 @@ use std::time::Duration;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Waker};
 use records::{Accepted, Hold, LoopTurn, MonoNs, SessionEnd};
-use rustix::event::epoll::EventFlags;
 
 use self::env::{CachedClock, WorkerEnv};
 use self::sessions::{Place, SessionKey, Sessions, Slot, WAKER};
@@ -37,12 +36,6 @@ const EVENTS: usize = 512;
 pub(crate) struct WorkerSetup {
     pub(crate) index: u32,
     pub(crate) listener: Arc<TcpListener>,
-    /// How it is watched.
-    pub(crate) flags: EventFlags,
-    /// Sessions at a time (`worker_connections`).
-    pub(crate) connections: usize,
-    pub(crate) upstream: SocketAddr,
-    pub(crate) upstream_buffers: net::tcp::Buffers,
     pub(crate) limits: Arc<Limits>,
     pub(crate) stop: Arc<AtomicBool>,
 }
@@ -79,7 +72,8 @@ impl Worker {
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let acceptor = Acceptor::open(poll.registry(), Arc::clone(&setup.listener), setup.flags)?;
+        let listener = Arc::clone(&setup.listener);
+        let acceptor = Acceptor::open(poll.registry(), listener, &setup.limits.toggles)?;
         let clock = CachedClock::new();
         let turn = turn(setup.index, 0, clock.mono, 0);
         let worker = Self {
@@ -177,7 +171,7 @@ impl Worker {
     }
 
     fn accept(&mut self) {
-        let (before, all) = (self.turn.accepts, self.setup.connections);
+        let (before, all) = (self.turn.accepts, self.setup.limits.connections);
         loop {
             let used = self.sessions.len();
             match self.acceptor.accept(self.poll.registry(), self.clock.mono) {
@@ -202,7 +196,7 @@ impl Worker {
     /// Takes a connection in; or, when the worker is full, closes it at once, as nginx does: no
     /// other worker may have it then, and its client knows where it stands.
     fn admit(&mut self, mut stream: TcpStream, addr: SocketAddr) {
-        let full = self.sessions.len() >= self.setup.connections;
+        let full = self.sessions.len() >= self.setup.limits.connections;
         let number = self.next_session;
         self.next_session += 1;
         self.turn.accepts += 1;

@@ -1,26 +1,24 @@
-//! The memory of one buffered answer: pages that are filled and leave in the order in which they were
-//! filled, and the part of the file that has not left yet.
+//! The memory of one buffered answer: a ring of pages that are filled and leave in the order of their bytes,
+//! and the part of the file that has not left yet.
 //!
 //! ```text
-//! upstream --> free --> held --+------------------------> client
-//!                              '--> file --> copy ---^
-//!                                   (while the client is full)
+//! upstream --> held --+------------------------> client
+//!                     '--> file --> copy ---^
+//!                          (while the client is full)
 //! ```
 //!
 //! Not for: reading, writing, or whether to; it is told what was read, written and stored.
 //!
 //! Invariants:
-//! - No more than [`PAGES`] pages and the head's exist. Only the last that holds bytes has room.
+//! - A page whose bytes have not all left takes its room.
 //! - What is in the copy is older than what is in the file, and that is older than the pages.
-//! - Nothing is allocated once all pages and the copy are made.
+//! - Nothing is allocated once the copy is made.
 //!
 //! Sources: nginx 1.17.4, `ngx_event_pipe_read_upstream`, `ngx_event_pipe_write_to_downstream` and
 //! `ngx_event_pipe_write_chain_to_temp_file` (src/event/ngx_event_pipe.c);
 //! `ngx_http_upstream_send_response` (src/http/ngx_http_upstream.c) for the head's page. Other than there, pages
 //! that were offered to the client may still go to the file, and one copy is read back at a time, not two.
 
-use std::array;
-use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::Range;
 
@@ -28,46 +26,39 @@ use records::Bytes;
 
 use crate::session::connection::Buffer;
 
-/// Pages that are made beside the head's, each when there is no free one (`proxy_buffers 8 4k`).
-pub(super) const PAGES: usize = 8;
+/// Pages of one answer: the head's, and those beside it (`proxy_buffers 8 4k`).
+pub(super) const PAGES: usize = 9;
 
 /// Pages that one write offers to the client (`proxy_busy_buffers_size`).
 const BUSY: usize = 2;
 
-/// Pages' worth of bytes that one write puts into the file (`proxy_temp_file_write_size`). The
-/// head's page may be short, so that one more fits.
+/// Pages that one write puts into the file (`proxy_temp_file_write_size`).
 const WRITE: usize = 2;
 
 /// What is read back at a time (`output_buffers`).
 const COPY: usize = 32 << 10;
 
-/// Slices of one write at most: the answer's head and every page.
-const SLICES: usize = 1 + PAGES + 1;
-
-/// What one call writes: the first so many of the slices.
-pub(super) type Line<'a> = ([IoSlice<'a>; SLICES], usize);
-
 /// When a page goes on that a read filled in part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) enum WhenShort {
     /// Once it is full, or nothing more will come.
-    #[default]
     Waits,
     /// At once: it may end with a chunk (`ngx_http_proxy_chunked_filter`).
     GoesOn,
 }
 
 /// See the module's head.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::session) struct Pages {
     size: usize,
     when_short: WhenShort,
     /// Pages that one write offers.
     busy: usize,
-    /// Pages that may still be made.
-    to_make: usize,
-    free: Vec<Buffer>,
-    held: VecDeque<Buffer>,
+    /// Pages that may be filled: one more each time that none of these has room.
+    in_use: usize,
+    ring: Box<[u8]>,
+    /// The bytes that are held, counted on from lap to lap of the ring.
+    held: Range<usize>,
     /// Bytes of the file that are still to be read back. Its end is what was ever written: the file
     /// is filled once (`cyclic_temp_file` off).
     filed: Range<u64>,
@@ -76,50 +67,51 @@ pub(in crate::session) struct Pages {
 }
 
 impl Pages {
-    /// Pages of `size` bytes, the first of them made already, and a file of at most `file_max`
-    /// bytes.
+    /// Pages of `size` bytes, the first of them behind a head of `head` bytes, with which `rest` came; and a
+    /// file of at most `file_max` bytes.
     pub(in crate::session) fn new(
         size: usize,
-        first: Buffer,
+        head: usize,
+        rest: &[u8],
         file_max: Bytes,
         when_short: WhenShort,
     ) -> Self {
-        let mut free = Vec::with_capacity(PAGES + 1);
-        let mut held = VecDeque::with_capacity(PAGES + 1);
-        if first.is_empty() {
-            free.push(first);
-        } else {
-            held.push_back(first);
+        let start = if head < size { head } else { 0 };
+        let mut ring = vec![0; PAGES * size].into_boxed_slice();
+        ring.iter_mut().skip(start).zip(rest).for_each(|(to, from)| *to = *from);
+        let held = start..(start + rest.len()).min(ring.len());
+        Self {
+            size,
+            when_short,
+            busy: BUSY,
+            in_use: held.end.div_ceil(size).max(1),
+            ring,
+            held,
+            filed: 0..0,
+            file_max: file_max.0,
+            copy: Buffer::default(),
         }
-        let file_max = file_max.0;
-        let pages = Self { size, when_short, busy: BUSY, free, held, file_max, ..Self::default() };
-        Self { to_make: PAGES, ..pages }
     }
 
     /// Nothing more will come: all that is here may leave.
     pub(super) fn finish(&mut self) {
-        (self.when_short, self.busy) = (WhenShort::GoesOn, SLICES);
+        (self.when_short, self.busy) = (WhenShort::GoesOn, PAGES);
     }
 
-    /// Whether something can be read; a page is made for it if there may be one more.
+    /// Whether something can be read; a page more is used for it if there is one.
     pub(super) fn has_room(&mut self) -> bool {
-        let has_room = !self.free.is_empty() || self.held.back().is_some_and(Buffer::has_room);
-        if !has_room && self.to_make > 0 {
-            self.to_make -= 1;
-            self.free.push(Buffer::of_size(self.size));
-            return true;
+        if self.held.end == self.behind(self.in_use) && self.in_use < PAGES {
+            self.in_use += 1;
         }
-        has_room
+        self.held.end < self.behind(self.in_use)
     }
 
-    /// Room for one read: what is left of the last page, and every free one; and how many slices of
-    /// the array that is.
-    pub(super) fn room(&mut self) -> ([IoSliceMut<'_>; PAGES + 1], usize) {
-        let last = self.held.back_mut().filter(|page| page.has_room());
-        let slices = usize::from(last.is_some()) + self.free.len();
-        let mut pages = last.into_iter().chain(self.free.iter_mut().rev());
-        let next = |_| IoSliceMut::new(pages.next().map(Buffer::room).unwrap_or_default());
-        (array::from_fn(next), slices)
+    /// Room for one read: what is left of the last page, and every free one.
+    pub(super) fn room(&mut self) -> [IoSliceMut<'_>; 2] {
+        let bytes = self.behind(self.in_use) - self.held.end;
+        let (front, back) = self.ring.split_at_mut(self.held.end % self.ring.len());
+        let first = bytes.min(back.len());
+        [IoSliceMut::new(&mut back[..first]), IoSliceMut::new(&mut front[..bytes - first])]
     }
 
     /// A read has filled `got` bytes of the room. `body` is shown them, in pieces, and says how many
@@ -129,35 +121,26 @@ impl Pages {
     /// Those of `body`; what it had kept before stays.
     pub(super) fn took<E>(
         &mut self,
-        mut got: usize,
+        got: usize,
         mut body: impl FnMut(&[u8]) -> Result<usize, E>,
     ) -> Result<(), E> {
-        while got > 0 {
-            if !self.held.back().is_some_and(Buffer::has_room) {
-                self.held.extend(self.free.pop());
-            }
-            let Some(page) = self.held.back_mut() else { break };
-            let room = page.room();
-            let here = got.min(room.len());
-            let keep = body(room.get(..here).unwrap_or_default())?;
-            page.filled(keep);
-            if keep < here || here == 0 {
+        for piece in pieces(&self.ring, self.held.end..self.held.end + got) {
+            let keep = body(piece)?;
+            self.held.end += keep;
+            if keep < piece.len() {
                 break;
             }
-            got -= here;
         }
         Ok(())
     }
 
     /// The oldest pages, as many as one write puts into the file; none: the file has no room.
-    pub(super) fn to_spool(&self) -> Line<'_> {
-        let mut end = self.filed.end;
-        let most = self.file_max.min(end.saturating_add((WRITE * self.size) as u64));
-        let fits = |page: &&Buffer| {
-            end = end.saturating_add(page.held().len() as u64);
-            !page.has_room() && end <= most
-        };
-        gather(self.held.iter().take_while(fits).map(Buffer::held))
+    pub(super) fn to_spool(&self) -> [IoSlice<'_>; 2] {
+        let Range { start, end } = self.held;
+        let room = self.file_max.saturating_sub(self.filed.end);
+        let fits = |until: &usize| *until <= end && (*until - start) as u64 <= room;
+        let until = (1..=WRITE).rev().map(|pages| self.behind(pages)).find(fits);
+        pieces(&self.ring, start..until.unwrap_or(start)).map(IoSlice::new)
     }
 
     /// Where the file ends.
@@ -165,13 +148,10 @@ impl Pages {
         self.filed.end
     }
 
-    /// The `oldest` pages are in the file, and free.
-    pub(super) fn spooled(&mut self, oldest: usize) {
-        for mut page in self.held.drain(..oldest.min(self.held.len())) {
-            self.filed.end += page.held().len() as u64;
-            page.clear();
-            self.free.push(page);
-        }
+    /// The oldest `bytes`, whole pages, are in the file, and their pages free.
+    pub(super) fn spooled(&mut self, bytes: usize) {
+        self.filed.end += bytes as u64;
+        self.held.start += bytes;
     }
 
     /// Reads more of the file back, if that is what leaves next; `read_at` fills a buffer from an
@@ -196,51 +176,49 @@ impl Pages {
     }
 
     /// What the next write offers, `head` first.
-    pub(super) fn line<'a>(&'a self, head: &'a [u8]) -> Line<'a> {
-        let from_file = !self.copy.is_empty();
-        let pages = self.held.iter().filter(|page| self.may_leave(page));
-        let pages = pages.take(if from_file { 0 } else { self.busy }).map(Buffer::held);
-        let pieces = [head, self.copy.held()].into_iter().chain(pages);
-        gather(pieces.filter(|piece| !piece.is_empty()))
+    pub(super) fn line<'a>(&'a self, head: &'a [u8]) -> [IoSlice<'a>; 4] {
+        let start = self.held.start;
+        let pages = if self.copy.is_empty() { start..self.may_leave() } else { start..start };
+        let [first, second] = pieces(&self.ring, pages);
+        [head, self.copy.held(), first, second].map(IoSlice::new)
     }
 
     /// The first `bytes` of the line behind its head have left.
-    pub(super) fn sent(&mut self, mut bytes: usize) {
+    pub(super) fn sent(&mut self, bytes: usize) {
         if !self.copy.is_empty() {
             return self.copy.gone(bytes);
         }
-        while bytes > 0
-            && let Some(page) = self.held.front_mut()
-        {
-            let here = bytes.min(page.held().len());
-            page.gone(here);
-            bytes -= here;
-            if !page.is_empty() {
-                return;
-            }
-            page.clear();
-            self.free.extend(self.held.pop_front());
+        self.held.start += bytes;
+        if bytes > 0 && self.held.is_empty() {
+            // A page that was short is free as a whole.
+            self.held = 0..0;
         }
     }
 
     /// Whether nothing waits for the client. What is in a page that is not full waits for more.
     pub(super) fn is_drained(&self) -> bool {
-        let pages = self.held.iter().any(|page| self.may_leave(page) && !page.is_empty());
-        !pages && self.filed.is_empty() && self.copy.is_empty()
+        self.may_leave() == self.held.start && self.filed.is_empty() && self.copy.is_empty()
     }
 
-    fn may_leave(&self, page: &Buffer) -> bool {
-        self.when_short == WhenShort::GoesOn || !page.has_room()
+    /// Where what may leave next ends.
+    fn may_leave(&self) -> usize {
+        let Range { start, end } = self.held;
+        let end = match self.when_short {
+            WhenShort::Waits => end / self.size * self.size,
+            WhenShort::GoesOn => end,
+        };
+        end.clamp(start, self.behind(self.busy).max(start))
+    }
+
+    /// Where so many pages end, the oldest that holds something first.
+    fn behind(&self, pages: usize) -> usize {
+        (self.held.start / self.size + pages) * self.size
     }
 }
 
-/// Slices for one call, without an allocation.
-fn gather<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> Line<'a> {
-    let mut count = 0;
-    let slices = array::from_fn(|_| {
-        let piece = pieces.next();
-        count += usize::from(piece.is_some());
-        IoSlice::new(piece.unwrap_or_default())
-    });
-    (slices, count)
+/// What is there in the ring, which may go on at its beginning.
+fn pieces(ring: &[u8], Range { start, end }: Range<usize>) -> [&[u8]; 2] {
+    let (front, back) = ring.split_at(start % ring.len());
+    let first = (end - start).min(back.len());
+    [&back[..first], &front[..end - start - first]]
 }

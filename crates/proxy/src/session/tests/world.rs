@@ -6,19 +6,21 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
 use records::{MonoNs, ReadPolicy, SessionEnd};
 
 use crate::policy::Stop;
-use crate::session::{ConnectState, Env, Event, Limits, Peer, Session, Step, Stream, TempFile};
+use crate::session::{Env, Event, Limits, Peer, Session, Step, Stream, TempFile};
 use records::ProxyToggles;
+
+const ORIGIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
 pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
     let toggles = ProxyToggles { read_policy, ..ProxyToggles::default() };
-    Limits { toggles, upstream_host: "origin".to_owned(), buffering: None }
+    Limits { toggles, upstream: ORIGIN, connections: 1, buffering: None }
 }
 
 /// How a peer ended its side.
@@ -87,6 +89,7 @@ impl SimStream {
         let mut all = 0;
         for slice in slices {
             match call(slice) {
+                (0, _) => {}
                 (_, Err(error)) if all == 0 => return Err(error),
                 (_, Err(_)) => break,
                 (offered, Ok(moved)) => {
@@ -127,12 +130,12 @@ impl Write for SimStream {
 }
 
 impl Stream for SimStream {
-    fn connect_state(&self) -> io::Result<ConnectState> {
+    fn connected(&self) -> io::Result<()> {
         let pipe = self.0.borrow();
         match (pipe.refused, pipe.connected) {
             (true, _) => Err(io::ErrorKind::ConnectionRefused.into()),
-            (false, true) => Ok(ConnectState::Done),
-            (false, false) => Ok(ConnectState::Pending),
+            (false, true) => Ok(()),
+            (false, false) => Err(io::ErrorKind::WouldBlock.into()),
         }
     }
 
@@ -395,7 +398,7 @@ impl World {
 
     /// Whether the session still has its upstream connection.
     pub(super) fn has_upstream(&self) -> bool {
-        self.session.upstream.connect_state().is_ok()
+        self.session.upstream.stream().is_ok()
     }
 
     pub(super) fn record(&self) -> records::Session {
