@@ -4,31 +4,6 @@ use std::io::{self, Write};
 
 use net::terminal::printable;
 
-use report::Style;
-
-/// When to use colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-impl Color {
-    /// The style for standard output.
-    pub(crate) fn style(self) -> Style {
-        match self {
-            Self::Auto => Style::for_stream(&io::stdout()),
-            Self::Always => Style::Colour,
-            Self::Never => Style::Plain,
-        }
-    }
-}
-
 /// Prints data. A reader that has gone away (`| head`) has all it wanted.
 ///
 /// # Errors

@@ -137,15 +137,14 @@ pub fn causes(summary: &Summary) -> Option<String> {
 /// A cause for someone who knows none of them.
 fn cause(cause: Cause, late: &LateSummary) -> String {
     let held = late.worst.as_ref().and_then(|worst| worst.step.as_ref()).map(|step| step.holder);
-    match (cause, held, late.hidden.first()) {
-        (Cause::HeldByStep, Some(Holder::Download(_)), _) => {
-            "a worker stuck serving one download".to_owned()
-        }
-        (Cause::HeldByStep, Some(Holder::Upload(_)), _) => {
-            "a worker stuck with one upload".to_owned()
-        }
-        (Cause::HeldByStep, ..) => "a worker stuck serving one connection".to_owned(),
-        (Cause::Unexplained, _, Some(HiddenCause { reason, .. })) => {
+    let whom = match held {
+        Some(Holder::Download(_)) => "serving one download",
+        Some(Holder::Upload(_)) => "with one upload",
+        _ => "serving one connection",
+    };
+    match (cause, late.hidden.first()) {
+        (Cause::HeldByStep, _) => format!("a worker stuck {whom}"),
+        (Cause::Unexplained, Some(HiddenCause { reason, .. })) => {
             format!("{} ({reason})", cause.words())
         }
         _ => cause.words().to_owned(),
@@ -165,18 +164,17 @@ pub(crate) fn worst(worst: &WorstFetch) -> String {
         format!(", {cause_us} of it")
     };
     let told = match step {
-        // Part of the time in a step may be another cause's: its worker had no CPU.
-        Some(held) if held.waited_us >= *cause_us => {
-            format!("behind {} ({} in one step)", holder(held.holder), moved(held.bytes))
+        None => format!(": {}", cause.words()),
+        Some(held) => {
+            let (whose, moved) = (holder(held.holder), moved(held.bytes));
+            // Part of the time in a step may be another cause's: its worker had no CPU.
+            match held.waited_us >= *cause_us {
+                true => format!(" behind {whose} ({moved} in one step)"),
+                false => format!(" behind steps of others, the longest of {whose} ({moved})"),
+            }
         }
-        Some(held) => format!(
-            "behind steps of others, the longest of {} ({})",
-            holder(held.holder),
-            moved(held.bytes)
-        ),
-        None => waited_for(*cause).to_owned(),
     };
-    format!("request {fetch} waited {response_us}{on}{of_it} {told}")
+    format!("request {fetch} waited {response_us}{on}{of_it}{told}")
 }
 
 /// `download 3 held 14 fetches for 9.200 s in 6 steps, the longest 2.400 s (1.2 GiB)`.
@@ -203,30 +201,6 @@ pub(crate) fn step(step: &HoldingStep) -> String {
     let HoldingStep { worker, bytes, ended_by, .. } = step;
     let (holder, bytes) = (holder(step.holder), moved(*bytes));
     format!("{holder} on worker {worker}, {bytes}, ended by {}", ended_by.words())
-}
-
-/// What a fetch waited for, to follow it.
-fn waited_for(cause: Cause) -> &'static str {
-    match cause {
-        Cause::HeldByStep => "behind steps of others",
-        Cause::Convoy => "behind many short steps of others",
-        Cause::AcceptQueue => "in the listener's queue while the worker turned",
-        Cause::BacklogOverflow => "for its handshake, dropped as the listener's queue was full",
-        Cause::OffCpuRunnable => "while the worker was ready and had no CPU",
-        Cause::CpuWithheld => "while a quota or the hypervisor withheld the worker's CPU",
-        Cause::OffCpuBlocked => "while the worker slept in a call other than its poll",
-        Cause::ThreadsBusy => "while the server's threads were busy with other connections",
-        Cause::BehindLock => "while no thread of the server ran: for a lock or a timer in it",
-        Cause::PoolUsedUp => {
-            "for a thread of the server, as those that serve slept in other requests"
-        }
-        Cause::Upstream => "for the origin to answer or send",
-        Cause::UpstreamWorkers => "for a worker of the origin, as all were busy",
-        Cause::NoPorts => "for nothing: no port was left to dial the origin from",
-        Cause::OwnTransfer => "for its own bytes to move",
-        Cause::Client => "for its own client",
-        Cause::Unexplained => "for reasons that nothing recorded shows",
-    }
 }
 
 /// `37.4 ms predicted: (52 turns x 2 downloads x 176 KiB + 3.0 MiB) / 560 MB/s; 29.0 ms measured`;

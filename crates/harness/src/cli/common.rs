@@ -10,7 +10,7 @@ use records::run_dir::MANIFEST;
 use report::Style;
 use rustix::fs::{Access, access};
 
-use crate::output::{self, Color};
+use crate::output;
 
 /// How a command prints, and where.
 #[derive(Debug, clap::Args)]
@@ -23,18 +23,14 @@ pub(super) struct OutputOptions {
     /// Print JSON instead of text
     #[arg(short, long)]
     pub(super) json: bool,
-
-    /// When to use colour
-    #[arg(long, hide_short_help = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub(super) color: Color,
 }
 
 impl OutputOptions {
-    /// The style of the text: of a file without colour, unless it is asked for.
+    /// The style of the text: a file has no colour.
     pub(super) fn style(&self) -> Style {
-        match (&self.file, self.color) {
-            (Some(_), Color::Auto) => Style::Plain,
-            (_, color) => color.style(),
+        match &self.file {
+            Some(_) => Style::Plain,
+            None => Style::for_stream(&io::stdout()),
         }
     }
 

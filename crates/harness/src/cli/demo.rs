@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use net::terminal::printable;
+use report::Style;
 use trial::signals;
 
 use super::campaign::planned;
-use super::output::{self, Color};
+use super::output;
 use crate::demo::{ArmPlan, DemoPlan, Ended, Stage, Timing};
 
 /// What is shown, and how.
@@ -23,10 +24,6 @@ pub(super) struct DemoOptions {
     /// Take about 30 s instead of 90 s
     #[arg(long)]
     pub fast: bool,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
 
     /// Where the directory of the show is made
     #[arg(long, value_name = "DIR", default_value = "runs")]
@@ -108,8 +105,8 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         Ok::<_, String>(ArmPlan { name: name.to_owned(), options, words, says, arm })
     };
     let arms = [arm("starved", "", DRAIN)?, arm("cured", cure, cure_says)?];
-    let (runs_dir, style) = (options.runs_dir.clone(), options.color.style());
-    Ok(DemoPlan { arms, timing, runs_dir, style, load_cpus })
+    let style = Style::for_stream(&io::stdout());
+    Ok(DemoPlan { arms, timing, runs_dir: options.runs_dir.clone(), style, load_cpus })
 }
 
 /// Whether a picture can be shown: that needs a terminal that takes orders, and keys from it.

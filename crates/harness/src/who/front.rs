@@ -65,7 +65,7 @@ impl Front {
     /// # Errors
     /// There is no terminal.
     pub(super) fn open(options: &WhoOptions, has_screen: bool) -> io::Result<Self> {
-        let style = options.color.style();
+        let style = Style::for_stream(&io::stdout());
         if options.json {
             return Ok(Self::Json);
         }

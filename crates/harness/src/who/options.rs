@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use records::{Micros, some_time, within};
 
 use super::holder::Addresses;
-use crate::output::Color;
 
 /// Who is watched, and how it is told.
 #[derive(Clone, Debug, clap::Args)]
@@ -55,10 +54,6 @@ pub(crate) struct WhoOptions {
     /// Answer scrapers of OpenMetrics there, as 127.0.0.1:9464
     #[arg(long, value_name = "ADDR")]
     pub(super) metrics: Option<SocketAddr>,
-
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub(super) color: Color,
 }
 
 const EXAMPLES: &str = "\

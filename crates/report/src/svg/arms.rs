@@ -4,7 +4,7 @@ use analysis::guard::rounds::Ran;
 use records::{ArmRow, Micros, Summary, Verdict};
 
 use super::palette;
-use super::plot::{Drawing, Rect, cut, time_decades};
+use super::plot::Drawing;
 use crate::campaign::{Arm, Campaign};
 use crate::escape;
 
@@ -14,6 +14,8 @@ const PLOT: f64 = 370.0;
 const TOP: f64 = 8.0;
 const ROW: f64 = 27.0;
 const TITLE: f64 = 26.0;
+/// Letters that a name has room for.
+const NAME: usize = 14;
 
 /// Times by powers of ten.
 #[derive(Clone, Copy)]
@@ -55,11 +57,12 @@ pub(super) fn draw(campaign: &Campaign) -> Option<Drawing> {
     let title = format!("latency of arms by round: {}", campaign.title());
     let mut drawing = Drawing::new("latency", &title, WIDTH, TOP + height + 52.0);
     drawing.line((LEFT, bottom), (LEFT + PLOT, bottom), "axis");
-    for (us, label) in time_decades(low, high) {
-        let x = axis.x(us);
+    let decades = (0..=19).map(|power| 10_u64.pow(power));
+    for us in decades.filter(|us| (low * 0.999..=high).contains(&(*us as f64))) {
+        let x = axis.x(us as f64);
         drawing.line((x, TOP), (x, bottom), "grid");
         drawing.line((x, bottom), (x, bottom + 5.0), "axis");
-        drawing.text(x, bottom + 22.0, "tick middle", &label);
+        drawing.text(x, bottom + 22.0, "tick middle", &Micros(us).to_string());
     }
     if let Some(cap) = cap {
         let x = axis.x(cap.0 as f64);
@@ -81,9 +84,14 @@ pub(super) fn draw(campaign: &Campaign) -> Option<Drawing> {
 /// One arm's rounds of a percentile, and their middle in words.
 fn row(drawing: &mut Drawing, axis: Axis, of: usize, (place, arm): (u32, &Arm), top: f64) {
     let (middle, name, color) = (top + ROW / 2.0, &arm.spec.name, palette::download(place));
-    let key = Rect { x: 12.0, y: middle - 6.0, width: 12.0, height: 12.0 };
-    drawing.rect(key, &format!("fill=\"{color}\""), name);
-    drawing.text(32.0, middle + 5.0, "tick strong", &cut(name, LEFT - 44.0, 8.2));
+    let (y, title) = (middle - 6.0, escape::html(name));
+    drawing.raw(&format!(
+        "<rect x=\"12\" y=\"{y:.1}\" width=\"12\" height=\"12\" fill=\"{color}\"><title>{title}</title></rect>"
+    ));
+    let is_long = name.chars().count() > NAME;
+    let short: String = name.chars().take(if is_long { NAME - 1 } else { NAME }).collect();
+    let short = short + if is_long { "\u{2026}" } else { "" };
+    drawing.text(32.0, middle + 5.0, "tick strong", &short);
     let point = |ran: &Ran| percentiles(&ran.summary).get(of).copied().flatten();
     let rounds: Vec<(&Ran, u64)> =
         arm.trials.iter().filter_map(|ran| Some((ran, point(ran)?))).collect();

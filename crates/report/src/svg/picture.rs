@@ -13,7 +13,7 @@ use records::Phase;
 
 use self::across::{Across, Labels, Lane, Level, TOP};
 use super::palette;
-use super::plot::{Drawing, even_ticks};
+use super::plot::Drawing;
 use crate::data::{PageData, Span};
 use crate::words;
 
@@ -156,7 +156,7 @@ fn ticks(across: &Across, bottom: f64) -> String {
     let mut out =
         format!("<line x1=\"{x1}\" x2=\"{x2}\" y1=\"{bottom}\" y2=\"{bottom}\" class=\"axis\"/>\n");
     let least = if across.zooms { 3 } else { AT_ONCE };
-    let mut every = even_ticks(end, least).get(1).copied().unwrap_or(end).max(1.0).round();
+    let mut every = even_step(end, least).max(1.0).round();
     let mut coarser = None;
     while coarser.is_none() || (across.zooms && end / every <= MOST) {
         let level = if coarser.is_none() { Level::Always } else { Level::Fine(every / ROOM) };
@@ -178,6 +178,14 @@ fn ticks(across: &Across, bottom: f64) -> String {
         }
     }
     out
+}
+
+/// The round step of an axis from 0 to `high` with at most `most` of them.
+fn even_step(high: f64, most: u32) -> f64 {
+    let rough = high / f64::from(most);
+    let power = 10_f64.powf(rough.log10().floor());
+    let round = [1.0, 2.0, 5.0].into_iter().find(|digit| digit * power >= rough);
+    round.unwrap_or(10.0) * power
 }
 
 #[expect(

@@ -5,9 +5,9 @@ use records::{Arm, ProxyKind, Rcvbuf, ReadPolicy, Summary, Verdict, shell_line};
 /// What to run next.
 enum Next {
     /// Another command of ours.
-    Command(&'static [&'static str]),
+    Command(&'static str),
     /// The same without these options, each with its value, and then with these words.
-    Same(&'static [&'static str], &'static [&'static str]),
+    Same(&'static [&'static str], &'static str),
 }
 
 /// What is one run's own.
@@ -15,94 +15,65 @@ const OWN: &[&str] = &["--label", "--output", "-o"];
 
 /// The command to try after `command`, and behind a `#` what it would show: a line for a shell.
 pub(crate) fn line(command: &[String], summary: &Summary) -> String {
-    let (next, why) = suggestion(State::of(summary), summary.verdict);
-    let words: Vec<String> = match next {
+    let (next, why) = suggestion(summary);
+    let split = |words: &str| words.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let words = match next {
         Next::Command(words) => {
             let program = command.first().map_or("turnstile", String::as_str);
-            [program].iter().chain(words).map(|&word| word.to_owned()).collect()
+            [vec![program.to_owned()], split(words)].concat()
         }
         Next::Same(without, with) => {
             // Another run has a name of its own, and does not take the place of this one's file.
-            let own: &[&str] = if (without, with) == (&[], &[]) { &[] } else { OWN };
+            let own: &[&str] = if (without, with) == (&[], "") { &[] } else { OWN };
             let out = without.iter().chain(own);
             let kept = out.fold(command.to_vec(), |words, option| remove(words, option));
-            kept.into_iter().chain(with.iter().map(|word| (*word).to_owned())).collect()
+            [kept, split(with)].concat()
         }
     };
     format!("{}  # {why}", shell_line(&words))
 }
 
 /// What to change, and what that would show.
-fn suggestion(state: State, verdict: Verdict) -> (Next, &'static str) {
-    const RCVBUF: Next = Next::Same(&["--rcvbuf"], &["--rcvbuf", "40960"]);
-    const FIONREAD: Next = Next::Same(&["--read-policy"], &["--read-policy", "fionread"]);
-    const QUOTA: Next = Next::Same(&["--read-policy"], &["--read-policy", "bytes:64KiB"]);
-    const FIONREAD_ALONE: Next =
-        Next::Same(&["--rcvbuf", "--read-policy"], &["--read-policy", "fionread"]);
-    use State::{Foreign, Interrupted, NoLoad, Policy, Quota, Reuseport, Shared};
-    use Verdict::{Degraded, Healthy, Inconclusive, Starved};
-    let check = (Next::Command(&["report", "-v"]), "every figure, and every reason to doubt it");
-    match (state, verdict) {
-        (Interrupted, _) => (Next::Same(&[], &[]), "the same run, to its end"),
-        (_, Inconclusive) => check,
-        (Foreign, Starved | Degraded) => {
-            (Next::Command(&["explain"]), "what held them; cures by server: docs/fix-it.md")
-        }
-        (Foreign, Healthy) => (Next::Command(&["case", "list"]), "what starves elsewhere"),
-        (Shared | Reuseport, Starved | Degraded) => (RCVBUF, "the published cure"),
-        (State::Rcvbuf, Starved) => (FIONREAD, "another cure: nginx's since 1.17.5"),
-        (Policy, Starved) => (QUOTA, "another cure: a quota of bytes"),
-        (State::Rcvbuf | Policy, Degraded) => (QUOTA, "shorter steps"),
-        (State::Rcvbuf, Healthy) => (FIONREAD_ALONE, "another cure: nginx's since 1.17.5"),
-        (Policy | Quota, Healthy) => (Next::Same(&["--read-policy"], &[]), "without the cure"),
-        (NoLoad, Healthy) => (Next::Same(&["--slow"], &[]), "the same beside downloads"),
-        (Shared, Healthy) => (Next::Same(&[], &["--reuseport"]), "no free worker can help out"),
-        (Reuseport, Healthy) | (Quota | NoLoad, Starved | Degraded) => check,
+fn suggestion(summary: &Summary) -> (Next, &'static str) {
+    use Verdict::{Healthy, Inconclusive, Starved};
+    const POLICY: &[&str] = &["--read-policy"];
+    const FIONREAD: &str = "--read-policy fionread";
+    const QUOTA: Next = Next::Same(POLICY, "--read-policy bytes:64KiB");
+    let Arm { server, proxy, load, .. } = &summary.arm;
+    let check = (Next::Command("report -v"), "every figure, and every reason to doubt it");
+    if summary.interrupted.is_some() {
+        return (Next::Same(&[], ""), "the same run, to its end");
     }
-}
-
-/// What of an arm decides where to look next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// The run was cut short.
-    Interrupted,
-    /// Not the mirror: its toggles are not ours.
-    Foreign,
-    /// No load at all.
-    NoLoad,
-    /// nginx's old loop, buffers left to the kernel, one listener shared.
-    Shared,
-    /// The same with a listener for each worker.
-    Reuseport,
-    /// A receive buffer was set; the loop still drains.
-    Rcvbuf,
-    /// The read policy ends steps by a quota.
-    Quota,
-    /// The read policy ends steps by what the socket tells.
-    Policy,
-}
-
-impl State {
-    fn of(summary: &Summary) -> Self {
-        let arm: &Arm = &summary.arm;
-        if summary.interrupted.is_some() {
-            return Self::Interrupted;
+    let is_foreign = server.kind != ProxyKind::Mirror;
+    let is_small = summary.arm.rcvbuf().is_some_and(|size| size < Rcvbuf::ROOMY);
+    match (proxy.read_policy, summary.verdict) {
+        (_, Inconclusive) => check,
+        (_, Healthy) if is_foreign => (Next::Command("case list"), "what starves elsewhere"),
+        _ if is_foreign => {
+            (Next::Command("explain"), "what held them; cures by server: docs/fix-it.md")
         }
-        if arm.server.kind != ProxyKind::Mirror {
-            return Self::Foreign;
+        (_, Healthy) if load.slow == 0 => {
+            (Next::Same(&["--slow"], ""), "the same beside downloads")
         }
-        if arm.load.slow == 0 {
-            return Self::NoLoad;
+        _ if load.slow == 0 => check,
+        (ReadPolicy::Drain, Healthy) if is_small => {
+            let out = &["--rcvbuf", "--read-policy"];
+            (Next::Same(out, FIONREAD), "another cure: nginx's since 1.17.5")
         }
-        match arm.proxy.read_policy {
-            ReadPolicy::Drain if arm.rcvbuf().is_some_and(|size| size < Rcvbuf::ROOMY) => {
-                Self::Rcvbuf
-            }
-            ReadPolicy::Drain if arm.proxy.reuseport => Self::Reuseport,
-            ReadPolicy::Drain => Self::Shared,
-            policy if policy.is_quota() => Self::Quota,
-            _ => Self::Policy,
+        (ReadPolicy::Drain, Healthy) if proxy.reuseport => check,
+        (ReadPolicy::Drain, Healthy) => {
+            (Next::Same(&[], "--reuseport"), "no free worker can help out")
         }
+        (_, Healthy) => (Next::Same(POLICY, ""), "without the cure"),
+        (ReadPolicy::Drain, _) if !is_small => {
+            (Next::Same(&["--rcvbuf"], "--rcvbuf 40960"), "the published cure")
+        }
+        (ReadPolicy::Drain, Starved) => {
+            (Next::Same(POLICY, FIONREAD), "another cure: nginx's since 1.17.5")
+        }
+        (policy, _) if policy.is_quota() => check,
+        (_, Starved) => (QUOTA, "another cure: a quota of bytes"),
+        _ => (QUOTA, "shorter steps"),
     }
 }
 

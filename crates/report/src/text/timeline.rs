@@ -134,20 +134,16 @@ fn packets(wire: Wire) -> String {
 }
 
 fn ended(story: &FetchReport) -> String {
-    let bytes = short_bytes(story.fetch.bytes);
-    match story.fetch.outcome {
-        Outcome::Ok => format!("last byte, of {bytes}"),
-        Outcome::TimeoutConnect => "cap: given up before the handshake was done".to_owned(),
-        Outcome::TimeoutNoByte => "cap: given up without a byte of an answer".to_owned(),
-        Outcome::TimeoutPartial => format!("cap: given up after {bytes} of the body"),
-        Outcome::Refused => "refused".to_owned(),
-        Outcome::Reset => format!("reset by its peer after {bytes}"),
-        Outcome::ClosedEarly => format!("closed by its peer after {bytes}"),
-        Outcome::BadStatus => match story.fetch.status {
-            Some(status) => format!("answered with status {status}"),
-            None => "answered with what is not HTTP".to_owned(),
-        },
-        Outcome::LocalError => "this host could not try".to_owned(),
+    let Fetch { outcome, bytes, status, .. } = &story.fetch;
+    let (how, bytes) = (words::outcome(*outcome).short, short_bytes(*bytes));
+    match (outcome, status) {
+        (Outcome::Ok, _) => format!("last byte, of {bytes}"),
+        (Outcome::TimeoutPartial | Outcome::Reset | Outcome::ClosedEarly, _) => {
+            format!("{how}, after {bytes}")
+        }
+        (Outcome::BadStatus, Some(status)) => format!("answered with status {status}"),
+        (Outcome::BadStatus, None) => "answered with what is not HTTP".to_owned(),
+        _ => how.to_owned(),
     }
 }
 
