@@ -135,9 +135,8 @@ impl Fetches {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
-        fs::create_dir_all(place.parent().unwrap_or(place))?;
-        let trial = LiveTrial::start(&options, place, [FETCHES], &host.own)
-            .context("failed to start a trial")?;
+        let start = || LiveTrial::start(&options, place, [FETCHES]);
+        let trial = host.own.lifted(start).context("failed to start a trial")?;
         Ok(Self { trial, records: RunRecords::default(), next: 0, ended: BTreeMap::new() })
     }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use net::child::{Child, Dropped, Event};
+use net::child::{Child, Dropped};
 use net::cpu::{self, CpuList};
 use records::run_dir::{MANIFEST, SUMMARY};
 use records::{Record, RunRecords, Summary};
@@ -34,20 +34,18 @@ pub struct LiveTrial {
 }
 
 impl LiveTrial {
-    /// Starts `turnstile run` with these options; its run directory will be in `place`, which is made.
-    /// Of its record files those in `files` are followed.
+    /// Starts `turnstile run` with these options; its run directory will be in `place`.
+    /// Of its record files those in `files` are followed. Dropped, it stops in good order.
     ///
     /// # Errors
-    /// The place or the process could not be made.
+    /// The process could not be made.
     pub fn start<const N: usize>(
         options: &[String],
         place: &Path,
         files: [&'static str; N],
-        cpus: &OwnCpus,
     ) -> io::Result<Self> {
-        fs::create_dir(place)?;
-        // What it may run on is for the trial to divide.
-        let child = cpus.lifted(|| start(command(options, place), || {}))?;
+        let (mut command, name) = (command(options, place), "trial".to_owned());
+        let child = Child::start(&mut command, name, Dropped::Asked(STOPS_WITHIN), |_| {})?;
         Ok(Self { child, follow: Follow::new(place, files) })
     }
 
@@ -58,13 +56,18 @@ impl LiveTrial {
     }
 
     /// Asks it to end now, in good order: it takes about a second. Asked again, it takes that as haste.
-    pub fn stop(&self) {
-        self.child.signal(Signal::TERM);
+    pub fn stop(&self, signal: Signal) {
+        self.child.signal(signal);
     }
 
     /// Waits for its end, for `patience` at most: whether it has ended.
     pub fn ends_within(&self, patience: Duration) -> bool {
         self.child.ends_within(patience)
+    }
+
+    /// Its run directory, once it is there.
+    pub(crate) fn dir(&mut self) -> Option<&Path> {
+        self.follow.dir()
     }
 
     /// Adds what was recorded since this was last asked, and the manifest as it is now.
@@ -114,8 +117,11 @@ impl OwnCpus {
         self.own.as_ref().map_or(Ok(()), |own| cpu::pin_current_thread(own.as_slice()))
     }
 
-    /// Does `work` as if nothing were kept: a process that it starts may run anywhere.
-    fn lifted<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    /// Does `work` as if nothing were kept: what a trial that it starts may run on is for that to divide.
+    ///
+    /// # Errors
+    /// As `work` has it, or the CPUs are not there any more.
+    pub fn lifted<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         if self.own.is_some() {
             cpu::pin_current_thread(&self.all)?;
         }
@@ -215,27 +221,10 @@ pub(crate) fn command(options: &[String], runs_dir: &Path) -> Command {
         command.arg0(name);
     }
     command.arg("run").args(options);
-    command.args([STARTED_BY, &std::process::id().to_string()]);
+    command.args([STARTED_BY, &std::process::id().to_string(), "--label", "trial"]);
     command.args(["--json", "--quiet", "--runs-dir"]).arg(runs_dir);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
-}
-
-/// Starts a [`command`]; `ended` is called when it has ended, on another thread. Dropped, it stops in
-/// good order.
-///
-/// # Errors
-/// The process or its thread could not be made.
-pub(crate) fn start(
-    mut command: Command,
-    ended: impl FnOnce() + Send + 'static,
-) -> io::Result<Child> {
-    let mut ended = Some(ended);
-    Child::start(&mut command, "trial".to_owned(), Dropped::Asked(STOPS_WITHIN), move |event| {
-        if let Event::Ended(_) = event {
-            ended.take().into_iter().for_each(|ended| ended());
-        }
-    })
 }
 
 /// The command line of a trial as people type it: without what [`command`] adds to their options.

@@ -27,7 +27,6 @@ pub use data::{AbsenceData, FetchData, HoldData, PageData, Span, StretchData};
 pub use page::{campaign_html, html};
 pub use svg::{campaign_svg, svg};
 pub use text::{
-    MAX_LINES, MaxLines, OpenMetrics, Style, annotations, arms_markdown, case_list, check,
-    check_markdown, csv, details, headline, json, junit, labelled, short_bytes, story, text,
-    timeline,
+    MAX_LINES, OpenMetrics, Sheet, Style, annotations, arms_markdown, case_list, check,
+    check_markdown, csv, details, headline, json, junit, short_bytes, story, text, timeline,
 };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::escape::html;
-use crate::text::layout::{MaxLines, Style, Tint, WIDTH, columns, wrap};
+use crate::text::layout::{Style, Tint, WIDTH, columns, wrap};
 
 /// Heads, and rows of as many cells.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl Table {
             let mut lines: Vec<String> = Vec::new();
             let mut from = 0;
             for ((cell, &width), &right) in row.iter().zip(&widths).zip(&to_the_right) {
-                let parts = cell.lines().flat_map(|line| wrap(line, width, MaxLines(20)));
+                let parts = cell.lines().flat_map(|line| wrap(line, width));
                 for (place, part) in parts.enumerate() {
                     if place == lines.len() {
                         lines.push(String::new());

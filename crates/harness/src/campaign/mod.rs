@@ -21,9 +21,8 @@
 pub(crate) mod arm;
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use analysis::guard::rounds::Ran;
@@ -39,7 +38,8 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use trial::run_dir;
 
-use crate::{live, output};
+use crate::live::{self, LiveTrial};
+use crate::output;
 
 #[cfg(test)]
 mod tests;
@@ -235,9 +235,8 @@ impl Campaign {
                 output::say(&line);
             }
         };
-        let (sender, events) = mpsc::channel();
-        let signals = sender.clone();
-        stop::on_signal(move |signal| match signals.send(Some(signal)) {
+        let (sender, signals) = mpsc::channel();
+        stop::on_signal(move |signal| match sender.send(signal) {
             Ok(()) => Next::Wait,
             // The last trial is over: there is nobody to be asked to end but this process.
             Err(_) => Next::Unheard,
@@ -249,7 +248,7 @@ impl Campaign {
             let (round, rounds) = (slot.round + 1, self.journal.rounds);
             let arm = self.journal.arm_name(*slot);
             progress(format!("round {round}/{rounds}  {arm}  ({after} to come)"));
-            let (summary, signal) = self.trial(*slot, &sender, &events)?;
+            let (summary, signal) = self.trial(*slot, &signals)?;
             if let Some(summary) = summary {
                 let first = summary.verdict_reasons.first().map_or("", String::as_str);
                 progress(format!("            {}: {first}", summary.verdict));
@@ -262,45 +261,38 @@ impl Campaign {
     }
 
     /// Runs one trial to its end: what it proved, if its run is whole, and the signal that came meanwhile,
-    /// if one did. An event is such a signal; without one, the end of the trial.
+    /// if one did.
     fn trial(
         &mut self,
         slot: Slot,
-        sender: &Sender<Option<i32>>,
-        events: &Receiver<Option<i32>>,
-    ) -> anyhow::Result<(Option<Summary>, Option<i32>)> {
+        signals: &Receiver<i32>,
+    ) -> anyhow::Result<(Option<Box<Summary>>, Option<i32>)> {
+        /// Between two looks for a signal.
+        const LOOK: Duration = Duration::from_millis(100);
         let place = self.place_for(slot)?;
         let arm = self.journal.arms.get(slot.arm);
         let options = arm.map(|arm| arm.args.as_slice()).unwrap_or_default();
-        let mut command = live::command(options, &place);
-        command.args(["--label", "trial"]);
-        let sender = sender.clone();
-        let ended = move || {
-            // Nobody there: nobody wants it.
-            let _ = sender.send(None);
-        };
-        let mut child = live::start(command, ended).context("failed to start a trial")?;
-
-        let mut signalled = None;
-        while let Ok(Some(signal)) = events.recv() {
-            signalled = Some(signal);
-            // It takes each further one as haste. It may have ended.
-            Signal::from_named_raw(signal).into_iter().for_each(|signal| child.signal(signal));
+        let mut trial = LiveTrial::start(options, &place, []).context("failed to start a trial")?;
+        let mut signal = None;
+        while !trial.ends_within(LOOK) {
+            if let Ok(told) = signals.try_recv() {
+                signal = Some(told);
+                // It takes each further one as haste.
+                Signal::from_named_raw(told).into_iter().for_each(|told| trial.stop(told));
+            }
         }
-        let status = child.reap().context("failed to wait for a trial")?;
-        let asked = |signal: &i32| [Signal::INT.as_raw(), Signal::TERM.as_raw()].contains(signal);
-        let signal = signalled.or(status.signal().filter(asked));
-        let run = live::run_in(&place).and_then(|dir| Some((live::summary(&dir)?, dir)));
-        match run {
+        let signal = signal.or_else(|| signals.try_recv().ok());
+        let dir = trial.dir().map(Path::to_owned);
+        match (trial.end(), dir) {
             // It was over when the signal came: what is done stays done.
-            Some((summary, dir)) if summary.interrupted.is_none() => {
+            (Ok(summary), Some(dir)) if summary.interrupted.is_none() => {
                 self.note(slot, &dir, summary.verdict)?;
                 Ok((Some(summary), signal))
             }
             _ if signal.is_some() => Ok((None, signal)),
-            _ => {
-                let (arm, said) = (self.journal.arm_name(slot), child.stderr_tail());
-                bail!("a trial of arm {arm} ended without a run ({status}) {said}")
+            (ended, _) => {
+                let (arm, why) = (self.journal.arm_name(slot), ended.err().unwrap_or_default());
+                bail!("a trial of arm {arm} ended without a whole run {why}")
             }
         }
     }

@@ -120,12 +120,7 @@ pub(super) fn has_screen() -> bool {
 fn farewell(ended: &Ended) -> String {
     let mut text = String::new();
     for arm in &ended.arms {
-        let proved = match &arm.stage {
-            Stage::Over(Ok(summary)) => report::headline(summary),
-            Stage::Over(Err(why)) => format!("could not be run: {why}"),
-            Stage::Waiting | Stage::Running => "was not run".to_owned(),
-        };
-        text += &format!("{:<8} {proved}\n", arm.plan.name);
+        text += &format!("{:<8} {}\n", arm.plan.name, arm.proved());
         if let Some(dir) = arm.run_dir().filter(|_| arm.summary().is_some()) {
             text += &format!("         turnstile report {} --open\n", dir.display());
         }

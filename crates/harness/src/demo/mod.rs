@@ -21,7 +21,8 @@ use net::cpu::CpuList;
 use net::stop::{self, Next};
 use records::run_dir::{DOWNLOADS, FETCHES, SOCKETS, STEPS, WORKERS};
 use records::{MonoNs, Phase};
-use report::Style;
+use report::{Style, headline};
+use rustix::process::Signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use trial::run_dir;
 
@@ -139,19 +140,12 @@ pub fn run(plan: DemoPlan) -> anyhow::Result<Ended> {
     let dir = run_dir::make_new(&plan.runs_dir, &name)?;
     let arms = plan.arms.map(ArmView::new);
     let mut show = Show::new(arms, plan.timing, cpus, dir);
-    let over = show.acts(&mut screen, plan.style, &signals);
+    let signal = show.acts(&mut screen, plan.style, &signals);
     // First the terminal: whoever left should see it again at once.
     drop(screen);
     show.stop(&signals);
     // Where nothing was recorded no empty shell is left behind; another stays.
     let _ = std::fs::remove_dir(&show.dir);
-    let signal = match over {
-        Over::Shown | Over::Key(Key::Quit) => None,
-        Over::Key(_) => Some(SIGINT),
-        Over::Signal(signal) => Some(signal),
-        // A terminal that is gone has hung up.
-        Over::Unseen => Some(SIGHUP),
-    };
     Ok(Ended { arms: show.arms, signal })
 }
 
@@ -173,15 +167,6 @@ struct Show {
     hastened: bool,
     /// The phase that was told to end.
     ended: Option<Phase>,
-}
-
-/// What ended the show.
-enum Over {
-    Shown,
-    Key(Key),
-    Signal(i32),
-    /// Nobody can see it any more.
-    Unseen,
 }
 
 impl Show {
@@ -221,13 +206,14 @@ impl Show {
         }
     }
 
-    fn acts(&mut self, screen: &mut Screen, style: Style, signals: &Receiver<i32>) -> Over {
+    /// Shows act after act: the signal that ended it before its end, if one did.
+    fn acts(&mut self, screen: &mut Screen, style: Style, signals: &Receiver<i32>) -> Option<i32> {
         loop {
             let now = clock::now();
             if self.held.is_none() {
                 self.listen();
                 if self.is_over(now) && !self.advance(now) {
-                    return Over::Shown;
+                    return None;
                 }
                 self.hasten();
             }
@@ -235,9 +221,10 @@ impl Show {
             let keys = shown.and_then(|()| screen.keys(FRAME));
             // A terminal that hangs up says so by a signal too, and that is what counts.
             if let Ok(signal) = signals.try_recv() {
-                return Over::Signal(signal);
+                return Some(signal);
             }
-            let Ok(keys) = keys else { return Over::Unseen };
+            // A terminal that is gone has hung up.
+            let Ok(keys) = keys else { return Some(SIGHUP) };
             for key in keys {
                 let now = clock::now();
                 match key {
@@ -250,11 +237,12 @@ impl Show {
                                 let phase = self.arms[arm].phase();
                                 self.hastened = phase.is_none() || phase != self.ended;
                             }
-                            _ if !self.advance(now) => return Over::Shown,
+                            _ if !self.advance(now) => return None,
                             _ => {}
                         }
                     }
-                    Key::Quit | Key::Interrupt => return Over::Key(key),
+                    Key::Quit => return None,
+                    Key::Interrupt => return Some(SIGINT),
                     Key::Other => {}
                 }
             }
@@ -283,7 +271,8 @@ impl Show {
             let arm = &mut self.arms[index];
             let side = ["left", "right"][index];
             let place = self.dir.join(format!("{side}-{}", arm.plan.name));
-            match LiveTrial::start(&arm.plan.words, &place, SHOWN, &self.cpus) {
+            let start = || LiveTrial::start(&arm.plan.words, &place, SHOWN);
+            match self.cpus.lifted(start) {
                 Ok(trial) => {
                     arm.stage = Stage::Running;
                     self.trial = Some((index, trial));
@@ -309,11 +298,11 @@ impl Show {
     /// Ends the trial that runs, if one does, in good order.
     fn stop(&mut self, signals: &Receiver<i32>) {
         let Some((arm, trial)) = self.trial.take() else { return };
-        trial.stop();
+        trial.stop(Signal::TERM);
         // Each signal that comes meanwhile is handed on, and it takes it as haste.
         while !trial.ends_within(FRAME) {
             if signals.try_recv().is_ok() {
-                trial.stop();
+                trial.stop(Signal::TERM);
             }
         }
         // Stopped early it may have made none, which is no fault of it.
@@ -324,6 +313,15 @@ impl Show {
 }
 
 impl ArmView {
+    /// What its trial proved, as its report says it.
+    pub fn proved(&self) -> String {
+        match &self.stage {
+            Stage::Over(Ok(summary)) => headline(summary),
+            Stage::Over(Err(why)) => format!("the trial could not be run: {why}"),
+            Stage::Waiting | Stage::Running => "the trial has not ended".to_owned(),
+        }
+    }
+
     /// Its run directory, if it came to have one.
     pub fn run_dir(&self) -> Option<PathBuf> {
         live::run_in(self.place.as_deref()?)

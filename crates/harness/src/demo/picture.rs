@@ -14,7 +14,7 @@ use ratatui_core::widgets::Widget;
 use ratatui_widgets::block::Block;
 use ratatui_widgets::paragraph::{Paragraph, Wrap};
 use records::{Holder, Micros, MonoNs, Outcome, Phase, RunRecords, Verdict, count};
-use report::{Style, headline, words};
+use report::{Style, words};
 
 use super::arm::{ArmView, Stage};
 use super::{ACTS, Act, Show};
@@ -108,25 +108,16 @@ fn said(show: &Show) -> Vec<String> {
         Act::Trial(place) => vec![trial(&show.arms[place])],
         Act::Verdict => {
             let cause = before.summary().and_then(words::causes);
-            [Some(proved(before)), cause].into_iter().flatten().collect()
+            [Some(before.proved()), cause].into_iter().flatten().collect()
         }
         Act::Change => vec![format!("One change: {}. {}", after.plan.options, after.plan.says)],
         Act::Closing => {
-            let told = |arm: &ArmView| format!("{}  {}", arm.plan.name, proved(arm));
+            let told = |arm: &ArmView| format!("{}  {}", arm.plan.name, arm.proved());
             let rate = |arm: &ArmView| arm.summary().map(|summary| summary.slow.bytes_per_sec);
             let rates = rate(before).zip(rate(after));
             let rates = rates.map(|(before, after)| format!("downloads  {before}, then {after}"));
             [Some(told(before)), Some(told(after)), rates].into_iter().flatten().collect()
         }
-    }
-}
-
-/// What its trial proved, as its report says it.
-fn proved(arm: &ArmView) -> String {
-    match &arm.stage {
-        Stage::Over(Ok(summary)) => headline(summary),
-        Stage::Over(Err(why)) => format!("the trial could not be run: {why}"),
-        Stage::Waiting | Stage::Running => "the trial has not ended yet".to_owned(),
     }
 }
 

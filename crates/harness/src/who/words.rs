@@ -6,7 +6,7 @@ use records::{Bytes, Micros, count, percent};
 use super::holder::{Holder, OwnEnd};
 use super::ledger::{Kind, Ledger, Queue, Told, Worker};
 use super::processes::{Change, ChangeKind};
-use report::{MaxLines, Style, labelled, short_bytes};
+use report::{Sheet, Style, short_bytes};
 
 #[cfg(test)]
 mod tests;
@@ -174,7 +174,7 @@ pub(super) fn summary(ledger: &Ledger, style: Style) -> String {
         let lost = count(ledger.lost, "hold", "holds");
         format!("{lost}: there were more than fit into the kernel's ring")
     });
-    let mut text = String::new();
+    let mut sheet = Sheet::new(style);
     for (label, rows) in [
         ("watched", vec![watched]),
         ("held", held),
@@ -183,15 +183,9 @@ pub(super) fn summary(ledger: &Ledger, style: Style) -> String {
         ("queues", queues),
         ("lost", Vec::from_iter(lost)),
     ] {
-        for (number, row) in rows.iter().enumerate() {
-            let label = if number == 0 { label } else { "" };
-            for line in labelled(style, label, row, MaxLines(4)) {
-                text += &line;
-                text.push('\n');
-            }
-        }
+        sheet.list(label, rows);
     }
-    text
+    sheet.finish()
 }
 
 /// `worker 1235 (nginx): 4 holds, 4.200 s in all (14 %), 2.400 s the longest`.

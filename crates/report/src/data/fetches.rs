@@ -1,10 +1,10 @@
 //! Fetches, what is said of each, and who held them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use analysis::{Analysis, FetchSplit};
-use records::{Fetch, Holder, Micros, Outcome, Phase, count};
+use records::{Fetch, Micros, Outcome, Phase, count};
 
 use super::lanes::HoldData;
 use super::time::{Clock, Span, end_of};
@@ -41,7 +41,8 @@ pub(super) fn fetches(
     let mut order: Vec<(&Fetch, &FetchSplit)> =
         splits.filter_map(|split| Some((fetches.get(split.index)?, split))).collect();
     order.sort_by_key(|(fetch, _)| (fetch.start_ns, fetch.fetch));
-    let mut rows = Rows::default();
+    // Of each lane, until when each row below its blocks is taken, us.
+    let mut lanes: BTreeMap<Option<u32>, Vec<u64>> = BTreeMap::new();
     let of = |(fetch, split): (&Fetch, &FetchSplit)| {
         let worker = split.worker;
         let held = held(split, places);
@@ -52,7 +53,7 @@ pub(super) fn fetches(
             span,
             outcome: fetch.outcome,
             worker,
-            row: rows.next(worker, span.start_us, span.end_us()),
+            row: row(lanes.entry(worker).or_default(), span),
             told: format!("{} {what}", words::fetch(fetch, Micros(span.start_us), worker)),
             held,
         }
@@ -78,55 +79,28 @@ fn unheld(fetch: &Fetch, split: &FetchSplit) -> String {
     }
 }
 
-/// In how many steps of how many others it waited, and the longest wait.
+/// In how many steps it waited, and the longest wait.
 fn waits(held: &[(usize, Micros)], holds: &[HoldData]) -> String {
-    let all = held.iter().filter_map(|&(hold, waited)| Some((holds.get(hold)?, waited)));
-    let holders: BTreeSet<Holder> = all.clone().map(|(hold, _)| hold.holder).collect();
+    let mut all = held.iter().filter_map(|&(hold, waited)| Some((holds.get(hold)?, waited)));
     let sum: u64 = all.clone().fold(0, |sum, (_, waited)| waited.0.saturating_add(sum));
-    let steps = count(held.len() as u64, "step", "steps");
-    let of: Vec<String> = holders.iter().take(3).map(|of| words::holder(*of)).collect();
-    let more = match holders.len().saturating_sub(of.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let waited = format!("It waited {} in {steps} of {}{more}.", Micros(sum), of.join(", "));
-    let longest = all.clone().next().map(|(hold, waited)| {
+    let waited =
+        format!("It waited {} in {}.", Micros(sum), count(held.len() as u64, "step", "steps"));
+    let longest = all.next().map(|(hold, waited)| {
         let (who, told, end) = (words::holder(hold.holder), hold.told(), hold.ended_by.words());
         format!(" The block that held it longest ({waited}) is {who}'s: {told}, ended by {end}.")
     });
     waited + &longest.unwrap_or_default()
 }
 
-/// Rows for fetches below the blocks of their lane.
-#[derive(Default)]
-struct Rows {
-    /// By lane: until when each row is taken.
-    lanes: BTreeMap<Option<u32>, Vec<u64>>,
-    again: usize,
-}
-
-impl Rows {
-    /// The row of the next fetch by start: the first that is free again.
-    fn next(&mut self, worker: Option<u32>, start: u64, end: u64) -> u32 {
-        /// More rows than these cannot be told apart; beyond, rows are used again though they overlap.
-        const MOST: usize = 64;
-        /// A little air between one's end and the next one's start, us.
-        const AIR: u64 = 20_000;
-        let ends = self.lanes.entry(worker).or_default();
-        let row = match ends.iter().position(|&until| until <= start) {
-            Some(row) => row,
-            None if ends.len() < MOST => {
-                ends.push(0);
-                ends.len() - 1
-            }
-            None => {
-                self.again = (self.again + 1) % MOST;
-                self.again
-            }
-        };
-        if let Some(until) = ends.get_mut(row) {
-            *until = end.saturating_add(AIR);
-        }
-        u32::try_from(row).unwrap_or(0)
-    }
+/// The row of the lane's next fetch by start: the first that is free again.
+fn row(ends: &mut Vec<u64>, span: Span) -> u32 {
+    /// More rows than these cannot be told apart; beyond, one is used again though two overlap in it.
+    const MOST: usize = 64;
+    /// A little air between one's end and the next one's start, us.
+    const AIR: u64 = 20_000;
+    let free = ends.iter().position(|until| *until <= span.start_us).unwrap_or(ends.len());
+    let row = if free < MOST { free } else { (0..MOST).min_by_key(|row| ends[*row]).unwrap_or(0) };
+    ends.resize(ends.len().max(row + 1), 0);
+    ends[row] = span.end_us().saturating_add(AIR);
+    u32::try_from(row).unwrap_or(0)
 }

@@ -12,7 +12,7 @@ use super::{THEME, fill, framed};
 use crate::campaign::{Arm, Campaign};
 use crate::escape::{self, html};
 use crate::svg::inline_campaign;
-use crate::text::{self, Style};
+use crate::text::{self, Sheet, Style};
 
 impl Campaign {
     /// As people read it in a terminal.
@@ -22,8 +22,11 @@ impl Campaign {
             (Some(case), _) => text::case(case, &rows, dir, style),
             (None, Some(comparison)) => text::comparison(comparison, &rows, dir, style),
             (None, None) => {
-                let table = text::arms(&rows).without(&text::ASIDE).lines(style).join("\n");
-                format!("{table}\n\nrecords     {}\n", dir.display())
+                let mut sheet = Sheet::new(style);
+                sheet.table(&text::arms(&rows).without(&text::ASIDE));
+                sheet.section();
+                sheet.whole("records", dir.display());
+                sheet.finish()
             }
         }
     }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use records::{ArmRow, BytesPerSec, Verdict};
 
-use super::layout::{MaxLines, Style, Tint, WIDTH, labelled, wrap};
+use super::layout::{Style, Tint};
+use super::sheet::Sheet;
 use crate::campaign::{Case, CaseArm, CaseFigure};
 use crate::table::Table;
 
@@ -67,28 +68,31 @@ pub fn arms_markdown(rows: &[ArmRow]) -> String {
 
 /// The whole of a case, with a newline after each line.
 pub(crate) fn case(case: &Case, rows: &[ArmRow], dir: &Path, style: Style) -> String {
-    let mut lines = vec![style.paint(Tint::Label, &case.title), String::new()];
+    let mut sheet = Sheet::new(style);
+    sheet.line(&style.paint(Tint::Label, &case.title));
     for paragraph in &case.story {
-        lines.extend(wrap(paragraph, WIDTH, MaxLines(20)));
-        lines.push(String::new());
+        sheet.section();
+        sheet.prose(0, paragraph);
     }
-    lines.extend(labelled(style, "source", &case.source, MaxLines(6)));
-    lines.extend(labelled(style, "look at", &case.look, MaxLines(6)));
-    lines.push(String::new());
-    lines.extend(arms(rows).without(&ASIDE).lines(style));
+    sheet.section();
+    sheet.labelled("source", &case.source);
+    sheet.labelled("look at", &case.look);
+    sheet.section();
+    sheet.table(&arms(rows).without(&ASIDE));
     for CaseArm { name, verdict, dir, figures } in &case.arms {
         let verdict = style.paint((*verdict).into(), verdict.name());
-        let name = style.paint(Tint::Label, name);
-        lines.extend([String::new(), format!("{name}  {verdict}  {}", dir.display())]);
+        sheet.section();
+        sheet.line(&format!("{}  {verdict}  {}", style.paint(Tint::Label, name), dir.display()));
         let mut table = Table::new(["figure", "here", "published"]);
         for CaseFigure { label, here, published } in figures {
             let known = |told: &Option<String>| told.clone().unwrap_or_else(|| "-".to_owned());
             table.row([(*label).to_owned(), known(here), known(published)]);
         }
-        lines.extend(table.lines(style));
+        sheet.table(&table);
     }
-    lines.extend([String::new(), format!("records     {}", dir.display())]);
-    lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+    sheet.section();
+    sheet.whole("records", dir.display());
+    sheet.finish()
 }
 
 /// The names of all cases with their titles.

@@ -13,8 +13,7 @@ use records::{
     percent_beside,
 };
 
-use super::layout::{MaxLines, NARROW, columns, wrap};
-use super::layout::{Style, Tint};
+use super::layout::{NARROW, Style, Tint, columns, wrap_to};
 use super::next;
 use crate::words;
 
@@ -42,7 +41,7 @@ impl Line {
 
     fn lines(&self, style: Style) -> Vec<String> {
         let at = AT.max(columns(&self.label) + 2);
-        let text = wrap(&self.text, NARROW - at, MaxLines(self.most));
+        let text = wrap_to(self.most, &self.text, NARROW - at);
         let line = |(place, text): (usize, String)| {
             let label = if place == 0 { self.label.as_str() } else { "" };
             format!("{}{text}", style.paint(self.tint, &format!("{label:<at$}")))

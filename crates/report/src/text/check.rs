@@ -3,7 +3,8 @@
 use stats::Change;
 
 use super::compare::{left_out, metrics};
-use super::layout::{MaxLines, Style, Tint, WIDTH, label, labelled, wrap};
+use super::layout::{Style, Tint};
+use super::sheet::Sheet;
 use crate::table::Table;
 use analysis::guard::baseline::Against;
 use analysis::guard::rounds::OverRounds;
@@ -11,32 +12,25 @@ use analysis::guard::{Check, Gate};
 
 /// The whole of it as text, with a newline after each line.
 pub fn check(check: &Check, style: Style) -> String {
-    let mut lines = vec![gate_line("check", check.outcome, check.word(), check.exit_code, style)];
-    for reason in beside_the_table(check) {
-        lines.extend(labelled(style, "", reason, MaxLines(3)));
-    }
+    let mut sheet = Sheet::new(style);
+    gate(&mut sheet, "check", check.outcome, check.word(), check.exit_code);
+    sheet.list("", beside_the_table(check));
     if let Some(program) = &check.program {
         let version = if program.version.is_empty() { &program.name } else { &program.version };
-        let said = format!("{version} ({})", program.path.display());
-        lines.extend(labelled(style, "proxy", &said, MaxLines(2)));
+        sheet.labelled("proxy", &format!("{version} ({})", program.path.display()));
     }
     if !check.thresholds.is_empty() {
-        lines.push(String::new());
-        lines.extend(thresholds(check).lines(style));
+        sheet.section();
+        sheet.table(&thresholds(check));
     }
     if let Some(against) = &check.baseline {
-        lines.push(String::new());
-        lines.extend(baseline(against, style));
+        baseline(&mut sheet, against);
     }
-    lines.push(String::new());
-    lines.extend(labelled(style, "rounds", &rounds(check), MaxLines(2)));
-    if let Some(path) = &check.saved {
-        lines.extend(labelled(style, "saved", &path.display().to_string(), MaxLines(2)));
-    }
-    // Not wrapped: it is there to be copied.
-    let label = label(style, "records");
-    lines.push(format!("{label}{}", check.records.display()));
-    lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+    sheet.section();
+    sheet.labelled("rounds", &rounds(check));
+    sheet.list("saved", check.saved.iter().map(|path| path.display().to_string()));
+    sheet.whole("records", check.records.display());
+    sheet.finish()
 }
 
 /// What is to be said beside the table of thresholds, which has what became of each.
@@ -46,18 +40,14 @@ fn beside_the_table(check: &Check) -> impl Iterator<Item = &String> {
     reasons.chain(&check.errors)
 }
 
-/// What a gate says and the process ends with, in a line without its end.
-pub(super) fn gate(label: &str, gate: Gate, exit_code: u8, style: Style) -> String {
-    gate_line(label, gate, gate.name(), exit_code, style)
-}
-
-fn gate_line(name: &str, gate: Gate, word: &str, exit_code: u8, style: Style) -> String {
+/// What a gate says and the process ends with.
+pub(super) fn gate(sheet: &mut Sheet, label: &str, gate: Gate, word: &str, exit_code: u8) {
     let tint = match gate {
         Gate::Passed => Tint::Good,
         Gate::Breached => Tint::Bad,
         Gate::Inconclusive => Tint::Warn,
     };
-    format!("{}{} (exit {exit_code})", label(style, name), style.paint(tint, word),)
+    sheet.whole(label, format!("{} (exit {exit_code})", sheet.paint(tint, word)));
 }
 
 /// The same as Markdown: the file of `--markdown`, and the step summary of GitHub.
@@ -131,7 +121,7 @@ fn thresholds(check: &Check) -> Table {
     if check.rounds.wanted > 1 { table } else { table.without(&[counts]) }
 }
 
-fn baseline(against: &Against, style: Style) -> Vec<String> {
+fn baseline(sheet: &mut Sheet, against: &Against) {
     let judgement = &against.judgement;
     let tint = match against.outcome {
         Gate::Breached => Tint::Bad,
@@ -139,21 +129,15 @@ fn baseline(against: &Against, style: Style) -> Vec<String> {
         Gate::Passed if against.change() == Change::Improved => Tint::Good,
         Gate::Passed => Tint::Label,
     };
-    let mut lines = vec![format!(
-        "{}{} of {}: {}",
-        label(style, "baseline"),
-        against.file.display(),
-        against.saved_at,
-        style.paint(tint, against.change().name())
-    )];
+    let change = sheet.paint(tint, against.change().name());
+    let (file, saved) = (against.file.display(), &against.saved_at);
+    sheet.section();
+    sheet.whole("baseline", format!("{file} of {saved}: {change}"));
     let left_out = judgement.left_out.iter().map(left_out);
     let differs = against.differs.iter().map(|differs| format!("not as then: {differs}"));
-    let doubts = against.doubts.iter().cloned();
-    for said in doubts.chain(left_out).chain(differs) {
-        lines.extend(wrap(&said, WIDTH - 2, MaxLines(2)).iter().map(|line| format!("  {line}")));
-    }
-    lines.extend(metrics(judgement, ["then", "now"]).lines(style));
-    lines
+    let said = against.doubts.iter().cloned().chain(left_out).chain(differs);
+    said.for_each(|said| sheet.prose(2, &said));
+    sheet.table(&metrics(judgement, ["then", "now"]));
 }
 
 fn rounds(check: &Check) -> String {

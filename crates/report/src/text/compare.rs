@@ -6,7 +6,9 @@ use records::{ArmRow, percent};
 use stats::{Change, Finding, Judgement, LeftOut, MetricComparison, Scale};
 
 use super::arms::{ASIDE, COMPARED};
-use super::layout::{MaxLines, Style, Tint, WIDTH, labelled, wrap};
+use super::check::gate;
+use super::layout::{Style, Tint};
+use super::sheet::Sheet;
 use crate::table::Table;
 use analysis::guard::figures::{Figure, Unit};
 use analysis::guard::{Comparison, PairOf};
@@ -18,18 +20,13 @@ pub(crate) fn comparison(
     dir: &Path,
     style: Style,
 ) -> String {
-    let arms = super::arms(rows).without(&ASIDE).without(&COMPARED);
-    let mut text = unlined(arms.lines(style));
-    for pair in &comparison.pairs {
-        text += "\n";
-        text += &self::pair(pair, style);
-    }
-    text += &format!("\nrecords     {}\n", dir.display());
-    for (place, pair) in comparison.pairs.iter().enumerate() {
-        let label = if place == 0 { "answer" } else { "" };
-        text += &(labelled(style, label, &answer(pair), MaxLines(3)).join("\n") + "\n");
-    }
-    text
+    let mut sheet = Sheet::new(style);
+    sheet.table(&super::arms(rows).without(&ASIDE).without(&COMPARED));
+    comparison.pairs.iter().for_each(|of| pair(&mut sheet, of));
+    sheet.section();
+    sheet.whole("records", dir.display());
+    sheet.list("answer", comparison.pairs.iter().map(answer));
+    sheet.finish()
 }
 
 /// What came of a pair, in one sentence: `fionread: failures 50 % to 0 %, downloads 3 % slower`.
@@ -88,22 +85,19 @@ pub(crate) fn comparison_markdown(comparison: &Comparison, rows: &[ArmRow]) -> S
     text + "\n" + &comparison.pairs.iter().map(|pair| answer(pair) + ".\n").collect::<String>()
 }
 
-fn pair(pair: &PairOf, style: Style) -> String {
-    let PairOf { a, b, judgement, .. } = pair;
+fn pair(sheet: &mut Sheet, PairOf { a, b, judgement, .. }: &PairOf) {
     let tint = match judgement.change {
         Change::Improved => Tint::Good,
         Change::Regressed => Tint::Bad,
         Change::NoChange => Tint::Label,
         Change::Inconclusive => Tint::Warn,
     };
-    let mut text = format!("{b} against {a}: {}\n", style.paint(tint, judgement.change.name()));
-    let mut said = vec![reasons(judgement)];
-    said.extend(judgement.left_out.iter().map(left_out));
-    for said in said {
-        let lines = wrap(&said, WIDTH - 2, MaxLines(3));
-        text += &lines.into_iter().map(|line| format!("  {line}\n")).collect::<String>();
-    }
-    text + &unlined(metrics(judgement, ["A", "B"]).lines(style))
+    let change = sheet.paint(tint, judgement.change.name());
+    sheet.section();
+    sheet.line(&format!("{b} against {a}: {change}"));
+    sheet.prose(2, &reasons(judgement));
+    judgement.left_out.iter().map(left_out).for_each(|said| sheet.prose(2, &said));
+    sheet.table(&metrics(judgement, ["A", "B"]));
 }
 
 /// Every metric of a judgement in a table whose arms have these names.
@@ -111,28 +105,20 @@ pub(crate) fn metrics(judgement: &Judgement, [a, b]: [&str; 2]) -> Table {
     let heads = ["metric", a, b, "change", "95 % interval", "up/down/still", "p", "sees", ""];
     let mut table = Table::new(heads);
     for metric in &judgement.comparisons {
-        let [name, a, b, change, interval, votes, p, said] = cells(metric);
-        table.row([name, a, b, change, interval, votes, p, sees(metric), said]);
+        table.row(cells(metric));
     }
     table
 }
 
-/// Lines with a newline after each.
-fn unlined(lines: Vec<String>) -> String {
-    lines.into_iter().map(|line| line.trim_end().to_owned() + "\n").collect()
-}
-
 /// What a gate on the comparison says, and of which pairs why.
 pub(crate) fn comparison_gate(comparison: &Comparison, exit_code: u8, style: Style) -> String {
-    let mut text = super::gate("gate", comparison.gate(), exit_code, style) + "\n";
+    let (found, mut sheet) = (comparison.gate(), Sheet::new(style));
+    gate(&mut sheet, "gate", found, found.name(), exit_code);
     for pair in &comparison.pairs {
-        for doubt in pair.doubts() {
-            let said = format!("{} against {}: {doubt}", pair.b, pair.a);
-            text += &labelled(style, "", &said, MaxLines(3)).join("\n");
-            text += "\n";
-        }
+        let said = |doubt| format!("{} against {}: {doubt}", pair.b, pair.a);
+        sheet.list("", pair.doubts().into_iter().map(said));
     }
-    text
+    sheet.finish()
 }
 
 /// Why a pair was judged so, the weightiest first.
@@ -157,9 +143,9 @@ fn sees(metric: &MetricComparison) -> String {
     }
 }
 
-/// A metric in words: name, A, B, change, interval, rounds up/down/still, p, and what may be
-/// concluded.
-fn cells(metric: &MetricComparison) -> [String; 8] {
+/// A metric in words: name, A, B, change, interval, rounds up/down/still, p, what it could have shown, and
+/// what may be concluded.
+fn cells(metric: &MetricComparison) -> [String; 9] {
     let none = || "-".to_owned();
     let unit = Figure::find(metric.metric.name).map_or(Unit::Count, |figure| figure.unit);
     let value = |value: Option<f64>| value.map_or_else(none, |value| unit.say(value));
@@ -180,6 +166,7 @@ fn cells(metric: &MetricComparison) -> [String; 8] {
         interval,
         format!("{}/{}/{}", metric.votes.up, metric.votes.down, metric.votes.still),
         probability(metric.p_family.or(metric.p)),
+        sees(metric),
         said(metric).to_owned(),
     ]
 }

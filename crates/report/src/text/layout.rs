@@ -15,20 +15,6 @@ pub(crate) const NARROW: usize = 80;
 /// Where the text of a section starts.
 pub(crate) const INDENT: usize = 12;
 
-/// At most this many lines of one text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MaxLines(pub usize);
-
-/// `text` beside `label`, wrapped; what does not fit into `max` lines ends in dots.
-pub fn labelled(style: Style, label: &str, text: &str, max: MaxLines) -> Vec<String> {
-    let mut lines = wrap(text, WIDTH - INDENT, max);
-    for (index, line) in lines.iter_mut().enumerate() {
-        let label = if index == 0 { label } else { "" };
-        *line = format!("{}{line}", self::label(style, label));
-    }
-    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
-}
-
 /// `label` as wide as the labels of sections are, painted.
 pub(crate) fn label(style: Style, label: &str) -> String {
     style.paint(Tint::Label, &format!("{label:<INDENT$}"))
@@ -36,7 +22,7 @@ pub(crate) fn label(style: Style, label: &str) -> String {
 
 /// Breaks `text` at spaces into lines of at most `width` columns; a longer word is cut. A figure
 /// and its unit stay together.
-pub(crate) fn wrap(text: &str, width: usize, max: MaxLines) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words(text).iter().flat_map(|word| pieces(word, width)) {
         let line = lines.last().map_or(0, |line| columns(line));
@@ -48,8 +34,14 @@ pub(crate) fn wrap(text: &str, width: usize, max: MaxLines) -> Vec<String> {
             last.push_str(&word);
         }
     }
-    if lines.len() > max.0 {
-        lines.truncate(max.0);
+    lines
+}
+
+/// The same in `most` lines; what does not fit ends in dots.
+pub(crate) fn wrap_to(most: usize, text: &str, width: usize) -> Vec<String> {
+    let mut lines = wrap(text, width);
+    if lines.len() > most {
+        lines.truncate(most);
         if let Some(last) = lines.last_mut() {
             let kept: String = last.chars().take(width.saturating_sub(4)).collect();
             *last = format!("{} ...", kept.trim_end());

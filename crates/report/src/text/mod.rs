@@ -13,6 +13,7 @@ mod csv;
 pub(crate) mod layout;
 mod next;
 pub(crate) mod run;
+mod sheet;
 pub(crate) mod story;
 mod timeline;
 
@@ -21,15 +22,15 @@ use serde::Serialize;
 pub(crate) use arms::{ASIDE, arms, case};
 pub use arms::{arms_markdown, case_list};
 pub use brief::{MAX_LINES, headline, text};
-use check::gate;
 pub use check::{annotations, check, check_markdown};
 pub use ci::{OpenMetrics, junit};
 pub(crate) use compare::{
     answer, comparison, comparison_gate, comparison_markdown, left_out, metrics, reasons,
 };
 pub use csv::csv;
-pub use layout::{MaxLines, Style, labelled, short_bytes};
+pub use layout::{Style, short_bytes};
 pub use run::details;
+pub use sheet::Sheet;
 pub use story::story;
 pub use timeline::timeline;
 

@@ -13,48 +13,38 @@ use records::{
 };
 
 use super::brief;
-use super::layout::{MaxLines, Style, labelled, short_bytes, short_count};
+use super::layout::{Style, short_bytes, short_count};
+use super::sheet::Sheet;
 use crate::table::Table;
 use crate::words::program;
 
-/// More lines than any sentence here needs.
-const ALL: MaxLines = MaxLines(20);
-
 /// The report of a run at length: the brief one, then a section for each kind of figure.
 pub fn details(manifest: &Manifest, summary: &Summary, run_dir: &Path, style: Style) -> String {
-    let sections = [
-        verdict(summary.verdict, &summary.verdict_reasons, style),
-        under_test(summary, style),
-        [latencies(summary).lines(style), notes(summary)].concat(),
-        outcomes(summary).lines(style),
-        downloads(manifest, summary, style),
-        workers(manifest, summary, style),
-        caveats(&summary.caveats, style),
-    ];
-    brief::text(manifest, summary, run_dir, style) + "\n" + &paragraphs(sections)
-}
-
-/// Sections with a blank line between two of them; those without a line are left out.
-pub(super) fn paragraphs(sections: impl IntoIterator<Item = Vec<String>>) -> String {
-    let lines = |lines: Vec<String>| -> String {
-        lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
-    };
-    let sections = sections.into_iter().filter(|section| !section.is_empty());
-    sections.map(lines).collect::<Vec<_>>().join("\n")
+    let mut sheet = Sheet::new(style);
+    verdict(&mut sheet, summary.verdict, &summary.verdict_reasons);
+    under_test(&mut sheet, summary);
+    sheet.section();
+    sheet.table(&latencies(summary));
+    notes(&mut sheet, summary);
+    sheet.section();
+    sheet.table(&outcomes(summary));
+    downloads(&mut sheet, manifest, summary);
+    workers(&mut sheet, manifest, summary);
+    caveats(&mut sheet, &summary.caveats);
+    brief::text(manifest, summary, run_dir, style) + "\n" + &sheet.finish()
 }
 
 /// The verdict with every reason for it.
-pub(super) fn verdict(verdict: Verdict, reasons: &[String], style: Style) -> Vec<String> {
+pub(super) fn verdict(sheet: &mut Sheet, verdict: Verdict, reasons: &[String]) {
     let first = reasons.first().map_or("", String::as_str);
-    let mut lines = labelled(style, "verdict", &format!("{verdict}: {first}"), ALL);
-    lines.extend(reasons.iter().skip(1).flat_map(|reason| labelled(style, "", reason, ALL)));
-    lines
+    sheet.labelled("verdict", &format!("{verdict}: {first}"));
+    sheet.list("", reasons.iter().skip(1));
 }
 
 /// Where a foreign program lies, how its workers were seen, and where they slept; nothing of the mirror,
 /// which is the ordinary case.
-fn under_test(summary: &Summary, style: Style) -> Vec<String> {
-    let Some(name) = program(summary) else { return Vec::new() };
+fn under_test(sheet: &mut Sheet, summary: &Summary) {
+    let Some(name) = program(summary) else { return };
     let path = summary.program.as_ref().map(|program| format!(" ({})", program.path.display()));
     let never = summary.program.is_none() && !summary.arm.server.kind.is_not_started();
     let seen = if never {
@@ -62,15 +52,10 @@ fn under_test(summary: &Summary, style: Style) -> Vec<String> {
     } else {
         format!("its workers were seen {}", summary.visibility.words())
     };
-    let said = format!("{name}{}; {seen}", path.unwrap_or_default());
-    let mut lines = labelled(style, "proxy", &said, MaxLines(2));
-    if let Some(slept) = slept(summary) {
-        lines.extend(labelled(style, "asleep", &slept, MaxLines(2)));
-    }
-    if let Some(absences) = &summary.proxy.absences {
-        lines.extend(labelled(style, "away", &away(absences), MaxLines(2)));
-    }
-    lines
+    sheet.section();
+    sheet.labelled("proxy", &format!("{name}{}; {seen}", path.unwrap_or_default()));
+    sheet.list("asleep", slept(summary));
+    sheet.list("away", summary.proxy.absences.as_ref().map(away));
 }
 
 /// The calls in which workers slept longest.
@@ -133,27 +118,27 @@ pub(crate) fn latencies(summary: &Summary) -> Table {
 }
 
 /// What is to be known of [`latencies`].
-fn notes(summary: &Summary) -> Vec<String> {
-    let timeouts = match summary.measure.censored {
-        0 => None,
-        timeouts => Some(format!("timeouts count at their true age: {timeouts} of them")),
-    };
+fn notes(sheet: &mut Sheet, summary: &Summary) {
     let rate = match summary.arm.fetch.arrivals {
         Arrivals::Closed(_) => summary.good_per_sec(),
         Arrivals::PerSecond(_) => None,
     };
-    let rate = rate.map(|rate| format!("a closed loop: {rate:.0} good fetches/s"));
-    let notes: Vec<String> = rate.into_iter().chain(timeouts).collect();
-    if notes.is_empty() { notes } else { vec![format!("({})", notes.join("; "))] }
+    if let Some(rate) = rate {
+        sheet.line(&format!("(a closed loop: {rate:.0} good fetches/s)"));
+    }
+    match summary.measure.censored {
+        0 => {}
+        some => sheet.line(&format!("(timeouts count at their true age: {some} of them)")),
+    }
 }
 
 /// What the downloads got, which is also what a cure costs.
-fn downloads(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String> {
-    let slow = &summary.slow;
+fn downloads(sheet: &mut Sheet, manifest: &Manifest, summary: &Summary) {
+    let (slow, load) = (&summary.slow, &manifest.arm.load);
+    sheet.section();
     if slow.downloads == 0 {
-        return labelled(style, manifest.arm.load.plural(), "none were asked for", MaxLines(1));
+        return sheet.labelled(load.plural(), "none were asked for");
     }
-    let load = &manifest.arm.load;
     let what = match &load.slow_path {
         Some(_) => load.asking().to_string(),
         None => load.slow_size.to_string(),
@@ -166,7 +151,6 @@ fn downloads(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String
         "{} x {what}: {} in all{rates} ({} in {})",
         slow.downloads, slow.bytes_per_sec, slow.bytes, summary.measured_us
     );
-    let mut lines = labelled(style, load.plural(), &moved, MaxLines(2));
     let completed = match slow.completed_us.as_slice() {
         [] => "none completed".to_owned(),
         [one] => format!("1 completed, in {one}"),
@@ -176,22 +160,19 @@ fn downloads(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String
         0 => String::new(),
         broken => format!("; {broken} broken off"),
     };
-    let held = format!(
-        "{completed}{broken}; held by {} of {} workers",
-        slow.workers_holding,
-        manifest.worker_count()
-    );
-    lines.extend(labelled(style, "", &held, MaxLines(1)));
-    lines
+    let (holding, workers) = (slow.workers_holding, manifest.worker_count());
+    let held = format!("{completed}{broken}; held by {holding} of {workers} workers");
+    sheet.list(load.plural(), [moved, held]);
 }
 
 /// The table of workers; of many, those with the longest steps.
-fn workers(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String> {
+fn workers(sheet: &mut Sheet, manifest: &Manifest, summary: &Summary) {
     /// So many have a row.
     const SHOWN: usize = 8;
     let all = &summary.proxy.workers;
+    sheet.section();
     if all.is_empty() {
-        return labelled(style, "workers", "nothing is known of them", MaxLines(1));
+        return sheet.labelled("workers", "nothing is known of them");
     }
     let mut shown: Vec<&WorkerSummary> = all.iter().collect();
     shown.sort_by(|a, b| {
@@ -219,11 +200,10 @@ fn workers(manifest: &Manifest, summary: &Summary, style: Style) -> Vec<String> 
     let seen = matches!(summary.visibility, Visibility::Own | Visibility::Traced);
     let hold = (seen && manifest.recording == Recording::Full).then_some(manifest.hold_us);
     shown.iter().for_each(|worker| table.row(row(worker, hold)));
-    let mut lines = table.lines(style);
+    sheet.table(&table);
     if all.len() > shown.len() {
-        lines.push(format!("({SHOWN} of {} workers: those with the longest steps)", all.len()));
+        sheet.line(&format!("({SHOWN} of {} workers: those with the longest steps)", all.len()));
     }
-    lines
 }
 
 fn row(worker: &WorkerSummary, hold: Option<Micros>) -> [String; 13] {
@@ -269,9 +249,7 @@ const fn ended_by(end: StepEnd) -> &'static str {
 }
 
 /// The caveats, one after the other.
-pub(super) fn caveats(caveats: &[Caveat], style: Style) -> Vec<String> {
-    let label = |place| if place == 0 { "caveats" } else { "" };
-    let lines =
-        |(place, caveat): (usize, &Caveat)| labelled(style, label(place), &caveat.message, ALL);
-    caveats.iter().enumerate().flat_map(lines).collect()
+pub(super) fn caveats(sheet: &mut Sheet, caveats: &[Caveat]) {
+    sheet.section();
+    sheet.list("caveats", caveats.iter().map(|caveat| &caveat.message));
 }

@@ -7,8 +7,9 @@ use records::{
     BlockedSummary, Cause, LogGap, Outcome, Summary, ThrottleSample, count, percent, shell_line,
 };
 
-use super::layout::{INDENT, MaxLines, Style, label, labelled, short_bytes};
-use super::run::{caveats, paragraphs, verdict};
+use super::layout::{Style, short_bytes};
+use super::run::{caveats, verdict};
+use super::sheet::Sheet;
 use crate::table::Table;
 use crate::words;
 use analysis::report::{
@@ -17,34 +18,41 @@ use analysis::report::{
 
 /// So many of those whose steps held fetches are told.
 const HOLDERS: usize = 10;
-/// More lines than any sentence here needs.
-const ALL: MaxLines = MaxLines(20);
 
 /// The whole story, with a newline after each line.
 ///
 /// Sections in order: the run; the causes; the worst fetches; whose steps held them; the access log
 /// beside the truth; the law; causes that are not in the table; caveats; how to go on.
 pub fn story(story: &Explanation, run_dir: &Path, style: Style) -> String {
-    let sections = [
-        head(story, run_dir, style),
-        if story.causes.is_empty() { Vec::new() } else { causes(story).lines(style) },
-        worst(story, style),
-        holders(story, style),
-        log(story, style),
-        law(story, style),
-        not_in_the_table(story, style),
-        caveats(&story.summary.caveats, style),
-        go_on(story, run_dir, style),
-    ];
-    paragraphs(sections)
-}
-
-fn head(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
-    let label = label(style, "run");
-    let mut lines = vec![format!("{label}{}", run_dir.display())];
-    lines.extend(verdict(story.summary.verdict, &story.summary.verdict_reasons, style));
-    lines.extend(labelled(style, "explains", &words::late(story), ALL));
-    lines
+    let (summary, mut sheet) = (&story.summary, Sheet::new(style));
+    sheet.whole("run", run_dir.display());
+    verdict(&mut sheet, summary.verdict, &summary.verdict_reasons);
+    sheet.labelled("explains", &words::late(story));
+    if !story.causes.is_empty() {
+        sheet.section();
+        sheet.table(&causes(story));
+    }
+    worst(&mut sheet, story);
+    sheet.section();
+    sheet.list("held by", story.holders.iter().take(HOLDERS).map(words::held));
+    if let Some(more @ 1..) = story.holders.len().checked_sub(HOLDERS) {
+        sheet.labelled("", &format!("and {more} more (holders in --json)"));
+    }
+    log(&mut sheet, summary);
+    sheet.section();
+    sheet.list("law", words::law(summary));
+    not_in_the_table(&mut sheet, story);
+    caveats(&mut sheet, &summary.caveats);
+    if let Some(worst) = story.worst.first() {
+        // Ready to be pasted.
+        let program = story.command.first().map_or("turnstile", String::as_str);
+        let (dir, fetch) = (run_dir.display().to_string(), worst.fetch.to_string());
+        let command = [program, "explain", &dir, "--fetch", &fetch].map(str::to_owned);
+        sheet.section();
+        sheet.labelled("next", "the worst fetch from start to end");
+        sheet.whole("", shell_line(&command));
+    }
+    sheet.finish()
 }
 
 /// What the late time went to, by cause.
@@ -68,7 +76,7 @@ pub(crate) fn causes(story: &Explanation) -> Table {
     table
 }
 
-fn worst(story: &Explanation, style: Style) -> Vec<String> {
+fn worst(sheet: &mut Sheet, story: &Explanation) {
     let mut table = Table::new([
         "worst fetch",
         "worker",
@@ -93,40 +101,29 @@ fn worst(story: &Explanation, style: Style) -> Vec<String> {
             step.unwrap_or_default(),
         ]);
     }
-    if story.worst.is_empty() { Vec::new() } else { table.lines(style) }
+    if !story.worst.is_empty() {
+        sheet.section();
+        sheet.table(&table);
+    }
 }
 
-fn holders(story: &Explanation, style: Style) -> Vec<String> {
-    let mut holders = story.holders.iter();
-    let mut lines = Vec::new();
-    for held in holders.by_ref().take(HOLDERS) {
-        let label = if lines.is_empty() { "held by" } else { "" };
-        lines.extend(labelled(style, label, &words::held(held), ALL));
-    }
-    let more = holders.count();
-    if more > 0 {
-        lines.push(format!("{:INDENT$}and {more} more (holders in --json)", ""));
-    }
-    lines
-}
-
-fn log(story: &Explanation, style: Style) -> Vec<String> {
-    let Summary { log_truth: truth, log_gap, .. } = &story.summary;
-    let Some(table) = log_rows(&story.summary) else { return Vec::new() };
-    let mut lines = labelled(style, "log", &words::log(truth), ALL);
+fn log(sheet: &mut Sheet, summary: &Summary) {
+    let Summary { log_truth: truth, log_gap, .. } = summary;
+    let Some(table) = log_rows(summary) else { return };
+    sheet.section();
+    sheet.labelled("log", &words::log(truth));
     if truth.understated > 0 || truth.overstated > 0 {
         let off = format!(
             "{} logged times under half of the true one, {} over twice it (10 ms or more off)",
             truth.understated, truth.overstated
         );
-        lines.extend(labelled(style, "", &off, ALL));
+        sheet.labelled("", &off);
     }
     if let Some(LogGap { fetch, logged_us, true_us, .. }) = log_gap {
         let off = format!("misleads most: fetch {fetch}, {logged_us} logged, {true_us} true");
-        lines.extend(labelled(style, "", &off, ALL));
+        sheet.labelled("", &off);
     }
-    lines.extend(table.lines(style));
-    lines
+    sheet.table(&table);
 }
 
 /// What the access log says of fetches, beside what their clients saw; `None`: no line is missing, and none is
@@ -146,37 +143,20 @@ pub(crate) fn log_rows(summary: &Summary) -> Option<Table> {
     Some(table)
 }
 
-fn law(story: &Explanation, style: Style) -> Vec<String> {
-    words::law(&story.summary).iter().flat_map(|law| labelled(style, "law", law, ALL)).collect()
-}
-
-fn not_in_the_table(story: &Explanation, style: Style) -> Vec<String> {
-    let mut lines = Vec::new();
+fn not_in_the_table(sheet: &mut Sheet, story: &Explanation) {
+    sheet.section();
     if story.summary.late.fetches == 0 {
-        return lines;
+        return;
     }
     let absent: Vec<Cause> = story.absent();
     if !absent.is_empty() {
-        let text = format!("{}: no part in it", words::names(&absent));
-        lines.extend(labelled(style, "absent", &text, ALL));
+        sheet.labelled("absent", &format!("{}: no part in it", words::names(&absent)));
     }
     let hidden = hidden_by_reason(&story.summary.late);
     if !hidden.is_empty() {
         let text = format!("{}; their time is unexplained", words::hidden(&hidden));
-        lines.extend(labelled(style, "hidden", &text, ALL));
+        sheet.labelled("hidden", &text);
     }
-    lines
-}
-
-/// How to see the worst fetch in full, ready to be pasted.
-fn go_on(story: &Explanation, run_dir: &Path, style: Style) -> Vec<String> {
-    let Some(worst) = story.worst.first() else { return Vec::new() };
-    let program = story.command.first().map_or("turnstile", String::as_str);
-    let (dir, fetch) = (run_dir.display().to_string(), worst.fetch.to_string());
-    let command = [program, "explain", &dir, "--fetch", &fetch].map(str::to_owned);
-    let mut lines = labelled(style, "next", "the worst fetch from start to end", ALL);
-    lines.push(format!("{:INDENT$}{}", "", shell_line(&command)));
-    lines
 }
 
 /// What shows a cause, in a sentence.

@@ -4,15 +4,14 @@ use std::path::Path;
 
 use records::{Fetch, Holder, LogSeconds, Micros, MonoNs, Outcome, Peer, SessionEnd, percent};
 
-use super::layout::{MaxLines, Style, label, labelled, short_bytes};
+use super::layout::{Style, short_bytes};
+use super::sheet::Sheet;
 use crate::table::Table;
 use crate::words;
 use analysis::report::{CausePart, FetchReport, Hands, Happening, Held, Missing, Sent, Stay, Wire};
 
 /// Of one time, a cause with a smaller share is not told; the sum at the end has them all.
 const WORTH_TELLING: f64 = 0.01;
-/// More lines than any cell here needs.
-const ALL: MaxLines = MaxLines(20);
 
 /// The whole timeline, with a newline after each line.
 ///
@@ -20,11 +19,10 @@ const ALL: MaxLines = MaxLines(20);
 /// the side that knows of it; or where time went, with its length, what the worker did and the
 /// cause.
 pub fn timeline(story: &FetchReport, run_dir: &Path, style: Style) -> String {
-    let run = label(style, "run");
-    let mut lines = vec![format!("{run}{}", run_dir.display())];
-    lines.extend(labelled(style, "fetch", &head(story), ALL));
-    lines.extend(labelled(style, "", &server(story), ALL));
-    lines.push(String::new());
+    let mut sheet = Sheet::new(style);
+    sheet.whole("run", run_dir.display());
+    sheet.list("fetch", [head(story), server(story)]);
+    sheet.section();
     let mut table = Table::new(["ms", "length", "what happened", "cause"]);
     for moment in &story.timeline {
         let (side, text) = happened(story, moment.what);
@@ -43,16 +41,16 @@ pub fn timeline(story: &FetchReport, run_dir: &Path, style: Style) -> String {
             table.row([at, length, went(story, stay), causes.join("\n")]);
         }
     }
-    lines.extend(table.lines(style));
-    lines.push(String::new());
+    sheet.table(&table);
+    sheet.section();
     let mut table = Table::new(["causes", "time", "share"]);
     for part in &story.causes {
         let (time, share) = (part.time_us().to_string(), percent(part.share));
         table.row([part.cause.name().to_owned(), time, share]);
     }
     table.row(["in all".to_owned(), story.fetch.response_us.to_string(), String::new()]);
-    lines.extend(table.lines(style));
-    lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    sheet.table(&table);
+    sheet.finish()
 }
 
 fn head(story: &FetchReport) -> String {

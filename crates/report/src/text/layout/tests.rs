@@ -3,33 +3,28 @@
 use proptest::prelude::*;
 use records::Bytes;
 
-use super::{MaxLines, columns, short_bytes, short_count, wrap};
+use super::{columns, short_bytes, short_count, wrap, wrap_to};
 
 #[test]
 fn a_figure_stays_with_its_unit() {
     let text = "inside one step, 412 MiB of 2 %): at 560 MB/s; and 1.004 s, x 4 s";
-    let lines = wrap(text, 16, MaxLines(10));
+    let lines = wrap(text, 16);
     assert_eq!(
         lines,
         ["inside one step,", "412 MiB of 2 %):", "at 560 MB/s; and", "1.004 s, x 4 s"]
     );
-    let narrow = wrap("a 412 MiB", 8, MaxLines(10));
+    let narrow = wrap("a 412 MiB", 8);
     assert_eq!(narrow, ["a", "412 MiB"]);
 }
 
 #[test]
 fn lines_break_at_spaces_and_end_in_dots_where_cut() {
-    let all = MaxLines(9);
-    assert_eq!(wrap("one two three", 7, all), ["one two", "three"]);
-    assert_eq!(wrap("one two three", 6, all), ["one", "two", "three"]);
-    assert_eq!(wrap("abcdefghij k", 4, all), ["abcd", "efgh", "ij k"]);
-    assert_eq!(wrap("", 7, all), [""]);
-    assert_eq!(wrap("one two three four", 8, MaxLines(1)), ["one ..."]);
-    assert_eq!(
-        wrap("a\u{1b}[31mred\nline", 40, all),
-        ["a[31mred line"],
-        "no control from a message"
-    );
+    assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+    assert_eq!(wrap("one two three", 6), ["one", "two", "three"]);
+    assert_eq!(wrap("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
+    assert_eq!(wrap("", 7), [""]);
+    assert_eq!(wrap_to(1, "one two three four", 8), ["one ..."]);
+    assert_eq!(wrap("a\u{1b}[31mred\nline", 40), ["a[31mred line"], "no control from a message");
 }
 
 #[test]
@@ -71,7 +66,7 @@ proptest! {
 
     #[test]
     fn wrapped_lines_are_as_narrow_as_asked(text in "[ a-z]{0,300}", width in 5..60_usize, max in 1..5_usize) {
-        let lines = wrap(&text, width, MaxLines(max));
+        let lines = wrap_to(max, &text, width);
         prop_assert!(lines.len() <= max && lines.iter().all(|line| columns(line) <= width), "{lines:?}");
     }
 }
