@@ -9,8 +9,8 @@
 use std::path::PathBuf;
 
 use analysis::guard::rounds::Ran;
-use analysis::guard::{Comparison, PairOf};
-use records::{ArmRow, ArmSpec, Micros, Verdict, count};
+use analysis::guard::{Comparison, PairOf, arm_row};
+use records::{ArmRow, ArmSpec, Micros, Summary, Verdict, count};
 
 /// A campaign, as its journal and its trials tell of it.
 #[derive(Clone, Debug)]
@@ -38,8 +38,6 @@ pub struct Campaign {
 pub struct Arm {
     /// What was asked for.
     pub spec: ArmSpec,
-    /// What it came to.
-    pub row: ArmRow,
     /// Its trials, in the order of rounds.
     pub trials: Vec<Ran>,
 }
@@ -83,10 +81,18 @@ pub struct CaseFigure {
     pub published: Option<String>,
 }
 
+impl Arm {
+    /// What it came to.
+    pub(crate) fn row(&self) -> ArmRow {
+        let summaries: Vec<&Summary> = self.trials.iter().map(|ran| &ran.summary).collect();
+        arm_row(&self.spec.name, &summaries)
+    }
+}
+
 impl Campaign {
     /// A row for each arm.
     pub(crate) fn rows(&self) -> Vec<ArmRow> {
-        self.arms.iter().map(|arm| arm.row.clone()).collect()
+        self.arms.iter().map(Arm::row).collect()
     }
 
     /// Trials that are done.

@@ -1,6 +1,5 @@
 //! What other tests rely upon, with a shell in the place of a role.
 
-use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::Duration;
@@ -28,22 +27,6 @@ fn role(script: &str) -> Command {
 }
 
 #[test]
-fn a_command_tells_how_it_ended_and_what_it_said() {
-    let said = say(&mut shell("cat; echo one; echo two >&2; exit 3"));
-    assert_eq!((said.code(), &*said.stdout, &*said.stderr), (Some(3), "one\n", "two\n"));
-    let mut cat = Running::with_stdin(&mut Command::new("cat"));
-    let mut stdin = cat.stdin.take().expect("a pipe");
-    writeln!(stdin, "one").expect("it reads");
-    assert_eq!(cat.line().as_deref(), Some("one"));
-    writeln!(stdin, "two").expect("it reads");
-    assert!(!cat.has_ended());
-    drop(stdin);
-    assert_eq!(cat.finish().stdout, "two\n", "what was not taken");
-    let unheard = Running::unheard(&mut shell("trap '' PIPE; echo one || exit 4")).finish();
-    assert_eq!((unheard.code(), &*unheard.stdout), (Some(4), ""));
-}
-
-#[test]
 #[should_panic(expected = "waited in vain for the end of \"sleep\" \"60\"")]
 fn what_does_not_end_is_named() {
     Running::start(Command::new("sleep").arg("60")).finish_within(MOMENT);
@@ -63,18 +46,6 @@ fn nobody_outlives_a_test_and_descendants_are_known() {
     // Only who is ours ends with us.
     all.iter().for_each(|pid| kill(*pid, Signal::KILL));
     await_gone(all);
-}
-
-#[test]
-fn records_are_awaited_and_the_rest_is_told_at_the_end() {
-    let line = r#"{"record":"dialed","slot":3,"client_port":1,"at_ns":2}"#;
-    let script = format!("echo '{line}'; echo '{line}'; echo why >&2");
-    let mut process = Process::start(&mut role(&script));
-    assert_eq!(process.ready.role, Role::Slow);
-    assert_eq!(process.await_record("a connection", pick!(Dialed)).slot, 3);
-    let said = process.finish();
-    assert_eq!(said.records().iter().filter_map(pick!(Dialed)).count(), 1, "what was not taken");
-    assert_eq!((said.code(), &*said.stderr), (Some(0), "why\n"));
 }
 
 #[test]

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analysis::guard::rounds::Ran;
-use analysis::guard::{Comparison, ERROR, Gate, arm_row};
+use analysis::guard::{Comparison, ERROR, Gate};
 use anyhow::Context;
 use jiff::Timestamp;
 use records::run_dir::REPORT;
-use records::{ArmSpec, Summary, count};
+use records::{ArmSpec, count};
 use report::Arm;
 use trial::{RunDirOptions, TrialPlan, run_dir, signals};
 
@@ -224,10 +224,8 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
     let case = journal.purpose.strip_prefix(CASE).and_then(|name| cases::find(name).ok());
     let case = case.map(|case| cases::told(&case, &campaign.dir, &told)).transpose();
     let comparison = (journal.purpose == COMPARE).then(|| Comparison::of(&told));
-    let arms = journal.arms.iter().zip(told).map(|(spec, (name, trials))| {
-        let summaries: Vec<&Summary> = trials.iter().map(|ran| &ran.summary).collect();
-        Arm { spec: spec.clone(), row: arm_row(&name, &summaries), trials }
-    });
+    let arms = journal.arms.iter().cloned().zip(told);
+    let arms = arms.map(|(spec, (_, trials))| Arm { spec, trials });
     Ok(report::Campaign {
         dir: campaign.dir.clone(),
         purpose: journal.purpose.clone(),

@@ -8,13 +8,15 @@ use crate::support::{Running, installed, say, turnstile};
 
 #[test]
 fn help_is_complete() {
-    let help = say(turnstile().arg("--help")).ended_well();
-    assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
-    insta::assert_snapshot!("help", help.stdout);
+    for (name, words) in
+        [("help", "--help"), ("explain_help", "explain --help"), ("demo_help", "demo --help")]
+    {
+        let help = say(turnstile().args(words.split(' '))).ended_well();
+        assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
+        insta::assert_snapshot!(name, help.stdout);
+    }
     let run = say(turnstile().args(["run", "--help"]));
     assert!(run.stdout.ends_with("2 usage.\n"), "{}", run.stdout);
-    let explain = say(turnstile().args(["explain", "--help"])).ended_well();
-    insta::assert_snapshot!("explain_help", explain.stdout);
 }
 
 /// What to test comes first, then the load; the rest is behind `--help`.
@@ -137,6 +139,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("case herd --markdown nowhere/x.md", "--markdown nowhere/x.md: "),
     ("case herd --proxy-bin /bin/true", "no proxy but the mirror"),
     ("case nginx-eras --proxy-bin /bin/true", "is it nginx?"),
+    // A show.
+    ("demo --cure prayer", "rcvbuf, fionread, quota"),
+    ("demo -- --frobnicate", "unexpected argument"),
+    ("demo -- --json", "arm starved: unexpected argument '--json'"),
     // A check.
     ("check", "nothing to check"),
     ("check --threshold 'p98<100ms'", "there is no figure \"p98\"; these are: failed_share"),

@@ -299,22 +299,3 @@ fn without_a_terminal_there_is_no_show() {
     assert!(said.contains("a show needs a terminal"), "{said}");
     assert!(!dir.path().join("runs").exists());
 }
-
-#[test]
-fn bad_options_are_refused_before_anything_runs() {
-    for (words, says) in [
-        ("--cure prayer", "rcvbuf, fionread, quota"),
-        ("-- --frobnicate", "unexpected argument"),
-        ("-- --json", "arm starved: unexpected argument '--json'"),
-    ] {
-        let said = say(turnstile().arg("demo").args(words.split(' '))).refused(2);
-        assert!(said.contains(says), "{words}: {said}");
-    }
-}
-
-#[test]
-fn the_help_tells_keys_and_examples() {
-    let help = say(turnstile().args(["demo", "--help"])).ended_well();
-    assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
-    insta::assert_snapshot!("demo_help", help.stdout);
-}

@@ -78,7 +78,7 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
         .expect("a fetch that was held, failed, and was accepted");
     let number = fetch["fetch"].to_string();
     let told = explain(&dir, &["--fetch", &number]).ended_well();
-    for part in ["wanted", "accepted by worker 0", "cap: given up", "hold of ", "in all"] {
+    for part in ["wanted", "accepted by worker 0", "gave up", "hold of ", "in all"] {
         assert!(told.stdout.contains(part), "{part:?} is missing: {}", told.stdout);
     }
     let whole = fetch["response_us"].as_u64().expect("a time") * 1_000;

@@ -95,7 +95,7 @@ fn row(drawing: &mut Drawing, axis: Axis, of: usize, (place, arm): (u32, &Arm), 
     let point = |ran: &Ran| percentiles(&ran.summary).get(of).copied().flatten();
     let rounds: Vec<(&Ran, u64)> =
         arm.trials.iter().filter_map(|ran| Some((ran, point(ran)?))).collect();
-    let ArmRow { idle_p50, p50, p90, p99, max, .. } = &arm.row;
+    let ArmRow { idle_p50, p50, p90, p99, max, .. } = &arm.row();
     let middles = [idle_p50, p50, p90, p99, max];
     let us = middles.get(of).filter(|_| !rounds.is_empty());
     if let Some(x) = us.map(|us| axis.x(us.0 as f64)) {

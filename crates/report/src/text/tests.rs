@@ -9,8 +9,7 @@ use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::{SeedableRng as _, rngs::ChaCha8Rng};
 use records::{
-    BlockedSummary, Bytes, Cause, Micros, Outcome, Packet, Peer, Phase, Program, ProxyKind,
-    ReadPolicy, Recording, RunRecords, Side, Summary, Visibility,
+    Bytes, Cause, Outcome, Packet, Peer, Phase, ReadPolicy, Recording, RunRecords, Side, Summary,
 };
 use serde_json::{Value, json};
 
@@ -34,12 +33,6 @@ fn explained(run: &Run) -> String {
 fn told(run: &Run, phase: Phase, fetch: u64) -> String {
     let told = FetchReport::of(&Analysis::of(&run.records), phase, fetch).expect("the fetch");
     timeline(&told, Path::new(RUN_DIR), Style::Plain)
-}
-
-#[test]
-fn the_list_of_cases_has_a_line_for_each() {
-    let cases = [("herd", "Who is woken".to_owned()), ("x", "y".to_owned())];
-    assert_eq!(super::case_list(&cases, Style::Plain), "herd  Who is woken\nx     y\n");
 }
 
 /// Nobody told of steps: not even that they were short.
@@ -189,37 +182,6 @@ fn kept(name: &str) -> RunRecords {
 }
 
 #[test]
-fn a_foreign_program_is_named_with_how_it_was_seen() {
-    let mut summary = summarise(&Run::good().records);
-    summary.arm.server.kind = ProxyKind::Server("nginx".to_owned());
-    summary.visibility = Visibility::Traced;
-    summary.program = Some(Program {
-        name: "nginx".to_owned(),
-        version: "nginx/1.22.1".to_owned(),
-        path: "/usr/sbin/nginx".into(),
-    });
-    let sleep = |sleeps, time| BlockedSummary {
-        sleeps,
-        time_us: Micros(time),
-        longest_us: Micros(time / 2),
-    };
-    summary.proxy.blocked =
-        [("close".to_owned(), sleep(2, 80_000)), ("pwritev".to_owned(), sleep(20, 5_500_000))]
-            .into();
-    let run = Run::good();
-    let told = details(&run.records.manifest, &summary, Path::new(RUN_DIR), Style::Plain);
-    let says = [
-        "server    nginx/1.22.1; workers seen step by step, by the probe",
-        "proxy       nginx/1.22.1 (/usr/sbin/nginx); its workers were seen step by step, by the probe",
-        "asleep      workers slept outside their polls: pwritev 5.500 s in 20 (longest 2.750 s), close",
-        "            80.0 ms in 2 (longest 40.0 ms)",
-    ];
-    for said in says {
-        assert!(told.lines().any(|line| line == said), "{said:?} is missing: {told}");
-    }
-}
-
-#[test]
 fn details_have_every_figure_behind_it() {
     let mut broken = Run::starved();
     broken.fault(Side::Proxy, "the proxy ended with signal 9 while it was needed");
@@ -227,6 +189,7 @@ fn details_have_every_figure_behind_it() {
     let runs = [
         ("held", Run::held().records),
         ("nginx-sampled", kept("nginx-sampled")),
+        ("nginx-traced", kept("nginx-traced")),
         ("broken", broken.records),
     ];
     for (name, records) in runs {

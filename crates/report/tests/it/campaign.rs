@@ -1,6 +1,6 @@
 //! The page of a campaign as text: what it holds, what it says of what is missing.
 
-use report::{campaign_html, campaign_svg, headline};
+use report::{Style, campaign_html, campaign_svg, headline};
 use stats::{Change, Finding};
 
 use crate::fixture::{arms_alone, cut_to, two_arms};
@@ -59,6 +59,14 @@ fn a_comparison_says_what_became_of_each_pair() {
 }
 
 #[test]
+fn a_pair_is_told_with_every_metric() {
+    let campaign = two_arms(5);
+    let text = campaign.text(Style::Plain);
+    insta::assert_snapshot!(format!("{text}\n{}", campaign.markdown()));
+    assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+}
+
+#[test]
 fn one_that_was_cut_short_says_so_and_shows_what_there_is() {
     assert!(!campaign_html(&two_arms(1)).contains("cut short"));
     for done in [1, 0] {
@@ -74,7 +82,6 @@ fn one_that_was_cut_short_says_so_and_shows_what_there_is() {
 fn names_stay_names() {
     let mut campaign = two_arms(2);
     campaign.arms[0].spec.name = "<script>alert(1)</script>".to_owned();
-    campaign.arms[0].row.name = campaign.arms[0].spec.name.clone();
     campaign.arms[0].trials[0].dir = "javascript:alert(1)".into();
     let page = campaign_html(&campaign);
     assert_eq!(page.matches("<script").count(), 1);

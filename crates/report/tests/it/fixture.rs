@@ -1,9 +1,9 @@
 //! Runs that never were, and campaigns of them.
 
+use analysis::guard::Comparison;
 use analysis::guard::rounds::Ran;
-use analysis::guard::{Comparison, arm_row};
 use analysis::summarise;
-use records::{ArmSpec, Bytes, Micros, Outcome, Phase, RunRecords, Side, Summary, Visibility};
+use records::{ArmSpec, Bytes, Micros, Outcome, Phase, RunRecords, Side, Visibility};
 use report::{Arm, Campaign};
 use testkit::fixture::{Run, at_ms};
 
@@ -127,7 +127,6 @@ pub(crate) fn arms_alone(arms: usize, rounds: u32) -> Campaign {
     for place in all.len()..arms {
         let mut arm = two.arms[place % 2].clone();
         arm.spec.name = format!("{} with a long name, the number {place} of them", arm.spec.name);
-        arm.row.name.clone_from(&arm.spec.name);
         all.push(arm);
     }
     let planned = arms * rounds as usize;
@@ -141,7 +140,6 @@ pub(crate) fn cut_to(trials: usize) -> Campaign {
     for arm in &mut campaign.arms {
         arm.trials.truncate(left.min(1));
         left -= arm.trials.len();
-        arm.row = row(&arm.spec.name, &arm.trials);
     }
     campaign.comparison = Some(compared(&campaign));
     campaign
@@ -153,13 +151,7 @@ fn arm(place: usize, name: &str, line: &str, runs: Vec<Run>) -> Arm {
         Ran::of(dir, round, summarise(&run.records), run.records)
     };
     let trials: Vec<Ran> = (0..).zip(runs).map(ran).collect();
-    let spec = ArmSpec { name: name.to_owned(), args: words(line) };
-    Arm { spec, row: row(name, &trials), trials }
-}
-
-fn row(name: &str, trials: &[Ran]) -> records::ArmRow {
-    let summaries: Vec<&Summary> = trials.iter().map(|told| &told.summary).collect();
-    arm_row(name, &summaries)
+    Arm { spec: ArmSpec { name: name.to_owned(), args: words(line) }, trials }
 }
 
 fn compared(campaign: &Campaign) -> Comparison {
