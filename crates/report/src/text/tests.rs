@@ -9,7 +9,8 @@ use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::{SeedableRng as _, rngs::ChaCha8Rng};
 use records::{
-    Bytes, Cause, Outcome, Packet, Peer, Phase, ReadPolicy, Recording, RunRecords, Side, Summary,
+    Blocked, Bytes, Cause, Outcome, Packet, Peer, Phase, ReadPolicy, Recording, RunRecords, Side,
+    Sleep, Summary,
 };
 use serde_json::{Value, json};
 
@@ -186,10 +187,15 @@ fn details_have_every_figure_behind_it() {
     let mut broken = Run::starved();
     broken.fault(Side::Proxy, "the proxy ended with signal 9 while it was needed");
     broken.fetches(Phase::Measure, 12, Outcome::Refused, 90);
+    let mut traced = kept("nginx-traced");
+    let start_ns = traced.manifest.phases[3].start_ns;
+    let (end_ns, call) = (start_ns + Duration::from_millis(80), "close".to_owned());
+    let (client_port, sleep) = (None, Sleep::Interruptible);
+    traced.blocked.push(Blocked { worker: 0, start_ns, end_ns, call, client_port, sleep });
     let runs = [
         ("held", Run::held().records),
         ("nginx-sampled", kept("nginx-sampled")),
-        ("nginx-traced", kept("nginx-traced")),
+        ("nginx-traced", traced),
         ("broken", broken.records),
     ];
     for (name, records) in runs {
