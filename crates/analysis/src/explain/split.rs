@@ -71,8 +71,10 @@ fn split(context: &Context<'_>, index: usize, fetch: &Fetch) -> FetchSplit {
     let answered = session.and_then(|session| context.answer(session));
     let life = Life::of(fetch, connection, answered);
     let mut splitter = Splitter::new(context, index, fetch, connection);
-    // It was refused at once: where its time went says nothing of why it failed.
-    let no_port = session.is_some_and(|session| session.end == SessionEnd::NoPort);
+    // It was refused at once: where its time went says nothing of why it failed. Not so one whose client had
+    // gone before it was accepted: that failed for what kept it from its worker.
+    let refused = session.filter(|session| session.end == SessionEnd::NoPort);
+    let no_port = refused.is_some_and(|session| session.accepted_ns < life.whole.end);
     for (window, hands) in life.spells {
         match no_port {
             true => splitter.whole(window, hands, Cause::NoPorts),
