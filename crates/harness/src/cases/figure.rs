@@ -16,13 +16,15 @@ pub struct CaseFigure(usize);
 type Made = fn(&Analysis<'_>) -> Option<String>;
 
 /// Every figure: its name in a case's file, how a table calls it, how it is made.
-const FIGURES: [(&str, &str, Made); 16] = [
+const FIGURES: [(&str, &str, Made); 17] = [
     // The times of the first fetches under load; how all of them ended; their percentiles.
     ("fetch_times", "fetch times", fetch_times),
     ("outcomes", "fetches", outcomes),
     ("latency", "latency", latency),
     // Good fetches a second; a case shows them beside those of other arms.
     (THROUGHPUT, "throughput", throughput),
+    // In how many trials the causes of the arm came first.
+    (NAMED, "named first", |_| None),
     // Segments that a server on a host of its own sent for each fetch under load.
     ("segments", "segments", segments),
     // Statuses in the access log, with the answers that were cut; `rt`, `uct`, `uht`, `urt` of fetches.
@@ -44,8 +46,9 @@ const FIGURES: [(&str, &str, Made); 16] = [
     ("wakeups", "empty wakeups", wakeups),
 ];
 
-/// The one figure that is of all trials of a case.
+/// The figures that are of all trials of a case.
 pub(super) const THROUGHPUT: &str = "throughput";
+pub(super) const NAMED: &str = "named";
 
 impl CaseFigure {
     /// Its name in a case's file.

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use analysis::Analysis;
 use analysis::guard::rounds::Ran;
-use records::{RunRecords, Summary};
+use records::{Cause, RunRecords, Summary};
 use serde::Deserialize;
 
 pub use figure::CaseFigure;
@@ -52,6 +52,9 @@ pub struct CaseArm {
     /// Arms whose rate its own is held against, by name.
     #[serde(default)]
     pub against: Vec<String>,
+    /// The causes that must come before all others, in any order.
+    #[serde(default)]
+    pub named: Vec<Cause>,
     /// What was published, by figure.
     #[serde(default)]
     pub published: BTreeMap<CaseFigure, String>,
@@ -91,6 +94,7 @@ const FILES: &[(&str, &str)] = &[
     ("herd", include_str!("../../cases/herd.toml")),
     ("proxy-halves-throughput", include_str!("../../cases/proxy-halves-throughput.toml")),
     ("withheld-cpu", include_str!("../../cases/withheld-cpu.toml")),
+    ("fault-pairs", include_str!("../../cases/fault-pairs.toml")),
     ("layered-collapse", include_str!("../../cases/layered-collapse.toml")),
     ("static-scaling", include_str!("../../cases/static-scaling.toml")),
     ("accept-balancing", include_str!("../../cases/accept-balancing.toml")),
@@ -138,6 +142,7 @@ pub(crate) fn told(
             let against = of_case.map(|arm| arm.against.as_slice()).unwrap_or_default();
             let here = match figure.name() {
                 figure::THROUGHPUT => throughput(name, against, trials),
+                figure::NAMED => of_case.and_then(|arm| named(&arm.named, &ran)),
                 _ => figure.of(&analysis),
             };
             let published = of_case.and_then(|arm| arm.published.get(figure).cloned());
@@ -151,6 +156,17 @@ pub(crate) fn told(
         });
     }
     Ok(case.with(arms))
+}
+
+/// In how many trials these causes came first; `None`: none is expected.
+fn named(causes: &[Cause], ran: &[&Ran]) -> Option<String> {
+    let are_first = |ran: &&&Ran| {
+        let first = ran.summary.causes.iter().take(causes.len()).map(|share| share.cause);
+        causes.iter().all(|cause| first.clone().any(|one| one == *cause))
+    };
+    let right = ran.iter().filter(are_first).count();
+    let told: Vec<String> = causes.iter().map(Cause::to_string).collect();
+    (!told.is_empty()).then(|| format!("{} in {right} of {}", told.join(" and "), ran.len()))
 }
 
 /// Good fetches a second, the median over rounds, and how much more or less that is than in each arm that it
