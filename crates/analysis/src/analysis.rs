@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use records::{
-    Bytes, Fetch, FetchSummary, Holder, Micros, Outcome, Phase, RunRecords, SCHEMA_VERSION,
-    Summary, Verdict, Visibility,
+    Bytes, CauseShare, Fetch, FetchSummary, Holder, LateSummary, Micros, Outcome, Phase,
+    RunRecords, SCHEMA_VERSION, Summary, Verdict, Visibility,
 };
 
-use crate::explain::{Context, Explained, FetchSplit, explain, late, split};
+use crate::explain::{Context, FetchSplit, explain, late, split};
 use crate::figures::log::Logged;
+use crate::figures::workers::Untraced;
 use crate::figures::{fetch_summary, slow, workers};
 use crate::join::Join;
 use crate::judge::{Facts, judge};
@@ -37,8 +38,7 @@ impl<'a> Analysis<'a> {
         let baseline = IdlePhase::of(records, &idle, cap);
         let explained = explain(&context, &splits, &idle, &baseline);
         let logged = Logged::of(&records.manifest.arm.server.kind, join);
-        let figures = figures(&context, idle, explained, logged);
-        let mut summary = if untraced.is_some() { without_steps(figures) } else { figures };
+        let mut summary = figures(&context, idle, explained, logged, untraced);
         let facts = Facts {
             manifest: &records.manifest,
             context: &context,
@@ -77,20 +77,27 @@ pub fn summarise(records: &RunRecords) -> Summary {
     Analysis::of(records).summary
 }
 
-/// All figures; the verdict is left open.
+/// All figures; the verdict is left open. Of a trace that missed who served the load, nothing is told of
+/// steps.
 fn figures(
     context: &Context<'_>,
     idle: FetchSummary,
-    explained: Explained,
+    (late, causes): (LateSummary, Vec<CauseShare>),
     logged: Logged,
+    untraced: Option<Untraced>,
 ) -> Summary {
     let Context { records, join, windows, .. } = context;
     let manifest = &records.manifest;
     let holders = slow::holders(join, windows);
     let measure = fetch_summary(&records.fetches, &records.fetch_totals, Phase::Measure);
-    let slow = slow::summary(records, windows, &holders, join);
+    let mut slow = slow::summary(records, windows, &holders, join);
+    let visibility = match untraced {
+        Some(_) => Visibility::ClientsOnly,
+        None => manifest.visibility,
+    };
+    slow.bytes_per_step = slow.bytes_per_step.filter(|_| untraced.is_none());
     let mut proxy = logged.proxy;
-    proxy.workers = workers::summaries(records, join, windows, &holders);
+    proxy.workers = workers::summaries(records, join, windows, &holders, visibility);
     proxy.calls = workers::calls(records);
     let cpu = manifest.proxy_cpu_ms;
     proxy.cpu_us = cpu.map(|span| Micros(span.moved().saturating_mul(1_000)));
@@ -116,23 +123,16 @@ fn figures(
         interrupted: manifest.interrupted.clone(),
         arm: manifest.arm.clone(),
         program: manifest.program.clone(),
-        visibility: manifest.visibility,
+        visibility,
         measured_us: windows.measure.map(Window::length).unwrap_or_default().into(),
         idle,
         law,
         measure,
         slow,
-        causes: explained.causes,
-        late: explained.late,
+        causes,
+        late,
         log_truth: logged.truth,
         log_gap: logged.gap,
         proxy,
     }
-}
-
-/// Of a trace that missed who served the load, nothing is told of steps.
-fn without_steps(mut summary: Summary) -> Summary {
-    workers::forget_steps(&mut summary.proxy.workers);
-    summary.slow.bytes_per_step = None;
-    Summary { law: None, visibility: Visibility::ClientsOnly, ..summary }
 }

@@ -40,7 +40,7 @@ impl Phase {
 /// One fast request: a small object, with a hard cap.
 ///
 /// Phases are counted from `start_ns` and are absent when the fetch never reached them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fetch {
     /// Counts up from 0 within one fast client.
     pub fetch: u64,
@@ -81,7 +81,7 @@ impl Fetch {
 
 /// Fetches of a closed loop that ended in one way within about a second and have no record of their own:
 /// such a loop makes as many as the server answers, and a record for each would be dear.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FetchTotals {
     /// `idle` or `measure`.
     pub phase: Phase,
@@ -105,11 +105,12 @@ impl FetchTotals {
 
 /// Exactly one for each attempt. A cap that was hit says in which part of the fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(Display, EnumCount, IntoStaticStr, VariantArray)]
+#[derive(Default, Display, EnumCount, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// Status 200 and every byte of the body within the cap.
+    #[default]
     Ok,
     /// The cap was hit before the handshake was complete.
     TimeoutConnect,
@@ -219,7 +220,7 @@ impl FromIterator<Outcome> for OutcomeCounts {
 }
 
 /// A download's connection is open; its request may not have been sent yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dialed {
     /// Which of the parallel downloads, from 0.
     pub slot: u32,
@@ -230,7 +231,7 @@ pub struct Dialed {
 }
 
 /// What every slot received in one interval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DownloadInterval {
     /// Start of the interval.
     pub start_ns: MonoNs,
@@ -242,7 +243,7 @@ pub struct DownloadInterval {
 }
 
 /// One whole download, from dial to end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Download {
     /// Which of the parallel downloads, from 0.
     pub slot: u32,
@@ -266,9 +267,11 @@ pub struct Download {
 
 /// How a download ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default)]
 #[serde(rename_all = "snake_case")]
 pub enum DownloadEnd {
     /// Every byte arrived.
+    #[default]
     Completed,
     /// We stopped it: the trial was over.
     Stopped,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Bytes, Micros, MonoNs, Role};
 
 /// A worker slept in a system call other than its poll, for 5 ms or more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
     /// Which worker, from 0.
     pub worker: u32,
@@ -72,7 +72,7 @@ pub struct Threads {
 }
 
 /// Time on a CPU for one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Served {
     /// Its client's port.
     pub client_port: u16,
@@ -132,7 +132,7 @@ mod pairs {
 /// A worker that was looked at many times and never seen in its poll.
 ///
 /// That it was not there between two looks is likely, not certain: only a trace can tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absence {
     /// Which worker, from 0.
     pub worker: u32,
@@ -181,7 +181,7 @@ pub struct SchedSample {
 }
 
 /// Where the time of one CPU went since boot (`/proc/stat`, proc(5)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuSample {
     /// Which CPU.
     pub cpu: u32,
@@ -197,7 +197,7 @@ pub struct CpuSample {
 
 /// What the quota of the workers' control group withheld since the group was made (`cpu.stat`,
 /// cgroups(7)): theirs and those it lies in together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThrottleSample {
     /// When it was read.
     pub at_ns: MonoNs,
@@ -209,7 +209,7 @@ pub struct ThrottleSample {
 }
 
 /// The accept queue of one listener of the proxy (sock_diag(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListenerSample {
     /// When it was read.
     pub at_ns: MonoNs,
@@ -223,9 +223,11 @@ pub struct ListenerSample {
 
 /// Which socket of a download's path, from the origin to the slow client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Default)]
 #[serde(rename_all = "snake_case")]
 pub enum SocketEnd {
     /// The origin's, towards the proxy.
+    #[default]
     Origin,
     /// The proxy's, towards the origin.
     Upstream,
@@ -236,7 +238,7 @@ pub enum SocketEnd {
 }
 
 /// One TCP socket: its queues, and what TCP_INFO says (tcp(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketSample {
     /// When it was read.
     pub at_ns: MonoNs,

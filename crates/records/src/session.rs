@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Bytes, Micros, MonoNs};
 
 /// A worker accepted a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accepted {
     /// Which worker, from 0.
     pub worker: u32,
@@ -142,7 +142,7 @@ pub struct AnswersLost {
 /// The origin had a request, and what became of it.
 ///
 /// Told by the origin, so it costs no worker anything, and it is there for any proxy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     /// The port that asked: [`crate::Session::upstream_port`] of the session that did.
     pub upstream_port: u16,

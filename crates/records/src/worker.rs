@@ -17,7 +17,7 @@ use strum::EnumMessage;
 use crate::{Bytes, Micros, MonoNs};
 
 /// A step long enough to matter to others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     /// Which worker, from 0.
     pub worker: u32,
@@ -47,12 +47,13 @@ impl Hold {
 }
 
 /// What ended a step; with each the word that a sentence has for it: "ended by ...".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[derive(Serialize, Deserialize, EnumMessage)]
 #[serde(rename_all = "snake_case")]
 pub enum StepEnd {
     /// The upstream socket was empty: EAGAIN, or all was read that FIONREAD saw.
     #[strum(message = "EAGAIN from the upstream")]
+    #[default]
     UpstreamEmpty,
     /// The client's socket was full (EAGAIN).
     #[strum(message = "EAGAIN from the client")]
@@ -88,7 +89,7 @@ impl StepEnd {
 }
 
 /// A loop turn as long as a hold, whatever it consisted of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopTurn {
     /// Which worker, from 0.
     pub worker: u32,
@@ -198,7 +199,7 @@ impl WorkerTotals {
 ///
 /// A stretch ends with the first loop turn, step or poll that makes it long enough to be told
 /// (5 ms), and after every hold. A poll that is itself that long is a stretch of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// Which worker, from 0.
     pub worker: u32,
@@ -226,7 +227,7 @@ impl Stretch {
 }
 
 /// Counters of one worker's thread since it started, from `/proc/<pid>/task/<tid>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerSample {
     /// Which worker, from 0.
     pub worker: u32,

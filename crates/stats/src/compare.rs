@@ -180,18 +180,8 @@ pub(crate) struct Measured {
     /// What it will be: the finding is open.
     told: MetricComparison,
     numbers: Numbers,
-    known: Known,
-}
-
-/// What is known of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
-    /// Too few rounds have it.
-    Little,
-    /// Every reading there is lies beyond the cap.
-    Bounds,
-    /// It can be compared.
-    Enough,
+    /// The finding, where the metric cannot be compared.
+    settled: Option<Finding>,
 }
 
 impl Measured {
@@ -209,12 +199,11 @@ impl Measured {
             let values: Vec<f64> = arm.iter().map(|r| metric.reckoned(r.value())).collect();
             (!values.is_empty()).then(|| metric.said(mean(&values)))
         };
-        let known = if a.len() < of_a || b.len() < of_b {
-            Known::Little
-        } else if a.iter().chain(b).all(|reading| reading.is_bound()) {
-            Known::Bounds
+        let settled = if a.len() < of_a || b.len() < of_b {
+            Some(Finding::TooFewRounds)
         } else {
-            Known::Enough
+            let all_bounds = a.iter().chain(b).all(|reading| reading.is_bound());
+            all_bounds.then_some(Finding::BeyondCap)
         };
         let (rounds, effect) = (a.len().min(b.len()), numbers.effect());
         let told = numbers
@@ -236,14 +225,14 @@ impl Measured {
             p_family: None,
             finding: Finding::TooFewRounds,
         };
-        Self { told, numbers, known }
+        Self { told, numbers, settled }
     }
 
     /// The p-value that this metric brings into a family; `None` when it could raise no alarm
     /// whichever arm each reading were of, so that it need not be guarded against (after
     /// Tarone 1990).
     pub(crate) fn p_at_stake(&self) -> Option<f64> {
-        let could = self.known != Known::Little
+        let could = self.settled != Some(Finding::TooFewRounds)
             && self.numbers.largest_effect() >= self.told.metric.floor();
         if could { self.told.p } else { None }
     }
@@ -258,10 +247,10 @@ impl Measured {
     }
 
     fn finding(&self, p_family: Option<f64>) -> Finding {
-        let interval = match (self.numbers.interval(1.0 - RULE.confidence), self.known) {
-            (None, _) | (_, Known::Little) => return Finding::TooFewRounds,
-            (_, Known::Bounds) => return Finding::BeyondCap,
-            (Some(interval), Known::Enough) => interval,
+        let interval = match (self.numbers.interval(1.0 - RULE.confidence), self.settled) {
+            (Some(interval), None) => interval,
+            (Some(_), Some(settled)) => return settled,
+            (None, _) => return Finding::TooFewRounds,
         };
         let MetricComparison { metric, a, b, votes, .. } = &self.told;
         let (effect, floor) = (self.numbers.effect(), metric.floor());

@@ -25,4 +25,4 @@ pub use compare::{Change, Expected, Finding, MetricComparison};
 pub use judge::{Blind, Judgement, LeftOut, Reason, judge};
 pub use rule::{Direction, Metric, Scale, Settings, Weight};
 pub use sample::{Interval, Votes, median_whole};
-pub use trials::{NotAReading, PairArm, Reading, Round, Trial, Trials};
+pub use trials::{PairArm, Reading, Round, Trial, Trials};

@@ -148,8 +148,9 @@ impl Metric {
         if self.unit == "share" { difference.clamp(-1.0, 1.0) } else { difference }
     }
 
-    /// A value where differences are reckoned.
+    /// A value where differences are reckoned; one that no trial can have counts as the nearest that it can.
     pub(crate) fn reckoned(&self, value: f64) -> f64 {
+        let value = value.clamp(0.0, LARGEST);
         match self.scale {
             Scale::Difference => value,
             Scale::Ratio => value.max(self.absolute_floor).ln(),
@@ -165,6 +166,9 @@ impl Metric {
         }
     }
 }
+
+/// The squares of such figures can still be added up.
+const LARGEST: f64 = 1e100;
 
 /// The numbers of the rule, in one place; `docs/internals/statistics.md` derives them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -74,7 +74,7 @@ impl<'a> Context<'a> {
             grouped(records.holds.iter().enumerate().map(|(at, hold)| (hold.worker, (at, hold))));
         let timeline = |(worker, told): (u32, Vec<&Stretch>)| {
             let holds = holds.get(&worker).map(Vec::as_slice).unwrap_or_default();
-            (worker, Timeline::new(&told, holds, &counters.kernel(records, worker)))
+            (worker, Timeline::new(&told, holds, counters.reckoner(records, worker)))
         };
         let timelines: BTreeMap<u32, Timeline> = stretches.into_iter().map(timeline).collect();
         Self {

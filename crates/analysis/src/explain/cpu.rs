@@ -23,19 +23,19 @@ use records::{MonoNs, RunRecords, Stretch, Watched};
 
 use crate::window::{grouped, share};
 
-/// What the kernel says of one worker's thread and CPU.
+/// What the kernel says of one worker's thread and CPU; goes through the worker's life, epoch after epoch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kernel {
+pub(crate) struct Reckoner {
     /// Time ready without a CPU, ns.
-    pub(crate) run_wait: Cumulative,
+    run_wait: Claims,
     /// Time withheld by the hypervisor from each CPU it may run on, ns.
-    pub(crate) stolen: Vec<Cumulative>,
+    stolen: Vec<Claims>,
     /// Time withheld by the quota of the workers' control group, ns of one CPU.
-    pub(crate) throttled: Cumulative,
+    throttled: Claims,
     /// CPU time of the other workers on the same CPU, ns, one counter each.
-    pub(crate) siblings: Vec<Cumulative>,
+    siblings: Vec<Cumulative>,
     /// CPU time on the same CPU that no worker used, ns; unknown where nobody told it.
-    pub(crate) strangers: Cumulative,
+    strangers: Cumulative,
 }
 
 /// The counters of a run, ns.
@@ -81,7 +81,7 @@ impl Counters {
     }
 
     /// What the kernel says of the thread and the CPU of `worker`.
-    pub(crate) fn kernel(&self, records: &RunRecords, worker: u32) -> Kernel {
+    pub(crate) fn reckoner(&self, records: &RunRecords, worker: u32) -> Reckoner {
         // Unpinned workers may meet on any.
         let cpu_of = |worker: u32| records.manifest.host.cpu_of(worker);
         let own_cpu = cpu_of(worker);
@@ -97,10 +97,10 @@ impl Counters {
             let workers = of_cpu.clone().map(used).fold(0, u64::saturating_add);
             Some((sample.at_ns, busy.saturating_mul(1_000_000).saturating_sub(workers)))
         });
-        Kernel {
-            run_wait: self.run_wait.get(&worker).cloned().unwrap_or_default(),
-            stolen: stolen.map(|(_, withheld)| withheld.clone()).collect(),
-            throttled: self.throttled.clone(),
+        Reckoner {
+            run_wait: Claims::on(self.run_wait.get(&worker).cloned().unwrap_or_default()),
+            stolen: stolen.map(|(_, withheld)| Claims::on(withheld.clone())).collect(),
+            throttled: Claims::on(self.throttled.clone()),
             siblings: others.map(|(_, used)| used.clone()).collect(),
             strangers: Cumulative::new(strangers),
         }
@@ -216,35 +216,10 @@ pub(crate) struct Off {
     pub(crate) withheld: f64,
 }
 
-/// Goes through the life of a worker, epoch after epoch.
-pub(crate) struct Reckoner<'a> {
-    kernel: &'a Kernel,
-    run_wait: Claims<'a>,
-    stolen: Vec<Claims<'a>>,
-    throttled: Claims<'a>,
-}
-
-/// Why a worker had no CPU in an epoch: as parts of the time it had none.
-pub(crate) struct Reasons {
-    no_cpu: f64,
-    blocked: f64,
-    untold: f64,
-    /// As in [`Off`].
-    woken: f64,
-    /// As in [`Off`].
-    withheld: f64,
-}
-
-impl<'a> Reckoner<'a> {
-    /// At the start of a worker's life.
-    pub(crate) fn new(kernel: &'a Kernel) -> Self {
-        let stolen = kernel.stolen.iter().map(Claims::on).collect();
-        let [run_wait, throttled] = [&kernel.run_wait, &kernel.throttled].map(Claims::on);
-        Self { kernel, run_wait, stolen, throttled }
-    }
-
-    /// The reasons of the next epoch, whose stretches have no gap.
-    pub(crate) fn reasons(&mut self, epoch: &[&Stretch]) -> Reasons {
+impl Reckoner {
+    /// Why the worker had no CPU in the next epoch, whose stretches have no gap: what is of its busy time, as
+    /// parts of the time it had none ([`Off::within`]).
+    pub(crate) fn reasons(&mut self, epoch: &[&Stretch]) -> Off {
         let start = epoch.first().map_or(MonoNs(0), |stretch| stretch.start_ns);
         let end = epoch.last().map_or(start, |stretch| stretch.end_ns);
         let sum = |part: fn(&Stretch) -> Duration| -> Duration {
@@ -254,9 +229,8 @@ impl<'a> Reckoner<'a> {
         let above_slack = |part: Duration| {
             if share(part, busy) >= SLACK { share(part, off) } else { 0.0 }
         };
-        if !self.kernel.run_wait.is_known() {
-            let untold = above_slack(off);
-            return Reasons { no_cpu: 0.0, blocked: 0.0, untold, woken: 0.0, withheld: 0.0 };
+        if !self.run_wait.counter.is_known() {
+            return Off { untold: above_slack(off), ..Off::default() };
         }
         let ready = self.run_wait.claim(start, end, off);
         let mut stolen = Duration::ZERO;
@@ -268,7 +242,7 @@ impl<'a> Reckoner<'a> {
         let no_cpu = (ready + stolen).saturating_sub(self.siblings_part(epoch, ready));
         let woken = self.run_wait.left(end).min(poll);
         let throttled = self.throttled.claim(start, end, no_cpu + woken);
-        Reasons {
+        Off {
             no_cpu: above_slack(no_cpu),
             blocked: above_slack(slept.saturating_sub(untold)),
             untold: above_slack(untold),
@@ -287,30 +261,25 @@ impl<'a> Reckoner<'a> {
             };
             epoch.iter().map(within).sum()
         };
-        let siblings: Duration = self.kernel.siblings.iter().map(while_busy).sum();
-        let all = siblings + while_busy(&self.kernel.strangers);
+        let siblings: Duration = self.siblings.iter().map(while_busy).sum();
+        let all = siblings + while_busy(&self.strangers);
         siblings.min(ready.mul_f64(share(siblings, all)))
     }
 
     /// How much of an epoch lies outside a counter's readings: a sleep cannot be told from a wait
     /// there.
     fn unread(&self, start: MonoNs, end: MonoNs) -> Duration {
-        let counters = [&self.kernel.run_wait].into_iter().chain(&self.kernel.stolen);
-        counters.map(|counter| ns(counter.unread(start, end))).max().unwrap_or_default()
+        let counters = [&self.run_wait].into_iter().chain(&self.stolen);
+        counters.map(|claims| ns(claims.counter.unread(start, end))).max().unwrap_or_default()
     }
 }
 
-impl Reasons {
-    /// The parts of one stretch of the epoch.
-    pub(crate) fn within(&self, stretch: &Stretch) -> Off {
+impl Off {
+    /// The parts of one stretch of the epoch of which these are the reasons.
+    pub(crate) fn within(self, stretch: &Stretch) -> Self {
         let off = share(off(stretch), busy(stretch));
-        Off {
-            no_cpu: off * self.no_cpu,
-            blocked: off * self.blocked,
-            untold: off * self.untold,
-            woken: self.woken,
-            withheld: self.withheld,
-        }
+        let Self { no_cpu, blocked, untold, .. } = self;
+        Self { no_cpu: off * no_cpu, blocked: off * blocked, untold: off * untold, ..self }
     }
 }
 
@@ -320,13 +289,14 @@ impl Reasons {
 /// wait that ended just before its epoch did stands in the next reading, perhaps all of it: an epoch
 /// may claim up to that one, as far as it can use it. What is left of a reading when the next epoch
 /// begins after it was not needed.
-struct Claims<'a> {
-    counter: &'a Cumulative,
+#[derive(Clone, Debug, Default)]
+struct Claims {
+    counter: Cumulative,
     claimed: u64,
 }
 
-impl<'a> Claims<'a> {
-    fn on(counter: &'a Cumulative) -> Self {
+impl Claims {
+    fn on(counter: Cumulative) -> Self {
         Self { counter, claimed: 0 }
     }
 

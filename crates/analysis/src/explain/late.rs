@@ -15,22 +15,14 @@ use crate::thresholds::IdlePhase;
 /// A fetch is late from so many times the idle p99 on: an idle machine's own moods stay below.
 pub const LATE_FACTOR: u64 = 3;
 
-/// What the late fetches of a run waited for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Explained {
-    /// How many, how long, and the worst of them.
-    pub(crate) late: LateSummary,
-    /// The causes, the largest first.
-    pub(crate) causes: Vec<CauseShare>,
-}
-
-/// Explains every late fetch: those under load, or those without any where these are no baseline.
+/// Explains every late fetch: those under load, or those without any where these are no baseline; how many
+/// there are, how long they waited and which was the worst, and the causes, the largest first.
 pub(crate) fn explain(
     context: &Context<'_>,
     splits: &[FetchSplit],
     idle: &FetchSummary,
     baseline: &IdlePhase,
-) -> Explained {
+) -> (LateSummary, Vec<CauseShare>) {
     let (phase, limit_us) = if baseline.stalls() {
         (Phase::Idle, baseline.limit_us)
     } else {
@@ -39,16 +31,14 @@ pub(crate) fn explain(
     let rule = LateSummary { phase, limit_us, ..LateSummary::default() };
     let splits = late_of(context, splits, &rule);
     let time: Duration = splits.iter().map(|split| split.shares.total()).sum();
-    Explained {
-        late: LateSummary {
-            fetches: splits.len() as u64,
-            time_us: time.into(),
-            worst: worst(context, &splits),
-            hidden: hidden(context),
-            ..rule
-        },
-        causes: causes(&splits, time),
-    }
+    let late = LateSummary {
+        fetches: splits.len() as u64,
+        time_us: time.into(),
+        worst: worst(context, &splits),
+        hidden: hidden(context),
+        ..rule
+    };
+    (late, causes(&splits, time))
 }
 
 /// From which response time on a fetch is late; the largest there is when nothing idle was seen.
@@ -122,22 +112,14 @@ pub(crate) fn late_fetch(context: &Context<'_>, split: &FetchSplit) -> Option<Wo
         worker: split.worker,
         cause,
         cause_us: split.shares.of(cause).into(),
-        step: longest_hold(context, split),
+        step: longest_hold(context, &[split]),
     })
 }
 
-/// The step of another session in which a fetch waited longest.
-fn longest_hold(context: &Context<'_>, split: &FetchSplit) -> Option<HoldingStep> {
-    let (&at, &waited) = split.held.iter().max_by_key(|(_, waited)| **waited)?;
-    holding_step(context, at, waited)
-}
-
-/// The `at`-th hold as what held a fetch for `waited`.
-pub(crate) fn holding_step(
-    context: &Context<'_>,
-    at: usize,
-    waited: Duration,
-) -> Option<HoldingStep> {
+/// The step of another session in which one of these fetches waited longest.
+pub(crate) fn longest_hold(context: &Context<'_>, splits: &[&FetchSplit]) -> Option<HoldingStep> {
+    let waits = splits.iter().flat_map(|split| &split.held);
+    let (&at, &waited) = waits.max_by_key(|(_, waited)| **waited)?;
     let hold = context.records.holds.get(at)?;
     Some(HoldingStep {
         holder: context.holder(at)?,

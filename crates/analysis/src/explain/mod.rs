@@ -29,7 +29,7 @@ pub(crate) mod timeline;
 
 pub(crate) use context::Context;
 pub use late::LATE_FACTOR;
-pub(crate) use late::{Explained, explain};
+pub(crate) use late::explain;
 pub use life::Hands;
 pub use shares::Shares;
 pub use split::FetchSplit;

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use records::{Hold, MonoNs, Stretch};
 
-use super::cpu::Kernel;
 use super::cpu::{Off, Reckoner};
 use crate::window::{Window, share};
 
@@ -49,13 +48,16 @@ pub(crate) enum Doing {
 impl Timeline {
     /// The life of the worker with these stretches. `holds` are positions and records of its holds,
     /// both in any order.
-    pub(crate) fn new(stretches: &[&Stretch], holds: &[(usize, &Hold)], kernel: &Kernel) -> Self {
+    pub(crate) fn new(
+        stretches: &[&Stretch],
+        holds: &[(usize, &Hold)],
+        mut reckoner: Reckoner,
+    ) -> Self {
         let mut stretches: Vec<&Stretch> = stretches.to_vec();
         stretches.sort_by_key(|stretch| stretch.start_ns);
         let mut holds: Vec<(usize, &Hold)> = holds.to_vec();
         holds.sort_by_key(|(_, hold)| hold.start_ns);
         let mut timeline = Self::default();
-        let mut reckoner = Reckoner::new(kernel);
         let mut rest = stretches.as_slice();
         while !rest.is_empty() {
             let (epoch, later) = rest.split_at(epoch(rest));

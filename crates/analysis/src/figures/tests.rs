@@ -3,7 +3,7 @@
 use records::{
     Absence, Blocked, Bytes, CallTotal, CallTotals, Download, DownloadEnd, DownloadInterval,
     FetchTotals, LogTruth, Micros, MonoNs, Outcome, Phase, ProxyKind, SchedulerFigures, SessionEnd,
-    Sleep, Summary, WorkerSummary, WorkerTotals,
+    Summary, WorkerSummary, WorkerTotals,
 };
 
 use super::log::Logged;
@@ -237,12 +237,10 @@ fn calls_are_the_last_of_each_worker_together() {
 fn sleeps_outside_the_load_do_not_count() {
     let mut run = Run::new().records;
     let sleep = |start, end, call: &str| Blocked {
-        worker: 0,
         start_ns: ms(start),
         end_ns: ms(end),
         call: call.to_owned(),
-        client_port: None,
-        sleep: Sleep::Interruptible,
+        ..Blocked::default()
     };
     run.blocked = vec![
         sleep(1, 8, "close"),

@@ -13,12 +13,14 @@ use super::slow;
 use crate::join::Join;
 use crate::window::{Window, Windows};
 
-/// Every worker that any record tells of, in order.
+/// Every worker that any record tells of, in order. Where only clients are heard, steps that are told of are
+/// a part of the work, and are not counted.
 pub(crate) fn summaries(
     records: &RunRecords,
     join: &Join<'_>,
     windows: &Windows,
     holders: &BTreeMap<u32, BTreeSet<u32>>,
+    visibility: Visibility,
 ) -> Vec<WorkerSummary> {
     let told = join.connections.iter().map(|connection| connection.worker);
     let mut workers: BTreeMap<u32, WorkerSummary> = told
@@ -31,7 +33,9 @@ pub(crate) fn summaries(
         summary.downloads = holders.get(worker).map_or(0, |slots| slots.len() as u64);
         if let Some(loaded) = windows.loaded {
             count_sessions(summary, join, loaded);
-            count_steps(summary, records, loaded);
+            if visibility != Visibility::ClientsOnly {
+                count_steps(summary, records, loaded);
+            }
         }
         // Of a process with many threads the samples are of its first alone.
         let of_one = records.manifest.visibility != Visibility::Threads;
@@ -101,21 +105,6 @@ fn steps_within(totals: &[&WorkerTotals], window: Window) -> u64 {
     let after = totals.iter().find(|totals| totals.at_ns >= window.end).or(totals.last());
     let steps = |totals: Option<&&WorkerTotals>| totals.map_or(0, |totals| totals.steps);
     steps(after).saturating_sub(steps(before))
-}
-
-/// Takes what is told of steps and loop turns out of the rows: they tell of a part of the work.
-pub(crate) fn forget_steps(workers: &mut [WorkerSummary]) {
-    for worker in workers {
-        *worker = WorkerSummary {
-            steps: 0,
-            holds: 0,
-            longest_step_us: 0,
-            longest_step_bytes: 0,
-            longest_step_ended_by: None,
-            longest_loop_turn_us: 0,
-            ..worker.clone()
-        };
-    }
 }
 
 /// Records that workers could not hand on, over all of them.

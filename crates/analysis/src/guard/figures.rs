@@ -87,7 +87,7 @@ pub const FIGURES: [Figure; 14] = [
         unit: Unit::BytesPerSec,
         words: "all downloads together",
         read: Read::OfRun(|s| {
-            Reading::exact(s.slow.bytes_per_sec.0 as f64).ok().filter(|_| s.slow.downloads > 0)
+            Some(Reading::Exact(s.slow.bytes_per_sec.0 as f64)).filter(|_| s.slow.downloads > 0)
         }),
     },
     count("early_closes", "499-style early closes", |s| {
@@ -99,7 +99,7 @@ pub const FIGURES: [Figure; 14] = [
     time(
         "cpu_per_gb",
         "CPU time of the proxy for each GB",
-        Read::OfRun(|s| Reading::exact(s.proxy.cpu_us_per_gb?.0 as f64).ok()),
+        Read::OfRun(|s| Some(Reading::Exact(s.proxy.cpu_us_per_gb?.0 as f64))),
     ),
 ];
 
@@ -137,7 +137,7 @@ impl Figure {
 }
 
 fn measured(summary: &Summary, value: f64) -> Option<Reading> {
-    Reading::exact(value).ok().filter(|_| summary.measure.attempts > 0)
+    Some(Reading::Exact(value)).filter(|_| summary.measure.attempts > 0)
 }
 
 /// By when so many of all fetches of a phase were done. One that failed is not done within the cap, however
@@ -148,14 +148,14 @@ fn age(
     done: fn(&CompletionUs) -> Option<u64>,
 ) -> Option<Reading> {
     match done(&fetches.completion_us?) {
-        Some(us) => Reading::exact(us as f64).ok(),
-        None => Reading::at_least(summary.arm.fetch.cap.0 as f64).ok(),
+        Some(us) => Some(Reading::Exact(us as f64)),
+        None => Some(Reading::AtLeast(summary.arm.fetch.cap.0 as f64)),
     }
 }
 
 fn longest(summary: &Summary, figure: fn(&records::WorkerSummary) -> u64) -> Option<Reading> {
     let longest = summary.proxy.workers.iter().map(figure).max()?;
-    Reading::exact(longest as f64).ok().filter(|_| longest > 0)
+    Some(Reading::Exact(longest as f64)).filter(|_| longest > 0)
 }
 
 /// A trial as statistics see it.

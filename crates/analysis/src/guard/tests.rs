@@ -23,11 +23,11 @@ pub(super) fn of(run: &Run) -> Ran {
 }
 
 fn exact(value: f64) -> Option<Reading> {
-    Reading::exact(value).ok()
+    Some(Reading::Exact(value))
 }
 
 fn at_least(value: f64) -> Option<Reading> {
-    Reading::at_least(value).ok()
+    Some(Reading::AtLeast(value))
 }
 
 fn value(summary: &Summary, name: &str) -> Option<Reading> {

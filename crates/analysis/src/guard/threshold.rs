@@ -84,7 +84,7 @@ impl Threshold {
         // What is divided by at least so much is at most so much: no side of a limit.
         let below = by.of(summary).filter(|below| !below.is_bound() && below.value() > 0.0)?;
         let ratio = above.value() / below.value();
-        if above.is_bound() { Reading::at_least(ratio) } else { Reading::exact(ratio) }.ok()
+        Some(if above.is_bound() { Reading::AtLeast(ratio) } else { Reading::Exact(ratio) })
     }
 
     /// A lower bound can breach an upper limit, and meet a lower one; else it tells nothing.

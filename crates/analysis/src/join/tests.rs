@@ -98,13 +98,12 @@ fn dial(
     let Some((end_ms, end)) = end else { return };
     run.records.downloads.push(Download {
         slot,
-        ordinal: 0,
         client_port: Some(port),
         start_ns: at_ms(ms),
-        first_byte_us: None,
         total_us: at_ms(end_ms).micros_since(at_ms(ms)),
         bytes: records::Bytes(1),
         end,
+        ..Download::default()
     });
 }
 

@@ -10,26 +10,17 @@ use crate::thresholds;
 /// stand still behind each other, which is what is being measured. So whether it stood is asked of the
 /// others alone.
 pub(super) fn moves(facts: &Facts<'_>, doubts: &mut Doubts) {
-    match never_moved(facts) {
-        Some(Stuck::NoLoad(finding)) => return doubts.against.push(finding),
-        Some(Stuck::HeldToo(finding)) => doubts.caveat(CaveatCode::DownloadsHeld, finding),
-        None => {}
-    }
-    if Rules::of(facts).verdict() != Verdict::Starved {
+    if let Some(finding) = never_moved(facts, doubts) {
+        doubts.against.push(finding);
+    } else if Rules::of(facts).verdict() != Verdict::Starved {
         doubts.against.extend(fallen(facts));
     }
 }
 
-/// What downloads that never received a byte mean for a run: a load that was not there, or the effect
-/// at its strongest. A worker that one download holds from the first moment serves no other either.
-enum Stuck {
-    /// The load was not what was asked for.
-    NoLoad(String),
-    /// They waited as the fetches did, behind downloads that moved.
-    HeldToo(String),
-}
-
-fn never_moved(facts: &Facts<'_>) -> Option<Stuck> {
+/// What downloads that never received a byte mean for a run: a load that was not there, which is returned,
+/// or the effect at its strongest, a caveat. A worker that one download holds from the first moment serves
+/// no other either.
+fn never_moved(facts: &Facts<'_>, doubts: &mut Doubts) -> Option<String> {
     let records = facts.context.records;
     let never_moved = slow::never_moved(records);
     // Before the measure phase a download may well not have moved yet.
@@ -42,17 +33,18 @@ fn never_moved(facts: &Facts<'_>) -> Option<Stuck> {
     let undialled = slow::undialled(records);
     if undialled > 0 {
         let times = count(undialled, "time", "times");
-        return Some(Stuck::NoLoad(format!(
+        return Some(format!(
             "{finding}: {times} {SHORTAGE} to dial one; raise `ulimit -n`, or lower --slow"
-        )));
+        ));
     }
     let summary = facts.summary;
     let share = summary.measure.outcomes.failed_share().unwrap_or(0.0);
-    Some(if share >= STARVED_SHARE && summary.slow.bytes.0 > 0 {
-        Stuck::HeldToo(format!("{finding}: held like the fetches, while others moved"))
-    } else {
-        Stuck::NoLoad(finding)
-    })
+    if share < STARVED_SHARE || summary.slow.bytes.0 == 0 {
+        return Some(finding);
+    }
+    let held = format!("{finding}: held like the fetches, while others moved");
+    doubts.caveat(CaveatCode::DownloadsHeld, held);
+    None
 }
 
 /// Why a run without starvation proves nothing: there was no load to stand up to, since one that has

@@ -258,13 +258,9 @@ fn downloads_that_never_moved() {
     let undialled = |run: &mut Run| {
         run.records.downloads.push(Download {
             slot: 2,
-            ordinal: 0,
-            client_port: None,
             start_ns: at_ms(4_020),
-            first_byte_us: None,
-            total_us: Micros(0),
-            bytes: Bytes(0),
             end: DownloadEnd::LocalError,
+            ..Download::default()
         });
     };
     let none_moved = |run: &mut Run| {

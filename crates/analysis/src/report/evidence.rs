@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::explain::context::OVERFLOWS;
 use crate::explain::cpu::Cumulative;
-use crate::explain::late::holding_step;
+use crate::explain::late::longest_hold;
 use crate::explain::{Context, FetchSplit};
 use crate::figures::workers;
 use crate::window::{Window, grouped};
@@ -148,11 +148,9 @@ pub(crate) fn of(
 fn steps(context: &Context<'_>, splits: &[&FetchSplit]) -> Evidence {
     let holds: BTreeSet<usize> =
         splits.iter().flat_map(|split| split.held.keys()).copied().collect();
-    let waits = splits.iter().flat_map(|split| &split.held);
-    let longest = waits.max_by_key(|(_, waited)| **waited);
     Evidence::Steps {
         steps: holds.len() as u64,
-        longest: longest.and_then(|(&at, &waited)| holding_step(context, at, waited)),
+        longest: longest_hold(context, splits),
         reserve: reserve(context, holds),
     }
 }

@@ -207,10 +207,8 @@ fn look(run: &mut Run, port: u16, end: SocketEnd, ms: u64, receive_queue: Bytes)
         end,
         port,
         receive_queue,
-        send_queue: Bytes(0),
-        rcv_space: None,
         rwnd_limited_us: Some(Micros(0)),
-        retransmits: None,
+        ..SocketSample::default()
     });
 }
 

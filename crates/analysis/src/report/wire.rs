@@ -55,7 +55,7 @@ pub enum Sent {
     Rst,
 }
 
-/// What did not come.
+/// What did not come; in the order in which it is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
@@ -71,39 +71,15 @@ pub enum Missing {
     Fin,
 }
 
-/// What was said so far, and what is missing next.
-#[derive(Clone, Copy, Debug, Default)]
-struct Said {
-    syn: bool,
-    connected: bool,
-    asked: bool,
-    answered: bool,
-    client_fin: bool,
-    over: bool,
-}
-
-impl Said {
-    fn hear(&mut self, from: Peer, what: Sent) {
-        match (from, what) {
-            (Peer::Client, Sent::Syn) => self.syn = true,
-            (Peer::Proxy, Sent::Syn) => self.connected = true,
-            (Peer::Client, Sent::Data) => self.asked = true,
-            (Peer::Proxy, Sent::Data) => self.answered = true,
-            (Peer::Client, Sent::Fin) => self.client_fin = true,
-            (Peer::Proxy, Sent::Fin) | (_, Sent::Rst) => self.over = true,
-        }
-    }
-
-    fn missing(self) -> Option<Missing> {
-        match self {
-            Self { over: true, .. } => None,
-            Self { client_fin: true, .. } => Some(Missing::Fin),
-            Self { answered: true, .. } => Some(Missing::MoreOfAnswer),
-            Self { asked: true, .. } => Some(Missing::Answer),
-            Self { connected: true, .. } => Some(Missing::Request),
-            Self { syn: true, .. } => Some(Missing::Handshake),
-            Self { .. } => None,
-        }
+/// What is missing after such a packet, if nothing later was said before; `None`: the connection is over.
+const fn missing(from: Peer, what: Sent) -> Option<Missing> {
+    match (from, what) {
+        (Peer::Client, Sent::Syn) => Some(Missing::Handshake),
+        (Peer::Proxy, Sent::Syn) => Some(Missing::Request),
+        (Peer::Client, Sent::Data) => Some(Missing::Answer),
+        (Peer::Proxy, Sent::Data) => Some(Missing::MoreOfAnswer),
+        (Peer::Client, Sent::Fin) => Some(Missing::Fin),
+        (Peer::Proxy, Sent::Fin) | (_, Sent::Rst) => None,
     }
 }
 
@@ -114,11 +90,12 @@ pub(super) fn ladder(packets: &[Packet], end: MonoNs) -> Vec<(MonoNs, Wire)> {
     let is_one = |a: &(Packet, Sent), b: &(Packet, Sent)| {
         (a.0.from, a.1) == (b.0.from, b.1) && b.0.at_ns.since(a.0.at_ns) < SILENCE
     };
-    let (mut said, mut rungs) = (Said::default(), Vec::new());
-    let mut last: Option<MonoNs> = None;
+    // What was said last, when, and whether that was the end.
+    let (mut awaited, mut is_over, mut last) = (None, false, None);
+    let mut rungs = Vec::new();
     for row in telling.chunk_by(is_one) {
         let [(first, what), ..] = row else { continue };
-        rungs.extend(last.and_then(|since| silent(said, since, Some(first.at_ns))));
+        rungs.extend(last.and_then(|since| silent(awaited?, since, Some(first.at_ns))));
         let until = row.last().map_or(first.at_ns, |(packet, _)| packet.at_ns);
         rungs.push((
             first.at_ns,
@@ -130,19 +107,19 @@ pub(super) fn ladder(packets: &[Packet], end: MonoNs) -> Vec<(MonoNs, Wire)> {
                 lasted_us: until.micros_since(first.at_ns),
             },
         ));
-        said.hear(first.from, *what);
+        let next = missing(first.from, *what);
+        is_over |= next.is_none();
+        awaited = awaited.max(next).filter(|_| !is_over);
         last = Some(until);
     }
     // A request that was answered needs nothing more; a FIN does.
-    let open = said.missing() == Some(Missing::Fin);
-    let silence = last.filter(|since| open && *since < end);
-    rungs.extend(silence.and_then(|since| silent(said, since, None)));
+    let silence = last.filter(|since| awaited == Some(Missing::Fin) && *since < end);
+    rungs.extend(silence.and_then(|since| silent(Missing::Fin, since, None)));
     rungs
 }
 
 /// The silence from `since` until the next packet, if it was long; without one: for good.
-fn silent(said: Said, since: MonoNs, until: Option<MonoNs>) -> Option<(MonoNs, Wire)> {
-    let of = said.missing()?;
+fn silent(of: Missing, since: MonoNs, until: Option<MonoNs>) -> Option<(MonoNs, Wire)> {
     let lasted_us = until.map(|until| until.micros_since(since));
     let is_long = lasted_us.is_none_or(|lasted| lasted.as_duration() >= SILENCE);
     is_long.then_some((since, Wire::Silence { of, lasted_us }))

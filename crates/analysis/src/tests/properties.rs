@@ -107,18 +107,18 @@ fn assert_whole(records: &RunRecords) -> Result<(), TestCaseError> {
     for (attempts, p99) in [(0, 0), (9, 0), (9, 20_000)] {
         let mut idle = summarise(records).idle;
         (idle.attempts, idle.latency_us.p99) = (attempts, p99);
-        let explained = explain(&context, &splits, &idle, &SOUND);
-        let sum: f64 = explained.causes.iter().map(|cause| cause.share_of_late_time).sum();
-        match explained.causes.is_empty() {
-            true => prop_assert_eq!(explained.late.time_us, Micros(0)),
+        let (late, causes) = explain(&context, &splits, &idle, &SOUND);
+        let sum: f64 = causes.iter().map(|cause| cause.share_of_late_time).sum();
+        match causes.is_empty() {
+            true => prop_assert_eq!(late.time_us, Micros(0)),
             false => prop_assert!((sum - 1.0).abs() < 1e-9, "{}", sum),
         }
-        for cause in &explained.causes {
+        for cause in &causes {
             prop_assert!((0.0..=1.0).contains(&cause.share_of_late_time));
         }
-        let leading: u64 = explained.causes.iter().map(|cause| cause.fetches).sum();
-        prop_assert!(leading <= explained.late.fetches);
-        if let Some(worst) = explained.late.worst {
+        let leading: u64 = causes.iter().map(|cause| cause.fetches).sum();
+        prop_assert!(leading <= late.fetches);
+        if let Some(worst) = late.worst {
             prop_assert!(worst.cause_us <= worst.response_us);
         }
     }

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use records::{
-    Accepted, Answered, Blocked, Bytes, Cause, CounterSpan, CpuSample, Fetch, Hold, LoopTurn,
-    Micros, MonoNs, Outcome, Phase, SchedSample, Served, Session, SessionEnd, Sleep, StepEnd,
-    Stretch, Threads, ThrottleSample, Watched,
+    Accepted, Answered, Blocked, Bytes, Cause, CounterSpan, CpuSample, Fetch, Hold, LateSummary,
+    LoopTurn, Micros, MonoNs, Outcome, Phase, SchedSample, Served, Session, SessionEnd, Sleep,
+    StepEnd, Stretch, Threads, ThrottleSample, Watched,
 };
 
 use crate::explain::split::all;
-use crate::explain::{Context, Explained, FetchSplit, explain};
+use crate::explain::{Context, FetchSplit, explain};
 use crate::figures::fetch_summary;
 use crate::thresholds::IdlePhase;
 use testkit::fixture::{Run, at_ms};
@@ -212,12 +212,10 @@ impl Scene {
                     start_ns: at(started),
                     client_port: Some(client.port),
                     connect_us: at_or("connected", Some(from)).map(since),
-                    first_byte_us: None,
                     total_us: since(to),
                     response_us: Micros((to - from) * 1_000),
-                    bytes: Bytes(0),
-                    status: None,
                     outcome: option("outcome").map_or(usual, outcome),
+                    ..Fetch::default()
                 });
                 let Some(accepted) = milestone("accepted", 1).map(at) else { return };
                 let Client { worker, session, port: client_port } = client;
@@ -374,13 +372,13 @@ impl Scene {
     }
 
     /// The explanation of all fetches; those that failed are late.
-    pub(crate) fn explain(&self) -> Explained {
+    pub(crate) fn late(&self) -> LateSummary {
         let records = &self.run.records;
         let idle = fetch_summary(&records.fetches, &records.fetch_totals, Phase::Idle);
         let cap = records.manifest.arm.fetch.cap;
         let baseline = IdlePhase::of(records, &idle, cap);
         let context = Context::of(records);
-        explain(&context, &all(&context), &idle, &baseline)
+        explain(&context, &all(&context), &idle, &baseline).0
     }
 }
 

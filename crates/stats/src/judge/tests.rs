@@ -7,7 +7,7 @@ const WOBBLE: [f64; 10] = [1.0, 1.04, 0.97, 1.02, 0.95, 1.05, 0.99, 1.01, 0.96, 
 
 fn trial(figures: &[(&str, f64)], idle: f64) -> Trial {
     let figures = figures.iter().copied().chain([("idle_p50", idle)]);
-    let readings = figures.map(|(name, value)| (name.to_owned(), Reading::exact(value).unwrap()));
+    let readings = figures.map(|(name, value)| (name.to_owned(), Reading::Exact(value)));
     Trial { inconclusive: None, readings: readings.collect() }
 }
 
@@ -170,7 +170,7 @@ fn compared(metric: Metric, pairs: &[(Reading, Reading)]) -> MetricComparison {
 }
 
 fn exact(value: f64) -> Reading {
-    Reading::exact(value).unwrap()
+    Reading::Exact(value)
 }
 
 /// p90 of `a` us in A, and by these factors in B.
@@ -229,7 +229,7 @@ fn figures_of_a_metric() {
 
 #[test]
 fn beyond_the_cap() {
-    let (p90, capped) = (Metric::OF_A_TRIAL[2], Reading::at_least(1e6).unwrap());
+    let (p90, capped) = (Metric::OF_A_TRIAL[2], Reading::AtLeast(1e6));
     assert_eq!(compared(p90, &[(capped, capped); 5]).finding, Finding::BeyondCap);
     let freed = compared(p90, &[(capped, exact(9e4)); 5]);
     assert_eq!(freed.change(), Change::Improved);

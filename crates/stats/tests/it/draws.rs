@@ -78,11 +78,11 @@ impl Source {
                 let noise = SMOOTHING * self.spread[name] * normal(chance);
                 let capped = name.starts_with('p') && *value >= CAP_US;
                 let reading = match *name {
-                    _ if capped => Reading::at_least(*value),
-                    "failed_share" => Reading::exact((value + noise).clamp(0.0, 1.0)),
-                    _ => Reading::exact(value * noise.exp()),
+                    _ if capped => Reading::AtLeast(*value),
+                    "failed_share" => Reading::Exact((value + noise).clamp(0.0, 1.0)),
+                    _ => Reading::Exact(value * noise.exp()),
                 };
-                (*name, reading.unwrap())
+                (*name, reading)
             })
             .collect();
         Trial {

@@ -5,10 +5,10 @@ use stats::*;
 
 fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![
-        8 => (0.0..2e6_f64).prop_map(|value| Reading::exact(value).unwrap()),
-        1 => (1e6..1.1e6_f64).prop_map(|value| Reading::at_least(value).unwrap()),
+        8 => (0.0..2e6_f64).prop_map(Reading::Exact),
+        1 => (1e6..1.1e6_f64).prop_map(Reading::AtLeast),
         1 => prop_oneof![Just(0.0), Just(1e-300), Just(1e100)]
-            .prop_map(|value| Reading::exact(value).unwrap()),
+            .prop_map(Reading::Exact),
     ]
 }
 
@@ -56,7 +56,7 @@ fn is_the_same(mut left: Judgement, mut right: Judgement) -> bool {
 fn compared(pairs: &[(f64, f64)], absolute_floor: f64) -> MetricComparison {
     let metric = Metric { absolute_floor, ..Metric::OF_A_TRIAL[2] };
     let of = |value: f64| Trial {
-        readings: [(metric.name.to_owned(), Reading::exact(value).unwrap())].into(),
+        readings: [(metric.name.to_owned(), Reading::Exact(value))].into(),
         ..Trial::default()
     };
     let numbered = (1..).zip(pairs);

@@ -52,7 +52,7 @@ fn the_only_worker_there_is_had_it() {
     scene.run.records.manifest.workers = Some(1);
     scene.run.records.sched.retain(|sample| sample.who != Watched::Worker(1));
     assert_eq!(scene.all_causes(), "held_by_step 1000");
-    let late = scene.explain().late;
+    let late = scene.late();
     let step = late.worst.and_then(|worst| worst.step).expect("a step");
     assert_eq!((step.holder, late.hidden), (Holder::Download(3), Vec::new()));
 }

@@ -58,15 +58,14 @@ fn causes_come_in_the_order_of_their_time() {
          fetch 0 body 1000..1010 outcome=ok",
     );
     let context = Context::of(&scene.run.records);
-    let explained = explain(&context, &all(&context), &idle(40, 5_000), &SOUND);
-    let LateSummary { limit_us, fetches, time_us, .. } = explained.late;
+    let (late, causes) = explain(&context, &all(&context), &idle(40, 5_000), &SOUND);
+    let LateSummary { limit_us, fetches, time_us, .. } = late;
     assert_eq!((limit_us, fetches, time_us), (Micros(15_000), 3, Micros(1_900_000)));
-    let causes: Vec<_> =
-        explained.causes.iter().map(|c| (c.cause, c.time_us.0 / 1_000, c.fetches)).collect();
+    let told: Vec<_> = causes.iter().map(|c| (c.cause, c.time_us.0 / 1_000, c.fetches)).collect();
     let expected =
         [(Cause::HeldByStep, 800, 2), (Cause::Upstream, 800, 1), (Cause::Convoy, 300, 0)];
-    assert_eq!(causes, expected);
-    let [first, _, third] = &explained.causes[..] else { panic!("three causes") };
+    assert_eq!(told, expected);
+    let [first, _, third] = &causes[..] else { panic!("three causes") };
     assert!((first.share_of_late_time - 8.0 / 19.0).abs() < 1e-9);
     assert!((third.share_of_late_time - 3.0 / 19.0).abs() < 1e-9);
 }
@@ -74,7 +73,7 @@ fn causes_come_in_the_order_of_their_time() {
 /// The step is told only where it was what took longest.
 #[test]
 fn the_worst_names_its_step() {
-    let worst = |fetches| scene(fetches).explain().late.worst.expect("late");
+    let worst = |fetches| scene(fetches).late().worst.expect("late");
     assert_eq!(worst("fetch 0 awaiting 100..1000").step, None);
     let step = worst("fetch 0 awaiting 0..1000").step;
     let step = step.expect("500 ms of a second, before turns in the order of causes");
@@ -89,7 +88,7 @@ fn of_fetches_as_long_as_each_other_the_worst_has_a_holder() {
             "workers 2; reuseport; hold 0 d3 2000; hold 1 d1 2000; fetch 0 queued {accepted}; \
              fetch 0 queued {unknown}"
         );
-        let worst = Scene::of(&script).explain().late.worst.expect("late");
+        let worst = Scene::of(&script).late().worst.expect("late");
         (worst.fetch, worst.step.map(|step| step.holder))
     };
     let known = "100..1100 accepted=2000 closed=2000";
@@ -133,7 +132,7 @@ fn what_records_do_not_show_is_hidden_and_named_once() {
     for (change, causes, why) in rows {
         let mut scene = scene("");
         change(&mut scene.run.records);
-        let hidden = scene.explain().late.hidden;
+        let hidden = scene.late().hidden;
         assert_eq!(hidden.iter().map(|hidden| hidden.cause).collect::<Vec<_>>(), causes, "{why}");
         assert!(hidden.iter().all(|hidden| hidden.reason == why), "{hidden:?}");
     }

@@ -391,7 +391,7 @@ fn the_step_that_held_longest_is_named() {
         ("hold 0 d0 200; hold 0 d1 500; hold 0 d2 300; fetch 0 awaiting 0..1000", 1, 500, 500),
         ("hold 0 d3 1000; fetch 0 awaiting 100..900; origin 100 400", 3, 1_000, 500),
     ] {
-        let worst = Scene::of(script).explain().late.worst.expect("it failed");
+        let worst = Scene::of(script).late().worst.expect("it failed");
         assert_eq!(worst.cause, Cause::HeldByStep, "{script}");
         let step = worst.step.expect("a step held it");
         assert_eq!((step.holder, step.worker), (Holder::Download(holder), 0), "{script}");
@@ -401,7 +401,7 @@ fn the_step_that_held_longest_is_named() {
     }
     // Nobody accepted it: a step it was, but whose is not known.
     let two = Scene::of("workers 2; hold 0 d0 1000; hold 1 d1 1000; fetch 0 queued 0..1000");
-    let worst = two.explain().late.worst.expect("it failed");
+    let worst = two.late().worst.expect("it failed");
     assert_eq!((worst.worker, worst.cause, worst.step), (None, Cause::HeldByStep, None));
     let kept = Scene::of("hold 0 d3 1000; fetch 0 awaiting 100..900; origin 100 -");
     assert!(kept.split(0).held.is_empty(), "it waited in no step");

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use records::{Bytes, Micros, StepEnd};
+use records::{Micros, StepEnd};
 
 use crate::tests::random::{Cpu, runs};
 use crate::tests::scene::{Scene, at};
@@ -9,35 +9,32 @@ use super::*;
 /// A stretch of `turns` loop turns with as many steps.
 fn stretch(start: u64, end: u64, poll: u64, turns: u32) -> Stretch {
     Stretch {
-        worker: 0,
         start_ns: at(start),
         end_ns: at(end),
         poll_us: Micros(poll * 1_000),
         cpu_us: Micros((end.saturating_sub(start) - poll) * 1_000),
         turns,
         steps: turns,
-        accepts: 0,
+        ..Stretch::default()
     }
 }
 
 fn hold(start: u64, end: u64) -> Hold {
     Hold {
-        worker: 0,
         turn: 1,
         session: 1,
         client_port: 1,
         start_ns: at(start),
         end_ns: at(end),
-        bytes: Bytes(0),
-        reads: 0,
         ended_by: StepEnd::Quota,
+        ..Hold::default()
     }
 }
 
 fn timeline(stretches: &[Stretch], holds: &[Hold]) -> Timeline {
     let stretches: Vec<&Stretch> = stretches.iter().collect();
     let holds: Vec<_> = holds.iter().enumerate().collect();
-    Timeline::new(&stretches, &holds, &Kernel::default())
+    Timeline::new(&stretches, &holds, Reckoner::default())
 }
 
 /// Segments in ms, and what the worker did.
@@ -88,7 +85,7 @@ proptest! {
             let told: Vec<_> = records.stretches.iter().filter(|s| s.worker == worker).collect();
             let holds = records.holds.iter().enumerate();
             let holds: Vec<_> = holds.filter(|(_, hold)| hold.worker == worker).collect();
-            let row = Timeline::new(&told, &holds, &Kernel::default());
+            let row = Timeline::new(&told, &holds, Reckoner::default());
             for pair in row.segments.windows(2) {
                 prop_assert!(pair[0].window.end <= pair[1].window.start);
             }
