@@ -37,6 +37,12 @@ impl Call {
     pub(crate) fn of(number: u32) -> Self {
         if number > 0xffff { Self::PageFault } else { Self::Number(number) }
     }
+
+    /// Whether it sleeps for a time.
+    pub(crate) fn is_timer(self) -> bool {
+        let Self::Number(number) = self else { return false };
+        matches!(Sysno::new(number as usize), Some(Sysno::nanosleep | Sysno::clock_nanosleep))
+    }
 }
 
 /// Prints its name; `call_999` when that is not known, `page fault`.

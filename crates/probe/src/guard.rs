@@ -15,9 +15,10 @@ use crate::engine::{ARMED, Engine, HELD, only};
 use crate::error::ProbeError;
 use crate::wire;
 
-/// How often it is looked whether a turn lasts, and how long it may before it is suspected.
-const LOOK: u64 = 5_000_000;
+/// How long a turn may last before it is suspected, and how late that may be seen. None that is too young
+/// needs a look before its time.
 const SUSPECTED: u64 = 20_000_000;
+const LOOK: u64 = 5_000_000;
 /// How long hooks stay when no turn is suspected any more: so long that a turn which begins then is.
 const LINGER: u64 = 30_000_000;
 /// Turns this short, in the mean of those seen by the hooks, are of a thread that polls without sleep: then
@@ -66,8 +67,9 @@ impl Guard {
             let _ = rustix::process::setpriority_process(None, -20);
             while !ends.load(Ordering::Relaxed) {
                 let suspect = own.suspect.load(Ordering::Relaxed);
-                own.armed.store(alarm.look(suspect, net::clock::now().0)?, Ordering::Relaxed);
-                thread::park_timeout(Duration::from_nanos(LOOK));
+                let due = alarm.look(suspect, net::clock::now().0)?;
+                own.armed.store(alarm.since, Ordering::Relaxed);
+                thread::park_timeout(Duration::from_nanos(due));
             }
             Ok(())
         })?;
@@ -109,7 +111,8 @@ struct Alarm {
 }
 
 impl Alarm {
-    /// Looks at all turns under way, `suspect` among them; 0: there is no such turn.
+    /// Looks at all turns under way, `suspect` among them; 0: there is no such turn. Returns in how long the
+    /// next look is due, ns.
     fn look(&mut self, suspect: u64, now: u64) -> Result<u64, ProbeError> {
         let board = only(&self.board)?;
         if self.rests != 0 && now.saturating_sub(self.rests) >= REST {
@@ -136,7 +139,8 @@ impl Alarm {
                 self.disarm(mean_turn, now)?;
             }
         }
-        Ok(self.since)
+        let is_armed = self.since != 0;
+        Ok(if is_armed { LOOK } else { SUSPECTED.saturating_sub(lasted).max(LOOK) })
     }
 
     fn disarm(&mut self, mean_turn: u64, now: u64) -> Result<(), ProbeError> {

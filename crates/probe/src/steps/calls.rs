@@ -1,6 +1,6 @@
 //! System calls, counted: how often each, how long in it, what it moved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aya::maps::{HashMap, MapData, MapError};
 use records::{Bytes, CallTotal, CallTotals, Micros, MonoNs, Record};
@@ -13,7 +13,7 @@ use crate::wire::{Slot, micros};
 
 /// What the programs counted, by thread and call.
 #[derive(Debug, Default)]
-pub(super) struct CallCounts(Vec<(u32, Call, CallTotal)>);
+pub(super) struct CallCounts(pub(super) Vec<(u32, Call, CallTotal)>);
 
 impl CallCounts {
     /// Reads the programs' table.
@@ -27,6 +27,17 @@ impl CallCounts {
         });
         let counted: Result<_, MapError> = counted.collect();
         counted.map(Self).map_err(ProbeError::refused("read a table"))
+    }
+
+    /// Threads most of whose calls were sleeps by a timer.
+    pub(super) fn timed(&self) -> BTreeSet<u32> {
+        let mut more: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for (tid, call, total) in &self.0 {
+            let (timed, others) = more.entry(*tid).or_default();
+            *if call.is_timer() { timed } else { others } += total.count;
+        }
+        more.retain(|_, (timed, others)| timed > others);
+        more.into_keys().collect()
     }
 }
 

@@ -6,7 +6,7 @@
 //! moved bytes last on it since its last poll: a task that moved on to another thread in between is taken
 //! for another's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use records::{MonoNs, Record, WorkerTotals};
 
@@ -26,6 +26,8 @@ pub(super) struct Crowd {
     /// By process.
     workers: BTreeMap<u32, Worker>,
     threads: BTreeMap<u32, Thread>,
+    /// Threads that have moved bytes for a session.
+    serving: BTreeSet<u32>,
     /// When all programs were in place.
     live: MonoNs,
     of: Connections,
@@ -176,6 +178,7 @@ impl Crowd {
             return;
         }
         thread.serves = Some(id);
+        self.serving.insert(thread.tid);
         match (side, direction) {
             (Side::Client, Direction::In) => {
                 self.unanswered.insert(id, session.record.client_port);
@@ -237,8 +240,11 @@ impl Crowd {
         }
         self.of.tell_open(end, take);
         self.tell_totals(end, lost, take);
+        // Nobody waits for a thread that looks after the program from time to time, as Go's sysmon does, and
+        // that comes last where a request keeps the CPU.
+        let beside = &counts.timed() - &self.serving;
         for worker in self.workers.into_values() {
-            worker.slices.tell(worker.totals.worker, self.live, end, take);
+            worker.slices.tell(worker.totals.worker, (self.live, end), &beside, take);
         }
     }
 }

@@ -22,7 +22,8 @@ pub(super) struct Slices(BTreeMap<u64, Slice>);
 #[derive(Debug, Default)]
 struct Slice {
     run: u64,
-    wait: u64,
+    /// By thread.
+    wait: BTreeMap<u32, u64>,
     deep: u64,
     threads: BTreeSet<u32>,
     served: BTreeMap<u16, u64>,
@@ -57,7 +58,9 @@ impl Slices {
             let of = |time| scaled(time, part, length);
             let slice = self.0.entry(slice).or_default();
             slice.run += of(run);
-            slice.wait += of(wait);
+            if wait > 0 {
+                *slice.wait.entry(tid).or_default() += of(wait);
+            }
             slice.deep += of(deep);
             if run > 0 {
                 slice.threads.insert(tid);
@@ -68,8 +71,15 @@ impl Slices {
         }
     }
 
-    /// Tells all of `worker`, which was watched from `start` to `end`.
-    pub(super) fn tell(self, worker: u32, start: MonoNs, end: MonoNs, take: Take<'_>) {
+    /// Tells all of `worker`, which was watched from `start` to `end`; of those `beside` the work not what
+    /// they waited for a CPU.
+    pub(super) fn tell(
+        self,
+        worker: u32,
+        (start, end): (MonoNs, MonoNs),
+        beside: &BTreeSet<u32>,
+        take: Take<'_>,
+    ) {
         let mut at = start;
         let mut tell = |until: MonoNs, slice: Slice| {
             let until = until.min(end);
@@ -83,13 +93,14 @@ impl Slices {
                 .collect();
             served.sort_by_key(|of| (std::cmp::Reverse(of.run_us), of.client_port));
             served.truncate(TOLD);
+            let waited = slice.wait.iter().filter(|(tid, _)| !beside.contains(tid));
             take(Record::Threads(Threads {
                 worker,
                 start_ns: at,
                 end_ns: until,
                 ran: u32::try_from(slice.threads.len()).unwrap_or(u32::MAX),
                 run_us: micros(slice.run),
-                wait_us: micros(slice.wait),
+                wait_us: micros(waited.map(|(_, wait)| wait).sum()),
                 blocked_us: micros(slice.deep),
                 served,
             }));

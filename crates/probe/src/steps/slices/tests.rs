@@ -6,6 +6,8 @@ use records::Micros;
 use super::*;
 
 const MS: u64 = 1_000_000;
+/// A thread beside the work.
+const TIMER: u32 = 9;
 
 fn busy(tid: u32, from: u64, to: u64, run: u64, client_port: Option<u16>) -> Busy {
     let (from, to, run) = (from * MS, to * MS, run * MS);
@@ -16,7 +18,8 @@ fn told(all: &[Busy], start: u64, end: u64) -> Vec<Threads> {
     let mut slices = Slices::default();
     all.iter().for_each(|busy| slices.add(*busy));
     let mut told = Vec::new();
-    slices.tell(7, MonoNs(start * MS), MonoNs(end * MS), &mut |record| match record {
+    let span = (MonoNs(start * MS), MonoNs(end * MS));
+    slices.tell(7, span, &BTreeSet::from([TIMER]), &mut |record| match record {
         Record::Threads(threads) => told.push(threads),
         other => panic!("{other:?}"),
     });
@@ -25,8 +28,12 @@ fn told(all: &[Busy], start: u64, end: u64) -> Vec<Threads> {
 
 #[test]
 fn a_stretch_is_cut_at_the_edges_of_slices_and_rest_is_told_as_one() {
-    let told =
-        told(&[busy(1, 1_005, 1_025, 10, Some(80)), busy(2, 1_010, 1_020, 10, None)], 900, 1_200);
+    let beside = busy(TIMER, 1_000, 1_020, 0, None);
+    let told = told(
+        &[busy(1, 1_005, 1_025, 10, Some(80)), busy(2, 1_010, 1_020, 10, None), beside],
+        900,
+        1_200,
+    );
     let rows: Vec<(u64, u64, u32, u64, u64)> = told
         .iter()
         .map(|of| {
