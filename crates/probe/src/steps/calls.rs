@@ -29,15 +29,16 @@ impl CallCounts {
         counted.map(Self).map_err(ProbeError::refused("read a table"))
     }
 
-    /// Threads most of whose calls were sleeps by a timer.
+    /// Threads of whose calls a tenth or more were sleeps by a timer.
     pub(super) fn timed(&self) -> BTreeSet<u32> {
-        let mut more: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut calls: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for (tid, call, total) in &self.0 {
-            let (timed, others) = more.entry(*tid).or_default();
-            *if call.is_timer() { timed } else { others } += total.count;
+            let (timed, all) = calls.entry(*tid).or_default();
+            *timed += if call.is_timer() { total.count } else { 0 };
+            *all += total.count;
         }
-        more.retain(|_, (timed, others)| timed > others);
-        more.into_keys().collect()
+        calls.retain(|_, (timed, all)| *timed > 0 && *timed >= *all / 10);
+        calls.into_keys().collect()
     }
 }
 

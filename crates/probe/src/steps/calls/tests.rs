@@ -1,3 +1,5 @@
+use syscalls::Sysno;
+
 use super::*;
 
 #[test]
@@ -13,4 +15,18 @@ fn calls_count_by_their_size_and_those_in_a_row_by_their_mean() {
     assert_eq!((total.count, total.bytes), (8, Bytes(209_569)));
     let sizes: Vec<(u64, u64)> = total.sizes.clone().into_iter().collect();
     assert_eq!(sizes, [(4_096, 4), (93_184, 1), (99_840, 1)]);
+}
+
+#[test]
+fn a_thread_that_sleeps_by_a_timer_now_and_then_is_told_from_others() {
+    let count = |count| CallTotal { count, ..CallTotal::default() };
+    let call = |name| Call::of(Sysno::id(&name).cast_unsigned());
+    let counts = CallCounts(vec![
+        (1, call(Sysno::nanosleep), count(10)),
+        (1, call(Sysno::futex), count(20)),
+        (2, call(Sysno::clock_nanosleep), count(1)),
+        (2, call(Sysno::futex), count(20)),
+        (3, call(Sysno::futex), count(5)),
+    ]);
+    assert_eq!(counts.timed(), BTreeSet::from([1]));
 }
