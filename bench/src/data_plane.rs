@@ -182,7 +182,7 @@ impl Load {
             bail!("the roles fell silent");
         };
         match (role, event) {
-            (_, Event::Ended(status)) => bail!("the {role} ended ({status}): see above"),
+            (_, Event::Ended) => bail!("the {role} ended: see above"),
             // Of origin and proxy, who tell of much else, only the first line matters.
             (_, Event::Line(line)) if role == Role::Slow || line.contains("\"ready\"") => {
                 Ok(Record::from_line(&line).ok())

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role::{self, RoleError};
+use net::role;
 
 /// Timed fetches of a small object, each with a hard cap.
 #[derive(Parser)]
@@ -23,5 +23,5 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    role::finish("fast-client", fast_client::run(&Cli::parse().options), RoleError::failure)
+    role::finish("fast-client", fast_client::run(&Cli::parse().options))
 }

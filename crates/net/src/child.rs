@@ -15,7 +15,7 @@
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{self, ChildStdin, Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -23,9 +23,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::terminal::printable;
 
@@ -51,7 +49,7 @@ pub enum Event {
     /// It said this line on its standard error.
     Said(String),
     /// It has ended, and is not reaped yet. Nothing follows.
-    Ended(ExitStatus),
+    Ended,
 }
 
 /// What becomes of a child that is dropped while it runs.
@@ -133,7 +131,7 @@ impl Child {
     /// # Errors
     /// As `wait(2)`.
     pub fn reap(&mut self) -> io::Result<ExitStatus> {
-        // The reader first: it tells how the child ended, which nobody knows of one that is reaped.
+        // The reader first: it tells all that the child said.
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
@@ -222,25 +220,7 @@ fn read(
     if !stderr.line.is_empty() {
         said(text(&stderr.line), &mut take);
     }
-    take(Event::Ended(status(end)));
-}
-
-/// How a child ended that is not reaped.
-fn status(end: &OwnedFd) -> ExitStatus {
-    let dead = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    let status = loop {
-        match waitid(WaitId::PidFd(end.as_fd()), dead) {
-            Err(Errno::INTR) => {}
-            status => break status.ok().flatten(),
-        }
-    };
-    // As wait(2) has it.
-    let raw = status.map(|status| match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => code << 8,
-        (None, Some(signal)) if status.dumped() => signal | 0x80,
-        (None, signal) => signal.unwrap_or(0),
-    });
-    ExitStatus::from_raw(raw.unwrap_or(0))
+    take(Event::Ended);
 }
 
 /// What a child writes, as lines.

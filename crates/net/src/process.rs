@@ -1,14 +1,27 @@
-//! Processes of others, by what proc(5) tells of them, and the end of many of them.
+//! Processes of others and settings of the kernel, by what proc(5) tells of them, and the end of many processes.
 //!
 //! Not for: a child of ours, which [`crate::child`] runs.
 
+use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use procfs::process::{Process, Stat, all_processes};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::child::ends_within;
+
+/// The file of a sysctl by its dotted name, proc_sys(5): it is that of the thread's own network namespace.
+pub fn sysctl_path(name: &str) -> PathBuf {
+    Path::new("/proc/sys").join(name.replace('.', "/"))
+}
+
+/// What a sysctl is, its white space as single blanks.
+pub fn sysctl(name: &str) -> Option<String> {
+    let text = fs::read_to_string(sysctl_path(name)).ok()?;
+    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
 
 /// Every process that this one can see.
 pub fn pids() -> impl Iterator<Item = i32> {

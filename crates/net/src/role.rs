@@ -1,7 +1,6 @@
 //! What every role does first and last: live no longer than its parent, run where it should, print
 //! lines, say why it failed; and where load may go: this host, unless somebody says otherwise.
 
-use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -222,15 +221,6 @@ pub enum RoleError {
 }
 
 impl RoleError {
-    /// Who can mend it.
-    pub fn failure(&self) -> Failure {
-        match self {
-            Self::Usage(_) => Failure::Usage,
-            Self::Host { .. } | Self::Unable(_) => Failure::Trouble,
-            Self::Unheard => Failure::Unheard,
-        }
-    }
-
     /// What a failed system call is to whoever was `doing` this.
     pub fn host(doing: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::Host { doing, source }
@@ -264,32 +254,15 @@ pub fn say(name: &str, message: &str) {
     let _ = writeln!(io::stderr(), "{name}: {message}");
 }
 
-/// Who can mend the failure of a role, as its exit code tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// Whoever typed the command: exit code 2, that of clap's own usage errors.
-    Usage,
-    /// Whoever looks after this host, or after the other side: exit code 1.
-    Trouble,
-    /// Nobody has to: the reader of its records has gone, and knows. Exit code 1, and not a word.
-    Unheard,
-}
-
-/// Turns the end of the role `name` into an exit code, and says on standard error why it failed.
-pub fn finish<E: Error>(
-    name: &str,
-    ended: Result<(), E>,
-    failure: impl FnOnce(&E) -> Failure,
-) -> ExitCode {
+/// Turns the end of the role `name` into an exit code, and says on standard error why it failed: 2, that of
+/// clap's own usage errors, for whoever typed the command; 1 for whoever looks after this host or the other
+/// side. Who has gone as the reader of its records knows, and is told nothing.
+pub fn finish(name: &str, ended: Result<(), RoleError>) -> ExitCode {
     let Err(error) = ended else { return ExitCode::SUCCESS };
-    let failure = failure(&error);
-    if failure != Failure::Unheard {
+    if !matches!(error, RoleError::Unheard) {
         say(name, &printable(&error.to_string()));
     }
-    ExitCode::from(match failure {
-        Failure::Usage => 2,
-        Failure::Trouble | Failure::Unheard => 1,
-    })
+    ExitCode::from(if matches!(error, RoleError::Usage(_)) { 2 } else { 1 })
 }
 
 /// The name of a thread that belongs to a role, within the 15 bytes Linux keeps.

@@ -18,7 +18,7 @@ use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_sock_diag::SockDiagMessage;
-use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED};
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::nlas::Nla;
 use netlink_packet_sock_diag::inet::{
     ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags,
@@ -44,17 +44,6 @@ pub struct SockDiag {
 
 /// The kernel never puts more into one datagram (`netlink_recvmsg`).
 const DATAGRAM_MAX: usize = 32 * 1024;
-/// The kernel's answer where no socket has the addresses asked for.
-const NOT_THERE: i32 = -Errno::NOENT.raw_os_error();
-
-/// How many sockets a question is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
-    /// The one with these addresses.
-    One,
-    /// All that fit; a port of zero fits all.
-    All,
-}
 
 /// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +130,7 @@ impl SockDiag {
         let mut id = any(family);
         id.source_port = port;
         let mut found = Vec::new();
-        self.ask(Extent::All, StateFlags::LISTEN, ExtensionFlags::empty(), id, |response| {
+        self.ask(StateFlags::LISTEN, ExtensionFlags::empty(), id, |response| {
             let header = &response.header;
             found.push(AcceptQueue {
                 addr: local(response),
@@ -164,7 +153,7 @@ impl SockDiag {
         let mut id = any(peer.ip());
         id.destination_port = peer.port();
         let mut found = Vec::new();
-        self.ask(Extent::All, StateFlags::ESTABLISHED, ExtensionFlags::INFO, id, |response| {
+        self.ask(StateFlags::ESTABLISHED, ExtensionFlags::INFO, id, |response| {
             let connection = Connection::from(response);
             if connection.peer == peer {
                 found.push(connection);
@@ -173,42 +162,9 @@ impl SockDiag {
         Ok(found)
     }
 
-    /// The one connection between two addresses, as the socket at `local`; `None`: there is none.
-    /// The kernel looks it up, which takes 3 us where [`Self::connections_to`] takes 300.
-    ///
-    /// Where the kernel lacks the module `inet_diag`, that looks as if there were none.
-    ///
-    /// # Errors
-    /// As [`Self::listeners`]; the addresses are not of one family (EINVAL).
-    pub fn connection(
-        &mut self,
-        local: SocketAddr,
-        peer: SocketAddr,
-    ) -> io::Result<Option<Connection>> {
-        let id = SocketId {
-            source_port: local.port(),
-            destination_port: peer.port(),
-            source_address: local.ip(),
-            destination_address: peer.ip(),
-            interface_id: 0,
-            // INET_DIAG_NOCOOKIE: whichever socket has these addresses.
-            cookie: [0xff; 8],
-        };
-        if local.is_ipv4() != peer.is_ipv4() {
-            return Err(Errno::INVAL.into());
-        }
-        let mut found = None;
-        self.ask(Extent::One, StateFlags::ESTABLISHED, ExtensionFlags::INFO, id, |response| {
-            // Where no such connection is, the kernel tells of one that fades, or of a listener.
-            found = (response.header.state == TCP_ESTABLISHED).then(|| response.into());
-        })?;
-        Ok(found)
-    }
-
-    /// Asks, and hands each answer to `take`.
+    /// Asks for all sockets that fit, where a port of zero fits all, and hands each answer to `take`.
     fn ask(
         &mut self,
-        extent: Extent,
         states: StateFlags,
         extensions: ExtensionFlags,
         socket_id: SocketId,
@@ -216,10 +172,7 @@ impl SockDiag {
     ) -> io::Result<()> {
         let socket = self.idle.take().map_or_else(connect, Ok)?;
         let mut header = NetlinkHeader::default();
-        header.flags = match extent {
-            Extent::One => NLM_F_REQUEST,
-            Extent::All => NLM_F_REQUEST | NLM_F_DUMP,
-        };
+        header.flags = NLM_F_REQUEST | NLM_F_DUMP;
         let family = if socket_id.source_address.is_ipv4() { AF_INET } else { AF_INET6 };
         let protocol = IPPROTO_TCP;
         let request = InetRequest { family, protocol, extensions, states, socket_id };
@@ -243,17 +196,13 @@ impl SockDiag {
                 match message.payload {
                     NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => {
                         take(&response);
-                        over = extent == Extent::One;
                     }
                     NetlinkPayload::Done(done) => {
                         succeeded(done.code)?;
                         over = true;
                     }
                     NetlinkPayload::Error(error) => {
-                        let code = error.code.map_or(0, std::num::NonZero::get);
-                        if extent == Extent::All || code != NOT_THERE {
-                            succeeded(code)?;
-                        }
+                        succeeded(error.code.map_or(0, std::num::NonZero::get))?;
                         over = true;
                     }
                     NetlinkPayload::Overrun(_) => return Err(Errno::NOBUFS.into()),

@@ -11,6 +11,8 @@ use records::{Bytes, Congestion, ListenerMode, SocketSetting};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::process::sysctl;
+
 /// Buffer sizes of a socket as asked for; absent: the kernel tunes them (tcp(7)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
@@ -68,8 +70,8 @@ fn as_int(size: Bytes) -> usize {
 pub fn set_congestion(socket: &Socket, congestion: &Congestion) -> io::Result<()> {
     let Some(name) = congestion.name() else { return Ok(()) };
     socket.set_tcp_congestion(name.as_bytes()).map_err(|source| {
-        let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
-        let allowed = allowed.as_deref().map_or("system", str::trim_end);
+        let allowed = sysctl("net.ipv4.tcp_allowed_congestion_control");
+        let allowed = allowed.as_deref().unwrap_or("system");
         io::Error::new(
             source.kind(),
             format!(

@@ -79,26 +79,26 @@ impl Lab {
     /// unless the kernel still cleans up after others.
     ///
     /// # Errors
-    /// See [`LabError`]; nothing of the lab is left then.
-    pub fn up(plan: &[HostPlan]) -> Result<Self, LabError> {
-        ip("-V").map_err(|_| LabError::NoTool)?;
+    /// There is no right to make namespaces or no ip(8), or one of the two refused something; the message tells
+    /// how to mend it. Nothing of the lab is left then.
+    pub fn up(plan: &[HostPlan]) -> io::Result<Self> {
         let switch = Namespace::new(SWITCH, &[])?;
         let host = |(last, plan): (u8, &HostPlan)| {
             let net = Namespace::new(&plan.name, &plan.sysctls)?;
             Ok(Host { plan: plan.clone(), addr: Ipv4Addr::new(10, 77, 0, last).into(), net })
         };
-        let hosts: Result<_, LabError> = (1..).zip(plan).map(host).collect();
+        let hosts: io::Result<_> = (1..).zip(plan).map(host).collect();
         let lab = Self { hosts: hosts?, switch };
         lab.wire()?;
         // A refusal is an answer. By then the ports forward, and neighbours know each other's address.
         for (from, to) in lab.hosts.iter().zip(lab.hosts.iter().cycle().skip(1)) {
-            let reached = from.reaches(to.addr);
-            reached.map_err(LabError::on(from.name(), format!("reach host {}", to.name())))?;
+            from.reaches(to.addr)
+                .map_err(failed(from.name(), &format!("reach host {}", to.name())))?;
         }
         Ok(lab)
     }
 
-    fn wire(&self) -> Result<(), LabError> {
+    fn wire(&self) -> io::Result<()> {
         let on_switch = |args: String| ip_in(SWITCH, &self.switch.path(), &args);
         on_switch(format!("link add name {SWITCH} type bridge"))?;
         on_switch(format!("link set dev {SWITCH} up"))?;
@@ -125,8 +125,8 @@ impl Lab {
     ///
     /// # Errors
     /// A host cannot be entered.
-    pub fn read_back(&self) -> Result<LabReadBack, LabError> {
-        let hosts: Result<_, LabError> = self.hosts.iter().map(Host::read_back).collect();
+    pub fn read_back(&self) -> io::Result<LabReadBack> {
+        let hosts: io::Result<_> = self.hosts.iter().map(Host::read_back).collect();
         Ok(LabReadBack { hosts: hosts? })
     }
 }
@@ -164,14 +164,14 @@ impl Host {
         }
     }
 
-    fn read_back(&self) -> Result<HostReadBack, LabError> {
+    fn read_back(&self) -> io::Result<HostReadBack> {
         let asked = &self.plan.sysctls;
         let mut names: Vec<&str> = asked.iter().map(|(name, _)| name.as_str()).collect();
         names.extend(WATCHED);
         names.sort_unstable();
         names.dedup();
         let read = |name: &str| {
-            let effective = flat(&fs::read_to_string(sysctl_path(name)).ok()?);
+            let effective = process::sysctl(name)?;
             let requested = asked.iter().rfind(|(asked, _)| asked == name);
             let requested = requested.map(|(_, value)| value.clone());
             Some(SysctlReadBack { name: name.to_owned(), requested, effective })
@@ -182,7 +182,7 @@ impl Host {
             name: self.name().to_owned(),
             addr: self.addr,
             net: self.net.inode(),
-            sysctls: sysctls.map_err(LabError::on(self.name(), "read the settings".to_owned()))?,
+            sysctls: sysctls.map_err(failed(self.name(), "read the settings"))?,
         })
     }
 }
@@ -230,36 +230,16 @@ const WATCHED: [&str; 8] = [
     "net.ipv4.tcp_wmem",
 ];
 
-/// Why a lab could not be made or asked. A host is named, or `switch`.
-#[derive(Debug, thiserror::Error)]
-pub enum LabError {
-    /// No right to make namespaces.
-    #[error(
-        "network namespaces need root (CAP_SYS_ADMIN): run this as root or with sudo, or put \
-         'unshare --map-root-user' before the command where the kernel allows user namespaces"
-    )]
-    NotAllowed,
-    /// ip(8) is not there.
-    #[error("failed to find the program \"ip\": install the Debian package iproute2")]
-    NoTool,
-    /// The kernel, or ip(8), refused something.
-    #[error("failed to {what} on host {host}: {source}")]
-    Refused {
-        /// What was to be done.
-        what: String,
-        /// Where.
-        host: String,
-        /// What was said to that. Of a namespace EINVAL: the kernel has none (CONFIG_NET_NS); of a setting
-        /// ENOENT: it has no such one, or one for the whole machine.
-        source: io::Error,
-    },
+/// That something could not be done on `host`, or on the switch. Of a namespace EINVAL means that the kernel has
+/// none (CONFIG_NET_NS); of a setting ENOENT, that it has no such one, or one for the whole machine.
+fn failed(host: &str, what: &str) -> impl FnOnce(io::Error) -> io::Error {
+    let what = format!("failed to {what} on host {host}");
+    move |source| io::Error::new(source.kind(), format!("{what}: {source}"))
 }
 
-impl LabError {
-    fn on(host: &str, what: String) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Refused { what, host: host.to_owned(), source }
-    }
-}
+/// No right to make namespaces.
+const NOT_ALLOWED: &str = "network namespaces need root (CAP_SYS_ADMIN): run this as root or with sudo, or put \
+                           'unshare --map-root-user' before the command where the kernel allows user namespaces";
 
 /// That of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
@@ -274,36 +254,36 @@ struct Namespace {
 
 impl Namespace {
     /// Makes one for `host`. It waits for the kernel to have cleaned up after others.
-    fn new(host: &str, sysctls: &[(String, String)]) -> Result<Self, LabError> {
-        let failed = |source| LabError::on(host, "make a network namespace".to_owned())(source);
+    fn new(host: &str, sysctls: &[(String, String)]) -> io::Result<Self> {
         thread::scope(|scope| {
             // unshare(2) moves the thread that calls it, and no other.
             let made = thread::Builder::new().name("netns".into()).spawn_scoped(scope, || {
-                let namespace = Self::of_this_thread(failed)?;
+                let made = Self::of_this_thread();
+                let namespace = made.map_err(failed(host, "make a network namespace"))?;
                 for (name, value) in sysctls {
                     // Opened to write, never created: procfs has no files of ours.
-                    let file = fs::OpenOptions::new().write(true).open(sysctl_path(name));
+                    let file = File::options().write(true).open(process::sysctl_path(name));
                     let set = file.and_then(|mut file| file.write_all(value.as_bytes()));
-                    set.map_err(LabError::on(host, format!("set \"{name}={value}\"")))?;
+                    set.map_err(failed(host, &format!("set \"{name}={value}\"")))?;
                 }
                 Ok(namespace)
             });
-            let panicked = |_| Err(failed(io::Error::other("the thread inside panicked")));
-            made.map_err(failed)?.join().unwrap_or_else(panicked)
+            let panicked = |_| Err(io::Error::other("the thread inside a new network panicked"));
+            made?.join().unwrap_or_else(panicked)
         })
     }
 
-    fn of_this_thread(failed: impl Fn(io::Error) -> LabError) -> Result<Self, LabError> {
-        let outside = fs::metadata(OWN).map_err(&failed)?.ino();
+    fn of_this_thread() -> io::Result<Self> {
+        let outside = fs::metadata(OWN)?.ino();
         unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
-            Errno::EPERM => LabError::NotAllowed,
-            other => failed(other.into()),
+            Errno::EPERM => io::Error::new(io::ErrorKind::PermissionDenied, NOT_ALLOWED),
+            other => other.into(),
         })?;
-        let file = File::open(OWN).map_err(&failed)?;
-        let inode = file.metadata().map_err(&failed)?.ino();
+        let file = File::open(OWN)?;
+        let inode = file.metadata()?.ino();
         // All that is inside will be ended one day: be sure that it is not the host itself.
         if inode == outside {
-            return Err(failed(io::Error::other("the kernel left the thread where it was")));
+            return Err(io::Error::other("the kernel left the thread where it was"));
         }
         Ok(Self { file, inode })
     }
@@ -333,20 +313,10 @@ fn end_all(nets: &[u64], deadline: Instant) {
     process::end_all(inside, is_inside, deadline);
 }
 
-/// The file of a sysctl, proc_sys(5): it is that of the thread's own network namespace.
-fn sysctl_path(name: &str) -> PathBuf {
-    PathBuf::from(format!("/proc/sys/{}", name.replace('.', "/")))
-}
-
-/// The kernel puts tabs between numbers, people spaces.
-fn flat(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Runs ip(8) in the namespace at `net`, which is that of `host`.
-fn ip_in(host: &str, net: &Path, args: &str) -> Result<(), LabError> {
+fn ip_in(host: &str, net: &Path, args: &str) -> io::Result<()> {
     let ran = in_net(net, || ip(args)).and_then(|ran| ran);
-    ran.map_err(LabError::on(host, format!("run 'ip {args}'")))
+    ran.map_err(failed(host, &format!("run 'ip {args}'")))
 }
 
 /// Runs ip(8); what it complains of is the error.
@@ -360,15 +330,17 @@ fn ip(args: &str) -> io::Result<()> {
     let is_there = |ran: &io::Result<_>| {
         ran.as_ref().map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
     };
-    let ran = PLACES.into_iter().map(run).find(is_there).ok_or(io::ErrorKind::NotFound)??;
+    let no_tool = || io::Error::other("there is no such program: install the package iproute2");
+    let ran = PLACES.into_iter().map(run).find(is_there).ok_or_else(no_tool)??;
     if ran.status.success() {
         return Ok(());
     }
-    Err(io::Error::other(match flat(&String::from_utf8_lossy(&ran.stderr)) {
-        said if said.is_empty() => ran.status.to_string(),
+    let said = String::from_utf8_lossy(&ran.stderr);
+    Err(io::Error::other(match said.trim() {
+        "" => ran.status.to_string(),
         said if said.contains("Unknown device type") => {
             format!("{said} (it needs the kernel modules bridge and veth)")
         }
-        said => said,
+        said => said.to_owned(),
     }))
 }

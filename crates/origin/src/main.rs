@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role::{self, RoleError};
+use net::role;
 
 /// An upstream that serves bodies of any size at little cost: GET /bytes/2GiB
 #[derive(Parser)]
@@ -21,5 +21,5 @@ struct Cli {
 
 fn main() -> ExitCode {
     let ended = origin::run(&Cli::parse().options);
-    role::finish("origin", ended, RoleError::failure)
+    role::finish("origin", ended)
 }

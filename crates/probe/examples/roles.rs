@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role::{self, Failure};
+use net::role;
 
 #[derive(Parser)]
 enum Role {
@@ -21,13 +21,9 @@ enum Role {
 
 fn main() -> ExitCode {
     match Role::parse() {
-        Role::Origin(options) => role::finish("origin", origin::run(&options), trouble),
-        Role::Proxy(options) => role::finish("proxy", proxy::run(&options), trouble),
-        Role::Slow(options) => role::finish("slow", slow_client::run(&options), trouble),
-        Role::Fast(options) => role::finish("fast", fast_client::run(&options), trouble),
+        Role::Origin(options) => role::finish("origin", origin::run(&options)),
+        Role::Proxy(options) => role::finish("proxy", proxy::run(&options)),
+        Role::Slow(options) => role::finish("slow", slow_client::run(&options)),
+        Role::Fast(options) => role::finish("fast", fast_client::run(&options)),
     }
-}
-
-fn trouble<E>(_: &E) -> Failure {
-    Failure::Trouble
 }

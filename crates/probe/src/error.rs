@@ -3,8 +3,6 @@
 use std::error::Error;
 use std::io;
 
-use net::role::Failure;
-
 type Source = Box<dyn Error + Send + Sync>;
 
 /// Processes cannot be watched, or not any more.
@@ -108,14 +106,6 @@ impl ProbeError {
             } else {
                 Self::Bpf { what, source }
             }
-        }
-    }
-
-    /// Who can mend it.
-    pub fn failure(&self) -> Failure {
-        match self {
-            Self::Records(error) if error.kind() == io::ErrorKind::BrokenPipe => Failure::Unheard,
-            _ => Failure::Trouble,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role::{self, RoleError};
+use net::role;
 
 /// A proxy that behaves as an nginx worker does, with its read policies as toggles.
 #[derive(Parser)]
@@ -20,5 +20,5 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    role::finish("proxy", proxy::run(&Cli::parse().options), RoleError::failure)
+    role::finish("proxy", proxy::run(&Cli::parse().options))
 }

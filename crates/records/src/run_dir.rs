@@ -46,9 +46,6 @@ pub const SOCKETS: &str = "sockets.ndjson";
 pub const ORIGIN: &str = "origin.ndjson";
 /// The run as a page: one file, for a browser.
 pub const REPORT: &str = "report.html";
-/// What a tracer saw of workers that tell of themselves: the same records as [`STEPS`] and
-/// [`SESSIONS`], to be laid beside them. Absent unless it was asked for.
-pub const TRACED: &str = "traced.ndjson";
 /// Heads of the packets between the proxy and its clients, as tcpdump keeps them. Absent unless they were
 /// asked for (`--capture`).
 pub const PACKETS: &str = "packets.pcap";

@@ -33,14 +33,15 @@ pub fn check(arm: &Arm, given: &Given, recording: Recording) -> Result<(), Refus
     }
     let any: fn(&Toggle) -> bool = |toggle| toggle.flag != "--congestion";
     let foreign: fn(&Toggle) -> bool = |toggle| {
-        ["--directive", "--content"].contains(&toggle.flag.as_str()) || toggle.is_about_starting()
+        ["--directive", "--content", "--trace"].contains(&toggle.flag.as_str())
+            || toggle.is_about_starting()
     };
     let (program, refused, why) = match kind {
         ProxyKind::Mirror => (
             "the mirror".to_owned(),
             foreign,
-            "it is part of this program, has no configuration file and serves no files; take it with \
-             --server, --proxy nginx or the like",
+            "it is part of this program and tells of itself, has no configuration file and serves no \
+             files; take it with --server, --proxy nginx or the like",
         ),
         ProxyKind::Url(_) => (
             kind.to_string(),
@@ -218,8 +219,7 @@ fn other_congestion(arm: &Arm) -> Option<String> {
 
 /// `net.ipv4.tcp_congestion_control` of this network namespace.
 pub(crate) fn system_congestion() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok()?;
-    Some(text.trim().to_owned())
+    net::process::sysctl("net.ipv4.tcp_congestion_control")
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 use records::{Accepted, Bytes, MonoNs, Session};
 
+use crate::log::Entry;
+
 /// How much earlier than its connection a line may be: the longest loop turn anybody would believe.
 const EARLY: u64 = 60_000_000_000;
 /// How much later than its connection: the log of some programs is written after the close, or says
@@ -23,16 +25,6 @@ const LATE: u64 = 200_000_000;
 const ROUNDED: u64 = 2_000_000;
 /// Numbers of sessions that the trace did not see, in a run with a trace.
 const UNSEEN: u64 = 1 << 32;
-
-/// A line of the log on the clock of the trace.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Line {
-    pub(crate) session: Session,
-    /// Who served it, if the log tells.
-    pub(crate) worker: Option<u32>,
-    /// When it was logged, by the log's clock.
-    pub(crate) at_ns: MonoNs,
-}
 
 /// What the trace saw.
 #[derive(Debug, Default)]
@@ -48,7 +40,7 @@ struct Connection {
     /// Absent: it did not see the end.
     session: Option<Session>,
     /// What the log says of it.
-    lines: Vec<Line>,
+    lines: Vec<Entry>,
 }
 
 impl Seen {
@@ -74,8 +66,9 @@ impl Seen {
         }
     }
 
-    /// All sessions, in the order in which they ended.
-    pub(crate) fn join(mut self, lines: impl IntoIterator<Item = Line>) -> Vec<Session> {
+    /// All sessions, in the order in which they ended. A line was logged when its session was closed, by the
+    /// log's clock, told as that of the trace.
+    pub(crate) fn join(mut self, lines: impl IntoIterator<Item = Entry>) -> Vec<Session> {
         let first = if self.connections.is_empty() { 0 } else { UNSEEN };
         let mut numbers: BTreeMap<u32, u64> = BTreeMap::new();
         let mut sessions = Vec::new();
@@ -86,7 +79,7 @@ impl Seen {
             match near.min_by_key(|(distance, _)| *distance) {
                 Some((_, connection)) => connection.lines.push(line),
                 None => {
-                    let worker = line.worker.unwrap_or(0);
+                    let worker = line.worker().unwrap_or(0);
                     let number = numbers.entry(worker).or_insert(first);
                     sessions.push(alone(line, worker, *number));
                     *number += 1;
@@ -105,12 +98,12 @@ type Distance = (bool, u64);
 
 impl Connection {
     /// `None`: it is not its line.
-    fn distance(&self, line: &Line) -> Option<Distance> {
-        let (at, from) = (line.at_ns.0, self.accepted.at_ns.0);
+    fn distance(&self, line: &Entry) -> Option<Distance> {
+        let (at, from) = (line.session.closed_ns.0, self.accepted.at_ns.0);
         let to = self.session.as_ref().map_or(u64::MAX, |session| session.closed_ns.0);
         let early = from.saturating_sub(at);
         let late = at.saturating_sub(to.saturating_add(ROUNDED));
-        let other = line.worker.is_some_and(|served| served != self.accepted.worker);
+        let other = line.worker().is_some_and(|served| served != self.accepted.worker);
         (early <= EARLY && late <= LATE).then_some((other, early.max(late)))
     }
 
@@ -118,7 +111,7 @@ impl Connection {
     /// answer. `None`: it did not end, and nothing was logged.
     fn told(mut self) -> Option<Session> {
         let Accepted { worker, session: number, at_ns, .. } = self.accepted;
-        self.lines.sort_by_key(|line| line.at_ns);
+        self.lines.sort_by_key(|line| line.session.closed_ns);
         let body_bytes = self.lines.iter().map(|line| line.session.body_bytes).sum::<Bytes>();
         let request = self.lines.first().map(|line| line.session.request.clone());
         let Some(last) = self.lines.pop() else { return self.session };
@@ -131,10 +124,10 @@ impl Connection {
 }
 
 /// The session of a line that nobody else saw.
-fn alone(Line { session: logged, at_ns, .. }: Line, worker: u32, session: u64) -> Session {
+fn alone(Entry { session: logged, .. }: Entry, worker: u32, session: u64) -> Session {
     let took = logged.log.rt_ms.saturating_mul(1_000_000);
-    let accepted_ns = MonoNs(at_ns.0.saturating_sub(took));
-    Session { worker, session, accepted_ns, closed_ns: at_ns, ..logged }
+    let accepted_ns = MonoNs(logged.closed_ns.0.saturating_sub(took));
+    Session { worker, session, accepted_ns, ..logged }
 }
 
 #[cfg(test)]

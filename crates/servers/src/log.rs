@@ -25,19 +25,14 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::mem;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use net::clock;
 use net::log_file::{self, LogLine};
-use net::{clock, role};
-use records::{Bytes, LogSeconds, LogTimes, Role, Session, SessionEnd};
+use records::{Bytes, LogSeconds, LogTimes, Session, SessionEnd};
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::program::Event;
 
 /// What an access log tells of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,10 +50,20 @@ pub(crate) struct Entry {
 pub(crate) enum Served {
     /// Its process.
     Process(u32),
-    /// Its thread, counted from 0.
-    Thread(u32),
+    /// Its number: that of its thread, counted from 0.
+    Worker(u32),
     /// Nothing.
     Unknown,
+}
+
+impl Entry {
+    /// The number of the worker, if it is known.
+    pub(crate) const fn worker(&self) -> Option<u32> {
+        match self.served {
+            Served::Worker(worker) => Some(worker),
+            Served::Process(_) | Served::Unknown => None,
+        }
+    }
 }
 
 /// A server's log, as its file describes it.
@@ -198,7 +203,7 @@ impl<'a> Words<'a> {
     fn served(&self) -> Served {
         let id = |name| self.get(name)?.parse().ok();
         let process = id("pid").map(Served::Process);
-        process.or_else(|| id("thread").map(Served::Thread)).unwrap_or(Served::Unknown)
+        process.or_else(|| id("thread").map(Served::Worker)).unwrap_or(Served::Unknown)
     }
 }
 
@@ -246,7 +251,7 @@ fn millis(seconds: f64) -> u64 {
 }
 
 /// How often a file is looked at for new lines, as the mirror's writer looks for records.
-const TICK: Duration = Duration::from_millis(20);
+pub(crate) const TICK: Duration = Duration::from_millis(20);
 
 /// A program's access log.
 #[derive(Debug)]
@@ -257,8 +262,8 @@ pub(crate) struct AccessLog {
     zone: TimeZone,
     entries: Vec<Entry>,
     pub(crate) unread: Unread,
-    /// Who reads it, if it is a file.
-    follower: Option<Follower>,
+    /// What the program writes, if that is a file.
+    written: Option<Written>,
 }
 
 /// Lines that are the log's and cannot be read: what they would tell is missing.
@@ -270,29 +275,27 @@ pub(crate) struct Unread {
 }
 
 impl AccessLog {
-    /// A log that is published at `path`. If the program is about to write it to a file, that is `file`, whose
-    /// lines are told.
+    /// A log that is published at `path`. If the program is about to write it to a file, that is `file`.
     ///
     /// # Errors
-    /// A file cannot be opened or made, or no thread.
-    pub(crate) fn new(
-        format: LogFormat,
-        path: &Path,
-        file: &Path,
-        tell: impl Fn(Event) + Send + 'static,
-    ) -> io::Result<Self> {
-        let follower = (!format.is_stdout()).then(|| Follower::start(file, tell)).transpose()?;
+    /// A file cannot be opened or made.
+    pub(crate) fn new(format: LogFormat, path: &Path, file: &Path) -> io::Result<Self> {
+        let written = (!format.is_stdout()).then(|| Written::begin(file)).transpose()?;
         let published = log_file::append(path)?;
         let (zone, unread) = (TimeZone::system(), Unread::default());
-        Ok(Self { format, published, zone, entries: Vec::new(), unread, follower })
+        Ok(Self { format, published, zone, entries: Vec::new(), unread, written })
     }
 
-    /// Reads it to its end, now that nobody writes it any more.
+    /// Takes in what the program has written to the file by now, as far as lines are whole; `last`: whatever it
+    /// is, since nobody writes it any more.
     ///
     /// # Errors
-    /// It could not be read.
-    pub(crate) fn finish(&mut self) -> io::Result<()> {
-        self.follower.take().map_or(Ok(()), Follower::finish)
+    /// It cannot be read, or not be published.
+    pub(crate) fn read(&mut self, last: Last) -> io::Result<()> {
+        while let Some(line) = self.written.as_mut().map_or(Ok(None), |file| file.next(last))? {
+            self.line(&line)?;
+        }
+        Ok(())
     }
 
     /// Takes in a line that was just written.
@@ -328,45 +331,33 @@ impl AccessLog {
     }
 }
 
-/// The thread that reads a log which is a file.
-#[derive(Debug)]
-struct Follower {
-    thread: JoinHandle<io::Result<()>>,
-    done: Arc<AtomicBool>,
+/// Whether a program may write more of its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Last {
+    Yes,
+    No,
 }
 
-impl Follower {
-    fn start(path: &Path, tell: impl Fn(Event) + Send + 'static) -> io::Result<Self> {
+/// A log that is a file, read while it is written.
+#[derive(Debug)]
+struct Written {
+    file: BufReader<File>,
+    /// What is there of a line that is not whole.
+    torn: Vec<u8>,
+}
+
+impl Written {
+    fn begin(path: &Path) -> io::Result<Self> {
         File::create(path)?;
-        let mut file = BufReader::new(File::open(path)?);
-        let done = Arc::new(AtomicBool::new(false));
-        let is_done = Arc::clone(&done);
-        let read = move || {
-            let mut line = Vec::new();
-            loop {
-                // Asked first: what was written before it was set is then read to the end.
-                let last = is_done.load(Ordering::Acquire);
-                let read = file.read_until(b'\n', &mut line)?;
-                if line.ends_with(b"\n") || last && read == 0 && !line.is_empty() {
-                    tell(Event::Logged(
-                        String::from_utf8_lossy(&line).trim_end_matches('\n').into(),
-                    ));
-                    line.clear();
-                } else if last && read == 0 {
-                    return Ok(());
-                } else if read == 0 {
-                    thread::park_timeout(TICK);
-                }
-            }
-        };
-        let name = role::thread_name(Role::Proxy, "log");
-        Ok(Self { thread: thread::Builder::new().name(name).spawn(read)?, done })
+        Ok(Self { file: BufReader::new(File::open(path)?), torn: Vec::new() })
     }
 
-    fn finish(self) -> io::Result<()> {
-        self.done.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        self.thread.join().unwrap_or(Ok(()))
+    /// The next line, if it is there.
+    fn next(&mut self, last: Last) -> io::Result<Option<String>> {
+        self.file.read_until(b'\n', &mut self.torn)?;
+        let is_line = self.torn.ends_with(b"\n") || last == Last::Yes && !self.torn.is_empty();
+        let line = is_line.then(|| mem::take(&mut self.torn));
+        Ok(line.map(|line| String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()))
     }
 }
 

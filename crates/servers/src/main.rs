@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role::{self, Failure, RoleError};
+use net::role;
 use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
 
 /// A foreign server in the place of the mirror: nginx, HAProxy, Caddy, Apache, H2O or any command.
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     if args.next_if(|word| word == SUBREAPER).is_some() {
         let Subreaper { options } =
             Subreaper::parse_from(std::iter::once(SUBREAPER.into()).chain(args));
-        return role::finish(SUBREAPER, servers::subreaper(&options), |_| Failure::Trouble);
+        return role::finish(SUBREAPER, servers::subreaper(&options));
     }
-    role::finish("server", servers::run(&Cli::parse().options), RoleError::failure)
+    role::finish("server", servers::run(&Cli::parse().options))
 }

@@ -125,7 +125,7 @@ impl Program {
             child::Event::Line(line) | child::Event::Said(line) => {
                 heard.lock().unwrap_or_else(PoisonError::into_inner).hear(line.trim_end());
             }
-            child::Event::Ended(_) => {
+            child::Event::Ended => {
                 tell(Event::Ended("the process that keeps it ended unasked".to_owned()));
             }
         };

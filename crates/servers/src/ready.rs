@@ -12,6 +12,7 @@ use records::{Asking, Connection, Micros, SocketSetting};
 use rustix::process::Pid;
 
 use crate::limits::{self, ANSWER, DISCOVERED};
+use crate::log::Last;
 use crate::processes;
 use crate::program::{Event, Program};
 use crate::run::{Proven, Run, Up};
@@ -45,6 +46,7 @@ impl Run<'_> {
             {
                 return self.prove(up, root, found).map(Some);
             }
+            up.read_log(Last::No)?;
             match self.inbox.recv_timeout(AGAIN) {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Ok(Event::Ended(what)) => {

@@ -8,7 +8,8 @@ use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Instant;
 
 use net::role::{self, RoleError};
 use net::stop::{self, Next};
@@ -25,8 +26,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::check::{self, Prepared};
 use crate::configuration::{Setting, plain_path};
 use crate::content::LocalFiles;
-use crate::join::{Line, Seen};
-use crate::log::{AccessLog, Entry, Served};
+use crate::join::Seen;
+use crate::log::{AccessLog, Entry, Last, Served, TICK};
 use crate::options::ServerOptions;
 use crate::processes;
 use crate::program::{self, Event, Place, Program};
@@ -160,7 +161,7 @@ impl Run<'_> {
         // Opened before the program writes to it, so that every line is ours.
         let log = setting.server.log.as_ref().map(|format| {
             let file = PathBuf::from(setting.fill(&format.file));
-            AccessLog::new(format.clone(), &self.access_log, &file, self.teller())
+            AccessLog::new(format.clone(), &self.access_log, &file)
         });
         let log = log.transpose().map_err(RoleError::host("write the access log"))?;
         let www = (arm.server.content == Content::File).then(|| setting.www());
@@ -300,11 +301,17 @@ impl Run<'_> {
     fn watch(&self, mut up: Up) -> Result<(), RoleError> {
         let ahead_ns = clock::unix_ahead_ns();
         let mut seen = Seen::default();
+        let mut next_read = Instant::now();
         let ended = loop {
-            match self.inbox.recv() {
-                Ok(Event::Stop) | Err(_) => break None,
+            match self.inbox.recv_timeout(next_read.saturating_duration_since(Instant::now())) {
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break None,
                 Ok(Event::Ended(how)) => break Some(how),
                 Ok(event) => up.take(event, &mut seen)?,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if Instant::now() >= next_read {
+                up.read_log(Last::No)?;
+                next_read = Instant::now() + TICK;
             }
         };
         // Its workers first: they would be seen to die.
@@ -312,12 +319,11 @@ impl Run<'_> {
         let untraced = untraced.map_err(self.unable("watch"));
         let stopped = up.program.stop().map_err(self.unable("end"));
         let died = ended.map_or(Ok(()), |how| Err(self.ended(&mut up.program, &how)));
-        let read = up.log.as_mut().map_or(Ok(()), AccessLog::finish);
-        let read = read.map_err(self.unable("read the access log of"));
         for event in self.inbox.try_iter() {
             up.take(event, &mut seen)?;
         }
-        for session in seen.join(up.lines(ahead_ns)) {
+        let read = up.read_log(Last::Yes);
+        for session in seen.join(up.entries(ahead_ns)) {
             role::tell(&Record::Session(session))?;
         }
         self.tell_unread(&up)?;
@@ -355,6 +361,12 @@ impl Up {
         logged.map_err(RoleError::host("write the access log"))
     }
 
+    /// The same of all that it wrote to a file.
+    pub(crate) fn read_log(&mut self, last: Last) -> Result<(), RoleError> {
+        let read = self.log.as_mut().map_or(Ok(()), |log| log.read(last));
+        read.map_err(RoleError::host("read or write the access log"))
+    }
+
     fn take(&mut self, event: Event, seen: &mut Seen) -> Result<(), RoleError> {
         match event {
             Event::Logged(line) => return self.logged(&line),
@@ -372,20 +384,17 @@ impl Up {
         Ok(())
     }
 
-    /// What its log told, on the clock of the trace.
-    fn lines(&mut self, ahead_ns: u64) -> Vec<Line> {
+    /// What its log told, on the clock of the trace, and by the numbers of its workers.
+    fn entries(&mut self, ahead_ns: u64) -> Vec<Entry> {
         let probes = std::mem::take(&mut self.probes);
-        let entries = self.log.as_mut().map(|log| log.take_entries(probes)).unwrap_or_default();
-        let line = |entry: Entry| {
-            let worker = match entry.served {
-                Served::Process(pid) => self.workers.of_process(pid),
-                Served::Thread(thread) => Some(thread),
-                Served::Unknown => None,
-            };
-            let at_ns = clock::of_unix_ms(entry.session.log.at_unix_ms, ahead_ns);
-            Line { session: entry.session, worker, at_ns }
-        };
-        entries.into_iter().map(line).collect()
+        let mut entries = self.log.as_mut().map(|log| log.take_entries(probes)).unwrap_or_default();
+        for Entry { served, session, .. } in &mut entries {
+            if let Served::Process(pid) = *served {
+                *served = self.workers.of_process(pid).map_or(Served::Unknown, Served::Worker);
+            }
+            session.closed_ns = clock::of_unix_ms(session.log.at_unix_ms, ahead_ns);
+        }
+        entries
     }
 }
 

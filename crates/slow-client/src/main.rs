@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use net::role::{self, RoleError};
+use net::role;
 
 /// Parallel multi-GB downloads, begun again whenever one ends, until stopped.
 #[derive(Parser)]
@@ -21,5 +21,5 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    role::finish("slow-client", slow_client::run(&Cli::parse().options), RoleError::failure)
+    role::finish("slow-client", slow_client::run(&Cli::parse().options))
 }

@@ -104,7 +104,7 @@ impl Packets {
             match self.said.recv_timeout(patience) {
                 Ok(Event::Said(line)) if line.contains(this) => return true,
                 Ok(Event::Said(_) | Event::Line(_)) => {}
-                Ok(Event::Ended(_)) | Err(_) => return false,
+                Ok(Event::Ended) | Err(_) => return false,
             }
         }
     }

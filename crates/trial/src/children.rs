@@ -35,8 +35,8 @@ pub(super) enum Event {
     Garbled(Role, String),
     /// A child said something on its standard error.
     Said(Role, String),
-    /// A child has ended; everything it said has been told before.
-    Ended(Role, ExitStatus),
+    /// A child has ended, and is to be reaped; everything it said has been told before.
+    Ended(Role),
     /// This process got SIGINT or SIGTERM.
     Signal(i32),
     /// This process got SIGUSR1.
@@ -91,7 +91,7 @@ impl Children {
                     Err(_) => Event::Garbled(role, line),
                 },
                 child::Event::Said(line) => Event::Said(role, line),
-                child::Event::Ended(status) => Event::Ended(role, status),
+                child::Event::Ended => Event::Ended(role),
             };
             // Nobody there: nobody wants it.
             let _ = sender.send(event);
@@ -101,19 +101,19 @@ impl Children {
         Ok(pid)
     }
 
-    /// The next event, or `None` at `deadline`. With the event of its end a child is reaped.
-    pub(super) fn next(&mut self, deadline: Instant) -> Option<Event> {
+    /// The next event, or `None` at `deadline`.
+    pub(super) fn next(&self, deadline: Instant) -> Option<Event> {
         let wait = deadline.saturating_duration_since(Instant::now());
         // Our own sender keeps the channel open, so an error is a timeout.
-        let event = self.events.recv_timeout(wait).ok()?;
-        if let Event::Ended(role, _) = event
-            && let Some(member) = self.by_role.get_mut(&role)
-        {
-            // It fails of nobody else's child alone.
-            let _ = member.child.reap();
-            member.life = Life::Ended;
-        }
-        Some(event)
+        self.events.recv_timeout(wait).ok()
+    }
+
+    /// Reaps a child that has ended, and says how.
+    pub(super) fn reap(&mut self, role: Role) -> ExitStatus {
+        let Some(member) = self.by_role.get_mut(&role) else { return ExitStatus::default() };
+        member.life = Life::Ended;
+        // It fails of nobody else's child alone.
+        member.child.reap().unwrap_or_default()
     }
 
     /// Asks a child to end (SIGTERM). What it says until then still arrives as events.

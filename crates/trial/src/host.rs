@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use net::process::sysctl;
 use procfs::process::Process;
 use procfs::{Current, CurrentSI};
 use records::{Bytes, CounterSpan, Host};
@@ -61,13 +62,6 @@ pub(crate) fn rmem_max() -> Option<Bytes> {
 pub(crate) fn stolen_ms() -> Option<u64> {
     let ticks = procfs::KernelStats::current().ok()?.total.steal?;
     Some(ticks * 1_000 / procfs::ticks_per_second().max(1))
-}
-
-/// One sysctl by its dotted name, its white space as single blanks.
-pub(crate) fn sysctl(name: &str) -> Option<String> {
-    let path = Path::new("/proc/sys").join(name.replace('.', "/"));
-    let text = fs::read_to_string(path).ok()?;
-    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Counters of the kernel's TCP at one point of time, as `TcpExt.ListenOverflows`. They count for all

@@ -1,7 +1,7 @@
 //! The phases of a trial as a state machine: told what happened, it says what is to be done. Pure: no
 //! process, no file and no clock of its own.
 //!
-//! `setup` (origin, proxy, perhaps a tracer) - `idle` (fetches to their end) - `load` (downloads are
+//! `setup` (origin, proxy) - `idle` (fetches to their end) - `load` (downloads are
 //! placed and begin to move) - `measure` (fetches) - `drain` (the last of them) - `teardown` (all
 //! children are asked to end, made to, and reaped). Whatever happens, the last is teardown.
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use records::{Arm, ListenerMode, Phase, Placement, Requests, Role, TraceMode, Visibility};
+use records::{Arm, ListenerMode, Phase, Placement, Requests, Role, Visibility};
 
 use super::placement::Steering;
 use crate::{Origin, roles};
@@ -33,8 +33,8 @@ const HASTE: Duration = Duration::from_millis(800);
 /// Time for the kernel to end a killed child.
 const DEATH: Duration = Duration::from_secs(10);
 /// Who is stopped when. Clients first, so that the proxy and the origin see their connections end and
-/// can tell of them. A tracer tells the rest of what it saw while its workers are still there.
-const STOPPED: [Role; 5] = [Role::Fast, Role::Slow, Role::Trace, Role::Proxy, Role::Origin];
+/// can tell of them.
+const STOPPED: [Role; 4] = [Role::Fast, Role::Slow, Role::Proxy, Role::Origin];
 
 /// A trial on its way.
 #[derive(Debug)]
@@ -222,7 +222,6 @@ impl<'a> Phases<'a> {
         }
         match (role, self.phase) {
             (Role::Origin, _) => self.start_proxy(),
-            (Role::Proxy, _) if self.is_to_be_traced() => self.start(Start::Trace),
             (Role::Proxy | Role::Trace, _) => self.start_idle(),
             (Role::Slow, _) => {
                 self.state = State::Steering(self.now + STEERING);
@@ -250,11 +249,6 @@ impl<'a> Phases<'a> {
 
     fn start_idle(&mut self) {
         self.start(Start::Fast(Phase::Idle, self.idle));
-    }
-
-    fn is_to_be_traced(&self) -> bool {
-        let asked = matches!(self.arm.server.trace, TraceMode::Probe | TraceMode::Sample);
-        asked && self.visibility == Visibility::Own
     }
 
     /// Downloads are started, if there are any.

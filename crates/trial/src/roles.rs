@@ -13,9 +13,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fast_client::FastOptions;
-use net::role::{self, Failure, RoleError, RoleOptions, TargetOptions};
+use net::role::{self, RoleOptions, TargetOptions};
 use origin::OriginOptions;
-use probe::TraceOptions;
 use proxy::ProxyOptions;
 use records::{
     Arm, BufferingMode, Micros, Phase, ProxyKind, Recording, Requests, Role, ServerToggles, Spool,
@@ -73,9 +72,6 @@ Examples:
   turnstile fast 127.0.0.1:8000 --fetch-path /health"
     )]
     Fast(Box<FastOptions>),
-    /// Watch the workers of the mirror from outside as well. Only a trial has it.
-    #[command(skip)]
-    Trace(Box<TraceOptions>),
     /// Run a foreign server in the mirror's place
     #[command(hide = true)]
     Server(Box<ServerOptions>),
@@ -125,16 +121,6 @@ impl RoleCommand {
         }))
     }
 
-    /// The tracer of these workers, threads of our own proxy.
-    pub fn trace(arm: &Arm, workers: &[i32], hold: Micros, role: RoleOptions) -> Self {
-        Self::Trace(Box::new(TraceOptions {
-            pid: workers.iter().filter_map(|tid| u32::try_from(*tid).ok()).collect(),
-            trace: arm.server.trace,
-            hold,
-            role,
-        }))
-    }
-
     /// The downloads.
     pub fn slow(arm: &Arm, target: SocketAddr, requests: Requests, role: RoleOptions) -> Self {
         Self::Slow(Box::new(SlowOptions {
@@ -178,7 +164,6 @@ impl RoleCommand {
             Self::Proxy(_) | Self::Server(_) => Role::Proxy,
             Self::Slow(_) => Role::Slow,
             Self::Fast(_) => Role::Fast,
-            Self::Trace(_) => Role::Trace,
         }
     }
 
@@ -196,21 +181,14 @@ impl RoleCommand {
 
     /// Plays the role in this process, until it has ended or is stopped, and says why it failed.
     pub fn run(&self) -> ExitCode {
-        let name = self.role().name();
-        match self {
-            Self::Origin(options) => role::finish(name, origin::run(options), RoleError::failure),
-            Self::Proxy(options) => role::finish(name, proxy::run(options), RoleError::failure),
-            Self::Slow(options) => {
-                role::finish(name, slow_client::run(options), RoleError::failure)
-            }
-            Self::Fast(options) => {
-                role::finish(name, fast_client::run(options), RoleError::failure)
-            }
-            Self::Trace(options) => {
-                role::finish(name, probe::run(options), probe::ProbeError::failure)
-            }
-            Self::Server(options) => role::finish(name, servers::run(options), RoleError::failure),
-        }
+        let ended = match self {
+            Self::Origin(options) => origin::run(options),
+            Self::Proxy(options) => proxy::run(options),
+            Self::Slow(options) => slow_client::run(options),
+            Self::Fast(options) => fast_client::run(options),
+            Self::Server(options) => servers::run(options),
+        };
+        role::finish(self.role().name(), ended)
     }
 }
 
@@ -236,8 +214,7 @@ pub fn timeouts(role: Role, server: &ServerToggles) -> Timeouts {
     let (ready, end) = match role {
         Role::Proxy if server.kind == ProxyKind::Mirror => (Duration::ZERO, proxy::STOPPED_WITHIN),
         Role::Proxy => (servers::ready_within(server), servers::STOPPED_WITHIN),
-        Role::Trace => (probe::READY_WITHIN, probe::STOPPED_WITHIN),
-        Role::Origin | Role::Slow | Role::Fast => return OWN,
+        _ => return OWN,
     };
     Timeouts { ready: OWN.ready.max(ready + MARGIN), end: OWN.end.max(end + MARGIN) }
 }
@@ -272,9 +249,7 @@ impl HopCommand {
     pub fn run(&self) -> ExitCode {
         match self {
             Self::Play { role } => role.run(),
-            Self::Subreaper { options } => {
-                role::finish(SUBREAPER, servers::subreaper(options), |_| Failure::Trouble)
-            }
+            Self::Subreaper { options } => role::finish(SUBREAPER, servers::subreaper(options)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A trial that runs: does what [`super::phases`] says, tells it what happens, and files all there is to
 //! be kept.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -44,8 +44,6 @@ pub(super) struct Run<'a> {
     manifest: Manifest,
     /// Where the origin and the proxy listen, as far as known.
     listen: BTreeMap<Role, SocketAddr>,
-    /// Threads of the proxy's workers.
-    workers: Vec<i32>,
     /// Absent: nothing is to be seen from outside, or nobody could be found to look.
     sampler: Option<Sampler>,
     stolen_ms: Option<u64>,
@@ -118,7 +116,6 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> anyhow::Result
         show,
         manifest,
         listen,
-        workers: Vec::new(),
         sampler,
         stolen_ms: host::stolen_ms(),
         counters: Counters::default(),
@@ -201,12 +198,11 @@ impl Run<'_> {
     }
 
     fn perform(&mut self, phases: &mut Phases<'_>, actions: Vec<Action>) {
-        let mut actions = VecDeque::from(actions);
-        while let Some(action) = actions.pop_front() {
+        for action in actions {
             let Err(error) = self.act(phases, action) else { continue };
             let instead = self.fail(error, phases);
             if !instead.is_empty() {
-                actions = instead.into();
+                return self.perform(phases, instead);
             }
         }
     }

@@ -9,13 +9,13 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use records::run_dir::{MANIFEST, RECORD_FILES, ROLES_LOG, TRACED};
-use records::{LineError, Manifest, Record, Role};
+use records::run_dir::{MANIFEST, RECORD_FILES, ROLES_LOG};
+use records::{Manifest, Record, Role};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -35,8 +35,8 @@ impl RunWriter {
     ///
     /// # Errors
     /// The directory cannot be made or written.
-    pub fn create(runs_dir: &Path, started: Timestamp, label: &str) -> Result<Self, WriteError> {
-        fs::create_dir_all(runs_dir).map_err(|source| WriteError::new(runs_dir, source))?;
+    pub fn create(runs_dir: &Path, started: Timestamp, label: &str) -> anyhow::Result<Self> {
+        fs::create_dir_all(runs_dir).map_err(unwritten(runs_dir))?;
         let name = format!("{}-{label}", started.strftime("%Y%m%dT%H%M%SZ"));
         let mut run = Self { dir: make_new(runs_dir, &name)?, files: BTreeMap::new() };
         for name in RECORD_FILES {
@@ -58,23 +58,16 @@ impl RunWriter {
     ///
     /// # Errors
     /// As `write(2)`; what was filed before stays whole.
-    pub fn file(&mut self, record: &Record) -> Result<(), WriteError> {
-        record.file().map_or(Ok(()), |name| self.record(name, record))
-    }
-
-    /// Files a record that a tracer made of workers which tell of themselves.
-    ///
-    /// # Errors
-    /// As `write(2)`.
-    pub fn file_traced(&mut self, record: &Record) -> Result<(), WriteError> {
-        self.record(TRACED, record)
+    pub fn file(&mut self, record: &Record) -> anyhow::Result<()> {
+        let Some(name) = record.file() else { return Ok(()) };
+        self.lines(name)?.push(&record.to_line()?)
     }
 
     /// Files a line that a role said on its standard error.
     ///
     /// # Errors
     /// As `write(2)`.
-    pub fn note(&mut self, role: Role, line: &str) -> Result<(), WriteError> {
+    pub fn note(&mut self, role: Role, line: &str) -> anyhow::Result<()> {
         self.lines(ROLES_LOG)?.push(&format!("{role}: {line}\n"))
     }
 
@@ -82,18 +75,12 @@ impl RunWriter {
     ///
     /// # Errors
     /// As `write(2)`; what was written before stays whole.
-    pub fn flush(&mut self) -> Result<(), WriteError> {
+    pub fn flush(&mut self) -> anyhow::Result<()> {
         self.files.values_mut().try_for_each(Lines::flush)
     }
 
-    fn record(&mut self, name: &'static str, record: &Record) -> Result<(), WriteError> {
-        let lines = self.lines(name)?;
-        let line = record.to_line().map_err(|error| lines.unwritable(&error))?;
-        lines.push(&line)
-    }
-
     /// The file of that name; it is made when it is first asked for.
-    fn lines(&mut self, name: &'static str) -> Result<&mut Lines, WriteError> {
+    fn lines(&mut self, name: &'static str) -> anyhow::Result<&mut Lines> {
         match self.files.entry(name) {
             Entry::Occupied(open) => Ok(open.into_mut()),
             Entry::Vacant(free) => Ok(free.insert(Lines::create(self.dir.join(name))?)),
@@ -104,7 +91,7 @@ impl RunWriter {
     ///
     /// # Errors
     /// As `write(2)` and `rename(2)`.
-    pub fn document(&self, name: &str, document: &impl Serialize) -> Result<(), WriteError> {
+    pub fn document(&self, name: &str, document: &impl Serialize) -> anyhow::Result<()> {
         write_json(&self.dir.join(name), document)
     }
 
@@ -112,7 +99,7 @@ impl RunWriter {
     ///
     /// # Errors
     /// As `write(2)` and `rename(2)`; an earlier manifest stays as it was.
-    pub fn manifest(&self, manifest: &Manifest) -> Result<(), WriteError> {
+    pub fn manifest(&self, manifest: &Manifest) -> anyhow::Result<()> {
         write_json(&self.dir.join(MANIFEST), manifest)
     }
 }
@@ -121,9 +108,8 @@ impl RunWriter {
 ///
 /// # Errors
 /// As `write(2)` and `rename(2)`; an earlier document stays as it was.
-pub fn write_json(path: &Path, document: &impl Serialize) -> Result<(), WriteError> {
-    let mut text = serde_json::to_string_pretty(document)
-        .map_err(|source| WriteError::new(path, io::Error::other(source)))?;
+pub fn write_json(path: &Path, document: &impl Serialize) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(document)?;
     text.push('\n');
     write(path, text.as_bytes())
 }
@@ -132,8 +118,8 @@ pub fn write_json(path: &Path, document: &impl Serialize) -> Result<(), WriteErr
 ///
 /// # Errors
 /// As `write(2)` and `rename(2)`; an earlier file stays as it was.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    replace(path, bytes).map_err(|source| WriteError::new(path, source))
+pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    replace(path, bytes).map_err(unwritten(path))
 }
 
 /// What a device, a pipe or a directory is to who would replace it.
@@ -163,14 +149,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// As `mkdir(2)`.
-pub fn make_new(runs_dir: &Path, name: &str) -> Result<PathBuf, WriteError> {
+pub fn make_new(runs_dir: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let mut dir = runs_dir.join(name);
     for copy in 2.. {
         match fs::create_dir(&dir) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && copy < 1_000 => {
                 dir = runs_dir.join(format!("{name}-{copy}"));
             }
-            Err(source) => return Err(WriteError::new(&dir, source)),
+            Err(source) => return Err(unwritten(&dir)(source)),
             Ok(()) => break,
         }
     }
@@ -192,61 +178,40 @@ impl Lines {
     /// Lines are handed to the kernel from this many bytes on.
     const FULL: usize = 64 * 1024;
 
-    fn create(path: PathBuf) -> Result<Self, WriteError> {
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => Ok(Self { path, file, pending: Vec::new(), written: 0 }),
-            Err(source) => Err(WriteError::new(&path, source)),
-        }
+    fn create(path: PathBuf) -> anyhow::Result<Self> {
+        let file = File::create_new(&path).map_err(unwritten(&path))?;
+        Ok(Self { path, file, pending: Vec::new(), written: 0 })
     }
 
-    fn push(&mut self, line: &str) -> Result<(), WriteError> {
+    fn push(&mut self, line: &str) -> anyhow::Result<()> {
         self.pending.extend_from_slice(line.as_bytes());
         if self.pending.len() >= Self::FULL { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<(), WriteError> {
+    fn flush(&mut self) -> anyhow::Result<()> {
         let outcome = self.file.write_all(&self.pending);
-        let length = self.pending.len() as u64;
+        if outcome.is_ok() {
+            self.written += self.pending.len() as u64;
+        } else {
+            // write(2) may have taken a part of the last line.
+            let _ = self.file.set_len(self.written);
+            let _ = self.file.seek(SeekFrom::Start(self.written));
+        }
         self.pending.clear();
-        match outcome {
-            Ok(()) => {
-                self.written += length;
-                Ok(())
-            }
-            Err(source) => {
-                // write(2) may have taken a part of the last line.
-                let _ = self.file.set_len(self.written);
-                let _ = self.file.seek(SeekFrom::Start(self.written));
-                Err(WriteError::new(&self.path, source))
-            }
-        }
-    }
-
-    fn unwritable(&self, error: &LineError) -> WriteError {
-        WriteError::new(&self.path, io::Error::other(error.to_string()))
+        outcome.map_err(unwritten(&self.path))
     }
 }
 
-/// The run directory does not take what must be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {}{}", path.display(), advice(source))]
-pub struct WriteError {
-    path: PathBuf,
-    source: io::Error,
-}
-
-impl WriteError {
-    fn new(path: &Path, source: io::Error) -> Self {
-        Self { path: path.to_owned(), source }
-    }
-}
-
-fn advice(source: &io::Error) -> &'static str {
+/// What it is that `path` does not take what must be written.
+fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
     use io::ErrorKind as Kind;
-    match source.kind() {
-        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
-            ": make room there, or name another place with --runs-dir"
-        }
-        _ => ": name a directory that can be written with --runs-dir",
+    move |source| {
+        let advice = match source.kind() {
+            Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
+                "make room there, or name another place with --runs-dir"
+            }
+            _ => "name a directory that can be written with --runs-dir",
+        };
+        anyhow::Error::new(source).context(format!("cannot write {}: {advice}", path.display()))
     }
 }

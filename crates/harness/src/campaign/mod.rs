@@ -188,7 +188,7 @@ impl Campaign {
 
     /// Writes the journal; an earlier one stays as it was where that fails.
     fn save(&self) -> anyhow::Result<()> {
-        Ok(run_dir::write_json(&self.dir.join(CAMPAIGN), &self.journal)?)
+        run_dir::write_json(&self.dir.join(CAMPAIGN), &self.journal)
     }
 
     /// A directory for the run directory of a trial, one that no earlier attempt used.
@@ -198,7 +198,7 @@ impl Campaign {
             .with_context(|| format!("failed to make {}", trials.display()))?;
         let slug = arm::slug(self.journal.arm_name(slot));
         let name = format!("{:02}-{}-{slug}", slot.round + 1, slot.arm + 1);
-        Ok(run_dir::make_new(&trials, &name)?)
+        run_dir::make_new(&trials, &name)
     }
 
     /// Notes that a trial ended.

@@ -16,7 +16,7 @@ use records::{
 use serde::Serialize;
 use trial::cpu_plan::CpuPlan;
 use trial::host;
-use trial::run_dir::{RunWriter, WriteError};
+use trial::run_dir::RunWriter;
 
 use super::holder::OwnEnd;
 use super::ledger::Told;
@@ -103,7 +103,7 @@ impl Capture {
         })
     }
 
-    fn write(&self, told: &Told) -> Result<String, WriteError> {
+    fn write(&self, told: &Told) -> anyhow::Result<String> {
         let mut run = RunWriter::create(&self.runs_dir, Timestamp::now(), "held")?;
         for record in records(told, &self.queues) {
             run.file(&record)?;

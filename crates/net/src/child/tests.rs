@@ -1,3 +1,4 @@
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Instant;
@@ -26,7 +27,7 @@ fn told(events: &Receiver<Event>) -> Vec<String> {
     let words = events.iter().map(|event| match event {
         Event::Line(line) => line,
         Event::Said(line) => format!("said {line}"),
-        Event::Ended(status) => status.to_string(),
+        Event::Ended => "ended".to_owned(),
     });
     words.collect()
 }
@@ -42,7 +43,7 @@ fn tail_of(script: &str) -> String {
 fn everything_said_is_told_before_the_end() {
     let (mut child, events) = shell("echo one; echo two >&2; printf torn; printf half >&2; exit 3");
     let mut told = told(&events);
-    assert_eq!(told.pop().as_deref(), Some("exit status: 3"));
+    assert_eq!(told.pop().as_deref(), Some("ended"));
     told.sort();
     // Half a line is nothing that a program has printed, but something that it has said.
     assert_eq!(told, ["one", "said half", "said two"]);
@@ -53,7 +54,7 @@ fn everything_said_is_told_before_the_end() {
 fn what_is_written_reaches_it_and_one_that_is_gone_is_an_error() {
     let (mut child, events) = shell("read line; echo \"got $line\"");
     child.write("this\n").expect("written");
-    assert_eq!(told(&events), ["got this", "exit status: 0"]);
+    assert_eq!(told(&events), ["got this", "ended"]);
     child.reap().expect("reaped");
     child.write("that\n").expect_err("nobody there");
 }
@@ -63,10 +64,6 @@ fn it_is_stopped_politely_or_not_within_a_bound() {
     let (mut polite, _events) = shell("exec sleep 1000");
     let status = polite.stop(Signal::TERM, SOON).expect("stopped");
     assert_eq!(status.signal(), Some(Signal::TERM.as_raw()));
-    let (mut aborted, events) = shell("kill -ABRT $$");
-    let Some(Event::Ended(status)) = events.iter().last() else { panic!("no end") };
-    assert_eq!(status, aborted.reap().expect("reaped"), "told as wait(2) has it");
-
     let (mut stubborn, events) = shell("trap '' TERM; echo up; exec sleep 1000");
     assert_eq!(events.recv(), Ok(Event::Line("up".to_owned())), "its trap is set");
     assert!(!stubborn.ends_within(Duration::ZERO));
@@ -80,22 +77,19 @@ fn it_is_stopped_politely_or_not_within_a_bound() {
 #[test]
 fn nobody_outlives_their_handle() {
     let script = "trap 'echo put back; exit' TERM; echo up; while :; do sleep 0.01; done";
-    for (dropped, last) in [
-        (Dropped::Killed, "signal: 9 (SIGKILL)"),
-        (Dropped::Asked(SOON), "exit status: 0"),
-        (Dropped::Asked(Duration::ZERO), "signal: 9 (SIGKILL)"),
+    for (dropped, puts_back) in [
+        (Dropped::Killed, Some(false)),
+        (Dropped::Asked(SOON), Some(true)),
+        // Whether it gets to that within no time, nobody knows.
+        (Dropped::Asked(Duration::ZERO), None),
     ] {
         let (child, events) = shell_that_is(dropped, script);
         assert_eq!(events.recv(), Ok(Event::Line("up".to_owned())));
         let pid = child.id();
         drop(child);
         assert!(is_gone(pid), "dead and reaped");
-        let told = told(&events);
-        if last == "exit status: 0" {
-            assert_eq!(told, ["put back", last]);
-        } else {
-            assert_eq!(told.last().map(String::as_str), Some(last), "{dropped:?}");
-        }
+        let told = told(&events).len() == 2;
+        assert!(puts_back.is_none_or(|puts_back| puts_back == told), "{dropped:?}");
     }
 }
 
@@ -155,5 +149,5 @@ fn the_end_is_waited_for_also_when_its_streams_are_closed() {
     });
     assert_eq!(events.try_recv(), Err(mpsc::TryRecvError::Empty));
     child.signal(Signal::KILL);
-    assert_eq!(told(&events), ["signal: 9 (SIGKILL)"]);
+    assert_eq!(told(&events), ["ended"]);
 }

@@ -78,59 +78,38 @@ fn listeners_that_share_a_port_are_told_apart_and_others_left_out() {
 }
 
 #[test]
-fn a_connection_is_found_from_both_ends_with_what_stands_in_its_queue() {
-    let mut diag = SockDiag::open().expect("sock_diag");
-    let listener = TcpListener::bind(loopback()).expect("a free port");
-    let server = listener.local_addr().expect("bound");
-    let mut dialed = TcpStream::connect(server).expect("a connection");
-    let (mut accepted, client) = listener.accept().expect("a connection");
-
-    dialed.write_all(&[7; 1_000]).expect("room for it");
-    let far = until("the bytes at the far end", || {
-        let far = diag.connection(server, client).expect("an answer");
-        far.filter(|socket| socket.receive_queue == Bytes(1_000))
-    });
-    assert_eq!((far.local, far.peer, far.send_queue), (server, client, Bytes(0)));
-    let figures = far.info.expect("TCP_INFO");
-    assert_eq!((figures.received, figures.retransmits), (Bytes(1_000), 0));
-    assert!(figures.rcv_space > Bytes(0), "{figures:?}");
-
-    accepted.read_exact(&mut [0; 1_000]).expect("the bytes");
-    let far = diag.connection(server, client).expect("an answer").expect("it is there");
-    assert_eq!(far.receive_queue, Bytes(0), "they were read");
-    let near = diag.connection(client, server).expect("an answer").expect("it is there");
-    assert_eq!((near.local, near.peer), (client, server));
-}
-
-#[test]
-fn a_connection_that_is_not_there_is_none() {
+fn of_all_connections_those_that_dialed_an_address_are_listed_with_what_stands_in_their_queues() {
     let mut diag = SockDiag::open().expect("sock_diag");
     // As after a question that failed: the next goes another way.
     diag.idle = None;
-    let (_listener, server) = listen(loopback(), 5);
-    let nobody = (Ipv4Addr::LOCALHOST, 1).into();
-    // Neither the listener itself nor nothing at all is a connection.
-    assert_eq!(diag.connection(server, nobody).expect("an answer"), None);
-    assert_eq!(diag.connection(nobody, server).expect("an answer"), None);
-    let other_family = (Ipv6Addr::LOCALHOST, 1).into();
-    diag.connection(server, other_family).expect_err("two families");
-}
-
-#[test]
-fn of_all_connections_those_that_dialed_an_address_are_listed() {
-    let mut diag = SockDiag::open().expect("sock_diag");
     let listener = TcpListener::bind(loopback()).expect("a free port");
     let server = listener.local_addr().expect("bound");
     assert_eq!(diag.connections_to(server).expect("an answer"), []);
     // More than fit into one datagram of the kernel's.
-    let clients: Vec<_> =
+    let mut clients: Vec<_> =
         (0..120).map(|_| TcpStream::connect(server).expect("a connection")).collect();
-    let found = diag.connections_to(server).expect("an answer");
+    let (mut accepted, first) = listener.accept().expect("a connection");
+    accepted.write_all(&[7; 1_000]).expect("room for it");
+    let mut waits = |expected| {
+        until("what waits to be read", || {
+            let found = diag.connections_to(server).expect("an answer");
+            let socket = found.iter().find(|socket| socket.local == first)?;
+            (socket.receive_queue == expected).then_some(found)
+        })
+    };
+    let found = waits(Bytes(1_000));
     let mut ports: Vec<_> = found.iter().map(|socket| socket.local.port()).collect();
     let mut expected: Vec<_> =
         clients.iter().map(|client| client.local_addr().expect("bound").port()).collect();
     ports.sort_unstable();
     expected.sort_unstable();
     assert_eq!(ports, expected);
-    assert!(found.iter().all(|socket| socket.peer == server && socket.info.is_some()));
+    let figures = |socket: &Connection| socket.info.expect("TCP_INFO");
+    assert!(
+        found.iter().all(|socket| socket.peer == server && figures(socket).rcv_space > Bytes(0))
+    );
+    let socket = found.iter().find(|socket| socket.local == first).expect("it is there");
+    assert_eq!((figures(socket).received, figures(socket).retransmits), (Bytes(1_000), 0));
+    clients[0].read_exact(&mut [0; 1_000]).expect("the bytes");
+    waits(Bytes(0));
 }

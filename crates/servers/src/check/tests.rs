@@ -176,6 +176,7 @@ fn what_is_none_of_ours_is_refused_before_the_run() {
             files,
             &["the mirror cannot honour --content file", "--proxy nginx"],
         ),
+        ("mirror", &none, Full, |arm| arm.server.trace = TraceMode::Probe, &["--trace probe"]),
         // Off is how it is seen anyway.
         ("url:127.0.0.1:80", &none, Full, plain, &[]),
         ("url:127.9.8.7:80", &none, Full, plain, &[]),

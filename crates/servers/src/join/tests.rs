@@ -1,10 +1,12 @@
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::slice::from_ref;
 
 use proptest::prelude::*;
 use records::{LogTimes, Micros, SessionEnd};
 
 use super::*;
+use crate::log::Served;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -31,7 +33,7 @@ fn accepted(session: &Session) -> Accepted {
     }
 }
 
-fn line(worker: Option<u32>, port: u16, at: u64, request: &str) -> Line {
+fn line(worker: Option<u32>, port: u16, at: u64, request: &str) -> Entry {
     let session = Session {
         client_port: port,
         request: request.to_owned(),
@@ -39,13 +41,15 @@ fn line(worker: Option<u32>, port: u16, at: u64, request: &str) -> Line {
         end: SessionEnd::Completed,
         body_bytes: Bytes(5),
         log: LogTimes { rt_ms: 40, ..LogTimes::default() },
+        closed_ns: MonoNs(at),
         ..Session::default()
     };
-    Line { session, worker, at_ns: MonoNs(at) }
+    let served = worker.map_or(Served::Unknown, Served::Worker);
+    Entry { client: Ipv4Addr::LOCALHOST.into(), served, session }
 }
 
 /// What is told of connections that the trace saw accept and, if they ended, end, and of these lines.
-fn joined(open: &[Session], ended: &[Session], lines: Vec<Line>) -> Vec<Session> {
+fn joined(open: &[Session], ended: &[Session], lines: Vec<Entry>) -> Vec<Session> {
     let mut seen = Seen::default();
     open.iter().chain(ended).for_each(|session| seen.accepted(accepted(session)));
     ended.iter().for_each(|session| seen.ended(session.clone()));

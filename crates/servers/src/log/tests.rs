@@ -1,5 +1,3 @@
-use std::sync::mpsc;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -123,23 +121,18 @@ proptest! {
         let dir = tempfile::TempDir::new().expect("a directory");
         let path = dir.path().join("log");
         std::fs::write(&path, "of an earlier run\n").expect("written");
-        let (tell, told) = mpsc::channel();
-        let follower = Follower::start(&path, move |event| tell.send(event).expect("heard"));
-        let follower = follower.expect("a file");
+        let mut log = Written::begin(&path).expect("a file");
+        let mut lines = Vec::new();
+        let mut read = |last| lines.extend(std::iter::from_fn(|| log.next(last).expect("read")));
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
         cuts.extend([0, text.len()]);
         cuts.sort_unstable();
         let mut out = File::options().append(true).open(&path).expect("ours");
         for pair in cuts.windows(2) {
             out.write_all(&text.as_bytes()[pair[0]..pair[1]]).expect("written");
-            follower.thread.thread().unpark();
+            read(Last::No);
         }
-        follower.finish().expect("it can be read");
-        let line = |event| match event {
-            Event::Logged(line) => line,
-            other => panic!("{other:?}"),
-        };
-        let lines: Vec<String> = told.iter().map(line).collect();
+        read(Last::Yes);
         prop_assert_eq!(lines, text.lines().collect::<Vec<_>>());
     }
 }
@@ -149,9 +142,7 @@ fn log(proxy: &str, lines: &str) -> AccessLog {
     let dir = tempfile::TempDir::new().expect("a directory");
     let format = server(proxy).log.expect("a log");
     let at = |name| dir.path().join(name);
-    let log = AccessLog::new(format, &at("access.log"), &at("its.log"), drop);
-    let mut log = log.expect("files");
-    log.finish().expect("nobody writes it");
+    let mut log = AccessLog::new(format, &at("access.log"), &at("its.log")).expect("files");
     lines.lines().for_each(|line| log.line(line).expect("written"));
     log
 }

@@ -19,8 +19,8 @@ fn told(children: &mut Children) -> Vec<String> {
             Event::Record(_, record) => told.push(format!("{record:?}").chars().take(5).collect()),
             Event::Garbled(_, line) => told.push(format!("garbled {line}")),
             Event::Said(_, line) => told.push(format!("said {line}")),
-            Event::Ended(_, status) => {
-                told.push(status.to_string());
+            Event::Ended(role) => {
+                told.push(children.reap(role).to_string());
                 return told;
             }
             other => panic!("unexpected: {other:?}"),

@@ -65,8 +65,6 @@ pub(crate) enum Start {
     Origin,
     /// The proxy under test.
     Proxy,
-    /// A second pair of eyes for workers that tell of themselves.
-    Trace,
     /// The downloads.
     Slow(Requests),
     /// The fetches of a phase.
@@ -79,7 +77,6 @@ impl Start {
         match self {
             Self::Origin => Role::Origin,
             Self::Proxy => Role::Proxy,
-            Self::Trace => Role::Trace,
             Self::Slow(_) => Role::Slow,
             Self::Fast(..) => Role::Fast,
         }

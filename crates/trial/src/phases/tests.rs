@@ -159,7 +159,6 @@ fn a_proxy_that_runs_already_and_one_that_is_none_are_not_started() {
     for kind in ["url:127.0.0.1:80", "direct"] {
         let mut arm: Arm = from_words(&["--reuseport"]);
         arm.server.kind = kind.parse().expect("a proxy");
-        arm.server.trace = TraceMode::Sample;
         let mut trial = Trial::of_arm(arm);
         trial.on(Input::Ready(Role::Origin));
         assert_eq!(trial.done().pop(), Some(IDLE), "{kind}");
@@ -167,22 +166,6 @@ fn a_proxy_that_runs_already_and_one_that_is_none_are_not_started() {
         trial.on(Input::Ended(Role::Fast, ended(0)));
         let downloads = Action::Start(Start::Slow(Requests::AtOnce));
         assert_eq!(trial.done().pop(), Some(downloads), "nobody tells who accepted them");
-    }
-}
-
-#[test]
-fn the_mirror_is_traced_when_asked_and_others_trace_themselves() {
-    for (visibility, next) in
-        [(Visibility::Own, Action::Start(Start::Trace)), (Visibility::Traced, IDLE)]
-    {
-        let mut arm = Arm::default();
-        arm.server.trace = TraceMode::Probe;
-        let mut trial = Trial::of_arm(arm);
-        trial.on(Input::Ready(Role::Origin));
-        trial.on(Input::ProxyReady(visibility, AcceptsTold::AtOnce, None));
-        assert_eq!(trial.done().pop(), Some(next));
-        trial.on(Input::Ready(Role::Trace));
-        assert_eq!(trial.done().pop(), (visibility == Visibility::Own).then_some(IDLE));
     }
 }
 

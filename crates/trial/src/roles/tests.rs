@@ -105,16 +105,12 @@ fn clients_and_the_origin_get_their_toggles_and_their_place() {
         let faults = (options.delay, options.delay_after, options.workers);
         assert_eq!(faults, expected, "the baseline is made without it");
     }
-    let role = RoleCommand::trace(&arm(), &[7, 8], Micros(5_000), process());
-    let RoleCommand::Trace(options) = played(role) else { panic!("another role") };
-    assert_eq!((options.pid, options.hold), (vec![7, 8], Micros(5_000)));
 }
 
 #[test]
 fn a_role_that_waits_for_its_parts_is_waited_for_longer() {
     const READY: Duration = Duration::from_secs(90);
     for (role, proxy, ready, end) in [
-        (Role::Trace, "mirror", probe::READY_WITHIN, probe::STOPPED_WITHIN),
         (Role::Proxy, "mirror", Duration::ZERO, proxy::STOPPED_WITHIN),
         (Role::Proxy, "nginx", READY, servers::STOPPED_WITHIN),
         (Role::Proxy, "exec:x {listen}", READY, servers::STOPPED_WITHIN),

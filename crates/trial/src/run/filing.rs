@@ -6,16 +6,15 @@ use records::{ProxyKind, Ready, Record, Role, RoleProcess, Visibility};
 use super::Run;
 use crate::children::Event;
 use crate::phases::{AcceptsTold, Input};
-use crate::run_dir::WriteError;
 use crate::sampler::Watch;
 
 impl Run<'_> {
     /// Files what happened, and says what it means to the phases, if anything.
-    pub(super) fn file(&mut self, event: Event) -> Result<Option<Input>, WriteError> {
+    pub(super) fn file(&mut self, event: Event) -> anyhow::Result<Option<Input>> {
         Ok(match event {
             Event::Signal(signal) => Some(Input::Signal(signal)),
             Event::GoOn => Some(Input::GoOn),
-            Event::Ended(role, status) => Some(Input::Ended(role, status)),
+            Event::Ended(role) => Some(Input::Ended(role, self.children.reap(role))),
             Event::Garbled(role, line) => {
                 let shown: String = line.chars().take(120).collect();
                 let what = format!("printed a line that is not a record: {shown:?}");
@@ -39,10 +38,6 @@ impl Run<'_> {
                 Record::AnswersLost(lost) => {
                     let answers = &mut self.manifest.answers_lost;
                     *answers = answers.saturating_add(lost.requests);
-                    None
-                }
-                record if role == Role::Trace => {
-                    self.files.file_traced(&record)?;
                     None
                 }
                 record => {
@@ -72,13 +67,13 @@ impl Run<'_> {
         if role != Role::Proxy {
             return Input::Ready(role);
         }
-        self.workers = ready.worker_tids;
-        self.watch(Watch::Workers(self.workers.clone()));
-        self.manifest.workers = u32::try_from(self.workers.len()).ok().filter(|count| *count > 0);
+        let workers = ready.worker_tids;
+        self.manifest.workers = u32::try_from(workers.len()).ok().filter(|count| *count > 0);
         self.manifest.listeners = ready.listeners;
         self.manifest.program = ready.program;
         self.manifest.visibility = ready.visibility;
-        let accepts = accepts_told(ready.visibility, &self.workers);
+        let accepts = accepts_told(ready.visibility, &workers);
+        self.watch(Watch::Workers(workers));
         Input::ProxyReady(ready.visibility, accepts, self.manifest.workers)
     }
 }

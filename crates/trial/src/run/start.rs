@@ -68,7 +68,6 @@ impl Run<'_> {
                 };
                 RoleCommand::proxy(options, plan.recording)
             }
-            Start::Trace => RoleCommand::trace(arm, &self.workers, plan.hold, own),
             Start::Slow(requests) => RoleCommand::slow(arm, at(Role::Proxy)?, requests, own),
             Start::Fast(phase, length) => {
                 RoleCommand::fast(arm, at(Role::Proxy)?, (phase, length), own)
