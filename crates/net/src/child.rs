@@ -155,7 +155,7 @@ impl Child {
     /// What of its standard error is worth quoting so far, fit for a terminal: the last line that says
     /// something; of a panic, where and what. Empty: it said nothing.
     pub fn stderr_tail(&self) -> String {
-        self.tail.lock().unwrap_or_else(PoisonError::into_inner).quoted().to_owned()
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner).line.clone()
     }
 }
 
@@ -271,17 +271,8 @@ fn text(bytes: &[u8]) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct StderrTail {
     line: String,
-    panic: Panic,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Panic {
-    #[default]
-    None,
-    /// The line is a panic's first, before its message.
-    At,
-    /// The line is a panic, whole.
-    Told,
+    /// Lines that still belong to the panic, of which the line is the first; absent: it is none.
+    panic: Option<u32>,
 }
 
 /// A longer line is cut, letters.
@@ -292,23 +283,20 @@ impl StderrTail {
     fn hear(&mut self, line: &str) {
         let line = printable(line);
         let line = line.trim();
-        if line.is_empty() || self.panic == Panic::Told {
-            return;
-        }
-        if self.panic == Panic::At {
-            self.line.push(' ');
-            self.panic = Panic::Told;
-        } else {
-            self.line.clear();
-            let panics = line.contains(" panicked at ");
-            self.panic = if panics { Panic::At } else { Panic::None };
+        match &mut self.panic {
+            _ if line.is_empty() => return,
+            Some(0) => return,
+            Some(left) => {
+                self.line.push(' ');
+                *left -= 1;
+            }
+            None => {
+                self.line.clear();
+                // Its message follows where it was.
+                self.panic = line.contains(" panicked at ").then_some(1);
+            }
         }
         self.line.extend(line.chars().take(LONGEST));
-    }
-
-    /// What is to be quoted; empty: nothing was said.
-    fn quoted(&self) -> &str {
-        &self.line
     }
 }
 

@@ -49,24 +49,16 @@ fn descriptors(pid: i32) -> impl Iterator<Item = (i32, FDTarget)> {
     fds.into_iter().flatten().flatten().map(|fd| (fd.fd, fd.target))
 }
 
-/// The program's listening sockets.
-#[derive(Debug, Default)]
-pub(crate) struct Listening {
-    /// Their inodes.
-    pub(crate) inodes: Vec<u64>,
-    /// One of them, to be asked for its options. Absent where we may not have it.
-    pub(crate) socket: Option<Socket>,
-}
-
-/// What of the program listens on `addr`, by the kernel's tables.
+/// Inodes of the sockets that listen on `addr`, by the kernel's tables; and one of them that is the program's, to
+/// be asked for its options. Absent where we may not have it.
 ///
 /// # Errors
 /// The kernel does not tell.
-pub(crate) fn listening(root: Pid, addr: SocketAddr) -> io::Result<Listening> {
+pub(crate) fn listening(root: Pid, addr: SocketAddr) -> io::Result<(Vec<u64>, Option<Socket>)> {
     let queues = SockDiag::open()?.listeners(addr)?;
     let inodes: Vec<u64> = queues.into_iter().map(|queue| queue.inode).collect();
     let socket = borrow(root, |inode, _| inodes.contains(&inode));
-    Ok(Listening { inodes, socket })
+    Ok((inodes, socket))
 }
 
 /// Processes that have a socket open that listens on `addr`, or on all addresses with its port;

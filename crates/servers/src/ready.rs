@@ -15,7 +15,7 @@ use crate::limits::{self, ANSWER, DISCOVERED};
 use crate::log::Last;
 use crate::processes;
 use crate::program::{Event, Program};
-use crate::run::{Proven, Run, Up};
+use crate::run::{Run, Up};
 use crate::server::Are;
 use crate::workers::{self, Discovery, Serving, Workers};
 
@@ -33,7 +33,11 @@ const ENOUGH: u64 = 64 * 1024;
 
 impl Run<'_> {
     /// Waits until the ready path is answered and the workers are found. `None`: we were told to stop.
-    pub(crate) fn await_ready(&self, up: &mut Up, root: Pid) -> Result<Option<Proven>, RoleError> {
+    pub(crate) fn await_ready(
+        &self,
+        up: &mut Up,
+        root: Pid,
+    ) -> Result<Option<(Workers, Serving, Vec<SocketSetting>)>, RoleError> {
         let expected = self.options.arm.proxy.workers as usize;
         let within = limits::proven(&self.options.arm.server);
         let deadline = Instant::now() + within;
@@ -99,14 +103,19 @@ impl Run<'_> {
     }
 
     /// Looks at a program that answers, and whose workers, as far as they are known, were found.
-    fn prove(&self, up: &mut Up, root: Pid, found: Workers) -> Result<Proven, RoleError> {
+    fn prove(
+        &self,
+        up: &mut Up,
+        root: Pid,
+        found: Workers,
+    ) -> Result<(Workers, Serving, Vec<SocketSetting>), RoleError> {
         self.must_listen_itself(&mut up.program)?;
         let (workers, serving) = match self.setting.server.workers.are {
             Are::Discovered => self.discover(root, &mut up.probes),
             _ => (found, Serving::Own),
         };
         let sockets = self.look_at_sockets(root, &mut up.probes);
-        Ok(Proven { workers, serving, sockets })
+        Ok((workers, serving, sockets))
     }
 
     /// Refuses one that has others accept for it. Who accepts cannot always be told: a program of

@@ -61,15 +61,6 @@ pub(crate) struct Up {
     _content: Option<LocalFiles>,
 }
 
-/// A program that is ready.
-pub(crate) struct Proven {
-    pub(crate) workers: Workers,
-    /// How its workers serve.
-    pub(crate) serving: Serving,
-    /// What the kernel made of the buffers that were asked for.
-    pub(crate) sockets: Vec<SocketSetting>,
-}
-
 /// Runs a server until SIGTERM or SIGINT. To be called by the main thread: the program ends with the
 /// thread that started it.
 ///
@@ -203,7 +194,7 @@ impl Run<'_> {
         let first = first.map_err(|errno| RoleError::process(errno.into()))?;
         program::on_end(vec![first], move || how_it_ended(root), self.teller())
             .map_err(RoleError::process)?;
-        let Some(Proven { workers, serving, sockets }) = self.await_ready(up, root)? else {
+        let Some((workers, serving, sockets)) = self.await_ready(up, root)? else {
             return Ok(None);
         };
         let means = self.fitting(serving)?;
@@ -269,8 +260,8 @@ impl Run<'_> {
         sockets: Vec<SocketSetting>,
     ) -> Ready {
         let setting = &self.setting;
-        let listening = processes::listening(root, setting.listen).unwrap_or_default();
-        let congestion = listening.socket.and_then(|socket| net::tcp::congestion(&socket).ok());
+        let (inodes, socket) = processes::listening(root, setting.listen).unwrap_or_default();
+        let congestion = socket.and_then(|socket| net::tcp::congestion(&socket).ok());
         let effective = Effective {
             cpus: workers.cpus(root),
             congestion: congestion.or_else(check::system_congestion),
@@ -280,7 +271,7 @@ impl Run<'_> {
         Ready {
             listen: Some(setting.listen),
             worker_tids: workers.0.iter().map(|worker| worker.tid).collect(),
-            listeners: workers.listeners(&listening.inodes),
+            listeners: workers.listeners(&inodes),
             program: Some(ProgramRecord {
                 name: setting.server.name.clone(),
                 version: self.name(),

@@ -18,7 +18,7 @@ mod exchange;
 #[cfg(test)]
 mod tests;
 
-pub(super) use exchange::{AcceptsTold, Action, Before, Input, Start};
+pub(super) use exchange::{Action, Before, Input, Start};
 
 /// How long downloads may be steered.
 const STEERING: Duration = Duration::from_secs(3);
@@ -51,10 +51,13 @@ pub(super) struct Phases<'a> {
     visibility: Visibility,
     /// As many as were found, else as were asked for.
     workers: u32,
-    accepts: AcceptsTold,
+    /// Whether downloads may wait with their requests.
+    requests: Requests,
     /// Absent: no download was started.
     steering: Option<Steering>,
-    pace: Pace,
+    /// By when all children must have ended, once somebody has pressed Ctrl-C, and at once when they did so
+    /// again; absent: each has its own time.
+    all_by: Option<Instant>,
     interrupted: Option<i32>,
     /// When what is told happened.
     now: Instant,
@@ -81,36 +84,6 @@ enum State {
     Over,
 }
 
-/// How children are stopped: in their own time, or as fast as somebody presses Ctrl-C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pace {
-    /// Each in its own time.
-    Orderly,
-    /// All by this time.
-    Hasty(Instant),
-    /// At once.
-    Now,
-}
-
-impl Pace {
-    /// The pace after one more signal.
-    fn hurried(self, now: Instant) -> Self {
-        match self {
-            Self::Orderly => Self::Hasty(now + HASTE),
-            Self::Hasty(_) | Self::Now => Self::Now,
-        }
-    }
-
-    /// Until when a child that was asked at `asked` and may take `timeout` has time.
-    fn deadline(self, asked: Instant, timeout: Duration) -> Instant {
-        match self {
-            Self::Orderly => asked + timeout,
-            Self::Hasty(all) => all.min(asked + timeout),
-            Self::Now => asked,
-        }
-    }
-}
-
 impl<'a> Phases<'a> {
     /// The phases of a trial of `arm`, before the first of them.
     pub(super) fn new(arm: &'a Arm, idle: Duration, measure: Duration) -> Self {
@@ -125,9 +98,9 @@ impl<'a> Phases<'a> {
             blamed: BTreeSet::new(),
             visibility: if elsewhere { Visibility::ClientsOnly } else { Visibility::Own },
             workers: arm.proxy.workers,
-            accepts: AcceptsTold::AtOnce,
+            requests: Requests::Held,
             steering: None,
-            pace: Pace::Orderly,
+            all_by: None,
             interrupted: None,
             now: Instant::now(),
             actions: Vec::new(),
@@ -144,7 +117,8 @@ impl<'a> Phases<'a> {
             | State::Measuring(until) => Some(until),
             State::Stopping { killed: Some(at), .. } => Some(at + DEATH),
             State::Stopping { role, asked, killed: None } => {
-                Some(self.pace.deadline(asked, self.timeouts(role).end))
+                let own = asked + self.timeouts(role).end;
+                Some(self.all_by.map_or(own, |all| all.min(own)))
             }
             State::Over => None,
         }
@@ -184,8 +158,8 @@ impl<'a> Phases<'a> {
                 }
             }
             Input::Ready(role) => self.ready(role),
-            Input::ProxyReady(visibility, accepts, workers) => {
-                (self.visibility, self.accepts) = (visibility, accepts);
+            Input::ProxyReady(visibility, workers, requests) => {
+                (self.visibility, self.requests) = (visibility, requests);
                 self.workers = workers.unwrap_or(self.workers);
                 self.ready(Role::Proxy);
             }
@@ -197,7 +171,7 @@ impl<'a> Phases<'a> {
             Input::Ended(role, status) => self.ended(role, status),
             Input::Signal(signal) => {
                 self.interrupted.get_or_insert(signal);
-                self.pace = self.pace.hurried(now);
+                self.all_by = Some(self.all_by.map_or(now + HASTE, |_| now));
                 self.cut_short();
             }
             // Those under way still end by themselves. Other phases end when they can.
@@ -265,7 +239,7 @@ impl<'a> Phases<'a> {
             | Visibility::LogOnly
             | Visibility::ClientsOnly => Placement::Hash,
         };
-        let requests = requests(place, self.arm.proxy.listener_mode(), self.accepts);
+        let requests = requests(place, self.arm.proxy.listener_mode(), self.requests);
         let (slow, workers) = (self.arm.load.slow, self.workers);
         self.steering = Some(Steering::new(place, requests, slow, workers));
         self.start(Start::Slow(requests));
@@ -342,7 +316,7 @@ impl<'a> Phases<'a> {
             // Not even the kernel can end it now; it is not ours to wait for any longer.
             State::Stopping { killed: Some(_), .. } => self.stop_next(),
             State::Stopping { role, asked, killed: None } => {
-                if self.pace == Pace::Orderly {
+                if self.all_by.is_none() {
                     let within = self.timeouts(role).end.as_secs();
                     self.blame(role, format!("did not end within {within} s and was killed"));
                 }
@@ -410,18 +384,13 @@ impl<'a> Phases<'a> {
     }
 }
 
-/// Whether downloads wait with their requests until they are placed.
+/// Whether downloads wait with their requests until they are placed, where they `may`.
 ///
 /// With a shared listener they must not: an idle worker would accept them all, while one that
 /// relays leaves the next connection to others.
-fn requests(place: Placement, mode: ListenerMode, accepts: AcceptsTold) -> Requests {
-    match (place, mode, accepts) {
-        (Placement::Hash, ..) | (_, ListenerMode::Shared, _) => Requests::AtOnce,
-        (.., AcceptsTold::WithRequest) => Requests::AtOnce,
-        (
-            Placement::Spread | Placement::OneWorker,
-            ListenerMode::Reuseport,
-            AcceptsTold::AtOnce,
-        ) => Requests::Held,
+fn requests(place: Placement, mode: ListenerMode, may: Requests) -> Requests {
+    match (place, mode) {
+        (Placement::Hash, _) | (_, ListenerMode::Shared) => Requests::AtOnce,
+        (Placement::Spread | Placement::OneWorker, ListenerMode::Reuseport) => may,
     }
 }

@@ -35,42 +35,16 @@ mod tests;
 #[serde(rename_all = "snake_case")]
 pub enum RoleCommand {
     /// Serve bodies of any size: the upstream
-    #[command(
-        hide = true,
-        after_help = "\
-Examples:
-  turnstile origin --listen 127.0.0.1:9000
-  curl -o /dev/null http://127.0.0.1:9000/bytes/3MiB"
-    )]
+    #[command(hide = true)]
     Origin(Box<OriginOptions>),
     /// Relay as an nginx worker does: the proxy under test
-    #[command(
-        hide = true,
-        after_help = "\
-Examples:
-  turnstile proxy --upstream 127.0.0.1:9000 --listen 127.0.0.1:8000 --reuseport
-  turnstile proxy --upstream 127.0.0.1:9000 --read-policy fionread --access-log access.log"
-    )]
+    #[command(hide = true)]
     Proxy(Box<ProxyOptions>),
     /// Download without end: the load
-    #[command(
-        hide = true,
-        after_help = "\
-Examples:
-  turnstile slow 127.0.0.1:8000 --slow 8 --slow-size 4GiB
-  turnstile slow 127.0.0.1:8000 --read-rate 10MiB/s
-  turnstile slow 127.0.0.1:8000 --slow-path 'PUT /upload' --slow-body big.bin"
-    )]
+    #[command(hide = true)]
     Slow(Box<SlowOptions>),
     /// Fetch small objects, each with a cap: the probe
-    #[command(
-        hide = true,
-        after_help = "\
-Examples:
-  turnstile fast 127.0.0.1:8000 --duration 10s
-  turnstile fast 127.0.0.1:8000 --arrivals closed --cap 1s --fetch-size 3MiB
-  turnstile fast 127.0.0.1:8000 --fetch-path /health"
-    )]
+    #[command(hide = true)]
     Fast(Box<FastOptions>),
     /// Run a foreign server in the mirror's place
     #[command(hide = true)]

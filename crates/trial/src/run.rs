@@ -20,7 +20,7 @@ use super::sampler::{Sampler, Watch};
 use super::{Finished, Show, TrialPlan, host};
 use crate::host::Counters;
 use crate::run_dir::RunWriter;
-use crate::signals::{self, Signals};
+use crate::signals;
 use crate::withheld::{Cgroup, Neighbours};
 use records::run_dir::{NETWORK, PACKETS};
 
@@ -74,7 +74,7 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> anyhow::Result
     const HOST: &str = "failed to set up the harness on this host";
     let TrialPlan { arm, recording, .. } = plan;
     let children = Children::default();
-    let signals = Signals::report_to(children.sender()).context(HOST)?;
+    signals::report_to(children.sender()).context(HOST)?;
     if let Some(cpus) = &plan.cpus.load {
         // Threads started from here on inherit it.
         net::cpu::pin_current_thread(cpus.as_slice()).context(HOST)?;
@@ -123,9 +123,7 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> anyhow::Result
         next_flush: Instant::now(),
         broken: None,
     };
-    let finished = run.complete();
-    signals.trial_over();
-    finished
+    run.complete()
 }
 
 /// What fails where the run directory does not take the records.

@@ -2,8 +2,6 @@
 //! next phase.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use net::stop::{self, Next};
@@ -12,45 +10,26 @@ use signal_hook::low_level;
 
 use super::children::Event;
 
-/// The handlers of these signals, in force until the process ends.
-#[derive(Debug)]
-pub(super) struct Signals {
-    trial_over: Arc<AtomicBool>,
-}
-
-impl Signals {
-    /// The first signal asks the trial for an orderly end, the second for a hasty one. The third
-    /// ends this process at once, and the kernel ends its children (PR_SET_PDEATHSIG). SIGUSR1 asks
-    /// it to go on, and asks nothing of a trial that is over.
-    ///
-    /// # Errors
-    /// The handlers or their thread could not be made.
-    pub(super) fn report_to(trial: Sender<Event>) -> io::Result<Self> {
-        const HEARD: usize = 2;
-        let trial_over = Arc::new(AtomicBool::new(false));
-        let over = Arc::clone(&trial_over);
-        let mut seen = 0;
-        stop::on_signals(&[SIGINT, SIGTERM, SIGUSR1], move |signal| {
-            if signal == SIGUSR1 {
-                let _ = trial.send(Event::GoOn);
-                return Next::Wait;
-            }
-            seen += 1;
-            if seen > HEARD
-                || over.load(Ordering::Relaxed)
-                || trial.send(Event::Signal(signal)).is_err()
-            {
-                die_by(signal);
-            }
-            Next::Wait
-        })?;
-        Ok(Self { trial_over })
-    }
-
-    /// No children are left: from now on a signal ends this process at once.
-    pub(super) fn trial_over(&self) {
-        self.trial_over.store(true, Ordering::Relaxed);
-    }
+/// The first signal asks the trial for an orderly end, the second for a hasty one. The third
+/// ends this process at once, and the kernel ends its children (PR_SET_PDEATHSIG). SIGUSR1 asks
+/// it to go on. Of a trial whose receiver is gone no children are left: a signal ends this process at once.
+///
+/// # Errors
+/// The handlers or their thread could not be made.
+pub(super) fn report_to(trial: Sender<Event>) -> io::Result<()> {
+    const HEARD: usize = 2;
+    let mut seen = 0;
+    stop::on_signals(&[SIGINT, SIGTERM, SIGUSR1], move |signal| {
+        if signal == SIGUSR1 {
+            let _ = trial.send(Event::GoOn);
+            return Next::Wait;
+        }
+        seen += 1;
+        if seen > HEARD || trial.send(Event::Signal(signal)).is_err() {
+            die_by(signal);
+        }
+        Next::Wait
+    })
 }
 
 /// Ends this process by `signal`, so that its parent sees why it ended.

@@ -19,20 +19,16 @@ use procfs::process::Process;
 
 /// A control group that the run has made.
 #[derive(Debug)]
-pub(crate) struct Cgroup(Group);
+pub(crate) struct Cgroup {
+    dir: PathBuf,
+    version: Version,
+}
 
 /// Which interface it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     One,
     Two,
-}
-
-/// A group that may have a quota; or the mount of all of them, which has none.
-#[derive(Clone, Debug)]
-struct Group {
-    dir: PathBuf,
-    version: Version,
 }
 
 /// What its name begins with; the id of the process that made it follows.
@@ -48,13 +44,13 @@ impl Cgroup {
     /// # Errors
     /// The caller is not root, or the kernel has no such hierarchy. The message tells how to mend it.
     pub(crate) fn make() -> io::Result<Self> {
-        let Group { dir: mount, version } = top().ok_or_else(|| {
+        let (mount, version) = top().ok_or_else(|| {
             io::Error::other("no control groups for CPU time are mounted (cgroups(7))")
         })?;
         sweep(&mount);
         let dir = mount.join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&dir).map_err(|error| told(&error, &dir))?;
-        let made = Self(Group { dir, version });
+        let made = Self { dir, version };
         // Without the controller the file is not there: of version 2 the top may not hand it down.
         let (file, text) = made.limit_of(None);
         fs::write(&file, text).map_err(|error| told(&error, &file))?;
@@ -63,7 +59,7 @@ impl Cgroup {
 
     /// The file that takes a process in: its id, or 0 for the one that writes.
     pub(crate) fn procs(&self) -> PathBuf {
-        self.0.dir.join("cgroup.procs")
+        self.dir.join("cgroup.procs")
     }
 
     /// From now on those inside get `percent` of one CPU.
@@ -78,9 +74,9 @@ impl Cgroup {
     fn limit_of(&self, percent: Option<u32>) -> (PathBuf, String) {
         let us = percent.map(|percent| percent.saturating_mul(PERIOD_US / 100));
         let us = |none: &str| us.map_or_else(|| none.to_owned(), |us| us.to_string());
-        match self.0.version {
-            Version::One => (self.0.dir.join("cpu.cfs_quota_us"), us("-1")),
-            Version::Two => (self.0.dir.join("cpu.max"), format!("{} {PERIOD_US}", us("max"))),
+        match self.version {
+            Version::One => (self.dir.join("cpu.cfs_quota_us"), us("-1")),
+            Version::Two => (self.dir.join("cpu.max"), format!("{} {PERIOD_US}", us("max"))),
         }
     }
 }
@@ -89,7 +85,7 @@ impl Drop for Cgroup {
     fn drop(&mut self) {
         let deadline = Instant::now() + EMPTIED_WITHIN;
         // EBUSY: a process inside has ended and is not gone yet.
-        while fs::remove_dir(&self.0.dir)
+        while fs::remove_dir(&self.dir)
             .is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
             && Instant::now() < deadline
         {
@@ -102,7 +98,7 @@ impl Drop for Cgroup {
 /// none where nothing can be withheld.
 pub(crate) fn stat_files(tid: i32) -> Vec<PathBuf> {
     let own = || {
-        let Group { dir: mount, version } = top()?;
+        let (mount, version) = top()?;
         let groups = Process::new(tid).ok()?.cgroups().ok()?;
         let group = groups.0.into_iter().find(|group| match version {
             Version::One => group.controllers.iter().any(|name| name == "cpu"),
@@ -126,14 +122,14 @@ pub(crate) fn withheld(text: &str) -> Option<(u64, u64)> {
     Some((field("nr_throttled")?, us?))
 }
 
-/// The top of the mounted hierarchy in which a group may have a quota.
-fn top() -> Option<Group> {
+/// The mount of the hierarchy in which a group may have a quota; its top has none.
+fn top() -> Option<(PathBuf, Version)> {
     let mounts = Process::myself().ok()?.mountinfo().ok()?;
     let mounted = |version, is_it: &dyn Fn(&str, bool) -> bool| {
         let mount = mounts.0.iter().find(|mount| {
             is_it(&mount.fs_type, mount.super_options.contains_key("cpu")) && mount.root == "/"
         });
-        Some(Group { dir: mount?.mount_point.clone(), version })
+        Some((mount?.mount_point.clone(), version))
     };
     // A controller is in one hierarchy alone: where version 1 has it, version 2 has not.
     mounted(Version::One, &|kind, cpu| kind == "cgroup" && cpu)

@@ -128,6 +128,34 @@ fn spool_unbuffered(arm: &mut Arm) {
     (arm.proxy.buffering, arm.proxy.spool) = (BufferingMode::Off, Spool::Dir("/spool".into()));
 }
 
+/// In the words of a file of one's own.
+#[test]
+fn what_a_server_of_ones_own_cannot_do_is_said_as_its_file_says() {
+    let text = "commands = ['tiny']\n[toggles]\n--workers = { refused = 'it is one thread', instead = \
+                'take --workers 1' }\n--buffer = { since = '2.0', why = 'it came with 2.0', instead = \
+                'build it anew' }";
+    let server = Server::read("tiny", text).expect("it is valid");
+    let cases: [(Change, &str); 4] = [
+        (
+            |arm| arm.proxy.workers = 3,
+            "tiny 1.2.0 cannot honour --workers 3: it is one thread; take",
+        ),
+        (|arm| arm.proxy.buffer = Bytes::kib(8), "--buffer 8192: it came with 2.0; build it anew"),
+        (
+            |arm| arm.proxy.multi_accept = true,
+            "--multi-accept: it has no setting for that; leave it",
+        ),
+        (|arm| arm.server.content = Content::File, "--content file: it has no setting"),
+    ];
+    for (change, says) in cases {
+        let mut arm = arm("tiny");
+        change(&mut arm);
+        let refused = refuse_toggles(&arm, &server, &build("tiny", Version(1, 2, 0), ""));
+        let refused = refused.expect_err(says).to_string();
+        assert!(refused.contains(says), "no {says:?} in {refused}");
+    }
+}
+
 #[test]
 fn the_kernels_own_congestion_control_is_what_they_use() {
     let mut arm = arm("nginx");

@@ -29,73 +29,40 @@ fn asking(proxy: &str) -> Arm {
     })
 }
 
-fn nginx(version: Version) -> Build {
-    build("nginx", version, "--without-http_scgi_module")
-}
-
 #[test]
-fn nginx_by_default() {
-    insta::assert_snapshot!(made(&arm("nginx"), &nginx(Version(1, 22, 1))));
-}
-
-#[test]
-fn nginx_with_toggles() {
-    let arm = with(asking("nginx"), |arm| {
-        arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
+fn each_server_is_told_what_was_asked() {
+    let small: fn(&mut Arm) = |arm| arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
+    let nginx = with(with(asking("nginx"), small), |arm| {
         arm.proxy.buffering = BufferingMode::On;
         arm.proxy.spool = Spool::Dir("/spool".into());
         arm.proxy.spool_max = Some(Bytes::mib(8));
         arm.server.directives = vec!["proxy_cache off;".to_owned()];
     });
-    insta::assert_snapshot!(made(&arm, &nginx(Version(1, 31, 3))));
-}
-
-#[test]
-fn nginx_with_files() {
-    let arm = with(arm("nginx"), |arm| {
-        arm.server.content = Content::File;
-        arm.proxy.accept = AcceptMode::Herd;
-    });
-    insta::assert_snapshot!(made(&arm, &nginx(Version(1, 10, 3))));
-}
-
-#[test]
-fn haproxy_by_default() {
-    insta::assert_snapshot!(made(&arm("haproxy"), &build("haproxy", Version(2, 6, 12), "")));
-}
-
-#[test]
-fn haproxy_with_toggles() {
+    let files: fn(&mut Arm) = |arm| arm.server.content = Content::File;
+    let herd = with(with(arm("nginx"), files), |arm| arm.proxy.accept = AcceptMode::Herd);
     let lines = ["tune.maxpollevents 8", "option splice-response", "no option http-keep-alive"];
-    let arm = with(asking("haproxy"), |arm| {
-        arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
+    let haproxy = with(with(asking("haproxy"), small), |arm| {
         arm.server.directives = lines.map(str::to_owned).into();
     });
-    insta::assert_snapshot!(made(&arm, &build("haproxy", Version(2, 6, 12), "")));
-}
-
-#[test]
-fn caddy() {
-    let arm = with(arm("caddy"), |arm| arm.server.content = Content::File);
-    insta::assert_snapshot!(made(&arm, &build("caddy", Version(2, 6, 2), "")));
-}
-
-#[test]
-fn apache() {
-    let arm = with(asking("apache"), |arm| {
-        arm.proxy.rcvbuf = Rcvbuf::Size(Bytes(40_960));
-        arm.proxy.reuseport = false;
-    });
-    let made = made(&arm, &build("apache", Version(2, 4, 71), ""));
-    // Where this host has its modules.
-    insta::with_settings!({filters => vec![(r"/\S*/mod_", "MODULES/mod_")]}, {
-        insta::assert_snapshot!(made);
-    });
-}
-
-#[test]
-fn h2o() {
-    insta::assert_snapshot!(made(&arm("h2o"), &build("h2o", Version(2, 2, 5), "")));
+    let apache = with(with(asking("apache"), small), |arm| arm.proxy.reuseport = false);
+    for (name, arm, version) in [
+        ("nginx_by_default", arm("nginx"), Version(1, 22, 1)),
+        ("nginx_with_toggles", nginx, Version(1, 31, 3)),
+        ("nginx_with_files", herd, Version(1, 10, 3)),
+        ("haproxy_by_default", arm("haproxy"), Version(2, 6, 12)),
+        ("haproxy_with_toggles", haproxy, Version(2, 6, 12)),
+        ("caddy", with(arm("caddy"), files), Version(2, 6, 2)),
+        ("apache", apache, Version(2, 4, 71)),
+        ("h2o", arm("h2o"), Version(2, 2, 5)),
+    ] {
+        let program = arm.server.kind.name();
+        let about = if program == "nginx" { "--without-http_scgi_module" } else { "" };
+        let made = made(&arm, &build(program, version, about));
+        // Where this host has its modules.
+        insta::with_settings!({filters => vec![(r"/\S*/mod_", "MODULES/mod_")]}, {
+            insta::assert_snapshot!(name, made);
+        });
+    }
 }
 
 #[test]

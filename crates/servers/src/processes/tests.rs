@@ -30,9 +30,9 @@ fn this_process_is_seen_with_its_sockets() {
     let client = TcpStream::connect(addr).expect("it accepts");
     let from = client.local_addr().expect("connected");
     let (_accepted, _) = listener.accept().expect("a connection");
-    let listening = listening(root, addr).expect("the kernel tells");
-    assert_eq!(listening.inodes.len(), 1);
-    let borrowed = listening.socket.expect("ours to look at");
+    let (inodes, socket) = listening(root, addr).expect("the kernel tells");
+    assert_eq!(inodes.len(), 1);
+    let borrowed = socket.expect("ours to look at");
     assert!(borrowed.is_listener().expect("it tells"));
     let accepted = connected(root, from).expect("the other end");
     assert_eq!(accepted.local_addr().expect("bound").as_socket(), Some(addr));

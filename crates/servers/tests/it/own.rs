@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use records::{Bytes, SessionEnd, Visibility};
 use serde_json::json;
 use tempfile::TempDir;
-use testkit::{await_gone, installed, say, script};
+use testkit::{await_gone, installed, script};
 
-use crate::support::{Server, arm, command, origin};
+use crate::support::{Server, arm};
 
 /// Answers `/bytes/N` with N bytes, as one thread with an epoll. Writes its log in words, to the file that
 /// its configuration names.
@@ -62,17 +62,16 @@ ends = { all = 'completed', '' = 'client_closed' }
 '''
 
 [toggles]
---workers = { refused = 'it is one thread', instead = 'take --workers 1' }
+--workers = {}
 --backlog = { text = '\"backlog\": {value},' }
---buffer = { since = '2.0', why = 'its buffer came with 2.0', instead = 'build it anew' }
 ";
 
 /// The program, and the file of that name.
-fn tiny(text: &str) -> (TempDir, PathBuf) {
+fn tiny() -> (TempDir, PathBuf) {
     let dir = TempDir::new().expect("a directory");
     let program = script(dir.path(), "tiny.py", PROGRAM);
     let file = dir.path().join("tiny.toml");
-    fs::write(&file, text.replace("PROGRAM", &program.display().to_string())).expect("written");
+    fs::write(&file, FILE.replace("PROGRAM", &program.display().to_string())).expect("written");
     (dir, file)
 }
 
@@ -85,9 +84,7 @@ fn a_server_is_run_and_told_of_as_its_file_says() {
     if !installed("python3") {
         return;
     }
-    // One worker is what it has: the default of two is nobody's wish, and it says so itself.
-    let (_dir, file) =
-        tiny(&FILE.replace("--workers = { refused = 'it is one thread', ", "--workers = { "));
+    let (_dir, file) = tiny();
     let arm = arm("tiny", json!({"workers": 1, "backlog": 77}));
     let mut server = Server::start(&arm, &args(&file));
     let program = server.ready.program.clone().expect("it is named");
@@ -107,29 +104,4 @@ fn a_server_is_run_and_told_of_as_its_file_says() {
     assert_eq!(session.body_bytes, Bytes(70_000));
     assert!(server.file("access.log").contains(" status=200 body_bytes_sent=70000 "));
     assert!(server.file("server.toml").contains("mark = 'tiny/'"), "the run says what it was");
-}
-
-#[test]
-fn what_it_cannot_do_is_refused_in_the_words_of_its_file() {
-    if !installed("python3") {
-        return;
-    }
-    let (_dir, file) = tiny(FILE);
-    let says: [(_, &[&str]); 4] = [
-        (json!({"workers": 3}), &["tiny 1.2.0 cannot honour --workers 3: it is one thread; take"]),
-        (json!({"buffer": 8192}), &["--buffer 8192: its buffer came with 2.0; build it anew"]),
-        (
-            json!({"multi_accept": true}),
-            &["--multi-accept: it has no setting for that; leave it out, or take"],
-        ),
-        (json!({"trace": "off", "content": "file"}), &["--content file: it has no setting"]),
-    ];
-    for (asked, parts) in says {
-        let dir = TempDir::new().expect("a directory");
-        let said = say(&mut command(&arm("tiny", asked), dir.path(), origin(), &args(&file)));
-        let said = said.refused(2);
-        for part in parts {
-            assert!(said.contains(part), "no {part:?} in {said}");
-        }
-    }
 }

@@ -36,16 +36,10 @@ fn what_is_said_is_told_before_the_end_and_who_is_dismissed_ends() {
     shell(&mut children, Role::Slow, script);
     assert_eq!(told(&mut children), ["Diale", "garbled gibberish", "exit status: 3"]);
     assert_eq!(children.pid(Role::Slow), None, "reaped");
-
-    for (end, last) in [
-        (Children::dismiss as fn(&mut Children, Role), "signal: 15 (SIGTERM)"),
-        (Children::kill, "signal: 9 (SIGKILL)"),
-    ] {
-        shell(&mut children, Role::Proxy, "exec sleep 60");
-        assert!(children.pid(Role::Proxy).is_some());
-        end(&mut children, Role::Proxy);
-        assert_eq!(told(&mut children), [last]);
-    }
+    shell(&mut children, Role::Proxy, "exec sleep 60");
+    children.dismiss(Role::Proxy);
+    assert!(children.pid(Role::Proxy).is_some());
+    assert_eq!(told(&mut children), ["signal: 15 (SIGTERM)"]);
 }
 
 #[test]

@@ -14,8 +14,9 @@ pub(crate) enum Input {
     Begin(Origin),
     /// A role is up.
     Ready(Role),
-    /// The proxy is up, its workers are seen so, and so many were found.
-    ProxyReady(Visibility, AcceptsTold, Option<u32>),
+    /// The proxy is up, its workers are seen so, so many were found, and downloads may wait with their
+    /// requests until they are placed, or not.
+    ProxyReady(Visibility, Option<u32>, Requests),
     /// A role told of its work.
     Record(Box<Record>),
     /// A role did what it must not.
@@ -81,13 +82,4 @@ impl Start {
             Self::Fast(..) => Role::Fast,
         }
     }
-}
-
-/// When it is known which worker accepted a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AcceptsTold {
-    /// As it is accepted.
-    AtOnce,
-    /// With its request: from outside, a thread that accepts is not told from one that will serve.
-    WithRequest,
 }

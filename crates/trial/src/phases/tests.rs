@@ -1,4 +1,6 @@
 //! Whole trials without a process: what happens is told, what is to be done is looked at.
+//!
+//! A case is a script: a line has what happens, and after the arrow what is to be done then.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -8,150 +10,138 @@ use records::{
 
 use super::*;
 
-/// A trial whose children do what the test says, on a clock of its own.
+/// A trial whose children do what the script says, on a clock of its own.
 struct Trial {
     phases: Phases<'static>,
     now: Instant,
-    done: Vec<Action>,
-}
-
-fn ended(code: i32) -> ExitStatus {
-    ExitStatus::from_raw(code << 8)
-}
-
-fn killed() -> ExitStatus {
-    ExitStatus::from_raw(9)
 }
 
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
+/// Until the mirror is up, the idle phase is over, and fetches are measured with no download.
+const SET_UP: [&str; 3] = ["begin", "origin ready", "proxy ready"];
+const LOADED: [&str; 2] = ["fast ready", "fast ends 0"];
+const MEASURING: [&str; 1] = ["fast ready"];
+
 impl Trial {
-    fn of(words: &str) -> Self {
-        let words: Vec<&str> = words.split_whitespace().collect();
-        Self::of_arm(from_words(&words))
-    }
-
-    fn of_arm(arm: Arm) -> Self {
+    fn of(arm: Arm) -> Self {
         let arm: &'static Arm = Box::leak(Box::new(arm));
-        let now = Instant::now();
-        let phases = Phases::new(arm, secs(3), secs(8));
-        let mut trial = Self { phases, now, done: Vec::new() };
-        trial.on(Input::Begin(Origin::Anywhere));
+        Self { phases: Phases::new(arm, secs(3), secs(8)), now: Instant::now() }
+    }
+
+    /// One of that arm in which all this has happened.
+    fn after(words: &str, inputs: &[&[&str]]) -> Self {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let mut trial = Self::of(from_words(&words));
+        inputs.concat().iter().for_each(|input| drop(trial.on(input)));
         trial
     }
 
-    /// One whose mirror is up, and whose first fetches are to be started.
-    fn set_up(words: &str) -> Self {
-        let mut trial = Self::of(words);
-        trial.on(Input::Ready(Role::Origin));
-        trial.on(Input::ProxyReady(Visibility::Own, AcceptsTold::AtOnce, None));
-        trial
-    }
-
-    /// One whose idle phase is over: the downloads, if there are any, are to be started.
-    fn loaded(words: &str) -> Self {
-        let mut trial = Self::set_up(words);
-        trial.on(Input::Ready(Role::Fast));
-        trial.on(Input::Ended(Role::Fast, ended(0)));
-        trial
-    }
-
-    /// One that measures.
     fn measuring() -> Self {
-        let mut trial = Self::loaded("--slow 0");
-        trial.on(Input::Ready(Role::Fast));
-        trial.done();
-        trial
+        Self::after("--slow 0", &[&SET_UP, &LOADED, &MEASURING])
     }
 
-    fn on(&mut self, input: Input) {
-        let actions = self.phases.on(input, self.now);
-        for action in &actions {
-            if let Action::Start(start) = action {
-                self.phases.started(start.role());
-            }
-        }
-        self.done.extend(actions);
-    }
-
-    /// Lets the time run until the state is over.
-    fn wait(&mut self) {
-        self.now = self.phases.until().expect("something to wait for");
-        self.on(Input::Deadline);
-    }
-
-    fn dialed(&mut self, slot: u32, client_port: u16) {
+    /// What is to be done when that happens.
+    fn on(&mut self, input: &str) -> String {
+        let (first, rest) = input.split_once(' ').unwrap_or((input, ""));
+        let (second, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        let role = [Role::Origin, Role::Proxy, Role::Slow, Role::Fast];
+        let role = role.into_iter().find(|role| role.name() == first);
+        let number = |text: &str| text.parse::<u32>().expect("a number");
+        let port = |text: &str| u16::try_from(number(text)).expect("a port");
+        let record = |record| Input::Record(Box::new(record));
         let at_ns = MonoNs(0);
-        self.on(Input::Record(Box::new(Record::Dialed(Dialed { slot, client_port, at_ns }))));
-    }
-
-    fn accepted(&mut self, client_port: u16, worker: u32) {
-        let accepted = Accepted { worker, session: 0, client_port, at_ns: MonoNs(0) };
-        self.on(Input::Record(Box::new(Record::Accepted(accepted))));
-    }
-
-    fn received(&mut self, bytes: &[u64]) {
-        let bytes = bytes.iter().copied().map(Bytes).collect();
-        let interval = DownloadInterval { start_ns: MonoNs(0), end_ns: MonoNs(1), bytes };
-        self.on(Input::Record(Box::new(Record::DownloadInterval(interval))));
-    }
-
-    /// What was to be done since the last look.
-    fn done(&mut self) -> Vec<Action> {
-        std::mem::take(&mut self.done)
-    }
-
-    /// What a role was blamed for since the last look.
-    fn blamed(&mut self) -> Vec<(Role, String)> {
-        let blamed = |action| match action {
-            Action::Blame(role, what) => Some((role, what)),
-            _ => None,
+        let input = match (role, first, second) {
+            (Some(Role::Proxy), _, "ready") => {
+                Input::ProxyReady(Visibility::Own, None, Requests::Held)
+            }
+            (Some(role), _, "ready") => Input::Ready(role),
+            (Some(role), _, "ends") => {
+                let code = i32::try_from(number(rest)).expect("a code");
+                Input::Ended(role, ExitStatus::from_raw(code << 8))
+            }
+            (Some(role), _, "dies") => Input::Ended(role, ExitStatus::from_raw(9)),
+            (Some(role), ..) => Input::Fault(role, second.to_owned()),
+            (_, "begin", _) => Input::Begin(Origin::Anywhere),
+            (_, "dialed", slot) => {
+                let (slot, client_port) = (number(slot), port(rest));
+                record(Record::Dialed(Dialed { slot, client_port, at_ns }))
+            }
+            (_, "accepted", client_port) => {
+                let (client_port, worker) = (port(client_port), number(rest));
+                record(Record::Accepted(Accepted { worker, session: 0, client_port, at_ns }))
+            }
+            (_, "received", bytes) => {
+                let bytes = bytes.split(',').map(|bytes| Bytes(number(bytes).into())).collect();
+                let interval = DownloadInterval { start_ns: at_ns, end_ns: MonoNs(1), bytes };
+                record(Record::DownloadInterval(interval))
+            }
+            (_, "signal", _) => Input::Signal(second.parse().expect("a number")),
+            (_, "go-on", _) => Input::GoOn,
+            (_, "broken", _) => Input::Broken,
+            // Time runs until the state is over.
+            (_, "wait", _) => {
+                self.now = self.phases.until().expect("something to wait for");
+                Input::Deadline
+            }
+            (_, "overdue", _) => Input::Deadline,
+            _ => panic!("{input:?} cannot happen"),
         };
-        self.done().into_iter().filter_map(blamed).collect()
+        let actions = self.phases.on(input, self.now);
+        let told = actions.iter().map(|action| match action {
+            Action::Begin(phase, Before::Ended) => phase.name().to_owned(),
+            Action::Begin(phase, Before::CutShort) => format!("{} at once", phase.name()),
+            Action::Start(start) => {
+                self.phases.started(start.role());
+                match start {
+                    Start::Slow(requests) => format!("start slow {requests:?}"),
+                    Start::Fast(phase, length) => {
+                        format!("start fast {} {}", phase.name(), length.as_secs())
+                    }
+                    Start::Origin | Start::Proxy => format!("start {}", start.role()),
+                }
+            }
+            Action::Order(SlowOrder::Go) => "order go".to_owned(),
+            Action::Order(SlowOrder::Redial { client_port }) => format!("redial {client_port}"),
+            Action::Dismiss(role) => format!("stop {role}"),
+            Action::Kill(role) => format!("kill {role}"),
+            Action::Blame(role, what) => format!("blame {role}: {what}"),
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Plays a script, whose lines are `what happens -> what is to be done`.
+    fn plays(mut self, script: &str) -> Self {
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (input, actions) = line.split_once("->").expect("an arrow");
+            assert_eq!(self.on(input.trim()), actions.trim(), "after {input}in\n{script}");
+        }
+        self
     }
 }
-
-fn begin(phase: Phase) -> Action {
-    Action::Begin(phase, Before::Ended)
-}
-
-const IDLE: Action = Action::Start(Start::Fast(Phase::Idle, Duration::from_secs(3)));
-const MEASURE: Action = Action::Start(Start::Fast(Phase::Measure, Duration::from_secs(8)));
-const CUT_SHORT: Action = Action::Begin(Phase::Teardown, Before::CutShort);
 
 #[test]
 fn phases_follow_each_other_to_the_end() {
-    let mut trial = Trial::of("--slow 1");
-    assert_eq!(trial.done(), [begin(Phase::Setup), Action::Start(Start::Origin)]);
-    trial.on(Input::Ready(Role::Origin));
-    assert_eq!(trial.done(), [Action::Start(Start::Proxy)]);
-    trial.on(Input::ProxyReady(Visibility::Own, AcceptsTold::AtOnce, None));
-    assert_eq!(trial.done(), [IDLE], "still within the setup");
-    trial.on(Input::Ready(Role::Fast));
-    assert_eq!(trial.done(), [begin(Phase::Idle)]);
-    trial.on(Input::Ended(Role::Fast, ended(0)));
-    assert_eq!(trial.done(), [begin(Phase::Load), Action::Start(Start::Slow(Requests::AtOnce))]);
-    trial.on(Input::Ready(Role::Slow));
-    trial.dialed(0, 40_000);
-    trial.accepted(40_000, 1);
-    assert_eq!(trial.done(), [], "it does not move yet");
-    trial.received(&[1]);
-    assert_eq!(trial.done(), [MEASURE]);
-    trial.on(Input::Ready(Role::Fast));
-    assert_eq!(trial.done(), [begin(Phase::Measure)]);
-    trial.wait();
-    assert_eq!(trial.done(), [begin(Phase::Drain)]);
-    trial.on(Input::Ended(Role::Fast, ended(0)));
-    assert_eq!(trial.done(), [begin(Phase::Teardown), Action::Dismiss(Role::Slow)]);
-    for (role, next) in [(Role::Slow, Some(Role::Proxy)), (Role::Proxy, Some(Role::Origin))] {
-        trial.on(Input::Ended(role, ended(0)));
-        assert_eq!(trial.done(), next.map(Action::Dismiss).into_iter().collect::<Vec<_>>());
-    }
-    trial.on(Input::Ended(Role::Origin, ended(0)));
-    assert_eq!((trial.done(), trial.phases.until()), (Vec::new(), None));
-    assert_eq!(trial.phases.interrupted(), None);
+    let trial = Trial::after("--slow 1", &[]).plays(
+        "begin -> setup, start origin
+         origin ready -> start proxy
+         proxy ready -> start fast idle 3
+         fast ready -> idle
+         fast ends 0 -> load, start slow AtOnce
+         slow ready ->
+         dialed 0 40000 ->
+         accepted 40000 1 ->
+         received 1 -> start fast measure 8
+         fast ready -> measure
+         wait -> drain
+         fast ends 0 -> teardown, stop slow
+         slow ends 0 -> stop proxy
+         proxy ends 0 -> stop origin
+         origin ends 0 ->",
+    );
+    assert_eq!((trial.phases.until(), trial.phases.interrupted()), (None, None));
 }
 
 #[test]
@@ -159,46 +149,34 @@ fn a_proxy_that_runs_already_and_one_that_is_none_are_not_started() {
     for kind in ["url:127.0.0.1:80", "direct"] {
         let mut arm: Arm = from_words(&["--reuseport"]);
         arm.server.kind = kind.parse().expect("a proxy");
-        let mut trial = Trial::of_arm(arm);
-        trial.on(Input::Ready(Role::Origin));
-        assert_eq!(trial.done().pop(), Some(IDLE), "{kind}");
-        trial.on(Input::Ready(Role::Fast));
-        trial.on(Input::Ended(Role::Fast, ended(0)));
-        let downloads = Action::Start(Start::Slow(Requests::AtOnce));
-        assert_eq!(trial.done().pop(), Some(downloads), "nobody tells who accepted them");
+        // Nobody tells who accepted the downloads.
+        Trial::of(arm).plays(
+            "begin -> setup, start origin
+             origin ready -> start fast idle 3
+             fast ready -> idle
+             fast ends 0 -> load, start slow AtOnce",
+        );
     }
 }
 
 #[test]
 fn downloads_are_steered_and_one_that_is_sent_off_must_move_anew() {
-    let mut trial = Trial::loaded("--slow 2 --reuseport");
-    assert_eq!(trial.done().pop(), Some(Action::Start(Start::Slow(Requests::Held))));
-    trial.on(Input::Ready(Role::Slow));
-    for (slot, port) in [(0, 40_000), (1, 40_001)] {
-        trial.dialed(slot, port);
-        trial.accepted(port, 0);
-    }
-    let redial = Action::Order(SlowOrder::Redial { client_port: 40_001 });
-    assert_eq!(trial.done(), [redial]);
-    trial.dialed(1, 40_002);
-    trial.accepted(40_002, 1);
-    assert_eq!(trial.done(), [Action::Order(SlowOrder::Go)]);
-    trial.received(&[1, 0]);
-    assert_eq!(trial.done(), []);
-    trial.received(&[0, 1]);
-    assert_eq!(trial.done(), [MEASURE]);
-}
-
-#[test]
-fn neither_placement_nor_motion_is_waited_for_for_ever() {
-    let mut trial = Trial::loaded("--slow 2 --reuseport");
-    trial.on(Input::Ready(Role::Slow));
-    trial.done();
+    Trial::after("--slow 2 --reuseport", &[&SET_UP, &["fast ready"]]).plays(
+        "fast ends 0 -> load, start slow Held
+         slow ready ->
+         dialed 0 40000 ->
+         accepted 40000 0 ->
+         dialed 1 40001 ->
+         accepted 40001 0 -> redial 40001
+         dialed 1 40002 ->
+         accepted 40002 1 -> order go
+         received 1,0 ->
+         received 0,1 -> start fast measure 8",
+    );
+    // Neither placement nor motion is waited for for ever: with what there is.
+    let trial = Trial::after("--slow 2 --reuseport", &[&SET_UP, &LOADED, &["slow ready"]]);
     let start = trial.now;
-    trial.wait();
-    assert_eq!(trial.done(), [Action::Order(SlowOrder::Go)], "with what there is");
-    trial.wait();
-    assert_eq!(trial.done(), [MEASURE]);
+    let trial = trial.plays("wait -> order go\n wait -> start fast measure 8");
     assert_eq!(trial.now, start + STEERING + MOTION);
 }
 
@@ -206,165 +184,112 @@ fn neither_placement_nor_motion_is_waited_for_for_ever() {
 fn what_happens_does_not_make_the_measure_phase_longer() {
     let trial = Trial::measuring();
     let end = trial.now + secs(8);
-    assert!(!trial.phases.is_overdue(end - secs(1)));
-    assert!(trial.phases.is_overdue(end));
-    let mut idle = Trial::set_up("");
-    idle.on(Input::Ready(Role::Fast));
+    assert!(!trial.phases.is_overdue(end - secs(1)) && trial.phases.is_overdue(end));
+    let idle = Trial::after("", &[&SET_UP, &["fast ready"]]);
     let late = idle.phases.until().expect("a deadline") + secs(1);
     assert!(!idle.phases.is_overdue(late), "what is there is heard first");
 }
 
 #[test]
-fn fetches_that_ended_early_leave_nothing_to_drain() {
-    let mut trial = Trial::measuring();
-    trial.on(Input::Ended(Role::Fast, ended(0)));
-    let drained = [begin(Phase::Drain), begin(Phase::Teardown), Action::Dismiss(Role::Proxy)];
-    assert_eq!(trial.done(), drained);
-}
-
-#[test]
-fn fetches_that_do_not_end_are_a_fault() {
-    let mut trial = Trial::measuring();
-    trial.wait();
+fn the_last_fetches_are_drained_and_who_is_asked_to_go_on_ends_them() {
+    Trial::measuring().plays("fast ends 0 -> drain, teardown, stop proxy");
+    let trial = Trial::measuring().plays("wait -> drain");
     let drain = trial.now;
-    trial.wait();
-    assert_eq!(trial.now, drain + secs(1) + LINGER, "their cap, and more");
-    let what = "did not end after the cap of its last fetch".to_owned();
-    let actions = [
-        begin(Phase::Drain),
-        Action::Blame(Role::Fast, what),
-        CUT_SHORT,
-        Action::Dismiss(Role::Fast),
-    ];
-    assert_eq!(trial.done(), actions);
-}
-
-#[test]
-fn who_is_asked_to_go_on_ends_the_fetches_of_the_phase() {
-    let mut trial = Trial::set_up("--slow 0");
-    trial.done();
-    trial.on(Input::GoOn);
-    assert_eq!(trial.done(), [], "the idle phase has not begun");
-    trial.on(Input::Ready(Role::Fast));
-    trial.on(Input::GoOn);
-    assert_eq!(trial.done(), [begin(Phase::Idle), Action::Dismiss(Role::Fast)]);
-    trial.on(Input::Ended(Role::Fast, ended(0)));
-    trial.on(Input::Ready(Role::Fast));
-    trial.on(Input::GoOn);
-    assert_eq!(trial.done().pop(), Some(Action::Dismiss(Role::Fast)));
-}
-
-#[test]
-fn a_role_that_ends_unasked_ends_the_trial() {
-    let unasked = |role, status| (role, format!("ended unasked ({status})"));
-    let mut trial = Trial::of("");
-    trial.on(Input::Ended(Role::Origin, ended(0)));
-    assert_eq!(trial.blamed(), [unasked(Role::Origin, ended(0))]);
-
-    let mut trial = Trial::set_up("");
-    trial.on(Input::Ended(Role::Fast, ended(0)));
-    assert_eq!(trial.blamed(), [unasked(Role::Fast, ended(0))], "before it was ready");
-
-    let mut trial = Trial::measuring();
-    trial.on(Input::Ended(Role::Fast, ended(1)));
-    assert_eq!(trial.blamed(), [unasked(Role::Fast, ended(1))]);
-
-    let mut trial = Trial::measuring();
-    trial.on(Input::Ended(Role::Proxy, killed()));
-    assert_eq!(
-        trial.done(),
-        [
-            Action::Blame(Role::Proxy, format!("ended unasked ({})", killed())),
-            CUT_SHORT,
-            Action::Dismiss(Role::Fast),
-        ]
+    let trial = trial.plays(
+        "wait -> blame fast: did not end after the cap of its last fetch, teardown at once, stop fast",
     );
-    trial.on(Input::Ended(Role::Fast, ended(0)));
-    assert_eq!(trial.done(), [Action::Dismiss(Role::Origin)], "the proxy is dead already");
+    assert_eq!(trial.now, drain + secs(1) + LINGER, "their cap, and more");
+    // Before the idle phase there is nothing to end.
+    Trial::after("--slow 0", &[&SET_UP]).plays(
+        "go-on ->
+         fast ready -> idle
+         go-on -> stop fast
+         fast ends 0 -> load, start fast measure 8
+         fast ready -> measure
+         go-on -> stop fast",
+    );
 }
 
 #[test]
-fn a_role_that_is_not_ready_or_says_nonsense_is_a_fault() {
-    let mut trial = Trial::of("");
-    trial.wait();
+fn a_role_that_ends_unasked_is_late_or_says_nonsense_ends_the_trial() {
     let within = roles::timeouts(Role::Origin, &ServerToggles::default()).ready.as_secs();
-    let late = (Role::Origin, format!("was not ready within {within} s"));
-    assert_eq!(trial.blamed(), [late]);
-
-    let mut trial = Trial::measuring();
-    trial.on(Input::Fault(Role::Slow, "printed nonsense".to_owned()));
-    assert_eq!(trial.blamed(), [(Role::Slow, "printed nonsense".to_owned())]);
-    trial.on(Input::Fault(Role::Slow, "printed nonsense".to_owned()));
-    assert_eq!(trial.done(), [], "it was blamed");
-    trial.on(Input::Fault(Role::Proxy, "printed nonsense".to_owned()));
-    assert_eq!(trial.blamed(), [(Role::Proxy, "printed nonsense".to_owned())], "a record is lost");
+    Trial::after("", &[&["begin"]])
+        .plays("origin ends 0 -> blame origin: ended unasked (exit status: 0), teardown at once");
+    Trial::after("", &[&["begin"]]).plays(&format!(
+        "wait -> blame origin: was not ready within {within} s, teardown at once, stop origin"
+    ));
+    Trial::after("", &[&SET_UP]).plays(
+        "fast ends 0 -> blame fast: ended unasked (exit status: 0), teardown at once, stop proxy",
+    );
+    Trial::measuring().plays(
+        "fast ends 1 -> blame fast: ended unasked (exit status: 1), teardown at once, stop proxy",
+    );
+    // The proxy is dead already.
+    Trial::measuring().plays(
+        "proxy dies -> blame proxy: ended unasked (signal: 9 (SIGKILL)), teardown at once, stop fast
+         fast ends 0 -> stop origin",
+    );
+    // Who was blamed is not blamed again; of others a record is lost.
+    Trial::measuring().plays(
+        "slow nonsense -> blame slow: nonsense, teardown at once, stop fast
+         slow nonsense ->
+         proxy nonsense -> blame proxy: nonsense",
+    );
 }
 
 #[test]
 fn a_trial_that_cannot_go_on_stops_what_runs() {
-    let mut trial = Trial::measuring();
-    trial.on(Input::Broken);
-    assert_eq!(trial.done(), [CUT_SHORT, Action::Dismiss(Role::Fast)]);
-    trial.on(Input::Broken);
-    assert_eq!(trial.done(), [], "it is being stopped");
-
+    Trial::measuring().plays("broken -> teardown at once, stop fast\n broken ->");
     // A role of which no process could be made is not waited for.
-    let arm = Arm::default();
-    let mut phases = Phases::new(&arm, secs(3), secs(8));
+    let mut phases = Trial::after("", &[]).phases;
     phases.on(Input::Begin(Origin::Anywhere), Instant::now());
-    assert_eq!(phases.on(Input::Broken, Instant::now()), [CUT_SHORT]);
+    let cut_short = Action::Begin(Phase::Teardown, Before::CutShort);
+    assert_eq!(phases.on(Input::Broken, Instant::now()), [cut_short]);
     assert_eq!(phases.until(), None);
 }
 
 #[test]
 fn who_does_not_end_when_asked_is_killed() {
-    let mut trial = Trial::measuring();
-    trial.wait();
-    trial.on(Input::Ended(Role::Fast, ended(0)));
-    trial.done();
-    trial.wait();
     let within = roles::timeouts(Role::Proxy, &ServerToggles::default()).end.as_secs();
-    let what = format!("did not end within {within} s and was killed");
-    assert_eq!(trial.done(), [Action::Blame(Role::Proxy, what), Action::Kill(Role::Proxy)]);
-    let dead = trial.now + DEATH;
-    assert_eq!(trial.phases.until(), Some(dead));
-    trial.wait();
-    assert_eq!(trial.done(), [Action::Dismiss(Role::Origin)], "not even the kernel can end it");
-    trial.on(Input::Ended(Role::Origin, ended(1)));
-    let unwell = (Role::Origin, format!("did not end well ({})", ended(1)));
-    assert_eq!(trial.blamed(), [unwell]);
+    let trial = Trial::after("--slow 0", &[&SET_UP, &LOADED, &MEASURING, &["fast ends 0"]]);
+    let trial = trial.plays(&format!(
+        "wait -> blame proxy: did not end within {within} s and was killed, kill proxy"
+    ));
+    assert_eq!(trial.phases.until(), Some(trial.now + DEATH));
+    // Not even the kernel can end it.
+    let trial = trial.plays(
+        "wait -> stop origin
+         origin ends 1 -> blame origin: did not end well (exit status: 1)",
+    );
     assert_eq!(trial.phases.until(), None);
 }
 
 #[test]
 fn a_signal_cuts_the_trial_short_and_more_of_them_hurry_it() {
-    let mut trial = Trial::measuring();
+    let trial = Trial::measuring();
     let start = trial.now;
-    trial.on(Input::Signal(2));
-    assert_eq!(trial.done(), [CUT_SHORT, Action::Dismiss(Role::Fast)]);
+    let trial = trial.plays("signal 2 -> teardown at once, stop fast");
     let hasty = trial.phases.until().expect("a deadline");
     assert!(hasty < start + secs(1), "all of them together");
-    trial.on(Input::Signal(15));
+    let trial = trial.plays("signal 15 ->");
     assert_eq!(trial.phases.until(), Some(start), "at once");
     assert!(trial.phases.is_overdue(start));
-    trial.on(Input::Deadline);
-    assert_eq!(trial.done(), [Action::Kill(Role::Fast)], "nobody is to blame");
-    trial.on(Input::Ended(Role::Fast, killed()));
-    assert_eq!(trial.done(), [Action::Dismiss(Role::Proxy)]);
+    // Nobody is to blame.
+    let trial = trial.plays("overdue -> kill fast\n fast dies -> stop proxy");
     assert_eq!(trial.phases.interrupted(), Some(2), "the first of them");
 }
 
 #[test]
 fn requests_wait_only_where_idle_workers_share_nothing() {
-    use AcceptsTold::{AtOnce, WithRequest};
     use ListenerMode::{Reuseport, Shared};
-    for (place, mode, accepts, expected) in [
-        (Placement::Spread, Reuseport, AtOnce, Requests::Held),
-        (Placement::OneWorker, Reuseport, AtOnce, Requests::Held),
-        (Placement::Hash, Reuseport, AtOnce, Requests::AtOnce),
-        (Placement::Spread, Shared, AtOnce, Requests::AtOnce),
-        (Placement::Spread, Reuseport, WithRequest, Requests::AtOnce),
+    use Requests::{AtOnce, Held};
+    for (place, mode, may, expected) in [
+        (Placement::Spread, Reuseport, Held, Held),
+        (Placement::OneWorker, Reuseport, Held, Held),
+        (Placement::Hash, Reuseport, Held, AtOnce),
+        (Placement::Spread, Shared, Held, AtOnce),
+        (Placement::Spread, Reuseport, AtOnce, AtOnce),
     ] {
-        assert_eq!(requests(place, mode, accepts), expected, "{place} {mode:?} {accepts:?}");
+        assert_eq!(requests(place, mode, may), expected, "{place} {mode:?} {may:?}");
     }
 }

@@ -33,17 +33,10 @@ impl World {
             world.slot_of.insert(port, slot);
             world.worker_of.insert(slot, worker);
             // The two pipes race: every second time the proxy's word is first.
-            let orders = if port.is_multiple_of(2) {
-                [
-                    world.steering.dialed(&dialed(slot, port)),
-                    world.steering.accepted(&accepted(port, worker)),
-                ]
-            } else {
-                [
-                    world.steering.accepted(&accepted(port, worker)),
-                    world.steering.dialed(&dialed(slot, port)),
-                ]
-            };
+            let mut told =
+                [Record::Dialed(dialed(slot, port)), Record::Accepted(accepted(port, worker))];
+            told.rotate_left(usize::from(port % 2));
+            let orders = told.map(|record| world.steering.observe(&record));
             for order in orders.into_iter().flatten() {
                 match order {
                     SlowOrder::Redial { client_port } => {
@@ -77,12 +70,6 @@ fn steering(placement: Placement, downloads: u32, workers: u32) -> Steering {
 }
 
 #[test]
-fn the_kernels_choice_and_no_downloads_need_no_steering() {
-    assert!(Steering::new(Placement::Hash, Requests::Held, 4, 2).is_done());
-    assert!(Steering::new(Placement::Spread, Requests::Held, 0, 2).is_done());
-}
-
-#[test]
 fn one_worker_is_the_first_that_accepts() {
     let mut draws = [1, 0, 0, 1, 1].into_iter();
     let world =
@@ -109,18 +96,23 @@ fn time_up_sends_what_is_there_once() {
 }
 
 #[test]
-fn requests_that_were_not_held_need_no_go() {
-    let mut steering = Steering::new(Placement::Spread, Requests::AtOnce, 1, 1);
-    assert_eq!(steering.dialed(&dialed(0, 1_000)), None);
-    assert_eq!(steering.accepted(&accepted(1_000, 0)), None);
-    assert!(steering.is_done());
-}
-
-#[test]
-fn other_connections_are_none_of_its_business() {
-    let mut steering = steering(Placement::Spread, 1, 1);
-    assert_eq!(steering.accepted(&accepted(9, 0)), None);
-    assert!(!steering.is_done());
+fn what_needs_no_steering_has_none() {
+    let done = |placement, requests, downloads| {
+        let mut steering = Steering::new(placement, requests, downloads, 1);
+        let orders = [
+            // Other connections are none of its business.
+            steering.accepted(&accepted(9, 0)),
+            steering.dialed(&dialed(0, 1_000)),
+            steering.accepted(&accepted(1_000, 0)),
+        ];
+        (orders.into_iter().flatten().next(), steering.is_done())
+    };
+    let go = Some(SlowOrder::Go);
+    assert_eq!(done(Placement::Hash, Requests::Held, 4), (None, true), "the kernel's choice");
+    assert_eq!(done(Placement::Spread, Requests::Held, 0), (None, true), "no downloads");
+    assert_eq!(done(Placement::Spread, Requests::AtOnce, 1), (None, true), "no request waits");
+    assert_eq!(done(Placement::Spread, Requests::Held, 1), (go, true));
+    assert_eq!(done(Placement::Spread, Requests::Held, 2), (None, false), "one is missing");
 }
 
 proptest! {

@@ -1,11 +1,11 @@
 //! What happened: where it is kept, who is shown it, and what it means to the phases.
 
 use procfs::process::Process;
-use records::{ProxyKind, Ready, Record, Role, RoleProcess, Visibility};
+use records::{ProxyKind, Ready, Record, Requests, Role, RoleProcess, Visibility};
 
 use super::Run;
 use crate::children::Event;
-use crate::phases::{AcceptsTold, Input};
+use crate::phases::Input;
 use crate::sampler::Watch;
 
 impl Run<'_> {
@@ -72,16 +72,18 @@ impl Run<'_> {
         self.manifest.listeners = ready.listeners;
         self.manifest.program = ready.program;
         self.manifest.visibility = ready.visibility;
-        let accepts = accepts_told(ready.visibility, &workers);
+        let requests = may_wait(ready.visibility, &workers);
         self.watch(Watch::Workers(workers));
-        Input::ProxyReady(ready.visibility, accepts, self.manifest.workers)
+        Input::ProxyReady(ready.visibility, self.manifest.workers, requests)
     }
 }
 
-/// When it is known which worker accepted a connection.
-fn accepts_told(visibility: Visibility, workers: &[i32]) -> AcceptsTold {
+/// Whether downloads may wait with their requests until they are placed: not where it is known only with the
+/// request which worker accepted a connection. From outside, a thread that accepts is not told from one
+/// that will serve.
+fn may_wait(visibility: Visibility, workers: &[i32]) -> Requests {
     let process = |tid: &i32| Process::new(*tid).and_then(|process| process.status());
     let are_processes = workers.iter().all(|tid| process(tid).is_ok_and(|s| s.tgid == *tid));
     let traced = visibility == Visibility::Traced && !are_processes;
-    if traced { AcceptsTold::WithRequest } else { AcceptsTold::AtOnce }
+    if traced { Requests::AtOnce } else { Requests::Held }
 }

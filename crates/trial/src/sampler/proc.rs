@@ -48,7 +48,7 @@ impl Look for Threads {
                 }));
                 true
             }
-            Err(Gone) => false,
+            Err(_) => false,
         });
         seen.extend(self.throttled().map(Record::ThrottleSample));
     }
@@ -87,16 +87,13 @@ impl Threads {
     }
 }
 
-/// The thread has ended.
-struct Gone;
-
-/// Times on and without a CPU; `None` where this kernel does not count them.
-fn read(file: &File) -> Result<Option<(u64, u64)>, Gone> {
+/// Times on and without a CPU; `None` where this kernel does not count them. An error: the thread has ended.
+fn read(file: &File) -> procfs::ProcResult<Option<(u64, u64)>> {
     // One call for the whole of it: three numbers and what stands between them.
     let mut text = [0; 64];
-    let length = file.read_at(&mut text, 0).map_err(|_| Gone)?;
+    let length = file.read_at(&mut text, 0)?;
     let text = text.get(..length).unwrap_or_default();
-    Schedstat::from_read(text).map(counted).map_err(|_| Gone)
+    Schedstat::from_read(text).map(counted)
 }
 
 /// Without CONFIG_SCHED_INFO or delay accounting the kernel says `0 0 0` (`proc_pid_schedstat`).

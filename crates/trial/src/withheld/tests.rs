@@ -19,7 +19,7 @@ fn both_versions_tell_what_was_withheld() {
 #[test]
 fn a_limit_is_written_as_its_version_reads_it() {
     let text = |version, percent| {
-        let group = std::mem::ManuallyDrop::new(Cgroup(Group { dir: "/x".into(), version }));
+        let group = std::mem::ManuallyDrop::new(Cgroup { dir: "/x".into(), version });
         let (file, text) = group.limit_of(percent);
         format!("{}: {text}", file.display())
     };
@@ -36,7 +36,7 @@ fn what_a_quota_withholds_is_read_back_and_the_group_goes() {
         Ok(group) => group,
         Err(error) => return testkit::skip(format_args!("it needs a control group: {error}")),
     };
-    let dir = group.0.dir.clone();
+    let dir = group.dir.clone();
     let mut spin = std::process::Command::new("sh");
     let mut spinning = spin.args(["-c", "while :; do :; done"]).spawn().expect("a shell");
     let pid = i32::try_from(spinning.id()).expect("an id");
