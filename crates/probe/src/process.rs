@@ -92,7 +92,7 @@ pub(crate) fn out_of_poll(pid: u32) -> BTreeMap<u32, Option<u32>> {
     }
     for tid in threads(pid) {
         match wait(pid, tid) {
-            None | Some(Wait::Poll | Wait::Futex) => {}
+            None | Some(Wait::Poll | Wait::Futex | Wait::Accept) => {}
             Some(Wait::Epoll(fd)) => drop(unattended.remove(&fd)),
             Some(Wait::Running) => drop(away.insert(tid, None)),
             Some(Wait::Call(call)) => drop(away.insert(tid, Some(call))),
@@ -117,6 +117,8 @@ pub enum Wait {
     Poll,
     /// `futex`: another thread will wake it.
     Futex,
+    /// `accept`: the next connection will.
+    Accept,
     /// Nothing: it runs, or is about to.
     Running,
     /// Another call, by its number; of -1, no call, a page is being fetched.
@@ -142,6 +144,7 @@ pub(crate) fn wait_of(text: &str) -> Wait {
         Some(Class::Epoll) => Wait::Epoll(first),
         Some(Class::Poll) => Wait::Poll,
         Some(Class::Futex) => Wait::Futex,
+        Some(Class::Accept) => Wait::Accept,
         _ => Wait::Call(u32::try_from(call).unwrap_or(u32::MAX)),
     }
 }

@@ -136,7 +136,7 @@ fn by_syscall(text: &str) -> Doing {
     match wait_of(text) {
         Wait::Epoll(_) | Wait::Poll => Doing::Polling,
         Wait::Running => Doing::Ready,
-        Wait::Futex | Wait::Call(_) => Doing::Blocked,
+        Wait::Futex | Wait::Accept | Wait::Call(_) => Doing::Blocked,
     }
 }
 

@@ -123,15 +123,6 @@ pub(crate) fn prepare(arm: &Arm, given: &Given) -> Result<Prepared, Refusal> {
     let variables = arm.server.env.iter().filter_map(|variable| variable.split_once('='));
     server.env.extend(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
     refuse_toggles(arm, &server, &build)?;
-    let told = |word: &&str| word.contains("{port}") || word.contains("{listen}");
-    if server.is_command() && !server.words().iter().any(told) {
-        return Err(Refusal(format!(
-            "{} is not told where to accept: put {{port}} or {{listen}} into its command, as in \
-             --server 'uvicorn app:app --port {{port}}', or into its environment, as in --env \
-             PORT={{port}}",
-            build.title()
-        )));
-    }
     let Some(ready_path) = ready_path(arm) else {
         let fetch = arm.fetch.fetch_path.as_ref().map(ToString::to_string).unwrap_or_default();
         return Err(Refusal(format!(

@@ -1,5 +1,6 @@
 //! Whether the program does its work: it accepts, it answers, its workers are there.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::RecvTimeoutError;
@@ -34,7 +35,7 @@ const ENOUGH: u64 = 64 * 1024;
 impl Run<'_> {
     /// Waits until the ready path is answered and the workers are found. `None`: we were told to stop.
     pub(crate) fn await_ready(
-        &self,
+        &mut self,
         up: &mut Up,
         root: Pid,
     ) -> Result<Option<(Workers, Serving, Vec<SocketSetting>)>, RoleError> {
@@ -42,7 +43,11 @@ impl Run<'_> {
         let within = limits::proven(&self.options.arm.server);
         let deadline = Instant::now() + within;
         let mut has_answered = false;
-        loop {
+        for attempt in 0.. {
+            if !has_answered && self.setting.server.chooses_port() {
+                let listen = chosen(&up.program.listens_on(), self.setting.listen, attempt);
+                self.setting.listen = listen.unwrap_or(self.setting.listen);
+            }
             let asked = if has_answered { Ok(200) } else { self.ask(&mut up.probes) };
             has_answered = matches!(asked, Ok(200..=299));
             if has_answered
@@ -69,6 +74,7 @@ impl Run<'_> {
                 return Err(self.blame(&mut up.program, &what));
             }
         }
+        Ok(None)
     }
 
     /// What keeps a program from being ready that answered so, last.
@@ -89,13 +95,15 @@ impl Run<'_> {
             (Err(error), _) => {
                 let elsewhere = program.listens_on();
                 let elsewhere: Vec<_> = elsewhere.iter().map(SocketAddr::to_string).collect();
-                let says = if elsewhere.is_empty() {
-                    String::new()
-                } else {
-                    format!(
+                let says = match elsewhere.as_slice() {
+                    [] if self.setting.server.chooses_port() => {
+                        return "it listens on no port".to_owned();
+                    }
+                    [] => String::new(),
+                    _ => format!(
                         "; it listens on {}: have it take its address from {{listen}} or {{port}}",
                         elsewhere.join(", ")
-                    )
+                    ),
                 };
                 format!("it does not answer on {listen}: {error}{says}")
             }
@@ -228,6 +236,18 @@ impl Run<'_> {
             || read.err().unwrap_or_else(|| io::Error::other("what it sent is no HTTP answer"));
         status(&answer).ok_or_else(other)
     }
+}
+
+/// Where a program that listens there is asked in this attempt: at each place in turn, as far as `asked`, an
+/// address of the same host, may stand for it.
+fn chosen(listens_on: &[SocketAddr], asked: SocketAddr, attempt: usize) -> Option<SocketAddr> {
+    let reached = |at: &SocketAddr| match at.ip() {
+        any if any.is_unspecified() => Some(SocketAddr::new(asked.ip(), at.port())),
+        ip if ip == asked.ip() || (ip.is_loopback() && asked.ip().is_loopback()) => Some(*at),
+        _ => None,
+    };
+    let places: BTreeSet<SocketAddr> = listens_on.iter().filter_map(reached).collect();
+    places.iter().nth(attempt.checked_rem(places.len())?).copied()
 }
 
 fn status(answer: &[u8]) -> Option<u16> {

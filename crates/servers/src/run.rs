@@ -102,7 +102,7 @@ pub fn run(options: &ServerOptions) -> Result<(), RoleError> {
         user: User::current(),
         open_files,
     };
-    let run = Run { options, setting, prepared: &prepared, access_log, tell, inbox };
+    let mut run = Run { options, setting, prepared: &prepared, access_log, tell, inbox };
     run.start()?.map_or(Ok(()), |up| run.watch(up))
 }
 
@@ -143,7 +143,7 @@ impl Run<'_> {
     }
 
     /// Brings the server up, to [`Ready`]. `None`: we were told to stop meanwhile.
-    fn start(&self) -> Result<Option<Up>, RoleError> {
+    fn start(&mut self) -> Result<Option<Up>, RoleError> {
         let (setting, arm) = (&self.setting, &self.options.arm);
         for (name, text) in setting.files() {
             fs::write(setting.dir.join(name), text)
@@ -188,7 +188,7 @@ impl Run<'_> {
 
     /// Has the program start, proves that it does its work, and has its workers watched. `None`: we were
     /// told to stop.
-    fn bring_up(&self, up: &mut Up) -> Result<Option<()>, RoleError> {
+    fn bring_up(&mut self, up: &mut Up) -> Result<Option<()>, RoleError> {
         let root = up.program.go().map_err(self.unable("start"))?;
         let first = pidfd_open(root, PidfdFlags::empty());
         let first = first.map_err(|errno| RoleError::process(errno.into()))?;

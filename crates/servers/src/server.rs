@@ -38,7 +38,7 @@ pub struct Given {
     /// Your own server, as './app --port {port}'
     ///
     /// Filled in are {host}, {port}, {listen} (both), {workers}, and {origin} of one that is a proxy; without
-    /// it no origin is started (docs/own-server.md)
+    /// it no origin is started. One that is told no port is found where it listens (docs/own-server.md)
     #[arg(long, value_name = "COMMAND", conflicts_with = "server_file")]
     pub server: Option<String>,
 
@@ -217,6 +217,12 @@ impl Server {
         let mut words = words.into_iter();
         let program = words.next().ok_or_else(|| refused("it is empty"))?;
         Ok(Self { commands: vec![program], args: words.collect(), ..Self::built_in("exec", EXEC)? })
+    }
+
+    /// Whether it listens where it likes: a command that is not told a port.
+    pub(crate) fn chooses_port(&self) -> bool {
+        let told = |word: &&str| word.contains("{port}") || word.contains("{listen}");
+        self.is_command() && !self.words().iter().any(told)
     }
 
     /// Whether it is a command that its user gave.

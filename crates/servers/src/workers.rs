@@ -185,6 +185,8 @@ struct Known {
     epolls: BTreeSet<i32>,
     /// It was seen to rest until another thread wakes it.
     is_woken: bool,
+    /// It was seen to rest in accept(2).
+    accepts: bool,
 }
 
 /// The threads of a program of which nobody knows how it works, by process and thread: where each of them
@@ -229,6 +231,7 @@ impl Discovery {
             }
             Some(Wait::Poll) => known.polls = true,
             Some(Wait::Futex) => known.is_woken = true,
+            Some(Wait::Accept) => known.accepts = true,
             Some(Wait::Running | Wait::Call(_)) | None => {}
         }
     }
@@ -242,7 +245,11 @@ impl Discovery {
 
     /// How the workers serve, by what was seen.
     pub(crate) fn serving(&self) -> Serving {
-        if self.share_a_poll() || self.rest_in_two_places() || self.wake_their_like() {
+        if self.share_a_poll()
+            || self.rest_in_two_places()
+            || self.wake_their_like()
+            || self.accept_for_others()
+        {
             Serving::HandedOn
         } else {
             Serving::Own
@@ -273,11 +280,27 @@ impl Discovery {
             .filter(|(_, known)| known.polls)
             .map(|(&(pid, _), known)| (pid, known.name.as_str()))
             .collect();
-        let like = self.threads.iter().filter(|&(&(pid, tid), known)| {
+        self.ran_often(|(pid, tid), known| {
             let is_like = tid == pid || workers.contains(&(pid, known.name.as_str()));
             !known.polls && known.is_woken && is_like
-        });
-        let ran: BTreeSet<u32> = like.flat_map(|(_, known)| known.ran_in.iter().copied()).collect();
+        })
+    }
+
+    /// A thread that rests in accept(2) takes what is asked, and others of its process run meanwhile: of
+    /// Varnish a thread of its pool, in no poll, and of Traffic Server a loop that was given the connection.
+    fn accept_for_others(&self) -> bool {
+        let accepting = |&(_, known): &(_, &Known)| known.accepts;
+        let pids: BTreeSet<i32> =
+            self.threads.iter().filter(accepting).map(|(&(pid, _), _)| pid).collect();
+        self.ran_often(|_, known| known.accepts)
+            && self.ran_often(|(pid, _), known| !known.accepts && pids.contains(&pid))
+    }
+
+    /// Whether one or another of such threads ran in half of all rounds or more.
+    fn ran_often(&self, such: impl Fn((i32, i32), &Known) -> bool) -> bool {
+        let threads = self.threads.iter().filter(|&(&thread, known)| such(thread, known));
+        let ran: BTreeSet<u32> =
+            threads.flat_map(|(_, known)| known.ran_in.iter().copied()).collect();
         // The first look was before the first round.
         let rounds = self.rounds.saturating_sub(1) as usize;
         rounds > 0 && 2 * ran.len() >= rounds

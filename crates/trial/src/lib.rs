@@ -126,7 +126,7 @@ impl Show {
 /// What happens in a phase.
 const fn meaning(phase: Phase) -> &'static str {
     match phase {
-        Phase::Setup => "starting origin and proxy",
+        Phase::Setup => "starting",
         Phase::Idle => "fetches alone",
         Phase::Load => "starting downloads",
         Phase::Measure => "fetches beside downloads",

@@ -238,8 +238,9 @@ const MAX_IN_FLIGHT: u64 = 10_000;
 const PHASE: (Micros, Micros) = (Micros(100_000), Micros(3_600_000_000));
 /// Shortest and longest hold.
 const HOLD: (Micros, Micros) = (Micros(100), Micros(10_000_000));
-/// Letters of a label.
+/// Letters of a label, and of one that is made here: with the time before it, a name of forty letters.
 const LABEL_MAX: usize = 64;
+const LABEL_MADE: usize = 24;
 
 fn check(arm: &Arm) -> anyhow::Result<()> {
     if arm.faults.cpu_quota.is_some() && arm.server.kind.is_not_started() {
@@ -297,8 +298,8 @@ fn label(text: &str) -> Result<String, String> {
     }
 }
 
-/// What sets this run apart, as `reuseport-rcvbuf40960`: what differs from the default, with its value where that
-/// is a number or a plain word.
+/// What sets this run apart, as `reuseport-rcvbuf40960` or `nginx-slow8`: the program, and of what differs from
+/// the default the plain values that there is room for.
 fn label_of(arm: &Arm, recording: Recording) -> String {
     let mut usual = Arm::default();
     usual.server.kind = arm.server.kind.clone();
@@ -308,25 +309,45 @@ fn label_of(arm: &Arm, recording: Recording) -> String {
         _ => Map::new(),
     };
     let (fields, usual) = (fields(arm), fields(&usual.on(None)));
-    let mut words = vec![if arm.proxy.reuseport { "reuseport" } else { "shared" }.to_owned()];
-    if arm.server.kind != ProxyKind::Mirror {
-        words.insert(0, arm.server.kind.name().to_owned());
-    }
+    let program = match &arm.server.kind {
+        ProxyKind::Exec(command) => command
+            .split_whitespace()
+            .next()
+            .and_then(|path| Path::new(path).file_name()?.to_str())
+            .unwrap_or_default(),
+        ProxyKind::Mirror if !arm.proxy.reuseport => "shared",
+        ProxyKind::Mirror => "reuseport",
+        kind => kind.name(),
+    };
+    let mut words = vec![program.to_owned()];
     for (key, value) in fields.iter().filter(|(key, value)| usual.get(*key) != Some(value)) {
-        let is_plain = |text: &&String| !text.contains('/');
-        words.push(match value {
-            _ if key == "reuseport" => continue,
-            Value::Null => format!("{key}-auto"),
-            Value::Number(number) => format!("{key}{number}"),
-            Value::String(text) if is_plain(&text) => format!("{key}-{text}"),
-            _ => key.clone(),
+        words.push(match (value, key.strip_suffix("_us")) {
+            (Value::Bool(true), _) if !words.contains(key) => key.clone(),
+            (Value::Number(number), None) => format!("{key}{number}"),
+            (Value::Number(number), Some(key)) => {
+                format!("{key}{}", Micros(number.as_u64().unwrap_or_default()))
+            }
+            (Value::String(text), _) if ["on", "off", "system"].contains(&text.as_str()) => {
+                format!("{key}-{text}")
+            }
+            (Value::String(text), _) if !text.contains('/') => text.clone(),
+            _ => continue,
         });
     }
     if recording != Recording::Full {
         words.push(recording.to_string());
     }
-    let words = words.join("-");
-    words.chars().filter(|letter| is_safe(*letter)).take(LABEL_MAX).collect()
+    let mut label = String::new();
+    for word in words {
+        let word: String =
+            word.replace('_', "-").chars().filter(|letter| is_safe(*letter)).collect();
+        match label.len() {
+            0 => label = word.chars().take(LABEL_MADE).collect(),
+            length if length + word.len() < LABEL_MADE => label = format!("{label}-{word}"),
+            _ => {}
+        }
+    }
+    label
 }
 
 #[cfg(test)]

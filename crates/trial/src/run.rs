@@ -229,10 +229,15 @@ impl Run<'_> {
             Action::Dismiss(role) => self.children.dismiss(role),
             Action::Kill(role) => self.children.kill(role),
             Action::Blame(role, what) => {
-                let tail = self.children.stderr_tail(role);
-                let said = tail.map(|tail| format!("; its stderr ends with: {tail}"));
-                let said = said.unwrap_or_default();
-                self.fault(Side::from(role), format!("the {} role {what}{said}", role.name()));
+                let (tail, name) = (self.children.stderr_tail(role), role.name());
+                let tail = tail.unwrap_or_default();
+                let what = match tail.strip_prefix(&format!("{name}: ")) {
+                    // Its own error says more than how it ended.
+                    Some(error) => error.to_owned(),
+                    None if tail.is_empty() => format!("the {name} role {what}"),
+                    None => format!("the {name} role {what}; its stderr ends with: {tail}"),
+                };
+                self.fault(Side::from(role), what);
             }
         }
         Ok(())

@@ -70,16 +70,13 @@ fn options_of_every_role_reach_the_plan_and_its_label() {
     assert_eq!(plan.access_log.as_deref(), Some(Path::new("/tmp/log")));
     for (words, label) in [
         (
-            "--workers 3 --read-policy bytes:64KiB --slow 8 --arrivals closed --place hash",
-            "shared-arrivals-closed-place-hash-read_policy-bytes64KiB-slow8-workers3"[..64]
-                .to_owned(),
+            "--workers 3 --read-policy bytes:64KiB --slow 8 --arrivals closed",
+            "shared-closed-bytes64KiB",
         ),
-        ("--recording minimal", "shared-minimal".to_owned()),
-        (
-            &faults,
-            "shared-backlog1-burst100-cpus-delay_us1500000-log_mode-inline-origin_workers5"[..64]
-                .to_owned(),
-        ),
+        ("--arrivals 20/s --fetch-path /x --slow-path /y --server 'bin/app x'", "app"),
+        ("--reuseport --proxy nginx --buffering off --slow 2", "nginx-reuseport-slow2"),
+        ("--recording minimal --cap 150ms", "shared-cap150ms-minimal"),
+        (&faults, "shared-backlog1-burst100"),
     ] {
         assert_eq!(planned(words).label, label, "{words}");
     }

@@ -20,6 +20,7 @@ fn what_a_thread_waits_in_is_told_by_its_call() {
     assert_eq!(of(Sysno::epoll_pwait), Wait::Epoll(11));
     assert_eq!(of(Sysno::ppoll), Wait::Poll);
     assert_eq!(of(Sysno::futex), Wait::Futex);
+    assert_eq!(of(Sysno::accept4), Wait::Accept);
     assert_eq!(of(Sysno::read), Wait::Call(Sysno::read.id().cast_unsigned()));
     assert_eq!(wait_of("running\n"), Wait::Running);
     assert_eq!(

@@ -27,17 +27,20 @@ fn a_command_is_split_as_a_shell_quotes_it() {
 }
 
 #[test]
-fn a_command_must_say_where_to_listen() {
-    let refused = |command: &str, env: &[&str]| {
+fn a_command_that_is_told_no_port_chooses_one() {
+    let chooses = |command: &str, env: &[&str]| {
         let mut arm = arm(&format!("exec:{command}"));
         arm.server.env = env.iter().map(|text| (*text).to_owned()).collect();
-        check::prepare(&arm, &Given::default()).map(drop).map_err(|refusal| refusal.to_string())
+        check::prepare(&arm, &Given::default()).map(|prepared| prepared.server.chooses_port())
     };
-    let says = refused("sh --port 80", &["HOST=x"]).expect_err("no place");
-    assert!(says.starts_with("sh is not told where to accept"), "{says}");
-    assert_eq!(refused("sh --port {port}", &[]), Ok(()));
-    assert_eq!(refused("sh -l {listen}", &[]), Ok(()));
-    assert_eq!(refused("sh", &["PORT={port}"]), Ok(()));
+    for (command, env, chosen) in [
+        ("sh --port 80", vec!["HOST=x"], true),
+        ("sh --port {port}", vec![], false),
+        ("sh -l {listen}", vec![], false),
+        ("sh", vec!["PORT={port}"], false),
+    ] {
+        assert_eq!(chooses(command, &env).ok(), Some(chosen), "{command} {env:?}");
+    }
     assert!(exec("   ").is_err_and(|why| why.contains("it is empty")));
 }
 

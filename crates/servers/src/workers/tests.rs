@@ -78,3 +78,23 @@ fn a_poll_that_goes_from_hand_to_hand_is_seen() {
     let woken: &[_] = &[("a", true, Wait::Futex), ("b", true, Wait::Call(0))];
     assert_eq!(program(&[one, woken]).serving(), Serving::HandedOn, "in the poll and not");
 }
+
+#[test]
+fn what_one_accepts_and_others_serve_is_handed_on() {
+    // As Varnish: the pool's threads wait for what the one in accept(2) took.
+    let pool: &[_] = &[
+        ("epoll", false, EPOLL),
+        ("pool", true, Wait::Accept),
+        ("pool", true, Wait::Futex),
+        ("pool", false, Wait::Futex),
+    ];
+    // As Traffic Server: loops of their own are given it.
+    let given: &[_] = &[("ET_NET 0", true, EPOLL), ("ACCEPT 0", true, Wait::Accept)];
+    for look in [pool, given] {
+        assert_eq!(program(&[look, look, look]).serving(), Serving::HandedOn);
+    }
+    let alone: &[_] = &[("p", true, Wait::Accept)];
+    assert_eq!(program(&[alone, alone, alone]).serving(), Serving::Own, "it serves itself");
+    let beside: &[_] = &[("loop", true, EPOLL), ("metrics", false, Wait::Accept)];
+    assert_eq!(program(&[beside, beside, beside]).serving(), Serving::Own, "nobody asked it");
+}

@@ -57,6 +57,26 @@ fn server(fault: &str, changes: Value) -> (TempDir, std::process::Command) {
 }
 
 #[test]
+fn one_that_is_told_no_port_is_found_where_it_listens() {
+    if !installed("python3") {
+        return;
+    }
+    // Beside a port that answers nothing.
+    let text = SERVER.replace("int(sys.argv[1])", "0").replace(
+        "http.server.Threading",
+        "import socket; mute = socket.create_server(('127.0.0.1', 0)); http.server.Threading",
+    );
+    let dir = TempDir::new().expect("a directory");
+    let program = script(dir.path(), "server.py", &text);
+    let asked = json!({"fetch_path": "/health"});
+    let arm = arm(&format!("exec:{}", program.display()), asked);
+    let mut process = Process::start(&mut own(&arm, dir.path(), &[]));
+    let family = family(process.id());
+    process.stop().ended_well();
+    await_gone(family);
+}
+
+#[test]
 fn a_server_that_is_never_ready_is_told_with_what_keeps_it() {
     if !installed("python3") {
         return;
@@ -103,7 +123,6 @@ fn one_that_is_deaf_or_loud_is_served_and_ended() {
 fn what_cannot_be_is_a_matter_of_usage() {
     for (changes, says) in [
         (json!({"fetch_path": "POST /health"}), "--ready-path"),
-        (json!({"proxy": "exec:sh"}), "is not told where to accept"),
         (json!({"proxy": "exec:./nowhere {port}"}), "./nowhere"),
         (json!({"server_dir": "/nowhere"}), "/nowhere"),
     ] {
