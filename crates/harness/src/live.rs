@@ -99,7 +99,7 @@ impl LiveTrial {
 #[derive(Debug)]
 pub struct OwnCpus {
     all: Vec<usize>,
-    own: Option<CpuList>,
+    own: Vec<usize>,
 }
 
 impl OwnCpus {
@@ -108,13 +108,10 @@ impl OwnCpus {
     /// # Errors
     /// This process may not run there.
     pub fn new(load: Option<CpuList>) -> io::Result<Self> {
-        let cpus = Self { all: cpu::allowed()?, own: load };
-        cpus.keep()?;
-        Ok(cpus)
-    }
-
-    fn keep(&self) -> io::Result<()> {
-        self.own.as_ref().map_or(Ok(()), |own| cpu::pin_current_thread(own.as_slice()))
+        let all = cpu::allowed()?;
+        let own = load.map_or_else(|| all.clone(), |load| load.as_slice().to_vec());
+        cpu::pin_current_thread(&own)?;
+        Ok(Self { all, own })
     }
 
     /// Does `work` as if nothing were kept: what a trial that it starts may run on is for that to divide.
@@ -122,11 +119,9 @@ impl OwnCpus {
     /// # Errors
     /// As `work` has it, or the CPUs are not there any more.
     pub fn lifted<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        if self.own.is_some() {
-            cpu::pin_current_thread(&self.all)?;
-        }
+        cpu::pin_current_thread(&self.all)?;
         let done = work();
-        self.keep()?;
+        cpu::pin_current_thread(&self.own)?;
         done
     }
 }

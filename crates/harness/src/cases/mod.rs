@@ -108,14 +108,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// The case of that name.
+/// The case of that name, if there is one.
 ///
-/// # Errors
-/// There is none, or its file is wrong.
-pub fn find(name: &str) -> Result<Case, CaseError> {
-    let file = FILES.iter().find(|(known, _)| *known == name);
-    let (known, text) = file.ok_or_else(|| CaseError::Unknown(name.to_owned()))?;
-    toml::from_str(text).map_err(|source| CaseError::File { name: known, source: source.into() })
+/// # Panics
+/// Its file, which is ours, does not read.
+pub fn find(name: &str) -> Option<Case> {
+    let (known, text) = FILES.iter().find(|(known, _)| *known == name)?;
+    Some(toml::from_str(text).unwrap_or_else(|error| panic!("case {known}: {error}")))
 }
 
 /// The case with every arm's figures, of its typical trial, beside what was published; of the trials of each
@@ -187,22 +186,6 @@ fn throughput(arm: &str, against: &[String], trials: &[(String, Vec<Ran>)]) -> O
     let beside: Vec<String> = beside.collect();
     let told = format!("{rate:.0} good fetches/s");
     Some(if beside.is_empty() { told } else { format!("{told}: {}", beside.join(", ")) })
-}
-
-/// No case of that name.
-#[derive(Debug, thiserror::Error)]
-pub enum CaseError {
-    /// A name that no case has.
-    #[error("there is no case {0:?}; `turnstile case list` tells which there are")]
-    Unknown(String),
-    /// A file of ours that does not read.
-    #[error("the file of case {name} is wrong")]
-    File {
-        /// Which one.
-        name: &'static str,
-        /// What is wrong.
-        source: Box<toml::de::Error>,
-    },
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@ use analysis::guard::rounds::Ran;
 use records::Outcome;
 use testkit::fixture::Run;
 
-use super::{CaseError, find, names};
+use super::{find, names};
 use crate::campaign::arm;
 
 #[test]
 fn every_case_reads_and_its_arms_are_arms() {
     for name in names() {
-        let case = find(name).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let case = find(name).expect(name);
         assert!(!case.arms.is_empty() && !case.figures.is_empty(), "{name}");
         for arm in &case.arms {
             assert!(arm.args.is_some() || arm.netns.is_some(), "{name}, {}: no options", arm.name);
@@ -23,11 +23,6 @@ fn every_case_reads_and_its_arms_are_arms() {
             assert!(arm.published.keys().all(shown), "{name}, {}: never shown", arm.name);
         }
     }
-}
-
-#[test]
-fn an_unknown_case_is_named() {
-    assert!(matches!(find("nginx"), Err(CaseError::Unknown(name)) if name == "nginx"));
 }
 
 #[test]

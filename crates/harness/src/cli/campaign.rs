@@ -221,7 +221,7 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
         }
     }
     told.iter_mut().for_each(|(_, of_arm)| of_arm.sort_by_key(|ran| ran.round));
-    let case = journal.purpose.strip_prefix(CASE).and_then(|name| cases::find(name).ok());
+    let case = journal.purpose.strip_prefix(CASE).and_then(cases::find);
     let case = case.map(|case| cases::told(&case, &campaign.dir, &told)).transpose();
     let comparison = (journal.purpose == COMPARE).then(|| Comparison::of(&told));
     let arms = journal.arms.iter().cloned().zip(told);

@@ -45,10 +45,7 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if options.name == "list" {
         return list(&options.campaign.output);
     }
-    let case = cases::find(&options.name).unwrap_or_else(|error| match error {
-        cases::CaseError::Unknown(_) => super::usage_text(&error.to_string()),
-        cases::CaseError::File { .. } => panic!("{error}: {:?}", std::error::Error::source(&error)),
-    });
+    let case = find(&options.name).unwrap_or_else(|error| super::usage_text(&error));
     let arms = arms(options, &case);
     if arms.is_empty() {
         anyhow::bail!("failed to run case {}: none of its arms can be run here", options.name);
@@ -57,11 +54,15 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     campaign::tell(&report, None, &options.campaign)
 }
 
+/// The case of that name, or what is said where there is none.
+pub(super) fn find(name: &str) -> Result<Case, String> {
+    let none = || format!("there is no case {name:?}; `turnstile case list` tells which there are");
+    cases::find(name).ok_or_else(none)
+}
+
 fn list(output: &OutputOptions) -> anyhow::Result<ExitCode> {
-    let mut cases = Vec::new();
-    for name in cases::names() {
-        cases.push((name, cases::find(name)?.title));
-    }
+    let title = |name| Some((name, cases::find(name)?.title));
+    let cases: Vec<(&str, String)> = cases::names().filter_map(title).collect();
     let text =
         if output.json { report::json(&cases) } else { report::case_list(&cases, output.style()) };
     output.print(&text)?;
@@ -123,13 +124,9 @@ fn words(options: &CaseOptions, arm: &CaseArm) -> Result<Vec<String>, String> {
     let line =
         if options.netns { arm.netns.as_ref().or(arm.args.as_ref()) } else { arm.args.as_ref() };
     let line = line.ok_or("it sets what only a host of its own has: add --netns, as root")?;
-    let mut words = split(line)?;
+    let mut words = shlex::split(line).ok_or("its quotes do not close")?;
     if options.netns {
         words.push("--netns".to_owned());
     }
     Ok(words)
-}
-
-fn split(line: &str) -> Result<Vec<String>, String> {
-    shlex::split(line).ok_or_else(|| "its quotes do not close".to_owned())
 }

@@ -101,29 +101,6 @@ fn a_control_group_goes_with_its_run() {
     assert!(!group.exists(), "{}", group.display());
 }
 
-#[test]
-fn sigusr1_ends_a_phase_and_not_the_trial() {
-    let _turn = in_turn();
-    let runs = Runs::new();
-    let mut running = Running::start(&mut runs.trial(&["--idle", "50s", "--duration", "50s"]));
-    for phase in [Phase::Idle, Phase::Measure] {
-        runs.await_phase(&mut running, phase);
-        running.signal(Signal::USR1);
-    }
-    let run = running.finish().ended_well();
-    let manifest = runs.manifest().expect("a manifest");
-    assert_eq!((manifest.interrupted, manifest.faults), (None, Vec::new()));
-    let phases: Vec<Phase> = manifest.phases.iter().map(|span| span.phase).collect();
-    assert_eq!((phases.len(), phases.last()), (6, Some(&Phase::Teardown)), "{phases:?}");
-    for span in &manifest.phases {
-        let took = span.end_ns.expect("its own end").since(span.start_ns);
-        assert!(took < Duration::from_secs(25), "{:?} took {took:?}", span.phase);
-    }
-    // Too few fetches for a conclusion, and that is what is said.
-    assert!(run.stdout.contains("INCONCLUSIVE  only"), "{}", run.stdout);
-    runs.assert_nobody_left();
-}
-
 /// Kills one of a trial under load: the run proves nothing, says whose fault it was, and leaves nobody.
 fn kill_under_load(options: &[&str], whom: Role, side: Side) {
     let _turn = in_turn();

@@ -106,23 +106,6 @@ fn each_takes_the_mirrors_place() {
 }
 
 #[test]
-fn a_command_is_a_proxy_too() {
-    let _turn = in_turn();
-    let own = assert_cmd::cargo::cargo_bin!("turnstile").display().to_string();
-    let command = format!(
-        "'{own}' proxy --listen {{listen}} --upstream {{origin}} --workers {{workers}} \
-         --read-policy fionread"
-    );
-    let Done { manifest, summary, .. } = trial(&["--server", &command, UNTRACED]);
-    let program = manifest.program.expect("a program");
-    assert_eq!((program.name.as_str(), program.path.display().to_string()), ("exec", own));
-    // It does not tell us of itself, though it could.
-    assert!(manifest.visibility != Visibility::Own, "{:?}", manifest.visibility);
-    assert!(summary.measure.attempts >= 20);
-    assert_eq!(manifest.arm.server.kind.to_string(), format!("exec:{command}"));
-}
-
-#[test]
 fn a_command_that_dies_is_the_proxys_fault_and_orders_no_terminal_about() {
     let _turn = in_turn();
     let runs = Runs::new();
@@ -219,20 +202,6 @@ fn a_log_that_nobody_reads_is_named() {
 
 /// For trials whose end alone is looked at: a tracer takes seconds to come and to go.
 const UNTRACED: &str = "--trace=off";
-
-#[test]
-fn spooled_answers_leave_no_file() {
-    let _turn = in_turn();
-    let (runs, spool) = (Runs::new(), tempfile::tempdir().expect("a directory"));
-    let dir = spool.path().display().to_string();
-    let spooling = ["--buffering", "on", "--spool", &dir, "--spool-max", "16MiB"];
-    let words = ["--read-rate", "5MiB/s", "--json"];
-    let run = say(runs.trial(&spooling).args(words)).ended_well();
-    assert_ne!(summary(&run).slow.bytes.0, 0);
-    let left: Vec<_> = fs::read_dir(spool.path()).expect("read_dir").collect();
-    assert!(left.is_empty(), "{left:?}");
-    runs.assert_nobody_left();
-}
 
 /// The last release that reads for as long as there is something, and the first that does not.
 const RELEASES: [&str; 2] = ["1.17.4", "1.17.5"];

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::Analysis;
 use analysis::report::Held;
-use records::{Fault, Manifest, RunRecords, Side, Summary, Verdict, Visibility, shell_line};
+use records::{Fault, Manifest, RunRecords, Summary, Verdict, Visibility, shell_line};
 
 use crate::data::PageData;
 use crate::escape::html;
@@ -131,7 +131,8 @@ pub(super) fn about(data: &PageData<'_>) -> String {
     let Analysis { records: RunRecords { manifest, .. }, summary, .. } = data.analysis;
     let mut out =
         list(&format!("Why the verdict is {}", summary.verdict), &summary.verdict_reasons);
-    out += &list("What went wrong", faults(manifest));
+    let fault = |fault: &Fault| format!("in phase {}: {}", fault.phase.name(), fault.message);
+    out += &list("What went wrong", manifest.faults.iter().map(fault));
     out += &list("Caveats", summary.caveats.iter().map(|caveat| &caveat.message));
     if summary.verdict == Verdict::Inconclusive {
         out.push_str("<p>The figures above are what was recorded; they prove nothing.</p>");
@@ -176,21 +177,4 @@ pub(crate) fn list(title: &str, items: impl IntoIterator<Item = impl AsRef<str>>
 /// The sample of a colour.
 pub(crate) fn key(color: &str) -> String {
     format!("<i class=\"key\" style=\"--key:{color}\"></i>")
-}
-
-fn faults(manifest: &Manifest) -> Vec<String> {
-    let fault = |fault: &Fault| {
-        format!("{} in phase {}: {}", side(fault.side), fault.phase.name(), fault.message)
-    };
-    manifest.faults.iter().map(fault).collect()
-}
-
-const fn side(side: Side) -> &'static str {
-    match side {
-        Side::Origin => "origin",
-        Side::Proxy => "proxy",
-        Side::Slow => "slow client",
-        Side::Fast => "fast client",
-        Side::Host => "this host",
-    }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Browser {
     session: String,
     next: u64,
     /// What the page complained of: console errors and exceptions, and requests it made.
-    pub(crate) complaints: Vec<String>,
+    complaints: Vec<String>,
     _profile: tempfile::TempDir,
     _turn: Turn,
 }
@@ -274,6 +274,9 @@ impl Drop for Browser {
         while !self.process.has_ended() && Instant::now() < ends {
             let _ = self.socket.read();
             std::thread::yield_now();
+        }
+        if !std::thread::panicking() {
+            assert_eq!(self.complaints, Vec::<String>::new(), "what its pages complained of");
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::{Cli, Command};
-use crate::{campaign::arm, cases};
+use super::super::{Cli, Command, case};
+use crate::campaign::arm;
 use clap::Parser;
 
 /// All pages but those that tell of the past.
@@ -78,7 +78,7 @@ fn fault(words: &[String]) -> Result<(), String> {
         Some(Command::Compare(options)) => options.campaign.trial,
         Some(Command::Case(options)) => {
             if options.name != "list" {
-                cases::find(&options.name).map_err(|error| error.to_string())?;
+                case::find(&options.name)?;
             }
             options.campaign.trial
         }
