@@ -16,27 +16,19 @@ struct ArmLine {
 /// Letters of a name.
 const NAME_MAX: usize = 40;
 
-/// The arm that is written `name: --option value`, or the options alone, which are their own name then.
-///
-/// # Errors
-/// As [`arm`].
-pub(crate) fn parse(text: &str) -> Result<ArmSpec, String> {
-    // `exec:COMMAND` has a colon too: a name has no dash at its front.
-    match text.split_once(':') {
-        Some((name, line)) if !name.trim_start().starts_with('-') => arm(name, line),
-        _ => {
-            let short: String = text.trim().chars().take(NAME_MAX).collect();
-            let name = if short.is_empty() { "default" } else { &short };
-            arm(name, text)
-        }
-    }
-}
-
-/// The arm `name` with the options in `line`, quoted as in a shell.
+/// The arm that is written `name: --option value`, quoted as in a shell, or the options alone, which are their
+/// own name then.
 ///
 /// # Errors
 /// The name is no name, the quotes do not close, or the options make no trial.
-pub(crate) fn arm(name: &str, line: &str) -> Result<ArmSpec, String> {
+pub(crate) fn parse(text: &str) -> Result<ArmSpec, String> {
+    let short: String = text.trim().chars().take(NAME_MAX).collect();
+    let (name, line) = match text.split_once(':') {
+        // `exec:COMMAND` has a colon too: a name has no dash at its front.
+        Some((name, line)) if !name.trim_start().starts_with('-') => (name, line),
+        _ if short.is_empty() => ("default", text),
+        _ => (short.as_str(), text),
+    };
     let args = shlex::split(line).ok_or_else(|| format!("the quotes in {line:?} do not close"))?;
     from_words(name, args)
 }
@@ -44,7 +36,7 @@ pub(crate) fn arm(name: &str, line: &str) -> Result<ArmSpec, String> {
 /// The same of words that are split already.
 ///
 /// # Errors
-/// As [`arm`].
+/// As [`parse`].
 pub(crate) fn from_words(name: &str, args: Vec<String>) -> Result<ArmSpec, String> {
     let name = name.trim().to_owned();
     let fits = (1..=NAME_MAX).contains(&name.chars().count());

@@ -15,7 +15,8 @@ fn every_case_reads_and_its_arms_are_arms() {
             assert!(arm.args.is_some() || arm.netns.is_some(), "{name}, {}: no options", arm.name);
             let inside = arm.netns.as_ref().map(|line| format!("{line} --netns"));
             for line in arm.args.iter().chain(&inside) {
-                arm::arm(&arm.name, line).unwrap_or_else(|error| panic!("{name}: {error}"));
+                let arm = arm::parse(&format!("{}: {line}", arm.name));
+                arm.unwrap_or_else(|error| panic!("{name}: {error}"));
             }
             let is_other = |name: &String| case.arms.iter().any(|other| other.name == *name);
             assert!(arm.against.iter().all(is_other), "{name}, {}: against nobody", arm.name);

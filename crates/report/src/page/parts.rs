@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::Analysis;
 use analysis::report::Held;
-use records::{Fault, Manifest, RunRecords, Summary, Verdict, Visibility, shell_line};
+use records::{Fault, RunRecords, Summary, Verdict, Visibility, shell_line};
 
 use crate::data::PageData;
 use crate::escape::html;
@@ -151,16 +151,9 @@ pub(super) fn about(data: &PageData<'_>) -> String {
         let reached = data.phases.last().map_or("setup", |(phase, _)| phase.name());
         let _ = write!(out, "<p>{} cut the run short in its phase {reached}.</p>", html(signal));
     }
-    out + &manifest_of(manifest)
-}
-
-/// The machine, the program and every setting of a run, as they were kept.
-fn manifest_of(manifest: &Manifest) -> String {
-    let text = crate::text::json(manifest);
-    format!(
-        "<details><summary>Machine, versions and settings</summary><pre><code>{}</code></pre></details>",
-        html(&text)
-    )
+    let settings = html(&crate::text::json(manifest));
+    let title = "<summary>Machine, versions and settings</summary>";
+    out + &format!("<details>{title}<pre><code>{settings}</code></pre></details>")
 }
 
 /// A list under a title; nothing where there is no item.

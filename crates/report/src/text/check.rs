@@ -109,14 +109,13 @@ fn thresholds(check: &Check) -> Table {
     let mut table = Table::new(["threshold", "found", "outcome", counts]);
     for held in &check.thresholds {
         let OverRounds { threshold, found, met, breached, unknown, .. } = held;
-        let mark = match held.outcome {
-            Gate::Passed => '\u{2713}',
-            Gate::Breached => '\u{2717}',
-            Gate::Inconclusive => '?',
+        let outcome = match held.outcome {
+            Gate::Passed => "\u{2713} met",
+            Gate::Breached => "\u{2717} breached",
+            Gate::Inconclusive => "? unknown",
         };
-        let outcome = format!("{mark} {}", word(held.outcome));
         let counts = format!("{met}/{breached}/{unknown}");
-        table.row([threshold.clone(), found.clone(), outcome, counts]);
+        table.row([threshold.as_str(), found, outcome, &counts]);
     }
     if check.rounds.wanted > 1 { table } else { table.without(&[counts]) }
 }
@@ -149,14 +148,6 @@ fn rounds(check: &Check) -> String {
         said += &format!(", {} of them tried again", rounds.retried);
     }
     said
-}
-
-pub(super) const fn word(outcome: Gate) -> &'static str {
-    match outcome {
-        Gate::Passed => "met",
-        Gate::Breached => "breached",
-        Gate::Inconclusive => "unknown",
-    }
 }
 
 /// A text in a cell of a table: on one line, without a column's end.
