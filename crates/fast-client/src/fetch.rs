@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// Bytes offered to one read of the answer.
 const READ: usize = 256 * 1024;
@@ -107,39 +107,37 @@ impl Plan {
         kept: Option<TcpStream>,
     ) -> Ended {
         let deadline = tokio::time::Instant::now() + self.cap;
-        let start = clock::now();
-        let mut seen = Seen::new(start);
-        let result = tokio::time::timeout_at(deadline, self.attempt(kept, &mut seen)).await;
-        let end = clock::now();
-        let age = end.since(start);
-        let mut warning = None;
-        let (outcome, kept) = match result {
-            // What came after the cap came too late, also if we were too late to say so.
-            Err(_) => (seen.timeout(), None),
-            Ok(_) if age > self.cap => (seen.timeout(), None),
-            Ok(Ok(kept)) => (Outcome::Ok, kept),
-            Ok(Err(Failure::Answer(outcome))) => (outcome, None),
-            Ok(Err(Failure::Socket(error))) => {
-                let outcome = seen.outcome_of(error.kind());
-                warning = (outcome == Outcome::LocalError).then(|| error.to_string());
-                (outcome, None)
-            }
-        };
-        let intended = intended.unwrap_or(start);
-        let record = Fetch {
+        let start_ns = clock::now();
+        let mut record = Fetch {
             fetch,
             phase: self.phase,
-            intended_ns: intended,
-            start_ns: start,
-            client_port: seen.port,
-            connect_us: seen.connect,
-            first_byte_us: seen.first_byte,
-            total_us: age.into(),
-            response_us: end.micros_since(intended),
-            bytes: seen.bytes,
-            status: seen.status,
-            outcome,
+            intended_ns: intended.unwrap_or(start_ns),
+            start_ns,
+            client_port: None,
+            connect_us: None,
+            first_byte_us: None,
+            total_us: Micros(0),
+            response_us: Micros(0),
+            bytes: Bytes(0),
+            status: None,
+            outcome: Outcome::Ok,
         };
+        // What is in the record outlives the attempt that is dropped at the cap.
+        let result = tokio::time::timeout_at(deadline, self.attempt(kept, &mut record)).await;
+        let end = clock::now();
+        let age = end.since(start_ns);
+        (record.total_us, record.response_us) = (age.into(), end.micros_since(record.intended_ns));
+        let (mut kept, mut warning) = (None, None);
+        match result {
+            Ok(Ok(stream)) if age <= self.cap => kept = stream,
+            Ok(Err(Failure::Answer(outcome))) if age <= self.cap => record.outcome = outcome,
+            Ok(Err(Failure::Socket(error))) if age <= self.cap => {
+                record.outcome = outcome_of(error.kind(), &record);
+                warning = (record.outcome == Outcome::LocalError).then(|| error.to_string());
+            }
+            // What came after the cap came too late, also if we were too late to say so.
+            _ => record.outcome = timeout(&record),
+        }
         Ended { record, kept, warning }
     }
 
@@ -148,30 +146,30 @@ impl Plan {
     async fn attempt(
         &self,
         kept: Option<TcpStream>,
-        seen: &mut Seen,
+        seen: &mut Fetch,
     ) -> Result<Option<TcpStream>, Failure> {
         if let Some(stream) = kept {
-            seen.port = stream.local_addr().ok().map(|local| local.port());
-            seen.connect = Some(Micros(0));
+            seen.client_port = stream.local_addr().ok().map(|local| local.port());
+            seen.connect_us = Some(Micros(0));
             let ended = self.exchange(stream, seen).await;
             let again = matches!(self.wanted.method.as_str(), "GET" | "HEAD");
-            if ended.is_ok() || seen.first_byte.is_some() || !again {
+            if ended.is_ok() || seen.first_byte_us.is_some() || !again {
                 return ended;
             }
             // The server had closed it before it saw the request. What changes nothing is asked again, as
             // RFC 9112, 9.3.1, has it.
-            seen.connect = None;
+            seen.connect_us = None;
         }
         let stream = self.dial(seen).await?;
         self.exchange(stream, seen).await
     }
 
-    async fn dial(&self, seen: &mut Seen) -> Result<TcpStream, Failure> {
+    async fn dial(&self, seen: &mut Fetch) -> Result<TcpStream, Failure> {
         let dial = Dial { addr: self.target, from: None, buffers: Buffers::default() };
         let socket = dial.start()?;
         // Known from here on, also if the handshake never ends.
         let local = socket.local_addr()?.as_socket();
-        seen.port = local.map(|local| local.port());
+        seen.client_port = local.map(|local| local.port());
         let stream = TcpStream::from_std(StdTcpStream::from(socket))?;
         stream.writable().await?;
         if let Some(error) = stream.take_error()? {
@@ -181,7 +179,7 @@ impl Plan {
             // The kernel connected the socket to itself: nobody listens there.
             return Err(Failure::Answer(Outcome::Refused));
         }
-        seen.connect = Some(seen.age());
+        seen.connect_us = Some(age(seen));
         Ok(stream)
     }
 
@@ -189,14 +187,14 @@ impl Plan {
     async fn exchange(
         &self,
         mut stream: TcpStream,
-        seen: &mut Seen,
+        seen: &mut Fetch,
     ) -> Result<Option<TcpStream>, Failure> {
         stream.write_all(&self.request).await?;
         let mut answer = Answer::to(self.wanted.clone());
         loop {
             let mut state = State::More;
             let read = self.read(&mut stream, |read| {
-                seen.first_byte = seen.first_byte.or_else(|| Some(seen.age()));
+                seen.first_byte_us = seen.first_byte_us.or_else(|| Some(age(seen)));
                 state = answer.advance(read);
             });
             let end = read.await? == 0;
@@ -244,49 +242,32 @@ fn read_body(path: &Path) -> io::Result<Vec<u8>> {
     if body.len() as u64 > BODY { Err(failed(&"it has more than 16 MiB")) } else { Ok(body) }
 }
 
-/// How far a fetch came; it outlives the attempt that is dropped at the cap.
-#[derive(Debug)]
-struct Seen {
-    start: MonoNs,
-    port: Option<u16>,
-    connect: Option<Micros>,
-    first_byte: Option<Micros>,
-    status: Option<u16>,
-    bytes: Bytes,
+fn age(fetch: &Fetch) -> Micros {
+    clock::now().micros_since(fetch.start_ns)
 }
 
-impl Seen {
-    const fn new(start: MonoNs) -> Self {
-        Self { start, port: None, connect: None, first_byte: None, status: None, bytes: Bytes(0) }
+/// What hitting the cap is called where the fetch is.
+const fn timeout(fetch: &Fetch) -> Outcome {
+    match (fetch.connect_us, fetch.first_byte_us) {
+        (None, _) => Outcome::TimeoutConnect,
+        (Some(_), None) => Outcome::TimeoutNoByte,
+        (Some(_), Some(_)) => Outcome::TimeoutPartial,
     }
+}
 
-    fn age(&self) -> Micros {
-        clock::now().micros_since(self.start)
-    }
-
-    /// What hitting the cap here is called.
-    const fn timeout(&self) -> Outcome {
-        match (self.connect, self.first_byte) {
-            (None, _) => Outcome::TimeoutConnect,
-            (Some(_), None) => Outcome::TimeoutNoByte,
-            (Some(_), Some(_)) => Outcome::TimeoutPartial,
-        }
-    }
-
-    /// What a failed system call here is to whoever counts outcomes. By the kind of the error, never by
-    /// its words.
-    fn outcome_of(&self, kind: ErrorKind) -> Outcome {
-        match kind {
-            ErrorKind::ConnectionRefused => Outcome::Refused,
-            // EPIPE: a write after the peer's reset was already told.
-            ErrorKind::ConnectionReset
-            | ErrorKind::ConnectionAborted
-            | ErrorKind::BrokenPipe
-            | ErrorKind::NotConnected => Outcome::Reset,
-            // tcp(7): the kernel gave up sending before our cap.
-            ErrorKind::TimedOut => self.timeout(),
-            // EMFILE, ENFILE, ENOBUFS, ENOMEM, EADDRNOTAVAIL, EACCES, ENETUNREACH, ...
-            _ => Outcome::LocalError,
-        }
+/// What a failed system call is to whoever counts outcomes, where the fetch is. By the kind of the error,
+/// never by its words.
+fn outcome_of(kind: ErrorKind, fetch: &Fetch) -> Outcome {
+    match kind {
+        ErrorKind::ConnectionRefused => Outcome::Refused,
+        // EPIPE: a write after the peer's reset was already told.
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::NotConnected => Outcome::Reset,
+        // tcp(7): the kernel gave up sending before our cap.
+        ErrorKind::TimedOut => timeout(fetch),
+        // EMFILE, ENFILE, ENOBUFS, ENOMEM, EADDRNOTAVAIL, EACCES, ENETUNREACH, ...
+        _ => Outcome::LocalError,
     }
 }

@@ -19,16 +19,26 @@ mod run;
 mod schedule;
 mod tally;
 
-use std::net::SocketAddr;
-
 use net::role::{RoleOptions, TargetOptions};
-use records::{FetchToggles, Micros, Phase, fetch_phase, from_words, some_time};
+use records::{FetchToggles, Micros, Phase, fetch_phase, some_time};
 use serde::{Deserialize, Serialize};
 
 pub use run::run;
 
 /// Everything the fast client needs.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+#[derive(Clone, Debug, clap::Parser, Serialize, Deserialize)]
+#[command(
+    version,
+    about = "Timed fetches of a small object, each with a hard cap",
+    long_about = None,
+    after_help = "\
+Examples:
+  fast-client 127.0.0.1:8000
+  fast-client 127.0.0.1:8000 --arrivals 50/s --fetch-size 40KiB --cap 250ms
+  fast-client 127.0.0.1:8000 --arrivals closed --duration 30s
+  fast-client 127.0.0.1:8000 --arrivals closed:500 --keep-alive --fetch-size 91KiB
+  fast-client 127.0.0.1:8000 --arrivals 0.5/s --burst 200"
+)]
 pub struct FastOptions {
     /// Whom it fetches from.
     #[command(flatten)]
@@ -53,11 +63,4 @@ pub struct FastOptions {
     /// What every role has.
     #[command(flatten)]
     pub role: RoleOptions,
-}
-
-impl FastOptions {
-    /// What no more than the target gives.
-    pub fn to(target: SocketAddr) -> Self {
-        from_words(&[&target.to_string()])
-    }
 }

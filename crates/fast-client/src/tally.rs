@@ -24,16 +24,10 @@ const BITS: u32 = 10;
 /// What becomes of the fetches that ended.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    told: Told,
+    /// How many fetches of one outcome have a record in a second.
+    most: u64,
     from: MonoNs,
     counts: BTreeMap<(Phase, Outcome), Count>,
-}
-
-/// Who has a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    All,
-    Some,
 }
 
 /// The fetches of one outcome in this second.
@@ -58,29 +52,26 @@ impl Default for Count {
 impl Tally {
     /// Nothing has ended yet.
     pub(crate) fn new(arrivals: Arrivals, now: MonoNs) -> Self {
-        let told = match arrivals {
-            Arrivals::PerSecond(_) => Told::All,
-            Arrivals::Closed(_) => Told::Some,
+        let most = match arrivals {
+            Arrivals::PerSecond(_) => u64::MAX,
+            Arrivals::Closed(_) => TOLD,
         };
-        Self { told, from: now, counts: BTreeMap::new() }
+        Self { most, from: now, counts: BTreeMap::new() }
     }
 
     /// A fetch has ended: what is to be told now.
     pub(crate) fn add(&mut self, fetch: Fetch) -> impl Iterator<Item = Record> + use<> {
         let now = clock::now();
-        let due = self.told == Told::Some && now.since(self.from) >= INTERVAL;
-        let totals: Vec<FetchTotals> =
-            if due { self.take_totals(now).collect() } else { Vec::new() };
-        let fetch = self.record(fetch);
-        totals.into_iter().map(Record::FetchTotals).chain(fetch.map(Record::Fetch))
+        let due = now.since(self.from) >= INTERVAL;
+        let totals = due.then(|| self.take_totals(now)).into_iter().flatten();
+        totals.map(Record::FetchTotals).chain(self.record(fetch).map(Record::Fetch))
     }
 
     /// The fetch, if it is to have a record; else it is counted.
     fn record(&mut self, fetch: Fetch) -> Option<Fetch> {
         let count = self.counts.entry((fetch.phase, fetch.outcome)).or_default();
         count.seen += 1;
-        let due = count.seen.is_multiple_of(count.stride) && count.told < TOLD;
-        if self.told == Told::All || due {
+        if count.seen.is_multiple_of(count.stride) && count.told < self.most {
             count.told += 1;
             return Some(fetch);
         }
@@ -93,7 +84,7 @@ impl Tally {
         let from_ns = std::mem::replace(&mut self.from, now);
         let mut totals = Vec::new();
         for (&(phase, outcome), count) in &mut self.counts {
-            let next = Count { stride: count.seen.div_ceil(TOLD).max(1), ..Count::default() };
+            let next = Count { stride: count.seen.div_ceil(self.most).max(1), ..Count::default() };
             let Count { times, .. } = std::mem::replace(count, next);
             if !times.is_empty() {
                 let times_us = times.into_iter().collect();

@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use crate::{Body, BodyFraming, parse_response};
+use crate::{Body, BodyFraming, ResponseHead, parse_response};
 
 /// What a client takes for a good answer.
 #[derive(Clone, Debug)]
@@ -43,16 +43,15 @@ pub struct Answer {
     wanted: Wanted,
     /// As much as there is of a head that has not ended.
     begun: Vec<u8>,
-    /// Status of the final head, and its length in bytes.
-    head: Option<(u16, u64)>,
-    keeps: bool,
+    /// The final head, and its length in bytes.
+    head: Option<(ResponseHead, usize)>,
     body: Option<Body>,
 }
 
 impl Answer {
     /// Nothing has come yet of an answer that is to be like this.
     pub fn to(wanted: Wanted) -> Self {
-        Self { wanted, begun: Vec::new(), head: None, keeps: false, body: None }
+        Self { wanted, begun: Vec::new(), head: None, body: None }
     }
 
     /// Takes note of the next bytes from the wire. Most heads come in one piece, with much of the body
@@ -96,17 +95,17 @@ impl Answer {
 
     /// The status, once the final head has come.
     pub fn status(&self) -> Option<u16> {
-        self.head.map(|(status, _)| status)
+        self.head.as_ref().map(|(head, _)| head.status)
     }
 
     /// Bytes of the final head.
     pub fn head_len(&self) -> u64 {
-        self.head.map_or(0, |(_, len)| len)
+        self.head.as_ref().map_or(0, |(_, len)| *len as u64)
     }
 
     /// Whether the server keeps the connection.
     pub fn keeps_connection(&self) -> bool {
-        self.keeps
+        self.head.as_ref().is_some_and(|(head, _)| head.keeps_connection())
     }
 
     /// Bytes of content so far.
@@ -127,18 +126,18 @@ impl Answer {
                     if head.is_interim() {
                         continue;
                     }
-                    self.head = Some((head.status, len as u64));
-                    self.keeps = head.keeps_connection();
-                    let fits = match (head.body, self.wanted.size) {
+                    let (framing, good) = (head.body, self.wanted.takes(head.status));
+                    self.head = Some((head, len));
+                    let fits = match (framing, self.wanted.size) {
                         (BodyFraming::Length(length), Some(size)) => length == size,
                         // Only the close would say where it ends, and nobody knows where it should.
                         (BodyFraming::UntilClose, None) => self.wanted.own,
                         _ => true,
                     };
-                    if !fits || !self.wanted.takes(head.status) {
+                    if !fits || !good {
                         return State::Unwanted;
                     }
-                    self.body = Some(Body::new(head.body));
+                    self.body = Some(Body::new(framing));
                     return self.advance(bytes);
                 }
                 Ok(None) => {

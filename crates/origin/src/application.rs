@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use records::Bytes;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::body::{Body, Worker};
+use crate::body::Body;
 use crate::request_log::Asked;
 
 /// An application server: its workers, and what each of them does before an answer's head.
@@ -36,9 +36,9 @@ impl Application {
         Self { delay, after, first: Arc::default(), workers }
     }
 
-    /// Waits until a worker is free, first come first served, and lets it delay its answer. Of a wait
-    /// the log is told.
-    pub(crate) async fn work(&self, asked: &mut Asked<'_>) -> Worker {
+    /// Waits until a worker is free, first come first served, and lets it delay its answer: it is busy until
+    /// its permit is dropped. Of a wait the log is told.
+    pub(crate) async fn work(&self, asked: &mut Asked<'_>) -> Option<OwnedSemaphorePermit> {
         let permit = match &self.workers {
             None => None,
             Some(workers) => match Arc::clone(workers).try_acquire_owned() {
@@ -55,7 +55,7 @@ impl Application {
         if !self.delay.is_zero() && self.first.get_or_init(Instant::now).elapsed() >= self.after {
             tokio::time::sleep(self.delay).await;
         }
-        Worker(permit)
+        permit
     }
 }
 

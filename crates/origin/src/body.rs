@@ -8,7 +8,6 @@
 
 use std::convert::Infallible;
 use std::io::{self, IoSlice};
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -50,14 +49,6 @@ const fn store() -> [u8; SLICE + PERIOD] {
     store
 }
 
-/// A worker at its request. Dropped, it takes the next one.
-///
-/// Its permit is held for its drop alone; absent where workers are not counted.
-#[derive(Debug, Default)]
-pub(crate) struct Worker(
-    #[expect(dead_code, reason = "held for its drop")] pub(crate) Option<OwnedSemaphorePermit>,
-);
-
 /// A run of the pattern as a buffer, on its way to the kernel: it has a length, and no storage of its
 /// own. The last one of a body keeps its worker busy; hyper drops what it has written to the last byte.
 #[derive(Debug)]
@@ -65,13 +56,13 @@ pub(crate) struct Pattern {
     /// The next byte, as an offset within the period.
     phase: usize,
     left: usize,
-    /// Held for its drop alone.
-    _worker: Worker,
+    /// Held for its drop alone: the worker takes the next request then.
+    _worker: Option<OwnedSemaphorePermit>,
 }
 
 impl Pattern {
     /// The `length` bytes of a body that begin at `offset`, and the worker that is free after them.
-    fn new(offset: u64, length: usize, worker: Worker) -> Self {
+    fn new(offset: u64, length: usize, worker: Option<OwnedSemaphorePermit>) -> Self {
         // Less than PERIOD, so it fits.
         let phase = usize::try_from(offset % PERIOD as u64).unwrap_or(0);
         Self { phase, left: length, _worker: worker }
@@ -119,18 +110,19 @@ impl Buf for Pattern {
 pub(crate) struct Body {
     sent: u64,
     size: u64,
-    worker: Worker,
+    /// Its worker; absent where workers are not counted.
+    worker: Option<OwnedSemaphorePermit>,
 }
 
 impl Body {
     /// The first `size` bytes of the pattern.
     pub(crate) fn new(size: u64) -> Self {
-        Self { sent: 0, size, worker: Worker::default() }
+        Self { sent: 0, size, worker: None }
     }
 
     /// The same, with a worker that is busy until the kernel has taken the last byte, or until the
     /// connection has ended.
-    pub(crate) fn worked_on_by(self, worker: Worker) -> Self {
+    pub(crate) fn worked_on_by(self, worker: Option<OwnedSemaphorePermit>) -> Self {
         Self { worker, ..self }
     }
 }
@@ -149,8 +141,7 @@ impl hyper::body::Body for Body {
         }
         let offset = self.sent;
         self.sent += part;
-        let worker =
-            if self.is_end_stream() { mem::take(&mut self.worker) } else { Worker::default() };
+        let worker = if self.is_end_stream() { self.worker.take() } else { None };
         let length = usize::try_from(part).unwrap_or(usize::MAX);
         Poll::Ready(Some(Ok(Frame::data(Pattern::new(offset, length, worker)))))
     }

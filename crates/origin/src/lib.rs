@@ -30,7 +30,16 @@ use serde::{Deserialize, Serialize};
 pub use run::run;
 
 /// Everything the origin role needs.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+#[derive(Clone, Debug, clap::Parser, Serialize, Deserialize)]
+#[command(
+    version,
+    about = "An upstream that serves bodies of any size at little cost: GET /bytes/2GiB",
+    long_about = None,
+    after_help = "\
+Examples:
+  origin --listen 127.0.0.1:9000
+  curl -o /dev/null http://127.0.0.1:9000/bytes/3MiB"
+)]
 pub struct OriginOptions {
     /// Address and port to accept on; port 0: a free one, told in the first line
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = socket_addr)]

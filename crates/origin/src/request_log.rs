@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use net::{clock, role};
-use records::{Answered, AnswersLost, Record, Role};
+use records::{Answered, AnswersLost, MonoNs, Record, Role};
 
 /// Records that may wait to be printed: a second of more requests than one thread answers.
 const WAITING: usize = 16 * 1024;
@@ -44,14 +44,6 @@ pub(crate) struct Printer {
 pub(crate) struct Asked<'a> {
     log: &'a RequestLog,
     told: Answered,
-    queue: Queue,
-}
-
-/// Whether a request waits for a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Queue {
-    Out,
-    In,
 }
 
 impl RequestLog {
@@ -75,7 +67,7 @@ impl RequestLog {
     pub(crate) fn asked(&self, upstream_port: u16) -> Asked<'_> {
         let request_ns = clock::now();
         let told = Answered { upstream_port, request_ns, queued_until_ns: None, head_ns: None };
-        Asked { log: self, told, queue: Queue::Out }
+        Asked { log: self, told }
     }
 
     fn tell(&self, answered: Answered) {
@@ -88,14 +80,14 @@ impl RequestLog {
 impl Asked<'_> {
     /// All workers are busy: it waits for one.
     pub(crate) fn queued(&mut self) {
-        self.queue = Queue::In;
+        // Nobody knows yet until when.
+        self.told.queued_until_ns = Some(MonoNs(u64::MAX));
     }
 
-    /// A worker has taken it.
+    /// A worker has taken it, if it waited for one; or had already.
     pub(crate) fn taken(&mut self) {
-        if std::mem::replace(&mut self.queue, Queue::Out) == Queue::In {
-            self.told.queued_until_ns = Some(clock::now());
-        }
+        let until = self.told.queued_until_ns;
+        self.told.queued_until_ns = until.map(|until| until.min(clock::now()));
     }
 
     /// Its answer's head is there to be sent.

@@ -33,13 +33,22 @@ use std::path::PathBuf;
 use net::cpu::CpuList;
 use net::role::RoleOptions;
 use net::tcp::Buffers;
-use records::{Micros, ProxyKind, ProxyToggles, Recording, from_words, socket_addr, some_time};
+use records::{Micros, ProxyKind, ProxyToggles, Recording, socket_addr, some_time};
 use serde::{Deserialize, Serialize};
 
 pub use run::{STOPPED_WITHIN, run};
 
 /// Everything the proxy role needs.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+#[derive(Clone, Debug, clap::Parser, Serialize, Deserialize)]
+#[command(
+    version,
+    about = "A proxy that behaves as an nginx worker does, with its read policies as toggles",
+    long_about = None,
+    after_help = "\
+Examples:
+  proxy --upstream 127.0.0.1:9000 --listen 127.0.0.1:8000 --reuseport
+  proxy --upstream 127.0.0.1:9000 --read-policy fionread --access-log access.log"
+)]
 pub struct ProxyOptions {
     /// Address and port to accept on; port 0: a free one, told in the first line
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = socket_addr)]
@@ -72,13 +81,6 @@ pub struct ProxyOptions {
     /// What every role has.
     #[command(flatten)]
     pub role: RoleOptions,
-}
-
-impl ProxyOptions {
-    /// What no more than the origin's address gives.
-    pub fn to(upstream: SocketAddr) -> Self {
-        from_words(&["--upstream", &upstream.to_string()])
-    }
 }
 
 /// Buffers of upstream connections.

@@ -64,18 +64,9 @@ impl Listeners {
         Ok(Self(all))
     }
 
-    fn first(&self) -> &TcpListener {
-        &self.0[0]
-    }
-
     /// The one that a worker accepts at.
     pub(crate) fn of_worker(&self, worker: u32) -> Arc<TcpListener> {
         Arc::clone(&self.0[worker as usize % self.0.len()])
-    }
-
-    /// Where they are.
-    pub(crate) fn addr(&self) -> Option<SocketAddr> {
-        self.first().local_addr().ok()
     }
 
     /// Which one is whose, for those who look at their queues from outside.
@@ -83,15 +74,11 @@ impl Listeners {
         self.0.iter().map(|listener| Ok(fstat(&**listener)?.st_ino)).collect()
     }
 
-    /// The congestion control that accepted connections inherit.
-    pub(crate) fn congestion(&self) -> Option<String> {
-        net::tcp::congestion(&SockRef::from(self.first())).ok()
-    }
-
     /// The buffers as the kernel keeps them, on a listener and on an upstream socket that is made
     /// for the question and connects to nothing.
     pub(crate) fn read_back(&self, options: &ProxyOptions) -> Vec<SocketSetting> {
-        let accepted = Buffers::default().read_back(&SockRef::from(self.first()), "accepted");
+        let first = self.of_worker(0);
+        let accepted = Buffers::default().read_back(&SockRef::from(&*first), "accepted");
         let buffers = upstream_buffers(&options.toggles);
         let unused = Dial { addr: options.upstream, from: None, buffers }.make();
         let upstream = unused.and_then(|socket| buffers.read_back(&socket, "upstream"));
@@ -111,19 +98,6 @@ fn watch_flags(toggles: &ProxyToggles) -> EventFlags {
         }
         _ => EventFlags::IN,
     }
-}
-
-/// What came of an accept.
-#[derive(Debug)]
-pub(crate) enum Accept {
-    /// A connection.
-    Connection(TcpStream, SocketAddr),
-    /// Nobody waits: another worker was faster (EAGAIN).
-    Nobody,
-    /// The one who waited has gone.
-    Gone,
-    /// No descriptor or no memory: accepting stops for a while.
-    Paused,
 }
 
 /// A worker's listener, and whether it accepts.
@@ -154,19 +128,23 @@ impl Acceptor {
     }
 
     /// Accepts one connection.
-    pub(crate) fn accept(&mut self, registry: &Registry, now: MonoNs) -> Accept {
-        match self.listener.accept() {
-            Ok((stream, addr)) => Accept::Connection(stream, addr),
+    ///
+    /// # Errors
+    /// EAGAIN: nobody waits, another worker was faster. A shortage of descriptors or memory: accepting
+    /// stops for a while ([`Self::paused_until`]). Any other: the one who waited has gone.
+    pub(crate) fn accept(
+        &mut self,
+        registry: &Registry,
+        now: MonoNs,
+    ) -> io::Result<(TcpStream, SocketAddr)> {
+        self.listener.accept().inspect_err(|error| {
             // Level-triggered, the listener would wake the worker without end. A failure leaves it
             // watched: the worker turns more often, but accepts later.
-            Err(error) if net::tcp::is_shortage(&error) => {
+            if net::tcp::is_shortage(error) {
                 let _ = epoll::delete(registry, &*self.listener);
                 self.paused_until = Some(now + RETRY_AFTER);
-                Accept::Paused
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Accept::Nobody,
-            Err(_) => Accept::Gone,
-        }
+        })
     }
 
     /// Starts again if it is time to.

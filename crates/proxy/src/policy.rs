@@ -53,7 +53,7 @@ pub(crate) struct ReadLimit {
 }
 
 /// What one step has read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StepReads {
     pub(crate) bytes: Bytes,
     /// Reads that returned data.
@@ -64,13 +64,12 @@ pub(crate) struct StepReads {
 
 impl ReadLimit {
     pub(crate) fn new(policy: ReadPolicy) -> Self {
-        let step = StepReads { bytes: Bytes(0), reads: 0, start: MonoNs(0) };
-        Self { policy, promised: None, step }
+        Self { policy, promised: None, step: StepReads::default() }
     }
 
     /// A step begins: quotas are fresh.
     pub(crate) fn begin_step(&mut self, now: MonoNs) {
-        self.step = StepReads { bytes: Bytes(0), reads: 0, start: now };
+        self.step = StepReads { start: now, ..StepReads::default() };
     }
 
     /// A readable event arrived. nginx sets `available = -1` there

@@ -43,7 +43,7 @@ pub(crate) struct Told {
 /// The worker's end of the ring, and its running totals.
 pub(crate) struct Recorder {
     ring: Ring,
-    totals: WorkerTotals,
+    pub(crate) totals: WorkerTotals,
     /// `None`: [`Recording::Minimal`].
     full: Option<Full>,
 }
@@ -177,15 +177,6 @@ impl Recorder {
             full.totals_told = turn.end_ns;
             self.tell_totals(turn.end_ns);
         }
-    }
-
-    pub(crate) fn accept_paused(&mut self) {
-        self.totals.accept_pauses += 1;
-    }
-
-    /// The poll named the listener, but nobody waited there.
-    pub(crate) fn woken_for_nothing(&mut self) {
-        self.totals.empty_wakeups += 1;
     }
 
     /// The worker is done: tells its last stretch and its totals.

@@ -1,9 +1,8 @@
 //! Starts listeners, workers and the writer, says that it is ready, and stops when told to.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -17,6 +16,7 @@ use net::role::{self, RoleError};
 use net::stop::{self, Next};
 use records::{BufferingMode, Bytes, Effective, LogMode, ProxyToggles, Ready, Record, Role, Spool};
 use rustix::thread::gettid;
+use socket2::SockRef;
 
 use crate::ProxyOptions;
 use crate::listener::Listeners;
@@ -45,7 +45,8 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
     options.toggles.check().map_err(|error| RoleError::Usage(error.to_string()))?;
     let max_open_files = options.role.enter().map_err(RoleError::process)?;
     let listeners = Listeners::open(options).map_err(RoleError::host(LISTEN))?;
-    let (mut inline_logs, log) = open_access_log(options)?;
+    let log =
+        access_log(options, LogMode::Writer, |path| log_file::append(path).map(BufWriter::new))?;
     try_spool(&options.toggles)?;
 
     let limits = Arc::new(Limits {
@@ -62,7 +63,7 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
         limits: Arc::clone(&limits),
         stop: Arc::clone(&stop),
     };
-    let start = |index| start(setup(index), inline_logs.pop(), options, events.clone());
+    let start = |index| start(setup(index), options, events.clone());
     let started: Result<Vec<_>, _> = (0..options.toggles.workers).map(start).collect();
     let (workers, rings): (Vec<Running>, _) = started?.into_iter().unzip();
 
@@ -78,10 +79,10 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
             .collect(),
         max_open_files,
         sockets: listeners.read_back(options),
-        congestion: listeners.congestion(),
+        congestion: net::tcp::congestion(&SockRef::from(&*listeners.of_worker(0))).ok(),
     };
     role::tell(&Record::Ready(Ready {
-        listen: listeners.addr(),
+        listen: listeners.of_worker(0).local_addr().ok(),
         worker_tids: workers.iter().map(|worker| worker.tid).collect(),
         listeners: listeners.inodes().map_err(RoleError::host(LISTEN))?,
         ..Ready::new(Role::Proxy, std::process::id(), effective)
@@ -152,12 +153,12 @@ struct Running {
 /// Starts a worker on a thread of its own and waits until it watches its listener.
 fn start(
     setup: WorkerSetup,
-    log: Option<InlineLog>,
     options: &ProxyOptions,
     events: mpsc::Sender<Event>,
 ) -> Result<(Running, RingReader), RoleError> {
     let index = setup.index;
     let failed = |error| worker_failed(index, &error);
+    let log = access_log(options, LogMode::Inline, InlineLog::open)?;
     let (recorder, ring) = Recorder::new(index, options.hold, options.recording);
     let cpu = options.pin.as_ref().map(|cpus| cpus.in_turn(index as usize));
     let begin = move || {
@@ -183,21 +184,15 @@ fn start(
     Ok((ready.recv().unwrap_or_else(gone).map_err(failed)?, ring))
 }
 
-/// Opens the access log: once for each worker that writes it itself, or once for the writer.
-type Logs = (Vec<InlineLog>, Option<BufWriter<File>>);
-
-fn open_access_log(options: &ProxyOptions) -> Result<Logs, RoleError> {
-    let Some(path) = &options.access_log else { return Ok((Vec::new(), None)) };
-    let opened = match options.toggles.log_mode {
-        LogMode::Inline => (0..options.toggles.workers)
-            .map(|_| InlineLog::open(path))
-            .collect::<io::Result<_>>()
-            .map(|logs| (logs, None)),
-        LogMode::Writer => {
-            log_file::append(path).map(|file| (Vec::new(), Some(BufWriter::new(file))))
-        }
-    };
-    opened.map_err(|error| {
+/// What `open` makes of the path of the access log, if there is one and its lines are written in this mode.
+fn access_log<T>(
+    options: &ProxyOptions,
+    mode: LogMode,
+    open: impl FnOnce(&Path) -> io::Result<T>,
+) -> Result<Option<T>, RoleError> {
+    let path = options.access_log.as_deref().filter(|_| options.toggles.log_mode == mode);
+    let Some(path) = path else { return Ok(None) };
+    open(path).map(Some).map_err(|error| {
         let path = path.display();
         RoleError::Unable(format!(
             "failed to open the access log {path}: {error}: name a place that can be written with \

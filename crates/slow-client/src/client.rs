@@ -31,7 +31,7 @@ use net::role::{self, RoleError};
 use records::{DownloadEnd, DownloadInterval, MonoNs, Record, Requests, SlowOrder};
 
 use crate::conn::{AT_ONCE, Conn, Shared};
-use crate::slot::{Pause, Port, Slot};
+use crate::slot::{Pause, Slot};
 use crate::{SlowOptions, warn};
 
 /// The waker's token; slots have theirs from 0.
@@ -44,20 +44,12 @@ const EVENTS: usize = 1024;
 /// default) fill at loopback speed; and a stop must be seen within 100 ms.
 const GATHER: Duration = Duration::from_millis(2);
 
-/// Something to do now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
-    /// Carry out an order.
-    Obey(SlowOrder),
-    /// End every download and the process.
-    Stop,
-}
-
 /// The loop and all that it steers.
 pub(crate) struct Client<'a> {
     options: &'a SlowOptions,
     poll: Poll,
-    commands: Receiver<Command>,
+    /// Orders; `None`: to end every download and the process.
+    orders: Receiver<Option<SlowOrder>>,
     shared: Shared,
     slots: Vec<Slot>,
     interval_ns: MonoNs,
@@ -67,11 +59,11 @@ impl<'a> Client<'a> {
     pub(crate) fn new(
         options: &'a SlowOptions,
         poll: Poll,
-        commands: Receiver<Command>,
+        orders: Receiver<Option<SlowOrder>>,
         shared: Shared,
     ) -> Self {
         let slots = (0..options.toggles.slow).map(Slot::new).collect();
-        Self { options, poll, commands, shared, slots, interval_ns: clock::now() }
+        Self { options, poll, orders, shared, slots, interval_ns: clock::now() }
     }
 
     /// Downloads until told to stop, or until the time is over.
@@ -91,11 +83,9 @@ impl<'a> Client<'a> {
                     slot.wake();
                 }
             }
-            while let Ok(command) = self.commands.try_recv() {
-                match command {
-                    Command::Obey(order) => self.obey(order)?,
-                    Command::Stop => return self.stop(),
-                }
+            while let Ok(order) = self.orders.try_recv() {
+                let Some(order) = order else { return self.stop() };
+                self.obey(order)?;
             }
             pause = Pause::UntilEvent;
             let now = clock::now();
@@ -143,7 +133,7 @@ impl<'a> Client<'a> {
             SlowOrder::Redial { client_port } => {
                 let port = |slot: &Slot| Some(slot.at_work()?.local?.port());
                 match self.slots.iter_mut().find(|slot| port(slot) == Some(client_port)) {
-                    Some(slot) => slot.end(DownloadEnd::Replaced, Port::New)?,
+                    Some(slot) => slot.end(DownloadEnd::Replaced)?,
                     None => warn(&format!(
                         "no download runs from port {client_port}: not dialled again"
                     )),
@@ -173,7 +163,7 @@ impl<'a> Client<'a> {
     /// Ends every download that runs. Their sockets close with the process.
     fn stop(mut self) -> Result<(), RoleError> {
         for slot in self.slots.iter_mut().filter(|slot| slot.at_work().is_some()) {
-            slot.end(DownloadEnd::Stopped, Port::Same)?;
+            slot.end(DownloadEnd::Stopped)?;
         }
         self.tell_interval(clock::now())
     }

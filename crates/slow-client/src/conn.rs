@@ -148,6 +148,7 @@ impl Conn {
     /// Takes what has come of the answer, as much as its pace allows.
     fn answer(&mut self, shared: &mut Shared, now: MonoNs) -> Turn {
         let Stage::Answering(answer) = &mut self.stage else { return Turn::Yields };
+        let due = |pace: &Option<Bucket>| pace.as_ref().map_or(AT_ONCE, |bucket| bucket.due(now));
         let mut budget = match &mut self.pace {
             _ if answer.body().is_none() => HEAD_MAX as u64,
             Some(bucket) => bucket.allowed(now),
@@ -179,15 +180,14 @@ impl Conn {
                 }
                 return Turn::Ended(end);
             }
-            turn = match (taken, &self.pace) {
-                (Taken::Full(_), _) => Turn::Yields,
-                (Taken::Short(_), None) => Turn::Waits(AT_ONCE),
-                (Taken::Short(_), Some(bucket)) => Turn::Waits(bucket.due(now)),
+            turn = match taken {
+                Taken::Full(_) => Turn::Yields,
+                Taken::Short(_) => Turn::Waits(due(&self.pace)),
                 _ => Turn::Waits(AT_ITS_EVENT),
             };
         }
         match (&self.pace, answer.body()) {
-            (Some(bucket), _) if turn == Turn::Yields => Turn::Waits(bucket.due(now)),
+            (Some(_), _) if turn == Turn::Yields => Turn::Waits(due(&self.pace)),
             (None, Some(body)) if turn != Turn::Yields => {
                 // Never for more than is to come: the peer may keep the connection open after the last
                 // byte, and no end would wake a reader then.

@@ -31,7 +31,17 @@ use serde::{Deserialize, Serialize};
 pub use run::run;
 
 /// Everything the slow client needs.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+#[derive(Clone, Debug, clap::Parser, Serialize, Deserialize)]
+#[command(
+    version,
+    about = "Parallel multi-GB downloads, begun again whenever one ends, until stopped",
+    long_about = None,
+    after_help = "\
+Examples:
+  slow-client 127.0.0.1:8000 --duration 10s
+  slow-client 127.0.0.1:8000 --slow 8 --slow-size 4GiB
+  slow-client 127.0.0.1:8000 --slow 1000 --slow-size 64MiB --read-rate 1MiB/s"
+)]
 pub struct SlowOptions {
     /// Whom it loads.
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use http1::Wanted;
@@ -16,10 +16,11 @@ use net::role::{self, Reach, RoleError};
 use net::stop::{self, Next};
 use net::tcp::{self, Buffers, Dial};
 use records::{
-    Bytes, BytesPerSec, Connection, Effective, Ready, Record, Requests, Role, SocketSetting,
+    Bytes, BytesPerSec, Connection, Effective, Ready, Record, Requests, Role, SlowOrder,
+    SocketSetting,
 };
 
-use crate::client::{Client, Command, WAKE};
+use crate::client::{Client, WAKE};
 use crate::conn::Shared;
 use crate::drain::Drain;
 use crate::{SlowOptions, warn};
@@ -46,8 +47,8 @@ pub fn run(options: &SlowOptions) -> Result<(), RoleError> {
         )));
     }
     let poll = Poll::new().map_err(RoleError::host("wait for sockets"))?;
-    let waker = Arc::new(Waker::new(poll.registry(), WAKE).map_err(RoleError::process)?);
-    let commands = commands(options, &waker).map_err(RoleError::process)?;
+    let waker = Waker::new(poll.registry(), WAKE).map_err(RoleError::process)?;
+    let orders = orders(options, waker).map_err(RoleError::process)?;
     let effective = Effective {
         cpus: cpu::allowed().map_err(RoleError::process)?,
         max_open_files,
@@ -57,7 +58,7 @@ pub fn run(options: &SlowOptions) -> Result<(), RoleError> {
     role::tell(&Record::Ready(Ready::new(Role::Slow, std::process::id(), effective)))?;
     let registry = poll.registry().try_clone().map_err(RoleError::process)?;
     let shared = shared(options, rate, registry)?;
-    Client::new(options, poll, commands, shared).run()
+    Client::new(options, poll, orders, shared).run()
 }
 
 /// What each download may be read at most. Another host is spared, whatever was asked for.
@@ -132,36 +133,28 @@ fn read_back(options: &SlowOptions) -> Vec<SocketSetting> {
 }
 
 /// Listens for signals, and if told so for orders, and wakes the loop for each.
-fn commands(options: &SlowOptions, waker: &Arc<Waker>) -> io::Result<Receiver<Command>> {
-    let (sender, commands) = channel();
+fn orders(options: &SlowOptions, waker: Waker) -> io::Result<Receiver<Option<SlowOrder>>> {
+    let (sender, orders) = channel();
+    let waker = Arc::new(waker);
+    // A loop that has ended hears nothing more, and needs nothing more.
+    let tell = move |order| drop(sender.send(order).map(|()| waker.wake()));
     if options.orders {
-        let (sender, waker) = (sender.clone(), Arc::clone(waker));
-        let name = role::thread_name(Role::Slow, "orders");
-        thread::Builder::new().name(name).spawn(move || read_orders(&sender, &waker))?;
+        let (tell, name) = (tell.clone(), role::thread_name(Role::Slow, "orders"));
+        thread::Builder::new().name(name).spawn(move || {
+            // Until end of file, which only means that no more orders come.
+            for line in io::stdin().lock().lines().map_while(Result::ok) {
+                match serde_json::from_str(&line) {
+                    Ok(order) => tell(Some(order)),
+                    Err(error) => warn(&format!("ignored {line:?}, which is no order: {error}")),
+                }
+            }
+        })?;
     }
-    let waker = Arc::clone(waker);
     stop::on_signal(move |_| {
-        tell(&sender, &waker, Command::Stop);
+        tell(None);
         Next::Done
     })?;
-    Ok(commands)
-}
-
-/// Until end of file, which only means that no more orders come.
-fn read_orders(sender: &Sender<Command>, waker: &Waker) {
-    for line in io::stdin().lock().lines().map_while(Result::ok) {
-        match serde_json::from_str(&line) {
-            Ok(order) => tell(sender, waker, Command::Obey(order)),
-            Err(error) => warn(&format!("ignored {line:?}, which is no order: {error}")),
-        }
-    }
-}
-
-/// A loop that has ended hears nothing more, and needs nothing more.
-fn tell(sender: &Sender<Command>, waker: &Waker, command: Command) {
-    if sender.send(command).is_ok() {
-        let _ = waker.wake();
-    }
+    Ok(orders)
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 const PORT_RETRIES: (u32, Duration) = (5, Duration::from_millis(10));
 
 /// One of the parallel downloads.
+#[derive(Default)]
 pub(crate) struct Slot {
     index: u32,
     ordinal: u32,
@@ -45,15 +46,6 @@ pub(crate) struct Slot {
     told: u64,
 }
 
-/// From which port to dial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Port {
-    /// The same as before.
-    Same,
-    /// Another one.
-    New,
-}
-
 /// What to do before the next turn, the more urgent the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pause {
@@ -67,18 +59,7 @@ pub(crate) enum Pause {
 
 impl Slot {
     pub(crate) fn new(index: u32) -> Self {
-        Self {
-            index,
-            ordinal: 0,
-            conn: None,
-            due: AT_ONCE,
-            from: None,
-            backoff: BACKOFF.0,
-            dial_ns: AT_ONCE,
-            port_failures: 0,
-            ended: 0,
-            told: 0,
-        }
+        Self { index, backoff: BACKOFF.0, ..Self::default() }
     }
 
     /// Its connection, if that is still at work.
@@ -112,7 +93,7 @@ impl Slot {
                     role::tell(&Record::Dialed(Dialed { slot, client_port, at_ns: now }))?;
                 }
             }
-            Turn::Ended(end) => self.end(end, Port::Same)?,
+            Turn::Ended(end) => self.end(end)?,
             Turn::Gone => {
                 self.conn = None;
                 self.due = self.dial_ns;
@@ -168,7 +149,7 @@ impl Slot {
 
     /// Ends the download of the present connection and tells it. The connection is kept when the
     /// peer should close first.
-    pub(crate) fn end(&mut self, end: DownloadEnd, port: Port) -> Result<(), RoleError> {
+    pub(crate) fn end(&mut self, end: DownloadEnd) -> Result<(), RoleError> {
         let now = net::clock::now();
         let told = self.tell(end, now);
         let lingers = matches!(end, DownloadEnd::Completed | DownloadEnd::BadStatus);
@@ -181,7 +162,8 @@ impl Slot {
             }
             None => self.conn = None,
         }
-        if port == Port::New {
+        if end == DownloadEnd::Replaced {
+            // From another port.
             self.from = None;
         }
         told

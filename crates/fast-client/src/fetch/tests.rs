@@ -4,35 +4,45 @@ use rustix::io::Errno;
 
 use super::*;
 
-fn outcome(errno: Errno, seen: &Seen) -> Outcome {
-    seen.outcome_of(io::Error::from(errno).kind())
-}
-
-#[test]
-fn errors_of_the_peer_and_of_this_host_are_told_apart() {
-    for (errno, expected) in [
-        (Errno::CONNREFUSED, Outcome::Refused),
-        (Errno::CONNRESET, Outcome::Reset),
-        (Errno::PIPE, Outcome::Reset),
-        (Errno::MFILE, Outcome::LocalError),
-        (Errno::NFILE, Outcome::LocalError),
-        (Errno::NOBUFS, Outcome::LocalError),
-        (Errno::NOMEM, Outcome::LocalError),
-        (Errno::ADDRNOTAVAIL, Outcome::LocalError),
-        (Errno::ACCESS, Outcome::LocalError),
-        (Errno::NETUNREACH, Outcome::LocalError),
-        (Errno::INVAL, Outcome::LocalError),
-    ] {
-        assert_eq!(outcome(errno, &Seen::new(MonoNs(0))), expected, "{errno}");
+/// A fetch that ended so.
+pub(crate) fn fetch(outcome: Outcome, total_us: u64) -> Fetch {
+    Fetch {
+        fetch: 0,
+        phase: Phase::Measure,
+        intended_ns: MonoNs(0),
+        start_ns: MonoNs(0),
+        client_port: None,
+        connect_us: None,
+        first_byte_us: None,
+        total_us: Micros(total_us),
+        response_us: Micros(total_us),
+        bytes: Bytes(0),
+        status: None,
+        outcome,
     }
 }
 
 #[test]
-fn a_timeout_is_named_after_what_was_reached() {
-    let mut seen = Seen::new(MonoNs(0));
-    assert_eq!(outcome(Errno::TIMEDOUT, &seen), Outcome::TimeoutConnect);
-    seen.connect = Some(Micros(1));
-    assert_eq!(outcome(Errno::TIMEDOUT, &seen), Outcome::TimeoutNoByte);
-    seen.first_byte = Some(Micros(2));
-    assert_eq!(outcome(Errno::TIMEDOUT, &seen), Outcome::TimeoutPartial);
+fn errors_are_told_apart_by_whose_they_are_and_a_timeout_by_what_was_reached() {
+    for (errno, reached, expected) in [
+        (Errno::CONNREFUSED, 0, Outcome::Refused),
+        (Errno::CONNRESET, 0, Outcome::Reset),
+        (Errno::PIPE, 0, Outcome::Reset),
+        (Errno::MFILE, 0, Outcome::LocalError),
+        (Errno::NFILE, 0, Outcome::LocalError),
+        (Errno::NOBUFS, 0, Outcome::LocalError),
+        (Errno::NOMEM, 0, Outcome::LocalError),
+        (Errno::ADDRNOTAVAIL, 0, Outcome::LocalError),
+        (Errno::ACCESS, 0, Outcome::LocalError),
+        (Errno::NETUNREACH, 0, Outcome::LocalError),
+        (Errno::INVAL, 0, Outcome::LocalError),
+        (Errno::TIMEDOUT, 0, Outcome::TimeoutConnect),
+        (Errno::TIMEDOUT, 1, Outcome::TimeoutNoByte),
+        (Errno::TIMEDOUT, 2, Outcome::TimeoutPartial),
+    ] {
+        let mut fetch = fetch(Outcome::Ok, 0);
+        fetch.connect_us = (reached > 0).then_some(Micros(1));
+        fetch.first_byte_us = (reached > 1).then_some(Micros(2));
+        assert_eq!(outcome_of(io::Error::from(errno).kind(), &fetch), expected, "{errno}");
+    }
 }

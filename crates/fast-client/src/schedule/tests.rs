@@ -59,9 +59,3 @@ fn a_closed_loop_waits_for_its_fetch_and_is_never_late() {
     assert_eq!(closed.due(later, 0), Some(later));
     assert!(closed.is_over(START + SECOND));
 }
-
-#[test]
-fn a_closed_loop_keeps_as_many_running_as_it_was_told() {
-    let five = schedule(Arrivals::Closed(5), Duration::ZERO);
-    assert_eq!((0..7).filter(|running| five.due(START, *running).is_some()).count(), 5);
-}

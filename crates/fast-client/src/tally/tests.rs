@@ -1,21 +1,5 @@
 use super::*;
-
-fn fetch(outcome: Outcome, total_us: u64) -> Fetch {
-    Fetch {
-        fetch: 0,
-        phase: Phase::Measure,
-        intended_ns: MonoNs(0),
-        start_ns: MonoNs(0),
-        client_port: None,
-        connect_us: None,
-        first_byte_us: None,
-        total_us: Micros(total_us),
-        response_us: Micros(total_us),
-        bytes: records::Bytes(0),
-        status: None,
-        outcome,
-    }
-}
+use crate::fetch::tests::fetch;
 
 /// Fetches that end within a second, after one in which as many did: the numbers of those that are told, and
 /// what is counted of the rest.

@@ -21,7 +21,7 @@ proptest! {
         length in 0..200_000usize,
         steps in prop::collection::vec(1..70_000usize, 0..20),
     ) {
-        let mut pattern = Pattern::new(offset, length, Worker::default());
+        let mut pattern = Pattern::new(offset, length, None);
         let mut at = offset;
         for step in steps.into_iter().chain([usize::MAX]) {
             let step = step.min(pattern.remaining());
@@ -37,7 +37,7 @@ proptest! {
 
     #[test]
     fn a_vectored_write_sees_the_same_bytes(offset in 0..1_000u64, length in 0..300_000usize) {
-        let pattern = Pattern::new(offset, length, Worker::default());
+        let pattern = Pattern::new(offset, length, None);
         let mut slices = [IoSlice::new(&[]); 4];
         let used = pattern.chunks_vectored(&mut slices);
         let seen: Vec<u8> = slices[..used].iter().flat_map(|slice| slice.iter().copied()).collect();

@@ -1,7 +1,7 @@
 //! What is answered to which request; connections: kept, closed, reset, many, and more than there are
 //! descriptors for.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
@@ -52,22 +52,6 @@ fn other_paths_methods_and_sizes_are_refused() {
 }
 
 #[test]
-fn it_closes_when_asked_and_with_http_1_0() {
-    let origin = Origin::start();
-    for request in [
-        "GET /bytes/40960 HTTP/1.0\r\n\r\n",
-        "GET /bytes/40960 HTTP/1.0\r\nHost: o\r\nConnection: close\r\n\r\n",
-        "GET /bytes/40960 HTTP/1.1\r\nHost: o\r\nConnection: close\r\n\r\n",
-    ] {
-        let mut stream = BufReader::new(origin.connect());
-        stream.get_mut().write_all(request.as_bytes()).expect("it reads");
-        Answer::read(&mut stream, "GET").assert_body(40_960);
-        let end = stream.fill_buf().expect("a FIN, not a reset");
-        assert!(end.is_empty(), "{} bytes after the body of {request:?}", end.len());
-    }
-}
-
-#[test]
 fn a_half_closed_client_gets_its_answer() {
     let origin = Origin::start();
     let mut stream = BufReader::new(origin.connect());
@@ -95,21 +79,6 @@ fn clients_that_go_away_leave_nothing_behind() {
     }
     origin.get("/bytes/1MiB").assert_body(1 << 20);
     until("the end of its connections", || (open_files(origin.id()) == files).then_some(()));
-}
-
-#[test]
-fn two_hundred_connections_at_once() {
-    let origin = Origin::start();
-    let streams: Vec<TcpStream> = (0..200)
-        .map(|_| {
-            let mut stream = origin.connect();
-            stream.write_all(b"GET /bytes/300000 HTTP/1.0\r\n\r\n").expect("it reads");
-            stream
-        })
-        .collect();
-    for stream in streams {
-        Answer::read(&mut BufReader::new(stream), "GET").assert_body(300_000);
-    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl<E: Env> Context<'_, E> {
                 IoResult::Broken => return Break(Stop::Close(SessionEnd::ClientReset)),
             }
             self.moved = true;
-            self.log.asked(self.env.cached_ms());
+            self.log.asked_ms.get_or_insert(self.env.cached_ms());
             match http1::parse_request(head) {
                 Ok(None) => {}
                 // What follows the head is another request; one a connection is served.
@@ -54,7 +54,7 @@ impl<E: Env> Context<'_, E> {
         if head.body != BodyFraming::Length(0) {
             return self.answer(413, SessionEnd::BadRequest);
         }
-        self.log.dialed(self.env.cached_ms());
+        self.log.dialed_ms = Some(self.env.cached_ms());
         match self.env.dial() {
             Ok(stream) => {
                 self.log.record.upstream_port = stream.local_port();

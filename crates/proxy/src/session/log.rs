@@ -20,9 +20,9 @@ pub(super) struct Log {
     /// Status of the answer; `None`: none was begun.
     status: Option<u16>,
     /// First byte of the request read (`r->start_msec`), cached clock.
-    asked_ms: Option<u64>,
+    pub(super) asked_ms: Option<u64>,
     /// Upstream connect begun (`u->start_time`), cached clock.
-    dialed_ms: Option<u64>,
+    pub(super) dialed_ms: Option<u64>,
     /// Head bytes of the answer that are still to be sent.
     head_left: u64,
     /// Sums in nanoseconds: most steps take a few microseconds.
@@ -39,16 +39,6 @@ impl Log {
     pub(super) fn new(client_port: u16, now: MonoNs) -> Self {
         let record = records::Session { client_port, accepted_ns: now, ..Default::default() };
         Self { record, ..Self::default() }
-    }
-
-    /// Something of a request was read.
-    pub(super) fn asked(&mut self, cached_ms: u64) {
-        self.asked_ms.get_or_insert(cached_ms);
-    }
-
-    /// The upstream connect begins.
-    pub(super) fn dialed(&mut self, cached_ms: u64) {
-        self.dialed_ms = Some(cached_ms);
     }
 
     /// The upstream connection stands.

@@ -86,8 +86,8 @@ impl Stream for TcpStream {
     }
 }
 
-/// The clock that stands still within a loop turn, as nginx's does: time as of the last
-/// [`Self::refresh`].
+/// The clock that stands still within a loop turn, as nginx's does: both times as of
+/// [`Self::new`], once a loop turn.
 ///
 /// nginx refreshes it right after `epoll_wait` (`ngx_time_update`) and logs from it, so a step of
 /// seconds leaves no trace in `$request_time`. The records use [`net::clock`] instead.
@@ -99,15 +99,7 @@ pub(crate) struct CachedClock {
 
 impl CachedClock {
     pub(crate) fn new() -> Self {
-        let mut clock = Self { mono: MonoNs(0), unix_ms: 0 };
-        clock.refresh();
-        clock
-    }
-
-    /// Reads both clocks; called once a loop turn.
-    pub(crate) fn refresh(&mut self) {
-        self.unix_ms = net::clock::unix_ms();
-        self.mono = net::clock::now();
+        Self { unix_ms: net::clock::unix_ms(), mono: net::clock::now() }
     }
 
     /// Whole milliseconds since boot: differences of these are what nginx logs.

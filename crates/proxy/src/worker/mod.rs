@@ -22,7 +22,7 @@ use records::{Accepted, Hold, LoopTurn, MonoNs, SessionEnd};
 
 use self::env::{CachedClock, WorkerEnv};
 use self::sessions::{Place, SessionKey, Sessions, Slot, WAKER};
-use crate::listener::{Accept, Acceptor, LISTENER};
+use crate::listener::{Acceptor, LISTENER};
 use crate::policy::Stop;
 use crate::recorder::Recorder;
 use crate::session::{Event, Limits, Peer, Session, Step};
@@ -112,7 +112,8 @@ impl Worker {
                 }
             }
             self.expire();
-            self.end_turn();
+            self.turn.end_ns = net::clock::now();
+            self.recorder.loop_turn(self.turn);
         }
         self.shut_down();
         Ok(())
@@ -130,7 +131,7 @@ impl Worker {
     fn begin_turn(&mut self, events: &Events) {
         // The poll was called where the last turn ended: no clock is read for it.
         let called = self.turn.end_ns;
-        self.clock.refresh();
+        self.clock = CachedClock::new();
         self.recorder.polled(called, self.clock.mono);
         self.acceptor.resume(self.poll.registry(), self.clock.mono);
         let events = u32::try_from(events.iter().count()).unwrap_or(u32::MAX);
@@ -175,16 +176,19 @@ impl Worker {
         loop {
             let used = self.sessions.len();
             match self.acceptor.accept(self.poll.registry(), self.clock.mono) {
-                Accept::Connection(stream, addr) => self.admit(stream, addr),
-                Accept::Nobody => {
-                    // The end of a batch is no wakeup for nothing.
+                Ok((stream, addr)) => self.admit(stream, addr),
+                Err(error) if net::tcp::is_shortage(&error) => {
+                    self.recorder.totals.accept_pauses += 1;
+                    return;
+                }
+                // The end of a batch is no wakeup for nothing.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if self.turn.accepts == before {
-                        self.recorder.woken_for_nothing();
+                        self.recorder.totals.empty_wakeups += 1;
                     }
                     return;
                 }
-                Accept::Gone => return,
-                Accept::Paused => return self.recorder.accept_paused(),
+                Err(_) => return,
             }
             // A full worker turns the client away, and accepts no more (`ngx_event_accept`).
             if !self.setup.limits.toggles.multi_accept || used >= all {
@@ -223,7 +227,7 @@ impl Worker {
         let slot = Slot { session, key, number, place: Place::default(), timer };
         match watched {
             _ if full => {
-                self.recorder.accept_paused();
+                self.recorder.totals.accept_pauses += 1;
                 self.end(slot, SessionEnd::TurnedAway);
             }
             // A client that is gone already, or no memory to watch it.
@@ -292,18 +296,13 @@ impl Worker {
     /// Ends sessions whose peer was too slow.
     fn expire(&mut self) {
         let now = self.clock.mono;
-        while let Some(entry) = self.sessions.pop_late(now) {
-            self.step(entry.key, |session, env| session.on_deadline(env));
+        while let Some((at, key)) = self.sessions.pop_late(now) {
+            self.step(key, |session, env| session.on_deadline(env));
             // What is left of it is looked at again.
-            if self.sessions.get(entry.key).is_some_and(|slot| slot.timer == entry.at) {
-                self.sessions.set_timer(entry.key);
+            if self.sessions.get(key).is_some_and(|slot| slot.timer == at) {
+                self.sessions.set_timer(key);
             }
         }
-    }
-
-    fn end_turn(&mut self) {
-        self.turn.end_ns = net::clock::now();
-        self.recorder.loop_turn(self.turn);
     }
 
     fn shut_down(&mut self) {

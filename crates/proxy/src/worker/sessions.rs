@@ -93,12 +93,13 @@ pub(super) struct Slot {
 #[derive(Default)]
 pub(super) struct Sessions {
     slab: Slab<Slot>,
-    /// Deadlines, earliest first.
+    /// When to look at which session, earliest first. Of several entries of one session only the one that it
+    /// keeps counts ([`Slot::timer`]).
     ///
     /// A session that moves puts its deadline off at every step; the heap hears of that only when the
     /// old deadline comes up, so moving costs nothing here. A deadline that comes nearer gets an entry
     /// at once; the entry it replaces is passed over when it comes up.
-    timers: BinaryHeap<Reverse<TimerEntry>>,
+    timers: BinaryHeap<Reverse<(MonoNs, SessionKey)>>,
 }
 
 impl Sessions {
@@ -115,7 +116,7 @@ impl Sessions {
     }
 
     pub(super) fn insert(&mut self, slot: Slot) {
-        self.timers.push(Reverse(TimerEntry { at: slot.timer, key: slot.key }));
+        self.timers.push(Reverse((slot.timer, slot.key)));
         self.slab.insert(slot);
     }
 
@@ -136,40 +137,31 @@ impl Sessions {
 
     /// When one of them has to be looked at.
     pub(super) fn first_timer(&self) -> Option<MonoNs> {
-        self.timers.peek().map(|Reverse(entry)| entry.at)
+        self.timers.peek().map(|Reverse((at, _))| *at)
     }
 
     /// Gives a session a timer entry for its deadline, in place of the one it had.
     pub(super) fn set_timer(&mut self, key: SessionKey) {
-        let Self { slab, timers } = self;
-        let slot = slab.get_mut(key.slot as usize).filter(|slot| slot.key == key);
-        if let Some(slot) = slot {
-            slot.timer = slot.session.deadline;
-            timers.push(Reverse(TimerEntry { at: slot.timer, key }));
+        if let Some(slot) = self.get(key) {
+            let at = slot.session.deadline;
+            slot.timer = at;
+            self.timers.push(Reverse((at, key)));
         }
     }
 
-    /// The timer entry of a session whose deadline has passed by `now`. Entries of sessions that have
-    /// put theirs off are set anew.
-    pub(super) fn pop_late(&mut self, now: MonoNs) -> Option<TimerEntry> {
+    /// A session whose deadline has passed by `now`, and the time of its timer entry. Entries of sessions
+    /// that have put theirs off are set anew.
+    pub(super) fn pop_late(&mut self, now: MonoNs) -> Option<(MonoNs, SessionKey)> {
         while self.first_timer().is_some_and(|first| first <= now)
-            && let Some(Reverse(entry)) = self.timers.pop()
+            && let Some(Reverse((at, key))) = self.timers.pop()
         {
-            let slot = self.get(entry.key).filter(|slot| slot.timer == entry.at);
+            let slot = self.get(key).filter(|slot| slot.timer == at);
             match slot.map(|slot| slot.session.deadline) {
-                Some(deadline) if deadline <= now => return Some(entry),
-                Some(_) => self.set_timer(entry.key),
+                Some(deadline) if deadline <= now => return Some((at, key)),
+                Some(_) => self.set_timer(key),
                 None => {}
             }
         }
         None
     }
-}
-
-/// When to look at a session. Of several entries of one session only the one it keeps counts
-/// ([`Slot::timer`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct TimerEntry {
-    pub(super) at: MonoNs,
-    pub(super) key: SessionKey,
 }

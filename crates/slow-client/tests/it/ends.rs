@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 
-use records::{DownloadEnd, Record};
+use records::{Download, DownloadEnd, Record};
 use testkit::{Signal, free_addr, serve};
 
 use crate::support::{Slow, answer, command, endless, request, reset, server, whole};
@@ -54,58 +54,124 @@ fn ports_of_whole_downloads() -> Vec<u16> {
     ports
 }
 
-#[test]
-fn bodies_are_counted_however_they_are_framed_and_taken() {
-    let addr = server(|number, stream| match number % 3 {
-        0 => whole(stream, SIZE),
-        1 => answer(stream, "", &vec![b'x'; SIZE]),
-        _ => {
-            let mut body = Vec::new();
-            for piece in vec![b'x'; SIZE].chunks(70_001) {
-                write!(body, "{:x};x=y\r\n", piece.len())?;
-                body.extend_from_slice(piece);
-                body.extend_from_slice(b"\r\n");
+/// What a server does once it has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Closes,
+    Resets,
+    /// It waits until the client hangs up.
+    Stays,
+}
+
+/// How downloads end, and with how many bytes, whose answers are these, one a connection. What is short
+/// comes byte by byte.
+fn played(args: &str, cases: &[(String, Then, DownloadEnd, u64)]) -> Vec<Download> {
+    let answers: Vec<_> = cases.iter().map(|(answer, then, ..)| (answer.clone(), *then)).collect();
+    let (seen, taken) = channel();
+    let taken = Mutex::new(taken);
+    let addr = server(move |number, stream| {
+        request(stream)?;
+        stream.set_nodelay(true)?;
+        let (answer, then) = &answers[number % answers.len()];
+        let piece = if answer.len() < 300 { 1 } else { answer.len() };
+        answer.as_bytes().chunks(piece).try_for_each(|piece| stream.write_all(piece))?;
+        match then {
+            Then::Closes => Ok(()),
+            Then::Stays => request(stream).map(drop),
+            Then::Resets => {
+                // Only once the client has what was sent: a reset takes that with it.
+                let _ = taken.lock().expect("one server").recv();
+                reset(stream)
             }
-            body.extend_from_slice(b"0\r\nX: y\r\n\r\n");
-            answer(stream, "Transfer-Encoding: chunked\r\n", &body)
         }
     });
-    let mut slow = Slow::start(addr, &format!("--slow 1 --slow-size {SIZE}"));
-    for _ in 0..3 {
+    let mut slow = Slow::start(addr, &format!("--slow 1 --interval 5ms {args}"));
+    let mut ends = Vec::new();
+    for (answer, then, end, bytes) in cases {
+        if *then == Then::Resets {
+            let mut came = 0;
+            while came < *bytes {
+                came += slow.interval().bytes[0].0;
+            }
+            seen.send(()).expect("the server waits");
+        }
         let download = slow.download();
-        assert_eq!((download.end, download.bytes.0), (DownloadEnd::Completed, SIZE as u64));
+        assert_eq!((download.end, download.bytes.0), (*end, *bytes), "{answer:.80}");
+        if *end == DownloadEnd::ClosedEarly {
+            assert_eq!(download.first_byte_us.is_some(), !answer.is_empty(), "{answer:?}");
+        }
+        ends.push(download);
     }
     slow.stop();
+    ends
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\n";
+
+#[test]
+fn whole_answers_are_counted_however_they_are_framed_and_taken() {
+    use DownloadEnd::Completed;
+    use Then::{Closes, Stays};
+    let body = "x".repeat(SIZE);
+    let mut chunks = String::new();
+    for piece in body.as_bytes().chunks(70_001) {
+        chunks += &format!("{:x};x=y\r\n{}\r\n", piece.len(), "x".repeat(piece.len()));
+    }
+    let size = SIZE as u64;
+    let cases = [
+        (format!("{OK}Content-Length: {SIZE}\r\n\r\n{body}"), Closes, Completed, size),
+        (format!("{OK}\r\n{body}"), Closes, Completed, size),
+        (
+            format!("{OK}Transfer-Encoding: chunked\r\n\r\n{chunks}0\r\nX: y\r\n\r\n"),
+            Closes,
+            Completed,
+            size,
+        ),
+    ];
+    played(&format!("--slow-size {SIZE}"), &cases);
+    let early =
+        format!("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n{OK}Content-Length: 5\r\n\r\n12345");
+    let coded = "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n";
+    let cases = [
+        (early, Closes, Completed, 5),
+        // As long as it is.
+        (format!("{OK}{coded}"), Closes, Completed, 2),
+        (format!("{OK}Content-Length: 100\r\n\r\n{}", "x".repeat(100)), Stays, Completed, 100),
+    ];
+    let ends = played("--slow-size 100 --slow-header Accept-Encoding:gzip", &cases);
+    assert!((0..).zip(&ends).all(|(ordinal, download)| download.ordinal == ordinal));
 }
 
 #[test]
-fn an_answer_in_pieces_one_that_is_coded_and_one_that_stays_open_are_whole() {
-    let addr = server(|number, stream| match number % 3 {
-        0 => {
-            request(stream)?;
-            stream.set_nodelay(true)?;
-            let head = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\
-                        Content-Length: 5\r\n\r\n12345";
-            head.bytes().try_for_each(|byte| stream.write_all(&[byte]))
-        }
-        // As long as it is.
-        1 => {
-            let coded = "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n";
-            answer(stream, coded, b"2\r\nno\r\n0\r\n\r\n")
-        }
-        _ => {
-            whole(stream, 100)?;
-            // Until the client hangs up.
-            request(stream).map(drop)
-        }
-    });
-    let mut slow = Slow::start(addr, "--slow 1 --slow-size 100 --slow-header Accept-Encoding:gzip");
-    for (ordinal, bytes) in [(0, 5), (1, 2), (2, 100), (3, 5)] {
-        let download = slow.download();
-        let told = (download.end, download.ordinal, download.bytes.0);
-        assert_eq!(told, (DownloadEnd::Completed, ordinal, bytes));
+fn what_is_not_the_answer_is_told_with_what_came_and_is_not_asked_for_at_full_speed() {
+    use DownloadEnd::{BadStatus, ClosedEarly, Reset};
+    use Then::{Closes, Resets};
+    const PART: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\npart";
+    const CHUNKS: &str = "Transfer-Encoding: chunked\r\n\r\n";
+    let longer = "x".repeat(5001);
+    let cases = [
+        (String::new(), Closes, ClosedEarly, 0),
+        (format!("{OK}Conte"), Closes, ClosedEarly, 0),
+        (String::new(), Resets, Reset, 0),
+        (format!("{OK}\r\npart"), Closes, ClosedEarly, 4),
+        (format!("{OK}{CHUNKS}4\r\nabcd\r\n9\r\nef"), Closes, ClosedEarly, 6),
+        (PART.to_owned(), Resets, Reset, 4),
+        ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno".into(), Closes, BadStatus, 0),
+        ("SSH-2.0-x\r\n".into(), Closes, BadStatus, 0),
+        ("\n".repeat(9000), Closes, BadStatus, 0),
+        (PART.to_owned(), Closes, ClosedEarly, 4),
+        // From here on each is waited for longer than the one before.
+        (format!("{OK}{CHUNKS}no such size\r\n"), Closes, BadStatus, 0),
+        (format!("{OK}Content-Length: 64\r\n\r\n"), Closes, BadStatus, 0),
+        (format!("{OK}{CHUNKS}2\r\nno\r\n0\r\n\r\n"), Closes, BadStatus, 2),
+        (format!("{OK}\r\n{longer}"), Closes, BadStatus, 5001),
+    ];
+    let ends = played("--slow-size 5000", &cases);
+    let gap = |pair: &[Download]| pair[1].start_ns.0 - pair[0].start_ns.0;
+    let gaps: Vec<u64> = ends[10..].windows(2).map(gap).collect();
+    for (gap, least) in gaps.iter().zip([50_000_000, 100_000_000, 200_000_000]) {
+        assert!(*gap >= least, "each wait is longer: {gaps:?}");
     }
-    slow.stop();
 }
 
 #[test]
@@ -154,85 +220,6 @@ fn a_trickle_is_seen_and_ends_without_a_close() {
         assert_eq!((download.end, download.bytes.0), (DownloadEnd::Completed, 60), "{framing}");
         slow.stop();
     }
-}
-
-/// How a server ends a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hangs {
-    Up,
-    WithReset,
-}
-
-#[test]
-fn what_is_no_whole_answer_is_told_with_what_came() {
-    const OK: &str = "HTTP/1.1 200 OK\r\n";
-    const PART: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\npart";
-    use DownloadEnd::{BadStatus, ClosedEarly, Reset};
-    use Hangs::{Up, WithReset};
-    let cases: [(String, Hangs, DownloadEnd, u64); 13] = [
-        (PART.into(), Up, ClosedEarly, 4),
-        (format!("{OK}\r\npart"), Up, ClosedEarly, 4),
-        (format!("{OK}Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n9\r\nef"), Up, ClosedEarly, 6),
-        ("".into(), Up, ClosedEarly, 0),
-        (format!("{OK}Conte"), Up, ClosedEarly, 0),
-        ("".into(), WithReset, Reset, 0),
-        (PART.into(), WithReset, Reset, 4),
-        ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno".into(), Up, BadStatus, 0),
-        ("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno".into(), Up, BadStatus, 0),
-        ("SSH-2.0-x\r\n".into(), Up, BadStatus, 0),
-        (format!("{OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\nno"), Up, BadStatus, 0),
-        (format!("{OK}Transfer-Encoding: chunked\r\n\r\nno such size\r\n"), Up, BadStatus, 0),
-        ("\n".repeat(9000), Up, BadStatus, 0),
-    ];
-    let answers = cases.clone();
-    let (seen, taken) = channel();
-    let taken = Mutex::new(taken);
-    let addr = server(move |number, stream| {
-        request(stream)?;
-        let (answer, hangs, ..) = &answers[number % answers.len()];
-        stream.write_all(answer.as_bytes())?;
-        if *hangs == WithReset {
-            // Only once the client has what was sent: a reset takes that with it.
-            let _ = taken.lock().expect("one server").recv();
-            reset(stream)?;
-        }
-        Ok(())
-    });
-    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000 --interval 5ms");
-    for (answer, hangs, end, bytes) in cases {
-        if hangs == WithReset {
-            let mut came = 0;
-            while came < bytes {
-                came += slow.interval().bytes[0].0;
-            }
-            seen.send(()).expect("the server waits");
-        }
-        let download = slow.download();
-        assert_eq!((download.end, download.bytes.0), (end, bytes), "{answer:?}");
-        if end == ClosedEarly {
-            assert_eq!(download.first_byte_us.is_some(), !answer.is_empty(), "{answer:?}");
-        }
-    }
-    slow.stop();
-}
-
-#[test]
-fn a_body_of_another_length_is_no_load_and_is_not_asked_for_at_full_speed() {
-    let addr = server(|number, stream| match number % 4 {
-        0 => whole(stream, 64),
-        1 => whole(stream, 5001),
-        2 => answer(stream, "Transfer-Encoding: chunked\r\n", b"2\r\nno\r\n0\r\n\r\n"),
-        _ => answer(stream, "", &[0; 5001]),
-    });
-    let mut slow = Slow::start(addr, "--slow 1 --slow-size 5000");
-    let ends: Vec<_> = (0..4).map(|_| slow.download()).collect();
-    assert!(ends.iter().all(|download| download.end == DownloadEnd::BadStatus), "{ends:?}");
-    let gaps: Vec<u64> =
-        ends.windows(2).map(|pair| pair[1].start_ns.0 - pair[0].start_ns.0).collect();
-    for (gap, least) in gaps.iter().zip([50_000_000, 100_000_000, 200_000_000]) {
-        assert!(*gap >= least, "each wait is longer: {gaps:?}");
-    }
-    slow.stop();
 }
 
 #[test]
@@ -290,21 +277,6 @@ fn a_stop_ends_every_download_once_and_tells_the_last_interval() {
             assert_eq!(by_download, by_interval);
         }
     }
-}
-
-#[test]
-fn intervals_join_without_gaps() {
-    let addr = server(|_, stream| endless(stream));
-    let mut slow = Slow::start(addr, "--slow 2 --interval 10ms");
-    let mut last = slow.interval();
-    for _ in 0..5 {
-        let next = slow.interval();
-        assert_eq!(next.start_ns, last.end_ns);
-        assert!(next.end_ns > next.start_ns);
-        assert_eq!(next.bytes.len(), 2);
-        last = next;
-    }
-    slow.stop();
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn no_download_is_a_load_too() {
 }
 
 #[test]
-fn a_paced_download_never_outruns_its_rate() {
+fn a_paced_download_never_outruns_its_rate_and_intervals_join() {
     const RATE: u64 = 4 << 20;
     let addr = server(|_, stream| endless(stream));
     let mut slow = Slow::start(addr, &format!("--slow 2 --read-rate {RATE} --interval 50ms"));
@@ -110,6 +110,7 @@ fn a_paced_download_never_outruns_its_rate() {
     let (mut bytes, mut end) = (vec![0; 2], MonoNs(0));
     for _ in 0..10 {
         let interval = slow.interval();
+        assert!(end == MonoNs(0) || interval.start_ns == end, "no gap before {interval:?}");
         end = interval.end_ns;
         bytes.iter_mut().zip(&interval.bytes).for_each(|(sum, bytes)| *sum += bytes.0);
     }
@@ -178,31 +179,21 @@ fn a_thousand_downloads_run_at_once() {
 }
 
 #[test]
-fn bad_options_are_usage_errors() {
-    for (args, says) in [
-        ("localhost", "write it as 127.0.0.1:8000"),
-        ("192.0.2.1:80", "192.0.2.1:80 is not on this host: add --allow-remote"),
-        ("127.0.0.1:1 --slow 100001", "100000"),
-        ("127.0.0.1:1 --slow-size 0", "1 byte or more"),
-        ("127.0.0.1:1 --read-rate 0", "a rate above zero"),
-        ("127.0.0.1:1 --interval 0s", "1ms or more"),
-        ("127.0.0.1:1 --hold", "--orders"),
+fn what_cannot_be_is_refused_with_what_to_do() {
+    for (args, code, says) in [
+        ("localhost", 2, "write it as 127.0.0.1:8000"),
+        ("192.0.2.1:80", 2, "192.0.2.1:80 is not on this host: add --allow-remote"),
+        ("127.0.0.1:1 --slow 100001", 2, "100000"),
+        ("127.0.0.1:1 --slow-size 0", 2, "1 byte or more"),
+        ("127.0.0.1:1 --read-rate 0", 2, "a rate above zero"),
+        ("127.0.0.1:1 --interval 0s", 2, "1ms or more"),
+        ("127.0.0.1:1 --hold", 2, "--orders"),
+        ("127.0.0.1:1 --parent-pid 2147483646", 1, "the process that started this one has ended"),
     ] {
-        let stderr = say(&mut command(args)).refused(2);
+        let stderr = say(&mut command(args)).refused(code);
         assert!(stderr.contains(says), "{args:?}: {stderr}");
     }
-}
-
-#[test]
-fn too_few_descriptors_are_named() {
-    let crowd = command("127.0.0.1:1 --slow 1000");
-    let stderr = say(&mut with_open_files(64, &crowd)).refused(1);
-    assert!(stderr.contains("needs 1016 descriptors, the limit is 64"), "{stderr}");
-    assert!(stderr.contains("ulimit -n"), "{stderr}");
-}
-
-#[test]
-fn a_parent_that_has_gone_ends_it() {
-    let stderr = say(&mut command("127.0.0.1:1 --parent-pid 2147483646")).refused(1);
-    assert!(stderr.contains("the process that started this one has ended"), "{stderr}");
+    let stderr = say(&mut with_open_files(64, &command("127.0.0.1:1 --slow 1000"))).refused(1);
+    let says = "needs 1016 descriptors, the limit is 64: raise it with ulimit -n";
+    assert!(stderr.contains(says), "{stderr}");
 }

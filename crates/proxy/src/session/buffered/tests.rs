@@ -76,15 +76,6 @@ fn two_pages_are_written_at_a_time_and_all_of_them_at_the_end() {
 }
 
 #[test]
-fn a_short_page_goes_on_where_it_may_end_a_chunk() {
-    let mut pages = pages(0, SIZE, WhenShort::GoesOn);
-    read(&mut pages, 10);
-    assert_eq!(send(&mut pages, 4), 10);
-    read(&mut pages, 10);
-    assert_eq!(send(&mut pages, usize::MAX), 16, "with what came behind it");
-}
-
-#[test]
 fn two_pages_are_spooled_at_a_time_and_never_a_part_of_one() {
     let mut pages = filled(3 * SIZE as u64 + 10);
     assert_eq!(spool(&mut pages), 2 * SIZE);
@@ -94,26 +85,6 @@ fn two_pages_are_spooled_at_a_time_and_never_a_part_of_one() {
     // The file goes first, and its place stays taken.
     assert_eq!(send(&mut pages, usize::MAX), 3 * SIZE);
     assert_eq!((send(&mut pages, usize::MAX), spool(&mut pages)), (2 * SIZE, 0));
-}
-
-#[test]
-fn a_file_is_read_back_in_pieces() {
-    let mut pages = Pages::new(4096, 0, &[], Bytes::gib(1), WhenShort::Waits);
-    while pages.file_end() < 80 << 10 {
-        while read(&mut pages, usize::MAX) > 0 {}
-        spool(&mut pages);
-    }
-    for (at, len) in [(0, 32 << 10), (32 << 10, 32 << 10), (64 << 10, 16 << 10)] {
-        let read = |into: &mut [u8], from| {
-            assert_eq!((from, into.len()), (at, len));
-            Ok(())
-        };
-        pages.read_back(read).expect("it is there");
-        pages.sent(10_000);
-        pages.read_back(|_, _| panic!("the piece has not left")).expect("nothing is read");
-        pages.sent(len - 10_000);
-    }
-    assert!(send(&mut pages, 0) > 4096, "what is in memory comes after it");
 }
 
 #[test]

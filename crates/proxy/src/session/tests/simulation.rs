@@ -63,20 +63,9 @@ impl Life {
         let policies =
             ["drain", "short-read", "fionread", "bytes:1", "bytes:10KiB", "reads:3", "time:1us"];
         let policy = pick(&mut rng, &policies).parse().expect("a policy");
-        let origin = pick(
-            &mut rng,
-            &[
-                Origin::Whole,
-                Origin::Whole,
-                Origin::Chunked,
-                Origin::UntilClose,
-                Origin::TooMuch,
-                Origin::TooLittle,
-                Origin::Resets,
-                Origin::Silent,
-                Origin::Garbage,
-            ],
-        );
+        use Origin as O;
+        let origins = [O::Whole, O::Whole, O::Chunked, O::UntilClose, O::TooMuch, O::TooLittle];
+        let origin = pick(&mut rng, &[&origins[..], &[O::Resets, O::Silent, O::Garbage]].concat());
         let clients = [Client::Stays, Client::Stays, Client::Stays, Client::Closes, Client::Resets];
         let client = pick(&mut rng, &clients);
         let page = pick(&mut rng, &[40, 40, 500, 4096]);
