@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumCount, IntoStaticStr, VariantArray};
+use strum::{Display, EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 use crate::units::every;
 use crate::{Bytes, Micros, MonoNs};
@@ -105,7 +105,7 @@ impl FetchTotals {
 
 /// Exactly one for each attempt. A cap that was hit says in which part of the fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(Default, Display, EnumCount, IntoStaticStr, VariantArray)]
+#[derive(Default, Display, EnumCount, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Outcome {

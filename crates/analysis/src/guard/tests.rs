@@ -223,10 +223,6 @@ fn arm(name: &str, count: u32, failed: u64, us: u64) -> (String, Vec<Ran>) {
     (name.to_owned(), (0..count).map(of_round).collect())
 }
 
-fn compared(arms: &[(String, Vec<Ran>)]) -> Comparison {
-    Comparison::of(arms)
-}
-
 #[test]
 fn arms_against_the_first() {
     let (sick, cured) = (arm("drain", 5, 40, 400_000), arm("fionread", 5, 0, 80_000));
@@ -238,30 +234,30 @@ fn arms_against_the_first() {
         ("too few", vec![cured.clone(), few.clone()], Gate::Inconclusive, Change::Inconclusive),
         ("the worst pair decides", vec![cured, few, sick], Gate::Breached, Change::Inconclusive),
     ] {
-        let comparison = compared(&arms);
+        let comparison = Comparison::of(&arms);
         let judgement = &comparison.pairs[0].judgement;
         assert_eq!(judgement.change, change, "{what}: {:?}", judgement.reasons);
         assert_eq!(comparison.gate(), gate, "{what}");
     }
-    assert_eq!(compared(&[]).gate(), Gate::Inconclusive);
+    assert_eq!(Comparison::of(&[]).gate(), Gate::Inconclusive);
 }
 
 #[test]
 fn an_arm_whose_proxy_dies_is_breached() {
     let (a, mut b) = (arm("a", 6, 0, 80_000), arm("b", 6, 0, 80_000));
     b.1[3].proxy_fault = Some("the proxy role ended unasked".to_owned());
-    let down = compared(&[a.clone(), b.clone()]);
+    let down = Comparison::of(&[a.clone(), b.clone()]);
     assert_eq!(down.gate(), Gate::Breached);
     assert_eq!(down.pairs[0].doubts(), ["b, round 4: the proxy role ended unasked"]);
     // What is compared against is not what the gate is about.
-    assert_eq!(compared(&[b, a]).gate(), Gate::Passed);
+    assert_eq!(Comparison::of(&[b, a]).gate(), Gate::Passed);
 }
 
 #[test]
 fn rounds_that_only_one_arm_has_do_not_count() {
     let (a, mut b) = (arm("a", 6, 0, 80_000), arm("b", 6, 0, 80_000));
     b.1.truncate(1);
-    let comparison = compared(&[a, b]);
+    let comparison = Comparison::of(&[a, b]);
     assert_eq!(comparison.pairs[0].judgement.rounds, 1);
     assert_eq!(comparison.gate(), Gate::Inconclusive);
 }

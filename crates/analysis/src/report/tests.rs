@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use records::{Bytes, Outcome, Phase, ReadPolicy, SocketEnd, SocketSample, StepEnd};
+use records::{Bytes, Outcome, Phase, ReadPolicy, SocketEnd, SocketSample};
 use serde_json::Value;
 
 use super::*;
@@ -9,24 +9,6 @@ use testkit::fixture::{Run, at_ms};
 
 fn story(run: &Run) -> Explanation {
     Explanation::of(&Analysis::of(&run.records))
-}
-
-#[test]
-fn the_causes_are_those_of_the_summary_with_their_evidence() {
-    let run = Run::held();
-    let (summary, story) = (summarise(&run.records), story(&run));
-    let shares: Vec<CauseShare> = story.causes.iter().map(|cause| cause.share.clone()).collect();
-    assert_eq!(shares, summary.causes);
-    assert_eq!(story.unexplained(), None);
-    let [first, ..] = story.causes.as_slice() else { panic!("no cause") };
-    assert_eq!(first.share.cause, Cause::HeldByStep);
-    let Some(Evidence::Steps { steps, longest: Some(step), .. }) = &first.evidence else {
-        panic!("another kind: {:?}", first.evidence);
-    };
-    assert_eq!((step.worker, step.ended_by), (1, StepEnd::UpstreamEmpty));
-    assert_eq!(step.length_us, Micros(1_200_000));
-    let held: BTreeSet<u64> = story.holders.iter().map(|holder| holder.steps).collect();
-    assert!(held.iter().all(|of_one| of_one < steps), "{held:?} of {steps}");
 }
 
 #[test]

@@ -214,7 +214,7 @@ impl Scene {
                     connect_us: at_or("connected", Some(from)).map(since),
                     total_us: since(to),
                     response_us: Micros((to - from) * 1_000),
-                    outcome: option("outcome").map_or(usual, outcome),
+                    outcome: option("outcome").map_or(usual, |of| of.parse().expect("one")),
                     ..Fetch::default()
                 });
                 let Some(accepted) = milestone("accepted", 1).map(at) else { return };
@@ -391,11 +391,6 @@ impl Span {
             past => all * past / (self.to - self.from).max(1),
         }
     }
-}
-
-fn outcome(name: &str) -> Outcome {
-    let named = Outcome::ALL.into_iter().find(|outcome| outcome.name() == name);
-    named.unwrap_or_else(|| panic!("{name} is no outcome"))
 }
 
 /// A session of which only its bounds are known.

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use stats::*;
 
+use crate::draws::judged;
+
 fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![
         8 => (0.0..2e6_f64).prop_map(Reading::Exact),
@@ -31,10 +33,6 @@ fn shifted() -> impl Strategy<Value = Vec<(f64, f64)>> {
     (0.2..5.0_f64, proptest::collection::vec((1e4..1e5_f64, 0.7..1.4_f64), 3..12)).prop_map(
         |(factor, rounds)| rounds.into_iter().map(|(a, noise)| (a, a * factor * noise)).collect(),
     )
-}
-
-fn judged(rounds: &[Round]) -> Judgement {
-    crate::draws::judged(rounds)
 }
 
 fn trials() -> impl Strategy<Value = Vec<Trial>> {

@@ -37,17 +37,23 @@ fn asked(
     rounds: usize,
     trials: &[Ran],
 ) -> Check {
+    cut_short(thresholds, fail_on, save, rounds, trials, None)
+}
+
+fn cut_short(
+    thresholds: &[&str],
+    fail_on: Option<FailOn>,
+    save: Save,
+    rounds: usize,
+    trials: &[Ran],
+    by: Option<&str>,
+) -> Check {
     let thresholds: Vec<Threshold> =
         thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
     let thresholds = &thresholds;
     let asked = Asked { thresholds, fail_on, baseline: None, save, rounds, attempts: 3 };
-    let arm = arm(&["--reuseport"]);
-    Check::of(asked, arm, "runs/x-check".into(), trials, None)
-}
-
-fn arm(words: &[&str]) -> ArmSpec {
-    let args = words.iter().map(|word| (*word).to_owned()).collect();
-    ArmSpec { name: "check".to_owned(), args }
+    let arm = ArmSpec { name: "check".to_owned(), args: vec!["--reuseport".to_owned()] };
+    Check::of(asked, arm, "runs/x-check".into(), trials, by.map(str::to_owned))
 }
 
 fn gate(thresholds: &[&str], trials: &[Ran]) -> (Gate, u8) {
@@ -131,17 +137,7 @@ fn a_baseline_is_made_of_enough_good_rounds_only() {
 
 #[test]
 fn what_was_cut_short_is_no_pass() {
-    let thresholds = ["p99<100ms".parse().expect("a threshold")];
-    let asked = Asked {
-        thresholds: &thresholds,
-        fail_on: None,
-        baseline: None,
-        save: Save::No,
-        rounds: 1,
-        attempts: 1,
-    };
-    let arm = arm(&[]);
-    let cut = Check::of(asked, arm, "runs/x".into(), &[good()], Some("SIGTERM".to_owned()));
+    let cut = cut_short(&["p99<100ms"], None, Save::No, 1, &[good()], Some("SIGTERM"));
     assert_eq!(cut.outcome, Gate::Inconclusive);
 }
 

@@ -22,7 +22,12 @@ pub(super) fn of(run: &Run, code: CaveatCode) -> String {
 
 /// What is said of `code` in each of these runs; `-`: nothing.
 fn told<const N: usize>(code: CaveatCode, rows: [(&str, Run); N]) -> String {
-    let row = |(what, run): (&str, Run)| {
+    all_told(rows.map(|(what, run)| (code, what, run)))
+}
+
+/// The same, each of a code of its own.
+fn all_told<const N: usize>(rows: [(CaveatCode, &str, Run); N]) -> String {
+    let row = |(code, what, run): (CaveatCode, &str, Run)| {
         let said = of(&run, code);
         format!("{what}: {}\n", if said.is_empty() { "-" } else { &said })
     };
@@ -99,29 +104,17 @@ fn the_machine_is_told_of_where_it_blurs_the_picture() {
         (host.worker_cpus, host.load_cpus) = (vec![], vec![]);
     });
     assert_eq!(of(&free, CaveatCode::SharedCpu), "");
-    insta::assert_snapshot!(
-        [
-            told(
-                CaveatCode::StolenCpu,
-                [
-                    ("nothing stolen", healthy()),
-                    ("2 % of 14 s", stolen(280)),
-                    ("more", stolen(281)),
-                ]
-            ),
-            told(
-                CaveatCode::SharedCpu,
-                [
-                    ("CPUs apart", healthy()),
-                    ("the load", on(&[1, 0], &[])),
-                    ("the origin too", on(&[1, 0], &own)),
-                    ("the origin alone", on(&[1], &own)),
-                ]
-            ),
-            told(CaveatCode::NotPinned, [("pinned", healthy()), ("free", free)]),
-        ]
-        .concat()
-    );
+    insta::assert_snapshot!(all_told([
+        (CaveatCode::StolenCpu, "nothing stolen", healthy()),
+        (CaveatCode::StolenCpu, "2 % of 14 s", stolen(280)),
+        (CaveatCode::StolenCpu, "more", stolen(281)),
+        (CaveatCode::SharedCpu, "CPUs apart", healthy()),
+        (CaveatCode::SharedCpu, "the load", on(&[1, 0], &[])),
+        (CaveatCode::SharedCpu, "the origin too", on(&[1, 0], &own)),
+        (CaveatCode::SharedCpu, "the origin alone", on(&[1], &own)),
+        (CaveatCode::NotPinned, "pinned", healthy()),
+        (CaveatCode::NotPinned, "free", free),
+    ]));
 }
 
 /// Two workers on CPU 0 that each run half of the time wait for one another. What they wait beyond
@@ -182,52 +175,32 @@ fn what_was_lost_or_late_or_not_to_be_had_is_told() {
         })
     };
     let cut = |ms| changed(healthy(), |run| run.interrupt(ms));
-    insta::assert_snapshot!(
-        [
-            told(
-                CaveatCode::RecordsLost,
-                [
-                    ("nothing lost", healthy()),
-                    ("fetches", lose(loaded("90 ok 6000, 2 reset 500"), 2)),
-                    ("sessions", sessions_lost(4, 7)),
-                    ("lines", unread),
-                    ("answers", unanswered),
-                ]
-            ),
-            told(
-                CaveatCode::ClientLate,
-                [("at the limit", late(100, 80)), ("now and then", late(101, 8))]
-            ),
-            told(
-                CaveatCode::FetchesUntried,
-                [
-                    ("all were tried", healthy()),
-                    ("three were not", loaded("77 ok 6000, 3 local_error 90")),
-                ]
-            ),
-            told(CaveatCode::DownloadsHeld, [("all moved", starved()), ("one was held", held)]),
-            told(CaveatCode::AcceptPaused, [("no pause", healthy()), ("paused", paused)]),
-            told(
-                CaveatCode::FewFetches,
-                [("99", loaded("99 ok 6000")), ("100", loaded("100 ok 6000"))]
-            ),
-            told(
-                CaveatCode::PacketsMissing,
-                [
-                    ("none were asked for", healthy()),
-                    ("all", kept(0, None)),
-                    ("some", kept(3, None)),
-                    ("room", kept(0, Some("no room")))
-                ]
-            ),
-            told(CaveatCode::ClosedLoop, [("open", healthy()), ("closed", closed)]),
-            told(
-                CaveatCode::Interrupted,
-                [("whole", healthy()), ("in the middle", cut(9_000)), ("early", cut(2_000)),]
-            ),
-        ]
-        .concat()
-    );
+    insta::assert_snapshot!(all_told([
+        (CaveatCode::RecordsLost, "nothing lost", healthy()),
+        (CaveatCode::RecordsLost, "fetches", lose(loaded("90 ok 6000, 2 reset 500"), 2)),
+        (CaveatCode::RecordsLost, "sessions", sessions_lost(4, 7)),
+        (CaveatCode::RecordsLost, "lines", unread),
+        (CaveatCode::RecordsLost, "answers", unanswered),
+        (CaveatCode::ClientLate, "at the limit", late(100, 80)),
+        (CaveatCode::ClientLate, "now and then", late(101, 8)),
+        (CaveatCode::FetchesUntried, "all were tried", healthy()),
+        (CaveatCode::FetchesUntried, "three were not", loaded("77 ok 6000, 3 local_error 90")),
+        (CaveatCode::DownloadsHeld, "all moved", starved()),
+        (CaveatCode::DownloadsHeld, "one was held", held),
+        (CaveatCode::AcceptPaused, "no pause", healthy()),
+        (CaveatCode::AcceptPaused, "paused", paused),
+        (CaveatCode::FewFetches, "99", loaded("99 ok 6000")),
+        (CaveatCode::FewFetches, "100", loaded("100 ok 6000")),
+        (CaveatCode::PacketsMissing, "none were asked for", healthy()),
+        (CaveatCode::PacketsMissing, "all", kept(0, None)),
+        (CaveatCode::PacketsMissing, "some", kept(3, None)),
+        (CaveatCode::PacketsMissing, "room", kept(0, Some("no room"))),
+        (CaveatCode::ClosedLoop, "open", healthy()),
+        (CaveatCode::ClosedLoop, "closed", closed),
+        (CaveatCode::Interrupted, "whole", healthy()),
+        (CaveatCode::Interrupted, "in the middle", cut(9_000)),
+        (CaveatCode::Interrupted, "early", cut(2_000)),
+    ]));
 }
 
 /// A run of a traced program; each of its two workers has a hold.
