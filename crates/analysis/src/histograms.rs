@@ -16,7 +16,7 @@ use hdrhistogram::serialization::interval_log::{
 };
 use records::{Micros, MonoNs, Phase, RunRecords};
 
-use crate::figures::histogram;
+use crate::figures::{histogram, times};
 use crate::window::Windows;
 
 /// Length of an interval of the log.
@@ -84,13 +84,8 @@ fn started_at(records: &RunRecords) -> Option<SystemTime> {
 /// Percentile text of the fetches under load, in ms, in the columns and with the footer of
 /// HdrHistogram's `outputPercentileDistribution` (2.1, Java).
 pub fn percentiles(records: &RunRecords) -> String {
-    let measured = records.fetches.iter().filter(|fetch| fetch.phase == Phase::Measure);
-    let counted = records.fetch_totals.iter().filter(|totals| totals.phase == Phase::Measure);
-    let histogram = histogram(
-        measured
-            .map(|fetch| (fetch.total_us, 1))
-            .chain(counted.flat_map(|totals| totals.times_us.iter().copied())),
-    );
+    let measured = times(&records.fetches, &records.fetch_totals, Phase::Measure);
+    let histogram = histogram(measured.map(|(_, times)| times));
     let mut text = format!(
         "{:>12} {:>14} {:>10} {:>14}\n\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"

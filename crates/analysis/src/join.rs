@@ -164,26 +164,15 @@ fn known_from(visibility: Visibility, connection: &Connection<'_>) -> MonoNs {
 /// Accepts and sessions tell of the same connections: the first is there for those still open, the
 /// second where an accept's record was lost.
 fn connections(records: &RunRecords) -> Vec<Connection<'_>> {
-    let mut connections = BTreeMap::new();
-    for accepted in &records.accepted {
-        let connection = Connection {
-            worker: accepted.worker,
-            client_port: accepted.client_port,
-            accepted_ns: accepted.at_ns,
-            session: None,
-        };
-        connections.insert((accepted.worker, accepted.session), connection);
-    }
-    for session in &records.sessions {
-        let connection = Connection {
-            worker: session.worker,
-            client_port: session.client_port,
-            accepted_ns: session.accepted_ns,
-            session: Some(session),
-        };
-        connections.insert((session.worker, session.session), connection);
-    }
-    connections.into_values().collect()
+    let accepted = records.accepted.iter();
+    let accepted = accepted.map(|of| ((of.worker, of.session), of.client_port, of.at_ns, None));
+    let ended = records.sessions.iter();
+    let ended = ended.map(|of| ((of.worker, of.session), of.client_port, of.accepted_ns, Some(of)));
+    let connection = |(key, client_port, accepted_ns, session)| {
+        let (worker, _) = key;
+        (key, Connection { worker, client_port, accepted_ns, session })
+    };
+    accepted.chain(ended).map(connection).collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 /// Dials and ends tell of the same transfers: each end belongs to the latest dial of its slot and

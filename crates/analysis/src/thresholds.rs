@@ -7,6 +7,8 @@
 
 use records::{FetchSummary, Micros, Outcome, Phase, RunRecords};
 
+use crate::figures::times;
+
 /// Fetches that each of the idle and the measure phase needs. 20: one of them is 5 %, the share
 /// that decides.
 pub(crate) const MIN_FETCHES: u64 = 20;
@@ -109,17 +111,10 @@ impl IdlePhase {
         let p50 = idle.completion_us.and_then(|all| all.p50).unwrap_or(u64::MAX);
         let [least, most] = [STALL_LEAST_OF_CAP, STALL_MOST_OF_CAP].map(|of| part(cap, of));
         let limit_us = Micros(p50.saturating_mul(STALL_P50_FACTOR)).clamp(least, most);
-        let told = records.fetches.iter();
-        let told = told.map(|fetch| (fetch.phase, fetch.outcome, (fetch.total_us, 1)));
-        let counted = records.fetch_totals.iter().flat_map(|totals| {
-            totals.times_us.iter().map(|times| (totals.phase, totals.outcome, *times))
-        });
-        let tried = told
-            .chain(counted)
-            .filter(|(phase, outcome, _)| *phase == Phase::Idle && *outcome != Outcome::LocalError);
-        let stalled = tried
-            .filter(|(_, outcome, (time, _))| outcome.is_failed() || *time > limit_us)
-            .fold(0_u64, |sum, (.., (_, count))| sum.saturating_add(count));
+        let stalled = times(&records.fetches, &records.fetch_totals, Phase::Idle)
+            .filter(|(outcome, _)| *outcome != Outcome::LocalError)
+            .filter(|(outcome, (time, _))| outcome.is_failed() || *time > limit_us)
+            .fold(0_u64, |sum, (_, (_, count))| sum.saturating_add(count));
         Self { limit_us, stalled, of: idle.outcomes.tried() }
     }
 

@@ -17,29 +17,37 @@ use records::{
     Phase,
 };
 
+/// Every fetch of `phase`, told one by one or counted: how it ended, and after how long how many did.
+pub(crate) fn times(
+    fetches: &[Fetch],
+    totals: &[FetchTotals],
+    phase: Phase,
+) -> impl Iterator<Item = (Outcome, (Micros, u64))> + Clone {
+    let told = fetches.iter().filter(move |fetch| fetch.phase == phase);
+    let counted = totals.iter().filter(move |totals| totals.phase == phase);
+    let counted =
+        counted.flat_map(|totals| totals.times_us.iter().map(|times| (totals.outcome, *times)));
+    told.map(|fetch| (fetch.outcome, (fetch.total_us, 1))).chain(counted)
+}
+
 /// Outcomes and times of the fetches of `phase`, told one by one or counted, all outcomes at their true age.
 pub fn fetch_summary(fetches: &[Fetch], totals: &[FetchTotals], phase: Phase) -> FetchSummary {
     let of_phase = || fetches.iter().filter(move |fetch| fetch.phase == phase);
-    let counted = || {
-        let of_phase = totals.iter().filter(move |totals| totals.phase == phase);
-        of_phase.flat_map(|totals| totals.times_us.iter().map(|times| (totals.outcome, *times)))
-    };
-    let mut outcomes: OutcomeCounts = of_phase().map(|fetch| fetch.outcome).collect();
-    counted().for_each(|(outcome, (_, count))| outcomes.add_many(outcome, count));
-    let counted_times = || counted().map(|(_, times)| times);
+    let all = times(fetches, totals, phase);
+    let mut outcomes = OutcomeCounts::default();
+    all.clone().for_each(|(outcome, (_, count))| outcomes.add_many(outcome, count));
+    let counted = times(&[], totals, phase).map(|(_, times)| times);
     let each = |time: fn(&Fetch) -> Micros| of_phase().map(move |fetch| (time(fetch), 1));
     let censored = Outcome::ALL.into_iter().filter(|outcome| outcome.is_censored());
     FetchSummary {
         attempts: outcomes.attempts(),
-        latency_us: latency(each(|fetch| fetch.total_us).chain(counted_times())),
-        response_us: latency(each(|fetch| fetch.response_us).chain(counted_times())),
+        latency_us: latency(all.clone().map(|(_, times)| times)),
+        response_us: latency(each(|fetch| fetch.response_us).chain(counted)),
         failed_share: outcomes.failed_share().unwrap_or(0.0),
         censored: censored.map(|outcome| outcomes.count(outcome)).fold(0, u64::saturating_add),
         // A closed loop has no schedule to be late for.
         lag_us: latency(each(Fetch::lag_us)),
-        completion_us: completion(
-            of_phase().map(|fetch| (fetch.outcome, (fetch.total_us, 1))).chain(counted()),
-        ),
+        completion_us: completion(all),
         outcomes,
     }
 }

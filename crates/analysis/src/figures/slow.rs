@@ -75,7 +75,7 @@ fn slot_bytes(records: &RunRecords, windows: &Windows) -> Vec<Bytes> {
 }
 
 /// Downloads that ended otherwise than wanted, at such a time.
-fn broken(records: &RunRecords, counts: impl Fn(MonoNs) -> bool) -> u64 {
+pub(crate) fn broken(records: &RunRecords, counts: impl Fn(MonoNs) -> bool) -> u64 {
     let broken = records.downloads.iter().filter(|download| {
         is_broken(download.end) && counts(download.start_ns + download.total_us.as_duration())
     });
@@ -87,18 +87,8 @@ const fn is_broken(end: DownloadEnd) -> bool {
     !matches!(end, DownloadEnd::Completed | DownloadEnd::Stopped | DownloadEnd::Replaced)
 }
 
-/// Whether downloads flowed while fetches were measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flow {
-    /// Times without a byte for any of them.
-    pub(crate) still: Vec<Micros>,
-    /// Those that ended otherwise than whole.
-    pub(crate) broken: u64,
-}
-
-/// How the downloads flowed in the measure phase.
-pub(crate) fn flow(records: &RunRecords, windows: &Windows) -> Flow {
-    let Some(measure) = windows.measure else { return Flow::default() };
+/// Times in `measure` without a byte for any download.
+pub(crate) fn still(records: &RunRecords, measure: Window) -> Vec<Micros> {
     let mut moved: Vec<Window> = records
         .intervals
         .iter()
@@ -114,7 +104,7 @@ pub(crate) fn flow(records: &RunRecords, windows: &Windows) -> Flow {
         }
         until = until.max(span.end);
     }
-    Flow { still, broken: broken(records, |ended| measure.contains(ended)) }
+    still
 }
 
 /// Whether the download in `slot` received anything in a part of `window`.

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use records::{
-    Absence, AbsenceSummary, BlockedSummary, CallTotal, CallTotals, Hold, LoopTurn, Micros,
-    Recording, RunRecords, SchedulerFigures, Visibility, WorkerSample, WorkerSummary, WorkerTotals,
+    Absence, AbsenceSummary, BlockedSummary, CallTotal, Hold, LoopTurn, Micros, MonoNs, Recording,
+    RunRecords, SchedulerFigures, Visibility, WorkerSample, WorkerSummary, WorkerTotals,
 };
 
 use super::slow;
@@ -121,9 +121,14 @@ pub(crate) fn accept_pauses(records: &RunRecords) -> Vec<(u32, u64)> {
 }
 
 fn last_totals(records: &RunRecords) -> BTreeMap<u32, &WorkerTotals> {
-    let mut in_time: Vec<&WorkerTotals> = records.totals.iter().collect();
-    in_time.sort_by_key(|totals| totals.at_ns);
-    in_time.into_iter().map(|totals| (totals.worker, totals)).collect()
+    last(&records.totals, |totals| (totals.at_ns, totals.worker))
+}
+
+/// Of each worker what was told last; `of`: when, and by whom.
+fn last<T>(told: &[T], of: fn(&T) -> (MonoNs, u32)) -> BTreeMap<u32, &T> {
+    let mut in_time: Vec<_> = told.iter().map(|one| (of(one), one)).collect();
+    in_time.sort_by_key(|((at, _), _)| *at);
+    in_time.into_iter().map(|((_, worker), one)| (worker, one)).collect()
 }
 
 /// Differences between the first and the last sample inside the measure phase.
@@ -163,13 +168,7 @@ fn count_scheduler(summary: &mut WorkerSummary, samples: &[WorkerSample], measur
 
 /// System calls of all workers, by name: of each worker the last count there is.
 pub(crate) fn calls(records: &RunRecords) -> BTreeMap<String, CallTotal> {
-    let mut last: BTreeMap<u32, &CallTotals> = BTreeMap::new();
-    for calls in &records.calls {
-        let known = last.entry(calls.worker).or_insert(calls);
-        if calls.at_ns >= known.at_ns {
-            *known = calls;
-        }
-    }
+    let last = last(&records.calls, |calls| (calls.at_ns, calls.worker));
     let mut all: BTreeMap<String, CallTotal> = BTreeMap::new();
     for (name, call) in last.into_values().flat_map(|calls| &calls.calls) {
         let sum = all.entry(name.clone()).or_default();

@@ -51,14 +51,16 @@ fn never_moved(facts: &Facts<'_>, doubts: &mut Doubts) -> Option<String> {
 /// stopped makes every fetch fast. `None`: there was, or none was asked for.
 fn fallen(facts: &Facts<'_>) -> Option<String> {
     let (load, measured) = (&facts.manifest.arm.load, facts.summary.measured_us);
-    if load.slow == 0 || !facts.is_measured() || measured == Micros(0) {
+    let window = facts.context.windows.measure?;
+    if load.slow == 0 || measured == Micros(0) {
         return None;
     }
     if facts.summary.slow.bytes.0 == 0 {
         return Some("no download received a byte while fetches were measured".to_owned());
     }
-    let flow = slow::flow(facts.context.records, &facts.context.windows);
-    let long = flow.still.iter().filter(|still| **still >= thresholds::STANDSTILL);
+    let records = facts.context.records;
+    let long = slow::still(records, window).into_iter();
+    let long = long.filter(|still| *still >= thresholds::STANDSTILL);
     let still = Micros(long.fold(0, |sum, still| still.0.saturating_add(sum)));
     let share = still.as_secs() / measured.as_secs();
     // A request that computes is a load that moves nothing for as long as it takes.
@@ -71,12 +73,13 @@ fn fallen(facts: &Facts<'_>) -> Option<String> {
         ));
     }
     let in_all = measured.0.saturating_mul(u64::from(load.slow));
-    let life = Micros(in_all.checked_div(flow.broken)?);
+    let broken = slow::broken(records, |ended| window.contains(ended));
+    let life = Micros(in_all.checked_div(broken)?);
     (life < thresholds::DOWNLOAD_LIFE).then(|| {
         format!(
             "{} broke off in {measured}: each of {} lasted {} in the mean (below {} that is \
              no load; `downloads.ndjson` tells how they ended)",
-            count(flow.broken, "download", "downloads"),
+            count(broken, "download", "downloads"),
             load.slow,
             life.beside(thresholds::DOWNLOAD_LIFE),
             thresholds::DOWNLOAD_LIFE
