@@ -27,25 +27,27 @@ tree=$out/$name
 rm -rf "$tree"
 mkdir -p "$tree"
 
-rustup target add "$target" 2>/dev/null ||
-  echo "no rustup here: the standard library for $target must be there already" >&2
-# The linker that comes with Rust knows both machines; musl's start files come with the target.
-linker=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")_LINKER
-env "$linker=rust-lld" cargo build --release -p harness --locked --target "$target"
-binary=${CARGO_TARGET_DIR:-target}/$target/release/turnstile
+# Builds for that target; its binary's path is then in $binary.
+build() {
+  rustup target add "$1" 2>/dev/null ||
+    echo "no rustup here: the standard library for $1 must be there already" >&2
+  # The linker that comes with Rust knows both machines; musl's start files come with the target.
+  local linker
+  linker=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$1")_LINKER
+  env "$linker=rust-lld" cargo build --release -p harness --locked --target "$1"
+  binary=${CARGO_TARGET_DIR:-target}/$1/release/turnstile
+}
+build "$target"
 cp "$binary" LICENSE README.md "$tree"
 
-# Completions and manual page are the same for every machine: a binary that runs here prints them.
-teller=$binary
-if ! "$teller" --version >/dev/null 2>&1; then
-  cargo build -p harness --locked
-  teller=${CARGO_TARGET_DIR:-target}/debug/turnstile
-fi
+# Completions and manual page are the same for every machine: where the binary does not run, that of this
+# machine's own package prints them.
+"$binary" --version >/dev/null 2>&1 || build "$(uname -m)-unknown-linux-musl"
 mkdir "$tree/completions"
-"$teller" completions bash >"$tree/completions/turnstile.bash"
-"$teller" completions zsh >"$tree/completions/_turnstile"
-"$teller" completions fish >"$tree/completions/turnstile.fish"
-"$teller" man >"$tree/turnstile.1"
+"$binary" completions bash >"$tree/completions/turnstile.bash"
+"$binary" completions zsh >"$tree/completions/_turnstile"
+"$binary" completions fish >"$tree/completions/turnstile.fish"
+"$binary" man >"$tree/turnstile.1"
 tar -C "$out" --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/$name.tar.gz" "$name"
 echo "$out/$name.tar.gz"
 
