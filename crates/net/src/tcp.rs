@@ -43,17 +43,15 @@ impl Buffers {
     /// # Errors
     /// As `getsockopt(2)`.
     pub fn read_back(self, socket: &Socket, what: &str) -> io::Result<Vec<SocketSetting>> {
+        let setting = |option: &str, requested, effective| SocketSetting {
+            name: format!("{what} {option}"),
+            requested,
+            effective: Bytes(effective as u64),
+        };
+        let (received, sent) = (socket.recv_buffer_size()?, socket.send_buffer_size()?);
         Ok(vec![
-            SocketSetting {
-                name: format!("{what} SO_RCVBUF"),
-                requested: self.rcvbuf,
-                effective: Bytes(socket.recv_buffer_size()? as u64),
-            },
-            SocketSetting {
-                name: format!("{what} SO_SNDBUF"),
-                requested: self.sndbuf,
-                effective: Bytes(socket.send_buffer_size()? as u64),
-            },
+            setting("SO_RCVBUF", self.rcvbuf, received),
+            setting("SO_SNDBUF", self.sndbuf, sent),
         ])
     }
 }

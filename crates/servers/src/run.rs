@@ -43,7 +43,6 @@ pub(crate) struct Run<'a> {
     pub(crate) options: &'a ServerOptions,
     pub(crate) setting: Setting<'a>,
     pub(crate) prepared: &'a Prepared,
-    access_log: PathBuf,
     tell: Sender<Event>,
     pub(crate) inbox: Receiver<Event>,
 }
@@ -91,7 +90,6 @@ pub fn run(options: &ServerOptions) -> Result<(), RoleError> {
     let (listen, holder) = reserve(options.listen).map_err(RoleError::host("find it a port"))?;
     // A command may not be able to bind beside a holder.
     let _holder = Some(holder).filter(|_| !prepared.server.is_command());
-    let access_log = options.access_log.clone().unwrap_or_else(|| dir.join("access.log"));
     let setting = Setting {
         server: &prepared.server,
         arm: &options.arm,
@@ -102,7 +100,7 @@ pub fn run(options: &ServerOptions) -> Result<(), RoleError> {
         user: User::current(),
         open_files,
     };
-    let mut run = Run { options, setting, prepared: &prepared, access_log, tell, inbox };
+    let mut run = Run { options, setting, prepared: &prepared, tell, inbox };
     run.start()?.map_or(Ok(()), |up| run.watch(up))
 }
 
@@ -152,7 +150,9 @@ impl Run<'_> {
         // Opened before the program writes to it, so that every line is ours.
         let log = setting.server.log.as_ref().map(|format| {
             let file = PathBuf::from(setting.fill(&format.file));
-            AccessLog::new(format.clone(), &self.access_log, &file)
+            let own = || setting.dir.join("access.log");
+            let path = self.options.access_log.clone().unwrap_or_else(own);
+            AccessLog::new(format.clone(), &path, &file)
         });
         let log = log.transpose().map_err(RoleError::host("write the access log"))?;
         let www = (arm.server.content == Content::File).then(|| setting.www());

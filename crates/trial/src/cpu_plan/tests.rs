@@ -57,10 +57,7 @@ fn a_role_runs_where_it_was_put_and_the_others_where_the_plan_has_them() {
     assert_eq!(of(Role::Slow), [2, 3], "with the load");
     assert_eq!(of(Role::Proxy), [2, 3], "its workers have their own place");
     assert_eq!(plan.own(), BTreeMap::from([(Role::Origin, vec![3, 0]), (Role::Fast, vec![1, 2])]));
-}
-
-#[test]
-fn with_nothing_pinned_a_role_may_be() {
+    // With nothing pinned a role may be.
     let plan = CpuPlan::new(&[0, 1], 2, &Pin::Off).expect("a plan");
     let plan = plan.with(own(&["slow=1"]), &[0, 1]).expect("a CPU that is there");
     assert_eq!(CpuPlan::numbers(plan.of(Role::Slow)), [1]);
