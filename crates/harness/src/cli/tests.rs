@@ -11,7 +11,7 @@ use super::*;
 mod documents;
 
 fn typed(words: &str) -> Result<Cli, String> {
-    let words = std::iter::once("turnstile").chain(words.split_whitespace());
+    let words = shlex::split(&format!("turnstile {words}")).expect("quotes that close");
     Cli::try_parse_from(words).map_err(|error| error.to_string())
 }
 
@@ -74,7 +74,7 @@ fn options_of_every_role_reach_the_plan_and_its_label() {
             "--workers 3 --read-policy bytes:64KiB --slow 8 --arrivals closed",
             "shared-closed-bytes64KiB",
         ),
-        ("--arrivals 20/s --fetch-path /x --slow-path /y --server 'bin/app x'", "app"),
+        ("--arrivals 20/s --fetch-path /x --slow-path /y --server '/bin/sh x'", "sh"),
         ("--reuseport --proxy nginx --buffering off --slow 2", "nginx-reuseport-slow2"),
         ("--recording minimal --cap 150ms", "shared-cap150ms-minimal"),
         (&faults, "shared-backlog1-burst100"),
