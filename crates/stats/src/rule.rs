@@ -168,7 +168,7 @@ impl Metric {
 }
 
 /// The squares of such figures can still be added up.
-const LARGEST: f64 = 1e100;
+pub(crate) const LARGEST: f64 = 1e100;
 
 /// The numbers of the rule, in one place; `docs/internals/statistics.md` derives them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

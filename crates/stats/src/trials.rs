@@ -3,21 +3,29 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::compare::{Expected, Measured};
-use crate::rule::RULE;
+use crate::rule::{LARGEST, RULE};
 use crate::sample::{Design, median};
 use crate::{LeftOut, Metric};
 
-/// A figure of a trial; in JSON `{"exact": 86000.0}`.
+/// A figure of a trial, from 0 to 1e100; in JSON `{"exact": 86000.0}`. A file with another is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
     /// It was measured.
-    Exact(f64),
+    Exact(#[serde(deserialize_with = "figure")] f64),
     /// It is at least this large: a percentile that lies beyond the cap of the fetches.
-    AtLeast(f64),
+    AtLeast(#[serde(deserialize_with = "figure")] f64),
+}
+
+fn figure<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(from)?;
+    let says =
+        || D::Error::custom(format!("{value} is no figure of a trial: it must be from 0 to 1e100"));
+    (0.0..=LARGEST).contains(&value).then_some(value).ok_or_else(says)
 }
 
 impl Reading {

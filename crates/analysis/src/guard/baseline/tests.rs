@@ -54,6 +54,10 @@ fn what_is_no_baseline_says_so() {
     let whole = json(baseline());
     let summary = serde_json::to_string(&ran(0, 20_000).summary).expect("JSON");
     let later = json(Baseline { schema_version: 99, ..baseline() });
+    let mut negative = serde_json::to_value(baseline()).expect("JSON");
+    let reading = negative["rounds"][0]["readings"].as_object_mut().expect("readings").values_mut();
+    reading.for_each(|reading| *reading = serde_json::json!({"exact": -1.0}));
+    let negative = negative.to_string();
     let two = json(Baseline { rounds: today(2, 0, 1).rounds, ..baseline() });
     for (file, says) in [
         (" \n", "is empty"),
@@ -61,6 +65,7 @@ fn what_is_no_baseline_says_so() {
         ("not JSON", "is no baseline, or torn"),
         (&whole[..whole.len() / 2], "is no baseline, or torn"),
         (&summary, "is no baseline, or torn"),
+        (&negative, "is no baseline, or torn"),
         (&later, "has schema 99; this turnstile reads 1"),
         (&two, "has 2 conclusive rounds; 3 are needed"),
     ] {
