@@ -75,7 +75,7 @@ fn options_of_every_role_reach_the_plan_and_its_label() {
             "shared-closed-bytes64KiB",
         ),
         ("--arrivals 20/s --fetch-path /x --slow-path /y --server '/bin/sh x'", "sh"),
-        ("--reuseport --proxy nginx --buffering off --slow 2", "nginx-reuseport-slow2"),
+        ("--reuseport --proxy nginx --buffering off --slow 2", "nginx-buffering-off"),
         ("--recording minimal --cap 150ms", "shared-cap150ms-minimal"),
         (&faults, "shared-backlog1-burst100"),
     ] {
