@@ -33,11 +33,11 @@ pub use run::run;
     long_about = None,
     after_help = "\
 Examples:
-  fast-client 127.0.0.1:8000
-  fast-client 127.0.0.1:8000 --arrivals 50/s --fetch-size 40KiB --cap 250ms
-  fast-client 127.0.0.1:8000 --arrivals closed --duration 30s
-  fast-client 127.0.0.1:8000 --arrivals closed:500 --keep-alive --fetch-size 91KiB
-  fast-client 127.0.0.1:8000 --arrivals 0.5/s --burst 200"
+  turnstile fast 127.0.0.1:8000
+  turnstile fast 127.0.0.1:8000 --arrivals 50/s --fetch-size 40KiB --cap 250ms
+  turnstile fast 127.0.0.1:8000 --arrivals closed --duration 30s
+  turnstile fast 127.0.0.1:8000 --arrivals closed:500 --keep-alive --fetch-size 91KiB
+  turnstile fast 127.0.0.1:8000 --arrivals 0.5/s --burst 200"
 )]
 pub struct FastOptions {
     /// Whom it fetches from.

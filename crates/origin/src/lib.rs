@@ -37,7 +37,7 @@ pub use run::run;
     long_about = None,
     after_help = "\
 Examples:
-  origin --listen 127.0.0.1:9000
+  turnstile origin --listen 127.0.0.1:9000
   curl -o /dev/null http://127.0.0.1:9000/bytes/3MiB"
 )]
 pub struct OriginOptions {

@@ -46,8 +46,8 @@ pub use run::{STOPPED_WITHIN, run};
     long_about = None,
     after_help = "\
 Examples:
-  proxy --upstream 127.0.0.1:9000 --listen 127.0.0.1:8000 --reuseport
-  proxy --upstream 127.0.0.1:9000 --read-policy fionread --access-log access.log"
+  turnstile proxy --upstream 127.0.0.1:9000 --listen 127.0.0.1:8000 --reuseport
+  turnstile proxy --upstream 127.0.0.1:9000 --read-policy fionread --access-log access.log"
 )]
 pub struct ProxyOptions {
     /// Address and port to accept on; port 0: a free one, told in the first line

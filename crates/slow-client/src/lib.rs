@@ -38,9 +38,9 @@ pub use run::run;
     long_about = None,
     after_help = "\
 Examples:
-  slow-client 127.0.0.1:8000 --duration 10s
-  slow-client 127.0.0.1:8000 --slow 8 --slow-size 4GiB
-  slow-client 127.0.0.1:8000 --slow 1000 --slow-size 64MiB --read-rate 1MiB/s"
+  turnstile slow 127.0.0.1:8000 --duration 10s
+  turnstile slow 127.0.0.1:8000 --slow 8 --slow-size 4GiB
+  turnstile slow 127.0.0.1:8000 --slow 1000 --slow-size 64MiB --read-rate 1MiB/s"
 )]
 pub struct SlowOptions {
     /// Whom it loads.

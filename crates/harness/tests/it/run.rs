@@ -16,11 +16,8 @@ fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
     assert!(run.stderr.starts_with("setup: "), "a line for each phase: {}", run.stderr);
 
     let dir = runs.dir().expect("a run directory");
-    assert!(
-        dir.display().to_string().ends_with("Z-reuseport-arrivals-fetch_size65536-slow2"),
-        "{}",
-        dir.display()
-    );
+    let name = dir.display().to_string();
+    assert!(name.ends_with("Z-reuseport-slow2"), "{name}");
     let mut names: Vec<_> = fs::read_dir(&dir)
         .expect("read_dir")
         .map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8"))
