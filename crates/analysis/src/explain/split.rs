@@ -153,15 +153,11 @@ impl<'a> Splitter<'a> {
         let mut at = window.start;
         for segment in context.timeline(worker).within(window) {
             let part = segment.window.clip(window);
-            if part.start > at {
-                self.whole(Window::new(at, part.start), hands, Cause::Unexplained);
-            }
+            self.whole(Window::new(at, part.start), hands, Cause::Unexplained);
             self.segment(worker, segment, part, window, hands);
             at = part.end;
         }
-        if window.end > at {
-            self.whole(Window::new(at, window.end), hands, Cause::Unexplained);
-        }
+        self.whole(Window::new(at, window.end), hands, Cause::Unexplained);
     }
 
     /// A spell in the hands of many threads.
@@ -172,15 +168,14 @@ impl<'a> Splitter<'a> {
         let mut at = window.start;
         for slice in crowd.within(window) {
             let part = slice.window.clip(window);
+            self.whole(Window::new(at, part.start), hands, Cause::Unexplained);
             let withheld = throttled.between(slice.window.start, slice.window.end);
             let withheld = share(Duration::from_nanos(withheld), slice.window.length());
             let shares = crowd.divide(slice, ns(part), Waiting { hands, port, asked, withheld });
             self.piece(Piece { window: part, hands, doing: None, shares });
             at = part.end;
         }
-        if window.end > at {
-            self.whole(Window::new(at, window.end), hands, Cause::Unexplained);
-        }
+        self.whole(Window::new(at, window.end), hands, Cause::Unexplained);
     }
 
     fn segment(

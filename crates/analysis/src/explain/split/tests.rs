@@ -110,6 +110,9 @@ fn many_threads() {
         ("it asked an upstream", "threads 0 1000; fetch 0 awaiting 0..1000; dialled 10", "upstream 1000"),
         ("beyond what is told of them nothing is known",
             "threads 0 500; fetch 0 awaiting 0..1000", "behind_lock 500, unexplained 500"),
+        ("nor of a lost slice between two",
+            "threads 0 300; lost 0 400; threads 0 300; fetch 0 awaiting 0..1000",
+            "behind_lock 600, unexplained 400"),
         ("nobody accepted it, and one of two processes was free",
             "workers 2; threads 0 1000 run=100 for=d3; threads 1 1000 run=1 for=d1; \
              fetch 0 queued 0..1000", "threads_busy 10, unexplained 990"),
