@@ -1,7 +1,5 @@
 //! A table, once: as lines of a terminal, as Markdown and as HTML.
 
-use std::fmt::Write as _;
-
 use crate::escape::html;
 use crate::text::layout::{Style, Tint, WIDTH, columns, wrap};
 
@@ -85,10 +83,7 @@ impl Table {
     /// The same as Markdown, with a newline after each line.
     pub(crate) fn markdown(&self) -> String {
         let line = |cells: &Vec<String>| {
-            let cell = |cell: &String| {
-                format!("| {} ", cell.replace('|', "\\|").replace(['\n', '\r'], " "))
-            };
-            cells.iter().map(cell).collect::<String>() + "|\n"
+            cells.iter().map(|text| format!("| {} ", cell(text))).collect::<String>() + "|\n"
         };
         let rows: String = self.rows.iter().map(line).collect();
         line(&self.heads) + &"|---".repeat(self.heads.len()) + "|\n" + &rows
@@ -96,25 +91,29 @@ impl Table {
 
     /// The same as HTML, in a box that scrolls where it is too wide.
     pub(crate) fn html(&self, caption: &str) -> String {
-        let mut out = String::from("<div class=\"scroll\"><table>");
-        if !caption.is_empty() {
-            let _ = write!(out, "<caption>{}</caption>", html(caption));
-        }
-        out += "<thead><tr>";
-        for head in &self.heads {
-            let _ = write!(out, "<th scope=\"col\">{}</th>", html(head));
-        }
-        out += "</tr></thead><tbody>";
-        for row in &self.rows {
-            out += "<tr>";
-            for (place, cell) in row.iter().enumerate() {
-                let (tag, end) = if place == 0 { ("th scope=\"row\"", "th") } else { ("td", "td") };
-                let _ = write!(out, "<{tag}>{}</{end}>", html(cell));
-            }
-            out += "</tr>";
-        }
-        out + "</tbody></table></div>"
+        let caption = match caption {
+            "" => String::new(),
+            caption => format!("<caption>{}</caption>", html(caption)),
+        };
+        let head = |head: &String| format!("<th scope=\"col\">{}</th>", html(head));
+        let cell = |(place, cell): (usize, &String)| match place {
+            0 => format!("<th scope=\"row\">{}</th>", html(cell)),
+            _ => format!("<td>{}</td>", html(cell)),
+        };
+        let row = |row: &Vec<String>| row.iter().enumerate().map(cell).collect::<String>();
+        let heads: String = self.heads.iter().map(head).collect();
+        let rows: String =
+            self.rows.iter().map(|cells| format!("<tr>{}</tr>", row(cells))).collect();
+        format!(
+            "<div class=\"scroll\"><table>{caption}<thead><tr>{heads}</tr></thead>\
+             <tbody>{rows}</tbody></table></div>"
+        )
     }
+}
+
+/// A text in a cell of Markdown: on one line, without a column's end.
+pub(crate) fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 /// Whether a cell is a figure, or says that there is none.

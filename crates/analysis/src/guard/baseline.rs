@@ -124,15 +124,6 @@ pub struct Today {
     pub sights: BTreeSet<Visibility>,
 }
 
-/// In what today may differ from a baseline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Accepted {
-    /// In nothing.
-    Nothing,
-    /// In whatever it does, as far as that was known beforehand: `--cross-host`.
-    All(Vec<String>),
-}
-
 /// Fewest rounds that a baseline has: with fewer nothing could ever be compared.
 pub const MIN_ROUNDS: usize = 3;
 
@@ -182,15 +173,17 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Holds today's trials against it.
-    pub fn against(&self, file: &Path, accepted: Accepted, today: Today) -> Against {
+    /// Holds today's trials against it. `accepted`: today may differ from then, and does in this as far as
+    /// that was known beforehand (`--cross-host`); absent: it may not.
+    pub fn against(&self, file: &Path, accepted: Option<Vec<String>>, today: Today) -> Against {
         let conclusive = today.rounds.len();
         let seen_otherwise = self.seen_otherwise(&today);
         let mut judgement =
             judge(Trials::Apart { a: &self.rounds, b: &today.rounds }, &Metric::OF_A_TRIAL);
         // Only those that prove something stand there: how many do not is known here alone.
         if 2 * conclusive <= today.wanted {
-            let [usable, run] = [conclusive, today.wanted].map(count);
+            let [usable, run] =
+                [conclusive, today.wanted].map(|of| u32::try_from(of).unwrap_or(u32::MAX));
             judgement.change = Change::Inconclusive;
             judgement.reasons = vec![Reason::TooFewRounds { usable, run, needed: run / 2 + 1 }];
         }
@@ -198,8 +191,8 @@ impl Baseline {
         let lost = missed.map(|c| c.metric.name.to_owned()).collect();
         let mut doubts = doubts(&judgement, "in the baseline", "today");
         let (differs, refused) = match accepted {
-            Accepted::Nothing => (Vec::new(), seen_otherwise),
-            Accepted::All(differs) => (differs.into_iter().chain(seen_otherwise).collect(), None),
+            None => (Vec::new(), seen_otherwise),
+            Some(differs) => (differs.into_iter().chain(seen_otherwise).collect(), None),
         };
         // A change may be the watcher's then.
         let outcome = match refused {
@@ -253,10 +246,6 @@ impl Against {
             judged.chain(self.doubts.iter().cloned()).collect()
         }
     }
-}
-
-fn count(rounds: usize) -> u32 {
-    u32::try_from(rounds).unwrap_or(u32::MAX)
 }
 
 /// Collects the leaves in which two documents differ, by their names.

@@ -11,10 +11,11 @@ use records::{ArmSpec, Program, SCHEMA_VERSION, Verdict};
 use serde::{Serialize, Serializer};
 use stats::Reading;
 
-use super::baseline::{Accepted, Against, Baseline, MIN_ROUNDS, Origin, Today};
+use super::baseline::{Against, Baseline, MIN_ROUNDS, Origin, Today};
 use super::rounds::{FailOn, OverRounds, Ran};
 use super::threshold::Threshold;
 use super::{ERROR, Gate, figures};
+use crate::window::grouped;
 
 /// The document of a check: `check.json`, and what `--json` prints. Fields are only ever added.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,8 +100,8 @@ pub struct Asked<'a> {
     pub thresholds: &'a [Threshold],
     /// From which verdict on it is breached.
     pub fail_on: Option<FailOn>,
-    /// The baseline, its file, and in what today may differ from it.
-    pub baseline: Option<(&'a Baseline, PathBuf, Accepted)>,
+    /// The baseline, its file, and in what today differs from it, where it may ([`Baseline::against`]).
+    pub baseline: Option<(&'a Baseline, PathBuf, Option<Vec<String>>)>,
     /// Whether a baseline is to be saved.
     pub save: Save,
     /// Rounds wanted.
@@ -128,11 +129,8 @@ impl Check {
         interrupted: Option<String>,
     ) -> Self {
         let conclusive: Vec<&Ran> = conclusive(trials).collect();
-        let mut thresholds: Vec<OverRounds> = asked
-            .thresholds
-            .iter()
-            .map(|threshold| OverRounds::of(threshold, &conclusive, asked.rounds))
-            .collect();
+        let over = |threshold| OverRounds::of(threshold, &conclusive, asked.rounds);
+        let mut thresholds: Vec<OverRounds> = asked.thresholds.iter().map(over).collect();
         let verdicts = |limit| OverRounds::of_verdicts(limit, &conclusive, asked.rounds);
         thresholds.extend(asked.fail_on.map(verdicts));
         let baseline = asked.baseline.map(|(baseline, file, accepted)| {
@@ -141,7 +139,7 @@ impl Check {
         let too_few = conclusive.len() < MIN_ROUNDS || 2 * conclusive.len() <= asked.rounds;
         let unsaved = (asked.save == Save::Wanted && too_few).then_some(Gate::Inconclusive);
         let cut = interrupted.is_some().then_some(Gate::Inconclusive);
-        let outcomes = thresholds.iter().map(|held| held.outcome);
+        let outcomes = thresholds.iter().map(|over| over.decided.outcome);
         let outcomes = outcomes.chain(baseline.as_ref().map(|against| against.outcome));
         let is_down = trials.iter().any(|ran| ran.proxy_fault.is_some());
         let outcomes = outcomes.chain(is_down.then_some(Gate::Breached));
@@ -200,7 +198,8 @@ impl Check {
         let mut said: Vec<String> = down
             .map(|(trial, fault)| format!("the proxy failed in trial {}: {fault}", trial.trial))
             .collect();
-        let with = |outcome| self.thresholds.iter().filter(move |held| held.outcome == outcome);
+        let with =
+            |outcome| self.thresholds.iter().filter(move |over| over.decided.outcome == outcome);
         said.extend(with(Gate::Breached).filter_map(OverRounds::reason));
         if let Some(against) = &self.baseline {
             let word = match against.outcome {
@@ -232,9 +231,9 @@ impl Check {
 
     /// The baseline that these trials make, if they may: a check that did not pass makes none.
     pub fn new_baseline(&self, origin: Origin, trials: &[Ran]) -> Option<Baseline> {
+        let made = || today(trials, self.rounds.wanted);
         let passed = self.outcome == Gate::Passed;
-        passed
-            .then(|| Baseline::new(origin, self.program.clone(), today(trials, self.rounds.wanted)))
+        passed.then(|| Baseline::new(origin, self.program.clone(), made()))
     }
 }
 
@@ -269,28 +268,20 @@ fn proved_nothing(trials: &[TrialRow]) -> Vec<String> {
     let inconclusive = trials
         .iter()
         .filter(|trial| trial.verdict == Verdict::Inconclusive && trial.proxy_fault.is_none());
-    let mut kinds: BTreeMap<String, Vec<&TrialRow>> = BTreeMap::new();
-    for trial in inconclusive {
-        // The same reason says other figures each time.
-        let kind = trial.reason.replace(|letter: char| letter.is_ascii_digit(), "");
-        kinds.entry(kind).or_default().push(trial);
-    }
+    // The same reason says other figures each time.
+    let kind = |trial: &TrialRow| trial.reason.replace(|letter: char| letter.is_ascii_digit(), "");
+    let kinds = grouped(inconclusive.map(|trial| (kind(trial), trial)));
     let mut kinds: Vec<Vec<&TrialRow>> = kinds.into_values().collect();
     kinds.sort_by_key(|kind| kind.first().map(|trial| trial.trial));
     let all = trials.len();
-    kinds
-        .iter()
-        .filter_map(|kind| {
-            let last = kind.last()?;
-            Some(match kind.len() {
-                1 => format!("trial {} of {all} is inconclusive: {}", last.trial, last.reason),
-                many => format!(
-                    "{many} of {all} trials are inconclusive; trial {}: {}",
-                    last.trial, last.reason
-                ),
-            })
+    let said = |kind: &Vec<&TrialRow>| {
+        let TrialRow { trial, reason, .. } = kind.last()?;
+        Some(match kind.len() {
+            1 => format!("trial {trial} of {all} is inconclusive: {reason}"),
+            many => format!("{many} of {all} trials are inconclusive; trial {trial}: {reason}"),
         })
-        .collect()
+    };
+    kinds.iter().filter_map(said).collect()
 }
 
 #[cfg(test)]

@@ -87,9 +87,10 @@ fn rounds(a: &[Ran], b: &[Ran]) -> Vec<Round> {
 
 /// The row of the arm `name` with these trials.
 pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
-    let micros = |figure: fn(&Summary) -> u64| {
-        Micros(median(trials.iter().map(|summary| figure(summary))).unwrap_or(0))
+    let middle = |figure: fn(&Summary) -> Option<u64>| {
+        median(trials.iter().filter_map(|summary| figure(summary)))
     };
+    let micros = |figure: fn(&Summary) -> Option<u64>| Micros(middle(figure).unwrap_or(0));
     let mut verdicts = BTreeMap::new();
     for summary in trials {
         *verdicts.entry(summary.verdict).or_insert(0) += 1;
@@ -114,23 +115,17 @@ pub fn arm_row(name: &str, trials: &[&Summary]) -> ArmRow {
         tried: sum(|summary| summary.measure.outcomes.tried()),
         failed: sum(|summary| summary.measure.outcomes.failed()),
         early_closes: trials.iter().filter_map(|s| s.proxy.logged_early_closes()).reduce(u64::add),
-        idle_p50: micros(|summary| summary.idle.latency_us.p50),
-        p50: micros(|summary| summary.measure.latency_us.p50),
-        p90: micros(|summary| summary.measure.latency_us.p90),
-        p99: micros(|summary| summary.measure.latency_us.p99),
+        idle_p50: micros(|s| Some(s.idle.latency_us.p50)),
+        p50: micros(|s| Some(s.measure.latency_us.p50)),
+        p90: micros(|s| Some(s.measure.latency_us.p90)),
+        p99: micros(|s| Some(s.measure.latency_us.p99)),
         max: Micros(trials.iter().map(|s| s.measure.latency_us.max).max().unwrap_or(0)),
-        slow_rate: BytesPerSec(median(trials.iter().map(|s| s.slow.bytes_per_sec.0)).unwrap_or(0)),
+        slow_rate: BytesPerSec(middle(|s| Some(s.slow.bytes_per_sec.0)).unwrap_or(0)),
         longest_step: longest(|worker| worker.longest_step_us),
         longest_turn: longest(|worker| worker.longest_loop_turn_us),
-        bytes_per_step: median(
-            trials.iter().filter_map(|s| s.slow.bytes_per_step.map(|bytes| bytes.0)),
-        )
-        .map(Bytes),
-        cpu_per_gb: median(trials.iter().filter_map(|s| s.proxy.cpu_us_per_gb.map(|cpu| cpu.0)))
-            .map(Micros),
+        bytes_per_step: middle(|s| Some(s.slow.bytes_per_step?.0)).map(Bytes),
+        cpu_per_gb: middle(|s| Some(s.proxy.cpu_us_per_gb?.0)).map(Micros),
         cpu_share: median(shares).filter(|share| *share > 0).map(|share| share as f64 / 1e6),
-        version: trials
-            .iter()
-            .find_map(|s| s.program.as_ref().map(|program| program.version.clone())),
+        version: trials.iter().find_map(|s| Some(s.program.as_ref()?.version.clone())),
     }
 }

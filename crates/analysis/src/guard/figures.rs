@@ -10,8 +10,6 @@ pub struct Figure {
     pub name: &'static str,
     /// What its numbers are.
     pub unit: Unit,
-    /// What it is, in a few words.
-    pub words: &'static str,
     read: Read,
 }
 
@@ -59,60 +57,33 @@ impl Unit {
 
 /// Every figure there is.
 pub const FIGURES: [Figure; 14] = [
-    Figure {
-        name: "failed_share",
-        unit: Unit::Share,
-        words: "fetches under load that failed, of those that could be tried",
-        read: Read::OfFetches(|s| measured(s, s.measure.outcomes.failed_share().unwrap_or(0.0))),
-    },
-    time("p50", "median fetch under load", Read::Age(Phase::Measure, |c| c.p50)),
-    time("p90", "90th percentile of fetches under load", Read::Age(Phase::Measure, |c| c.p90)),
-    time("p99", "99th percentile of fetches under load", Read::Age(Phase::Measure, |c| c.p99)),
-    time("max", "slowest fetch under load", Read::Age(Phase::Measure, |c| c.max)),
-    time("idle_p50", "median fetch without load", Read::Age(Phase::Idle, |c| c.p50)),
-    time("idle_p90", "90th percentile without load", Read::Age(Phase::Idle, |c| c.p90)),
-    time("idle_p99", "99th percentile without load", Read::Age(Phase::Idle, |c| c.p99)),
-    time(
-        "longest_step",
-        "longest step of a worker",
-        Read::OfRun(|s| longest(s, |w| w.longest_step_us)),
-    ),
-    time(
-        "longest_turn",
-        "longest loop turn of a worker",
-        Read::OfRun(|s| longest(s, |w| w.longest_loop_turn_us)),
-    ),
-    Figure {
-        name: "slow_bytes_per_sec",
-        unit: Unit::BytesPerSec,
-        words: "all downloads together",
-        read: Read::OfRun(|s| {
-            Some(Reading::Exact(s.slow.bytes_per_sec.0 as f64)).filter(|_| s.slow.downloads > 0)
-        }),
-    },
-    count("early_closes", "499-style early closes", |s| {
-        measured(s, s.proxy.logged_early_closes()? as f64)
-    }),
-    count("failed", "fetches under load that failed", |s| {
-        measured(s, s.measure.outcomes.failed() as f64)
-    }),
-    time(
-        "cpu_per_gb",
-        "CPU time of the proxy for each GB",
-        Read::OfRun(|s| Some(Reading::Exact(s.proxy.cpu_us_per_gb?.0 as f64))),
-    ),
+    // Of those fetches that could be tried.
+    figure("failed_share", Unit::Share, Read::OfFetches(|s| measured(s, s.measure.failed_share))),
+    time("p50", Read::Age(Phase::Measure, |c| c.p50)),
+    time("p90", Read::Age(Phase::Measure, |c| c.p90)),
+    time("p99", Read::Age(Phase::Measure, |c| c.p99)),
+    time("max", Read::Age(Phase::Measure, |c| c.max)),
+    time("idle_p50", Read::Age(Phase::Idle, |c| c.p50)),
+    time("idle_p90", Read::Age(Phase::Idle, |c| c.p90)),
+    time("idle_p99", Read::Age(Phase::Idle, |c| c.p99)),
+    time("longest_step", Read::OfRun(|s| longest(s, |w| w.longest_step_us))),
+    time("longest_turn", Read::OfRun(|s| longest(s, |w| w.longest_loop_turn_us))),
+    figure("slow_bytes_per_sec", Unit::BytesPerSec, Read::OfRun(downloads)),
+    count("early_closes", |s| measured(s, s.proxy.logged_early_closes()? as f64)),
+    count("failed", |s| measured(s, s.measure.outcomes.failed() as f64)),
+    time("cpu_per_gb", Read::OfRun(|s| Some(Reading::Exact(s.proxy.cpu_us_per_gb?.0 as f64)))),
 ];
 
-const fn time(name: &'static str, words: &'static str, read: Read) -> Figure {
-    Figure { name, unit: Unit::Micros, words, read }
+const fn figure(name: &'static str, unit: Unit, read: Read) -> Figure {
+    Figure { name, unit, read }
 }
 
-const fn count(
-    name: &'static str,
-    words: &'static str,
-    read: fn(&Summary) -> Option<Reading>,
-) -> Figure {
-    Figure { name, unit: Unit::Count, words, read: Read::OfRun(read) }
+const fn time(name: &'static str, read: Read) -> Figure {
+    figure(name, Unit::Micros, read)
+}
+
+const fn count(name: &'static str, read: fn(&Summary) -> Option<Reading>) -> Figure {
+    figure(name, Unit::Count, Read::OfRun(read))
 }
 
 impl Figure {
@@ -151,6 +122,11 @@ fn age(
         Some(us) => Some(Reading::Exact(us as f64)),
         None => Some(Reading::AtLeast(summary.arm.fetch.cap.0 as f64)),
     }
+}
+
+/// All downloads together, where there were any.
+fn downloads(Summary { slow, .. }: &Summary) -> Option<Reading> {
+    Some(Reading::Exact(slow.bytes_per_sec.0 as f64)).filter(|_| slow.downloads > 0)
 }
 
 fn longest(summary: &Summary, figure: fn(&records::WorkerSummary) -> u64) -> Option<Reading> {

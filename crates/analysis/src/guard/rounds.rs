@@ -55,12 +55,9 @@ impl Ran {
 /// A threshold and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverRounds {
-    /// As it was typed.
-    pub threshold: String,
-    /// Whether it held.
-    pub outcome: Gate,
-    /// The figure that decided, with its unit; a lower bound begins with `>=`.
-    pub found: String,
+    /// What became of it, with the figure that decided.
+    #[serde(flatten)]
+    pub decided: Held,
     /// Rounds that met it.
     pub met: usize,
     /// Rounds that breached it.
@@ -75,12 +72,13 @@ pub struct OverRounds {
 impl OverRounds {
     /// Why it keeps a check from passing; `None`: it was met.
     pub fn reason(&self) -> Option<String> {
-        let said = match self.outcome {
+        let Held { threshold, outcome, found, .. } = &self.decided;
+        let said = match outcome {
             Gate::Passed => return None,
             Gate::Breached => "breached",
             Gate::Inconclusive => "cannot be told",
         };
-        Some(format!("{} {said}: {}", self.threshold, self.found))
+        Some(format!("{threshold} {said}: {found}"))
     }
 }
 
@@ -105,7 +103,7 @@ impl OverRounds {
             Some(pooled) if pooled.outcome > middle.outcome => pooled.clone(),
             _ => middle,
         };
-        Self { pooled, ..Self::decided(decides, &held) }
+        Self { pooled, ..Self::by(decides, &held) }
     }
 
     /// Holds the verdicts of `wanted` rounds against `limit`. One round that bad breaches it: what it
@@ -125,16 +123,13 @@ impl OverRounds {
         };
         let (held, middle) = in_order(conclusive.iter().map(hold), wanted, threshold);
         let worst = held.last().filter(|held| held.outcome == Gate::Breached).cloned();
-        Self::decided(worst.unwrap_or(middle), &held)
+        Self::by(worst.unwrap_or(middle), &held)
     }
 
-    fn decided(decides: Held, held: &[Held]) -> Self {
+    fn by(decided: Held, held: &[Held]) -> Self {
         let count = |outcome| held.iter().filter(|held| held.outcome == outcome).count();
-        let Held { threshold, outcome, found, .. } = decides;
         Self {
-            threshold,
-            outcome,
-            found,
+            decided,
             met: count(Gate::Passed),
             breached: count(Gate::Breached),
             unknown: count(Gate::Inconclusive),

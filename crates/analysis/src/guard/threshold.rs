@@ -2,6 +2,7 @@
 //!
 //! Invariant: a threshold on what a trial does not know is not met; it says so.
 
+use std::cmp::Ordering::{self, Equal, Greater, Less};
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,23 +19,15 @@ pub struct Threshold {
     figure: &'static Figure,
     /// Another of the same unit, which the first is divided by.
     by: Option<&'static Figure>,
-    op: Op,
+    /// How it may stand to its limit.
+    op: &'static [Ordering],
     limit: f64,
     text: String,
 }
 
-/// How a figure must stand to its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
-    Below,
-    AtMost,
-    Above,
-    AtLeast,
-}
-
 /// Longest first, so that `<=` is not taken for `<`.
-const OPS: [(&str, Op); 4] =
-    [("<=", Op::AtMost), (">=", Op::AtLeast), ("<", Op::Below), (">", Op::Above)];
+const OPS: [(&str, &[Ordering]); 4] =
+    [("<=", &[Less, Equal]), (">=", &[Greater, Equal]), ("<", &[Less]), (">", &[Greater])];
 
 /// What became of a threshold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,11 +55,13 @@ impl Threshold {
             }
         };
         let value = known.map_or(0.0, Reading::value);
-        let strain = match self.op {
-            Op::Below | Op::AtMost => value,
-            Op::Above | Op::AtLeast => -value,
-        };
+        let strain = if self.is_upper() { value } else { -value };
         Held { threshold: self.text.clone(), outcome, found, strain }
+    }
+
+    /// Whether its limit is an upper one.
+    fn is_upper(&self) -> bool {
+        self.op.contains(&Less)
     }
 
     /// Whether its figures are of fetches alone, so that all rounds together can be held against it.
@@ -89,15 +84,10 @@ impl Threshold {
 
     /// A lower bound can breach an upper limit, and meet a lower one; else it tells nothing.
     fn outcome(&self, known: Reading) -> Gate {
-        let value = known.value();
-        let (holds, tells) = match self.op {
-            Op::Below => (value < self.limit, false),
-            Op::AtMost => (value <= self.limit, false),
-            Op::Above => (value > self.limit, true),
-            Op::AtLeast => (value >= self.limit, true),
-        };
+        let stands = known.value().partial_cmp(&self.limit);
+        let holds = stands.is_some_and(|stands| self.op.contains(&stands));
         match holds {
-            _ if known.is_bound() && holds != tells => Gate::Inconclusive,
+            _ if known.is_bound() && holds == self.is_upper() => Gate::Inconclusive,
             true => Gate::Passed,
             false => Gate::Breached,
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use analysis::guard::baseline::{Accepted, BaselineHost, Conditions, MIN_ROUNDS, Origin};
+use analysis::guard::baseline::{BaselineHost, Conditions, MIN_ROUNDS, Origin};
 use analysis::guard::check::{Asked, Save};
 use analysis::guard::rounds::{FailOn, Ran};
 use analysis::guard::{Baseline, Check, Threshold};
@@ -125,7 +125,7 @@ pub(super) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
 
     let (records, trials, interrupted) = run(options, arm.clone(), rounds)?;
     let file = options.baseline.clone().unwrap_or_default();
-    let accepted = if options.cross_host { Accepted::All(differs) } else { Accepted::Nothing };
+    let accepted = options.cross_host.then_some(differs);
     let asked = Asked {
         thresholds: &options.thresholds,
         fail_on: options.fail_on,

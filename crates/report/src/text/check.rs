@@ -1,13 +1,15 @@
 //! A check as text, as Markdown and as annotations; `ci` has it as JUnit.
 
+use records::count;
 use stats::Change;
 
 use super::compare::{left_out, metrics};
 use super::layout::{Style, Tint};
 use super::sheet::Sheet;
-use crate::table::Table;
+use crate::table::{Table, cell};
 use analysis::guard::baseline::Against;
 use analysis::guard::rounds::OverRounds;
+use analysis::guard::threshold::Held;
 use analysis::guard::{Check, Gate};
 
 /// The whole of it as text, with a newline after each line.
@@ -107,14 +109,14 @@ fn property(text: &str) -> String {
 fn thresholds(check: &Check) -> Table {
     let counts = "met/breached/unknown";
     let mut table = Table::new(["threshold", "found", "outcome", counts]);
-    for held in &check.thresholds {
-        let OverRounds { threshold, found, met, breached, unknown, .. } = held;
-        let outcome = match held.outcome {
+    for over in &check.thresholds {
+        let OverRounds { decided: Held { threshold, outcome, found, .. }, .. } = over;
+        let outcome = match outcome {
             Gate::Passed => "\u{2713} met",
             Gate::Breached => "\u{2717} breached",
             Gate::Inconclusive => "? unknown",
         };
-        let counts = format!("{met}/{breached}/{unknown}");
+        let counts = format!("{}/{}/{}", over.met, over.breached, over.unknown);
         table.row([threshold.as_str(), found, outcome, &counts]);
     }
     if check.rounds.wanted > 1 { table } else { table.without(&[counts]) }
@@ -140,19 +142,12 @@ fn baseline(sheet: &mut Sheet, against: &Against) {
 }
 
 fn rounds(check: &Check) -> String {
-    let (rounds, trials) = (check.rounds, check.trials.len());
-    let plural = if trials == 1 { "" } else { "s" };
-    let mut said =
-        format!("{} of {} conclusive, {trials} trial{plural}", rounds.conclusive, rounds.wanted);
+    let (rounds, trials) = (check.rounds, count(check.trials.len() as u64, "trial", "trials"));
+    let mut said = format!("{} of {} conclusive, {trials}", rounds.conclusive, rounds.wanted);
     if rounds.retried > 0 {
         said += &format!(", {} of them tried again", rounds.retried);
     }
     said
-}
-
-/// A text in a cell of a table: on one line, without a column's end.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 #[cfg(test)]

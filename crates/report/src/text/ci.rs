@@ -8,6 +8,7 @@
 use std::fmt::{Display, Write};
 
 use analysis::guard::baseline::Against;
+use analysis::guard::threshold::Held;
 use analysis::guard::{Check, Gate};
 use records::Verdict;
 use stats::Change;
@@ -17,9 +18,10 @@ use crate::escape::html as xml;
 /// A check as JUnit, in the elements that all readers of JUnit's format know.
 pub fn junit(check: &Check) -> String {
     let mut cases = Vec::new();
-    for held in &check.thresholds {
-        let said = format!("found {}", held.found);
-        cases.push(case("threshold", &held.threshold, &status(held.outcome, &said)));
+    for Held { threshold, outcome, found, .. } in check.thresholds.iter().map(|over| &over.decided)
+    {
+        let said = format!("found {found}");
+        cases.push(case("threshold", threshold, &status(*outcome, &said)));
     }
     if let Some(against) = &check.baseline {
         cases.extend(metrics(against));

@@ -1,17 +1,27 @@
+use clap::ValueEnum as _;
 use records::{ArmSpec, Outcome as FetchOutcome, Side};
 
 use super::{Asked, Check, Save};
 use crate::guard::rounds::{FailOn, Ran};
-use crate::guard::tests::{self, of as ran};
+use crate::guard::tests::{of as ran, ran as trial};
 use crate::guard::{Gate, Threshold};
 use testkit::fixture::Run;
 
 fn good() -> Ran {
-    tests::ran(0, 20_000)
+    trial(0, 20_000)
+}
+
+fn slow() -> Ran {
+    trial(0, 300_000)
 }
 
 fn starved() -> Ran {
-    tests::ran(40, 20_000)
+    trial(40, 20_000)
+}
+
+/// So few fetches that they prove nothing.
+fn few(fetches: u64) -> Ran {
+    ran(&Run::loaded(&[(fetches, FetchOutcome::Ok, 20_000)]))
 }
 
 /// A trial that somebody on this side died in.
@@ -26,153 +36,83 @@ fn dead() -> Ran {
     spoilt(Side::Origin)
 }
 
-fn check(thresholds: &[&str], save: Save, rounds: usize, trials: &[Ran]) -> Check {
-    asked(thresholds, None, save, rounds, trials)
+/// One in which the proxy failed as a process.
+fn down() -> Ran {
+    spoilt(Side::Proxy)
 }
 
-fn asked(
-    thresholds: &[&str],
-    fail_on: Option<FailOn>,
-    save: Save,
-    rounds: usize,
-    trials: &[Ran],
-) -> Check {
-    cut_short(thresholds, fail_on, save, rounds, trials, None)
-}
-
-fn cut_short(
-    thresholds: &[&str],
-    fail_on: Option<FailOn>,
-    save: Save,
-    rounds: usize,
-    trials: &[Ran],
-    by: Option<&str>,
-) -> Check {
-    let thresholds: Vec<Threshold> =
-        thresholds.iter().map(|text| text.parse().expect("a threshold")).collect();
-    let thresholds = &thresholds;
-    let asked = Asked { thresholds, fail_on, baseline: None, save, rounds, attempts: 3 };
+/// The check of these trials that was asked for in these words: thresholds; `starved` or `degraded`, from
+/// which verdict on it is breached; `save`, a baseline; `x5`, so many rounds; `cut`, by a signal.
+fn check(words: &str, trials: &[Ran]) -> Check {
+    let words = || words.split_whitespace();
+    let is = |named: &str| words().any(|word| word == named);
+    let thresholds = words().filter(|word| word.contains(['<', '>']));
+    let thresholds: Vec<Threshold> = thresholds.map(|word| word.parse().expect(word)).collect();
+    let asked = Asked {
+        thresholds: &thresholds,
+        fail_on: words().find_map(|word| FailOn::from_str(word, false).ok()),
+        baseline: None,
+        save: if is("save") { Save::Wanted } else { Save::No },
+        rounds: words().find_map(|word| word.strip_prefix('x')?.parse().ok()).unwrap_or(1),
+        attempts: 3,
+    };
     let arm = ArmSpec { name: "check".to_owned(), args: vec!["--reuseport".to_owned()] };
-    Check::of(asked, arm, "runs/x-check".into(), trials, by.map(str::to_owned))
+    let cut = is("cut").then(|| "SIGTERM".to_owned());
+    Check::of(asked, arm, "runs/x-check".into(), trials, cut)
 }
 
-fn gate(thresholds: &[&str], trials: &[Ran]) -> (Gate, u8) {
-    let check = check(thresholds, Save::No, 1, trials);
-    (check.outcome, check.exit_code)
-}
-
+/// The word of each check, its exit code, what was found of its thresholds, and why.
 #[test]
-fn the_exit_code_says_what_became_of_the_gate() {
+fn the_word_the_exit_code_and_the_reasons() {
+    let both = "failed_share<=0.01 p99<100ms";
     let untried = Run::loaded(&[(79, FetchOutcome::Ok, 20_000), (1, FetchOutcome::LocalError, 90)]);
-    let all = &["failed_share<=0.01", "p99<100ms"][..];
-    for (what, thresholds, trials, expected) in [
-        ("good", all, vec![good()], (Gate::Passed, 0)),
-        ("starved", all, vec![starved()], (Gate::Breached, 10)),
-        ("nothing proven", all, vec![dead(), dead(), dead()], (Gate::Inconclusive, 11)),
-        ("nothing run", all, vec![], (Gate::Inconclusive, 11)),
-        ("the second attempt tells", all, vec![dead(), good()], (Gate::Passed, 0)),
-        // The cap was 1 s: what took that long may have taken longer.
-        ("not known", &["p99<5s"], vec![starved()], (Gate::Inconclusive, 11)),
-        ("another breached", &["p99<5s", "p50<1ms"], vec![starved()], (Gate::Breached, 10)),
-        (
-            "what this host could not try is no failure",
-            &["failed_share<=0", "failed<=0"],
-            vec![ran(&untried)],
-            (Gate::Passed, 0),
-        ),
-    ] {
-        assert_eq!(gate(thresholds, &trials), expected, "{what}");
-    }
-    let reasons = check(&["p99<5s", "p50<1ms"], Save::No, 1, &[starved()]).reasons;
-    assert!(reasons[0].starts_with("p50<1ms breached"), "{reasons:?}");
-    assert!(reasons[1].starts_with("p99<5s cannot be told"), "{reasons:?}");
-}
-
-#[test]
-fn a_proxy_that_dies_breaches_every_gate() {
-    let down = || spoilt(Side::Proxy);
-    for trials in [vec![down()], vec![down(), down(), good()], vec![good(), down()]] {
-        let check = check(&["p99<100ms"], Save::Wanted, 3, &trials);
-        assert_eq!((check.outcome, check.exit_code), (Gate::Breached, 10));
-        let why = &check.reasons[0];
-        assert!(why.starts_with("the proxy failed in trial ") && why.contains("ended"), "{why}");
-    }
-    for side in [Side::Origin, Side::Slow, Side::Fast, Side::Host] {
-        let check = check(&["p99<100ms"], Save::No, 1, &[spoilt(side), good()]);
-        assert_eq!((check.outcome, check.word()), (Gate::Passed, "passed (flaky)"), "{side:?}");
-    }
-}
-
-#[test]
-fn a_verdict_may_be_the_gate() {
-    use FailOn::{Degraded, Starved};
-    let slow = || tests::ran(0, 300_000);
-    for (fail_on, trials, code, found) in [
-        (Starved, vec![good()], 0, "healthy"),
-        (Starved, vec![starved()], 10, "starved"),
-        (Starved, vec![dead()], 11, "no conclusive run"),
-        (Degraded, vec![slow()], 10, "degraded"),
-        (Degraded, vec![starved()], 10, "starved"),
+    let five = || vec![good(), good(), good(), good(), good()];
+    let rows = [
+        ("good", both, vec![good()]),
+        ("starved", both, vec![starved()]),
+        ("nothing proven", both, vec![dead(), dead(), dead()]),
+        ("nothing run", both, vec![]),
+        ("the second attempt tells", both, vec![dead(), good()]),
+        ("two attempts died", "p99<100ms", vec![dead(), dead(), good()]),
+        ("each kind of reason is told once", "p99<100ms", vec![few(3), dead(), few(4), good()]),
+        ("what took the cap may have taken longer", "p99<5s", vec![starved()]),
+        ("another breached", "p99<5s p50<1ms", vec![starved()]),
+        ("what this host could not try", "failed_share<=0 failed<=0", vec![ran(&untried)]),
+        // A proxy that dies breaches every gate; nobody else does.
+        ("the proxy died", "p99<100ms save x3", vec![down()]),
+        ("twice", "p99<100ms save x3", vec![down(), down(), good()]),
+        ("the second time", "p99<100ms save x3", vec![good(), down()]),
+        ("the downloads died", "p99<100ms", vec![spoilt(Side::Slow), good()]),
+        ("the fetches died", "p99<100ms", vec![spoilt(Side::Fast), good()]),
+        ("the host failed", "p99<100ms", vec![spoilt(Side::Host), good()]),
+        ("by verdict: healthy", "starved", vec![good()]),
+        ("by verdict: starved", "starved", vec![starved()]),
+        ("by verdict: not known", "starved", vec![dead()]),
+        ("by verdict: degraded", "degraded", vec![slow()]),
+        ("by verdict: worse than degraded", "degraded", vec![starved()]),
         // One round in three is enough; one that is not known is not.
-        (Starved, vec![good(), starved(), good()], 10, "starved"),
-        (Starved, vec![good(), dead(), good()], 0, "healthy"),
-        (Starved, vec![good(), dead(), dead()], 11, "no conclusive run"),
-    ] {
-        let check = asked(&[], Some(fail_on), Save::No, trials.len(), &trials);
-        let verdicts: Vec<_> = trials.iter().map(|ran| ran.summary.verdict.name()).collect();
-        assert_eq!(check.exit_code, code, "{fail_on:?} {verdicts:?}");
-        assert_eq!(check.thresholds[0].found, found, "{fail_on:?} {verdicts:?}");
-    }
-}
-
-#[test]
-fn a_baseline_is_made_of_enough_good_rounds_only() {
-    let five: Vec<_> = (0..5).map(|_| good()).collect();
-    assert_eq!(check(&[], Save::Wanted, 5, &five).outcome, Gate::Passed);
-    let few = check(&[], Save::Wanted, 5, &five[..2]);
-    assert_eq!(few.outcome, Gate::Inconclusive);
-    assert!(few.reasons[0].contains("no baseline was saved"), "{:?}", few.reasons);
-    assert_eq!(check(&["p99<1ms"], Save::Wanted, 5, &five).outcome, Gate::Breached);
-}
-
-#[test]
-fn what_was_cut_short_is_no_pass() {
-    let cut = cut_short(&["p99<100ms"], None, Save::No, 1, &[good()], Some("SIGTERM"));
-    assert_eq!(cut.outcome, Gate::Inconclusive);
-}
-
-#[test]
-fn attempts_that_died_are_told_of_a_check_that_passed() {
-    let check = |trials: &[Ran]| check(&["p99<100ms"], Save::No, 1, trials);
-    let passed = check(&[dead(), dead(), good()]);
-    assert_eq!((passed.outcome, passed.exit_code), (Gate::Passed, 0));
-    assert_eq!((passed.word(), passed.rounds.retried), ("passed (flaky)", 2));
-    assert_eq!(passed.reasons[0], "everything held");
-    let told = &passed.reasons[1];
-    assert!(told.starts_with("2 of 3 trials are inconclusive; trial 2: "), "{told}");
-    assert!(told.contains("ended unasked"), "{told}");
-    let at_once = check(&[good()]);
-    assert_eq!(at_once.reasons, ["everything held"]);
-    assert_eq!((at_once.word(), at_once.rounds.retried), ("passed", 0));
-}
-
-#[test]
-fn every_kind_of_reason_is_told_once() {
-    let few = |fetches| ran(&Run::loaded(&[(fetches, FetchOutcome::Ok, 20_000)]));
-    let trials = [few(3), dead(), few(4), good()];
-    let reasons = check(&["p99<100ms"], Save::No, 1, &trials).reasons;
-    assert_eq!(reasons.len(), 3, "{reasons:?}");
-    assert!(
-        reasons[1].starts_with("2 of 4 trials are inconclusive; trial 3: only 4"),
-        "{reasons:?}"
-    );
-    assert!(reasons[2].starts_with("trial 2 of 4 is inconclusive: "), "{reasons:?}");
+        ("by verdict: one of three", "starved x3", vec![good(), starved(), good()]),
+        ("by verdict: one not known", "starved x3", vec![good(), dead(), good()]),
+        ("by verdict: two not known", "starved x3", vec![good(), dead(), dead()]),
+        ("a baseline", "save x5", five()),
+        ("a baseline of too few rounds", "save x5", vec![good(), good()]),
+        ("a baseline of a check that failed", "p99<1ms save x5", five()),
+        ("cut short", "p99<100ms cut", vec![good()]),
+    ];
+    let row = |(what, words, trials): (&str, &str, Vec<Ran>)| {
+        let check = check(words, &trials);
+        let found: Vec<&str> =
+            check.thresholds.iter().map(|over| over.decided.found.as_str()).collect();
+        let (word, code, reasons) = (check.word(), check.exit_code, check.reasons.join(" | "));
+        format!("{what}: {word}, exit {code}, found {found:?}: {reasons}\n")
+    };
+    insta::assert_snapshot!(rows.map(row).concat());
 }
 
 #[test]
 fn what_could_not_be_written_is_an_error_unless_something_is_breached() {
     let of = |trials: &[Ran]| {
-        let mut check = check(&["p99<100ms"], Save::No, 1, trials);
+        let mut check = check("p99<100ms", trials);
         check.could_not_write("failed to write the JUnit report to x".to_owned());
         (check.outcome, check.exit_code)
     };

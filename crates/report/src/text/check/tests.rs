@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use records::{ArmSpec, Outcome as FetchOutcome, Recording, Side, Visibility};
 
 use crate::text::{Style, annotations, check, check_markdown, junit};
-use analysis::guard::baseline::{Accepted, Baseline, BaselineHost, Conditions, Origin, Today};
+use analysis::guard::baseline::{Baseline, BaselineHost, Conditions, Origin, Today};
 use analysis::guard::check::{Asked, Check, Save};
 use analysis::guard::figures;
 use analysis::guard::rounds::Ran;
@@ -56,7 +56,7 @@ fn checked(failed: u64, rounds: usize, against: bool) -> Check {
 fn of(trials: Vec<Ran>, rounds: usize, saved: Option<Baseline>) -> Check {
     let thresholds =
         ["failed_share<=0.01", "p99<100ms", "p99<5s"].map(|text| text.parse().expect("one"));
-    let baseline = saved.as_ref().map(|saved| (saved, "base.json".into(), Accepted::Nothing));
+    let baseline = saved.as_ref().map(|saved| (saved, "base.json".into(), None));
     let asked = Asked {
         thresholds: &thresholds,
         fail_on: None,
