@@ -80,9 +80,7 @@ pub(super) fn holds(analysis: &Analysis<'_>, clock: Clock) -> (Vec<HoldData>, Ve
     order.sort_by_key(|(_, hold)| (hold.start_ns, hold.worker));
     let mut places = vec![0; order.len()];
     for (new, (old, _)) in order.iter().enumerate() {
-        if let Some(place) = places.get_mut(*old) {
-            *place = new;
-        }
+        places[*old] = new;
     }
     let of = |(old, hold): (usize, &Hold)| HoldData {
         worker: hold.worker,

@@ -33,23 +33,21 @@ pub(super) fn brief(summary: &Summary) -> String {
 
 /// What the picture cannot show of this run.
 pub(super) fn unseen(data: &PageData<'_>) -> String {
-    let mut notes: Vec<&str> = Vec::new();
-    match data.analysis.summary.visibility {
-        Visibility::LogOnly | Visibility::ClientsOnly => notes.push(
-            "The workers of this proxy were not seen: nothing here tells what held its fetches.",
-        ),
-        Visibility::Threads => notes.push(
-            "Threads of this server hand work to each other: no step is one thread's, and none is drawn.",
-        ),
-        Visibility::Own | Visibility::Traced | Visibility::Sampled => {
-            if data.holds.is_empty() && data.absences.is_empty() {
-                notes.push("No step long enough to hold others was seen.");
-            }
+    let nothing = data.holds.is_empty() && data.absences.is_empty();
+    let workers = match data.analysis.summary.visibility {
+        Visibility::LogOnly | Visibility::ClientsOnly => {
+            "The workers of this proxy were not seen: nothing here tells what held its fetches."
         }
-    }
-    if data.has_unowned() && !data.workers.is_empty() {
-        notes.push("The lowest lane has the fetches that no worker is known to have accepted.");
-    }
+        Visibility::Threads => {
+            "Threads of this server hand work to each other: no step is one thread's, and none is drawn."
+        }
+        _ if nothing => "No step long enough to hold others was seen.",
+        Visibility::Own | Visibility::Traced | Visibility::Sampled => "",
+    };
+    let unowned = "The lowest lane has the fetches that no worker is known to have accepted.";
+    let is_unowned = data.has_unowned() && !data.workers.is_empty();
+    let notes = [workers, if is_unowned { unowned } else { "" }];
+    let notes: Vec<&str> = notes.into_iter().filter(|note| !note.is_empty()).collect();
     if notes.is_empty() {
         String::new()
     } else {
@@ -60,38 +58,30 @@ pub(super) fn unseen(data: &PageData<'_>) -> String {
 /// What the colours and marks of the picture mean.
 pub(super) fn legend(data: &PageData<'_>) -> String {
     const MOST: usize = 12;
-    let mut out = String::new();
     let shown = if data.holds.is_empty() { &[][..] } else { &data.downloads };
-    for slot in shown.iter().take(MOST) {
+    let slot = |slot: &u32| {
         let whose = words::holder(data.analysis.records.manifest.arm.load.holder(*slot));
-        let _ = write!(out, "<li>{}{whose}</li>", key(palette::download(*slot)));
-    }
-    if shown.len() > MOST {
-        let _ =
-            write!(out, "<li>and {} more, in the same colours</li>", data.downloads.len() - MOST);
+        format!("{}{whose}", key(palette::download(*slot)))
+    };
+    let mut items: Vec<String> = shown.iter().take(MOST).map(slot).collect();
+    if let Some(more @ 1..) = shown.len().checked_sub(MOST) {
+        items.push(format!("and {more} more, in the same colours"));
     }
     if data.holds.iter().any(|hold| palette::holder(hold.holder) == palette::OTHER) {
-        let _ = write!(out, "<li>{}a fetch's step</li>", key(palette::OTHER));
+        items.push(format!("{}a fetch's step", key(palette::OTHER)));
     }
-    if !data.stretches.is_empty() {
-        out.push_str("<li><i class=\"key short\"></i>short steps</li>");
-    }
-    if !data.absences.is_empty() {
-        out.push_str("<li><i class=\"key away\"></i>away from its poll, seen from outside</li>");
-    }
-    if let Some(most) = data.deepest_queue() {
-        let what = format!("to be accepted, {most} at most");
-        let _ = write!(out, "<li><i class=\"key queue\"></i>{what}</li>");
-    }
-    for outcome in data.outcomes() {
+    let drawn = |class: &str, what: &str| format!("<i class=\"key {class}\"></i>{what}");
+    items.extend((!data.stretches.is_empty()).then(|| drawn("short", "short steps")));
+    let away = "away from its poll, seen from outside";
+    items.extend((!data.absences.is_empty()).then(|| drawn("away", away)));
+    let queue = data.deepest_queue().map(|most| format!("to be accepted, {most} at most"));
+    items.extend(queue.map(|what| drawn("queue", &what)));
+    items.extend(data.outcomes().map(|outcome| {
         let (mark, words) = (palette::mark(outcome, "0", 0.0), words::outcome(outcome).short);
-        let _ = write!(
-            out,
-            "<li><svg class=\"figure mark\" viewBox=\"-5 -5 10 10\" aria-hidden=\"true\">{mark}</svg>\
-             {words}</li>"
-        );
-    }
-    out
+        let figure = "class=\"figure mark\" viewBox=\"-5 -5 10 10\" aria-hidden=\"true\"";
+        format!("<svg {figure}>{mark}</svg>{words}")
+    }));
+    items.iter().map(|item| format!("<li>{item}</li>")).collect()
 }
 
 /// Who held whom, in the words of the terminal.

@@ -13,10 +13,6 @@ const DOWNLOADS: [&str; 12] = [
     "#005a41", "#8c4a6d", "#2b6f96", "#9c932a",
 ];
 
-/// A fetch that failed, as the styles have it in the light.
-#[cfg(test)]
-const FAILED: &str = "#d55e00";
-
 /// Steps that served no download.
 pub(crate) const OTHER: &str = "#8a8f98";
 

@@ -21,12 +21,12 @@ impl Drawing {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" {}>\n<style>{style}</style>\n\
              <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n{}</svg>\n",
             self.head(),
-            self.body()
+            self.body
         )
     }
 
     pub(super) fn inline(&self) -> String {
-        format!("<svg {}>\n{}</svg>\n", self.head(), self.body())
+        format!("<svg {}>\n{}</svg>\n", self.head(), self.body)
     }
 
     fn head(&self) -> String {
@@ -36,10 +36,6 @@ impl Drawing {
              viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\"",
             escape::html(&self.title)
         )
-    }
-
-    pub(super) fn body(&self) -> &str {
-        &self.body
     }
 
     pub(super) fn raw(&mut self, element: &str) {

@@ -119,16 +119,12 @@ pub(crate) fn latencies(summary: &Summary) -> Table {
 
 /// What is to be known of [`latencies`].
 fn notes(sheet: &mut Sheet, summary: &Summary) {
-    let rate = match summary.arm.fetch.arrivals {
-        Arrivals::Closed(_) => summary.good_per_sec(),
-        Arrivals::PerSecond(_) => None,
-    };
-    if let Some(rate) = rate {
+    let arrivals = summary.arm.fetch.arrivals;
+    if let (Arrivals::Closed(_), Some(rate)) = (arrivals, summary.good_per_sec()) {
         sheet.line(&format!("(a closed loop: {rate:.0} good fetches/s)"));
     }
-    match summary.measure.censored {
-        0 => {}
-        some => sheet.line(&format!("(timeouts count at their true age: {some} of them)")),
+    if let some @ 1.. = summary.measure.censored {
+        sheet.line(&format!("(timeouts count at their true age: {some} of them)"));
     }
 }
 

@@ -171,7 +171,8 @@ fn part(part: &CausePart) -> String {
 fn went(story: &FetchReport, time: &Stay) -> String {
     let mut parts: Vec<String> = match time.holds.as_slice() {
         [one] => vec![hold(story, one)],
-        many => many.iter().map(|group| hold_briefly(story, group)).collect(),
+        // Each of many is told briefly.
+        many => many.iter().map(|of| format!("{} ({})", steps(story, of), of.waited_us)).collect(),
     };
     if let Some(first) = parts.first_mut().filter(|_| story.worker.is_none()) {
         first.insert_str(0, "held wherever it may be queued, as by the ");
@@ -208,11 +209,6 @@ fn hold(story: &FetchReport, group: &Held) -> String {
         1 => format!("{what}: {}, {bytes}, {ended}", group.longest_us),
         _ => format!("{what}: up to {}, {bytes} in all, {ended}", group.longest_us),
     }
-}
-
-/// One of many in a line.
-fn hold_briefly(story: &FetchReport, group: &Held) -> String {
-    format!("{} ({})", steps(story, group), group.waited_us)
 }
 
 /// `hold of download 3`, `2 holds of download 3`.

@@ -1,5 +1,8 @@
 use super::*;
 
+/// A fetch that failed, as the styles have it in the light.
+const FAILED: &str = "#d55e00";
+
 #[test]
 fn no_download_has_the_colour_of_a_failure() {
     assert!(!DOWNLOADS.contains(&FAILED));

@@ -5,6 +5,7 @@
 //! [`Part`] is stretched with it; what is not to be stretched (blocks with a hair of ground between
 //! them, marks, letters) is not drawn in one.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::data::{PageData, Span};
@@ -76,12 +77,11 @@ pub(super) struct Part<'a> {
     across: &'a Across,
     span: Span,
     level: Level,
-    inside: String,
 }
 
 impl<'a> Part<'a> {
     pub(super) const fn new(across: &'a Across, span: Span, level: Level) -> Self {
-        Self { across, span, level, inside: String::new() }
+        Self { across, span, level }
     }
 
     /// Where an instant stands. Small numbers: browsers compute with 24 bits.
@@ -94,25 +94,30 @@ impl<'a> Part<'a> {
         format!("M{} {y}h{}", self.x(span.start_us), span.length_us)
     }
 
-    /// Shapes that look alike, from left to right. Browsers paint in tiles, and for each of them whole
-    /// paths: some shapes are a path, not all.
-    pub(super) fn paths(&mut self, shapes: &[String], attributes: &str) {
+    /// Shapes, each with its layer and the attributes of its path. Those of a layer that look alike are
+    /// drawn together, from left to right. Browsers paint in tiles, and for each of them whole paths: some
+    /// shapes are a path, not all.
+    pub(super) fn drawn(&self, shapes: impl IntoIterator<Item = (u8, String, String)>) -> String {
         const TOGETHER: usize = 64;
-        for some in shapes.chunks(TOGETHER) {
-            let _ = write!(self.inside, "<path d=\"{}\" {attributes}/>", some.concat());
+        let mut alike: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
+        for (layer, attributes, shape) in shapes {
+            alike.entry((layer, attributes)).or_default().push(shape);
         }
-    }
-
-    pub(super) fn end(self) -> String {
-        let Self { across, span, level, inside } = self;
+        let mut inside = String::new();
+        for ((_, attributes), shapes) in &alike {
+            for some in shapes.chunks(TOGETHER) {
+                let _ = write!(inside, "<path d=\"{}\" {attributes}/>", some.concat());
+            }
+        }
         if inside.is_empty() {
             return inside;
         }
+        let Self { across, span, level } = self;
         let (height, length) = (across.height, span.length_us.max(1));
         format!(
             "<svg {} x=\"{}\" width=\"{}\" height=\"{height}\" viewBox=\"0 0 {length} {height}\" \
              preserveAspectRatio=\"none\">{inside}</svg>",
-            across.seen(span, level),
+            across.seen(*span, *level),
             across.x(span.start_us),
             across.x(length)
         )

@@ -2,7 +2,6 @@
 //!
 //! Where there are too many to be told apart, a mark is a dot.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::across::{Across, Lane, Level, Part};
@@ -45,39 +44,29 @@ fn lines(
     fetches: &[&FetchData],
     span: Span,
 ) -> String {
-    let mut part = Part::new(across, span, Level::Always);
-    let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut behind: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for fetch in fetches {
+    let part = &Part::new(across, span, Level::Always);
+    let high = (lane.row_height * 0.62).min(5.0);
+    part.drawn(fetches.iter().flat_map(|fetch| {
         let (x, y) = (part.x(fetch.span.start_us), lane.row(fetch.row));
         let line = format!("M{x} {}v6m0-3h{}", y - 3.0, fetch.span.length_us);
-        lines.entry(palette::class(fetch.outcome)).or_default().push(line);
-        for hold in fetch.held.iter().filter_map(|(hold, _)| data.holds.get(*hold)) {
+        let tail = format!("class=\"tail {}\"", palette::class(fetch.outcome));
+        let holds = fetch.held.iter().filter_map(move |(hold, _)| data.holds.get(*hold));
+        let behind = holds.map(move |hold| {
+            let stroke =
+                format!("stroke=\"{}\" stroke-width=\"{high:.1}\"", palette::holder(hold.holder));
             let bar = part.bar(hold.span.common(fetch.span), y);
-            behind.entry(palette::holder(hold.holder)).or_default().push(bar);
-        }
-    }
-    for (class, lines) in lines {
-        part.paths(&lines, &format!("class=\"tail {class}\""));
-    }
-    let high = (lane.row_height * 0.62).min(5.0);
-    for (color, bars) in behind {
-        let stroke = format!("stroke=\"{color}\" stroke-width=\"{high:.1}\"");
-        part.paths(&bars, &format!("class=\"bars behind\" {stroke}"));
-    }
-    part.end()
+            (1, format!("class=\"bars behind\" {stroke}"), bar)
+        });
+        [(0, tail, line)].into_iter().chain(behind)
+    }))
 }
 
 /// Failures lie over what was served.
 fn dots(across: &Across, lane: &Lane, fetches: &[&FetchData], span: Span, level: Level) -> String {
-    let mut part = Part::new(across, span, level);
-    for class in ["ok", "failed"] {
-        let own = fetches.iter().filter(|fetch| palette::class(fetch.outcome) == class);
-        let dot = |fetch: &&FetchData| {
-            format!("M{} {}h0", part.x(fetch.span.end_us()), lane.row(fetch.row))
-        };
-        let dots: Vec<String> = own.map(dot).collect();
-        part.paths(&dots, &format!("class=\"dots {class}\""));
-    }
-    part.end()
+    let part = Part::new(across, span, level);
+    part.drawn(fetches.iter().map(|fetch| {
+        let (class, y) = (palette::class(fetch.outcome), lane.row(fetch.row));
+        let dot = format!("M{} {y}h0", part.x(fetch.span.end_us()));
+        (u8::from(class != "ok"), format!("class=\"dots {class}\""), dot)
+    }))
 }

@@ -74,19 +74,14 @@ fn block(across: &Across, lane: &Lane, hold: &HoldData) -> String {
     )
 }
 
-/// Steps as they are, a path for each ink.
+/// Steps as they are, in the ink of each.
 fn together(across: &Across, lane: &Lane, holds: &[&HoldData], level: Level) -> String {
-    let mut part = Part::new(across, around(holds), level);
-    let mut bars: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for hold in holds {
-        let bar = part.bar(hold.span, lane.middle());
-        bars.entry(palette::holder(hold.holder)).or_default().push(bar);
-    }
-    for (color, bars) in bars {
-        let stroke = format!("stroke=\"{color}\" stroke-width=\"{}\"", lane.blocks);
-        part.paths(&bars, &format!("class=\"bars hold\" {stroke}"));
-    }
-    part.end()
+    let part = Part::new(across, around(holds), level);
+    part.drawn(holds.iter().map(|hold| {
+        let (color, high) = (palette::holder(hold.holder), lane.blocks);
+        let stroke = format!("stroke=\"{color}\" stroke-width=\"{high}\"");
+        (0, format!("class=\"bars hold\" {stroke}"), part.bar(hold.span, lane.middle()))
+    }))
 }
 
 /// How the time of every cell of the run was shared among the steps of each ink, stacked from below.
@@ -106,21 +101,18 @@ fn shares(across: &Across, lane: &Lane, holds: &[&HoldData], cell: u64, level: L
         let start = some.first().map_or(0, |(place, _)| place * cell);
         let end =
             some.last().map_or(0, |(place, _)| place.saturating_mul(cell)).saturating_add(cell);
-        let mut part = Part::new(across, Span::new(start, end), level);
-        let mut shapes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let part = Part::new(across, Span::new(start, end), level);
+        let mut shapes = Vec::new();
         for (place, inks) in some {
-            let (x, wide, mut y) = (part.x(place * cell), cell, lane.base());
+            let (x, mut y) = (part.x(place * cell), lane.base());
             for (color, us) in inks {
                 let high = *us as f64 / cell as f64 * lane.blocks;
-                let shape = format!("M{x} {y:.1}h{wide}v-{high:.1}h-{wide}z");
-                shapes.entry(color).or_default().push(shape);
+                let shape = format!("M{x} {y:.1}h{cell}v-{high:.1}h-{cell}z");
+                shapes.push((0, format!("class=\"shares\" fill=\"{color}\""), shape));
                 y -= high;
             }
         }
-        for (color, shapes) in shapes {
-            part.paths(&shapes, &format!("class=\"shares\" fill=\"{color}\""));
-        }
-        part.end()
+        part.drawn(shapes)
     };
     cells.chunks(CELLS_TOGETHER).map(of).collect()
 }
@@ -130,28 +122,22 @@ fn short_steps(across: &Across, data: &PageData<'_>, lane: &Lane) -> String {
     let own = data.stretches.iter().filter(|stretch| Some(stretch.worker) == lane.worker);
     let of = |some: &[&StretchData]| {
         let span = Span::around(some.iter().map(|stretch| stretch.span));
-        let mut part = Part::new(across, span, Level::Always);
-        let mut shades: BTreeMap<u64, Vec<String>> = BTreeMap::new();
-        for stretch in some {
-            let bar = part.bar(stretch.span, lane.top + lane.blocks * 0.7);
-            shades.entry(stretch.shade()).or_default().push(bar);
-        }
-        for (shade, bars) in shades {
-            let (opacity, high) = (0.06 + 0.07 * shade as f64, lane.blocks * 0.6);
+        let part = Part::new(across, span, Level::Always);
+        part.drawn(some.iter().map(|stretch| {
+            let (opacity, high) = (0.06 + 0.07 * stretch.shade() as f64, lane.blocks * 0.6);
             let stroke = format!("stroke-opacity=\"{opacity:.2}\" stroke-width=\"{high:.1}\"");
-            part.paths(&bars, &format!("class=\"bars steps\" {stroke}"));
-        }
-        part.end()
+            let bar = part.bar(stretch.span, lane.top + lane.blocks * 0.7);
+            (0, format!("class=\"bars steps\" {stroke}"), bar)
+        }))
     };
     own.collect::<Vec<&StretchData>>().chunks(TOGETHER).map(of).collect()
 }
 
 fn away(across: &Across, data: &PageData<'_>, lane: &Lane) -> String {
     let own = data.absences.iter().filter(|absence| Some(absence.worker) == lane.worker);
-    let mut part = Part::new(across, Span::new(0, across.end_us), Level::Always);
-    let bars: Vec<String> = own.map(|absence| part.bar(absence.span, lane.middle())).collect();
-    part.paths(&bars, &format!("class=\"bars away\" stroke-width=\"{}\"", lane.blocks));
-    part.end()
+    let part = Part::new(across, Span::new(0, across.end_us), Level::Always);
+    let class = format!("class=\"bars away\" stroke-width=\"{}\"", lane.blocks);
+    part.drawn(own.map(|absence| (0, class.clone(), part.bar(absence.span, lane.middle()))))
 }
 
 /// Connections that wait to be accepted by the worker, below its fetches; the largest depth of the run is as
@@ -166,14 +152,13 @@ pub(super) fn queue(across: &Across, data: &PageData<'_>, lane: &Lane) -> String
         return String::new();
     };
     let own: Vec<_> = listeners.iter().filter(|sample| sample.inode == *inode).collect();
-    let mut part = Part::new(across, Span::new(0, across.end_us), Level::Always);
+    let part = Part::new(across, Span::new(0, across.end_us), Level::Always);
     let bar = |pair: &[&ListenerSample]| {
         let [from, to] = pair else { return None };
         let (x, wide) = (data.clock.us(from.at_ns), to.at_ns.micros_since(from.at_ns).0);
         let high = HIGH * f64::from(from.queue) / f64::from(most);
-        (from.queue > 0).then(|| format!("M{x} {:.1}h{wide}v-{high:.1}h-{wide}z", lane.bottom()))
+        let shape = format!("M{x} {:.1}h{wide}v-{high:.1}h-{wide}z", lane.bottom());
+        (from.queue > 0).then(|| (0, "class=\"queue\"".to_owned(), shape))
     };
-    let bars: Vec<String> = own.windows(2).filter_map(bar).collect();
-    part.paths(&bars, "class=\"queue\"");
-    part.end()
+    part.drawn(own.windows(2).filter_map(bar))
 }
