@@ -46,8 +46,7 @@ impl<'a> Analysis<'a> {
             baseline,
             untraced,
         };
-        let (verdict, reasons, caveats) = judge(&facts);
-        (summary.verdict, summary.verdict_reasons, summary.caveats) = (verdict, reasons, caveats);
+        (summary.verdict, summary.verdict_reasons, summary.caveats) = judge(&facts);
         Self { records, summary, context, splits }
     }
 

@@ -11,13 +11,11 @@ use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{
-    IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
-};
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use records::{Micros, MonoNs, Phase, RunRecords};
 
 use crate::figures::{histogram, times};
-use crate::window::Windows;
+use crate::window::{Windows, grouped};
 
 /// Length of an interval of the log.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -49,12 +47,8 @@ pub fn interval_log(records: &RunRecords) -> io::Result<Vec<u8>> {
     for ((second, phase), times) in by_second(records) {
         let histogram = histogram(times);
         let start = INTERVAL.saturating_mul(second);
-        log.write_histogram(&histogram, start, INTERVAL, Tag::new(phase.name())).map_err(
-            |error| match error {
-                IntervalLogWriterError::IoError(source) => source,
-                IntervalLogWriterError::SerializeError(source) => io::Error::other(source),
-            },
-        )?;
+        let written = log.write_histogram(&histogram, start, INTERVAL, Tag::new(phase.name()));
+        written.map_err(io::Error::other)?;
     }
     Ok(out)
 }
@@ -64,16 +58,13 @@ pub fn interval_log(records: &RunRecords) -> io::Result<Vec<u8>> {
 fn by_second(records: &RunRecords) -> BTreeMap<(u32, Phase), Vec<(Micros, u64)>> {
     let start = Windows::of(records).run.start;
     let second = |at: MonoNs| u32::try_from(at.since(start).as_secs()).unwrap_or(u32::MAX);
-    let mut intervals: BTreeMap<(u32, Phase), Vec<(Micros, u64)>> = BTreeMap::new();
-    for fetch in &records.fetches {
-        let interval = intervals.entry((second(fetch.intended_ns), fetch.phase)).or_default();
-        interval.push((fetch.total_us, 1));
-    }
-    for totals in &records.fetch_totals {
-        let interval = intervals.entry((second(totals.from_ns), totals.phase)).or_default();
-        interval.extend(&totals.times_us);
-    }
-    intervals
+    let told = records.fetches.iter();
+    let told = told.map(|fetch| ((second(fetch.intended_ns), fetch.phase), (fetch.total_us, 1)));
+    let counted = records.fetch_totals.iter().flat_map(|totals| {
+        let interval = (second(totals.from_ns), totals.phase);
+        totals.times_us.iter().map(move |times| (interval, *times))
+    });
+    grouped(told.chain(counted))
 }
 
 fn started_at(records: &RunRecords) -> Option<SystemTime> {

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use records::{DownloadEnd, Fetch, Micros, MonoNs, Phase, RunRecords, Session, Visibility};
+use records::{Dialed, DownloadEnd, Fetch, Micros, MonoNs, Phase, RunRecords, Session, Visibility};
 
 use crate::window::{Window, grouped};
 
@@ -178,37 +178,25 @@ fn connections(records: &RunRecords) -> Vec<Connection<'_>> {
 /// Dials and ends tell of the same transfers: each end belongs to the latest dial of its slot and
 /// port; an end without a dial stands for itself.
 fn transfers(records: &RunRecords) -> Vec<Transfer> {
-    let mut transfers: Vec<Transfer> = records
-        .dialed
-        .iter()
-        .map(|dialed| Transfer {
-            slot: dialed.slot,
-            client_port: dialed.client_port,
-            dialed_ns: dialed.at_ns,
-            ended: None,
-        })
-        .collect();
+    let dial = |&Dialed { slot, client_port, at_ns }: &Dialed| Transfer {
+        slot,
+        client_port,
+        dialed_ns: at_ns,
+        ended: None,
+    };
+    let mut transfers: Vec<Transfer> = records.dialed.iter().map(dial).collect();
     let places = transfers.iter().enumerate();
     let dials = grouped(places.map(|(index, dial)| ((dial.slot, dial.client_port), index)));
     for download in &records.downloads {
         let Some(client_port) = download.client_port else { continue };
         let end_ns = download.start_ns + download.total_us.as_duration();
         let ended = Some((end_ns, download.end));
-        let dial = dials
-            .get(&(download.slot, client_port))
-            .into_iter()
-            .flatten()
-            .copied()
-            .filter(|&at| transfers[at].dialed_ns <= end_ns)
-            .max_by_key(|&at| transfers[at].dialed_ns);
-        match dial {
+        let (slot, dialed_ns) = (download.slot, download.start_ns);
+        let dials = dials.get(&(slot, client_port)).into_iter().flatten().copied();
+        let before = dials.filter(|&at| transfers[at].dialed_ns <= end_ns);
+        match before.max_by_key(|&at| transfers[at].dialed_ns) {
             Some(at) => transfers[at].ended = ended,
-            None => transfers.push(Transfer {
-                slot: download.slot,
-                client_port,
-                dialed_ns: download.start_ns,
-                ended,
-            }),
+            None => transfers.push(Transfer { slot, client_port, dialed_ns, ended }),
         }
     }
     transfers

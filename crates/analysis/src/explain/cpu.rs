@@ -57,18 +57,15 @@ impl Counters {
             Watched::Worker(worker) => Some((worker, (sample.at_ns, sample.run_wait_ns))),
             _ => None,
         });
-        let stolen = records
-            .stolen
-            .iter()
-            .map(|sample| (sample.cpu, (sample.at_ns, sample.stolen_ms.saturating_mul(1_000_000))));
+        let stolen = records.stolen.iter();
+        let stolen = stolen.map(|of| (of.cpu, (of.at_ns, of.stolen_ms.saturating_mul(1_000_000))));
         // The kernel counts it for all CPUs together, and does not say how much for each.
         let (host, workers) = (&records.manifest.host, records.manifest.worker_count() as usize);
         let cpus = if host.worker_cpus.is_empty() { host.cpus } else { host.worker_cpus.len() };
         let cpus = cpus.min(workers).max(1) as u64;
-        let throttled = records
-            .throttled
-            .iter()
-            .map(|sample| (sample.at_ns, sample.throttled_us.0.saturating_mul(1_000) / cpus));
+        let throttled = records.throttled.iter();
+        let throttled =
+            throttled.map(|of| (of.at_ns, of.throttled_us.0.saturating_mul(1_000) / cpus));
         let cumulative = |readings: BTreeMap<u32, Vec<(MonoNs, u64)>>| {
             readings.into_iter().map(|(who, of_one)| (who, Cumulative::new(of_one))).collect()
         };
@@ -138,13 +135,9 @@ impl Cumulative {
             *value = least;
         }
         // Of two readings at one time the larger one counts.
-        points.dedup_by(|later, earlier| {
-            let same = later.0 == earlier.0;
-            if same {
-                earlier.1 = later.1;
-            }
-            same
-        });
+        points.reverse();
+        points.dedup_by_key(|(at, _)| *at);
+        points.reverse();
         Self { points }
     }
 

@@ -152,11 +152,9 @@ impl Slice<'_> {
 
 /// How many threads ran at once in the busiest twentieth of the run, of `cpus` that they may use.
 fn parallel(slices: &[Slice<'_>], cpus: usize) -> f64 {
-    let mut ran: Vec<f64> = slices
-        .iter()
-        .filter(|slice| slice.threads.ran > 0)
-        .map(|slice| share(slice.threads.run_us.as_duration(), slice.window.length()))
-        .collect();
+    let busy = slices.iter().filter(|slice| slice.threads.ran > 0);
+    let ran = |slice: &Slice<'_>| share(slice.threads.run_us.as_duration(), slice.window.length());
+    let mut ran: Vec<f64> = busy.map(ran).collect();
     ran.sort_by(f64::total_cmp);
     let busiest = ran.len().saturating_sub(1 + ran.len() / 20);
     // A slice's edges are drawn by eye: somewhat more than one is one.

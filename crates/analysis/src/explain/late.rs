@@ -70,17 +70,16 @@ fn causes(splits: &[&FetchSplit], time: Duration) -> Vec<CauseShare> {
     for cause in splits.iter().filter_map(|split| split.shares.largest()) {
         *leading.entry(cause).or_default() += 1;
     }
-    let mut causes: Vec<CauseShare> = Cause::ALL
-        .into_iter()
-        .map(|cause| (cause, splits.iter().map(|split| split.shares.of(cause)).sum::<Duration>()))
-        .filter(|(_, part)| !part.is_zero())
-        .map(|(cause, part)| CauseShare {
+    let share = |cause| {
+        let part: Duration = splits.iter().map(|split| split.shares.of(cause)).sum();
+        (!part.is_zero()).then(|| CauseShare {
             cause,
             share_of_late_time: part.as_secs_f64() / time.as_secs_f64(),
             time_us: part.into(),
             fetches: leading.get(&cause).copied().unwrap_or(0),
         })
-        .collect();
+    };
+    let mut causes: Vec<CauseShare> = Cause::ALL.into_iter().filter_map(share).collect();
     causes.sort_by_key(|share| (std::cmp::Reverse(share.time_us), share.cause));
     causes
 }

@@ -87,12 +87,9 @@ impl Timeline {
     fn push(&mut self, stretch: &Stretch, holds: &[(usize, &Hold)], off: Off) {
         let window = Window::new(stretch.start_ns.max(self.end()), stretch.end_ns);
         let from = holds.partition_point(|(_, hold)| hold.end_ns <= window.start);
-        let inside: Vec<(usize, Window)> = holds
-            .iter()
-            .skip(from)
-            .take_while(|(_, hold)| hold.start_ns < window.end)
-            .map(|&(at, hold)| (at, Window::new(hold.start_ns, hold.end_ns).clip(window)))
-            .collect();
+        let inside = holds.iter().skip(from).take_while(|(_, hold)| hold.start_ns < window.end);
+        let clipped = |hold: &Hold| Window::new(hold.start_ns, hold.end_ns).clip(window);
+        let inside: Vec<(usize, Window)> = inside.map(|&(at, hold)| (at, clipped(hold))).collect();
         let held: Duration = inside.iter().map(|(_, hold)| hold.length()).sum();
         let between = window.length().saturating_sub(held);
         let poll = stretch.poll_us.as_duration().min(between);

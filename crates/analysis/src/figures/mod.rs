@@ -56,10 +56,8 @@ pub fn fetch_summary(fetches: &[Fetch], totals: &[FetchTotals], phase: Phase) ->
 /// 90th, 99th percentile or maximum that is more than 1 % off.
 pub fn response_differs(fetches: &FetchSummary) -> bool {
     let figures = |latency: &LatencyUs| [latency.p50, latency.p90, latency.p99, latency.max];
-    figures(&fetches.latency_us)
-        .into_iter()
-        .zip(figures(&fetches.response_us))
-        .any(|(real, intended)| real.abs_diff(intended) > real / 100)
+    let mut both = figures(&fetches.latency_us).into_iter().zip(figures(&fetches.response_us));
+    both.any(|(real, intended)| real.abs_diff(intended) > real / 100)
 }
 
 /// Fetches that were started but of which nothing is known: gaps in the numbers of those that have a record,
@@ -80,13 +78,11 @@ fn numbers_missing(fetches: &[Fetch]) -> u64 {
     if all.len() == fetches.len() {
         return gaps(&all);
     }
-    [Phase::Idle, Phase::Measure]
-        .into_iter()
-        .map(|phase| {
-            let of_phase = fetches.iter().filter(|fetch| fetch.phase == phase);
-            gaps(&of_phase.map(|fetch| fetch.fetch).collect())
-        })
-        .fold(0, u64::saturating_add)
+    let of_phase = |phase: Phase| {
+        let of_phase = fetches.iter().filter(|fetch| fetch.phase == phase);
+        gaps(&of_phase.map(|fetch| fetch.fetch).collect())
+    };
+    of_phase(Phase::Idle).saturating_add(of_phase(Phase::Measure))
 }
 
 /// Three significant digits: percentiles are at most 0.1 % off.
@@ -148,12 +144,8 @@ fn completion(
         }));
     // A percentile is never above the largest, which is just that when any failed.
     let known = |us: u64| (us < LONGEST.0).then_some(us);
-    Some(CompletionUs {
-        p50: known(all.p50),
-        p90: known(all.p90),
-        p99: known(all.p99),
-        max: known(all.max),
-    })
+    let [p50, p90, p99, max] = [all.p50, all.p90, all.p99, all.max].map(known);
+    Some(CompletionUs { p50, p90, p99, max })
 }
 
 #[cfg(test)]

@@ -25,12 +25,8 @@ pub(crate) fn summary(
     let length = windows.measure.map(Window::length).unwrap_or_default();
     let bytes: Bytes = slots.iter().copied().sum();
     let rates: Vec<_> = slots.iter().map(|bytes| bytes.per(length)).collect();
-    let mut completed_us: Vec<Micros> = records
-        .downloads
-        .iter()
-        .filter(|download| download.end == DownloadEnd::Completed)
-        .map(|download| download.total_us)
-        .collect();
+    let completed = records.downloads.iter().filter(|one| one.end == DownloadEnd::Completed);
+    let mut completed_us: Vec<Micros> = completed.map(|download| download.total_us).collect();
     completed_us.sort_unstable();
     let wanted_until = windows.loaded.map_or(windows.run.end, |loaded| loaded.end);
     SlowSummary {
@@ -74,17 +70,12 @@ fn slot_bytes(records: &RunRecords, windows: &Windows) -> Vec<Bytes> {
     slots
 }
 
-/// Downloads that ended otherwise than wanted, at such a time.
+/// Downloads that ended otherwise than the trial wanted, at such a time.
 pub(crate) fn broken(records: &RunRecords, counts: impl Fn(MonoNs) -> bool) -> u64 {
-    let broken = records.downloads.iter().filter(|download| {
-        is_broken(download.end) && counts(download.start_ns + download.total_us.as_duration())
-    });
-    broken.count() as u64
-}
-
-/// Whether a download that ended so was not what the trial wanted.
-const fn is_broken(end: DownloadEnd) -> bool {
-    !matches!(end, DownloadEnd::Completed | DownloadEnd::Stopped | DownloadEnd::Replaced)
+    const WANTED: [DownloadEnd; 3] =
+        [DownloadEnd::Completed, DownloadEnd::Stopped, DownloadEnd::Replaced];
+    let broken = records.downloads.iter().filter(|one| !WANTED.contains(&one.end));
+    broken.filter(|one| counts(one.start_ns + one.total_us.as_duration())).count() as u64
 }
 
 /// Times in `measure` without a byte for any download.
@@ -169,7 +160,8 @@ pub(crate) fn latency_model(
     let held: usize = holders.values().map(BTreeSet::len).sum();
     let downloads_per_worker = held as f64 / holders.len() as f64;
     let fetch_bytes = records.manifest.arm.fetch.fetch_size;
-    let turns = turns(fetch_bytes, bytes_per_step);
+    // Turns until the head, and one for each step's worth of body.
+    let turns = TURNS_TO_HEAD + (fetch_bytes.0 as f64 / bytes_per_step.0 as f64).max(1.0);
     let of_downloads = turns * downloads_per_worker * bytes_per_step.0 as f64;
     let secs = (of_downloads + fetch_bytes.0 as f64) / drain_rate;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero")]
@@ -185,11 +177,6 @@ pub(crate) fn latency_model(
     })
 }
 
-/// Turns until the head, and one for each step's worth of body.
-fn turns(fetch: Bytes, bytes_per_step: Bytes) -> f64 {
-    TURNS_TO_HEAD + (fetch.0 as f64 / bytes_per_step.0 as f64).max(1.0)
-}
-
 /// Bytes per second of busy time of one worker that holds downloads.
 fn drain_rate(
     records: &RunRecords,
@@ -197,24 +184,17 @@ fn drain_rate(
     holders: &BTreeMap<u32, BTreeSet<u32>>,
     downloads: Bytes,
 ) -> Option<f64> {
-    let fetches: Bytes = records
-        .fetches
-        .iter()
-        .filter(|fetch| fetch.phase == Phase::Measure)
-        .map(|fetch| fetch.bytes)
-        .sum();
-    let busy: f64 = records
-        .stretches
-        .iter()
-        .filter(|stretch| holders.contains_key(&stretch.worker))
-        .map(|stretch| {
-            let window = Window::new(stretch.start_ns, stretch.end_ns);
-            let inside = window.clip(measure).length().as_secs_f64();
-            let length = window.length().as_secs_f64();
-            let busy = length - stretch.poll_us.as_secs();
-            if length > 0.0 { inside * (busy / length).clamp(0.0, 1.0) } else { 0.0 }
-        })
-        .sum();
+    let measured = records.fetches.iter().filter(|fetch| fetch.phase == Phase::Measure);
+    let fetches: Bytes = measured.map(|fetch| fetch.bytes).sum();
+    let told = records.stretches.iter().filter(|told| holders.contains_key(&told.worker));
+    let busy = told.map(|stretch| {
+        let window = Window::new(stretch.start_ns, stretch.end_ns);
+        let inside = window.clip(measure).length().as_secs_f64();
+        let length = window.length().as_secs_f64();
+        let busy = length - stretch.poll_us.as_secs();
+        if length > 0.0 { inside * (busy / length).clamp(0.0, 1.0) } else { 0.0 }
+    });
+    let busy: f64 = busy.sum();
     (busy > 0.0).then(|| (downloads + fetches).0 as f64 / busy).filter(|rate| *rate > 0.0)
 }
 

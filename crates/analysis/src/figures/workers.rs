@@ -23,12 +23,13 @@ pub(crate) fn summaries(
     visibility: Visibility,
 ) -> Vec<WorkerSummary> {
     let told = join.connections.iter().map(|connection| connection.worker);
-    let mut workers: BTreeMap<u32, WorkerSummary> = told
-        .chain(records.totals.iter().map(|totals| totals.worker))
-        .chain(records.samples.iter().map(|sample| sample.worker))
-        .chain(records.holds.iter().map(|hold| hold.worker))
-        .map(|worker| (worker, empty(worker)))
-        .collect();
+    let told = told.chain(records.totals.iter().map(|totals| totals.worker));
+    let told = told.chain(records.samples.iter().map(|sample| sample.worker));
+    let told = told.chain(records.holds.iter().map(|hold| hold.worker));
+    let scheduler = SchedulerFigures::None;
+    let empty = |worker| WorkerSummary { worker, scheduler, ..WorkerSummary::default() };
+    let mut workers: BTreeMap<u32, WorkerSummary> =
+        told.map(|worker| (worker, empty(worker))).collect();
     for (worker, summary) in &mut workers {
         summary.downloads = holders.get(worker).map_or(0, |slots| slots.len() as u64);
         if let Some(loaded) = windows.loaded {
@@ -44,10 +45,6 @@ pub(crate) fn summaries(
         }
     }
     workers.into_values().collect()
-}
-
-fn empty(worker: u32) -> WorkerSummary {
-    WorkerSummary { worker, scheduler: SchedulerFigures::None, ..WorkerSummary::default() }
 }
 
 fn count_sessions(summary: &mut WorkerSummary, join: &Join<'_>, loaded: Window) {
@@ -92,9 +89,8 @@ fn count_steps(summary: &mut WorkerSummary, records: &RunRecords, loaded: Window
         summary.longest_step_us = totals.longest_step_us.0;
         summary.longest_step_bytes = totals.longest_step_bytes.0;
     }
-    let shorter = last
-        .map(|totals| totals.longest_turn_us)
-        .filter(|&length| known(length, longest_turn_ever));
+    let shorter = last.map(|totals| totals.longest_turn_us);
+    let shorter = shorter.filter(|&length| known(length, longest_turn_ever));
     summary.longest_loop_turn_us = longest_turn.or(shorter).unwrap_or_default().0;
 }
 

@@ -160,12 +160,9 @@ pub(crate) fn reserve(
     context: &Context<'_>,
     holds: impl IntoIterator<Item = usize>,
 ) -> Option<Reserve> {
-    let upstream_ports: BTreeMap<(u32, u64), u16> = context
-        .records
-        .sessions
-        .iter()
-        .filter_map(|session| Some(((session.worker, session.session), session.upstream_port?)))
-        .collect();
+    let sessions = context.records.sessions.iter();
+    let upstream_ports: BTreeMap<(u32, u64), u16> =
+        sessions.filter_map(|of| Some(((of.worker, of.session), of.upstream_port?))).collect();
     let looks = context.records.sockets.iter().filter(|look| look.end == SocketEnd::Upstream);
     let looks = grouped(looks.map(|look| (look.port, look)));
     let mut depths: Vec<Bytes> = Vec::new();
@@ -208,11 +205,8 @@ fn queues(context: &Context<'_>, window: Window) -> Evidence {
 
 fn counters(context: &Context<'_>) -> Evidence {
     let counters = &context.records.manifest.kernel_counters;
-    let moved = OVERFLOWS
-        .into_iter()
-        .filter_map(|name| Some((name, counters.get(name)?.moved())))
-        .filter(|(_, moved)| *moved > 0);
-    Evidence::Counters { moved: moved.collect() }
+    let known = OVERFLOWS.into_iter().filter_map(|name| Some((name, counters.get(name)?.moved())));
+    Evidence::Counters { moved: known.filter(|(_, moved)| *moved > 0).collect() }
 }
 
 fn cpu(context: &Context<'_>, window: Window) -> Evidence {
@@ -268,11 +262,11 @@ fn grown<'a>(counters: impl Iterator<Item = &'a Cumulative>, window: Window) -> 
 }
 
 fn threads(context: &Context<'_>, splits: &[&FetchSplit], window: Window) -> Evidence {
-    let late: Vec<Window> = splits
-        .iter()
-        .filter_map(|split| Some((split.pieces.first()?, split.pieces.last()?)))
-        .map(|(first, last)| Window::new(first.window.start, last.window.end))
-        .collect();
+    let whole = |split: &&FetchSplit| {
+        let (first, last) = (split.pieces.first()?, split.pieces.last()?);
+        Some(Window::new(first.window.start, last.window.end))
+    };
+    let late: Vec<Window> = splits.iter().filter_map(whole).collect();
     let mut ran: BTreeMap<Option<Holder>, Duration> = BTreeMap::new();
     for threads in &context.records.threads {
         let slice = Window::new(threads.start_ns, threads.end_ns);

@@ -285,7 +285,7 @@ impl Stay {
                 None => silent += 1,
             }
         }
-        let mean = busy.div_f64(turns.max(1) as f64);
+        let (mean_us, poll_us) = (busy.div_f64(turns.max(1) as f64).into(), polling.into());
         let mut shares = Shares::default();
         all().for_each(|piece| shares.merge(&piece.shares));
         Some(Self {
@@ -293,11 +293,7 @@ impl Stay {
             end_ns: last.window.end,
             hands: first.hands,
             holds: Held::all(context, waits),
-            turns: (turns > 0).then_some(TurnGroup {
-                turns,
-                mean_us: mean.into(),
-                poll_us: polling.into(),
-            }),
+            turns: (turns > 0).then_some(TurnGroup { turns, mean_us, poll_us }),
             polls,
             silent,
             causes: CausePart::all(&shares),

@@ -186,11 +186,10 @@ fn causes(context: &Context<'_>, splits: &[&FetchSplit], summary: &Summary) -> V
 
 /// The late fetch that waited longest for `cause`.
 fn most(context: &Context<'_>, splits: &[&FetchSplit], cause: Cause) -> Option<Longest> {
-    let (time, split) = splits
-        .iter()
-        .map(|split| (split.shares.of(cause), split))
-        .filter(|(time, _)| !time.is_zero())
-        .max_by_key(|(time, split)| (*time, std::cmp::Reverse(split.index)))?;
+    let waited = splits.iter().map(|split| (split.shares.of(cause), split));
+    let waited = waited.filter(|(time, _)| !time.is_zero());
+    let (time, split) =
+        waited.max_by_key(|(time, split)| (*time, std::cmp::Reverse(split.index)))?;
     Some(Longest { time_us: time.into(), fetch: context.records.fetches.get(split.index)?.fetch })
 }
 

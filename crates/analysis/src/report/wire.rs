@@ -97,16 +97,10 @@ pub(super) fn ladder(packets: &[Packet], end: MonoNs) -> Vec<(MonoNs, Wire)> {
         let [(first, what), ..] = row else { continue };
         rungs.extend(last.and_then(|since| silent(awaited?, since, Some(first.at_ns))));
         let until = row.last().map_or(first.at_ns, |(packet, _)| packet.at_ns);
-        rungs.push((
-            first.at_ns,
-            Wire::Sent {
-                from: first.from,
-                what: *what,
-                packets: row.len() as u64,
-                bytes: row.iter().fold(Bytes(0), |sum, (packet, _)| Bytes(sum.0 + packet.bytes.0)),
-                lasted_us: until.micros_since(first.at_ns),
-            },
-        ));
+        let (from, packets, lasted_us) =
+            (first.from, row.len() as u64, until.micros_since(first.at_ns));
+        let bytes = row.iter().map(|(packet, _)| packet.bytes).sum();
+        rungs.push((first.at_ns, Wire::Sent { from, what: *what, packets, bytes, lasted_us }));
         let next = missing(first.from, *what);
         is_over |= next.is_none();
         awaited = awaited.max(next).filter(|_| !is_over);
