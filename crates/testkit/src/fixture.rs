@@ -116,14 +116,11 @@ impl Run {
             phase,
             intended_ns: start_ns,
             start_ns,
-            client_port: None,
             connect_us: Some(Micros(80)),
-            first_byte_us: None,
             total_us,
             response_us: total_us,
-            bytes: Bytes(0),
-            status: None,
             outcome,
+            ..Fetch::default()
         }
     }
 

@@ -219,61 +219,38 @@ fn ms(ms: u64) -> MonoNs {
     MonoNs(ms * 1_000_000)
 }
 
-fn totals(worker: u32, at: u64, count: u64) -> CallTotals {
-    let call = CallTotal { count, time_us: Micros(count * 10), ..CallTotal::default() };
-    CallTotals { worker, at_ns: ms(at), calls: [("readv".to_owned(), call)].into() }
-}
-
 #[test]
-fn calls_are_the_last_of_each_worker_together() {
+fn calls_sleeps_and_absences_of_all_workers() {
     let mut run = Run::new().records;
+    let nobody = absences(&run, Window::new(ms(0), ms(9)));
+    assert_eq!(nobody, None);
+    let totals = |worker, at, count| {
+        let call = CallTotal { count, time_us: Micros(count * 10), ..CallTotal::default() };
+        CallTotals { worker, at_ns: ms(at), calls: [("readv".to_owned(), call)].into() }
+    };
+    // Of each worker its last counts.
     run.calls = vec![totals(0, 2, 50), totals(0, 1, 20), totals(1, 1, 5)];
-    let all = calls(&run);
-    assert_eq!(all["readv"].count, 55);
-    assert_eq!(all["readv"].time_us, Micros(550));
-}
-
-#[test]
-fn sleeps_outside_the_load_do_not_count() {
-    let mut run = Run::new().records;
     let sleep = |start, end, call: &str| Blocked {
         start_ns: ms(start),
         end_ns: ms(end),
         call: call.to_owned(),
         ..Blocked::default()
     };
+    // The first is over before the load.
     run.blocked = vec![
         sleep(1, 8, "close"),
         sleep(20, 60, "pwritev"),
         sleep(70, 80, "pwritev"),
         sleep(90, 99, ""),
     ];
-    let by_call = blocked(&run, Window::new(ms(10), ms(100)));
-    assert_eq!(by_call.len(), 2);
-    assert_eq!(by_call["pwritev"].sleeps, 2);
-    assert_eq!(by_call["pwritev"].time_us, Micros(50_000));
-    assert_eq!(by_call["pwritev"].longest_us, Micros(40_000));
-    assert_eq!(by_call["a page fault"].sleeps, 1);
-}
-
-#[test]
-fn the_longest_absence_has_its_worker() {
-    let mut run = Run::new().records;
-    assert_eq!(absences(&run, Window::new(ms(0), ms(9))), None);
-    let absence = |worker, start, end, running| Absence {
-        worker,
-        start_ns: ms(start),
-        end_ns: ms(end),
-        looks: running + 1,
-        running,
-        waiting: 1,
-        blocked: 0,
+    let absence = |worker, start, end, running| {
+        let (start_ns, end_ns, looks) = (ms(start), ms(end), running + 1);
+        Absence { worker, start_ns, end_ns, looks, running, waiting: 1, blocked: 0 }
     };
     run.absences = vec![absence(0, 0, 30, 29), absence(1, 5, 1_005, 900)];
-    let all = absences(&run, Window::new(ms(0), ms(2_000))).unwrap();
-    assert_eq!((all.absences, all.longest_worker), (2, 1));
-    assert_eq!((all.longest_us, all.time_us), (Micros(1_000_000), Micros(1_030_000)));
-    assert_eq!((all.looks, all.running, all.waiting), (931, 929, 2));
+    let slept = blocked(&run, Window::new(ms(10), ms(100)));
+    let away = absences(&run, Window::new(ms(0), ms(2_000)));
+    insta::assert_debug_snapshot!((calls(&run), slept, away));
 }
 
 fn worker(run: &Run, number: u32) -> WorkerSummary {
@@ -281,54 +258,50 @@ fn worker(run: &Run, number: u32) -> WorkerSummary {
     summary.proxy.workers.into_iter().find(|row| row.worker == number).expect("a row")
 }
 
-/// Of worker 0: holds, the longest step and its bytes, the longest turn, all us, and steps.
-fn steps(change: impl FnOnce(&mut Run)) -> (u64, u64, u64, u64, u64) {
-    let mut run = Run::good();
-    change(&mut run);
-    let row = worker(&run, 0);
-    let longest = (row.longest_step_us, row.longest_step_bytes);
-    (row.holds, longest.0, longest.1, row.longest_loop_turn_us, row.steps)
-}
-
 #[test]
 fn steps_are_those_under_load() {
-    let totals = |run: &mut Run, us: u64, records_lost: u64| {
+    let totals = |run: &mut Run, records_lost: u64| {
         let totals = &mut run.records.totals[0];
-        (totals.longest_step_us, totals.longest_turn_us) = (Micros(us), Micros(us));
+        (totals.longest_step_us, totals.longest_turn_us) = (Micros(900_000), Micros(900_000));
         totals.records_lost = records_lost;
     };
-    let held = steps(|run| {
-        run.hold(0, 1_000, 2_900, Bytes::mib(9)); // while idle
-        run.hold(0, 4_500, 700, Bytes::mib(2)); // from the load into the measure phase
-        run.hold(0, 12_900, 1_050, Bytes::mib(3)); // outlasts the load
-        run.hold(0, 13_500, 3_000, Bytes::mib(4)); // begun after it
-        run.hold(1, 6_000, 20, Bytes::kib(64));
-    });
-    assert_eq!(held, (2, 1_050_000, 3 << 20, 1_050_000, 4_200));
-    let short = Bytes::kib(940).0;
-    assert_eq!(steps(|_| ()), (0, 3_100, short, 3_400, 4_200), "the totals tell");
     // The totals' longest step was the hold while idle: under load there was none, and no length of
     // a shorter one is known. Unless records were lost: then it may be the very one that is missing.
-    for (lost, us) in [(0, 0), (1, 900_000)] {
-        let (_, step, _, turn, _) = steps(|run| {
-            run.hold(0, 1_000, 900, Bytes::mib(9));
-            totals(run, 900_000, lost);
-        });
-        assert_eq!((step, turn), (us, us), "{lost} lost");
-    }
-    let untold = steps(|run| {
-        run.hold(0, 6_000, 20, Bytes::kib(64));
-        run.records.holds.clear();
-        totals(run, 900_000, 0);
-    });
-    assert_eq!(untold.1, 900_000, "a step that no hold tells of is not short for that");
-    let between = steps(|run| {
-        let told = [(3_000, 100), (4_000, 150), (8_000, 900), (13_100, 1_500), (14_000, 1_600)];
-        run.records.totals = told
-            .map(|(ms, steps)| WorkerTotals { at_ns: at_ms(ms), steps, ..WorkerTotals::default() })
-            .into();
-    });
-    assert_eq!(between.4, 1_350, "between the totals around the load");
+    let while_idle = |run: &mut Run, lost| {
+        run.hold(0, 1_000, 900, Bytes::mib(9));
+        totals(run, lost);
+    };
+    let of_steps = |at_ns, steps| WorkerTotals { at_ns, steps, ..WorkerTotals::default() };
+    let rows: [(&str, &dyn Fn(&mut Run)); 6] = [
+        ("holds", &|run| {
+            run.hold(0, 1_000, 2_900, Bytes::mib(9)); // while idle
+            run.hold(0, 4_500, 700, Bytes::mib(2)); // from the load into the measure phase
+            run.hold(0, 12_900, 1_050, Bytes::mib(3)); // outlasts the load
+            run.hold(0, 13_500, 3_000, Bytes::mib(4)); // begun after it
+            run.hold(1, 6_000, 20, Bytes::kib(64));
+        }),
+        ("the totals tell", &|_| ()),
+        ("a hold while idle alone", &|run| while_idle(run, 0)),
+        ("the same, with a record lost", &|run| while_idle(run, 1)),
+        ("a step that no hold tells of is not short for that", &|run| {
+            run.hold(0, 6_000, 20, Bytes::kib(64));
+            run.records.holds.clear();
+            totals(run, 0);
+        }),
+        ("between the totals around the load", &|run| {
+            let told = [(3_000, 100), (4_000, 150), (8_000, 900), (13_100, 1_500), (14_000, 1_600)];
+            run.records.totals = told.map(|(ms, steps)| of_steps(at_ms(ms), steps)).into();
+        }),
+    ];
+    let row = |(what, change): (&str, &dyn Fn(&mut Run))| {
+        let mut run = Run::good();
+        change(&mut run);
+        let row = worker(&run, 0);
+        let (holds, turn, steps) = (row.holds, row.longest_loop_turn_us, row.steps);
+        let longest = format!("{} us, {} bytes", row.longest_step_us, row.longest_step_bytes);
+        format!("{what}: {holds} holds, longest {longest}, turn {turn} us, {steps} steps\n")
+    };
+    insta::assert_snapshot!(rows.map(row).concat());
 }
 
 #[test]
@@ -338,14 +311,7 @@ fn shares_and_switches_are_those_of_the_measure_phase() {
     for sample in run.records.samples.iter_mut().filter(|sample| sample.at_ns < at_ms(5_000)) {
         (sample.user_ms, sample.run_ns, sample.voluntary_switches) = (0, Some(0), 0);
     }
-    let row = worker(&run, 0);
-    let near = |share: f64, wanted: f64| (share - wanted).abs() < 1e-9;
-    assert!(near(row.user_share, 0.04) && near(row.system_share, 0.58), "{row:?}");
-    assert!(near(row.cpu_share, 0.62) && near(row.wait_share, 0.013), "{row:?}");
-    assert_eq!(row.run_wait_us, 104_000);
-    assert_eq!((row.voluntary_switches, row.involuntary_switches), (8 * 179, 8 * 50));
-    assert!(near(row.voluntary_per_sec, 179.0) && near(row.involuntary_per_sec, 50.0), "{row:?}");
-    assert_eq!(row.scheduler, SchedulerFigures::All);
+    insta::assert_debug_snapshot!(worker(&run, 0));
 }
 
 #[test]

@@ -57,123 +57,79 @@ fn judged<const N: usize>(rows: [(&str, Run); N]) -> String {
     rows.map(row).join("\n")
 }
 
-/// The verdict on a run, and how its reasons begin, with `|` between them.
-#[track_caller]
-fn assert_verdict(what: &str, run: &Run, verdict: Verdict, begins: &str) {
-    let summary = summarise(&run.records);
-    let reasons = summary.verdict_reasons.join(" | ");
-    assert_eq!(summary.verdict, verdict, "{what}: {reasons}");
-    assert!(reasons.starts_with(begins), "{what}: {reasons}");
-    let alone = verdict != Inconclusive || summary.verdict_reasons.len() == 1;
-    assert!(alone, "{what}: one thing is wrong with it: {reasons}");
-}
-
-#[rustfmt::skip]
 #[test]
 fn rules_at_their_edges() {
-    for (load, verdict, reasons) in [
-        ("95 ok 6000, 5 timeout_no_byte 1001000", Starved,
-            "5 of 100 fetches under load failed (5 %; starved from 5 %)"),
-        ("96 ok 6000, 5 timeout_no_byte 1001000", Degraded,
-            "5 of 101 fetches under load failed (4.95 %; starved from 5 %) | \
-             p99 under load is over the 1.000 s cap, idle 5.0 ms (degraded from 5 x and 50.0 ms)"),
+    let rows = [
+        "95 ok 6000, 5 timeout_no_byte 1001000",
+        "96 ok 6000, 5 timeout_no_byte 1001000",
         // Any failure degrades, however soon it was, and however many others there are.
-        ("77 ok 6000, 3 refused 90", Degraded, "3 of 80 fetches under load failed ("),
-        ("79 ok 6000, 1 bad_status 400", Degraded, "1 of 80 fetches under load failed ("),
-        ("999 ok 6000, 1 timeout_connect 1001000", Degraded, "1 of 1000 fetches under load failed ("),
-        ("80 ok 500000", Starved,
-            "p50 under load is 500 ms, idle 5.0 ms, 100 x (starved from 500 ms, 50 % of cap)"),
-        ("80 ok 499600", Degraded, "p99 under load is 500 ms, idle 5.0 ms"),
+        "77 ok 6000, 3 refused 90",
+        "79 ok 6000, 1 bad_status 400",
+        "999 ok 6000, 1 timeout_connect 1001000",
+        "80 ok 500000",
+        "80 ok 499600",
         // As `--read-policy fionread` was on a slow CPU: 56 x idle, and no fetch too late for anybody.
-        ("79 ok 280000, 1 ok 480000", Degraded, "p99 under load is 480 ms"),
+        "79 ok 280000, 1 ok 480000",
         // A fetch that failed was never done, however soon it failed; the gate says so too.
-        ("30 ok 6000, 50 refused 90", Starved,
-            "50 of 80 fetches under load failed (62 %; starved from 5 %) | \
-             p50 under load is over the 1.000 s cap, idle 5.0 ms (starved from 500 ms, 50 % of cap)"),
-        ("90 ok 6000, 2 ok 50000", Degraded, "p99 under load is 50.0 ms"),
-        ("90 ok 6000, 2 ok 49900", Healthy, "none of 92 fetches under load failed"),
-        ("20 ok 6000", Healthy, "none of 20 fetches under load failed (starved from 5 %)"),
-        ("19 ok 6000", Inconclusive, "only 19 fetches under load, 20 are needed"),
+        "30 ok 6000, 50 refused 90",
+        "90 ok 6000, 2 ok 50000",
+        "90 ok 6000, 2 ok 49900",
+        "20 ok 6000",
+        "19 ok 6000",
         // What this host could not try is not what the proxy did.
-        ("76 ok 6000, 4 local_error 90", Inconclusive,
-            "4 of 80 fetches under load could not be tried: this host had no descriptor, port or memory \
-             left (5 %; from 5 % on nothing is proven); raise `ulimit -n`, widen \
-             net.ipv4.ip_local_port_range, or lower --arrivals"),
-        ("77 ok 6000, 3 local_error 90", Healthy,
-            "none of 77 fetches under load failed (starved from 5 %)"),
-        ("74 ok 6000, 3 timeout_no_byte 1001000, 3 local_error 90", Degraded, "3 of 77 fetches"),
-        ("73 ok 6000, 4 timeout_no_byte 1001000, 3 local_error 90", Starved,
-            "4 of 77 fetches under load failed (5.2 %; starved from 5 %)"),
-    ] {
-        assert_verdict(load, &loaded(load), verdict, reasons);
-    }
+        "76 ok 6000, 4 local_error 90",
+        "77 ok 6000, 3 local_error 90",
+        "74 ok 6000, 3 timeout_no_byte 1001000, 3 local_error 90",
+        "73 ok 6000, 4 timeout_no_byte 1001000, 3 local_error 90",
+    ];
+    insta::assert_snapshot!(judged(rows.map(|load| (load, loaded(load)))));
+    // The cap is the user's own word for too late: the median starves from half of it.
+    let capped = |cap| changed(loaded("80 ok 999000"), |run| run.arm().fetch.cap = Micros(cap));
+    let verdict = |cap| summarise(&capped(cap).records).verdict;
+    assert_eq!([2_000_000, 1_998_000].map(verdict), [Degraded, Starved]);
 }
 
-#[rustfmt::skip]
+/// What stalled a baseline is explained; of one that is sound, what is late under load.
 #[test]
 fn idle_phases_that_are_a_baseline_and_some_that_are_none() {
-    for (idle, load, verdict, reasons) in [
-        ("40 ok 5000", "80 ok 5300", Healthy, "none of 80 fetches with no load failed"),
+    let rows = [
+        ("40 ok 5000", "80 ok 5300"),
         // One slow fetch is any host's mood.
-        ("19 ok 5000, 1 ok 999000", "80 ok 6000", Healthy, ""),
-        ("19 ok 5000, 1 timeout_no_byte 1001000", "80 ok 6000", Healthy, ""),
-        ("28 ok 5000, 2 ok 200000", "80 ok 6000", Healthy, ""),
-        ("28 ok 5000, 2 ok 200001", "80 ok 6000", Inconclusive, "2 of 30 fetches without any load"),
+        ("19 ok 5000, 1 ok 999000", "80 ok 6000"),
+        ("19 ok 5000, 1 timeout_no_byte 1001000", "80 ok 6000"),
+        ("28 ok 5000, 2 ok 200000", "80 ok 6000"),
+        ("28 ok 5000, 2 ok 200001", "80 ok 6000"),
         // p99 of them is 5 ms.
-        ("198 ok 5000, 2 ok 900000", "80 ok 6000", Healthy, ""),
-        ("197 ok 5000, 3 ok 900000", "80 ok 6000", Inconclusive, "3 of 200 fetches without any load"),
-        ("99 ok 5000, 1 reset 700", "80 ok 6000", Healthy, ""),
-        ("98 ok 5000, 2 reset 700", "80 ok 6000", Inconclusive,
-            "2 of 100 fetches without any load failed or took over"),
+        ("198 ok 5000, 2 ok 900000", "80 ok 6000"),
+        ("197 ok 5000, 3 ok 900000", "80 ok 6000"),
+        ("99 ok 5000, 1 reset 700", "80 ok 6000"),
+        ("98 ok 5000, 2 reset 700", "80 ok 6000"),
         // What is slow throughout is a baseline, up to half the cap: a multiple of its p50 stalls.
-        ("28 ok 15000, 2 ok 300000", "80 ok 15000", Healthy, ""),
-        ("28 ok 15000, 2 ok 301000", "80 ok 15000", Inconclusive, "2 of 30 fetches without any load"),
-        ("28 ok 400000, 2 ok 500000", "80 ok 400000", Healthy, ""),
-        ("30 ok 501000", "80 ok 501000", Inconclusive,
-            "30 of 30 fetches without any load failed or took over 500 ms"),
-        ("38 ok 5000, 2 local_error 90", "80 ok 6000", Inconclusive,
-            "2 of 40 fetches without any load could not be tried"),
-        ("20 ok 5000", "80 ok 6000", Healthy, ""),
-        ("19 ok 5000", "80 ok 6000", Inconclusive, "only 19 fetches before the load"),
+        ("28 ok 15000, 2 ok 300000", "80 ok 15000"),
+        ("28 ok 15000, 2 ok 301000", "80 ok 15000"),
+        ("28 ok 400000, 2 ok 500000", "80 ok 400000"),
+        ("30 ok 501000", "80 ok 501000"),
+        ("38 ok 5000, 2 local_error 90", "80 ok 6000"),
+        ("20 ok 5000", "80 ok 6000"),
+        ("19 ok 5000", "80 ok 6000"),
         // Five times idle is above the floor of 50 ms.
-        ("40 ok 12000", "90 ok 6000, 2 ok 59000", Healthy, ""),
-        ("40 ok 12000", "90 ok 6000, 2 ok 61000", Degraded, "p99 with no load is 61"),
+        ("40 ok 12000", "90 ok 6000, 2 ok 59000"),
+        ("40 ok 12000", "90 ok 6000, 2 ok 61000"),
         // A proxy that stops for 0.8 s every 2 s, downloads or not.
-        ("19 ok 5000, 11 ok 777000", "50 ok 6000, 30 ok 955000", Inconclusive,
-            "11 of 30 fetches without any load failed or took over 200 ms (20 x idle p50, at least 20 % \
-             and at most 50 % of the 1.000 s cap): a server that stalls by itself is no baseline"),
-    ] {
+        ("19 ok 5000, 11 ok 777000", "50 ok 6000, 30 ok 955000"),
+    ];
+    let row = |(idle, load)| {
         let mut run = Run::new();
         for (phase, text) in [(Phase::Idle, idle), (Phase::Measure, load)] {
             for (count, outcome, us) in fetches(text) {
                 run.fetches(phase, count, outcome, us);
             }
         }
-        assert_verdict(idle, &run, verdict, reasons);
-        // What stalled a baseline is explained; of one that is sound, what is late under load.
         let late = summarise(&run.records).late;
-        let stalls = reasons.contains("without any load failed") || reasons.ends_with("any load");
-        assert_eq!(late.phase, if stalls { Phase::Idle } else { Phase::Measure }, "{idle}");
-    }
-}
-
-#[test]
-fn what_stalled_a_baseline_is_explained() {
-    let mut run = Run::new();
-    run.fetches(Phase::Idle, 19, Outcome::Ok, 5_000);
-    run.fetches(Phase::Idle, 11, Outcome::Ok, 777_000);
-    run.fetches(Phase::Measure, 80, Outcome::Ok, 6_000);
-    let summary = summarise(&run.records);
-    assert_eq!((summary.late.limit_us, summary.late.fetches), (Micros(200_000), 11));
-}
-
-/// The cap is the user's own word for too late.
-#[test]
-fn the_median_starves_from_half_the_cap() {
-    for (cap, verdict) in [(2_000_000, Degraded), (1_998_000, Starved)] {
-        let run = changed(loaded("80 ok 999000"), |run| run.arm().fetch.cap = Micros(cap));
-        assert_verdict("a patient user", &run, verdict, "");
-    }
+        let (of, limit) = (late.phase.name(), late.limit_us);
+        format!("{}; late: {} of {of}, over {limit}\n", judged([(idle, run)]), late.fetches)
+    };
+    insta::assert_snapshot!(rows.map(row).concat());
 }
 
 /// No download receives anything from then on.
@@ -348,7 +304,7 @@ fn a_client_that_counts_from_zero_in_each_phase_has_lost_nothing() {
     let mut run = healthy();
     let measured = run.records.fetches.iter_mut().filter(|fetch| fetch.phase == Phase::Measure);
     (0..).zip(measured).for_each(|(number, fetch)| fetch.fetch = number);
-    assert_verdict("from zero", &run, Healthy, "");
+    assert_eq!(summarise(&run.records).verdict, Healthy);
     assert_eq!(caveats::of(&run, CaveatCode::RecordsLost), "");
     // Numbers that the other phase has do not fill the gap.
     run.records.fetches.drain(50..53);

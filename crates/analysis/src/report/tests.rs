@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use records::{Bytes, Outcome, Phase, ReadPolicy, SocketEnd, SocketSample};
 use serde_json::Value;
@@ -54,23 +54,8 @@ fn evidence_is_told_for_each_cause_there_is() {
     let (context, late) = (&analysis.context, analysis.late());
     let measure = context.windows.of_phase(Phase::Measure);
     let of = |cause| evidence::of(context, &late, cause, measure);
-    let turn = run.records.turns.last().copied();
-    assert_eq!(of(Cause::Convoy), Some(Evidence::Turns { long_turns: 1, longest: turn }));
-    let deepest = run.records.listeners.get(1).copied();
-    assert_eq!(of(Cause::AcceptQueue), Some(Evidence::Queues { samples: 2, deepest }));
-    assert_eq!(of(Cause::BacklogOverflow), Some(Evidence::Counters { moved: BTreeMap::new() }));
-    let Some(Evidence::Cpu { busy_us, cpu_us, run_wait_us, stolen_us, throttled, .. }) =
-        of(Cause::OffCpuBlocked)
-    else {
-        panic!()
-    };
-    assert!(busy_us == cpu_us && busy_us > Micros(15_000_000), "{busy_us} {cpu_us}");
-    assert_eq!((run_wait_us, stolen_us, throttled), (Micros(0), Micros(0), None));
-    let silence = Evidence::Silence { never_accepted: 0, without_session: 0, records_lost: 5 };
-    assert_eq!(of(Cause::Unexplained), Some(silence));
-    for cause in [Cause::Upstream, Cause::UpstreamWorkers, Cause::OwnTransfer, Cause::Client] {
-        assert_eq!(of(cause), None, "the time of each fetch says all");
-    }
+    let told = Cause::ALL.map(|cause| format!("{cause}: {:?}\n", of(cause)));
+    insta::assert_snapshot!(told.concat());
 }
 
 fn told(run: &Run, phase: Phase, fetch: u64) -> FetchReport {
@@ -110,17 +95,7 @@ fn an_unknown_fetch_is_refused_with_those_that_there_are() {
 #[test]
 fn hidden_causes_are_named_by_reason() {
     let summary = summarise(&Run::starved().records);
-    let hidden = hidden_by_reason(&summary.late);
-    let groups: Vec<(usize, &str)> =
-        hidden.iter().map(|(reason, causes)| (causes.len(), *reason)).collect();
-    assert_eq!(
-        groups,
-        [
-            (5, "the workers told nothing of their time"),
-            (3, "the kernel shows no schedstat of the workers"),
-            (1, "the kernel shows no netstat counters"),
-        ]
-    );
+    insta::assert_debug_snapshot!(hidden_by_reason(&summary.late));
 }
 
 #[test]

@@ -85,6 +85,13 @@ impl Browser {
         Some(browser)
     }
 
+    /// One that shows this file on a stage.
+    pub(crate) fn on(file: &Path) -> Option<Self> {
+        let mut browser = Self::start()?;
+        browser.open(file, STAGE);
+        Some(browser)
+    }
+
     /// One command and its answer.
     pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;

@@ -3,7 +3,7 @@
 use report::{Style, campaign_html, campaign_svg, headline};
 use stats::{Change, Finding};
 
-use crate::fixture::{arms_alone, cut_to, two_arms};
+use crate::fixture::{LOADS, arms_alone, cut_to, two_arms};
 
 #[test]
 fn every_trial_is_told_as_its_report_tells_it_and_linked_by_a_relative_path() {
@@ -18,7 +18,7 @@ fn every_trial_is_told_as_its_report_tells_it_and_linked_by_a_relative_path() {
     }
     assert!(!page.contains("href=\"/"), "a link from the root");
     assert!(!page.contains("{{") && !page.contains("NaN"));
-    for word in ["src=", "@import", "http://", "https://", "fetch(", "url("] {
+    for word in LOADS {
         assert!(!page.contains(word), "{word} would load something");
     }
 }

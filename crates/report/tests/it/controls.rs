@@ -14,8 +14,7 @@ use crate::fixture::{large, starved};
 fn the_wheel_the_mouse_and_the_keys_of_the_picture_do_something() {
     let run = starved();
     let file = written("controls", &run);
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     let [x, y, width, height] = stage(&mut browser);
     let (middle, lane) = (x + width / 2.0, y + height / 4.0);
     let whole = browser.picture();
@@ -61,8 +60,7 @@ fn a_pointer_is_told_what_it_is_on_and_a_click_says_who_held_whom() {
     let analysis = Analysis::of(&run.records);
     let data = PageData::of(&analysis);
     let file = written("pointer", &run);
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     let [x, y, width, height] = stage(&mut browser);
     // The longest hold of worker 0, in the middle of its block.
     let holds = &data.holds;
@@ -95,8 +93,7 @@ fn what_is_zoomed_stands_where_its_time_is_and_nothing_is_stretched() {
     let analysis = Analysis::of(&run.records);
     let data = PageData::of(&analysis);
     let file = written("zoomed", &run);
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     let [x, y, width, height] = stage(&mut browser);
     // The long one that stands nearest to the middle.
     let middle = |hold: &&HoldData| (hold.span.start_us + hold.span.end_us()).abs_diff(data.end_us);
@@ -167,8 +164,7 @@ fn tab_to(browser: &mut Browser, id: &str) {
 fn the_keyboard_alone_reaches_and_works_every_control() {
     let run = starved();
     let file = written("keyboard", &run);
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     let mut order = Vec::new();
     for _ in STOPS {
         browser.key("Tab");
@@ -230,8 +226,7 @@ const NOTED: &str = "(() => { cancelAnimationFrame(noting);
 #[test]
 fn a_large_run_opens_at_once_and_a_hand_that_drags_it_sees_it_move() {
     let file = written("large", &large());
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     let loaded = browser.eval("performance.getEntriesByType('navigation')[0].loadEventEnd");
     println!("large run: load {loaded} ms");
     assert!(loaded.as_f64() < Some(10_000.0), "{loaded} ms to load");

@@ -7,6 +7,9 @@ use records::{ArmSpec, Bytes, Micros, Outcome, Phase, RunRecords, Side, Visibili
 use report::{Arm, Campaign};
 use testkit::fixture::{Run, at_ms};
 
+/// What would make a page load something.
+pub(crate) const LOADS: [&str; 6] = ["src=", "@import", "http://", "https://", "fetch(", "url("];
+
 /// A starved run of which everything is told: 80 fetches under load, whose workers' accept queues were
 /// looked at.
 pub(crate) fn starved() -> Run {

@@ -13,8 +13,7 @@ use crate::fixture::starved;
 fn a_replay_shows_nothing_before_it_happened_and_comes_to_its_end() {
     let run = starved();
     let file = written("replay", &run);
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     let whole = browser.picture();
     browser.eval("document.getElementById('view').focus()");
     browser.key(" ");
@@ -97,8 +96,7 @@ fn what_is_counted_at_the_cursor_is_what_the_records_say() {
     let analysis = Analysis::of(&run.records);
     let data = PageData::of(&analysis);
     let file = written("counted", &run);
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     stage(&mut browser);
     browser.eval("document.getElementById('view').focus()");
     for key in ["+", "+", "+", "End", " "] {

@@ -51,8 +51,7 @@ fn texts(browser: &mut Browser, selector: &str) -> Vec<String> {
 fn it_says_what_the_summary_says() {
     let run = starved();
     let file = written("values", &run);
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     let analysis = Analysis::of(&run.records);
     let summary = &analysis.summary;
     for (row, phase) in [("idle", &summary.idle), ("under load", &summary.measure)] {
@@ -84,8 +83,7 @@ fn it_says_what_the_summary_says() {
 fn its_figures_stand_where_their_values_are() {
     let campaign = two_arms(4);
     let file = written_campaign("campaign-values", &campaign);
-    let Some(mut browser) = Browser::start() else { return };
-    browser.open(&file, STAGE);
+    let Some(mut browser) = Browser::on(&file) else { return };
     // Each point by its x: in the order of the times, and on one scale.
     let places = browser.eval(
         "[...document.querySelectorAll('#latency .point')]

@@ -28,7 +28,16 @@ fn late_is_three_times_the_idle_p99() {
 
 #[test]
 fn late_is_failed_or_slow_and_under_load() {
-    let of = |phase, outcome, limit_us| {
+    for (phase, outcome, limit_us, expected) in [
+        // Not longer.
+        (Phase::Measure, Outcome::Ok, 100_000, [false, false]),
+        (Phase::Measure, Outcome::Ok, 99_999, [true, false]),
+        // Nobody was asked.
+        (Phase::Measure, Outcome::LocalError, 100_000, [false, false]),
+        (Phase::Measure, Outcome::ClosedEarly, u64::MAX, [true, false]),
+        // Of its own phase.
+        (Phase::Idle, Outcome::ClosedEarly, 0, [false, true]),
+    ] {
         let mut scene = scene("fetch 0 body 0..100");
         let fetch = &mut scene.run.records.fetches[0];
         (fetch.phase, fetch.outcome) = (phase, outcome);
@@ -36,17 +45,8 @@ fn late_is_failed_or_slow_and_under_load() {
             let limit_us = Micros(limit_us);
             is_late(fetch, &LateSummary { phase, limit_us, ..LateSummary::default() })
         };
-        [Phase::Measure, Phase::Idle].map(late_in)
-    };
-    assert_eq!(of(Phase::Measure, Outcome::Ok, 100_000), [false, false], "not longer");
-    assert_eq!(of(Phase::Measure, Outcome::Ok, 99_999), [true, false]);
-    assert_eq!(
-        of(Phase::Measure, Outcome::LocalError, 100_000),
-        [false, false],
-        "nobody was asked"
-    );
-    assert_eq!(of(Phase::Measure, Outcome::ClosedEarly, u64::MAX), [true, false]);
-    assert_eq!(of(Phase::Idle, Outcome::ClosedEarly, 0), [false, true], "of its own phase");
+        assert_eq!([Phase::Measure, Phase::Idle].map(late_in), expected, "{outcome} {limit_us}");
+    }
 }
 
 /// Two wait 400 ms each in the step, one of them 300 ms more in turns; a third 800 ms for the
@@ -96,44 +96,28 @@ fn of_fetches_as_long_as_each_other_the_worst_has_a_holder() {
     assert_eq!(worst(known, "300..1350"), (1, None), "longer by more than a hundredth");
 }
 
-const TOLD_BY_WORKERS: [Cause; 8] = [
-    Cause::HeldByStep,
-    Cause::Convoy,
-    Cause::AcceptQueue,
-    Cause::Upstream,
-    Cause::OwnTransfer,
-    Cause::OffCpuRunnable,
-    Cause::CpuWithheld,
-    Cause::OffCpuBlocked,
-];
-
-#[rustfmt::skip]
+/// What of these runs is hidden, and why.
 #[test]
 fn what_records_do_not_show_is_hidden_and_named_once() {
-    type Row = (fn(&mut RunRecords), &'static [Cause], &'static str);
-    let off_cpu = &[Cause::OffCpuRunnable, Cause::CpuWithheld, Cause::OffCpuBlocked];
-    let rows: [Row; 7] = [
-        (|_| (), &[], ""),
-        (|of| of.stretches.clear(), &TOLD_BY_WORKERS, "the workers told nothing of their time"),
-        (|of| of.sched.clear(), off_cpu, "the kernel shows no schedstat of the workers"),
-        // One reading is as good as none.
-        (|of| of.sched.truncate(1), off_cpu, "the kernel shows no schedstat of the workers"),
-        (|of| of.manifest.arm.proxy.workers = 2, off_cpu,
-         "the kernel shows no schedstat of the workers"),
-        (|of| of.manifest.kernel_counters.clear(), &[Cause::BacklogOverflow],
-            "the kernel shows no netstat counters"),
-        // Of workers that nobody knows the kernel was not asked.
-        (|of| {
+    let rows: [(&str, fn(&mut RunRecords)); 7] = [
+        ("nothing", |_| ()),
+        ("no stretch", |of| of.stretches.clear()),
+        ("no schedstat", |of| of.sched.clear()),
+        ("one reading is as good as none", |of| of.sched.truncate(1)),
+        ("none of the second worker", |of| of.manifest.arm.proxy.workers = 2),
+        ("no counter", |of| of.manifest.kernel_counters.clear()),
+        ("of workers that nobody knows the kernel was not asked", |of| {
             of.manifest.visibility = Visibility::ClientsOnly;
             of.stretches.clear();
             of.sched.clear();
-        }, &TOLD_BY_WORKERS, "of this proxy only its clients tell"),
+        }),
     ];
-    for (change, causes, why) in rows {
+    let row = |(what, change): (&str, fn(&mut RunRecords))| {
         let mut scene = scene("");
         change(&mut scene.run.records);
         let hidden = scene.late().hidden;
-        assert_eq!(hidden.iter().map(|hidden| hidden.cause).collect::<Vec<_>>(), causes, "{why}");
-        assert!(hidden.iter().all(|hidden| hidden.reason == why), "{hidden:?}");
-    }
+        let hidden = hidden.iter().map(|of| format!("    {}: {}\n", of.cause, of.reason));
+        format!("{what}:\n{}", hidden.collect::<String>())
+    };
+    insta::assert_snapshot!(rows.map(row).concat());
 }

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use records::{Micros, StepEnd};
+use records::Micros;
 
 use crate::tests::random::{Cpu, runs};
 use crate::tests::scene::{Scene, at};
@@ -20,15 +20,7 @@ fn stretch(start: u64, end: u64, poll: u64, turns: u32) -> Stretch {
 }
 
 fn hold(start: u64, end: u64) -> Hold {
-    Hold {
-        turn: 1,
-        session: 1,
-        client_port: 1,
-        start_ns: at(start),
-        end_ns: at(end),
-        ended_by: StepEnd::Quota,
-        ..Hold::default()
-    }
+    Hold { start_ns: at(start), end_ns: at(end), ..Hold::default() }
 }
 
 fn timeline(stretches: &[Stretch], holds: &[Hold]) -> Timeline {

@@ -42,70 +42,46 @@ fn law_of(run: &Run) -> Option<Law> {
     latency_model(records, windows.measure?, &holders, &slow, Micros(77_000))
 }
 
-/// 100 MB/s for 8 s by one worker that is busy for 6 s: 133 MB/s. Two steps of 256 KiB at that rate
-/// take 3.93 ms, and 3 MiB need 4 + 12 turns: 62.9 ms, and 23.6 ms to move them.
 #[test]
 fn a_fetch_takes_its_turns_and_a_turn_a_step_of_each() {
-    let law = law_of(&run(&[0, 0])).expect("downloads");
-    assert!((law.turns - 16.0).abs() < 1e-9 && (law.downloads_per_worker - 2.0).abs() < 1e-9);
-    assert_eq!(law.bytes_per_step, Bytes(MIB / 4));
-    assert_eq!(law.drain_rate, BytesPerSec(133_333_333));
-    assert_eq!(law.predicted_us.0 / 100, 865);
-    assert_eq!(law.measured_us, Micros(77_000));
-}
-
-/// A worker without downloads neither drains nor counts.
-#[test]
-fn workers_that_hold_downloads_share_them() {
-    let law = law_of(&run(&[0, 1, 1])).expect("downloads");
-    assert!((law.downloads_per_worker - 1.5).abs() < 1e-9);
-    assert_eq!(law.drain_rate, BytesPerSec(100_000_000), "150 MB/s by two, busy 3 parts of 4");
-}
-
-#[test]
-fn fetches_are_drained_as_well() {
-    let mut run = run(&[0, 0]);
-    run.fetches(Phase::Measure, 1, Outcome::Ok, 5_000);
-    run.fetches(Phase::Idle, 1, Outcome::Ok, 5_000);
-    run.records.fetches.iter_mut().for_each(|fetch| fetch.bytes = Bytes(60_000_000));
-    assert_eq!(law_of(&run).expect("downloads").drain_rate, BytesPerSec(143_333_333));
-}
-
-/// What is smaller than a step takes one.
-#[test]
-fn a_small_fetch_takes_one_turn_for_its_body() {
-    let mut run = run(&[0, 0]);
-    run.arm().fetch.fetch_size = Bytes::kib(1);
-    assert!((law_of(&run).expect("downloads").turns - 5.0).abs() < 1e-9);
-}
-
-#[test]
-fn it_says_nothing_without_downloads_steps_or_time() {
-    assert_eq!(law_of(&run(&[])), None);
-    let mut idle = run(&[0]);
-    idle.records.stretches.clear();
-    assert_eq!(law_of(&idle), None);
-    // More steps than bytes: no step of nothing, and no infinite number of turns.
-    for (bytes, steps) in [(0, 5), (5, 0), (0, 0), (3, 900)] {
-        let mut run = run(&[0]);
-        let session = run.records.sessions.last_mut().expect("its session");
-        (session.body_bytes, session.steps) = (Bytes(bytes), steps);
-        assert_eq!(law_of(&run), None, "{bytes} bytes, {steps} steps");
-    }
-    let mut unmeasured = run(&[0]);
-    unmeasured.interrupt(4_500);
-    assert_eq!(law_of(&unmeasured), None);
-}
-
-#[test]
-fn it_says_nothing_where_a_step_has_no_bound() {
-    let mut run = run(&[0, 0]);
-    for (policy, says) in [
-        (ReadPolicy::Drain, false),
-        (ReadPolicy::ShortRead, false),
-        (ReadPolicy::Bytes(Bytes::kib(64)), true),
-    ] {
-        run.arm().proxy.read_policy = policy;
-        assert_eq!(law_of(&run).is_some(), says, "{policy:?}");
-    }
+    let changed = |mut run: Run, change: &dyn Fn(&mut Run)| {
+        change(&mut run);
+        run
+    };
+    let fetched = |run: &mut Run| {
+        run.fetches(Phase::Measure, 1, Outcome::Ok, 5_000);
+        run.fetches(Phase::Idle, 1, Outcome::Ok, 5_000);
+        run.records.fetches.iter_mut().for_each(|fetch| fetch.bytes = Bytes(60_000_000));
+    };
+    let policy = |policy| changed(run(&[0, 0]), &|run| run.arm().proxy.read_policy = policy);
+    let moved = |bytes, steps| {
+        changed(run(&[0]), &|run| {
+            let session = run.records.sessions.last_mut().expect("its session");
+            (session.body_bytes, session.steps) = (Bytes(bytes), steps);
+        })
+    };
+    let rows = [
+        // 100 MB/s for 8 s by one worker that is busy for 6 s: 133 MB/s. Two steps of 256 KiB at that
+        // rate take 3.93 ms, and 3 MiB need 4 + 12 turns: 62.9 ms, and 23.6 ms to move them.
+        ("two downloads on one worker", run(&[0, 0])),
+        // 150 MB/s by two, busy 3 parts of 4; one without downloads would neither drain nor count.
+        ("three on two", run(&[0, 1, 1])),
+        ("fetches are drained as well", changed(run(&[0, 0]), &fetched)),
+        // What is smaller than a step takes one turn for its body.
+        ("1 KiB", changed(run(&[0, 0]), &|run| run.arm().fetch.fetch_size = Bytes::kib(1))),
+        ("bytes:64KiB", policy(ReadPolicy::Bytes(Bytes::kib(64)))),
+        // A step has no bound.
+        ("drain", policy(ReadPolicy::Drain)),
+        ("short-read", policy(ReadPolicy::ShortRead)),
+        ("no download", run(&[])),
+        ("no time is told", changed(run(&[0]), &|run| run.records.stretches.clear())),
+        ("unmeasured", changed(run(&[0]), &|run| run.interrupt(4_500))),
+        // More steps than bytes: no step of nothing, and no infinite number of turns.
+        ("0 bytes in 5 steps", moved(0, 5)),
+        ("5 bytes in no step", moved(5, 0)),
+        ("nothing in no step", moved(0, 0)),
+        ("3 bytes in 900 steps", moved(3, 900)),
+    ];
+    let row = |(what, run): (&str, Run)| format!("{what}: {:?}\n", law_of(&run));
+    insta::assert_snapshot!(rows.map(row).concat());
 }
