@@ -77,9 +77,6 @@ pub enum ProbeError {
         /// Why it failed.
         source: io::Error,
     },
-    /// Records could not be written.
-    #[error("failed to write records")]
-    Records(#[source] io::Error),
 }
 
 impl ProbeError {

@@ -22,27 +22,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether it runs.
-    pub(crate) fn is_there(&self) -> bool {
-        Path::new(&format!("/proc/{}/task/{}", self.pid, self.tid)).exists()
+    /// That it runs.
+    pub(crate) fn must_run(&self) -> Result<(), ProbeError> {
+        let Self { pid, tid, .. } = *self;
+        let is_there = Path::new(&format!("/proc/{pid}/task/{tid}")).exists();
+        if is_there { Ok(()) } else { Err(ProbeError::Gone { pid, tid }) }
     }
-
-    /// The same, where it runs.
-    pub(crate) fn there(self) -> Result<Self, ProbeError> {
-        let Self { pid, tid, .. } = self;
-        if self.is_there() { Ok(self) } else { Err(ProbeError::Gone { pid, tid }) }
-    }
-}
-
-/// The workers whose threads have these ids, numbered in their order.
-///
-/// # Errors
-/// There is no such thread.
-pub fn targets(tids: &[u32]) -> Result<Vec<Target>, ProbeError> {
-    let target = |(worker, &tid): (u32, &u32)| {
-        Target { worker, pid: process_of(tid).unwrap_or(tid), tid }.there()
-    };
-    (0..).zip(tids).map(target).collect()
 }
 
 /// The process of a thread.
@@ -50,6 +35,3 @@ pub(crate) fn process_of(tid: u32) -> Option<u32> {
     let status = Process::new(i32::try_from(tid).ok()?).ok()?.status().ok()?;
     u32::try_from(status.tgid).ok()
 }
-
-#[cfg(test)]
-mod tests;

@@ -74,9 +74,7 @@ impl Tracer {
         hold: Micros,
         take: impl FnMut(Record) + Send + 'static,
     ) -> Result<Self, ProbeError> {
-        for target in targets {
-            target.there()?;
-        }
+        targets.iter().try_for_each(Target::must_run)?;
         let thread = match means {
             Means::Probe => steps::start(targets, Some(hold), take)?,
             Means::Threads => steps::start(targets, None, take)?,

@@ -1,4 +1,4 @@
-//! The role on its own: `cargo run -p servers -- --arm '...' --upstream 127.0.0.1:9000 --dir d`.
+//! The role on its own: `cargo run -p servers -- run '{"arm": ...}'`, with [`ServerOptions`] in JSON.
 
 use std::process::ExitCode;
 
@@ -9,25 +9,20 @@ use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
 /// A foreign server in the place of the mirror: nginx, HAProxy, Caddy, Apache, H2O or any command.
 #[derive(Parser)]
 #[command(version)]
-struct Cli {
-    #[command(flatten)]
-    options: ServerOptions,
-}
-
-/// Keeps the foreign program, or becomes it.
-#[derive(Parser)]
-#[command(name = SUBREAPER)]
-struct Subreaper {
-    options: SubreaperOptions,
+enum Cli {
+    /// Run it
+    Run {
+        #[arg(value_name = "JSON", value_parser = |text: &str| serde_json::from_str::<ServerOptions>(text))]
+        options: Box<ServerOptions>,
+    },
+    /// Keep the program, or become it
+    #[command(name = SUBREAPER)]
+    Subreaper { options: SubreaperOptions },
 }
 
 fn main() -> ExitCode {
-    // Not a subcommand to clap: the role itself is none here, and its options are required.
-    let mut args = std::env::args_os().skip(1).peekable();
-    if args.next_if(|word| word == SUBREAPER).is_some() {
-        let Subreaper { options } =
-            Subreaper::parse_from(std::iter::once(SUBREAPER.into()).chain(args));
-        return role::finish(SUBREAPER, servers::subreaper(&options));
+    match Cli::parse() {
+        Cli::Run { options } => role::finish("server", servers::run(&options)),
+        Cli::Subreaper { options } => role::finish(SUBREAPER, servers::subreaper(&options)),
     }
-    role::finish("server", servers::run(&Cli::parse().options))
 }

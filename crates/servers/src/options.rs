@@ -1,58 +1,34 @@
-//! The command line of the role.
+//! What the role is handed.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use net::cpu::CpuList;
 use net::role::RoleOptions;
-use records::{Arm, Micros, socket_addr, some_time};
+use records::{Arm, Micros};
 use serde::{Deserialize, Serialize};
 
 use crate::server::Given;
 
-/// Everything the role needs.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+/// Everything the role needs, as one JSON document: nobody types it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServerOptions {
-    /// The setting of all toggles, as the manifest of a run has it, in JSON
-    #[arg(long, value_name = "JSON", value_parser = arm)]
+    /// The setting of all toggles.
     pub arm: Arm,
-
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    /// The program under test, beside its name.
     pub given: Given,
-
-    /// Address and port of the origin [default: there is none]
-    #[arg(long, value_name = "ADDR", value_parser = socket_addr)]
+    /// Address and port of the origin; absent: there is none.
     pub upstream: Option<SocketAddr>,
-
-    /// Address and port the program accepts on; port 0: a free one, told in the first line
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", value_parser = socket_addr)]
+    /// Address and port the program accepts on; port 0: a free one, told in the first line.
     pub listen: SocketAddr,
-
-    /// Write the program's configuration, temporary files and content there
-    #[arg(long, value_name = "DIR")]
+    /// Where the program's configuration, temporary files and content are written.
     pub dir: PathBuf,
-
-    /// Write the access log there [default: access.log in --dir]
-    #[arg(long, value_name = "FILE")]
+    /// Where the access log is written; absent: `access.log` in that directory.
     pub access_log: Option<PathBuf>,
-
-    /// Tell steps and loop turns of at least this length one by one, where they can be seen
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = some_time())]
+    /// Steps and loop turns of at least this length are told one by one, where they can be seen.
     pub hold: Micros,
-
-    /// Put worker i on the i-th of these CPUs, going round [default: wherever the process may run]
-    #[arg(long, value_name = "CPUS")]
+    /// Worker i is put on the i-th of these CPUs, going round; absent: wherever the process may run.
     pub pin: Option<CpuList>,
-
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the help of the whole group")]
+    /// What every role has.
     pub role: RoleOptions,
 }
-
-fn arm(text: &str) -> Result<Arm, String> {
-    serde_json::from_str(text).map_err(|e| format!("it is not an arm: {e}"))
-}
-
-#[cfg(test)]
-mod tests;

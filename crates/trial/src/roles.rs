@@ -46,8 +46,8 @@ pub enum RoleCommand {
     /// Fetch small objects, each with a cap: the probe
     #[command(hide = true)]
     Fast(Box<FastOptions>),
-    /// Run a foreign server in the mirror's place
-    #[command(hide = true)]
+    /// Run a foreign server in the mirror's place: nobody types it.
+    #[command(skip)]
     Server(Box<ServerOptions>),
 }
 

@@ -9,11 +9,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use probe::{Means, Target, Tracer, targets};
+use probe::{Means, Target, Tracer};
 use records::{Micros, Record, Session, SessionEnd, StepEnd, WorkerTotals};
 use testkit::{NEVER_POLLS, Running, free_addr, in_turn, pick, program, until};
 
-use crate::support::{can_probe, download, role};
+use crate::support::{can_probe, download, role, workers};
 
 /// A program of others, which dies with us, once it listens.
 fn foreign(program: &Path, args: &[&str], addr: SocketAddr) -> Running {
@@ -100,7 +100,7 @@ fn nginx_is_understood() {
         let conf = write(dir.path(), "nginx.conf", &conf);
         let prefix = dir.path().to_str().expect("a plain path");
         let mut process = foreign(&nginx, &["-p", prefix, "-c", &conf], addr);
-        let workers = targets(&[process.id()]).expect("one worker");
+        let workers = workers(process.id(), [process.id()]);
         let (sessions, totals) = watch(addr, &workers);
         process.stop();
         check(&sessions, &totals);
@@ -124,8 +124,7 @@ fn haproxy_is_understood() {
     let mut process = foreign(&haproxy, &["-db", "-f", &conf], addr);
     let threads = fs::read_dir(format!("/proc/{}/task", process.id())).expect("it runs");
     let tid = |thread: fs::DirEntry| thread.file_name().to_str()?.parse().ok();
-    let tids: Vec<u32> = threads.flatten().filter_map(tid).collect();
-    let workers = targets(&tids).expect("two threads");
+    let workers = workers(process.id(), threads.flatten().filter_map(tid));
     assert_eq!(workers.len(), 2, "{workers:?}");
     let (sessions, totals) = watch(addr, &workers);
     process.stop();
@@ -147,7 +146,7 @@ fn a_step_without_an_end_is_told_as_far_as_it_was_seen() {
     // Until it is closed from the other side.
     let reader = thread::spawn(move || while client.read(&mut some).is_ok_and(|got| got > 0) {});
 
-    let workers = targets(&[process.id()]).expect("one worker");
+    let workers = workers(process.id(), [process.id()]);
     let (tell, seen) = channel();
     let take = move |record| drop(tell.send(record));
     let tracer = Tracer::attach(&workers, Means::Probe, Micros(1_000), take).expect("it runs");

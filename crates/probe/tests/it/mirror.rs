@@ -8,7 +8,7 @@ use probe::{Means, Target, Tracer};
 use records::{Hold, Micros, MonoNs, Record, Session, Stretch, WorkerTotals};
 use testkit::in_turn;
 
-use crate::support::{can_probe, download, proxy, role};
+use crate::support::{can_probe, download, proxy, role, workers};
 
 const HOLD: Micros = Micros(10_000);
 
@@ -53,14 +53,8 @@ impl Told {
 fn both(args: &[&str], downloads: u32, length: Duration) -> (Told, Told) {
     let origin = role("origin", &[]);
     let mut proxy = proxy(&origin, &[&["--hold", "10ms"], args].concat());
-    let targets: Vec<Target> = (0..)
-        .zip(&proxy.ready.worker_tids)
-        .map(|(worker, tid)| Target {
-            worker,
-            pid: proxy.id(),
-            tid: u32::try_from(*tid).expect("a tid"),
-        })
-        .collect();
+    let targets =
+        workers(proxy.id(), proxy.ready.worker_tids.iter().map(|tid| tid.cast_unsigned()));
     let (tell, seen) = channel();
     let take = move |record| drop(tell.send(record));
     let tracer = Tracer::attach(&targets, Means::Probe, HOLD, take).expect("it can be watched");

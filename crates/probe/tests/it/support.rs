@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use probe::{ProbeError, Watch};
+use probe::{ProbeError, Target, Watch};
 use records::Micros;
 use testkit::{Process, skip};
 
@@ -49,6 +49,11 @@ fn roles() -> PathBuf {
 pub(crate) fn proxy(origin: &Process, args: &[&str]) -> Process {
     let upstream = origin.addr().to_string();
     role("proxy", &[&["--upstream", &upstream], args].concat())
+}
+
+/// These threads of a process, each as one worker.
+pub(crate) fn workers(pid: u32, tids: impl IntoIterator<Item = u32>) -> Vec<Target> {
+    (0..).zip(tids).map(|(worker, tid)| Target { worker, pid, tid }).collect()
 }
 
 /// Puts `downloads` upon `addr` for `length` and waits for their end. Each is larger than any host moves

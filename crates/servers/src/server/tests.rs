@@ -73,6 +73,24 @@ fn a_file_of_ones_own_is_read_and_its_slips_are_named() {
     assert!(refused.contains("--server-file"), "{refused}");
 }
 
+#[test]
+fn a_file_must_have_a_name_of_its_own() {
+    let envoy = Given { server_file: Some("/etc/servers/envoy.toml".into()), ..Given::default() };
+    assert_eq!(envoy.kind(), Some(ProxyKind::Server("envoy".to_owned())));
+    let command = Given { server: Some("own {port}".into()), ..Given::default() };
+    assert_eq!(command.kind(), Some(ProxyKind::Exec("own {port}".to_owned())));
+    let none = "no name of a server";
+    for (file, says) in [
+        ("nginx.toml", "nginx is built in"),
+        ("mirror.toml", none),
+        ("exec.toml", none),
+        ("My Server.toml", none),
+        (".toml", none),
+    ] {
+        assert!(server_file(file).is_err_and(|why| why.contains(says)), "{file}");
+    }
+}
+
 /// What the documentation shows of a file can be read.
 #[test]
 fn the_file_of_the_documentation_is_valid() {

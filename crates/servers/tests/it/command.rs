@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 use testkit::{Running, Signal, await_gone, installed, kill, read_head, say, script, serve, until};
 
-use crate::support::{Server, arm, command, origin};
+use crate::support::{Server, asks, command};
 
 /// Answers one byte to any request. Says which process it is in the file `pid`.
 const SERVER: &str = "\
@@ -48,7 +48,7 @@ fn a_command_is_run_with_its_places_filled_in() {
     let server = script(dir.path(), "server.py", &text);
     let template =
         format!("exec:{} {{listen}} 'two words' {{workers}} {{origin}}", server.display());
-    let mut server = Server::start(&arm(&template, json!({"workers": 3})), &[]);
+    let mut server = Server::start(asks(&template, json!({"workers": 3})));
     assert_eq!(server.file("argv"), "['two words', '3']");
     assert_eq!(server.ready.visibility, records::Visibility::ClientsOnly);
     assert_eq!(server.ready.worker_tids.len(), 1, "its one thread that polls");
@@ -66,7 +66,7 @@ fn is_refused(template: &str, says: &[&str]) {
         (tempfile::TempDir::new().expect("a directory"), tempfile::TempDir::new().expect("one"));
     let server = script(elsewhere.path(), "server.py", SERVER);
     let template = template.replace("SERVER", &server.display().to_string());
-    let mut command = command(&arm(&template, json!({})), dir.path(), origin(), &[]);
+    let mut command = command(asks(&template, json!({})), dir.path());
     let said = say(&mut command).refused(1);
     for part in says {
         assert!(said.contains(part), "{template}: no {part:?} in {said}");
@@ -101,7 +101,7 @@ fn what_a_command_put_into_the_background_ends_with_its_role_or_its_subreaper() 
              {{listen}}",
             server.display()
         );
-        let mut server = Server::start(&arm(&template, json!({})), &[]);
+        let mut server = Server::start(asks(&template, json!({})));
         let beside =
             until("what is beside it", || server.file("beside").trim().parse::<u32>().ok());
         let family = server.family();
@@ -124,7 +124,7 @@ fn what_a_command_put_into_the_background_ends_with_its_role_or_its_subreaper() 
 fn who_accepts_in_its_place_is_named_and_left_alone() {
     let dir = tempfile::TempDir::new().expect("a directory");
     let template = "exec:sh -c 'echo \"$0\" > address; exec sleep 600' {listen}";
-    let mut command = command(&arm(template, json!({})), dir.path(), origin(), &[]);
+    let mut command = command(asks(template, json!({})), dir.path());
     let mut server = Running::start(&mut command);
     let address = until("its address", || {
         let address = fs::read_to_string(dir.path().join("address")).ok()?;

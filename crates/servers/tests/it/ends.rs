@@ -6,13 +6,13 @@ use serde_json::json;
 use testkit::{Signal, await_gone, kill, until};
 
 use crate::proxies::each;
-use crate::support::{Server, arm, request};
+use crate::support::{Server, asks, request};
 
 #[test]
 fn each_ends_with_its_role() {
     each(&[], |proxy| {
         for with in [Signal::TERM, Signal::INT, Signal::KILL] {
-            let mut server = Server::start(&arm(proxy, json!({})), &[]);
+            let mut server = Server::start(asks(proxy, json!({})));
             // Sessions that are open do not hold it up.
             let mut stream = server.connect();
             request(&mut stream, "900000000");
@@ -28,7 +28,7 @@ fn each_ends_with_its_role() {
 #[test]
 fn a_worker_that_dies_ends_the_role_and_is_quoted_with_none() {
     each(&["nginx"], |proxy| {
-        let mut server = Server::start(&arm(proxy, json!({})), &[]);
+        let mut server = Server::start(asks(proxy, json!({})));
         let family = server.family();
         kill(server.workers().next().expect("a worker"), Signal::KILL);
         let said = server.finish();
@@ -43,7 +43,7 @@ fn a_worker_that_dies_ends_the_role_and_is_quoted_with_none() {
 fn neither_stopped_workers_nor_files_outlive_a_killed_role() {
     each(&["nginx"], |proxy| {
         let asked = json!({"content": "file", "slow_size": 2 << 20, "fetch_size": 70_000});
-        let mut server = Server::start(&arm(proxy, asked), &[]);
+        let mut server = Server::start(asks(proxy, asked));
         let (family, www) = (server.family(), server.dir.path().join("www"));
         assert!(www.exists());
         server.workers().for_each(|worker| kill(worker, Signal::STOP));

@@ -4,11 +4,12 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use servers::{Given, ServerOptions};
 use tempfile::TempDir;
 use testkit::{Process, await_gone, family, installed, listen, say, script};
 
 use crate::proxies::each;
-use crate::support::{arm, command, origin, own};
+use crate::support::{asks, command, origin};
 
 /// Answers `ok` to `/health` and 404 to anything else, unless it has the fault it is told.
 const SERVER: &str = "\
@@ -51,8 +52,8 @@ fn server(fault: &str, changes: Value) -> (TempDir, std::process::Command) {
     if let (Some(asked), Value::Object(changes)) = (asked.as_object_mut(), changes) {
         asked.extend(changes);
     }
-    let arm = arm(&format!("exec:{} {{port}}", program.display()), asked);
-    let command = own(&arm, dir.path(), &[]);
+    let asked = asks(&format!("exec:{} {{port}}", program.display()), asked);
+    let command = command(asked, dir.path());
     (dir, command)
 }
 
@@ -68,9 +69,8 @@ fn one_that_is_told_no_port_is_found_where_it_listens() {
     );
     let dir = TempDir::new().expect("a directory");
     let program = script(dir.path(), "server.py", &text);
-    let asked = json!({"fetch_path": "/health"});
-    let arm = arm(&format!("exec:{}", program.display()), asked);
-    let mut process = Process::start(&mut own(&arm, dir.path(), &[]));
+    let asked = asks(&format!("exec:{}", program.display()), json!({"fetch_path": "/health"}));
+    let mut process = Process::start(&mut command(asked, dir.path()));
     let family = family(process.id());
     process.stop().ended_well();
     await_gone(family);
@@ -135,24 +135,26 @@ fn what_cannot_be_is_a_matter_of_usage() {
 #[test]
 fn what_a_proxy_cannot_do_is_refused_by_its_name() {
     let (_taken, taken) = listen();
-    let (origin, nobody) = (origin(), "127.0.0.1:1".parse().expect("an address"));
-    let taken = taken.to_string();
-    let bad = || json!({"directives": ["no_such_thing on;"]});
-    for (proxy, changes, args, upstream, code, says) in [
+    let upstream = Some(origin());
+    let asks = |proxy, changes| ServerOptions { upstream, ..asks(proxy, changes) };
+    let nginx = || asks("nginx", json!({}));
+    let given = Given { proxy_bin: Some("/none/nginx".into()), ..Given::default() };
+    let nobody = "127.0.0.1:1".parse().ok();
+    let bad = |proxy| asks(proxy, json!({"directives": ["no_such_thing on;"]}));
+    for (asked, code, says) in [
         // A toggle that means nothing is a usage error.
-        ("nginx", json!({"rcvbuf": 40_960}), vec![], origin, 2, ["--rcvbuf 40960", "--netns"]),
-        ("nginx", json!({}), vec!["--proxy-bin", "/none/nginx"], origin, 2, ["/none/nginx", ""]),
-        ("nginx", json!({}), vec![], nobody, 1, ["answered 502", "127.0.0.1:1"]),
-        ("nginx", json!({}), vec!["--listen", &taken], origin, 1, [&taken, ""]),
+        (asks("nginx", json!({"rcvbuf": 40_960})), 2, ["--rcvbuf 40960", "--netns"]),
+        (ServerOptions { given, ..nginx() }, 2, ["/none/nginx", ""]),
+        (ServerOptions { upstream: nobody, ..nginx() }, 1, ["answered 502", "127.0.0.1:1"]),
+        (ServerOptions { listen: taken, ..nginx() }, 1, [&taken.to_string(), ""]),
         // In the program's own words.
-        ("nginx", bad(), vec![], origin, 1, ["its last words", "no_such_thing"]),
-        ("haproxy", bad(), vec![], origin, 1, ["its last words", "no_such_thing"]),
-        ("apache", bad(), vec![], origin, 1, ["its last words", "no_such_thing"]),
+        (bad("nginx"), 1, ["its last words", "no_such_thing"]),
+        (bad("haproxy"), 1, ["its last words", "no_such_thing"]),
+        (bad("apache"), 1, ["its last words", "no_such_thing"]),
     ] {
-        each(&[proxy], |proxy| {
+        each(&[asked.arm.server.kind.name()], |proxy| {
             let dir = TempDir::new().expect("a directory");
-            let arm = arm(proxy, changes.clone());
-            let said = say(&mut command(&arm, dir.path(), upstream, &args)).refused(code);
+            let said = say(&mut command(asked.clone(), dir.path())).refused(code);
             let last = said.lines().last().unwrap_or_default();
             assert!(says.iter().all(|part| last.contains(part)), "{proxy}: no {says:?} in {said}");
         });

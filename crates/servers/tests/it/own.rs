@@ -1,14 +1,15 @@
 //! A server of the user's own: a small program in Python, and the file that describes it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use records::{Bytes, SessionEnd, Visibility};
 use serde_json::json;
+use servers::{Given, ServerOptions};
 use tempfile::TempDir;
 use testkit::{await_gone, installed, script};
 
-use crate::support::{Server, arm};
+use crate::support::{Server, asks};
 
 /// Answers `/bytes/N` with N bytes, as one thread with an epoll. Writes its log in words, to the file that
 /// its configuration names.
@@ -75,18 +76,15 @@ fn tiny() -> (TempDir, PathBuf) {
     (dir, file)
 }
 
-fn args(file: &Path) -> [&str; 2] {
-    ["--server-file", file.to_str().expect("a plain path")]
-}
-
 #[test]
 fn a_server_is_run_and_told_of_as_its_file_says() {
     if !installed("python3") {
         return;
     }
     let (_dir, file) = tiny();
-    let arm = arm("tiny", json!({"workers": 1, "backlog": 77}));
-    let mut server = Server::start(&arm, &args(&file));
+    let given = Given { server_file: Some(file), ..Given::default() };
+    let asked = asks("tiny", json!({"workers": 1, "backlog": 77}));
+    let mut server = Server::start(ServerOptions { given, ..asked });
     let program = server.ready.program.clone().expect("it is named");
     assert_eq!((program.name.as_str(), program.version.as_str()), ("tiny", "tiny 1.2.0"));
     assert_eq!(server.ready.visibility, Visibility::LogOnly);

@@ -3,11 +3,13 @@
 use std::io::Read;
 use std::net::Shutdown;
 
+use net::cpu::CpuList;
 use records::{Bytes, Role, SessionEnd, Visibility};
 use serde_json::json;
+use servers::ServerOptions;
 use testkit::{await_gone, installed};
 
-use crate::support::{Server, arm, request};
+use crate::support::{Server, asks, request};
 
 /// The servers that are built in, and their programs.
 const SERVERS: [(&str, &str); 5] = [
@@ -31,7 +33,7 @@ pub(crate) fn each(only: &[&str], test: impl Fn(&str)) {
 #[test]
 fn each_serves_and_tells() {
     each(&[], |proxy| {
-        let mut server = Server::start(&arm(proxy, json!({})), &[]);
+        let mut server = Server::start(asks(proxy, json!({})));
         assert_eq!((server.ready.role, server.ready.pid), (Role::Proxy, server.id()));
         assert_eq!(server.ready.visibility, Visibility::LogOnly, "{proxy}");
         let program = server.ready.program.clone().expect("it is named");
@@ -78,7 +80,7 @@ fn each_serves_and_tells() {
 #[test]
 fn a_client_that_gives_up_is_499_and_its_worker_is_known() {
     each(&["nginx"], |proxy| {
-        let mut server = Server::start(&arm(proxy, json!({})), &[]);
+        let mut server = Server::start(asks(proxy, json!({})));
         assert_eq!(server.ready.listeners.len(), 1, "a shared listener is told once");
         assert_eq!(server.ready.worker_tids.len(), 2);
         let mut stream = server.connect();
@@ -100,7 +102,8 @@ fn a_client_that_gives_up_is_499_and_its_worker_is_known() {
 fn toggles_are_taken() {
     each(&["nginx", "haproxy"], |proxy| {
         let asked = json!({"reuseport": true, "workers": 3, "backlog": 77});
-        let mut server = Server::start(&arm(proxy, asked), &["--pin", "0"]);
+        let pin = CpuList::new(vec![0]);
+        let mut server = Server::start(ServerOptions { pin, ..asks(proxy, asked) });
         let ready = &server.ready;
         assert_eq!((ready.worker_tids.len(), &*ready.effective.cpus), (3, &[0][..]), "{proxy}");
         let mut listeners = ready.listeners.clone();
@@ -122,7 +125,7 @@ fn toggles_are_taken() {
 fn files_are_served_and_removed() {
     each(&["nginx", "caddy", "apache", "h2o"], |proxy| {
         let asked = json!({"content": "file", "slow_size": 2 << 20, "fetch_size": 70_000});
-        let mut server = Server::start(&arm(proxy, asked), &[]);
+        let mut server = Server::start(asks(proxy, asked));
         let www = server.dir.path().join("www");
         assert!(www.exists(), "{proxy}");
         let ports = [("2MiB", 2 << 20), ("70000", 70_000)].map(|(size, bytes)| {

@@ -8,13 +8,15 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::Command;
 
-use records::{Arm, Session};
+use net::role::RoleOptions;
+use records::{Arm, Micros, Session};
 use serde_json::Value;
+use servers::{Given, ServerOptions};
 use tempfile::TempDir;
 use testkit::{Process, body, listen, pick, read_head, until};
 
-/// An arm of the defaults, with `changes`.
-pub(crate) fn arm(proxy: &str, changes: Value) -> String {
+/// The options of a role without an origin, of an arm of the defaults with `changes`.
+pub(crate) fn asks(proxy: &str, changes: Value) -> ServerOptions {
     let mut arm = serde_json::to_value(Arm::default()).expect("finite numbers");
     (arm["proxy"], arm["trace"]) = (proxy.into(), "off".into());
     // The mirror's own, which would be asked of another.
@@ -22,7 +24,17 @@ pub(crate) fn arm(proxy: &str, changes: Value) -> String {
     if let (Some(arm), Value::Object(changes)) = (arm.as_object_mut(), changes) {
         arm.extend(changes);
     }
-    arm.to_string()
+    ServerOptions {
+        arm: serde_json::from_value(arm).expect("an arm"),
+        given: Given::default(),
+        upstream: None,
+        listen: ([127, 0, 0, 1], 0).into(),
+        dir: "".into(),
+        access_log: None,
+        hold: Micros(10_000),
+        pin: None,
+        role: RoleOptions::default(),
+    }
 }
 
 /// A role that is up, and the directory it works in.
@@ -33,9 +45,10 @@ pub(crate) struct Server {
 
 impl Server {
     /// A server before an origin of ours.
-    pub(crate) fn start(arm: &str, args: &[&str]) -> Self {
+    pub(crate) fn start(options: ServerOptions) -> Self {
         let dir = TempDir::new().expect("a directory");
-        let process = Process::start(&mut command(arm, dir.path(), origin(), args));
+        let options = ServerOptions { upstream: Some(origin()), ..options };
+        let process = Process::start(&mut command(options, dir.path()));
         Self { process, dir }
     }
 
@@ -97,16 +110,12 @@ impl DerefMut for Server {
     }
 }
 
-pub(crate) fn command(arm: &str, dir: &Path, upstream: SocketAddr, args: &[&str]) -> Command {
-    let mut command = own(arm, dir, args);
-    command.args(["--upstream", &upstream.to_string()]);
-    command
-}
-
-/// A server without an origin; a command works in `dir` as well.
-pub(crate) fn own(arm: &str, dir: &Path, args: &[&str]) -> Command {
+/// A role that works in `dir`, as a command does.
+pub(crate) fn command(options: ServerOptions, dir: &Path) -> Command {
+    let options = ServerOptions { dir: dir.to_owned(), ..options };
     let mut command = Command::new(env!("CARGO_BIN_EXE_servers"));
-    command.args(["--arm", arm, "--dir"]).arg(dir).args(args).current_dir(dir);
+    let options = serde_json::to_string(&options).expect("plain paths");
+    command.args(["run", &options]).current_dir(dir);
     command
 }
 

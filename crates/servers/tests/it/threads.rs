@@ -5,7 +5,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use testkit::{await_gone, installed, is_root, say, script};
 
-use crate::support::{Server, arm, command, origin};
+use crate::support::{Server, asks, command};
 
 /// What both have: a listener, and an answer of one byte to any request.
 const BEGIN: &str = "\
@@ -69,7 +69,7 @@ fn threads_that_hand_work_on_are_no_workers() {
         return;
     }
     let (_file, template) = program(HANDS_ON);
-    let mut server = Server::start(&arm(&template, json!({"trace": "auto"})), &[]);
+    let mut server = Server::start(asks(&template, json!({"trace": "auto"})));
     let family = server.family();
     let (seen, workers) = (server.ready.visibility, server.ready.worker_tids.clone());
     let ended = server.stop().ended_well();
@@ -84,8 +84,8 @@ fn threads_that_hand_work_on_are_no_workers() {
 
     // What was asked for is not left out.
     let dir = TempDir::new().expect("a directory");
-    let asked = arm(&template, json!({"trace": "sample"}));
-    let said = say(&mut command(&asked, dir.path(), origin(), &[])).refused(1);
+    let asked = asks(&template, json!({"trace": "sample"}));
+    let said = say(&mut command(asked, dir.path())).refused(1);
     assert!(said.contains("hand work to each other") && said.contains("--trace off"), "{said}");
 }
 
@@ -95,7 +95,7 @@ fn threads_with_a_loop_each_are_all_workers() {
         return;
     }
     let (_file, template) = program(LOOPS);
-    let mut server = Server::start(&arm(&template, json!({"trace": "sample"})), &[]);
+    let mut server = Server::start(asks(&template, json!({"trace": "sample"})));
     assert_eq!(server.ready.visibility, Visibility::Sampled);
     assert_eq!(server.ready.worker_tids.len(), 2, "{:?}", server.ready);
     let family = server.family();
