@@ -2,33 +2,31 @@
 
 use std::path::PathBuf;
 
-use records::{Arm, Rcvbuf, TraceMode};
+use records::{Arm, from_words};
 
 use crate::build::{Build, Version};
 use crate::configuration::Setting;
 use crate::server::{Given, Server};
 use crate::toggles::User;
 
-/// An arm that asks for nothing but not to be traced.
-pub(crate) fn arm(proxy: &str) -> Arm {
-    with(Arm::default(), |arm| {
-        arm.server.kind = proxy.parse().expect("a proxy");
-        arm.server.trace = TraceMode::Off;
-        // The mirror's own, which would be asked of another.
-        arm.proxy.rcvbuf = Rcvbuf::Auto;
-    })
+/// An arm that asks for what is typed, and else for nothing.
+pub(crate) fn arm(proxy: &str, typed: &str) -> Arm {
+    let typed = shlex::split(typed).expect("quotes that close");
+    let mut words = vec!["--proxy", proxy];
+    words.extend(typed.iter().map(String::as_str));
+    // The defaults are the mirror's own, and would be asked of another.
+    for nothing in [["--rcvbuf", "auto"], ["--trace", "off"]] {
+        if !words.contains(&nothing[0]) {
+            words.extend(nothing);
+        }
+    }
+    from_words(&words)
 }
 
 /// The server that is `proxy`.
 pub(crate) fn server(proxy: &str) -> Server {
     let kind = proxy.parse().expect("a proxy");
     Server::of(&kind, &Given::default()).expect("it can be read").expect("a server")
-}
-
-/// The same arm with something changed.
-pub(crate) fn with(mut arm: Arm, change: impl FnOnce(&mut Arm)) -> Arm {
-    change(&mut arm);
-    arm
 }
 
 /// A build of that version, which said `about` of itself.

@@ -1,14 +1,11 @@
 use super::*;
-use crate::tests::{arm, with};
+use crate::tests::arm;
 
 #[test]
 fn files_are_there_while_they_are_needed() {
     let dir = tempfile::TempDir::new().expect("a directory");
     let www = dir.path().join("www");
-    let arm = with(arm("nginx"), |arm| {
-        arm.load.slow_size = Bytes::mib(9);
-        arm.fetch.fetch_size = Bytes(70_001);
-    });
+    let arm = arm("nginx", "--slow-size 9MiB --fetch-size 70001");
     let files = LocalFiles::write(&www, &arm).expect("written");
     for (name, size) in [("9MiB", 9 << 20), ("70001", 70_001), ("1", 1)] {
         let meta = std::fs::metadata(www.join("bytes").join(name)).expect("there");
@@ -22,10 +19,8 @@ fn files_are_there_while_they_are_needed() {
 fn what_does_not_fit_is_refused_and_leaves_nothing() {
     let dir = tempfile::TempDir::new().expect("a directory");
     let www = dir.path().join("www");
-    let arm = with(arm("nginx"), |arm| {
-        arm.load.slow_size = Bytes::gib(9);
-    });
-    let refused = LocalFiles::write(&www, &arm).expect_err("too large").to_string();
+    let refused = LocalFiles::write(&www, &arm("nginx", "--slow-size 9GiB"));
+    let refused = refused.expect_err("too large").to_string();
     assert!(refused.contains("--slow-size"), "{refused}");
     assert!(!www.exists());
 }

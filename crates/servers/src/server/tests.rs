@@ -28,18 +28,17 @@ fn a_command_is_split_as_a_shell_quotes_it() {
 
 #[test]
 fn a_command_that_is_told_no_port_chooses_one() {
-    let chooses = |command: &str, env: &[&str]| {
-        let mut arm = arm(&format!("exec:{command}"));
-        arm.server.env = env.iter().map(|text| (*text).to_owned()).collect();
+    let chooses = |command: &str, env: &str| {
+        let arm = arm(&format!("exec:{command}"), env);
         check::prepare(&arm, &Given::default()).map(|prepared| prepared.server.chooses_port())
     };
     for (command, env, chosen) in [
-        ("sh --port 80", vec!["HOST=x"], true),
-        ("sh --port {port}", vec![], false),
-        ("sh -l {listen}", vec![], false),
-        ("sh", vec!["PORT={port}"], false),
+        ("sh --port 80", "--env HOST=x", true),
+        ("sh --port {port}", "", false),
+        ("sh -l {listen}", "", false),
+        ("sh", "--env PORT={port}", false),
     ] {
-        assert_eq!(chooses(command, &env).ok(), Some(chosen), "{command} {env:?}");
+        assert_eq!(chooses(command, env).ok(), Some(chosen), "{command} {env}");
     }
     assert!(exec("   ").is_err_and(|why| why.contains("it is empty")));
 }

@@ -19,82 +19,58 @@ fn program(rounds: &[&[(&str, bool, Wait)]]) -> Discovery {
     known
 }
 
-fn tids(known: &Discovery) -> Vec<i32> {
-    known.workers().iter().map(|worker| worker.tid).collect()
-}
-
 #[test]
-fn loops_of_their_own_beside_a_writer_are_workers() {
-    let look: &[_] = &[
-        ("proxy", false, Wait::Futex),
-        ("worker0", true, Wait::Epoll(4)),
-        ("worker1", true, Wait::Epoll(5)),
-        ("writer", true, Wait::Futex),
+fn threads_are_workers_or_hand_work_on_by_where_they_rest_and_run() {
+    use Serving::{HandedOn, Own};
+    use Wait::{Accept, Call, Epoll, Futex, Running};
+    let beside: &[_] = &[
+        ("proxy", false, Futex),
+        ("worker0", true, Epoll(4)),
+        ("worker1", true, Epoll(5)),
+        ("writer", true, Futex),
     ];
-    let known = program(&[look, look, look]);
-    assert_eq!(tids(&known), [1, 2]);
-    assert_eq!(known.serving(), Serving::Own);
-}
-
-#[test]
-fn a_loop_that_was_running_at_the_first_look_is_found_at_a_later_one() {
-    let first: &[_] = &[("loop", true, EPOLL), ("loop", true, Wait::Running)];
-    let second: &[_] = &[("loop", true, Wait::Call(0)), ("loop", true, Wait::Epoll(4))];
-    let known = program(&[first, second]);
-    assert_eq!((tids(&known).as_slice(), known.serving()), ([0, 1].as_slice(), Serving::Own));
-}
-
-#[test]
-fn a_thread_that_only_waits_for_the_others_to_end_is_none_of_them() {
+    let first: &[_] = &[("loop", true, EPOLL), ("loop", true, Running)];
+    let later: &[_] = &[("loop", true, Call(0)), ("loop", true, Epoll(4))];
     // A main thread has the name that its unnamed threads inherit.
-    let look: &[_] = &[("p", false, Wait::Futex), ("p", true, EPOLL), ("p", true, Wait::Epoll(4))];
-    let known = program(&[look, look, look, look]);
-    assert_eq!((tids(&known).as_slice(), known.serving()), ([1, 2].as_slice(), Serving::Own));
-}
-
-#[test]
-fn workers_that_are_woken_by_the_one_in_the_poll_hand_work_on() {
-    let look: &[_] = &[("rt", true, EPOLL), ("rt", true, Wait::Futex), ("rt", false, Wait::Futex)];
-    let idle: &[_] = &[("rt", true, EPOLL), ("rt", false, Wait::Futex), ("rt", false, Wait::Futex)];
-    assert_eq!(program(&[look, look, idle]).serving(), Serving::HandedOn, "in half of the rounds");
-    assert_eq!(program(&[idle, look, idle, idle]).serving(), Serving::Own, "in a third of them");
-    assert_eq!(program(&[look]).serving(), Serving::Own, "nothing was asked yet");
-}
-
-#[test]
-fn a_first_thread_that_is_woken_for_each_request_hands_work_on() {
+    let joins: &[_] = &[("p", false, Futex), ("p", true, EPOLL), ("p", true, Epoll(4))];
+    let woken: &[_] = &[("rt", true, EPOLL), ("rt", true, Futex), ("rt", false, Futex)];
+    let idle: &[_] = &[("rt", true, EPOLL), ("rt", false, Futex), ("rt", false, Futex)];
     // Its id is that of the process.
-    let look: &[_] = &[("rt", true, EPOLL), ("program", true, Wait::Futex)];
-    assert_eq!(program(&[look, look, look]).serving(), Serving::HandedOn);
-    let idle: &[_] = &[("rt", true, EPOLL), ("program", false, Wait::Futex)];
-    assert_eq!(program(&[idle, idle, look, idle]).serving(), Serving::Own);
-}
-
-#[test]
-fn a_poll_that_goes_from_hand_to_hand_is_seen() {
-    let one: &[_] = &[("a", true, EPOLL), ("b", true, Wait::Call(0))];
-    let other: &[_] = &[("a", true, Wait::Call(0)), ("b", true, EPOLL)];
-    assert_eq!(program(&[one, other]).serving(), Serving::HandedOn, "one epoll, two threads");
-    let woken: &[_] = &[("a", true, Wait::Futex), ("b", true, Wait::Call(0))];
-    assert_eq!(program(&[one, woken]).serving(), Serving::HandedOn, "in the poll and not");
-}
-
-#[test]
-fn what_one_accepts_and_others_serve_is_handed_on() {
+    let main: &[_] = &[("rt", true, EPOLL), ("program", true, Futex)];
+    let rests: &[_] = &[("rt", true, EPOLL), ("program", false, Futex)];
+    let one: &[_] = &[("a", true, EPOLL), ("b", true, Call(0))];
+    let other: &[_] = &[("a", true, Call(0)), ("b", true, EPOLL)];
+    let out: &[_] = &[("a", true, Futex), ("b", true, Call(0))];
     // As Varnish: the pool's threads wait for what the one in accept(2) took.
     let pool: &[_] = &[
         ("epoll", false, EPOLL),
-        ("pool", true, Wait::Accept),
-        ("pool", true, Wait::Futex),
-        ("pool", false, Wait::Futex),
+        ("pool", true, Accept),
+        ("pool", true, Futex),
+        ("pool", false, Futex),
     ];
     // As Traffic Server: loops of their own are given it.
-    let given: &[_] = &[("ET_NET 0", true, EPOLL), ("ACCEPT 0", true, Wait::Accept)];
-    for look in [pool, given] {
-        assert_eq!(program(&[look, look, look]).serving(), Serving::HandedOn);
+    let given: &[_] = &[("ET_NET 0", true, EPOLL), ("ACCEPT 0", true, Accept)];
+    let alone: &[_] = &[("p", true, Accept)];
+    let metrics: &[_] = &[("loop", true, EPOLL), ("metrics", false, Accept)];
+    let cases: [(&str, &[&[_]], &[i32], Serving); 14] = [
+        ("loops of their own beside a writer", &[beside; 3], &[1, 2], Own),
+        ("one that was running at the first look", &[first, later], &[0, 1], Own),
+        ("one that only waits for the others to end", &[joins; 4], &[1, 2], Own),
+        ("woken by the poll, in half of the rounds", &[woken, woken, idle], &[0], HandedOn),
+        ("in a third of them", &[idle, woken, idle, idle], &[0], Own),
+        ("nothing was asked yet", &[woken], &[0], Own),
+        ("a first thread that is woken for each request", &[main; 3], &[0], HandedOn),
+        ("or for one of three", &[rests, rests, main, rests], &[0], Own),
+        ("one epoll, two threads", &[one, other], &[0, 1], HandedOn),
+        ("in the poll and not", &[one, out], &[0], HandedOn),
+        ("one accepts, a pool serves", &[pool; 3], &[0], HandedOn),
+        ("one accepts, a loop serves", &[given; 3], &[0], HandedOn),
+        ("one accepts and serves", &[alone; 3], &[], Own),
+        ("one accepts that nobody asked", &[metrics; 3], &[0], Own),
+    ];
+    for (what, looks, workers, serving) in cases {
+        let known = program(looks);
+        let tids: Vec<i32> = known.workers().iter().map(|worker| worker.tid).collect();
+        assert_eq!((tids.as_slice(), known.serving()), (workers, serving), "{what}");
     }
-    let alone: &[_] = &[("p", true, Wait::Accept)];
-    assert_eq!(program(&[alone, alone, alone]).serving(), Serving::Own, "it serves itself");
-    let beside: &[_] = &[("loop", true, EPOLL), ("metrics", false, Wait::Accept)];
-    assert_eq!(program(&[beside, beside, beside]).serving(), Serving::Own, "nobody asked it");
 }

@@ -1,4 +1,4 @@
-//! Any command as a proxy: a tiny server in Python, in the foreground and elsewhere.
+//! Any command as a proxy, in the foreground and elsewhere.
 
 use std::fs;
 use std::io::Write;
@@ -8,29 +8,7 @@ use std::path::Path;
 use serde_json::json;
 use testkit::{Running, Signal, await_gone, installed, kill, read_head, say, script, serve, until};
 
-use crate::support::{Server, asks, command};
-
-/// Answers one byte to any request. Says which process it is in the file `pid`.
-const SERVER: &str = "\
-#!/usr/bin/python3
-import http.server, os, sys
-class H(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header('Content-Length', '1')
-        self.end_headers()
-        self.wfile.write(b'x')
-address = sys.argv[1]
-if sys.argv[2:] == ['daemon']:
-    # As daemon(3) does it, and once more.
-    for _ in range(2):
-        if os.fork():
-            os._exit(0)
-        os.setsid()
-open('pid', 'w').write(str(os.getpid()))
-host, port = address.rsplit(':', 1)
-http.server.ThreadingHTTPServer((host, int(port)), H).serve_forever()
-";
+use crate::support::{SERVER, Server, asks, command};
 
 /// The number in the file `pid`, once it is there.
 fn pid_in(dir: &Path) -> u32 {
@@ -43,9 +21,7 @@ fn a_command_is_run_with_its_places_filled_in() {
         return;
     }
     let dir = tempfile::TempDir::new().expect("a directory");
-    let told = "open('argv', 'w').write(repr(sys.argv[2:4]))\naddress = sys.argv[1]";
-    let text = SERVER.replace("address = sys.argv[1]", told);
-    let server = script(dir.path(), "server.py", &text);
+    let server = script(dir.path(), "server.py", SERVER);
     let template =
         format!("exec:{} {{listen}} 'two words' {{workers}} {{origin}}", server.display());
     let mut server = Server::start(asks(&template, json!({"workers": 3})));

@@ -2,6 +2,7 @@
 //! words, and leaves nothing running. What a server's role says when it cannot do what it should.
 
 use std::fs;
+use std::thread;
 
 use serde_json::{Value, json};
 use servers::{Given, ServerOptions};
@@ -9,45 +10,14 @@ use tempfile::TempDir;
 use testkit::{Process, await_gone, family, installed, listen, say, script};
 
 use crate::proxies::each;
-use crate::support::{asks, command, origin};
-
-/// Answers `ok` to `/health` and 404 to anything else, unless it has the fault it is told.
-const SERVER: &str = "\
-#!/usr/bin/python3
-import http.server, os, signal, sys, time
-class H(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-    def do_GET(self):
-        if os.environ.get('FAULT') == 'mute':
-            time.sleep(600)
-        self.send_response(200 if self.path == '/health' else 404)
-        self.send_header('Content-Length', '2')
-        self.end_headers()
-        self.wfile.write(b'ok')
-open('pid', 'w').write(str(os.getpid()))
-port, fault = int(sys.argv[1]), os.environ.get('FAULT')
-if fault == 'dies':
-    sys.exit('no module named app')
-if fault == 'silent':
-    print('waiting for a database', file=sys.stderr, flush=True)
-    time.sleep(600)
-if fault == 'elsewhere':
-    port = 0
-if fault == 'deaf':
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if fault == 'loud':
-    for _ in range(1 << 14):
-        print('x' * 0xffff)
-http.server.ThreadingHTTPServer(('127.0.0.1', port), H).serve_forever()
-";
+use crate::support::{SERVER, asks, command, origin};
 
 /// The program with that fault, asked for `/health` as fetches would be, with `changes`; and its directory.
 fn server(fault: &str, changes: Value) -> (TempDir, std::process::Command) {
     let dir = TempDir::new().expect("a directory");
     let program = script(dir.path(), "server.py", SERVER);
     let mut asked = json!({
-        "env": [format!("FAULT={fault}")], "fetch_path": "/health", "ready_within_us": 1_500_000,
+        "env": [format!("FAULT={fault}")], "fetch_path": "/health", "ready_within_us": 6_000_000,
     });
     if let (Some(asked), Value::Object(changes)) = (asked.as_object_mut(), changes) {
         asked.extend(changes);
@@ -62,13 +32,8 @@ fn one_that_is_told_no_port_is_found_where_it_listens() {
     if !installed("python3") {
         return;
     }
-    // Beside a port that answers nothing.
-    let text = SERVER.replace("int(sys.argv[1])", "0").replace(
-        "http.server.Threading",
-        "import socket; mute = socket.create_server(('127.0.0.1', 0)); http.server.Threading",
-    );
     let dir = TempDir::new().expect("a directory");
-    let program = script(dir.path(), "server.py", &text);
+    let program = script(dir.path(), "server.py", SERVER);
     let asked = asks(&format!("exec:{}", program.display()), json!({"fetch_path": "/health"}));
     let mut process = Process::start(&mut command(asked, dir.path()));
     let family = family(process.id());
@@ -83,23 +48,28 @@ fn a_server_that_is_never_ready_is_told_with_what_keeps_it() {
     }
     let none = || json!({});
     let cases: [(_, _, &[&str]); 6] = [
-        ("silent", none(), &["ready within 1.5", "refused", "its last words: waiting for a data"]),
+        ("silent", none(), &["ready within 6 s", "refused", "its last words: waiting for a data"]),
         ("elsewhere", none(), &["does not answer on", "it listens on 127.0.0.1:", "{port}"]),
         ("", json!({"ready_path": "/nothing"}), &["answered 404 to GET /nothing", "--ready-path"]),
         ("", json!({"fetch_path": null}), &["answered 404 to GET /bytes/1", "--fetch-path"]),
         ("mute", none(), &["server.py ready within", "does not answer on"]),
         ("dies", none(), &["it ended unasked (exit status: 1)", "words: no module named app"]),
     ];
-    for (fault, changes, says) in cases {
-        let (dir, mut command) = server(fault, changes);
-        let said = say(&mut command).refused(1);
-        let last = said.lines().last().unwrap_or_default();
-        for part in says {
-            assert!(last.contains(part), "{fault}: no {part:?} in {said}");
+    // All at once: each takes as long as its program may, which is long enough for Python to start.
+    let servers = cases.map(|(fault, changes, says)| (fault, server(fault, changes), says));
+    thread::scope(|scope| {
+        for (fault, (dir, mut command), says) in servers {
+            scope.spawn(move || {
+                let said = say(&mut command).refused(1);
+                let last = said.lines().last().unwrap_or_default();
+                for part in says {
+                    assert!(last.contains(part), "{fault}: no {part:?} in {said}");
+                }
+                let pid = fs::read_to_string(dir.path().join("pid")).expect("it began");
+                await_gone([pid.parse().expect("a number")]);
+            });
         }
-        let pid = fs::read_to_string(dir.path().join("pid")).expect("it began");
-        await_gone([pid.parse().expect("a number")]);
-    }
+    });
 }
 
 #[test]

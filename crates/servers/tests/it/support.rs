@@ -15,6 +15,47 @@ use servers::{Given, ServerOptions};
 use tempfile::TempDir;
 use testkit::{Process, body, listen, pick, read_head, until};
 
+/// Answers `ok` to anything; with a fault, which it then has, to `/health` alone. It leaves its id and what it
+/// was told in files. Told no port it listens where it likes, and on another that answers nothing.
+pub(crate) const SERVER: &str = "\
+#!/usr/bin/python3
+import http.server, os, signal, socket, sys, time
+fault = os.environ.get('FAULT')
+class H(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+    def do_GET(self):
+        if fault == 'mute':
+            time.sleep(600)
+        self.send_response(200 if fault is None or self.path == '/health' else 404)
+        self.send_header('Content-Length', '2')
+        self.end_headers()
+        self.wfile.write(b'ok')
+if sys.argv[2:] == ['daemon']:
+    # As daemon(3) does it, and once more.
+    for _ in range(2):
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+open('argv', 'w').write(repr(sys.argv[2:4]))
+open('pid', 'w').write(str(os.getpid()))
+if fault == 'dies':
+    sys.exit('no module named app')
+if fault == 'silent':
+    print('waiting for a database', file=sys.stderr, flush=True)
+    time.sleep(600)
+if fault == 'deaf':
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if fault == 'loud':
+    for _ in range(1 << 14):
+        print('x' * 0xffff)
+if not sys.argv[1:]:
+    mute = socket.create_server(('127.0.0.1', 0))
+host, _, port = ''.join(sys.argv[1:2]).rpartition(':')
+at = (host or '127.0.0.1', 0 if fault == 'elsewhere' else int(port or 0))
+http.server.ThreadingHTTPServer(at, H).serve_forever()
+";
+
 /// The options of a role without an origin, of an arm of the defaults with `changes`.
 pub(crate) fn asks(proxy: &str, changes: Value) -> ServerOptions {
     let mut arm = serde_json::to_value(Arm::default()).expect("finite numbers");
