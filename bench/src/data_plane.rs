@@ -120,7 +120,7 @@ impl Load {
         let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
         let slow = SlowToggles { slow: downloads, slow_size: ENDLESS, ..SlowToggles::default() };
         let mut arm = Arm { load: slow, ..Arm::default() };
-        let origin = RoleCommand::origin(&arm, loopback, Duration::ZERO, role.clone());
+        let origin = RoleCommand::origin(&arm, loopback, Micros(0), role.clone());
         let mut target = load.server(&origin)?;
         if let Some(toggles) = proxy {
             arm.proxy = toggles.clone();

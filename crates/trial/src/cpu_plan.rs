@@ -54,10 +54,10 @@ impl CpuPlan {
     ///
     /// # Errors
     /// A CPU was asked for that this process may not use.
-    pub fn with(mut self, own: Vec<RoleCpus>, allowed: &[usize]) -> anyhow::Result<Self> {
+    pub fn with(mut self, own: &[RoleCpus], allowed: &[usize]) -> anyhow::Result<Self> {
         for RoleCpus { role, cpus } in own {
             check(cpus.as_slice(), allowed)?;
-            self.own.insert(role, cpus);
+            self.own.insert(*role, cpus.clone());
         }
         Ok(self)
     }

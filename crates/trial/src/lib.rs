@@ -41,9 +41,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use netlab::HostPlan;
-use records::{Arm, Fault, Micros, Phase, Recording};
+use records::{Fault, Phase};
 
-use crate::roles::Given;
 use cpu_plan::CpuPlan;
 pub use options::{NetworkOptions, RunDirOptions, TrialOptions};
 pub use run::run;
@@ -51,32 +50,18 @@ pub use run::run;
 /// A trial to be: every option checked.
 #[derive(Clone, Debug)]
 pub struct TrialPlan {
-    /// The setting of all toggles.
-    pub arm: Arm,
-    /// What is given of a foreign program beside its name.
-    pub given: Given,
+    /// What was asked for, its arm as it is on this host.
+    pub trial: TrialOptions,
+    /// What its records are called, always with a label, and where its access log goes.
+    pub files: RunDirOptions,
+    /// Where run directories are made.
+    pub runs_dir: PathBuf,
     /// Whether there is an origin, and where.
     pub origin: Origin,
     /// Which process runs where.
     pub cpus: CpuPlan,
     /// Hosts of their own for the roles; absent: all is on loopback.
     pub lab: Option<Vec<HostPlan>>,
-    /// Length of the idle phase.
-    pub idle: Duration,
-    /// Length of the measure phase.
-    pub measure: Duration,
-    /// Steps and loop turns from this length on are recorded one by one.
-    pub hold: Micros,
-    /// How much is recorded: with [`Recording::Minimal`] nothing is sampled.
-    pub recording: Recording,
-    /// Where the access log goes; absent: into the run directory.
-    pub access_log: Option<PathBuf>,
-    /// Whether packets are kept, as tcpdump sees them.
-    pub capture: bool,
-    /// Where run directories are made.
-    pub runs_dir: PathBuf,
-    /// What the name of this one ends with.
-    pub label: String,
 }
 
 /// The origin of a trial.

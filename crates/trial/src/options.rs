@@ -165,47 +165,34 @@ impl TrialOptions {
     ///
     /// # Errors
     /// The options do not fit each other or this host.
-    pub fn plan(self, runs_dir: &Path, files: RunDirOptions) -> anyhow::Result<TrialPlan> {
-        let mut arm = self.arm;
+    pub fn plan(mut self, runs_dir: &Path, mut files: RunDirOptions) -> anyhow::Result<TrialPlan> {
         if let Some(kind) = self.given.kind() {
-            arm.server.kind = kind;
+            self.arm.server.kind = kind;
         }
-        arm.proxy.rcvbuf = arm.proxy.rcvbuf.within(host::rmem_max());
-        let mut arm = arm.on(self.network.namespaces());
-        check(&arm)?;
-        check_bodies(&arm)?;
+        self.arm.proxy.rcvbuf = self.arm.proxy.rcvbuf.within(host::rmem_max());
+        self.arm = self.arm.on(self.network.namespaces());
+        let arm = &self.arm;
+        check(arm)?;
+        check_bodies(arm)?;
         arm.proxy.check()?;
-        roles::check_proxy(&arm, &self.given, self.recording)?;
+        roles::check_proxy(arm, &self.given, self.recording)?;
         let access_log = files.access_log.as_deref();
-        check_places(&arm, self.origin_listen, std::iter::once(runs_dir).chain(access_log))?;
+        check_places(arm, self.origin_listen, std::iter::once(runs_dir).chain(access_log))?;
         let allowed = net::cpu::allowed()
             .map_err(|error| anyhow!("failed to ask which CPUs may be used: {error}"))?;
         let cpus = CpuPlan::new(&allowed, arm.proxy.workers, &arm.pin)
             .map_err(|why| anyhow!("--pin: {why}"))?;
-        let cpus = cpus.with(self.cpus, &allowed).map_err(|why| anyhow!("--cpus: {why}"))?;
-        arm.cpus = cpus.own();
-        let lab = self.network.lab(&arm);
+        let cpus = cpus.with(&self.cpus, &allowed).map_err(|why| anyhow!("--cpus: {why}"))?;
+        let lab = self.network.lab(arm);
         let asks_origin = match arm.server.kind {
             ProxyKind::Url(_) => self.origin_listen.is_some(),
             _ => roles::asks_origin(&arm.server.kind, &self.given)?,
         };
         let at = self.origin_listen.map_or(Origin::Anywhere, Origin::At);
         let origin = if asks_origin { at } else { Origin::None };
-        Ok(TrialPlan {
-            cpus,
-            lab,
-            idle: self.idle.as_duration(),
-            measure: self.duration.as_duration(),
-            hold: self.hold,
-            recording: self.recording,
-            runs_dir: runs_dir.to_owned(),
-            label: files.label.unwrap_or_else(|| label_of(&arm, self.recording)),
-            access_log: files.access_log,
-            capture: files.capture,
-            given: self.given,
-            origin,
-            arm,
-        })
+        self.arm.cpus = cpus.own();
+        files.label.get_or_insert_with(|| label_of(&self.arm, self.recording));
+        Ok(TrialPlan { trial: self, files, runs_dir: runs_dir.to_owned(), origin, cpus, lab })
     }
 }
 

@@ -56,13 +56,13 @@ impl RoleCommand {
     /// The origin: its answers leave under the same congestion control as the proxy's. Its first request is
     /// the first of `idle`, and its delays begin after that: a fault that was there from the start would be
     /// part of the baseline.
-    pub fn origin(arm: &Arm, listen: SocketAddr, idle: Duration, role: RoleOptions) -> Self {
+    pub fn origin(arm: &Arm, listen: SocketAddr, idle: Micros, role: RoleOptions) -> Self {
         let delay = arm.faults.delay;
         Self::Origin(Box::new(OriginOptions {
             listen,
             congestion: arm.proxy.congestion.clone(),
             delay,
-            delay_after: if delay > Micros(0) { idle.into() } else { Micros(0) },
+            delay_after: if delay > Micros(0) { idle } else { Micros(0) },
             workers: arm.faults.origin_workers,
             role,
         }))

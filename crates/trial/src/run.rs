@@ -17,7 +17,7 @@ use super::capture::{self, Packets};
 use super::children::Children;
 use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
-use super::{Finished, Show, TrialPlan, host};
+use super::{Finished, Show, TrialOptions, TrialPlan, host};
 use crate::host::Counters;
 use crate::run_dir::RunWriter;
 use crate::signals;
@@ -72,7 +72,7 @@ fn proxy_net(lab: Option<&Lab>) -> Option<PathBuf> {
 /// The records could not be written, or this host does not let us start. Nothing is left running.
 pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> anyhow::Result<Finished> {
     const HOST: &str = "failed to set up the harness on this host";
-    let TrialPlan { arm, recording, .. } = plan;
+    let TrialOptions { arm, idle, duration, hold, recording, .. } = &plan.trial;
     let children = Children::default();
     signals::report_to(children.sender()).context(HOST)?;
     if let Some(cpus) = &plan.cpus.load {
@@ -86,13 +86,14 @@ pub fn run(plan: &TrialPlan, command: Vec<String>, show: Show) -> anyhow::Result
     let lab = lab.context("failed to make the hosts of the run")?;
     let cgroup = arm.faults.cpu_quota.map(|_| Cgroup::make()).transpose().context(QUOTA)?;
     let started = Timestamp::now();
-    let files = RunWriter::create(&plan.runs_dir, started, &plan.label).context(RECORD)?;
+    let label = plan.files.label.as_deref().unwrap_or_default();
+    let files = RunWriter::create(&plan.runs_dir, started, label).context(RECORD)?;
     let manifest = Manifest {
         command,
         started_at: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         recording: *recording,
         host: host::read(&plan.cpus),
-        ..Manifest::begun(arm.clone(), plan.idle.into(), plan.measure.into(), plan.hold)
+        ..Manifest::begun(arm.clone(), *idle, *duration, *hold)
     };
     let sampler = match recording {
         Recording::Full => {
@@ -138,8 +139,8 @@ impl Run<'_> {
             let hosts = lab.read_back().context("failed to make the hosts of the run")?;
             self.files.document(NETWORK, &hosts).context(RECORD)?;
         }
-        let TrialPlan { arm, idle, measure, .. } = self.plan;
-        let mut phases = Phases::new(arm, *idle, *measure);
+        let TrialOptions { arm, idle, duration, .. } = &self.plan.trial;
+        let mut phases = Phases::new(arm, idle.as_duration(), duration.as_duration());
         let actions = phases.on(Input::Begin(self.plan.origin), Instant::now());
         self.perform(&mut phases, actions);
         while let Some(until) = phases.until() {
@@ -219,7 +220,7 @@ impl Run<'_> {
             Action::Begin(phase, before) => self.begin(phase, before)?,
             Action::Start(start) => {
                 let asks = matches!(start.role(), Role::Fast | Role::Slow);
-                if asks && self.plan.capture && !self.is_captured() {
+                if asks && self.plan.files.capture && !self.is_captured() {
                     self.keep_packets()?;
                 }
                 self.start(start)?;
@@ -254,8 +255,8 @@ impl Run<'_> {
         }
         self.manifest.phases.push(PhaseSpan { phase, start_ns: clock::now(), end_ns: None });
         let length = match phase {
-            Phase::Idle => Some(self.plan.idle),
-            Phase::Measure => Some(self.plan.measure),
+            Phase::Idle => Some(self.plan.trial.idle.as_duration()),
+            Phase::Measure => Some(self.plan.trial.duration.as_duration()),
             Phase::Setup | Phase::Load | Phase::Drain | Phase::Teardown => None,
         };
         self.show.phase(phase, length);
@@ -309,7 +310,7 @@ impl Run<'_> {
 
     /// From now on the workers get less CPU than they ask for, if that is the fault.
     fn withhold_cpu(&mut self) -> anyhow::Result<()> {
-        let faults = &self.plan.arm.faults;
+        let faults = &self.plan.trial.arm.faults;
         if let Some((cgroup, percent)) = self.cgroup.zip(faults.cpu_quota) {
             cgroup.limit(percent).context(QUOTA)?;
         }
@@ -360,7 +361,7 @@ impl Run<'_> {
 
     /// The kernel's counters now, if they are to be recorded.
     fn read_counters(&self) -> Counters {
-        match (self.plan.recording, proxy_net(self.lab)) {
+        match (self.plan.trial.recording, proxy_net(self.lab)) {
             (Recording::Minimal, _) => Counters::default(),
             (Recording::Full, None) => Counters::read(),
             (Recording::Full, Some(net)) => {

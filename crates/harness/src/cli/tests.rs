@@ -3,7 +3,7 @@ use std::path::Path;
 use clap::CommandFactory;
 use records::{Bytes, Micros, Pin, Placement, ReadPolicy, Role};
 
-use trial::TrialPlan;
+use trial::{TrialOptions, TrialPlan};
 use trial::cpu_plan::CpuPlan;
 
 use super::*;
@@ -39,22 +39,22 @@ fn run_may_be_left_out() {
     // Of an option given twice the later counts.
     for words in ["--reuseport --rcvbuf 1 --rcvbuf 40960", "run --reuseport --rcvbuf 40960"] {
         let plan = planned(words);
-        assert!(plan.arm.proxy.reuseport, "{words}");
-        assert_eq!(plan.arm.rcvbuf(), Some(Bytes(40_960)), "{words}");
-        assert_eq!(plan.label, "reuseport-rcvbuf40960", "{words}");
+        assert!(plan.trial.arm.proxy.reuseport, "{words}");
+        assert_eq!(plan.trial.arm.rcvbuf(), Some(Bytes(40_960)), "{words}");
+        assert_eq!(plan.files.label.as_deref(), Some("reuseport-rcvbuf40960"), "{words}");
     }
 }
 
 #[test]
 fn the_defaults_are_the_documented_ones() {
     let plan = planned("");
-    assert_eq!((plan.idle.as_secs(), plan.measure.as_secs()), (3, 8));
-    assert_eq!(plan.hold, Micros(10_000));
+    let TrialOptions { arm, idle, duration, hold, .. } = plan.trial;
+    assert_eq!([idle, duration, hold], [3_000_000, 8_000_000, 10_000].map(Micros));
     assert_eq!(plan.runs_dir.to_str(), Some("runs"));
-    assert_eq!((plan.arm.load.slow, plan.arm.load.slow_size), (4, Bytes::gib(2)));
-    assert_eq!((plan.arm.fetch.fetch_size, plan.arm.fetch.cap), (Bytes::mib(3), Micros(1_000_000)));
-    assert_eq!((plan.arm.proxy.workers, plan.arm.proxy.read_policy), (2, ReadPolicy::Drain));
-    assert_eq!((plan.arm.place, plan.arm.pin), (Placement::Spread, Pin::Auto));
+    assert_eq!((arm.load.slow, arm.load.slow_size), (4, Bytes::gib(2)));
+    assert_eq!((arm.fetch.fetch_size, arm.fetch.cap), (Bytes::mib(3), Micros(1_000_000)));
+    assert_eq!((arm.proxy.workers, arm.proxy.read_policy), (2, ReadPolicy::Drain));
+    assert_eq!((arm.place, arm.pin), (Placement::Spread, Pin::Auto));
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn options_of_every_role_reach_the_plan_and_its_label() {
          --access-log /tmp/log --cpus origin={cpu} --cpus fast={cpu}"
     );
     let plan = planned(&faults);
-    assert_eq!(plan.arm.cpus.keys().copied().collect::<Vec<_>>(), [Role::Origin, Role::Fast]);
+    assert_eq!(plan.trial.arm.cpus.keys().copied().collect::<Vec<_>>(), [Role::Origin, Role::Fast]);
     assert_eq!(CpuPlan::numbers(plan.cpus.of(Role::Fast)), [cpu]);
-    assert_eq!(plan.access_log.as_deref(), Some(Path::new("/tmp/log")));
+    assert_eq!(plan.files.access_log.as_deref(), Some(Path::new("/tmp/log")));
     for (words, label) in [
         (
             "--workers 3 --read-policy bytes:64KiB --slow 8 --arrivals closed",
@@ -79,7 +79,7 @@ fn options_of_every_role_reach_the_plan_and_its_label() {
         ("--recording minimal --cap 150ms", "shared-cap150ms-minimal"),
         (&faults, "shared-backlog1-burst100"),
     ] {
-        assert_eq!(planned(words).label, label, "{words}");
+        assert_eq!(planned(words).files.label.as_deref(), Some(label), "{words}");
     }
 }
 

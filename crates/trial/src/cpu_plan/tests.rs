@@ -37,7 +37,7 @@ fn a_cpu_that_is_not_there_is_named() {
     let error = CpuPlan::new(&[0, 1], 2, &pin("0,7")).expect_err("CPU 7");
     assert_eq!(error.to_string(), "CPU 7 cannot be used here: this process may run on 0,1");
     let plan = CpuPlan::new(&[0, 1], 2, &Pin::Auto).expect("a plan");
-    let error = plan.with(own(&["fast=0-2"]), &[0, 1]).expect_err("CPU 2");
+    let error = plan.with(&own(&["fast=0-2"]), &[0, 1]).expect_err("CPU 2");
     assert_eq!(error.to_string(), "CPU 2 cannot be used here: this process may run on 0,1");
 }
 
@@ -49,7 +49,7 @@ fn own(words: &[&str]) -> Vec<RoleCpus> {
 fn a_role_runs_where_it_was_put_and_the_others_where_the_plan_has_them() {
     let allowed = [0, 1, 2, 3];
     let planned = CpuPlan::new(&allowed, 2, &Pin::Auto).expect("a plan");
-    let plan = planned.with(own(&["origin=0", "fast=1-2", "origin=3,0"]), &allowed);
+    let plan = planned.with(&own(&["origin=0", "fast=1-2", "origin=3,0"]), &allowed);
     let plan = plan.expect("CPUs that are there");
     let of = |role| CpuPlan::numbers(plan.of(role));
     assert_eq!(of(Role::Origin), [3, 0], "the later counts");
@@ -59,7 +59,7 @@ fn a_role_runs_where_it_was_put_and_the_others_where_the_plan_has_them() {
     assert_eq!(plan.own(), BTreeMap::from([(Role::Origin, vec![3, 0]), (Role::Fast, vec![1, 2])]));
     // With nothing pinned a role may be.
     let plan = CpuPlan::new(&[0, 1], 2, &Pin::Off).expect("a plan");
-    let plan = plan.with(own(&["slow=1"]), &[0, 1]).expect("a CPU that is there");
+    let plan = plan.with(&own(&["slow=1"]), &[0, 1]).expect("a CPU that is there");
     assert_eq!(CpuPlan::numbers(plan.of(Role::Slow)), [1]);
     assert_eq!(plan.of(Role::Fast), None);
 }

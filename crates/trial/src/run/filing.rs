@@ -60,7 +60,7 @@ impl Run<'_> {
             };
             self.listen.insert(role, addr);
             self.watch(Watch::Listening(role, addr));
-            if self.plan.arm.server.kind == ProxyKind::Direct {
+            if self.plan.trial.arm.server.kind == ProxyKind::Direct {
                 self.listen.insert(Role::Proxy, addr);
             }
         }

@@ -35,7 +35,8 @@ impl Run<'_> {
 
     /// A role with all its options.
     fn role(&self, start: Start) -> anyhow::Result<RoleCommand> {
-        let (plan, arm) = (self.plan, &self.plan.arm);
+        let (plan, trial) = (self.plan, &self.plan.trial);
+        let arm = &trial.arm;
         let net = self.host(start.role()).map(Host::net_path);
         let cgroup = self.cgroup.filter(|_| start.role() == Role::Proxy).map(Cgroup::procs);
         let own = RoleOptions { net, cgroup, ..RoleOptions::of_child(plan.cpus.of(start.role())) };
@@ -50,23 +51,23 @@ impl Run<'_> {
                     Origin::At(addr) => addr,
                     Origin::Anywhere | Origin::None => SocketAddr::new(self.addr(Role::Origin), 0),
                 };
-                RoleCommand::origin(arm, listen, plan.idle, own)
+                RoleCommand::origin(arm, listen, trial.idle, own)
             }
             Start::Proxy => {
                 let dir = self.files.dir();
                 let log = || dir.join(ACCESS_LOG);
                 let options = ServerOptions {
                     arm: arm.clone(),
-                    given: plan.given.clone(),
+                    given: trial.given.clone(),
                     upstream: self.listen.get(&Role::Origin).copied(),
                     listen: SocketAddr::new(self.addr(Role::Proxy), 0),
                     dir: dir.join(PROXY_DIR),
-                    access_log: Some(plan.access_log.clone().unwrap_or_else(log)),
-                    hold: plan.hold,
+                    access_log: Some(plan.files.access_log.clone().unwrap_or_else(log)),
+                    hold: trial.hold,
                     pin: plan.cpus.workers.clone(),
                     role: own,
                 };
-                RoleCommand::proxy(options, plan.recording)
+                RoleCommand::proxy(options, trial.recording)
             }
             Start::Slow(requests) => RoleCommand::slow(arm, at(Role::Proxy)?, requests, own),
             Start::Fast(phase, length) => {
