@@ -131,7 +131,7 @@ impl Load {
                 upstream: Some(target),
                 listen: loopback,
                 dir: "/".into(),
-                access_log: Some("/dev/null".into()),
+                access_log: "/dev/null".into(),
                 hold: HOLD,
                 pin: host.plan.workers.clone(),
                 role: role.clone(),

@@ -23,12 +23,14 @@ use netlink_packet_sock_diag::inet::nlas::Nla;
 use netlink_packet_sock_diag::inet::{
     ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags,
 };
-use records::{Bytes, Micros};
+use records::{Bytes, Micros, MonoNs, SocketEnd, SocketSample};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
+
+use crate::clock;
 
 #[cfg(test)]
 mod tests;
@@ -61,29 +63,11 @@ pub struct AcceptQueue {
 /// A TCP connection, as the socket at its local end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Its own address.
-    pub local: SocketAddr,
-    /// The address it is connected to.
-    pub peer: SocketAddr,
-    /// Bytes received and not yet read (`idiag_rqueue`).
-    pub receive_queue: Bytes,
-    /// Bytes written and not yet acknowledged (`idiag_wqueue`).
-    pub send_queue: Bytes,
-    /// What TCP_INFO says; absent where the kernel does not tell.
-    pub info: Option<Figures>,
-}
-
-/// Some of TCP_INFO, tcp(7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figures {
-    /// Bytes received in order since it was opened (`tcpi_bytes_received`).
-    pub received: Bytes,
-    /// What receive buffer tuning takes for the reader's appetite (`tcpi_rcv_space`).
-    pub rcv_space: Bytes,
-    /// Time in which only the peer's receive window held the sender back (`tcpi_rwnd_limited`).
-    pub rwnd_limited: Micros,
-    /// Segments sent again since it was opened (`tcpi_total_retrans`).
-    pub retransmits: u32,
+    /// Bytes received in order since it was opened (`tcpi_bytes_received`); absent where the kernel does not
+    /// tell.
+    pub received: Option<Bytes>,
+    /// What else there is to see of it: of a proxy's connection to its origin.
+    pub sample: SocketSample,
 }
 
 impl SockDiag {
@@ -152,11 +136,11 @@ impl SockDiag {
     pub fn connections_to(&mut self, peer: SocketAddr) -> io::Result<Vec<Connection>> {
         let mut id = any(peer.ip());
         id.destination_port = peer.port();
-        let mut found = Vec::new();
+        let (at_ns, mut found) = (clock::now(), Vec::new());
         self.ask(StateFlags::ESTABLISHED, ExtensionFlags::INFO, id, |response| {
-            let connection = Connection::from(response);
-            if connection.peer == peer {
-                found.push(connection);
+            let id = &response.header.socket_id;
+            if SocketAddr::new(id.destination_address, id.destination_port) == peer {
+                found.push(Connection::of(response, at_ns));
             }
         })?;
         Ok(found)
@@ -231,26 +215,23 @@ fn succeeded(code: i32) -> io::Result<()> {
     }
 }
 
-impl From<&InetResponse> for Connection {
-    fn from(response: &InetResponse) -> Self {
-        let InetResponse { header, nlas } = response;
+impl Connection {
+    fn of(InetResponse { header, nlas }: &InetResponse, at_ns: MonoNs) -> Self {
         let info = nlas.iter().find_map(|attribute| match attribute {
-            Nla::TcpInfo(info) => Some(Figures {
-                received: Bytes(info.bytes_received),
-                rcv_space: Bytes(u64::from(info.rcv_space)),
-                rwnd_limited: Micros(info.rwnd_limited),
-                retransmits: info.total_retrans,
-            }),
+            Nla::TcpInfo(info) => Some(info),
             _ => None,
         });
-        let id = &header.socket_id;
-        Self {
-            local: local(response),
-            peer: SocketAddr::new(id.destination_address, id.destination_port),
-            receive_queue: Bytes(u64::from(header.recv_queue)),
-            send_queue: Bytes(u64::from(header.send_queue)),
-            info,
-        }
+        let sample = SocketSample {
+            at_ns,
+            end: SocketEnd::Upstream,
+            port: header.socket_id.source_port,
+            receive_queue: Bytes(header.recv_queue.into()),
+            send_queue: Bytes(header.send_queue.into()),
+            rcv_space: info.map(|info| Bytes(info.rcv_space.into())),
+            rwnd_limited_us: info.map(|info| Micros(info.rwnd_limited)),
+            retransmits: info.map(|info| info.total_retrans),
+        };
+        Self { received: info.map(|info| Bytes(info.bytes_received)), sample }
     }
 }
 

@@ -133,7 +133,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        let nets: Vec<u64> = self.hosts.iter().map(|host| host.net.inode()).collect();
+        let nets: Vec<u64> = self.hosts.iter().map(|host| host.net.inode).collect();
         end_all(&nets, Instant::now() + PATIENCE);
     }
 }
@@ -181,7 +181,7 @@ impl Host {
         Ok(HostReadBack {
             name: self.name().to_owned(),
             addr: self.addr,
-            net: self.net.inode(),
+            net: self.net.inode,
             sysctls: sysctls.map_err(failed(self.name(), "read the settings"))?,
         })
     }
@@ -249,6 +249,7 @@ const OWN: &str = "/proc/thread-self/ns/net";
 #[derive(Debug)]
 struct Namespace {
     file: File,
+    /// Which one it is, on this host while it lives (namespaces(7)).
     inode: u64,
 }
 
@@ -286,11 +287,6 @@ impl Namespace {
             return Err(io::Error::other("the kernel left the thread where it was"));
         }
         Ok(Self { file, inode })
-    }
-
-    /// Which one it is, on this host while it lives (namespaces(7)).
-    const fn inode(&self) -> u64 {
-        self.inode
     }
 
     /// The file by which other processes and threads enter it, as long as this lives.

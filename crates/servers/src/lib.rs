@@ -13,8 +13,8 @@
 //! - Every file made for the program lies in one directory, so that a reader can run it by hand.
 //! - The program and its workers end with us, however we end; nothing else of the host is touched.
 //! - One connection is told once, however many of the trace and the access log know of it.
-//! - A module uses only those before it: limits, processes; subreaper; program; build, log, join, content;
-//!   toggles; server; configuration, options, workers; check; run; ready.
+//! - A module uses only those before it: limits, processes; subreaper; build, log, join, content; toggles;
+//!   server; configuration, options, workers; program; check; run; ready.
 
 mod build;
 mod check;

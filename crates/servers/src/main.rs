@@ -17,7 +17,10 @@ enum Cli {
     },
     /// Keep the program, or become it
     #[command(name = SUBREAPER)]
-    Subreaper { options: SubreaperOptions },
+    Subreaper {
+        #[arg(value_name = "JSON", value_parser = |text: &str| serde_json::from_str::<SubreaperOptions>(text))]
+        options: SubreaperOptions,
+    },
 }
 
 fn main() -> ExitCode {

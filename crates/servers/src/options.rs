@@ -23,8 +23,8 @@ pub struct ServerOptions {
     pub listen: SocketAddr,
     /// Where the program's configuration, temporary files and content are written.
     pub dir: PathBuf,
-    /// Where the access log is written; absent: `access.log` in that directory.
-    pub access_log: Option<PathBuf>,
+    /// Where the access log is written.
+    pub access_log: PathBuf,
     /// Steps and loop turns of at least this length are told one by one, where they can be seen.
     pub hold: Micros,
     /// Worker i is put on the i-th of these CPUs, going round; absent: wherever the process may run.

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -25,7 +25,9 @@ use records::{Record, Role};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
+use crate::configuration::Setting;
 use crate::limits;
+use crate::log::LogFormat;
 use crate::processes;
 use crate::subreaper::{Line, SubreaperOptions};
 
@@ -49,6 +51,8 @@ struct Said {
     last: VecDeque<String>,
 }
 
+/// The file of that, in the directory of the run.
+const OUTPUT: &str = "output.log";
 /// What is kept of a program's output: more fills a disk and tells nobody more.
 const KEPT: usize = 16 << 20;
 /// Lines that are quoted, and letters of each.
@@ -89,19 +93,6 @@ pub(crate) enum Event {
     Logged(String),
 }
 
-/// What a program finds when it starts.
-#[derive(Debug)]
-pub(crate) struct Place<'a> {
-    /// Its working directory; absent: ours.
-    pub(crate) dir: Option<&'a Path>,
-    /// What its environment has beside ours.
-    pub(crate) env: Vec<(String, String)>,
-    /// Where what it says for people is kept.
-    pub(crate) output: PathBuf,
-    /// Whether its standard output is its log, and not people's, as its standard error is.
-    pub(crate) logs: bool,
-}
-
 impl Program {
     /// Starts the subreaper of a program.
     ///
@@ -109,16 +100,21 @@ impl Program {
     /// This program cannot start itself, or a directory or file is not to be had.
     pub(crate) fn prepare(
         options: &SubreaperOptions,
-        place: Place<'_>,
+        setting: &Setting<'_>,
         tell: impl Fn(Event) + Send + 'static,
     ) -> io::Result<Self> {
         // What the subreaper leaves if it is killed comes to us.
         processes::adopt()?;
         let (mut command, line) = options.command_with_line()?;
-        let Place { dir, env, output, logs } = place;
-        command.envs(env).stdout(Stdio::piped()).stderr(Stdio::piped());
-        dir.map(|dir| command.current_dir(dir));
-        let said = Arc::new(Mutex::new(Said::new(&output)?));
+        command.envs(setting.env()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A command works where we do.
+        let own = (!setting.server.is_command()).then_some(&setting.dir);
+        if let Some(dir) = setting.arm.server.server_dir.as_ref().or(own) {
+            command.current_dir(dir);
+        }
+        // What it says on its standard output is its log, or people's, as its standard error is.
+        let logs = setting.server.log.as_ref().is_some_and(LogFormat::is_stdout);
+        let said = Arc::new(Mutex::new(Said::new(&setting.dir.join(OUTPUT))?));
         let heard = Arc::clone(&said);
         let take = move |event| match event {
             child::Event::Line(line) if logs => tell(Event::Logged(line)),

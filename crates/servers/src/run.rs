@@ -30,13 +30,10 @@ use crate::join::Seen;
 use crate::log::{AccessLog, Entry, Last, Served, TICK};
 use crate::options::ServerOptions;
 use crate::processes;
-use crate::program::{self, Event, Place, Program};
+use crate::program::{self, Event, Program};
 use crate::subreaper::SubreaperOptions;
 use crate::toggles::User;
 use crate::workers::{Serving, Worker, Workers};
-
-/// What the program said, in the run's directory for it.
-const OUTPUT: &str = "output.log";
 
 /// What there is before the program starts.
 pub(crate) struct Run<'a> {
@@ -150,9 +147,7 @@ impl Run<'_> {
         // Opened before the program writes to it, so that every line is ours.
         let log = setting.server.log.as_ref().map(|format| {
             let file = PathBuf::from(setting.fill(&format.file));
-            let own = || setting.dir.join("access.log");
-            let path = self.options.access_log.clone().unwrap_or_else(own);
-            AccessLog::new(format.clone(), &path, &file)
+            AccessLog::new(format.clone(), &self.options.access_log, &file)
         });
         let log = log.transpose().map_err(RoleError::host("write the access log"))?;
         let www = (arm.server.content == Content::File).then(|| setting.www());
@@ -163,14 +158,7 @@ impl Run<'_> {
             program: setting.build.path.clone(),
             args: setting.args(),
         };
-        let run_dir = (!setting.server.is_command()).then_some(setting.dir.as_path());
-        let place = Place {
-            dir: arm.server.server_dir.as_deref().or(run_dir),
-            env: setting.env(),
-            output: setting.dir.join(OUTPUT),
-            logs: setting.server.log.as_ref().is_some_and(|format| format.is_stdout()),
-        };
-        let program = Program::prepare(&options, place, self.teller());
+        let program = Program::prepare(&options, setting, self.teller());
         let program = program.map_err(self.unable("start"))?;
         // With its subreaper at hand, which removes them if we cannot.
         let content = www.map(|www| LocalFiles::write(&www, arm)).transpose();

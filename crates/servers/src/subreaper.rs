@@ -23,7 +23,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -53,13 +52,6 @@ pub struct SubreaperOptions {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
-}
-
-impl FromStr for SubreaperOptions {
-    type Err = serde_json::Error;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        serde_json::from_str(text)
-    }
 }
 
 /// Keeps a program to its end; or becomes it, and returns only if that fails.

@@ -4,7 +4,6 @@
 //!
 //! Invariant: heads only, and no more than [`MOST_PACKETS`]: the file has 450 MB at most.
 
-use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
@@ -48,9 +47,7 @@ impl Packets {
     /// # Errors
     /// tcpdump is not there, or may not or cannot listen: its own words.
     pub(crate) fn start(proxy: SocketAddr, net: Option<&Path>, file: &Path) -> io::Result<Self> {
-        let mut command = Command::new("setpriv");
-        command.args(words(proxy, net, file)).stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut command = tcpdump(proxy, net, file);
         let (sender, said) = mpsc::channel();
         let child = Child::start(&mut command, "packets".into(), Dropped::Killed, move |event| {
             let _ = sender.send(event);
@@ -110,23 +107,21 @@ impl Packets {
     }
 }
 
-/// The words behind `setpriv`. "any" with "cooked" packets is one form for loopback and for hosts of their
-/// own, and has each packet of loopback once.
-fn words(proxy: SocketAddr, net: Option<&Path>, file: &Path) -> Vec<OsString> {
-    let mut words: Vec<OsString> = ["--pdeathsig", "KILL"].map(Into::into).into();
+/// It dies with us. "any" with "cooked" packets is one form for loopback and for hosts of their own, and has
+/// each packet of loopback once.
+fn tcpdump(proxy: SocketAddr, net: Option<&Path>, file: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]);
     if let Some(net) = net {
-        let mut of = OsString::from("--net=");
-        of.push(net);
-        words.extend(["nsenter".into(), of]);
+        command.arg("nsenter").arg(format!("--net={}", net.display()));
     }
     let (kept, most) = (KEPT_BYTES.to_string(), MOST_PACKETS.to_string());
-    let own = ["tcpdump", "-n", "-i", "any", "-y", "LINUX_SLL", "-s", &kept, "-c", &most];
+    command.args(["tcpdump", "-n", "-i", "any", "-y", "LINUX_SLL", "-s", &kept, "-c", &most]);
     // 32 MiB between it and the kernel; it stays root, since the directory is ours.
-    words.extend(own.map(Into::into));
-    words
-        .extend(["-B", "32768", "-Z", "root", "--time-stamp-precision=nano", "-w"].map(Into::into));
-    words.extend([file.into(), format!("tcp port {}", proxy.port()).into()]);
-    words
+    command.args(["-B", "32768", "-Z", "root", "--time-stamp-precision=nano", "-w"]);
+    command.arg(file).arg(format!("tcp port {}", proxy.port()));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
 }
 
 /// Whether the disk of `dir` has room for more packets, and for all that is written beside them.

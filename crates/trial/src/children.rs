@@ -4,12 +4,12 @@
 //! Invariants: of a role at most one process runs at a time. Children are started by the thread that
 //! outlives the trial: PR_SET_PDEATHSIG (prctl(2)) fires when the *thread* that started a child ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use net::child::{self, Child, Dropped};
 use records::{Record, Role, SlowOrder};
@@ -21,7 +21,9 @@ mod tests;
 /// The children of a trial, the last of each role.
 #[derive(Debug)]
 pub(super) struct Children {
-    by_role: BTreeMap<Role, Member>,
+    by_role: BTreeMap<Role, Child>,
+    /// Those that were told to stop.
+    dismissed: BTreeSet<Role>,
     sender: Sender<Event>,
     events: Receiver<Event>,
 }
@@ -45,26 +47,10 @@ pub(super) enum Event {
     Sampled(Vec<Record>),
 }
 
-#[derive(Debug)]
-struct Member {
-    child: Child,
-    life: Life,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
-    /// At work.
-    Running,
-    /// Told to stop.
-    Dismissed,
-    /// Dead and reaped.
-    Ended,
-}
-
 impl Default for Children {
     fn default() -> Self {
         let (sender, events) = mpsc::channel();
-        Self { by_role: BTreeMap::new(), sender, events }
+        Self { by_role: BTreeMap::new(), dismissed: BTreeSet::new(), sender, events }
     }
 }
 
@@ -97,7 +83,8 @@ impl Children {
             let _ = sender.send(event);
         })?;
         let pid = child.id();
-        self.by_role.insert(role, Member { child, life: Life::Running });
+        self.by_role.insert(role, child);
+        self.dismissed.remove(&role);
         Ok(pid)
     }
 
@@ -110,49 +97,47 @@ impl Children {
 
     /// Reaps a child that has ended, and says how.
     pub(super) fn reap(&mut self, role: Role) -> ExitStatus {
-        let Some(member) = self.by_role.get_mut(&role) else { return ExitStatus::default() };
-        member.life = Life::Ended;
-        // It fails of nobody else's child alone.
-        member.child.reap().unwrap_or_default()
+        // It fails of somebody else's child alone.
+        self.by_role.get_mut(&role).and_then(|child| child.reap().ok()).unwrap_or_default()
     }
 
-    /// Asks a child to end (SIGTERM). What it says until then still arrives as events.
+    /// Asks a child to end (SIGTERM), once. What it says until then still arrives as events.
     pub(super) fn dismiss(&mut self, role: Role) {
-        self.signal(role, Signal::TERM, |life| life == Life::Running);
+        if self.dismissed.insert(role) {
+            self.signal(role, Signal::TERM);
+        }
     }
 
     /// Ends a child at once (SIGKILL).
-    pub(super) fn kill(&mut self, role: Role) {
-        self.signal(role, Signal::KILL, |life| life != Life::Ended);
+    pub(super) fn kill(&self, role: Role) {
+        self.signal(role, Signal::KILL);
     }
 
-    fn signal(&mut self, role: Role, signal: Signal, wanted: impl Fn(Life) -> bool) {
-        let member = self.by_role.get_mut(&role);
-        if let Some(member) = member.filter(|member| wanted(member.life)) {
-            member.life = Life::Dismissed;
-            member.child.signal(signal);
+    fn signal(&self, role: Role, signal: Signal) {
+        if let Some(child) = self.by_role.get(&role) {
+            child.signal(signal);
         }
     }
 
     /// Sends an order to the downloads. A child that is gone cannot take it, and its death is an event
     /// of its own.
     pub(super) fn order(&mut self, order: SlowOrder) {
-        if let (Some(member), Ok(line)) =
+        if let (Some(child), Ok(line)) =
             (self.by_role.get_mut(&Role::Slow), serde_json::to_string(&order))
         {
-            let _ = member.child.write(&format!("{line}\n"));
+            let _ = child.write(&format!("{line}\n"));
         }
     }
 
-    /// The process id of a child that is not reaped.
+    /// The process id of a child that has not ended.
     pub(super) fn pid(&self, role: Role) -> Option<u32> {
-        let member = self.by_role.get(&role).filter(|member| member.life != Life::Ended)?;
-        Some(member.child.id())
+        let child = self.by_role.get(&role)?;
+        (!child.ends_within(Duration::ZERO)).then(|| child.id())
     }
 
     /// What of a child's standard error can be quoted.
     pub(super) fn stderr_tail(&self, role: Role) -> Option<String> {
-        let tail = self.by_role.get(&role)?.child.stderr_tail();
+        let tail = self.by_role.get(&role)?.stderr_tail();
         (!tail.is_empty()).then_some(tail)
     }
 }

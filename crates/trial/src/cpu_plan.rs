@@ -5,7 +5,6 @@
 //! that puts a role of the load elsewhere by hand.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use net::cpu::CpuList;
 use records::{Pin, Role};
@@ -54,8 +53,8 @@ impl CpuPlan {
     ///
     /// # Errors
     /// A CPU was asked for that this process may not use.
-    pub fn with(mut self, own: &[RoleCpus], allowed: &[usize]) -> anyhow::Result<Self> {
-        for RoleCpus { role, cpus } in own {
+    pub fn with(mut self, own: &[(Role, CpuList)], allowed: &[usize]) -> anyhow::Result<Self> {
+        for (role, cpus) in own {
             check(cpus.as_slice(), allowed)?;
             self.own.insert(*role, cpus.clone());
         }
@@ -86,26 +85,17 @@ fn check(cpus: &[usize], allowed: &[usize]) -> anyhow::Result<()> {
     anyhow::bail!("CPU {cpu} cannot be used here: this process may run on {allowed}")
 }
 
-/// A role of the load and the CPUs chosen for it. Written `origin=0` or `slow=1,2`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoleCpus {
-    role: Role,
-    cpus: CpuList,
-}
-
-impl FromStr for RoleCpus {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || {
-            format!("{text:?} gives no role its CPUs: write it as origin=0, slow=1,2 or fast=0-3")
-        };
-        let (role, cpus) = text.split_once('=').ok_or_else(wrong)?;
-        if role == Role::Proxy.name() {
-            return Err("the proxy's workers get their CPUs with --pin, as --pin 0,1".to_owned());
-        }
-        let role = [Role::Origin, Role::Slow, Role::Fast].into_iter().find(|r| r.name() == role);
-        let role = role.ok_or_else(wrong)?;
-        let cpus = cpus.parse().map_err(|_| wrong())?;
-        Ok(Self { role, cpus })
+/// Reads a role of the load and the CPUs chosen for it, as `origin=0` or `slow=1,2`.
+///
+/// # Errors
+/// It is written otherwise.
+pub fn role_cpus(text: &str) -> Result<(Role, CpuList), String> {
+    let wrong =
+        || format!("{text:?} gives no role its CPUs: write it as origin=0, slow=1,2 or fast=0-3");
+    let (role, cpus) = text.split_once('=').ok_or_else(wrong)?;
+    if role == Role::Proxy.name() {
+        return Err("the proxy's workers get their CPUs with --pin, as --pin 0,1".to_owned());
     }
+    let role = [Role::Origin, Role::Slow, Role::Fast].into_iter().find(|r| r.name() == role);
+    Ok((role.ok_or_else(wrong)?, cpus.parse().map_err(|_| wrong())?))
 }

@@ -36,7 +36,6 @@ pub mod signals;
 mod withheld;
 
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -56,7 +55,7 @@ pub struct TrialPlan {
     pub files: RunDirOptions,
     /// Where run directories are made.
     pub runs_dir: PathBuf,
-    /// Whether there is an origin, and where.
+    /// Whether there is an origin.
     pub origin: Origin,
     /// Which process runs where.
     pub cpus: CpuPlan,
@@ -69,10 +68,8 @@ pub struct TrialPlan {
 pub enum Origin {
     /// The server under test answers by itself.
     None,
-    /// On a free port.
-    Anywhere,
-    /// Where a proxy looks for it that is configured already.
-    At(SocketAddr),
+    /// One that we start.
+    Ours,
 }
 
 /// A trial that was run, to its end or not.

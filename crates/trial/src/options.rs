@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{anyhow, bail, ensure};
+use net::cpu::CpuList;
 use netlab::HostPlan;
 use records::{
     Arm, Arrivals, Micros, Namespaces, ProxyKind, Rcvbuf, Recording, Role, socket_addr, within,
 };
 use serde_json::{Map, Value};
 
-use super::cpu_plan::{CpuPlan, RoleCpus};
+use super::cpu_plan::{CpuPlan, role_cpus};
 use super::{Origin, TrialPlan, host};
 use crate::roles::{self, Given, plain_path};
 
@@ -54,8 +55,8 @@ pub struct TrialOptions {
 
     /// Put a role of the load on other CPUs than the plan does: origin, slow or fast, as origin=0;
     /// may be given for each of them
-    #[arg(long, help_heading = "Trial", hide_short_help = true, value_name = "ROLE=CPUS")]
-    pub cpus: Vec<RoleCpus>,
+    #[arg(long, help_heading = "Trial", hide_short_help = true, value_name = "ROLE=CPUS", value_parser = role_cpus)]
+    pub cpus: Vec<(Role, CpuList)>,
 
     /// What sets it apart from others.
     #[command(flatten)]
@@ -136,11 +137,6 @@ impl NetworkOptions {
     }
 }
 
-/// The host of a role; the tracer looks from outside.
-pub(crate) fn host_of(role: Role) -> Option<&'static str> {
-    HOSTS.contains(&role).then(|| role.name())
-}
-
 /// Loopback, where every role is unless it has a host of its own.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -188,8 +184,7 @@ impl TrialOptions {
             ProxyKind::Url(_) => self.origin_listen.is_some(),
             _ => roles::asks_origin(&arm.server.kind, &self.given)?,
         };
-        let at = self.origin_listen.map_or(Origin::Anywhere, Origin::At);
-        let origin = if asks_origin { at } else { Origin::None };
+        let origin = if asks_origin { Origin::Ours } else { Origin::None };
         self.arm.cpus = cpus.own();
         files.label.get_or_insert_with(|| label_of(&self.arm, self.recording));
         Ok(TrialPlan { trial: self, files, runs_dir: runs_dir.to_owned(), origin, cpus, lab })

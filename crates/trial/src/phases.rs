@@ -154,7 +154,7 @@ impl<'a> Phases<'a> {
                 self.enter(Phase::Setup);
                 match origin {
                     Origin::None => self.start_proxy(),
-                    Origin::Anywhere | Origin::At(_) => self.start(Start::Origin),
+                    Origin::Ours => self.start(Start::Origin),
                 }
             }
             Input::Ready(role) => self.ready(role),

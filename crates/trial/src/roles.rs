@@ -8,7 +8,6 @@
 //! Everything else in the harness knows the roles by their records.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -79,7 +78,7 @@ impl RoleCommand {
         let mut toggles = arm.proxy;
         // Temporary files are beside the log, on the disk that a foreign proxy's are on.
         if (toggles.buffering, &toggles.spool) == (BufferingMode::On, &Spool::Default)
-            && let Some(dir) = access_log.as_deref().and_then(Path::parent)
+            && let Some(dir) = access_log.parent()
         {
             toggles.spool = Spool::Dir(dir.to_owned());
         }
@@ -88,7 +87,7 @@ impl RoleCommand {
             upstream,
             toggles,
             pin,
-            access_log,
+            access_log: Some(access_log),
             hold,
             recording,
             role,
@@ -213,7 +212,7 @@ pub enum HopCommand {
     #[command(hide = true, name = SUBREAPER)]
     Subreaper {
         /// As it starts itself
-        #[arg(value_name = "JSON")]
+        #[arg(value_name = "JSON", value_parser = |text: &str| serde_json::from_str::<SubreaperOptions>(text))]
         options: SubreaperOptions,
     },
 }

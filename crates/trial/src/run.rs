@@ -19,7 +19,7 @@ use super::phases::{Action, Before, Input, Phases};
 use super::sampler::{Sampler, Watch};
 use super::{Finished, Show, TrialOptions, TrialPlan, host};
 use crate::host::Counters;
-use crate::run_dir::RunWriter;
+use crate::run_dir::{self, RunWriter};
 use crate::signals;
 use crate::withheld::{Cgroup, Neighbours};
 use records::run_dir::{NETWORK, PACKETS};
@@ -137,7 +137,7 @@ impl Run<'_> {
     fn complete(mut self) -> anyhow::Result<Finished> {
         if let Some(lab) = self.lab {
             let hosts = lab.read_back().context("failed to make the hosts of the run")?;
-            self.files.document(NETWORK, &hosts).context(RECORD)?;
+            run_dir::write_json(&self.files.dir().join(NETWORK), &hosts).context(RECORD)?;
         }
         let TrialOptions { arm, idle, duration, .. } = &self.plan.trial;
         let mut phases = Phases::new(arm, idle.as_duration(), duration.as_duration());

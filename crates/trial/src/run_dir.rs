@@ -87,14 +87,6 @@ impl RunWriter {
         }
     }
 
-    /// Writes or replaces another document.
-    ///
-    /// # Errors
-    /// As `write(2)` and `rename(2)`.
-    pub fn document(&self, name: &str, document: &impl Serialize) -> anyhow::Result<()> {
-        write_json(&self.dir.join(name), document)
-    }
-
     /// Writes or replaces the manifest.
     ///
     /// # Errors

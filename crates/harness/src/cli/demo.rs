@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use net::terminal::printable;
 use report::Style;
-use trial::signals;
+use trial::{TrialOptions, signals};
 
 use super::campaign::planned;
 use super::output;
@@ -96,11 +96,12 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         let [idle, measure] = [timing.idle, timing.measure].map(|span| span.as_millis());
         let words = format!("--idle {idle}ms --duration {measure}ms --reuseport {own}");
         let words = words.split_whitespace().map(str::to_owned);
-        let (spec, trial) = planned(name, words.chain(options.trial.iter().cloned()).collect())?;
+        let (spec, plan) = planned(name, words.chain(options.trial.iter().cloned()).collect())?;
+        let TrialOptions { arm, idle, duration, .. } = plan.trial;
         // Who gives phases another length is shown that length.
-        (timing.idle, timing.measure) = (trial.idle, trial.measure);
-        load_cpus = trial.cpus.load.clone();
-        let (words, arm) = (spec.args, trial.arm);
+        (timing.idle, timing.measure) = (idle.as_duration(), duration.as_duration());
+        load_cpus = plan.cpus.load.clone();
+        let words = spec.args;
         let options = if own.is_empty() { "--reuseport" } else { own }.to_owned();
         Ok::<_, String>(ArmPlan { name: name.to_owned(), options, words, says, arm })
     };

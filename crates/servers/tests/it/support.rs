@@ -71,7 +71,7 @@ pub(crate) fn asks(proxy: &str, changes: Value) -> ServerOptions {
         upstream: None,
         listen: ([127, 0, 0, 1], 0).into(),
         dir: "".into(),
-        access_log: None,
+        access_log: "".into(),
         hold: Micros(10_000),
         pin: None,
         role: RoleOptions::default(),
@@ -153,10 +153,11 @@ impl DerefMut for Server {
 
 /// A role that works in `dir`, as a command does.
 pub(crate) fn command(options: ServerOptions, dir: &Path) -> Command {
-    let options = ServerOptions { dir: dir.to_owned(), ..options };
+    let (dir, access_log) = (dir.to_owned(), dir.join("access.log"));
+    let options = ServerOptions { dir, access_log, ..options };
     let mut command = Command::new(env!("CARGO_BIN_EXE_servers"));
-    let options = serde_json::to_string(&options).expect("plain paths");
-    command.args(["run", &options]).current_dir(dir);
+    let text = serde_json::to_string(&options).expect("plain paths");
+    command.args(["run", &text]).current_dir(&options.dir);
     command
 }
 

@@ -4,8 +4,8 @@ use super::*;
 
 fn line(net: Option<&str>) -> String {
     let proxy = "127.0.0.1:8080".parse().expect("an address");
-    let words = words(proxy, net.map(Path::new), Path::new("/runs/x/packets.pcap"));
-    words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    let command = tcpdump(proxy, net.map(Path::new), Path::new("/runs/x/packets.pcap"));
+    command.get_args().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]

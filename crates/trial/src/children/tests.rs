@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use super::*;
 
 fn shell(children: &mut Children, role: Role, script: &str) {
@@ -37,8 +35,8 @@ fn what_is_said_is_told_before_the_end_and_who_is_dismissed_ends() {
     assert_eq!(told(&mut children), ["Diale", "garbled gibberish", "exit status: 3"]);
     assert_eq!(children.pid(Role::Slow), None, "reaped");
     shell(&mut children, Role::Proxy, "exec sleep 60");
-    children.dismiss(Role::Proxy);
     assert!(children.pid(Role::Proxy).is_some());
+    children.dismiss(Role::Proxy);
     assert_eq!(told(&mut children), ["signal: 15 (SIGTERM)"]);
 }
 

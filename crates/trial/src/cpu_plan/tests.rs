@@ -41,8 +41,8 @@ fn a_cpu_that_is_not_there_is_named() {
     assert_eq!(error.to_string(), "CPU 2 cannot be used here: this process may run on 0,1");
 }
 
-fn own(words: &[&str]) -> Vec<RoleCpus> {
-    words.iter().map(|word| word.parse().expect("a role and its CPUs")).collect()
+fn own(words: &[&str]) -> Vec<(Role, CpuList)> {
+    words.iter().map(|word| role_cpus(word).expect("a role and its CPUs")).collect()
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn a_role_runs_where_it_was_put_and_the_others_where_the_plan_has_them() {
 #[test]
 fn what_gives_no_role_its_cpus_is_refused() {
     for text in ["", "origin", "=0", "origin=", "origin=x", "origin=3-1", "nginx=0", "Origin=0"] {
-        let error = text.parse::<RoleCpus>().expect_err(text);
+        let error = role_cpus(text).expect_err(text);
         assert!(error.contains("write it as origin=0"), "{error}");
     }
-    let error = "proxy=0".parse::<RoleCpus>().expect_err("the proxy has its own flag");
+    let error = role_cpus("proxy=0").expect_err("the proxy has its own flag");
     assert!(error.contains("--pin"), "{error}");
 }

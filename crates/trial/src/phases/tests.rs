@@ -64,7 +64,7 @@ impl Trial {
             }
             (Some(role), _, "dies") => Input::Ended(role, ExitStatus::from_raw(9)),
             (Some(role), ..) => Input::Fault(role, second.to_owned()),
-            (_, "begin", _) => Input::Begin(Origin::Anywhere),
+            (_, "begin", _) => Input::Begin(Origin::Ours),
             (_, "dialed", slot) => {
                 let (slot, client_port) = (number(slot), port(rest));
                 record(Record::Dialed(Dialed { slot, client_port, at_ns }))
@@ -242,7 +242,7 @@ fn a_trial_that_cannot_go_on_stops_what_runs() {
     Trial::measuring().plays("broken -> teardown at once, stop fast\n broken ->");
     // A role of which no process could be made is not waited for.
     let mut phases = Trial::after("", &[]).phases;
-    phases.on(Input::Begin(Origin::Anywhere), Instant::now());
+    phases.on(Input::Begin(Origin::Ours), Instant::now());
     let cut_short = Action::Begin(Phase::Teardown, Before::CutShort);
     assert_eq!(phases.on(Input::Broken, Instant::now()), [cut_short]);
     assert_eq!(phases.until(), None);

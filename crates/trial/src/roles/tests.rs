@@ -32,7 +32,7 @@ fn each_role_is_handed_its_toggles_and_its_place() {
             upstream: Some(target),
             listen: SocketAddr::new(LOOPBACK, 0),
             dir: "runs/x y/proxy".into(),
-            access_log: Some("runs/x y/access.log".into()),
+            access_log: "runs/x y/access.log".into(),
             hold: Micros(5_000),
             pin: CpuList::new(vec![0, 2]),
             role: process(),

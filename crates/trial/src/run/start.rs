@@ -9,7 +9,6 @@ use netlab::Host;
 use records::{Effective, Role, RoleProcess};
 
 use super::Run;
-use crate::Origin;
 use crate::options;
 use crate::phases::Start;
 use crate::roles::{self, RoleCommand, ServerOptions};
@@ -47,10 +46,8 @@ impl Run<'_> {
         };
         Ok(match start {
             Start::Origin => {
-                let listen = match plan.origin {
-                    Origin::At(addr) => addr,
-                    Origin::Anywhere | Origin::None => SocketAddr::new(self.addr(Role::Origin), 0),
-                };
+                let anywhere = SocketAddr::new(self.addr(Role::Origin), 0);
+                let listen = trial.origin_listen.unwrap_or(anywhere);
                 RoleCommand::origin(arm, listen, trial.idle, own)
             }
             Start::Proxy => {
@@ -62,7 +59,7 @@ impl Run<'_> {
                     upstream: self.listen.get(&Role::Origin).copied(),
                     listen: SocketAddr::new(self.addr(Role::Proxy), 0),
                     dir: dir.join(PROXY_DIR),
-                    access_log: Some(plan.files.access_log.clone().unwrap_or_else(log)),
+                    access_log: plan.files.access_log.clone().unwrap_or_else(log),
                     hold: trial.hold,
                     pin: plan.cpus.workers.clone(),
                     role: own,
@@ -83,7 +80,6 @@ impl Run<'_> {
 
     /// The host of its own that `role` has.
     fn host(&self, role: Role) -> Option<&Host> {
-        let (lab, name) = self.lab.zip(options::host_of(role))?;
-        lab.host(name)
+        self.lab?.host(role.name())
     }
 }

@@ -5,12 +5,13 @@
 //! downloads. One that has just begun may be mistaken for a fetch's, until it has received more than a fetch
 //! does.
 
+use std::cmp::Reverse;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use net::clock;
-use net::sock_diag::{Connection, SockDiag};
-use records::{ListenerSample, MonoNs, Phase, Record, SocketEnd, SocketSample};
+use net::sock_diag::SockDiag;
+use records::{ListenerSample, Phase, Record};
 
 use super::Look;
 
@@ -45,24 +46,10 @@ impl Look for Upstreams {
         let (Some(diag), Some(origin), true) = (&mut self.diag, self.origin, is_loaded) else {
             return;
         };
-        let at_ns = clock::now();
         let mut found = diag.connections_to(origin).unwrap_or_default();
-        found.sort_by_key(|one| std::cmp::Reverse(one.info.map(|info| info.received)));
-        seen.extend(found.iter().take(self.downloads).map(|socket| sample(socket, at_ns)));
+        found.sort_by_key(|one| Reverse(one.received));
+        seen.extend(found.iter().take(self.downloads).map(|one| Record::SocketSample(one.sample)));
     }
-}
-
-fn sample(socket: &Connection, at_ns: MonoNs) -> Record {
-    Record::SocketSample(SocketSample {
-        at_ns,
-        end: SocketEnd::Upstream,
-        port: socket.local.port(),
-        receive_queue: socket.receive_queue,
-        send_queue: socket.send_queue,
-        rcv_space: socket.info.map(|info| info.rcv_space),
-        rwnd_limited_us: socket.info.map(|info| info.rwnd_limited),
-        retransmits: socket.info.map(|info| info.retransmits),
-    })
 }
 
 impl Upstreams {

@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
+use records::{SocketEnd, SocketSample};
+
 use super::*;
 
 /// An origin and the connections to it, dialing and accepting ends.
@@ -61,19 +63,12 @@ fn what_a_download_has_upstream_is_seen_under_load_only() {
         assert_eq!(looked(&mut upstreams), expected, "{phase:?}");
     }
     upstreams.phase = Phase::Measure;
-    upstreams.diag = None;
-    assert!(looked(&mut upstreams).is_empty(), "without a way to ask");
-}
-
-#[test]
-fn a_download_that_takes_the_place_of_another_is_found() {
-    let mut origin = Origin::new();
-    let download = origin.connect(4_000);
-    let mut upstreams = origin.watched(1);
-    assert_eq!(looked(&mut upstreams), [download]);
+    // Another takes its place.
     origin.open.clear();
     let next = origin.connect(9_000);
     assert_eq!(looked(&mut upstreams), [next]);
+    upstreams.diag = None;
+    assert!(looked(&mut upstreams).is_empty(), "without a way to ask");
 }
 
 #[test]
