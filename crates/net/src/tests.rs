@@ -58,7 +58,7 @@ fn only_reuseport_shares_a_port() {
 }
 
 #[test]
-fn pinning_is_read_back() {
+fn pinning_is_read_back_and_a_cpu_that_is_not_there_is_named() {
     std::thread::spawn(|| {
         let first = cpu::allowed().expect("an affinity mask")[0];
         cpu::pin_current_thread(&[first]).expect("an allowed CPU");
@@ -66,10 +66,6 @@ fn pinning_is_read_back() {
     })
     .join()
     .expect("no panic");
-}
-
-#[test]
-fn a_cpu_that_is_not_there_is_named_with_those_that_are() {
     let error = cpu::pin_current_thread(&[1023]).expect_err("no host has that many").to_string();
     let allowed = CpuList::new(cpu::allowed().expect("an affinity mask")).expect("some CPU");
     assert!(error.starts_with("cannot run on CPUs 1023: "), "{error}");

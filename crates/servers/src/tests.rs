@@ -35,14 +35,9 @@ pub(crate) fn build(name: &str, version: Version, about: &str) -> Build {
     Build { name: name.to_owned(), path, version, about: about.to_owned() }
 }
 
-/// Hands `arm` as a whole setting for `server` to `use_it`.
-pub(crate) fn with_setting<T>(
-    server: &Server,
-    arm: &Arm,
-    build: &Build,
-    use_it: impl FnOnce(&Setting<'_>) -> T,
-) -> T {
-    use_it(&Setting {
+/// A whole setting.
+pub(crate) fn setting<'a>(server: &'a Server, arm: &'a Arm, build: &'a Build) -> Setting<'a> {
+    Setting {
         server,
         arm,
         build,
@@ -51,5 +46,5 @@ pub(crate) fn with_setting<T>(
         dir: "/runs/a/proxy".into(),
         user: User::Root,
         open_files: 20_000,
-    })
+    }
 }

@@ -1,19 +1,15 @@
 use super::*;
 use crate::build::{Build, Version};
-use crate::tests::{arm, build, server, with_setting};
+use crate::tests::{arm, build, server, setting};
 
 /// Configuration, command line and environment, as text.
 fn made(arm: &Arm, build: &Build) -> String {
     let server = server(&arm.server.kind.to_string());
-    with_setting(&server, arm, build, |setting| {
-        let mut text = String::new();
-        for (name, file) in setting.files() {
-            text += &format!("== {name}\n{file}");
-        }
-        let env: Vec<_> =
-            setting.env().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        text + &format!("== {}\n", [env.join(" "), setting.args().join(" ")].join(" ").trim())
-    })
+    let setting = setting(&server, arm, build);
+    let files = setting.files().map(|(name, file)| format!("== {name}\n{file}"));
+    let env = setting.env().into_iter().map(|(name, value)| format!("{name}={value}"));
+    let words: Vec<String> = env.chain(setting.args()).collect();
+    files.collect::<String>() + &format!("== {}\n", words.join(" ").trim())
 }
 
 #[test]
@@ -60,7 +56,7 @@ fn a_part_inside_itself_has_an_end() {
     let text = "parts.a.text = \"{a}\"\nfiles.f = \"{a}\"";
     let server = Server::read("own", text).expect("it can be read");
     let arm = arm("h2o", "");
-    with_setting(&server, &arm, &build("own", Version::default(), ""), |setting| {
-        assert_eq!(setting.fill("{a}|{workers*8}|{workers*dir}"), "{a}|16|{workers*dir}");
-    });
+    let build = build("own", Version::default(), "");
+    let filled = setting(&server, &arm, &build).fill("{a}|{workers*8}|{workers*dir}");
+    assert_eq!(filled, "{a}|16|{workers*dir}");
 }

@@ -13,12 +13,7 @@ fn files_are_there_while_they_are_needed() {
     }
     drop(files);
     assert!(!www.exists());
-}
-
-#[test]
-fn what_does_not_fit_is_refused_and_leaves_nothing() {
-    let dir = tempfile::TempDir::new().expect("a directory");
-    let www = dir.path().join("www");
+    // What does not fit leaves nothing.
     let refused = LocalFiles::write(&www, &arm("nginx", "--slow-size 9GiB"));
     let refused = refused.expect_err("too large").to_string();
     assert!(refused.contains("--slow-size"), "{refused}");

@@ -1,6 +1,5 @@
-use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use super::*;
@@ -10,20 +9,14 @@ fn own() -> i32 {
 }
 
 #[test]
-fn this_thread_is_seen() {
+fn this_process_is_seen_with_its_threads_and_sockets() {
     let own = own();
     let threads = threads(own);
     let main = threads.iter().find(|thread| thread.tid == own).expect("the main thread");
     assert!(switches(main).is_some_and(|(name, count)| !name.is_empty() && count > 0));
     assert_eq!(threads.first().map(|thread| thread.tid), Some(own), "the oldest");
-}
-
-#[test]
-fn this_process_is_seen_with_its_sockets() {
-    let own = own();
     assert_eq!(family(own).first().map(|stat| stat.pid), Some(own));
     assert!(!command_line(own).is_empty());
-
     let root = Pid::from_raw(own).expect("a pid");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let addr = listener.local_addr().expect("bound");
@@ -38,24 +31,13 @@ fn this_process_is_seen_with_its_sockets() {
     assert_eq!(accepted.local_addr().expect("bound").as_socket(), Some(addr));
 }
 
-/// A shell, and two below it: one in a session of its own.
-fn shells() -> (Child, i32) {
-    let script = "setsid sleep 600 & sleep 600 & echo; wait";
-    let mut child = Command::new("sh")
-        .args(["-c", script])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a shell");
-    let out = child.stdout.take().expect("its output");
-    BufReader::new(out).read_line(&mut String::new()).expect("it has started both");
-    let pid = child.id().cast_signed();
-    (child, pid)
-}
-
 #[test]
 fn whatever_session_they_are_in_they_are_found_and_end() {
-    let (mut child, root) = shells();
+    // A shell, and two below it: one in a session of its own.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "setsid sleep 600 & sleep 600 & wait"]);
+    let mut child = shell.spawn().expect("a shell");
+    let root = child.id().cast_signed();
     let deadline = Instant::now() + Duration::from_secs(20);
     while living(root).len() < 2 {
         assert!(Instant::now() < deadline, "{:?}", living(root));

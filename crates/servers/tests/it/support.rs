@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write, repeat};
 use std::net::{SocketAddr, TcpStream};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -175,7 +175,6 @@ pub(crate) fn origin() -> SocketAddr {
 }
 
 fn serve(mut stream: TcpStream) {
-    let part = vec![b'x'; 64 * 1024];
     loop {
         let head = read_head(&stream);
         if head.is_empty() {
@@ -193,13 +192,8 @@ fn serve(mut stream: TcpStream) {
         if stream.write_all(answer.as_bytes()).is_err() {
             return;
         }
-        let mut left: usize = size;
-        while left > 0 {
-            let some = left.min(part.len());
-            if stream.write_all(&part[..some]).is_err() {
-                return;
-            }
-            left -= some;
+        if io::copy(&mut repeat(b'x').take(size), &mut stream).is_err() {
+            return;
         }
         if head.contains("HTTP/1.0") || head.to_lowercase().contains("connection: close") {
             return;

@@ -16,11 +16,11 @@ fn typed(line: &str) -> Result<NetworkOptions, clap::Error> {
 
 #[test]
 fn settings_are_the_proxys_alone() {
-    let typed = typed(
+    let asked = typed(
         "--netns --sysctl net.ipv4.tcp_rmem=40960,40960,40960 --sysctl net.ipv4.tcp_tw_reuse=1 \
          --sysctl net.ipv4.ip_local_port_range=20000,20019",
     );
-    let network = typed.unwrap();
+    let network = asked.unwrap();
     let arm = Arm::default();
     let plan = network.lab(&arm).expect("a lab");
     let of = |name: &str| &plan.iter().find(|host| host.name == name).expect("a host").sysctls;
@@ -31,12 +31,7 @@ fn settings_are_the_proxys_alone() {
     let more = [("net.ipv4.tcp_tw_reuse", "1"), ("net.ipv4.ip_local_port_range", "20000 20019")];
     assert_eq!(settings, [congestion, rmem, more[0], more[1]]);
     assert!(of("origin").is_empty());
-}
-
-#[test]
-fn without_namespaces_there_is_no_lab_and_nothing_to_set_in_it() {
-    let arm = Arm::default();
-    assert_eq!(typed("").unwrap().lab(&arm), None);
+    assert_eq!(typed("").unwrap().lab(&arm), None, "without namespaces");
 }
 
 #[test]

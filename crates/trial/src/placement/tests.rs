@@ -9,28 +9,17 @@ use super::*;
 struct World {
     steering: Steering,
     worker_of: BTreeMap<u32, u32>,
-    slot_of: HashMap<u16, u32>,
-    next_port: u16,
     redials: usize,
     went: usize,
 }
 
 impl World {
     fn run(steering: Steering, slots: u32, mut draw: impl FnMut() -> u32) -> Self {
-        let mut world = Self {
-            steering,
-            worker_of: BTreeMap::new(),
-            slot_of: HashMap::new(),
-            next_port: 1_000,
-            redials: 0,
-            went: 0,
-        };
+        let mut world = Self { steering, worker_of: BTreeMap::new(), redials: 0, went: 0 };
         let mut to_dial: Vec<u32> = (0..slots).rev().collect();
-        while let Some(slot) = to_dial.pop() {
-            let port = world.next_port;
-            world.next_port += 1;
+        for port in 1_000.. {
+            let Some(slot) = to_dial.pop() else { break };
             let worker = draw();
-            world.slot_of.insert(port, slot);
             world.worker_of.insert(slot, worker);
             // The two pipes race: every second time the proxy's word is first.
             let mut told =
@@ -40,8 +29,9 @@ impl World {
             for order in orders.into_iter().flatten() {
                 match order {
                     SlowOrder::Redial { client_port } => {
+                        assert_eq!(client_port, port, "the last that was dialed");
                         world.redials += 1;
-                        to_dial.push(world.slot_of[&client_port]);
+                        to_dial.push(slot);
                     }
                     SlowOrder::Go => world.went += 1,
                 }

@@ -2,6 +2,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use records::Role;
+use testkit::pick;
 
 use super::*;
 
@@ -17,17 +18,7 @@ fn looked<T>(at: &mut impl Look, only: impl Fn(Record) -> Option<T>) -> Vec<T> {
 }
 
 fn scheds(threads: &mut Threads) -> Vec<SchedSample> {
-    looked(threads, |record| match record {
-        Record::SchedSample(sample) => Some(sample),
-        _ => None,
-    })
-}
-
-fn samples(workers: &mut Workers) -> Vec<WorkerSample> {
-    looked(workers, |record| match record {
-        Record::WorkerSample(sample) => Some(sample),
-        _ => None,
-    })
+    looked(threads, pick!(SchedSample))
 }
 
 #[test]
@@ -80,7 +71,7 @@ fn times_and_counters_of_a_thread_grow_with_its_work() {
     threads.add(Watched::Worker(3), tid);
     // One that is not there leaves the others their numbers.
     let mut workers = Workers::new(&[i32::MAX, tid]);
-    let mut look = || (scheds(&mut threads)[0], samples(&mut workers).remove(0));
+    let mut look = || (scheds(&mut threads)[0], looked(&mut workers, pick!(WorkerSample)).remove(0));
     let (sched, sample) = look();
     assert_eq!((sched.who, sample.worker), (Watched::Worker(3), 1));
     let used = |sample: &WorkerSample| sample.user_ms + sample.system_ms;

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-use records::{SocketEnd, SocketSample};
+use testkit::pick;
 
 use super::*;
 
@@ -41,11 +41,8 @@ impl Origin {
 fn looked(upstreams: &mut Upstreams) -> Vec<u16> {
     let mut seen = Vec::new();
     upstreams.look(&mut seen);
-    let sample = |record| match record {
-        Record::SocketSample(SocketSample { end: SocketEnd::Upstream, port, .. }) => port,
-        other => panic!("{other:?}"),
-    };
-    seen.into_iter().map(sample).collect()
+    let samples = seen.into_iter().map(pick!(SocketSample));
+    samples.map(|sample| sample.expect("no other record").port).collect()
 }
 
 #[test]
