@@ -12,7 +12,7 @@ use servers::{SUBREAPER, ServerOptions, SubreaperOptions};
 enum Cli {
     /// Run it
     Run {
-        #[arg(value_name = "JSON", value_parser = |text: &str| serde_json::from_str::<ServerOptions>(text))]
+        #[arg(value_name = "JSON", value_parser = |text: &str| serde_json::from_str::<Box<ServerOptions>>(text))]
         options: Box<ServerOptions>,
     },
     /// Keep the program, or become it
