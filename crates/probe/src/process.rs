@@ -13,7 +13,8 @@ fn open(pid: u32) -> Option<Process> {
     Process::new(i32::try_from(pid).ok()?).ok()
 }
 
-fn descriptors(pid: u32) -> impl Iterator<Item = (i32, FDTarget)> {
+/// Open descriptors of a process, and what they are of.
+pub fn descriptors(pid: u32) -> impl Iterator<Item = (i32, FDTarget)> {
     let fds = open(pid).and_then(|process| process.fd().ok());
     fds.into_iter().flatten().flatten().map(|fd| (fd.fd, fd.target))
 }

@@ -43,12 +43,6 @@ pub(crate) fn switches(thread: &Task) -> Option<(String, u64)> {
     Some((status.name, all))
 }
 
-/// Open descriptors of a process, and what they are of.
-fn descriptors(pid: i32) -> impl Iterator<Item = (i32, FDTarget)> {
-    let fds = Process::new(pid).and_then(|process| process.fd());
-    fds.into_iter().flatten().flatten().map(|fd| (fd.fd, fd.target))
-}
-
 /// Inodes of the sockets that listen on `addr`, by the kernel's tables; and one of them that is the program's, to
 /// be asked for its options. Absent where we may not have it.
 ///
@@ -108,7 +102,7 @@ pub(crate) fn connected(root: Pid, addr: SocketAddr) -> Option<Socket> {
 fn borrow(root: Pid, wanted: impl Fn(u64, &Socket) -> bool) -> Option<Socket> {
     family(root.as_raw_pid()).into_iter().find_map(|stat| {
         let process = pidfd_open(Pid::from_raw(stat.pid)?, PidfdFlags::empty()).ok()?;
-        descriptors(stat.pid).find_map(|(fd, of)| {
+        probe::process::descriptors(stat.pid.cast_unsigned()).find_map(|(fd, of)| {
             let FDTarget::Socket(inode) = of else { return None };
             let socket = Socket::from(pidfd_getfd(&process, fd, PidfdGetfdFlags::empty()).ok()?);
             wanted(inode, &socket).then_some(socket)

@@ -90,16 +90,6 @@ fn a_file_must_have_a_name_of_its_own() {
     }
 }
 
-/// What the documentation shows of a file can be read.
-#[test]
-fn the_file_of_the_documentation_is_valid() {
-    let page = fs::read_to_string(PAGE).expect("the page");
-    let (_, rest) = page.split_once("```toml\n").expect("an example");
-    let (text, _) = rest.split_once("```").expect("its end");
-    let server = Server::read("tiny", text).expect("it is valid");
-    assert_eq!(server.workers.are, Are::Threads);
-}
-
 /// Where the notes on toggles stand in the documentation.
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proxies.md");
 const BEGIN: &str = "<!-- made from crates/servers/servers by UPDATE_DOCS=1 cargo test -p servers --lib notes -->\n";

@@ -1,26 +1,27 @@
-//! A server of the user's own: a small program in Python, and the file that describes it.
+//! A server of the user's own: a small program in Python, and the file of the documentation, which describes
+//! it.
 
 use std::fs;
-use std::path::PathBuf;
 
 use records::{Bytes, SessionEnd, Visibility};
 use serde_json::json;
 use servers::{Given, ServerOptions};
-use tempfile::TempDir;
 use testkit::{await_gone, installed, script};
 
 use crate::support::{Server, asks};
 
-/// Answers `/bytes/N` with N bytes, as one thread with an epoll. Writes its log in words, to the file that
-/// its configuration names.
+/// Answers `/bytes/N` with N bytes, as one thread with an epoll. Writes its log in the form that its
+/// configuration has.
 const PROGRAM: &str = "\
 #!/usr/bin/python3
-import json, selectors, socket, sys, time
+import selectors, shlex, socket, sys, time
 if sys.argv[1:] == ['--version']:
     sys.exit('tiny/1.2.0 (a server)')
-conf = json.load(open(sys.argv[1]))
-log = open(conf['log'], 'a')
-listener = socket.create_server((conf['host'], conf['port']), backlog=conf.get('backlog', 5))
+conf = dict(line.split(' ', 1) for line in open(sys.argv[1]).read().splitlines() if line)
+file, form = shlex.split(conf['log'])
+log = open(file, 'a')
+host, port = conf['listen'].split(':')
+listener = socket.create_server((host, int(port)), backlog=int(conf['backlog']))
 poll = selectors.EpollSelector()
 poll.register(listener, selectors.EVENT_READ)
 while True:
@@ -32,56 +33,29 @@ while True:
         size = int(request.split(' ')[1].rsplit('/', 1)[1])
         head = f'HTTP/1.1 200 OK\\r\\nContent-Length: {size}\\r\\nConnection: close\\r\\n\\r\\n'
         stream.sendall(head.encode() + b'x' * size)
-    took = time.time() - begin
-    log.write(f'client={host} port={port} status=200 body_bytes={size} begin_s={begin} '
-              f'took_s={took} end=all request={request}\\n')
-    log.flush()
+    took = 1000 * (time.time() - begin)
+    line = form
+    for place, value in zip('apsbtder', [host, port, 200, size, begin, took, 'ok', request]):
+        line = line.replace('%' + place, str(value))
+    print(line, file=log, flush=True)
 ";
 
-/// What is to be known of it.
-const FILE: &str = "\
-commands = ['PROGRAM']
-version = ['--version']
-mark = 'tiny/'
-args = ['{dir}/tiny.json']
-
-[workers]
-are = 'threads'
-
-[log]
-file = '{dir}/tiny.log'
-ends = { all = 'completed', '' = 'client_closed' }
-
-[files]
-'tiny.json' = '''
-{
-    {--backlog}
-    \"host\": \"{host}\",
-    \"port\": {port},
-    \"log\": \"{dir}/tiny.log\"
-}
-'''
-
-[toggles]
---workers = {}
---backlog = { text = '\"backlog\": {value},' }
-";
-
-/// The program, and the file of that name.
-fn tiny() -> (TempDir, PathBuf) {
-    let dir = TempDir::new().expect("a directory");
-    let program = script(dir.path(), "tiny.py", PROGRAM);
-    let file = dir.path().join("tiny.toml");
-    fs::write(&file, FILE.replace("PROGRAM", &program.display().to_string())).expect("written");
-    (dir, file)
-}
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proxies.md");
 
 #[test]
 fn a_server_is_run_and_told_of_as_its_file_says() {
     if !installed("python3") {
         return;
     }
-    let (_dir, file) = tiny();
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let program = script(dir.path(), "tiny.py", PROGRAM);
+    let page = fs::read_to_string(PAGE).expect("the page");
+    let text = page.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
+    let (text, _) = text.expect("an example");
+    let (here, commands) = (format!("[\"{}\"]", program.display()), "[\"tiny\"]");
+    assert!(text.contains(commands), "{text}");
+    let file = dir.path().join("tiny.toml");
+    fs::write(&file, text.replace(commands, &here)).expect("written");
     let given = Given { server_file: Some(file), ..Given::default() };
     let asked = asks("tiny", json!({"workers": 1, "backlog": 77}));
     let mut server = Server::start(ServerOptions { given, ..asked });
@@ -101,5 +75,5 @@ fn a_server_is_run_and_told_of_as_its_file_says() {
     assert_eq!((session.status, session.end), (200, SessionEnd::Completed));
     assert_eq!(session.body_bytes, Bytes(70_000));
     assert!(server.file("access.log").contains(" status=200 body_bytes_sent=70000 "));
-    assert!(server.file("server.toml").contains("mark = 'tiny/'"), "the run says what it was");
+    assert!(server.file("server.toml").contains("mark = \"tiny/\""), "the run says what it was");
 }
