@@ -232,13 +232,8 @@ impl<'a> Phases<'a> {
             return self.start(Start::Fast(Phase::Measure, self.measure));
         }
         // Who does not tell which worker accepted a connection leaves the choice to the kernel.
-        let place = match self.visibility {
-            Visibility::Own | Visibility::Traced => self.arm.place,
-            Visibility::Threads
-            | Visibility::Sampled
-            | Visibility::LogOnly
-            | Visibility::ClientsOnly => Placement::Hash,
-        };
+        let tells = matches!(self.visibility, Visibility::Own | Visibility::Traced);
+        let place = if tells { self.arm.place } else { Placement::Hash };
         let requests = requests(place, self.arm.proxy.listener_mode(), self.requests);
         let (slow, workers) = (self.arm.load.slow, self.workers);
         self.steering = Some(Steering::new(place, requests, slow, workers));
