@@ -127,13 +127,8 @@ fn a_thread_that_computes_is_absent_and_one_that_polls_is_not() {
     for thread in threads {
         thread.join().expect("no panic");
     }
-    let absences: Vec<_> = seen
-        .iter()
-        .map(|record| match record {
-            Record::Absence(absence) => absence,
-            other => panic!("a sampler does not tell {other:?}"),
-        })
-        .collect();
+    let absences: Option<Vec<Absence>> = seen.iter().map(testkit::pick!(Absence)).collect();
+    let absences = absences.expect("a sampler tells nothing else");
     let of_busy: u64 =
         absences.iter().filter(|told| told.worker == 0).map(|told| told.length_us().0).sum();
     assert!(of_busy >= 100_000, "{absences:?}");

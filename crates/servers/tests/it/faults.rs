@@ -116,7 +116,7 @@ fn what_a_proxy_cannot_do_is_refused_by_its_name() {
         (asks("nginx", json!({"rcvbuf": 40_960})), 2, ["--rcvbuf 40960", "--netns"]),
         (ServerOptions { given, ..nginx() }, 2, ["/none/nginx", ""]),
         (ServerOptions { upstream: nobody, ..nginx() }, 1, ["answered 502", "127.0.0.1:1"]),
-        (ServerOptions { listen: taken, ..nginx() }, 1, [&taken.to_string(), ""]),
+        (ServerOptions { listen: taken, ..nginx() }, 1, ["", &taken.to_string()]),
         // In the program's own words.
         (bad("nginx"), 1, ["its last words", "no_such_thing"]),
         (bad("haproxy"), 1, ["its last words", "no_such_thing"]),
