@@ -221,7 +221,7 @@ pub(crate) fn only<V: Pod>(table: &Array<MapData, V>) -> Result<V, ProbeError> {
 }
 
 fn lacks(name: &'static str) -> ProbeError {
-    ProbeError::Bpf { what: "find a part of the probe", source: name.into() }
+    ProbeError::host("find a part of the probe")(io::Error::other(name))
 }
 
 /// Why a program could not be loaded. The verifier says no with EACCES, EINVAL and others, in many lines of

@@ -61,28 +61,20 @@ pub enum ProbeError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The programs could not be loaded, attached or read, for another reason.
-    #[error("failed to {what}")]
-    Bpf {
-        /// What was tried, as "load the probe".
-        what: &'static str,
-        /// What the kernel said.
-        source: Source,
-    },
-    /// This host does not allow something else.
+    /// Something else could not be done on this host.
     #[error("failed to {what}")]
     Host {
-        /// What was tried, as "read /proc/self/stat".
+        /// What was tried, as "load the probe" or "read /proc/self/stat".
         what: String,
         /// Why it failed.
-        source: io::Error,
+        source: Source,
     },
 }
 
 impl ProbeError {
     pub(crate) fn host(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
-        |source| Self::Host { what, source }
+        |source| Self::Host { what, source: source.into() }
     }
 
     /// What the kernel said no to, and what would help.
@@ -101,7 +93,7 @@ impl ProbeError {
                 let program = std::env::current_exe().unwrap_or_default().display().to_string();
                 Self::NoRights { program, source }
             } else {
-                Self::Bpf { what, source }
+                Self::Host { what: what.to_owned(), source }
             }
         }
     }
