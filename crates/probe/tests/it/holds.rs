@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::env;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use probe::{CountedFrom, Hold, HoldState, Module, READ_EVERY, Seen, Watch};
-use testkit::{PATIENCE, in_turn, until};
+use testkit::{PATIENCE, in_turn, listen, until};
 
 use crate::support::{THRESHOLD, can_probe};
 
@@ -42,6 +42,13 @@ fn during(watch: &mut Watch, name: &str, body: impl FnOnce() + Send + 'static) -
     thread.join().expect("no panic");
     seen.push(watch.read().expect("it can be read"));
     seen
+}
+
+/// A connection: the end that dialed, and the other.
+fn connected() -> (TcpStream, TcpStream) {
+    let (listener, addr) = listen();
+    let client = TcpStream::connect(addr).expect("it listens");
+    (client, listener.accept().expect("it connected").0)
 }
 
 /// A poll that sleeps.
@@ -161,11 +168,8 @@ fn who_is_at_rest_when_the_watch_begins_is_not_told() {
 fn a_hold_is_told_while_it_lasts_and_parted_when_it_is_over() {
     let _turn = in_turn();
     let Some(mut watch) = watch() else { return };
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let mut sender = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
-    let (mut receiver, from) = listener.accept().expect("it connected");
+    let (mut sender, mut receiver) = connected();
     let ends = (sender.local_addr().expect("bound"), sender.peer_addr().expect("connected"));
-    assert_eq!(from, ends.0);
     let drain = thread::spawn(move || {
         let mut sum = 0;
         let mut some = [0; 65_536];
@@ -258,15 +262,9 @@ fn a_hold_tells_where_its_thread_ran_and_slept() {
 fn a_hold_that_moves_nothing_tells_whose_request_it_read() {
     let _turn = in_turn();
     let Some(mut watch) = watch() else { return };
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let addr = listener.local_addr().expect("bound");
-    let connect = || {
-        let mut client = TcpStream::connect(addr).expect("it listens");
-        client.write_all(b"x").expect("it is there");
-        (client, listener.accept().expect("it connected").0)
-    };
-    let ((_first, mut earlier), (_second, mut last)) = (connect(), connect());
-    let asked = last.peer_addr().expect("connected");
+    let ((mut one, mut earlier), (mut other, mut last)) = (connected(), connected());
+    [&mut one, &mut other].map(|client| client.write_all(b"x").expect("it is there"));
+    let ends = (last.local_addr().expect("bound"), last.peer_addr().expect("connected"));
     // Bytes are counted while the hooks are there, as they are when a process has just been added.
     thread::sleep(Duration::from_millis(200));
     watch.read().expect("it can be read");
@@ -282,7 +280,7 @@ fn a_hold_that_moves_nothing_tells_whose_request_it_read() {
         let hold = holds.last().expect("it is told");
         assert_eq!(hold.moved, [], "{hold:#?}");
         let read = hold.asked.expect("it read");
-        assert_eq!((read.local, read.remote), (addr, asked), "{hold:#?}");
+        assert_eq!((read.local, read.remote), ends, "{hold:#?}");
     }
 }
 
@@ -293,13 +291,7 @@ fn no_hold_between_short_turns_is_missed() {
     const HOLDS: usize = 8;
     let _turn = in_turn();
     let Some(mut watch) = watch() else { return };
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let addr = listener.local_addr().expect("bound");
-    let connect = || {
-        let client = TcpStream::connect(addr).expect("it listens");
-        (client, listener.accept().expect("it connected").0)
-    };
-    let (mut one, mut other) = (connect(), connect());
+    let (mut one, mut other) = (connected(), connected());
     let seen = during(&mut watch, "busy", move || {
         let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let turn = |(client, server): &mut (TcpStream, TcpStream)| {
