@@ -8,7 +8,7 @@ use anyhow::{anyhow, bail, ensure};
 use net::cpu::CpuList;
 use netlab::HostPlan;
 use records::{
-    Arm, Arrivals, Micros, Namespaces, ProxyKind, Rcvbuf, Recording, Role, socket_addr, within,
+    Arm, Arrivals, Micros, Namespaces, Phase, ProxyKind, Rcvbuf, Recording, Role, socket_addr, within,
 };
 use serde_json::{Map, Value};
 
@@ -188,6 +188,15 @@ impl TrialOptions {
         self.arm.cpus = cpus.own();
         files.label.get_or_insert_with(|| label_of(&self.arm, self.recording));
         Ok(TrialPlan { trial: self, files, runs_dir: runs_dir.to_owned(), origin, cpus, lab })
+    }
+
+    /// The length of a phase that has one of its own.
+    pub(crate) fn length(&self, phase: Phase) -> Option<Duration> {
+        match phase {
+            Phase::Idle => Some(self.idle.as_duration()),
+            Phase::Measure => Some(self.duration.as_duration()),
+            Phase::Setup | Phase::Load | Phase::Drain | Phase::Teardown => None,
+        }
     }
 }
 

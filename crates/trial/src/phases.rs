@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use records::{Arm, ListenerMode, Phase, Placement, Requests, Role, Visibility};
+use records::{ListenerMode, Phase, Placement, Requests, Role, Visibility};
 
 use super::placement::Steering;
-use crate::{Origin, roles};
+use crate::{Origin, TrialOptions, roles};
 
 mod exchange;
 #[cfg(test)]
@@ -39,9 +39,7 @@ const STOPPED: [Role; 4] = [Role::Fast, Role::Slow, Role::Proxy, Role::Origin];
 /// A trial on its way.
 #[derive(Debug)]
 pub(super) struct Phases<'a> {
-    arm: &'a Arm,
-    idle: Duration,
-    measure: Duration,
+    trial: &'a TrialOptions,
     phase: Phase,
     state: State,
     /// Roles with a process that is not reaped.
@@ -85,19 +83,17 @@ enum State {
 }
 
 impl<'a> Phases<'a> {
-    /// The phases of a trial of `arm`, before the first of them.
-    pub(super) fn new(arm: &'a Arm, idle: Duration, measure: Duration) -> Self {
-        let elsewhere = arm.server.kind.is_not_started();
+    /// The phases of a trial, before the first of them.
+    pub(super) fn new(trial: &'a TrialOptions) -> Self {
+        let elsewhere = trial.arm.server.kind.is_not_started();
         Self {
-            arm,
-            idle,
-            measure,
+            trial,
             phase: Phase::Setup,
             state: State::Over,
             running: BTreeSet::new(),
             blamed: BTreeSet::new(),
             visibility: if elsewhere { Visibility::ClientsOnly } else { Visibility::Own },
-            workers: arm.proxy.workers,
+            workers: trial.arm.proxy.workers,
             requests: Requests::Held,
             steering: None,
             all_by: None,
@@ -203,18 +199,18 @@ impl<'a> Phases<'a> {
             }
             (Role::Fast, Phase::Load) => {
                 self.enter(Phase::Measure);
-                self.state = State::Measuring(self.now + self.measure);
+                self.state = State::Measuring(self.now + self.trial.duration.as_duration());
             }
             (Role::Fast, _) => {
                 self.enter(Phase::Idle);
-                self.await_last(self.now + self.idle);
+                self.await_last(self.now + self.trial.idle.as_duration());
             }
         }
     }
 
     /// Starts the proxy, unless it runs already or there is none.
     fn start_proxy(&mut self) {
-        if self.arm.server.kind.is_not_started() {
+        if self.trial.arm.server.kind.is_not_started() {
             self.start_idle();
         } else {
             self.start(Start::Proxy);
@@ -222,20 +218,20 @@ impl<'a> Phases<'a> {
     }
 
     fn start_idle(&mut self) {
-        self.start(Start::Fast(Phase::Idle, self.idle));
+        self.start(Start::Fast(Phase::Idle));
     }
 
     /// Downloads are started, if there are any.
     fn load(&mut self) {
         self.enter(Phase::Load);
-        if self.arm.load.slow == 0 {
-            return self.start(Start::Fast(Phase::Measure, self.measure));
+        if self.trial.arm.load.slow == 0 {
+            return self.start(Start::Fast(Phase::Measure));
         }
         // Who does not tell which worker accepted a connection leaves the choice to the kernel.
         let tells = matches!(self.visibility, Visibility::Own | Visibility::Traced);
-        let place = if tells { self.arm.place } else { Placement::Hash };
-        let requests = requests(place, self.arm.proxy.listener_mode(), self.requests);
-        let (slow, workers) = (self.arm.load.slow, self.workers);
+        let place = if tells { self.trial.arm.place } else { Placement::Hash };
+        let requests = requests(place, self.trial.arm.proxy.listener_mode(), self.requests);
+        let (slow, workers) = (self.trial.arm.load.slow, self.workers);
         self.steering = Some(Steering::new(place, requests, slow, workers));
         self.start(Start::Slow(requests));
     }
@@ -248,7 +244,7 @@ impl<'a> Phases<'a> {
             self.state = State::Moving(self.now + MOTION);
         }
         if move_all && matches!(self.state, State::Moving(_)) {
-            self.start(Start::Fast(Phase::Measure, self.measure));
+            self.start(Start::Fast(Phase::Measure));
         }
     }
 
@@ -285,7 +281,7 @@ impl<'a> Phases<'a> {
 
     /// Waits for the end of fetches that stop arriving at `last`.
     fn await_last(&mut self, last: Instant) {
-        self.state = State::Fetching(last + self.arm.fetch.cap.as_duration() + LINGER);
+        self.state = State::Fetching(last + self.trial.arm.fetch.cap.as_duration() + LINGER);
     }
 
     fn overdue(&mut self) {
@@ -305,7 +301,7 @@ impl<'a> Phases<'a> {
             }
             // A download that never moves is for the verdict to tell, not for us to wait on.
             State::Moving(_) => {
-                self.start(Start::Fast(Phase::Measure, self.measure));
+                self.start(Start::Fast(Phase::Measure));
             }
             State::Measuring(_) => self.drain(),
             // Not even the kernel can end it now; it is not ours to wait for any longer.
@@ -375,7 +371,7 @@ impl<'a> Phases<'a> {
     }
 
     fn timeouts(&self, role: Role) -> roles::Timeouts {
-        roles::timeouts(role, &self.arm.server)
+        roles::timeouts(role, &self.trial.arm.server)
     }
 }
 

@@ -139,8 +139,7 @@ impl Run<'_> {
             let hosts = lab.read_back().context("failed to make the hosts of the run")?;
             run_dir::write_json(&self.files.dir().join(NETWORK), &hosts).context(RECORD)?;
         }
-        let TrialOptions { arm, idle, duration, .. } = &self.plan.trial;
-        let mut phases = Phases::new(arm, idle.as_duration(), duration.as_duration());
+        let mut phases = Phases::new(&self.plan.trial);
         let actions = phases.on(Input::Begin(self.plan.origin), Instant::now());
         self.perform(&mut phases, actions);
         while let Some(until) = phases.until() {
@@ -254,12 +253,7 @@ impl Run<'_> {
             self.end_phase();
         }
         self.manifest.phases.push(PhaseSpan { phase, start_ns: clock::now(), end_ns: None });
-        let length = match phase {
-            Phase::Idle => Some(self.plan.trial.idle.as_duration()),
-            Phase::Measure => Some(self.plan.trial.duration.as_duration()),
-            Phase::Setup | Phase::Load | Phase::Drain | Phase::Teardown => None,
-        };
-        self.show.phase(phase, length);
+        self.show.phase(phase, self.plan.trial.length(phase));
         self.watch(Watch::Phase(phase));
         let written = self.files.manifest(&self.manifest);
         match phase {

@@ -1,7 +1,6 @@
 //! What the phases are told, and what they say is to be done.
 
 use std::process::ExitStatus;
-use std::time::Duration;
 
 use records::{Phase, Record, Requests, Role, SlowOrder, Visibility};
 
@@ -69,7 +68,7 @@ pub(crate) enum Start {
     /// The downloads.
     Slow(Requests),
     /// The fetches of a phase.
-    Fast(Phase, Duration),
+    Fast(Phase),
 }
 
 impl Start {
@@ -79,7 +78,7 @@ impl Start {
             Self::Origin => Role::Origin,
             Self::Proxy => Role::Proxy,
             Self::Slow(_) => Role::Slow,
-            Self::Fast(..) => Role::Fast,
+            Self::Fast(_) => Role::Fast,
         }
     }
 }

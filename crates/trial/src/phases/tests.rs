@@ -26,15 +26,11 @@ const LOADED: [&str; 2] = ["fast ready", "fast ends 0"];
 const MEASURING: [&str; 1] = ["fast ready"];
 
 impl Trial {
-    fn of(arm: Arm) -> Self {
-        let arm: &'static Arm = Box::leak(Box::new(arm));
-        Self { phases: Phases::new(arm, secs(3), secs(8)), now: Instant::now() }
-    }
-
-    /// One of that arm in which all this has happened.
+    /// A trial of these options in which all this has happened.
     fn after(words: &str, inputs: &[&[&str]]) -> Self {
         let words: Vec<&str> = words.split_whitespace().collect();
-        let mut trial = Self::of(from_words(&words));
+        let options: &'static TrialOptions = Box::leak(Box::new(from_words(&words)));
+        let mut trial = Self { phases: Phases::new(options), now: Instant::now() };
         inputs.concat().iter().for_each(|input| drop(trial.on(input)));
         trial
     }
@@ -97,9 +93,7 @@ impl Trial {
                 self.phases.started(start.role());
                 match start {
                     Start::Slow(requests) => format!("start slow {requests:?}"),
-                    Start::Fast(phase, length) => {
-                        format!("start fast {} {}", phase.name(), length.as_secs())
-                    }
+                    Start::Fast(phase) => format!("start fast {}", phase.name()),
                     Start::Origin | Start::Proxy => format!("start {}", start.role()),
                 }
             }
@@ -127,13 +121,13 @@ fn phases_follow_each_other_to_the_end() {
     let trial = Trial::after("--slow 1", &[]).plays(
         "begin -> setup, start origin
          origin ready -> start proxy
-         proxy ready -> start fast idle 3
+         proxy ready -> start fast idle
          fast ready -> idle
          fast ends 0 -> load, start slow AtOnce
          slow ready ->
          dialed 0 40000 ->
          accepted 40000 1 ->
-         received 1 -> start fast measure 8
+         received 1 -> start fast measure
          fast ready -> measure
          wait -> drain
          fast ends 0 -> teardown, stop slow
@@ -147,12 +141,10 @@ fn phases_follow_each_other_to_the_end() {
 #[test]
 fn a_proxy_that_runs_already_and_one_that_is_none_are_not_started() {
     for kind in ["url:127.0.0.1:80", "direct"] {
-        let mut arm: Arm = from_words(&["--reuseport"]);
-        arm.server.kind = kind.parse().expect("a proxy");
         // Nobody tells who accepted the downloads.
-        Trial::of(arm).plays(
+        Trial::after(&format!("--reuseport --proxy {kind}"), &[]).plays(
             "begin -> setup, start origin
-             origin ready -> start fast idle 3
+             origin ready -> start fast idle
              fast ready -> idle
              fast ends 0 -> load, start slow AtOnce",
         );
@@ -171,12 +163,12 @@ fn downloads_are_steered_and_one_that_is_sent_off_must_move_anew() {
          dialed 1 40002 ->
          accepted 40002 1 -> order go
          received 1,0 ->
-         received 0,1 -> start fast measure 8",
+         received 0,1 -> start fast measure",
     );
     // Neither placement nor motion is waited for for ever: with what there is.
     let trial = Trial::after("--slow 2 --reuseport", &[&SET_UP, &LOADED, &["slow ready"]]);
     let start = trial.now;
-    let trial = trial.plays("wait -> order go\n wait -> start fast measure 8");
+    let trial = trial.plays("wait -> order go\n wait -> start fast measure");
     assert_eq!(trial.now, start + STEERING + MOTION);
 }
 
@@ -204,7 +196,7 @@ fn the_last_fetches_are_drained_and_who_is_asked_to_go_on_ends_them() {
         "go-on ->
          fast ready -> idle
          go-on -> stop fast
-         fast ends 0 -> load, start fast measure 8
+         fast ends 0 -> load, start fast measure
          fast ready -> measure
          go-on -> stop fast",
     );

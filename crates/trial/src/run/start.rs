@@ -67,7 +67,8 @@ impl Run<'_> {
                 RoleCommand::proxy(options, trial.recording)
             }
             Start::Slow(requests) => RoleCommand::slow(arm, at(Role::Proxy)?, requests, own),
-            Start::Fast(phase, length) => {
+            Start::Fast(phase) => {
+                let length = trial.length(phase).unwrap_or_default();
                 RoleCommand::fast(arm, at(Role::Proxy)?, (phase, length), own)
             }
         })
