@@ -8,7 +8,8 @@ use anyhow::{anyhow, bail, ensure};
 use net::cpu::CpuList;
 use netlab::HostPlan;
 use records::{
-    Arm, Arrivals, Micros, Namespaces, Phase, ProxyKind, Rcvbuf, Recording, Role, socket_addr, within,
+    Arm, Arrivals, Micros, Namespaces, Phase, ProxyKind, Rcvbuf, Recording, Role, socket_addr,
+    within,
 };
 use serde_json::{Map, Value};
 

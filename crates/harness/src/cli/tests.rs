@@ -3,8 +3,8 @@ use std::path::Path;
 use clap::CommandFactory;
 use records::{Bytes, Micros, Pin, Placement, ReadPolicy, Role};
 
-use trial::{TrialOptions, TrialPlan};
 use trial::cpu_plan::CpuPlan;
+use trial::{TrialOptions, TrialPlan};
 
 use super::*;
 

@@ -14,8 +14,7 @@ fn made(arm: &Arm, build: &Build) -> String {
 
 #[test]
 fn each_server_is_told_what_was_asked() {
-    const ASKING: &str =
-        "--workers 3 --backlog 1024 --multi-accept --buffer 16KiB --rcvbuf 40960";
+    const ASKING: &str = "--workers 3 --backlog 1024 --multi-accept --buffer 16KiB --rcvbuf 40960";
     let nginx = format!(
         "{ASKING} --reuseport --buffering on --spool /spool --spool-max 8MiB --directive \
          'proxy_cache off;'"

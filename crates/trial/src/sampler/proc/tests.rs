@@ -71,7 +71,8 @@ fn times_and_counters_of_a_thread_grow_with_its_work() {
     threads.add(Watched::Worker(3), tid);
     // One that is not there leaves the others their numbers.
     let mut workers = Workers::new(&[i32::MAX, tid]);
-    let mut look = || (scheds(&mut threads)[0], looked(&mut workers, pick!(WorkerSample)).remove(0));
+    let mut look =
+        || (scheds(&mut threads)[0], looked(&mut workers, pick!(WorkerSample)).remove(0));
     let (sched, sample) = look();
     assert_eq!((sched.who, sample.worker), (Watched::Worker(3), 1));
     let used = |sample: &WorkerSample| sample.user_ms + sample.system_ms;
