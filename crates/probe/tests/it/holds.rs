@@ -263,7 +263,9 @@ fn a_hold_that_moves_nothing_tells_whose_request_it_read() {
     let _turn = in_turn();
     let Some(mut watch) = watch() else { return };
     let ((mut one, mut earlier), (mut other, mut last)) = (connected(), connected());
-    [&mut one, &mut other].map(|client| client.write_all(b"x").expect("it is there"));
+    for client in [&mut one, &mut other] {
+        client.write_all(b"x").expect("it is there");
+    }
     let ends = (last.local_addr().expect("bound"), last.peer_addr().expect("connected"));
     // Bytes are counted while the hooks are there, as they are when a process has just been added.
     thread::sleep(Duration::from_millis(200));

@@ -5,8 +5,8 @@ use crate::tests::arm;
 fn files_are_there_while_they_are_needed() {
     let dir = tempfile::TempDir::new().expect("a directory");
     let www = dir.path().join("www");
-    let arm = arm("nginx", "--slow-size 9MiB --fetch-size 70001");
-    let files = LocalFiles::write(&www, &arm).expect("written");
+    let written = LocalFiles::write(&www, &arm("nginx", "--slow-size 9MiB --fetch-size 70001"));
+    let files = written.expect("written");
     for (name, size) in [("9MiB", 9 << 20), ("70001", 70_001), ("1", 1)] {
         let meta = std::fs::metadata(www.join("bytes").join(name)).expect("there");
         assert_eq!(meta.len(), size);
