@@ -260,6 +260,7 @@ fn worker(run: &Run, number: u32) -> WorkerSummary {
 
 #[test]
 fn steps_are_those_under_load() {
+    type Row<'a> = (&'static str, &'a dyn Fn(&mut Run));
     let totals = |run: &mut Run, records_lost: u64| {
         let totals = &mut run.records.totals[0];
         (totals.longest_step_us, totals.longest_turn_us) = (Micros(900_000), Micros(900_000));
@@ -272,7 +273,7 @@ fn steps_are_those_under_load() {
         totals(run, lost);
     };
     let of_steps = |at_ns, steps| WorkerTotals { at_ns, steps, ..WorkerTotals::default() };
-    let rows: [(&str, &dyn Fn(&mut Run)); 6] = [
+    let rows: [Row<'_>; 6] = [
         ("holds", &|run| {
             run.hold(0, 1_000, 2_900, Bytes::mib(9)); // while idle
             run.hold(0, 4_500, 700, Bytes::mib(2)); // from the load into the measure phase
@@ -293,7 +294,7 @@ fn steps_are_those_under_load() {
             run.records.totals = told.map(|(ms, steps)| of_steps(at_ms(ms), steps)).into();
         }),
     ];
-    let row = |(what, change): (&str, &dyn Fn(&mut Run))| {
+    let row = |(what, change): Row<'_>| {
         let mut run = Run::good();
         change(&mut run);
         let row = worker(&run, 0);

@@ -99,7 +99,8 @@ fn of_fetches_as_long_as_each_other_the_worst_has_a_holder() {
 /// What of these runs is hidden, and why.
 #[test]
 fn what_records_do_not_show_is_hidden_and_named_once() {
-    let rows: [(&str, fn(&mut RunRecords)); 7] = [
+    type Row = (&'static str, fn(&mut RunRecords));
+    let rows: [Row; 7] = [
         ("nothing", |_| ()),
         ("no stretch", |of| of.stretches.clear()),
         ("no schedstat", |of| of.sched.clear()),
@@ -112,7 +113,7 @@ fn what_records_do_not_show_is_hidden_and_named_once() {
             of.sched.clear();
         }),
     ];
-    let row = |(what, change): (&str, fn(&mut RunRecords))| {
+    let row = |(what, change): Row| {
         let mut scene = scene("");
         change(&mut scene.run.records);
         let hidden = scene.late().hidden;
