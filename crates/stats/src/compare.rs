@@ -1,16 +1,19 @@
 //! One metric of two arms over rounds: how much it changed, and whether that counts.
 
 use serde::Serialize;
+use strum::{Display, IntoStaticStr};
 
 use crate::rule::RULE;
 use crate::sample::{Design, Numbers, mean};
 use crate::{Direction, Interval, Metric, Reading, Scale, Votes};
 
 /// The word for a pair of arms: what became of B against A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Change {
     /// No change that counts was shown, by rounds that could have shown one.
+    #[strum(to_string = "no change")]
     NoChange,
     /// B is better.
     Improved,
@@ -22,19 +25,8 @@ pub enum Change {
 
 impl Change {
     /// The word used in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoChange => "no change",
-            Self::Improved => "improved",
-            Self::Regressed => "regressed",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-}
-
-impl std::fmt::Display for Change {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -65,24 +57,6 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// What it means for a metric of which more, or less, is better.
-    pub const fn change(self, direction: Direction) -> Change {
-        match (self, direction) {
-            (Self::Higher, Direction::HigherIsBetter) | (Self::Lower, Direction::LowerIsBetter) => {
-                Change::Improved
-            }
-            (Self::Higher, Direction::LowerIsBetter) | (Self::Lower, Direction::HigherIsBetter) => {
-                Change::Regressed
-            }
-            (Self::Excluded | Self::BelowFloor | Self::WithinChance | Self::RoundsDisagree, _) => {
-                Change::NoChange
-            }
-            (Self::TooWide | Self::ControlMoved | Self::BeyondCap | Self::TooFewRounds, _) => {
-                Change::Inconclusive
-            }
-        }
-    }
-
     /// Whether the metric changed.
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Higher | Self::Lower)
@@ -147,7 +121,13 @@ pub enum Expected {
 impl MetricComparison {
     /// What became of B against A, by this metric.
     pub const fn change(&self) -> Change {
-        self.finding.change(self.metric.direction)
+        use {Direction::*, Finding::*};
+        match (self.finding, self.metric.direction) {
+            (Higher, HigherIsBetter) | (Lower, LowerIsBetter) => Change::Improved,
+            (Higher | Lower, _) => Change::Regressed,
+            (Excluded | BelowFloor | WithinChance | RoundsDisagree, _) => Change::NoChange,
+            (TooWide | ControlMoved | BeyondCap | TooFewRounds, _) => Change::Inconclusive,
+        }
     }
 
     /// The smallest change that these rounds could have shown, in the shape of `effect`: a

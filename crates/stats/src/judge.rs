@@ -78,7 +78,11 @@ pub fn judge(trials: Trials<'_>, metrics: &[Metric]) -> Judgement {
     };
     let [_, of_b] = run;
     Judgement {
-        change: reasons.first().map_or(Change::Inconclusive, Reason::word),
+        change: match reasons.first() {
+            Some(Reason::Changed { change, .. }) => *change,
+            Some(Reason::NothingChanged) => Change::NoChange,
+            _ => Change::Inconclusive,
+        },
         reasons,
         rounds: narrow(of_b),
         left_out,
@@ -109,7 +113,7 @@ fn conclude(measured: &[Measured], control_floors: Option<f64>) -> Vec<MetricCom
 /// Several metrics at once: who looks six times finds by chance what is not there. Adjusted p-values
 /// by Holm (1979): each may be held against the level that the whole family must keep, whatever the
 /// metrics have to do with each other. In the order given; p-values are taken as in 0 to 1, NaN as 1.
-fn holm(p_values: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(p_values: &[f64]) -> Vec<f64> {
     let known = |p: &f64| if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) };
     let mut ranked: Vec<(usize, f64)> = p_values.iter().map(known).enumerate().collect();
     ranked.sort_by(|(_, left), (_, right)| left.total_cmp(right));
@@ -173,19 +177,6 @@ pub struct Blind {
     pub scale: Scale,
     /// A factor, or a difference; absent: none within reason.
     pub smallest_shown: Option<f64>,
-}
-
-impl Reason {
-    const fn word(&self) -> Change {
-        match self {
-            Self::Changed { change, .. } => *change,
-            Self::NothingChanged => Change::NoChange,
-            Self::TooFewRounds { .. }
-            | Self::NothingKnown
-            | Self::ControlMoved { .. }
-            | Self::TooWide { .. } => Change::Inconclusive,
-        }
-    }
 }
 
 impl Blind {
@@ -273,6 +264,3 @@ impl fmt::Display for Blind {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -26,3 +26,6 @@ pub use judge::{Blind, Judgement, LeftOut, Reason, judge};
 pub use rule::{Direction, Metric, Scale, Settings, Weight};
 pub use sample::{Interval, Votes, median_whole};
 pub use trials::{PairArm, Reading, Round, Trial, Trials};
+
+#[cfg(test)]
+mod tests;

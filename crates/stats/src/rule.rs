@@ -119,28 +119,27 @@ impl Metric {
         }
     }
 
+    /// That of the two which is of its scale.
+    const fn of_scale(&self, difference: f64, ratio: f64) -> f64 {
+        match self.scale {
+            Scale::Difference => difference,
+            Scale::Ratio => ratio,
+        }
+    }
+
     /// The floor where differences are reckoned: a logarithm on the ratio scale.
     pub(crate) fn floor(&self) -> f64 {
-        match self.scale {
-            Scale::Difference => self.absolute_floor,
-            Scale::Ratio => self.relative_floor.ln_1p(),
-        }
+        self.of_scale(self.absolute_floor, self.relative_floor.ln_1p())
     }
 
     /// The widest half of an interval that still tells something, reckoned as [`Self::floor`].
     pub(crate) fn widest(&self) -> f64 {
-        match self.scale {
-            Scale::Difference => self.widest,
-            Scale::Ratio => self.widest.ln(),
-        }
+        self.of_scale(self.widest, self.widest.ln())
     }
 
     /// From here on half an interval tells nothing, and is not shown: a factor of 100.
     pub(crate) fn untold(&self) -> f64 {
-        match self.scale {
-            Scale::Difference => f64::INFINITY,
-            Scale::Ratio => 100.0_f64.ln(),
-        }
+        self.of_scale(f64::INFINITY, 100.0_f64.ln())
     }
 
     /// The nearest difference that there can be: of shares none is above 1.
@@ -151,19 +150,13 @@ impl Metric {
     /// A value where differences are reckoned; one that no trial can have counts as the nearest that it can.
     pub(crate) fn reckoned(&self, value: f64) -> f64 {
         let value = value.clamp(0.0, LARGEST);
-        match self.scale {
-            Scale::Difference => value,
-            Scale::Ratio => value.max(self.absolute_floor).ln(),
-        }
+        self.of_scale(value, value.max(self.absolute_floor).ln())
     }
 
     /// A reckoned value or difference as people say it: a value in `unit`, a difference, a factor.
     pub(crate) fn said(&self, reckoned: f64) -> f64 {
-        match self.scale {
-            Scale::Difference => reckoned,
-            // exp(700) is near the largest f64: no factor is infinite.
-            Scale::Ratio => reckoned.clamp(-700.0, 700.0).exp(),
-        }
+        // exp(700) is near the largest f64: no factor is infinite.
+        self.of_scale(reckoned, reckoned.clamp(-700.0, 700.0).exp())
     }
 }
 

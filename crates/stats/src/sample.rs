@@ -11,9 +11,6 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::{Metric, Reading};
 
-#[cfg(test)]
-mod tests;
-
 /// What the trials of two arms have to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Design {

@@ -7,5 +7,6 @@
 #![expect(clippy::print_stdout, reason = "the tables of the document")]
 
 mod draws;
+mod judgements;
 mod properties;
 mod simulations;

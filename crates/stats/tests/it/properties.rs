@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use stats::*;
 
-use crate::draws::judged;
+use crate::draws::{compared, judged, judged_apart, numbered};
 
 fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![
@@ -24,8 +24,7 @@ fn trial() -> impl Strategy<Value = Trial> {
 }
 
 fn rounds() -> impl Strategy<Value = Vec<Round>> {
-    proptest::collection::vec((trial(), trial()), 0..12)
-        .prop_map(|pairs| (1..).zip(pairs).map(|(number, (a, b))| Round { number, a, b }).collect())
+    proptest::collection::vec((trial(), trial()), 0..12).prop_map(numbered)
 }
 
 /// p90 of rounds in which the second arm is really another.
@@ -39,10 +38,6 @@ fn trials() -> impl Strategy<Value = Vec<Trial>> {
     proptest::collection::vec(trial(), 0..9)
 }
 
-fn judged_apart(a: &[Trial], b: &[Trial]) -> Judgement {
-    judge(Trials::Apart { a, b }, &Metric::OF_A_TRIAL)
-}
-
 /// The same to the last bit, but for the order in which trials that were left out are told.
 fn is_the_same(mut left: Judgement, mut right: Judgement) -> bool {
     left.left_out.clear();
@@ -50,17 +45,15 @@ fn is_the_same(mut left: Judgement, mut right: Judgement) -> bool {
     left == right
 }
 
-/// p90 alone, of rounds that know nothing else.
-fn compared(pairs: &[(f64, f64)], absolute_floor: f64) -> MetricComparison {
-    let metric = Metric { absolute_floor, ..Metric::OF_A_TRIAL[2] };
-    let of = |value: f64| Trial {
-        readings: [(metric.name.to_owned(), Reading::Exact(value))].into(),
-        ..Trial::default()
-    };
-    let numbered = (1..).zip(pairs);
-    let rounds: Vec<Round> =
-        numbered.map(|(number, (a, b))| Round { number, a: of(*a), b: of(*b) }).collect();
-    judge(Trials::Rounds(&rounds), &[metric]).comparisons.remove(0)
+/// p90 alone, of rounds that know nothing else, as they are made of others.
+fn p90(
+    pairs: &[(f64, f64)],
+    absolute_floor: f64,
+    made: impl Fn(f64, f64) -> (f64, f64),
+) -> MetricComparison {
+    let made = pairs.iter().map(|(a, b)| made(*a, *b));
+    let pairs: Vec<_> = made.map(|(a, b)| (Reading::Exact(a), Reading::Exact(b))).collect();
+    compared(Metric { absolute_floor, ..Metric::OF_A_TRIAL[2] }, &pairs)
 }
 
 /// The word for A against B.
@@ -72,12 +65,17 @@ fn mirrored(change: Change) -> Change {
     }
 }
 
-fn near(left: f64, right: f64) -> bool {
-    (left - right).abs() <= 1e-9 * left.abs().max(right.abs())
+fn are_mirrored(there: &Judgement, back: &Judgement) -> Result<(), TestCaseError> {
+    prop_assert_eq!(there.change, mirrored(back.change));
+    for (left, right) in there.comparisons.iter().zip(&back.comparisons) {
+        prop_assert_eq!(left.change(), mirrored(right.change()));
+        prop_assert_eq!(left.p, right.p);
+    }
+    Ok(())
 }
 
-fn swapped(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    pairs.iter().map(|(a, b)| (*b, *a)).collect()
+fn near(left: f64, right: f64) -> bool {
+    (left - right).abs() <= 1e-9 * left.abs().max(right.abs())
 }
 
 proptest! {
@@ -88,38 +86,23 @@ proptest! {
     })]
 
     #[test]
-    fn swapped_arms_mirror_the_judgement(rounds in rounds()) {
-        let back: Vec<Round> = rounds
-            .iter()
-            .map(|round| Round { number: round.number, a: round.b.clone(), b: round.a.clone() })
-            .collect();
-        let (there, back) = (judged(&rounds), judged(&back));
-        prop_assert_eq!(there.change, mirrored(back.change));
-        for (left, right) in there.comparisons.iter().zip(&back.comparisons) {
-            prop_assert_eq!(left.change(), mirrored(right.change()));
-            prop_assert_eq!(left.p, right.p);
-        }
-    }
-
-    #[test]
-    fn the_order_of_rounds_changes_nothing(
+    fn rounds_have_no_order_and_arms_no_side(
         (rounds, shuffled) in rounds().prop_flat_map(|r| (Just(r.clone()), Just(r).prop_shuffle())),
     ) {
-        prop_assert!(is_the_same(judged(&rounds), judged(&shuffled)));
+        let here = judged(&rounds);
+        prop_assert!(is_the_same(here.clone(), judged(&shuffled)));
+        let back = numbered(rounds.into_iter().map(|round| (round.b, round.a)));
+        are_mirrored(&here, &judged(&back))?;
     }
 
     #[test]
-    fn two_samples_have_no_order(
+    fn two_samples_have_no_order_and_no_side(
         (a, then) in trials().prop_flat_map(|t| (Just(t.clone()), Just(t).prop_shuffle())),
         (b, now) in trials().prop_flat_map(|t| (Just(t.clone()), Just(t).prop_shuffle())),
     ) {
-        let (here, there) = (judged_apart(&a, &b), judged_apart(&then, &now));
-        prop_assert!(is_the_same(here.clone(), there));
-        let back = judged_apart(&b, &a);
-        prop_assert_eq!(here.change, mirrored(back.change));
-        for (left, right) in here.comparisons.iter().zip(&back.comparisons) {
-            prop_assert_eq!(left.p, right.p);
-        }
+        let here = judged_apart(&a, &b);
+        prop_assert!(is_the_same(here.clone(), judged_apart(&then, &now)));
+        are_mirrored(&here, &judged_apart(&b, &a))?;
     }
 
     #[test]
@@ -136,46 +119,32 @@ proptest! {
         }
     }
 
+    /// An interval holds its estimate, and is the inverse of that of swapped arms. Ratios know no unit. An
+    /// arm does not differ from itself.
     #[test]
-    fn an_interval_holds_its_estimate(pairs in shifted()) {
-        let comparison = compared(&pairs, 5e3);
-        let (effect, interval) = (comparison.effect.unwrap(), comparison.interval.unwrap());
-        prop_assert!(interval.low <= effect && effect <= interval.high);
-    }
-
-    #[test]
-    fn a_swapped_interval_is_the_inverse(pairs in shifted()) {
-        let (there, back) = (compared(&pairs, 5e3), compared(&swapped(&pairs), 5e3));
-        prop_assert!(near(there.effect.unwrap() * back.effect.unwrap(), 1.0));
-        prop_assert!(near(there.interval.unwrap().low * back.interval.unwrap().high, 1.0));
-        prop_assert_eq!(there.change(), mirrored(back.change()));
-    }
-
-    #[test]
-    fn ratios_know_no_unit(
+    fn one_metric_is_compared_by_ratios(
         pairs in shifted(),
         unit in prop_oneof![Just(1e-6), Just(1e-3), Just(1e3)],
     ) {
-        let other: Vec<_> = pairs.iter().map(|(a, b)| (a * unit, b * unit)).collect();
-        let (here, there) = (compared(&pairs, 5e3), compared(&other, 5e3 * unit));
-        prop_assert!(near(here.effect.unwrap(), there.effect.unwrap()));
+        let (here, back) = (p90(&pairs, 5e3, |a, b| (a, b)), p90(&pairs, 5e3, |a, b| (b, a)));
+        let (effect, interval) = (here.effect.unwrap(), here.interval.unwrap());
+        prop_assert!(interval.low <= effect && effect <= interval.high);
+        prop_assert!(near(effect * back.effect.unwrap(), 1.0));
+        prop_assert!(near(interval.low * back.interval.unwrap().high, 1.0));
+        prop_assert_eq!(here.change(), mirrored(back.change()));
+        let there = p90(&pairs, 5e3 * unit, |a, b| (a * unit, b * unit));
+        prop_assert!(near(effect, there.effect.unwrap()));
         prop_assert_eq!(here.finding, there.finding);
+        prop_assert_eq!(p90(&pairs, 5e3, |a, _| (a, a)).finding, Finding::Excluded);
     }
 
     #[test]
     fn a_slower_b_never_looks_faster(pairs in shifted(), more in 1.0..4.0_f64) {
-        let slower: Vec<_> = pairs.iter().map(|(a, b)| (*a, b * more)).collect();
-        let (before, after) = (compared(&pairs, 1.0), compared(&slower, 1.0));
+        let (before, after) = (p90(&pairs, 1.0, |a, b| (a, b)), p90(&pairs, 1.0, |a, b| (a, b * more)));
         prop_assert!(after.effect.unwrap() >= before.effect.unwrap() * (1.0 - 1e-12));
         prop_assert!(after.interval.unwrap().low >= before.interval.unwrap().low * (1.0 - 1e-12));
         if before.change() == Change::Regressed {
             prop_assert_eq!(after.change(), Change::Regressed);
         }
-    }
-
-    #[test]
-    fn an_arm_does_not_differ_from_itself(pairs in shifted()) {
-        let same: Vec<_> = pairs.iter().map(|(a, _)| (*a, *a)).collect();
-        prop_assert_eq!(compared(&same, 5e3).finding, Finding::Excluded);
     }
 }

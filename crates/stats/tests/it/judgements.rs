@@ -1,33 +1,17 @@
-use std::collections::BTreeMap;
+//! What is said of rounds that are made for it.
 
-use super::*;
-use crate::{Reading, Round, Scale, Trial, Votes};
+use stats::Reading::Exact;
+use stats::*;
+
+use crate::draws::{compared, judged, judged_apart, numbered, trial};
 
 const WOBBLE: [f64; 10] = [1.0, 1.04, 0.97, 1.02, 0.95, 1.05, 0.99, 1.01, 0.96, 1.03];
 
-fn trial(figures: &[(&str, f64)], idle: f64) -> Trial {
-    let figures = figures.iter().copied().chain([("idle_p50", idle)]);
-    let readings = figures.map(|(name, value)| (name.to_owned(), Reading::Exact(value)));
-    Trial { inconclusive: None, readings: readings.collect() }
-}
-
 /// Ten rounds of p50, longest step and idle p50, with B at these factors.
 fn ten(p50: f64, step: f64, idle: f64) -> Vec<Round> {
-    (1..)
-        .zip(WOBBLE)
-        .map(|(number, wobble)| Round {
-            number,
-            a: trial(&[("p50", 80e3), ("longest_step", 50e3)], 5e3),
-            b: trial(
-                &[("p50", 80e3 * p50 * wobble), ("longest_step", 50e3 * step * wobble)],
-                5e3 * idle / wobble,
-            ),
-        })
-        .collect()
-}
-
-fn judged(rounds: &[Round]) -> Judgement {
-    judge(Trials::Rounds(rounds), &Metric::OF_A_TRIAL)
+    let of = |p50, step, idle| trial(&[("p50", p50), ("longest_step", step), ("idle_p50", idle)]);
+    let b = |by: f64| of(80e3 * p50 * by, 50e3 * step * by, 5e3 * idle / by);
+    numbered(WOBBLE.map(|wobble| (of(80e3, 50e3, 5e3), b(wobble))))
 }
 
 /// Ten rounds by how many times B has A's p50, longest step and idle p50.
@@ -55,18 +39,10 @@ fn what_changed_is_named() {
 /// the more certain.
 #[test]
 fn an_arm_that_fails_fast_did_not_improve() {
-    let figures = |failed: f64, us: f64| {
-        trial(&[("failed_share", failed), ("p50", us), ("p90", us), ("p99", us)], 5e3)
-    };
-    let rounds: Vec<Round> = (1..)
-        .zip(WOBBLE)
-        .map(|(number, wobble)| Round {
-            number,
-            a: figures(0.02 * wobble, 80e3 * wobble),
-            b: figures(0.5 * wobble, 500.0),
-        })
-        .collect();
-    let judgement = judged(&rounds);
+    let figures =
+        |failed, us| trial(&[("failed_share", failed), ("p50", us), ("p90", us), ("p99", us)]);
+    let rounds = WOBBLE.map(|by| (figures(0.02 * by, 80e3 * by), figures(0.5 * by, 500.0)));
+    let judgement = judged(&numbered(rounds));
     let p = |at: usize| judgement.comparisons[at].p.unwrap();
     assert!(p(1) < p(0), "the percentiles are more certain: {} {}", p(1), p(0));
     assert_eq!(judgement.change, Change::Regressed, "{:?}", judgement.reasons);
@@ -93,18 +69,13 @@ fn rounds_that_prove_nothing_are_left_out() {
 #[test]
 fn a_disturbed_round_is_left_out() {
     let mut rounds = ten(1.0, 1.0, 1.0);
-    rounds[3].a = trial(&[("p50", 800e3), ("longest_step", 900e3)], 15e3);
+    rounds[3].a = trial(&[("p50", 800e3), ("longest_step", 900e3), ("idle_p50", 15e3)]);
     let judgement = judged(&rounds);
     assert_eq!(judgement.change, Change::NoChange);
     assert_eq!((judgement.left_out[0].round, judgement.left_out[0].arm), (4, PairArm::A));
     assert!(judgement.left_out[0].why.contains("idle_p50 was 15000 us"), "{judgement:?}");
-}
-
-#[test]
-fn an_arm_may_have_a_baseline_of_its_own() {
-    // A slower program without load, and as much slower with it: no round is disturbed.
-    let judgement = judged(&ten(1.0, 1.0, 3.0));
-    assert!(judgement.left_out.is_empty());
+    // A slower program without load, and as much slower with it: an arm has its own baseline.
+    assert!(judged(&ten(1.0, 1.0, 3.0)).left_out.is_empty());
 }
 
 /// Three of six metrics are not more than half of them: it passed for `no change`.
@@ -116,9 +87,9 @@ fn one_blind_metric_is_enough_to_prove_nothing() {
             let figure =
                 |(name, value)| (name, value * if blind.contains(&name) { factor } else { 1.0 });
             let figures = [("failed_share", 0.0), ("p50", 80e3), ("p90", 90e3), ("p99", 100e3)];
-            trial(&figures.map(figure), 5e3)
+            trial(&figures.map(figure))
         };
-        (1..).zip(factors).map(|(number, by)| Round { number, a: of(1.0), b: of(by) }).collect()
+        numbered(factors.map(|by| (of(1.0), of(by))))
     };
     assert_eq!(judged(&rounds(&[])).change, Change::NoChange);
     let blind = judged(&rounds(&["p99"]));
@@ -129,20 +100,19 @@ fn one_blind_metric_is_enough_to_prove_nothing() {
     assert_eq!(judged(&rounds(&["p50", "p90", "p99"])).change, Change::Inconclusive);
 }
 
-fn apart(a: &[f64], b: &[f64]) -> Judgement {
-    let trials = |arm: &[f64]| arm.iter().map(|p50| trial(&[("p50", *p50)], 5e3)).collect();
-    let [a, b]: [Vec<Trial>; 2] = [a, b].map(trials);
-    let trials = Trials::Apart { a: &a, b: &b };
-    judge(trials, &Metric::OF_A_TRIAL)
-}
-
 #[test]
 fn two_samples_need_not_be_as_many() {
-    let (few, many) = ([80e3, 82e3, 78e3], [160e3, 165e3, 158e3, 162e3, 155e3, 161e3, 159e3]);
-    assert_eq!(apart(&few, &many).change, Change::Regressed);
-    assert_eq!(apart(&many, &few).change, Change::Improved);
-    assert_eq!(apart(&few[..2], &many).change, Change::Inconclusive);
-    assert_eq!(apart(&few, &few).change, Change::NoChange);
+    let day = |p50: &[f64]| p50.iter().map(|us| trial(&[("p50", *us)])).collect::<Vec<_>>();
+    let few = day(&[80e3, 82e3, 78e3]);
+    let many = day(&[160e3, 165e3, 158e3, 162e3, 155e3, 161e3, 159e3]);
+    for (a, b, change) in [
+        (&few[..], &many[..], Change::Regressed),
+        (&many, &few, Change::Improved),
+        (&few[..2], &many, Change::Inconclusive),
+        (&few, &few, Change::NoChange),
+    ] {
+        assert_eq!(judged_apart(a, b).change, change);
+    }
 }
 
 #[test]
@@ -150,32 +120,13 @@ fn nothing_to_judge() {
     let nothing = |rounds: &[Round]| judge(Trials::Rounds(rounds), &[]);
     assert_eq!(nothing(&[]).change, Change::Inconclusive);
     assert_eq!(nothing(&ten(1.0, 1.0, 1.0)).reasons, [Reason::NothingKnown]);
-    let mut rounds = ten(1.0, 1.0, 1.0);
-    for round in &mut rounds {
-        round.b.readings = BTreeMap::new();
-    }
-    assert_eq!(judged(&rounds).reasons, [Reason::NothingKnown]);
-}
-
-/// One metric of rounds that have it alone.
-fn compared(metric: Metric, pairs: &[(Reading, Reading)]) -> MetricComparison {
-    let of = |reading: Reading| Trial {
-        readings: [(metric.name.to_owned(), reading)].into(),
-        ..Trial::default()
-    };
-    let numbered = (1..).zip(pairs);
-    let rounds: Vec<Round> =
-        numbered.map(|(number, (a, b))| Round { number, a: of(*a), b: of(*b) }).collect();
-    judge(Trials::Rounds(&rounds), &[metric]).comparisons.remove(0)
-}
-
-fn exact(value: f64) -> Reading {
-    Reading::Exact(value)
+    let of_a_alone = [(); 5].map(|()| (trial(&[("p50", 80e3)]), Trial::default()));
+    assert_eq!(judged(&numbered(of_a_alone)).reasons, [Reason::NothingKnown]);
 }
 
 /// p90 of `a` us in A, and by these factors in B.
 fn by(a: f64, factors: &[f64]) -> MetricComparison {
-    let pairs: Vec<_> = factors.iter().map(|factor| (exact(a), exact(a * factor))).collect();
+    let pairs: Vec<_> = factors.iter().map(|factor| (Exact(a), Exact(a * factor))).collect();
     compared(Metric::OF_A_TRIAL[2], &pairs)
 }
 
@@ -207,7 +158,7 @@ fn figures_of_a_metric() {
     assert_eq!(twice.votes, Votes { up: 5, down: 0, still: 0 });
     assert_eq!(twice.change(), Change::Regressed);
     let rate = Metric { absolute_floor: 1.0, ..Metric::OF_A_TRIAL[5] };
-    let faster = [1.9, 2.1, 2.0, 2.2, 1.8].map(|factor| (exact(8e8), exact(8e8 * factor)));
+    let faster = [1.9, 2.1, 2.0, 2.2, 1.8].map(|factor| (Exact(8e8), Exact(8e8 * factor)));
     assert_eq!(compared(rate, &faster).change(), Change::Improved, "twice the rate is better");
     let tenth = by(80e3, &[1.09, 1.11, 1.1, 1.12, 1.08]);
     assert!(tenth.p.unwrap() < 0.001, "certain, and does not count");
@@ -222,7 +173,7 @@ fn figures_of_a_metric() {
     assert!((4.0..5.0).contains(&shown), "{shown}");
     assert_eq!(by(80e3, &[]).effect, None);
     // A difference of shares is at most one.
-    let shares = [(0.0, 0.0), (0.0, 0.1), (0.0, 1.0)].map(|(a, b)| (exact(a), exact(b)));
+    let shares = [(0.0, 0.0), (0.0, 0.1), (0.0, 1.0)].map(|(a, b)| (Exact(a), Exact(b)));
     let interval = compared(Metric::OF_A_TRIAL[0], &shares).interval.unwrap();
     assert_eq!((interval.low, interval.high), (-1.0, 1.0));
 }
@@ -231,31 +182,7 @@ fn figures_of_a_metric() {
 fn beyond_the_cap() {
     let (p90, capped) = (Metric::OF_A_TRIAL[2], Reading::AtLeast(1e6));
     assert_eq!(compared(p90, &[(capped, capped); 5]).finding, Finding::BeyondCap);
-    let freed = compared(p90, &[(capped, exact(9e4)); 5]);
+    let freed = compared(p90, &[(capped, Exact(9e4)); 5]);
     assert_eq!(freed.change(), Change::Improved);
     assert!((freed.effect.unwrap() - 0.09).abs() < 1e-9, "at most: {freed:?}");
-}
-
-#[test]
-fn families() {
-    let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
-    for (seen, expected) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
-        assert!((seen - expected).abs() < 1e-12, "{adjusted:?}");
-    }
-    assert!(holm(&[]).is_empty());
-    assert_eq!(holm(&[0.2]), [0.2]);
-    assert_eq!(holm(&[f64::NAN, 2.0, -1.0]), [1.0, 1.0, 0.0]);
-}
-
-#[test]
-fn no_metric_is_blind_to_a_change_that_counts() {
-    for metric in Metric::OF_A_TRIAL.into_iter().chain([Metric::IDLE_P50]) {
-        assert!(metric.absolute_floor > 0.0 && metric.floor() > 0.0, "{metric:?}");
-        assert!(metric.widest() >= metric.floor() && metric.widest().is_finite(), "{metric:?}");
-        assert_eq!(metric.relative_floor > 0.0, metric.scale == Scale::Ratio, "{metric:?}");
-    }
-    // Values below the absolute floor count as it.
-    let step = Metric::OF_A_TRIAL[4];
-    assert_eq!((step.name, step.reckoned(0.0)), ("longest_step", step.reckoned(10_000.0)));
-    assert!((step.said(step.reckoned(80_000.0)) - 80_000.0).abs() < 1e-6);
 }
