@@ -186,17 +186,6 @@ pub fn in_net<T: Send>(path: &Path, work: impl FnOnce() -> T + Send) -> io::Resu
     })
 }
 
-/// Prints one record as one line on standard output and flushes it.
-///
-/// # Errors
-/// The reader is gone (EPIPE) or the disk is full: the role cannot do its work any more.
-pub fn print(record: &Record) -> io::Result<()> {
-    let line = record.to_line().map_err(io::Error::other)?;
-    let mut out = io::stdout().lock();
-    out.write_all(line.as_bytes())?;
-    out.flush()
-}
-
 /// Why a client or an origin could not start or go on. Trouble with single connections is none: it is
 /// told in the records.
 #[derive(Debug, thiserror::Error)]
@@ -232,12 +221,14 @@ impl RoleError {
     }
 }
 
-/// [`print()`], for a role that ends when it fails.
+/// Prints one record as one line on standard output and flushes it.
 ///
 /// # Errors
-/// As [`print()`].
+/// The reader is gone (EPIPE) or the disk is full: the role cannot do its work any more.
 pub fn tell(record: &Record) -> Result<(), RoleError> {
-    print(record).map_err(unwritten)
+    let line = record.to_line().map_err(|error| unwritten(io::Error::other(error)))?;
+    let mut out = io::stdout().lock();
+    out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(unwritten)
 }
 
 /// What it is to a role that its records could not be written.

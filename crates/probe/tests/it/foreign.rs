@@ -1,5 +1,6 @@
 //! Proxies of others under the tracer: what was downloaded through them is what it saw.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +14,7 @@ use probe::{Means, Target, Tracer};
 use records::{Micros, Record, Session, SessionEnd, StepEnd, WorkerTotals};
 use testkit::{NEVER_POLLS, Running, free_addr, in_turn, pick, program, until};
 
-use crate::support::{can_probe, download, role, workers};
+use crate::support::{can_probe, download, role, told, workers};
 
 /// A program of others, which dies with us, once it listens.
 fn foreign(program: &Path, args: &[&str], addr: SocketAddr) -> Running {
@@ -32,19 +33,10 @@ fn watch(addr: SocketAddr, targets: &[Target]) -> (Vec<Session>, Vec<WorkerTotal
     download(addr, 4, Duration::from_secs(2));
     thread::sleep(Duration::from_millis(200));
     tracer.stop().expect("all was seen");
-    let mut sessions = Vec::new();
-    let mut totals: Vec<Option<WorkerTotals>> = vec![None; targets.len()];
-    for record in seen {
-        match record {
-            Record::Session(session) if session.body_bytes.0 > 0 => sessions.push(session),
-            Record::WorkerTotals(told) => {
-                let worker = told.worker as usize;
-                totals[worker] = Some(told);
-            }
-            _ => {}
-        }
-    }
-    (sessions, totals.into_iter().flatten().collect())
+    let mut told = told(seen);
+    told.sessions.retain(|session| session.body_bytes.0 > 0);
+    let last = told.totals.into_iter().map(|totals| (totals.worker, totals));
+    (told.sessions, last.collect::<BTreeMap<_, _>>().into_values().collect())
 }
 
 /// Every download is a session with an upstream of its own, and what workers read from upstreams is

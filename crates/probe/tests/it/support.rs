@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use probe::{ProbeError, Target, Watch};
-use records::Micros;
+use records::{Micros, Record, RunRecords};
 use testkit::{Process, skip};
 
 /// Of a hold, the least.
@@ -43,6 +43,13 @@ fn roles() -> PathBuf {
     let roles = own.parent().expect("in a directory").with_file_name("examples").join("roles");
     assert!(roles.is_file(), "{} is not built: cargo build -p probe --examples", roles.display());
     roles
+}
+
+/// What was told, by kind.
+pub(crate) fn told(records: impl IntoIterator<Item = Record>) -> RunRecords {
+    let mut told = RunRecords::default();
+    records.into_iter().for_each(|record| told.add(record));
+    told
 }
 
 /// A proxy before `origin`, with more arguments.
