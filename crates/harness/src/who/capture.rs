@@ -9,9 +9,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use net::sock_diag::AcceptQueue;
 use records::{
-    Arm, Bytes, Hold, ListenerSample, LoopTurn, Manifest, Micros, MonoNs, Phase, PhaseSpan,
-    Program, ProxyKind, Record, SchedSample, StepEnd, Stretch, Visibility, Watched,
+    Arm, Hold, ListenerSample, LoopTurn, Manifest, Micros, MonoNs, Phase, PhaseSpan, Program,
+    ProxyKind, Record, SchedSample, StepEnd, Stretch, Visibility, Watched,
 };
 use serde::Serialize;
 use trial::cpu_plan::CpuPlan;
@@ -72,11 +73,11 @@ impl Capture {
 
     /// Takes note of the queues.
     pub(super) fn look(&mut self, at_ns: MonoNs, look: &Look) {
-        let sample = |queue: &net::sock_diag::AcceptQueue| ListenerSample {
+        let sample = |&AcceptQueue { inode, queue, limit, .. }: &AcceptQueue| ListenerSample {
             at_ns,
-            inode: queue.inode,
-            queue: queue.queue,
-            limit: queue.limit,
+            inode,
+            queue,
+            limit,
         };
         self.queues.extend(look.listeners.iter().map(sample));
         let beyond = self.queues.len().saturating_sub(SAMPLES);
@@ -146,28 +147,25 @@ fn manifest(told: &Told) -> Manifest {
 /// The worker is number 0, its turn the first, the holder's session number 0.
 fn records(told: &Told, queues: &VecDeque<ListenerSample>) -> Vec<Record> {
     let ((start_ns, end_ns), hold) = (span(told), &told.hold);
-    let (worker, turn, session) = (0, 1, 0);
     let client = told.by.as_ref().filter(|by| by.own_end == OwnEnd::Server);
     let client = client.and_then(|by| by.client.rsplit(':').next()?.parse::<u16>().ok());
-    let (steps, events, accepts) = (u32::from(client.is_some()), 0, 0);
+    let steps = u32::from(client.is_some());
     let mut records = Vec::new();
     if let Some(client_port) = client {
         let others = hold.moved.iter().filter(|moved| moved.remote.port() != client_port);
-        let bytes: Bytes = others.map(|moved| moved.read).sum();
         // How many reads there were is not known, and why it ended neither.
-        let (reads, ended_by) = (0, StepEnd::Unknown);
-        let hold =
-            Hold { worker, turn, session, client_port, start_ns, end_ns, bytes, reads, ended_by };
-        records.push(Record::Hold(hold));
+        let (bytes, ended_by) = (others.map(|moved| moved.read).sum(), StepEnd::Unknown);
+        let hold = Hold { client_port, start_ns, end_ns, ..Hold::default() };
+        records.push(Record::Hold(Hold { turn: 1, bytes, ended_by, ..hold }));
     }
-    let turn = LoopTurn { worker, turn, start_ns, end_ns, events, steps, accepts };
-    let (poll_us, cpu_us, turns) = (Micros(0), hold.on_cpu_us, 1);
-    let stretch = Stretch { worker, start_ns, end_ns, poll_us, cpu_us, turns, steps, accepts };
+    let turn = LoopTurn { turn: 1, start_ns, end_ns, steps, ..LoopTurn::default() };
+    let (cpu_us, turns) = (hold.on_cpu_us, 1);
+    let stretch = Stretch { start_ns, end_ns, cpu_us, turns, steps, ..Stretch::default() };
     records.extend([Record::LoopTurn(turn), Record::Stretch(stretch)]);
     let none = (start_ns, Micros(0), Micros(0));
     for (at_ns, run, wait) in [none, (end_ns, hold.on_cpu_us, hold.runnable_us)] {
         let (run_ns, run_wait_ns) = (run.0.saturating_mul(1_000), wait.0.saturating_mul(1_000));
-        let who = Watched::Worker(worker);
+        let who = Watched::Worker(0);
         records.push(Record::SchedSample(SchedSample { who, at_ns, run_ns, run_wait_ns }));
     }
     let in_it = |sample: &&ListenerSample| {

@@ -20,22 +20,10 @@ struct Servers {
 
 impl Servers {
     fn start() -> Self {
-        let role = |words: &[&str]| Process::start(turnstile().args(words));
-        let origin = role(&["origin", "--listen", "127.0.0.1:0"]);
-        let upstream = origin.addr().to_string();
-        let mirror = role(&[
-            "proxy",
-            "--listen",
-            "127.0.0.1:0",
-            "--upstream",
-            &upstream,
-            "--workers",
-            "1",
-            "--read-policy",
-            "drain",
-            "--rcvbuf",
-            "1MiB",
-        ]);
+        let role = |words: &str| Process::start(turnstile().args(words.split(' ')));
+        let origin = role("origin --listen 127.0.0.1:0");
+        let mirror = format!("proxy --listen 127.0.0.1:0 --upstream {}", origin.addr());
+        let mirror = role(&(mirror + " --workers 1 --read-policy drain --rcvbuf 1MiB"));
         Self { origin, mirror }
     }
 

@@ -1,6 +1,6 @@
 use analysis::Analysis;
 use probe::HoldState;
-use records::{RunRecords, Verdict};
+use records::{Bytes, RunRecords, Verdict};
 
 use super::*;
 use crate::who::tests::{WORKER, at, calm, hold, ledger, seen, waiting};

@@ -95,47 +95,33 @@ fn what_most_of_a_hold_was_names_its_kind() {
 
 #[test]
 fn only_an_upstream_that_could_be_no_others_is_named() {
-    let upstream = |change: fn(&mut Hold)| {
+    fn second(hold: &mut Hold, of: usize, remote: &str) {
+        let mut second = hold.moved[of];
+        second.remote = addr(remote);
+        hold.moved.push(second);
+    }
+    let (own, upstream) = ("10.0.0.2:40000", Some("10.0.1.3:80"));
+    for (what, change, by) in [
+        ("one of each", (|_| ()) as fn(&mut Hold), (CLIENT, upstream, 0)),
+        ("two clients", |hold| second(hold, 0, "10.0.0.8:1"), (CLIENT, None, 1)),
+        ("two upstreams", |hold| second(hold, 1, "10.0.1.4:80"), (CLIENT, None, 0)),
+        ("unknown", |hold| hold.moved_elsewhere = Bytes::mib(25), (CLIENT, None, 0)),
+        ("only one that the worker dialed", |hold| _ = hold.moved.remove(0), (own, None, 0)),
+        ("it computes", |hold| hold.asked = hold.moved.drain(..).next(), (CLIENT, None, 0)),
+        ("it asks another", |hold| hold.asked = Some(hold.moved.remove(0)), (CLIENT, upstream, 0)),
+        // An answer goes into a file, while another client got the end of its own.
+        (
+            "spooled",
+            |hold| (hold.moved[0].read, hold.moved[0].written) = (Bytes(70), Bytes(0)),
+            (own, None, 1),
+        ),
+    ] {
         let mut hold = hold(0, 100, HoldState::Closed);
         change(&mut hold);
         let told = ledger().take(seen(200, calm(0), vec![hold]), &waiting(0));
-        let by = told[0].by.clone().expect("a connection");
-        (by.client, by.upstream, told[0].others)
-    };
-    let named = (CLIENT.to_owned(), Some("10.0.1.3:80".to_owned()), 0);
-    assert_eq!(upstream(|_| ()), named);
-    let second_client = |hold: &mut Hold| {
-        let mut second = hold.moved[0];
-        second.remote = addr("10.0.0.8:1");
-        hold.moved.push(second);
-    };
-    assert_eq!(upstream(second_client), (CLIENT.to_owned(), None, 1));
-    let second_upstream = |hold: &mut Hold| {
-        let mut second = hold.moved[1];
-        second.remote = addr("10.0.1.4:80");
-        hold.moved.push(second);
-    };
-    assert_eq!(upstream(second_upstream), (CLIENT.to_owned(), None, 0));
-    let unknown = |hold: &mut Hold| hold.moved_elsewhere = Bytes::mib(25);
-    assert_eq!(upstream(unknown), (CLIENT.to_owned(), None, 0));
-    // Without a client's connection: the one that the worker dialed.
-    let dialed = |hold: &mut Hold| {
-        hold.moved.swap_remove(0);
-    };
-    assert_eq!(upstream(dialed), ("10.0.0.2:40000".to_owned(), None, 0));
-    // Nothing moved since its request was read: it computes. Or it moves bytes elsewhere only.
-    let computes = |hold: &mut Hold| {
-        hold.asked = Some(hold.moved.swap_remove(0));
-        hold.moved.clear();
-    };
-    assert_eq!(upstream(computes), (CLIENT.to_owned(), None, 0));
-    let asks_another = |hold: &mut Hold| hold.asked = Some(hold.moved.swap_remove(0));
-    assert_eq!(upstream(asks_another), (CLIENT.to_owned(), Some("10.0.1.3:80".to_owned()), 0));
-    // An answer that goes into a file, while another client got the end of its own.
-    let spooled = |hold: &mut Hold| {
-        (hold.moved[0].read, hold.moved[0].written) = (Bytes(70), Bytes(0));
-    };
-    assert_eq!(upstream(spooled), ("10.0.0.2:40000".to_owned(), None, 1));
+        let named = told[0].by.as_ref().expect("a connection");
+        assert_eq!((&*named.client, named.upstream.as_deref(), told[0].others), by, "{what}");
+    }
 }
 
 #[test]
