@@ -156,11 +156,12 @@ impl Recorder {
         let length = step.length_us();
         self.totals.count_step(length, step.bytes, step.reads);
         let Some(full) = &mut self.full else { return };
+        full.stretches.stepped();
         if length >= full.hold {
             self.ring.push(Record::Hold(step), None);
-            full.stretches.held(step.end_ns, &mut self.ring);
+            full.stretches.end(step.end_ns, &mut self.ring);
         } else {
-            full.stretches.stepped(step.end_ns, &mut self.ring);
+            full.stretches.end_if_long(step.end_ns, &mut self.ring);
         }
     }
 
@@ -172,7 +173,8 @@ impl Recorder {
         if length >= full.hold {
             self.ring.push(Record::LoopTurn(turn), None);
         }
-        full.stretches.turned(turn.end_ns, &mut self.ring);
+        full.stretches.turned();
+        full.stretches.end_if_long(turn.end_ns, &mut self.ring);
         if turn.end_ns.since(full.totals_told) >= TOTALS_EVERY {
             full.totals_told = turn.end_ns;
             self.tell_totals(turn.end_ns);

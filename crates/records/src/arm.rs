@@ -11,25 +11,19 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::options::{
-    FaultToggles, FetchToggles, ProxyToggles, Rcvbuf, ServerToggles, SlowToggles, from_words, words,
+    FaultToggles, FetchToggles, ProxyToggles, Rcvbuf, ServerToggles, SlowToggles, from_words,
+    words, words_in_help,
 };
 use crate::{Bytes, BytesPerSec, Micros, ParseUnitError, Role, Verdict};
 
 /// One setting of all toggles, as asked for. What the kernel made of it stands in
 /// [`crate::Effective`]. In records its groups are one flat object.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Trial")]
+#[command(next_help_heading = "Trial", mut_args(words_in_help))]
 pub struct Arm {
     /// Which worker should hold which download: spread (each its share), one-worker, or hash (as
     /// the kernel likes)
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "PLACE",
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "PLACE", default_value_t)]
     pub place: Placement,
 
     /// CPUs: auto (workers and load apart), off (the scheduler decides), or a list for the workers

@@ -71,11 +71,6 @@ impl Cause {
     /// Every cause, in the order of the design.
     pub const ALL: [Self; Self::COUNT] = every(Self::VARIANTS);
 
-    /// The word used in records and reports.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Whether it can be of a server that was seen so: steps are of one thread each, and where threads hand
     /// work to each other no step is one thread's.
     pub const fn is_of(self, sight: Visibility) -> bool {
@@ -160,11 +155,7 @@ pub struct WorstFetch {
 impl WorstFetch {
     /// The part of its time that the largest cause took, 0 to 1.
     pub fn cause_share(&self) -> f64 {
-        if self.response_us.0 == 0 {
-            0.0
-        } else {
-            self.cause_us.as_secs() / self.response_us.as_secs()
-        }
+        self.cause_us.0 as f64 / self.response_us.0.max(1) as f64
     }
 }
 
@@ -255,13 +246,6 @@ pub enum Verdict {
 /// Failed share under load from which a run is [`Verdict::Starved`]. 0.05. No text may round a share
 /// across it ([`crate::percent_beside`]).
 pub const STARVED_SHARE: f64 = 0.05;
-
-impl Verdict {
-    /// The word used in records and reports.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
 
 /// A reason to trust a number less, attached to the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -30,13 +30,6 @@ pub enum Phase {
     Teardown,
 }
 
-impl Phase {
-    /// The word used in records, flags and progress.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// One fast request: a small object, with a hard cap.
 ///
 /// Phases are counted from `start_ns` and are absent when the fetch never reached them.
@@ -134,11 +127,6 @@ impl Outcome {
     /// Every outcome, in the order in which reports list them.
     pub const ALL: [Self; Self::COUNT] = every(Self::VARIANTS);
 
-    /// The word used in records and reports.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Whether the client gave up at its cap, so that the time is a lower bound.
     pub const fn is_censored(self) -> bool {
         matches!(self, Self::TimeoutConnect | Self::TimeoutNoByte | Self::TimeoutPartial)
@@ -152,7 +140,7 @@ impl Outcome {
 
 /// How many attempts ended in each [`Outcome`]. In JSON every outcome is named, also at zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "BTreeMap<Outcome, u64>", into = "BTreeMap<Outcome, u64>")]
+#[serde(into = "BTreeMap<Outcome, u64>")]
 pub struct OutcomeCounts(BTreeMap<Outcome, u64>);
 
 impl OutcomeCounts {
@@ -196,12 +184,6 @@ impl OutcomeCounts {
     /// The same as a share of those that could be tried; `None` when there was none.
     pub fn failed_share(&self) -> Option<f64> {
         (self.tried() > 0).then(|| self.failed() as f64 / self.tried() as f64)
-    }
-}
-
-impl From<BTreeMap<Outcome, u64>> for OutcomeCounts {
-    fn from(counts: BTreeMap<Outcome, u64>) -> Self {
-        Self(counts)
     }
 }
 
@@ -266,8 +248,7 @@ pub struct Download {
 }
 
 /// How a download ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DownloadEnd {
     /// Every byte arrived.

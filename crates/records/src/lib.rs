@@ -39,5 +39,19 @@ pub use summary::*;
 pub use units::*;
 pub use worker::*;
 
+/// Each of these is known by a word.
+macro_rules! named {
+    ($($kind:ty),+) => {$(
+        impl $kind {
+            /// The word used in records, flags and reports.
+            pub fn name(self) -> &'static str {
+                self.into()
+            }
+        }
+    )+};
+}
+
+named!(Cause, Outcome, Phase, Role, Verdict);
+
 #[cfg(test)]
 mod tests;

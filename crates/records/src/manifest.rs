@@ -217,13 +217,6 @@ pub enum Role {
     Trace,
 }
 
-impl Role {
-    /// The subcommand and the word in records.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The first line of every role: it is ready for work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {

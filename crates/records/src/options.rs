@@ -36,6 +36,11 @@ pub fn from_words<T: clap::Args>(words: &[&str]) -> T {
     T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
+/// The help of these options explains each word that may be chosen, so it need not list them.
+pub(crate) fn words_in_help(arg: clap::Arg) -> clap::Arg {
+    if arg.get_action().takes_values() { arg.hide_possible_values(true) } else { arg }
+}
+
 /// Reads a value that lies in `range`; another is refused by `rule`.
 pub fn within<T>(range: RangeInclusive<T>, rule: &'static str) -> impl TypedValueParser<Value = T>
 where

@@ -83,12 +83,10 @@ impl Capture {
         (from, until): (MonoNs, MonoNs),
     ) -> io::Result<(Vec<Packet>, MonoNs)> {
         let mut file = BufReader::with_capacity(1 << 20, File::open(dir.join(PACKETS))?);
-        let mut head = [0; FILE_HEAD];
-        if !fills(&mut file, &mut head)? {
-            return Ok((Vec::new(), MonoNs(0)));
-        }
-        if (word(&head, 0), word(&head, 20)) != (Some(NANOSECONDS), Some(LINUX_SLL)) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not as this program keeps it"));
+        match words(&mut file)? {
+            None => return Ok((Vec::new(), MonoNs(0))),
+            Some([NANOSECONDS, _, _, _, _, LINUX_SLL]) => {}
+            Some(_) => return Err(io::Error::other("not as this program keeps it")),
         }
         let (mut packets, mut bytes, mut end) = (Vec::new(), Vec::new(), MonoNs(0));
         while let Some((at_unix_ns, length)) = next(&mut file, &mut bytes)? {
@@ -102,9 +100,7 @@ impl Capture {
     }
 }
 
-/// Of the file: pcap-savefile(5).
-const FILE_HEAD: usize = 24;
-/// Written by this host's byte order, with times in nanoseconds.
+/// As pcap-savefile(5) has it: written by this host's byte order, with times in nanoseconds.
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 /// A head of 16 bytes before that of IP, whatever the interface (DLT_LINUX_SLL).
 const LINUX_SLL: u32 = 113;
@@ -114,17 +110,9 @@ const MOST_KEPT: u32 = 262_144;
 
 /// Reads the next packet into `bytes`: its time, and how long it was before it was cut.
 fn next(file: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<Option<(u64, u32)>> {
-    let mut head = [0; 16];
-    if !fills(file, &mut head)? {
-        return Ok(None);
-    }
-    let [Some(s), Some(ns), Some(kept), Some(length)] = [0, 4, 8, 12].map(|at| word(&head, at))
-    else {
+    let Some([s, ns, kept @ ..=MOST_KEPT, length]) = words(file)? else {
         return Ok(None);
     };
-    if kept > MOST_KEPT {
-        return Ok(None);
-    }
     bytes.resize(usize::try_from(kept).unwrap_or_default(), 0);
     Ok(fills(file, bytes)?.then(|| (u64::from(s) * 1_000_000_000 + u64::from(ns), length)))
 }
@@ -157,6 +145,8 @@ fn packet(bytes: &[u8], length: u32, at_ns: MonoNs, client_port: u16) -> Option<
     Some(Packet { at_ns, from, flags: *tcp.get(13)?, bytes: Bytes(bytes) })
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().copied().map(u32::from_ne_bytes)
+/// The next numbers of the file, if it has as many left.
+fn words<const N: usize>(file: &mut impl Read) -> io::Result<Option<[u32; N]>> {
+    let mut words = [[0; 4]; N];
+    Ok(fills(file, words.as_flattened_mut())?.then(|| words.map(u32::from_ne_bytes)))
 }

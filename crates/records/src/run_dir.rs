@@ -11,8 +11,8 @@
 
 use std::error::Error;
 use std::fmt::Display;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -228,24 +228,16 @@ impl RunRecords {
 
     fn read_file(&mut self, path: &Path, name: &str) -> Result<(), LoadError> {
         let missing = "is missing: the run directory is not whole; make the run again";
-        let file = File::open(path).map_err(|error| unread(path, path, missing, error))?;
-        let mut file = BufReader::new(file);
-        let mut bytes = Vec::new();
-        for line in 1.. {
+        let text = fs::read(path).map_err(|error| unread(path, path, missing, error))?;
+        for (line, bytes) in (1..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
             let wrong = |problem| LoadError::of(format!("{}:{line}", path.display()), problem);
-            bytes.clear();
-            match file.read_until(b'\n', &mut bytes) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) => return Err(unread(path, path, missing, error)),
-            }
-            if bytes.last() != Some(&b'\n') {
+            if !bytes.ends_with(b"\n") {
                 return Err(wrong(
                     "is torn: the run was killed while it wrote, so records are missing; make the \
                      run again",
                 ));
             }
-            let record = Record::from_line(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+            let record = Record::from_line(&String::from_utf8_lossy(bytes)).map_err(|error| {
                 wrong("is not ours: restore the file, or make the run again").because(error)
             })?;
             if record.file() != Some(name) {

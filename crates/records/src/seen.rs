@@ -38,13 +38,6 @@ pub enum Sleep {
     Uninterruptible,
 }
 
-impl Blocked {
-    /// Length of the sleep.
-    pub const fn length_us(&self) -> Micros {
-        self.end_ns.micros_since(self.start_ns)
-    }
-}
-
 /// The threads of a program that hand work to each other, as one worker: which of them ran for a while, and
 /// for whom. Records of one worker follow each other without a gap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,13 +143,6 @@ pub struct Absence {
     pub blocked: u32,
 }
 
-impl Absence {
-    /// How long it was not seen in its poll.
-    pub const fn length_us(&self) -> Micros {
-        self.end_ns.micros_since(self.start_ns)
-    }
-}
-
 /// Who is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -222,8 +208,7 @@ pub struct ListenerSample {
 }
 
 /// Which socket of a download's path, from the origin to the slow client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SocketEnd {
     /// The origin's, towards the proxy.

@@ -1,76 +1,88 @@
 //! Round trips of everything that is typed or written, and the wording of what is wrong.
 
+use std::fmt::Debug;
 use std::str::FromStr;
 
 use proptest::prelude::*;
 
 use crate::*;
 
-#[test]
-fn sizes_read_as_people_write_them() {
-    for (text, bytes) in
-        [("40960", 40960), ("64KiB", 65536), ("2 GiB", 2 << 30), ("3MB", 3_000_000)]
-    {
-        assert_eq!(Bytes::from_str(text), Ok(Bytes(bytes)), "{text}");
+/// These texts are read as what stands beside them; those are refused, with what `says` how it is written.
+fn reads<T>(says: &str, right: &[(&str, T)], wrong: &[&str])
+where
+    T: FromStr<Err = ParseUnitError> + PartialEq + Debug,
+{
+    for (text, value) in right {
+        assert_eq!(text.parse::<T>().as_ref(), Ok(value), "{text}");
     }
-    for text in ["", "-1", "2GiBs", "lots", "99999999999GiB"] {
-        let error = Bytes::from_str(text).expect_err(text).to_string();
-        assert!(error.contains("is not a size: write it as"), "{error}");
+    for text in wrong {
+        let error = text.parse::<T>().expect_err(text).to_string();
+        assert!(error.contains(says), "{error}");
     }
 }
 
 #[test]
-fn rates_are_above_zero() {
-    assert_eq!(BytesPerSec::from_str("10MiB/s"), Ok(BytesPerSec(10 << 20)));
-    assert!(BytesPerSec::from_str("0/s").is_err());
-    assert_eq!(Bytes(3_000).per(std::time::Duration::from_secs(2)), BytesPerSec(1_500));
+fn what_people_type_is_read_or_refused_with_what_is_right() {
+    let right = [("40960", 40960), ("64KiB", 65536), ("2 GiB", 2 << 30), ("3MB", 3_000_000)];
+    let wrong = ["", "-1", "2GiBs", "lots", "99999999999GiB"];
+    reads("is not a size: write it as", &right.map(|(text, size)| (text, Bytes(size))), &wrong);
+    reads("is not a rate above zero", &[("10MiB/s", BytesPerSec(10 << 20))], &["0/s"]);
+
+    let wrong = ["", "drains", "bytes:", "bytes:0", "reads:-1", "time:0s", "drain:1", "drain:"];
+    reads::<ReadPolicy>("drain, short-read, fionread", &[], &wrong);
+    use Arrivals::{Closed, PerSecond};
+    let right = [("10/s", PerSecond(10.0)), ("closed", Closed(1)), ("closed:500", Closed(500))];
+    let wrong =
+        ["10", "0/s", "-1/s", "inf/s", "nan/s", "open", "closed:", "closed:0", "closed:10001"];
+    reads("is not an arrival process", &right, &wrong);
+
+    let url = |addr: &str| ProxyKind::Url(addr.parse().expect("an address"));
+    let right = [
+        ("mirror", ProxyKind::Mirror),
+        ("direct", ProxyKind::Direct),
+        ("nginx-1.27", ProxyKind::Server("nginx-1.27".to_owned())),
+        ("exec: a url:b ", ProxyKind::Exec("a url:b".to_owned())),
+        ("url:http://127.0.0.1:80/", url("127.0.0.1:80")),
+        ("url:[::1]:80", url("[::1]:80")),
+    ];
+    let wrong = ["", "exec", "exec: ", "url", "url:localhost:80", "Nginx", "-a", "a:b", "mirror:"];
+    reads("is not a proxy", &right, &wrong);
+    reads::<RequestLine>("is not a path", &[], &["health", "get /x", "/a b", "/a\r\nX: y"]);
+    let wrong = ["no colon", "Content-Length: 3", "A: b\r\nC: d"];
+    reads::<Header>("is not a header", &[], &wrong);
+
+    let cpus = CpuList::new(vec![0, 2, 3, 4]).expect("some");
+    assert_eq!(cpus.in_turn(5), 2);
+    reads("is not a list of CPUs", &[("0,2-4", cpus)], &["", "a", "1-", "3-1", "99999"]);
+    let right = [
+        ("default", Rcvbuf::Default),
+        ("auto", Rcvbuf::Auto),
+        ("40KiB", Rcvbuf::Size(Bytes(40_960))),
+        ("1MiB", Rcvbuf::Size(Rcvbuf::ROOMY)),
+    ];
+    reads("is not a size", &right, &["lots"]);
+    assert!(right.iter().all(|(text, value)| value.to_string() == *text), "and is written so");
 }
 
 #[test]
 fn units_are_printed_with_their_unit() {
     assert_eq!(Bytes(40960).to_string(), "40.0 KiB");
     assert_eq!(BytesPerSec(1_050_000_000).to_string(), "1.05 GB/s");
-    assert_eq!(Micros(870).to_string(), "870 us");
-    assert_eq!(Micros(12_400).to_string(), "12.4 ms");
-    assert_eq!(Micros(1_004_000).to_string(), "1.004 s");
-}
-
-#[test]
-fn policies_say_what_they_could_be() {
-    for text in ["", "drains", "bytes:", "bytes:0", "reads:-1", "time:0s", "drain:1", "drain:"] {
-        let error = ReadPolicy::from_str(text).expect_err(text).to_string();
-        assert!(error.contains("drain, short-read, fionread"), "{error}");
+    assert_eq!(Bytes(3_000).per(std::time::Duration::from_secs(2)), BytesPerSec(1_500));
+    for (us, text) in [(870, "870 us"), (12_400, "12.4 ms"), (1_004_000, "1.004 s")] {
+        assert_eq!(Micros(us).to_string(), text);
     }
 }
 
 #[test]
-fn arrivals_are_a_rate_or_closed() {
-    assert_eq!("10/s".parse(), Ok(Arrivals::PerSecond(10.0)));
-    assert_eq!("closed".parse(), Ok(Arrivals::Closed(1)));
-    assert_eq!("closed:500".parse(), Ok(Arrivals::Closed(500)));
-    for text in
-        ["10", "0/s", "-1/s", "inf/s", "nan/s", "open", "closed:", "closed:0", "closed:10001"]
-    {
-        assert!(Arrivals::from_str(text).is_err(), "{text}");
-    }
-}
-
-#[test]
-fn every_outcome_is_named_in_json_also_at_zero() {
-    let counts: OutcomeCounts = [Outcome::Ok, Outcome::TimeoutNoByte].into_iter().collect();
-    let json = serde_json::to_value(&counts).expect("counts are JSON");
-    for outcome in Outcome::ALL {
-        assert!(json.get(outcome.name()).is_some(), "{outcome} is missing in {json}");
-    }
-    assert_eq!(counts.failed_share(), Some(0.5));
-    assert_eq!(OutcomeCounts::default().failed_share(), None);
-}
-
-#[test]
-fn what_this_host_could_not_try_is_no_failure() {
+fn outcomes_are_counted_and_named_also_at_zero() {
     let counts = |outcomes: &[Outcome]| outcomes.iter().copied().collect::<OutcomeCounts>();
-    let one_of_each: OutcomeCounts = Outcome::ALL.into_iter().collect();
+    let none = serde_json::to_value(counts(&[])).expect("counts are JSON");
+    assert!(Outcome::ALL.iter().all(|outcome| none[outcome.name()] == 0), "{none}");
+    assert_eq!(counts(&[]).failed_share(), None);
+    let one_of_each = counts(&Outcome::ALL);
     assert_eq!((one_of_each.tried(), one_of_each.failed()), (8, 7));
+    // What this host could not try is no failure.
     let few = counts(&[Outcome::Ok, Outcome::Reset, Outcome::LocalError, Outcome::LocalError]);
     assert_eq!((few.attempts(), few.untried(), few.failed_share()), (4, 2, Some(0.5)));
     assert_eq!(counts(&[Outcome::LocalError]).failed_share(), None, "nothing is known of it");

@@ -11,8 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// A number of bytes. In records: a plain integer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
@@ -48,12 +47,8 @@ impl Bytes {
 
     /// The mean rate of this many bytes over `elapsed`; zero over no time.
     pub fn per(self, elapsed: Duration) -> BytesPerSec {
-        let nanos = elapsed.as_nanos();
-        if nanos == 0 {
-            return BytesPerSec(0);
-        }
-        let rate = u128::from(self.0) * 1_000_000_000 / nanos;
-        BytesPerSec(u64::try_from(rate).unwrap_or(u64::MAX))
+        let rate = (u128::from(self.0) * 1_000_000_000).checked_div(elapsed.as_nanos());
+        BytesPerSec(rate.unwrap_or(0).try_into().unwrap_or(u64::MAX))
     }
 }
 
@@ -95,8 +90,7 @@ impl FromStr for Bytes {
 }
 
 /// Bytes per second. In records: a plain integer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BytesPerSec(pub u64);
 
@@ -127,8 +121,7 @@ impl FromStr for BytesPerSec {
 }
 
 /// A length of time in whole microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Micros(pub u64);
 
@@ -142,15 +135,7 @@ impl Micros {
     pub const fn as_duration(self) -> Duration {
         Duration::from_micros(self.0)
     }
-}
 
-impl From<Duration> for Micros {
-    fn from(length: Duration) -> Self {
-        Self(u64::try_from(length.as_micros()).unwrap_or(u64::MAX))
-    }
-}
-
-impl Micros {
     /// As it is printed, with so many `more` digits.
     fn said(self, more: usize) -> String {
         let us = self.0 as f64;
@@ -167,6 +152,12 @@ impl Micros {
     /// As it is printed, but never rounded to or across `limit`: `499.6 ms` beside 500 ms.
     pub fn beside(self, limit: Self) -> String {
         beside(self, limit, Self::said)
+    }
+}
+
+impl From<Duration> for Micros {
+    fn from(length: Duration) -> Self {
+        Self(u64::try_from(length.as_micros()).unwrap_or(u64::MAX))
     }
 }
 
@@ -227,8 +218,7 @@ impl FromStr for Micros {
 }
 
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds. Comparable within one host and boot only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MonoNs(pub u64);
 

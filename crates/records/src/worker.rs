@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 use strum::EnumMessage;
 
-use crate::{Bytes, Micros, MonoNs};
+use crate::{Absence, Blocked, Bytes, Micros, MonoNs};
 
 /// A step long enough to matter to others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,13 +37,6 @@ pub struct Hold {
     pub reads: u64,
     /// What ended it.
     pub ended_by: StepEnd,
-}
-
-impl Hold {
-    /// Length of the step.
-    pub const fn length_us(&self) -> Micros {
-        self.end_ns.micros_since(self.start_ns)
-    }
 }
 
 /// What ended a step; with each the word that a sentence has for it: "ended by ...".
@@ -105,13 +98,6 @@ pub struct LoopTurn {
     pub steps: u32,
     /// Connections accepted in it.
     pub accepts: u32,
-}
-
-impl LoopTurn {
-    /// Length of the turn.
-    pub const fn length_us(&self) -> Micros {
-        self.end_ns.micros_since(self.start_ns)
-    }
 }
 
 /// Steps by length: `counts[i]` steps took from `2^(i-1)` up to `2^i` us; `counts[0]` under 1 us.
@@ -219,13 +205,6 @@ pub struct Stretch {
     pub accepts: u32,
 }
 
-impl Stretch {
-    /// Its length.
-    pub const fn length_us(&self) -> Micros {
-        self.end_ns.micros_since(self.start_ns)
-    }
-}
-
 /// Counters of one worker's thread since it started, from `/proc/<pid>/task/<tid>`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerSample {
@@ -248,6 +227,20 @@ pub struct WorkerSample {
     /// Involuntary context switches (`status`).
     pub involuntary_switches: u64,
 }
+
+/// How long what is recorded with a start and an end took.
+macro_rules! from_start_to_end {
+    ($($record:ty),+) => {$(
+        impl $record {
+            /// Its length.
+            pub const fn length_us(&self) -> Micros {
+                self.end_ns.micros_since(self.start_ns)
+            }
+        }
+    )+};
+}
+
+from_start_to_end!(Hold, LoopTurn, Stretch, Blocked, Absence);
 
 /// A stretch of this length is told with the next thing that ends; so is a poll of this length, by
 /// itself. Both in nanoseconds: 5 ms, which is 200 stretches a second of a busy worker.
@@ -285,32 +278,14 @@ impl Stretches {
         self.accepts += 1;
     }
 
-    /// A step ended.
-    pub fn stepped(&mut self, end: MonoNs, sink: &mut impl StretchSink) {
-        self.step_counted();
-        self.end_if_long(end, sink);
-    }
-
-    /// A step ended that was a hold: the stretch ends with it, however short.
-    pub fn held(&mut self, end: MonoNs, sink: &mut impl StretchSink) {
-        self.step_counted();
-        self.end(end, sink);
-    }
-
     /// A loop turn ended: it counts in the stretch under way, which goes on.
-    pub fn turn_counted(&mut self) {
+    pub fn turned(&mut self) {
         self.turns += 1;
     }
 
     /// A step ended: it counts in the stretch under way, which goes on.
-    pub fn step_counted(&mut self) {
+    pub fn stepped(&mut self) {
         self.steps += 1;
-    }
-
-    /// A loop turn ended.
-    pub fn turned(&mut self, end: MonoNs, sink: &mut impl StretchSink) {
-        self.turn_counted();
-        self.end_if_long(end, sink);
     }
 
     /// A poll returned. A long one is a stretch of its own, after what was before it.
@@ -335,7 +310,8 @@ impl Stretches {
         now <= self.start && (self.turns, self.steps, self.accepts) == (0, 0, 0)
     }
 
-    fn end_if_long(&mut self, now: MonoNs, sink: &mut impl StretchSink) {
+    /// What was counted last ended `now`, and with it the stretch, if it is long enough to be told.
+    pub fn end_if_long(&mut self, now: MonoNs, sink: &mut impl StretchSink) {
         if now.0.saturating_sub(self.start.0) >= LONG_NS {
             self.end(now, sink);
         }
@@ -354,8 +330,9 @@ impl Stretches {
         sink.tell(self.next(returned, cpu));
     }
 
+    /// A hold ended `now`, and the stretch with it, however short.
     #[cold]
-    fn end(&mut self, now: MonoNs, sink: &mut impl StretchSink) {
+    pub fn end(&mut self, now: MonoNs, sink: &mut impl StretchSink) {
         let cpu = sink.cpu();
         sink.tell(self.next(now, cpu));
     }

@@ -34,7 +34,7 @@ fn at(ms: u64) -> MonoNs {
 }
 
 #[test]
-fn a_worker_away_for_long_is_told_once_it_is_back() {
+fn a_worker_away_for_long_is_told_once_it_is_back_or_at_the_end() {
     let mut absences = Absences::of(3, Micros(20_000));
     for ms in 0..30 {
         let doing = if ms < 20 { Doing::Ready } else { Doing::Blocked };
@@ -46,17 +46,12 @@ fn a_worker_away_for_long_is_told_once_it_is_back() {
     assert_eq!((told.start_ns, told.end_ns, told.worker), (at(0), at(30), 3));
     assert_eq!((told.looks, told.running, told.waiting, told.blocked), (30, 15, 5, 10));
     assert_eq!(absences.looked(at(31), Some(Doing::Polling), times), None);
-}
-
-#[test]
-fn a_worker_that_is_away_at_the_end_is_told() {
-    let mut absences = Absences::of(0, Micros(20_000));
-    for ms in 0..21 {
+    for ms in 40..61 {
         absences.looked(at(ms), Some(Doing::Ready), Times::default);
     }
-    let told = absences.finish(at(21), Times::default).expect("21 ms");
+    let told = absences.finish(at(61), Times::default).expect("21 ms");
     assert_eq!((told.looks, told.running), (21, 21));
-    assert_eq!(absences.finish(at(22), Times::default), None);
+    assert_eq!(absences.finish(at(62), Times::default), None);
 }
 
 proptest! {

@@ -156,7 +156,7 @@ impl Worker {
             if self.totals.count_turn(&turn) >= self.hold {
                 out.1(Record::LoopTurn(turn));
             }
-            stretches.turn_counted();
+            stretches.turned();
         }
         self.polled += at.saturating_sub(called);
         stretches.polled(MonoNs(called), MonoNs(at), out);
@@ -207,11 +207,12 @@ impl Worker {
         turn.steps += 1;
         // Since its end it was on its CPU.
         let mut out = Out(cpu.saturating_sub(at.saturating_sub(step.end)), take);
+        stretches.stepped();
         match ended {
             // Its stretch ends with the last turn.
-            Last::None => stretches.step_counted(),
-            _ if length >= self.hold => stretches.held(MonoNs(step.end), &mut out),
-            _ => stretches.stepped(MonoNs(step.end), &mut out),
+            Last::None => {}
+            _ if length >= self.hold => stretches.end(MonoNs(step.end), &mut out),
+            _ => stretches.end_if_long(MonoNs(step.end), &mut out),
         }
     }
 

@@ -77,7 +77,7 @@ pub struct FetchToggles {
     /// Rate of fetches
     ///
     /// As 10/s; closed: the next when the last has ended; or closed:N: so many of these at a time
-    #[arg(long, visible_alias = "rate", value_name = "RATE", default_value_t)]
+    #[arg(long, visible_alias = "rate", value_name = "RATE", default_value = "10/s")]
     pub arrivals: Arrivals,
 
     /// Fetch over connections that are open already, where the server keeps them [default: a new
@@ -188,12 +188,6 @@ impl Arrivals {
     /// The most fetches at a time of a closed loop: a host has some 28,000 ports to dial from
     /// (32768-60999 by default, ip(7)), and those in TIME_WAIT need theirs.
     pub const MAX_AT_A_TIME: u32 = 10_000;
-}
-
-impl Default for Arrivals {
-    fn default() -> Self {
-        Self::PerSecond(10.0)
-    }
 }
 
 impl fmt::Display for Arrivals {

@@ -1,19 +1,20 @@
 //! The toggles of a proxy: what makes one proxy differ from another.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use strum::EnumString;
 
-use super::{Rcvbuf, as_text, default_of_flags, within, words};
+use super::{Rcvbuf, as_text, default_of_flags, within, words, words_in_help};
 use crate::{Bytes, Micros, ParseUnitError};
 
 /// The toggles of the mirror, and of a foreign proxy as far as it has them.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 #[command(next_help_heading = "The mirror (what other servers honour: docs/proxies.md)")]
+#[command(mut_args(words_in_help))]
 #[serde(default)]
 pub struct ProxyToggles {
     /// Event loops, each a thread of its own
@@ -61,39 +62,18 @@ pub struct ProxyToggles {
 
     /// Who writes the access log: writer, a thread of its own, or inline, the worker itself as each
     /// session ends, however long the file makes it wait
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "MODE",
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "MODE", default_value_t)]
     pub log_mode: LogMode,
 
     /// Who is woken for a connection to a listener that workers share: herd, every worker that
     /// sleeps; exclusive, one of them
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "MODE",
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "MODE", default_value_t)]
     pub accept: AcceptMode,
 
     /// How a worker passes an answer on: off, it writes what it has read before it reads again; on,
     /// it reads into nine pages, writes two of them at a time and spools what its client does not
     /// take; default, as the program does (nginx: on; the mirror: off)
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "MODE",
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "MODE", default_value_t)]
     pub buffering: BufferingMode,
 
     /// Where a worker that buffers puts what its client does not take: a directory, into temporary
@@ -195,7 +175,8 @@ words!(AcceptMode, BufferingMode, LogMode);
 
 /// Whether a worker that buffers takes from the upstream what its client does not take yet, and
 /// writes it to a file. Written `default`, `off` or the directory of the files.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum Spool {
     /// As the program does when it is not told: nginx and a mirror that buffers spool up to 1 GiB a
     /// session, others nothing.
@@ -204,6 +185,7 @@ pub enum Spool {
     /// Nothing is spooled.
     Off,
     /// Into temporary files of this directory.
+    #[strum(default)]
     Dir(PathBuf),
 }
 
@@ -214,17 +196,6 @@ impl fmt::Display for Spool {
             Self::Off => f.pad("off"),
             Self::Dir(dir) => f.pad(&dir.display().to_string()),
         }
-    }
-}
-
-impl FromStr for Spool {
-    type Err = Infallible;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "default" => Self::Default,
-            "off" => Self::Off,
-            dir => Self::Dir(dir.into()),
-        })
     }
 }
 
@@ -297,18 +268,12 @@ pub enum ReadPolicy {
 impl ReadPolicy {
     /// Whether it ends a step while the upstream goes on sending.
     pub const fn is_bounded(self) -> bool {
-        match self {
-            Self::Drain | Self::ShortRead => false,
-            Self::Fionread | Self::Bytes(_) | Self::Reads(_) | Self::Time(_) => true,
-        }
+        !matches!(self, Self::Drain | Self::ShortRead)
     }
 
     /// Whether a step has a quota, whatever the socket tells.
     pub const fn is_quota(self) -> bool {
-        match self {
-            Self::Drain | Self::ShortRead | Self::Fionread => false,
-            Self::Bytes(_) | Self::Reads(_) | Self::Time(_) => true,
-        }
+        matches!(self, Self::Bytes(_) | Self::Reads(_) | Self::Time(_))
     }
 }
 

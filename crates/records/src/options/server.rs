@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use super::{RequestLine, as_text, some_time, words};
+use super::{RequestLine, as_text, some_time, words, words_in_help};
 use crate::{Bytes, Micros, ParseUnitError};
 
 /// The proxy under test. Which servers there are by name, only the crate `servers` knows: it refuses others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
-#[command(next_help_heading = "What to test")]
+#[command(next_help_heading = "What to test", mut_args(words_in_help))]
 #[serde(default)]
 pub struct ServerToggles {
     /// A proxy, as nginx
@@ -27,25 +27,11 @@ pub struct ServerToggles {
 
     /// How to watch its workers: auto, probe (needs root), sample (/proc) or off. The mirror
     /// tells of itself and is watched only when asked
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "MEANS",
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "MEANS", default_value_t)]
     pub trace: TraceMode,
 
     /// Where answers come from: origin, or file: local files that the proxy serves
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_enum,
-        value_name = "SOURCE",
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "SOURCE", default_value_t)]
     pub content: Content,
 
     /// A line for the program's own configuration, in its own syntax, as 'proxy_buffering off;' for
@@ -137,31 +123,23 @@ impl fmt::Display for ProxyKind {
 impl FromStr for ProxyKind {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || {
-            let forms = "mirror, the name of a server (nginx), url:IP:PORT or direct";
-            ParseUnitError::new(text, "a proxy", forms)
-        };
-        if text == "mirror" {
-            return Ok(Self::Mirror);
-        }
-        if text == "direct" {
-            return Ok(Self::Direct);
-        }
-        if let Some(command) = text.strip_prefix("exec:") {
-            let command = command.trim();
-            return if command.is_empty() { Err(wrong()) } else { Ok(Self::Exec(command.into())) };
-        }
-        if let Some(addr) = text.strip_prefix("url:") {
-            let addr = addr.trim_start_matches("http://").trim_end_matches('/');
-            return addr.parse().map(Self::Url).map_err(|_| wrong());
-        }
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
         let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-        if begins && text.chars().all(is_name) && !["exec", "url"].contains(&text) {
-            Ok(Self::Server(text.to_owned()))
-        } else {
-            Err(wrong())
-        }
+        let kind = match (text, text.split_once(':')) {
+            ("mirror", _) => Some(Self::Mirror),
+            ("direct", _) => Some(Self::Direct),
+            ("exec" | "url", None) => None,
+            (name, None) if begins && name.chars().all(is_name) => Some(Self::Server(name.into())),
+            (_, Some(("exec", command))) if !command.trim().is_empty() => {
+                Some(Self::Exec(command.trim().into()))
+            }
+            (_, Some(("url", addr))) => {
+                addr.trim_start_matches("http://").trim_end_matches('/').parse().ok().map(Self::Url)
+            }
+            _ => None,
+        };
+        let forms = "mirror, the name of a server (nginx), url:IP:PORT or direct";
+        kind.ok_or_else(|| ParseUnitError::new(text, "a proxy", forms))
     }
 }
 
@@ -199,15 +177,18 @@ words!(TraceMode, Content);
 
 /// SO_RCVBUF of upstream connections (socket(7)). Written `default`, `auto` or a size; in records
 /// `null` stands for `auto`, and a size is a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Rcvbuf {
     /// As the program does when it is not told: the mirror asks for [`Rcvbuf::ROOMY`] where the host gives
     /// as much, any other program leaves it to the kernel.
     #[default]
     Default,
     /// The kernel tunes it.
+    #[serde(untagged)]
     Auto,
     /// So much is asked for; the kernel keeps the double, capped by `net.core.rmem_max`.
+    #[serde(untagged)]
     Size(Bytes),
 }
 
@@ -257,34 +238,6 @@ impl FromStr for Rcvbuf {
             "default" => Ok(Self::Default),
             "auto" => Ok(Self::Auto),
             size => size.parse().map(Self::Size),
-        }
-    }
-}
-
-/// As records have it.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Recorded {
-    Size(Option<Bytes>),
-    Text(String),
-}
-
-impl Serialize for Rcvbuf {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let recorded = match *self {
-            Self::Default => Recorded::Text(self.to_string()),
-            Self::Auto => Recorded::Size(None),
-            Self::Size(size) => Recorded::Size(Some(size)),
-        };
-        recorded.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Rcvbuf {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Recorded::deserialize(deserializer)? {
-            Recorded::Size(size) => Ok(size.map_or(Self::Auto, Self::Size)),
-            Recorded::Text(text) => text.parse().map_err(serde::de::Error::custom),
         }
     }
 }

@@ -1,111 +1,86 @@
 //! What is typed, what it is by default, and that it reads back from records as it was.
 
-use std::ffi::OsStr;
-
 use clap::{Args, Command, FromArgMatches};
 
 use super::*;
-use crate::{Arm, Bytes, CpuList, Namespaces};
+use crate::{Arm, Bytes, Namespaces};
 
-fn parse<T: Args + FromArgMatches>(args: &[impl AsRef<OsStr>]) -> Result<T, clap::Error> {
+fn parse<T: Args + FromArgMatches>(words: &str) -> Result<T, clap::Error> {
+    let words = shlex::split(words).expect("words as a shell takes them");
     let command = T::augment_args(Command::new("options").no_binary_name(true));
-    T::from_arg_matches(&command.try_get_matches_from(args.iter().map(AsRef::as_ref))?)
+    T::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 fn arm(words: &str) -> Arm {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    parse(&words).unwrap_or_else(|error| panic!("{error}"))
+    parse(words).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn wrong_values_are_refused_with_what_is_right() {
-    for (flag, value, says) in [
-        ("--rcvbuf", "lots", "is not a size"),
-        ("--read-policy", "drains", "is not a read policy"),
-        ("--buffer", "0", "1 byte to 64 MiB"),
-        ("--workers", "0", "1..=256"),
-        ("--log-mode", "buffered", "writer, inline"),
-        ("--accept", "herds", "herd, exclusive"),
-        ("--buffering", "yes", "default, on, off"),
-        ("--spool-max", "lots", "is not a size"),
+    for (words, says) in [
+        ("--buffer 0", "1 byte to 64 MiB"),
+        ("--workers 0", "1..=256"),
+        ("--log-mode buffered", "writer, inline"),
+        ("--accept herds", "herd, exclusive"),
+        ("--buffering yes", "default, on, off"),
+        ("--spool-max lots", "is not a size"),
+        ("--fetch-header 'no colon'", "is not a header"),
+        ("--fetch-body f", "--fetch-path"),
     ] {
-        let error = parse::<ProxyToggles>(&[flag, value]).expect_err(flag).to_string();
+        let error = parse::<Arm>(words).expect_err(words).to_string();
         assert!(error.contains(says), "{error}");
     }
 }
 
+/// A way to share needs something to share, and only who buffers spools.
 #[test]
-fn a_way_to_share_needs_something_to_share() {
-    for (reuseport, accept, fits) in [
-        (false, AcceptMode::Herd, true),
-        (true, AcceptMode::Exclusive, true),
-        (true, AcceptMode::Herd, false),
+fn toggles_that_do_not_fit_each_other_are_refused() {
+    let herd = Some(ToggleError::NothingShared(AcceptMode::Herd));
+    let spool = Some(ToggleError::NothingSpooled);
+    for (words, refused) in [
+        ("--accept herd", None),
+        ("--reuseport --accept exclusive", None),
+        ("--reuseport --accept herd", herd),
+        ("--spool default", None),
+        ("--buffering off --spool off", None),
+        ("--buffering on --spool /spool", None),
+        ("--buffering on --spool-max 1", None),
+        ("--buffering off --spool /spool", spool),
+        ("--buffering off --spool-max 1", spool),
+        ("--spool /spool", spool),
+        ("--spool-max 1", spool),
     ] {
-        let toggles = ProxyToggles { reuseport, accept, ..ProxyToggles::default() };
-        let expected = if fits { Ok(()) } else { Err(ToggleError::NothingShared(accept)) };
-        assert_eq!(toggles.check(), expected);
+        assert_eq!(arm(words).proxy.check().err(), refused, "{words}");
     }
-}
-
-#[test]
-fn only_who_buffers_spools() {
-    let dir = Spool::Dir("/spool".into());
-    for buffering in [BufferingMode::Default, BufferingMode::On, BufferingMode::Off] {
-        for (spool, spool_max, spools) in [
-            (Spool::Default, None, false),
-            (Spool::Off, None, false),
-            (dir.clone(), None, true),
-            (Spool::Default, Some(Bytes(1)), true),
-        ] {
-            let toggles = ProxyToggles { buffering, spool, spool_max, ..ProxyToggles::default() };
-            let refused = spools && buffering != BufferingMode::On;
-            let expected = if refused { Err(ToggleError::NothingSpooled) } else { Ok(()) };
-            assert_eq!(toggles.check(), expected, "{toggles:?}");
-        }
-    }
-}
-
-#[test]
-fn what_is_written_reads_back() {
-    for (text, value) in [
-        ("default", Rcvbuf::Default),
-        ("auto", Rcvbuf::Auto),
-        ("40KiB", Rcvbuf::Size(Bytes(40_960))),
-        ("1MiB", Rcvbuf::Size(Rcvbuf::ROOMY)),
-    ] {
-        assert_eq!(text.parse(), Ok(value));
-        assert_eq!(value.to_string(), text);
-    }
-    assert!("lots".parse::<Rcvbuf>().is_err());
 }
 
 #[test]
 fn a_host_that_gives_less_leaves_the_default_to_the_kernel() {
     let (small, large) = (Some(Bytes(212_992)), Some(Rcvbuf::ROOMY));
-    assert_eq!(Rcvbuf::Default.within(small), Rcvbuf::Auto);
-    assert_eq!(Rcvbuf::Default.within(large), Rcvbuf::Default);
-    assert_eq!(Rcvbuf::Default.within(None), Rcvbuf::Default);
+    // The kernel caps what was asked for, and the manifest tells.
     let asked = Rcvbuf::Size(Bytes::mib(4));
-    assert_eq!(
-        asked.within(small),
-        asked,
-        "the kernel caps what was asked for, and the manifest tells"
-    );
+    for (buffer, most, within) in [
+        (Rcvbuf::Default, small, Rcvbuf::Auto),
+        (Rcvbuf::Default, large, Rcvbuf::Default),
+        (Rcvbuf::Default, None, Rcvbuf::Default),
+        (asked, small, asked),
+    ] {
+        assert_eq!(buffer.within(most), within, "{buffer} {most:?}");
+    }
 }
 
 #[test]
 fn the_mirror_has_roomy_upstream_buffers_unless_told_otherwise() {
-    let asked = |words: &str| arm(words).on(None).rcvbuf();
-    assert_eq!(asked(""), Some(Rcvbuf::ROOMY));
-    assert_eq!(asked("--rcvbuf 40960"), Some(Bytes(40_960)));
-    assert_eq!(asked("--rcvbuf auto"), None);
-    let nginx = |words: &str| {
-        let mut arm = arm(words);
-        arm.server.kind = ProxyKind::Server("nginx".to_owned());
-        arm.on(None).rcvbuf()
-    };
-    assert_eq!(nginx(""), None, "its own affair");
-    assert_eq!(nginx("--rcvbuf 40960"), Some(Bytes(40_960)));
+    for (words, asked) in [
+        ("", Some(Rcvbuf::ROOMY)),
+        ("--rcvbuf 40960", Some(Bytes(40_960))),
+        ("--rcvbuf auto", None),
+        // Its own affair.
+        ("--proxy nginx", None),
+        ("--proxy nginx --rcvbuf 40960", Some(Bytes(40_960))),
+    ] {
+        assert_eq!(arm(words).on(None).rcvbuf(), asked, "{words}");
+    }
     let sysctls = [("net.ipv4.tcp_rmem".to_owned(), "40960 40960 40960".to_owned())].into();
     let host = arm("").on(Some(Namespaces { sysctls }));
     assert_eq!(host.rcvbuf(), None, "what the host was set to must rule");
@@ -116,18 +91,12 @@ fn the_mirror_has_roomy_upstream_buffers_unless_told_otherwise() {
 fn in_records_an_arm_is_flat_and_says_what_was_asked_for() {
     let arm = arm("--reuseport --rcvbuf 40960 --delay 300ms --cap 2s").on(None);
     let json = serde_json::to_value(&arm).expect("an arm is JSON");
-    for (key, value) in [
-        ("reuseport", serde_json::json!(true)),
-        ("rcvbuf", 40_960.into()),
-        ("workers", 2.into()),
-        ("read_policy", "drain".into()),
-        ("slow", 4.into()),
-        ("cap_us", 2_000_000.into()),
-        ("delay_us", 300_000.into()),
-        ("proxy", "mirror".into()),
-        ("place", "spread".into()),
-    ] {
-        assert_eq!(json.get(key), Some(&value), "{key} in {json}");
+    let told = serde_json::json!({
+        "reuseport": true, "rcvbuf": 40_960, "workers": 2, "read_policy": "drain", "slow": 4,
+        "cap_us": 2_000_000, "delay_us": 300_000, "proxy": "mirror", "place": "spread",
+    });
+    for (key, value) in told.as_object().expect("an object") {
+        assert_eq!(json.get(key), Some(value), "{key} in {json}");
     }
     let auto = serde_json::to_value(Rcvbuf::Auto).expect("JSON");
     assert!(auto.is_null(), "left to the kernel");
@@ -170,58 +139,29 @@ fn an_arm_reads_back_as_itself() {
 #[test]
 fn a_request_of_ones_own_says_what_was_asked() {
     let host = "127.0.0.1:8000".parse().expect("an address");
-    let fetch = |words: &[&str]| {
-        let toggles: FetchToggles = parse(words).unwrap_or_else(|error| panic!("{error}"));
-        let body = toggles.fetch_body.as_ref().map(|_| Bytes(7));
-        let asking = toggles.asking();
-        (asking.head(host, body, Connection::Close), asking.answer_size())
-    };
-    let own = "Host: 127.0.0.1:8000\r\nAccept: */*\r\n";
-    let usual = (
-        format!("GET /bytes/3MiB HTTP/1.1\r\n{own}Connection: close\r\n\r\n"),
-        Some(Bytes::mib(3)),
-    );
-    assert_eq!(fetch(&[]), usual);
-    let health = (format!("GET /health HTTP/1.1\r\n{own}Connection: close\r\n\r\n"), None);
-    assert_eq!(fetch(&["--fetch-path", "/health"]), health);
-    let headers =
-        ["--fetch-path", "HEAD /", "--fetch-header", "host:a.b", "--fetch-header", "X-Y: 1 2"];
-    let head =
-        "HEAD / HTTP/1.1\r\nAccept: */*\r\nhost: a.b\r\nX-Y: 1 2\r\nConnection: close\r\n\r\n";
-    assert_eq!(fetch(&headers).0, head);
-    let (coded, size) = fetch(&["--fetch-header", "accept-encoding: gzip"]);
-    assert!(coded.contains("\r\naccept-encoding: gzip\r\n"), "{coded}");
-    assert_eq!(size, None, "an answer that may be compressed is as long as it is");
-    let (post, _) = fetch(&["--fetch-path", "/login", "--fetch-body", "f"]);
-    assert!(
-        post.starts_with("POST /login ") && post.contains("\r\nContent-Length: 7\r\n"),
-        "{post}"
-    );
-    let (put, _) = fetch(&["--fetch-path", "PUT /x", "--fetch-body", "f"]);
-    assert!(put.starts_with("PUT /x HTTP/1.1\r\n"), "{put}");
-
-    for (flag, value, says) in [
-        ("--fetch-path", "health", "is not a path"),
-        ("--fetch-path", "get /x", "is not a path"),
-        ("--fetch-path", "/a b", "is not a path"),
-        ("--fetch-path", "/a\r\nX: y", "is not a path"),
-        ("--fetch-header", "no colon", "is not a header"),
-        ("--fetch-header", "Content-Length: 3", "is not a header"),
-        ("--fetch-header", "A: b\r\nC: d", "is not a header"),
-        ("--fetch-body", "f", "--fetch-path"),
+    let ours = "Host: 127.0.0.1:8000\r\nAccept: */*\r\n";
+    let [sized, coded] =
+        ["Content-Length: 7", "accept-encoding: gzip"].map(|header| format!("{ours}{header}\r\n"));
+    let headers = "--fetch-path 'HEAD /' --fetch-header host:a.b --fetch-header 'X-Y: 1 2'";
+    for (words, line, headers, size) in [
+        ("", "GET /bytes/3MiB", ours, Some(Bytes::mib(3))),
+        ("--fetch-path /health", "GET /health", ours, None),
+        (headers, "HEAD /", "Accept: */*\r\nhost: a.b\r\nX-Y: 1 2\r\n", None),
+        // An answer that may be compressed is as long as it is.
+        ("--fetch-header 'accept-encoding: gzip'", "GET /bytes/3MiB", &coded, None),
+        ("--fetch-path /login --fetch-body f", "POST /login", &sized, None),
+        ("--fetch-path 'PUT /x' --fetch-body f", "PUT /x", &sized, None),
     ] {
-        let error = parse::<FetchToggles>(&[flag, value]).expect_err(flag).to_string();
-        assert!(error.contains(says), "{error}");
+        let toggles = arm(words).fetch;
+        let body = toggles.fetch_body.as_ref().map(|_| Bytes(7));
+        let head = format!("{line} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n");
+        assert_eq!(toggles.asking().head(host, body, Connection::Close), head);
+        assert_eq!(toggles.asking().answer_size(), size, "{words}");
     }
 }
 
 #[test]
-fn cpus_and_addresses_read_as_people_write_them() {
-    let list: CpuList = "0,2-4".parse().expect("a list");
-    assert_eq!((list.as_slice(), list.in_turn(5)), ([0, 2, 3, 4].as_slice(), 2));
-    for text in ["", "a", "1-", "3-1", "99999"] {
-        assert!(text.parse::<CpuList>().is_err(), "{text}");
-    }
+fn addresses_read_as_people_write_them() {
     assert_eq!(socket_addr("[::1]:80").map(|addr| (addr.is_ipv6(), addr.port())), Ok((true, 80)));
     for text in ["localhost:80", "127.0.0.1", "::1:80", "127.0.0.1:80000", ""] {
         let error = socket_addr(text).expect_err(text);

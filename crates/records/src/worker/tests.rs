@@ -34,14 +34,14 @@ fn turn() -> impl Strategy<Value = Turn> {
 #[derive(Debug, Default)]
 struct Life {
     start: MonoNs,
-    end: MonoNs,
+    now: MonoNs,
     told: Vec<Stretch>,
     turns: u64,
     steps: u64,
     accepts: u64,
     polls_ns: u64,
-    cpu_start: Micros,
-    cpu_end: Micros,
+    /// The thread's CPU clock.
+    cpu_ns: u64,
     cpu_reads: u64,
     /// Ends of holds.
     holds: Vec<MonoNs>,
@@ -49,75 +49,70 @@ struct Life {
     long_polls: Vec<(MonoNs, MonoNs)>,
 }
 
-/// The thread's CPU clock, in nanoseconds, and what was told.
-#[derive(Debug, Default)]
-struct Told {
-    cpu_ns: u64,
-    cpu_reads: u64,
-    stretches: Vec<Stretch>,
-}
-
-impl StretchSink for Told {
+impl StretchSink for Life {
     fn cpu(&mut self) -> Micros {
         self.cpu_reads += 1;
         Micros(self.cpu_ns / 1_000)
     }
 
     fn tell(&mut self, stretch: Stretch) {
-        self.stretches.push(stretch);
+        self.told.push(stretch);
     }
 }
 
+impl Life {
+    /// So much time passes, and `cpu_ns` of it on the CPU.
+    fn pass(&mut self, ns: u64, cpu_ns: u64) -> MonoNs {
+        self.cpu_ns += cpu_ns;
+        self.now = MonoNs(self.now.0 + ns);
+        self.now
+    }
+}
+
+/// The thread's CPU time when its life begins.
+const CPU_BEFORE: Micros = Micros(55);
+
 /// Lets a worker live that is on the CPU for `busy` percent of its work and 1 us of every poll.
 fn live(turns: &[Turn], busy: u64) -> Life {
-    let begin = MonoNs(7_000_000_123);
-    let mut told = Told { cpu_ns: 55_500, ..Told::default() };
-    let mut life = Life { start: begin, cpu_start: Micros(55), ..Life::default() };
-    let mut now = begin;
-    let mut pass = |told: &mut Told, ns: u64| {
-        now = MonoNs(now.0 + ns);
-        told.cpu_ns += ns * busy / 100;
-        now
-    };
-    let mut stretches = Stretches::begin(3, begin, Micros(55));
-    let mut called = begin;
+    let start = MonoNs(7_000_000_123);
+    let mut life = Life { start, now: start, cpu_ns: 55_500, ..Life::default() };
+    let mut stretches = Stretches::begin(3, start, CPU_BEFORE);
+    let on_cpu = |ns: u64| ns * busy / 100;
     for turn in turns {
-        let cpu_ns = told.cpu_ns;
-        let returned = pass(&mut told, turn.poll);
-        told.cpu_ns = cpu_ns + turn.poll.min(1_000);
+        let called = life.now;
+        let returned = life.pass(turn.poll, turn.poll.min(1_000));
         life.polls_ns += turn.poll;
         if turn.poll >= LONG_NS {
             life.long_polls.push((called, returned));
         }
-        stretches.polled(called, returned, &mut told);
+        stretches.polled(called, returned, &mut life);
         for &(gap, work) in &turn.work {
-            pass(&mut told, gap);
+            life.pass(gap, on_cpu(gap));
             match work {
                 Work::Accept => {
                     stretches.accepted();
                     life.accepts += 1;
                 }
                 Work::Step(length) => {
-                    let end = pass(&mut told, length);
+                    let end = life.pass(length, on_cpu(length));
                     life.steps += 1;
+                    stretches.stepped();
                     if length >= HOLD_NS {
                         life.holds.push(end);
-                        stretches.held(end, &mut told);
+                        stretches.end(end, &mut life);
                     } else {
-                        stretches.stepped(end, &mut told);
+                        stretches.end_if_long(end, &mut life);
                     }
                 }
             }
         }
-        called = pass(&mut told, turn.tail);
+        let end = life.pass(turn.tail, on_cpu(turn.tail));
         life.turns += 1;
-        stretches.turned(called, &mut told);
+        stretches.turned();
+        stretches.end_if_long(end, &mut life);
     }
-    life.end = pass(&mut told, 1_000);
-    stretches.finish(life.end, &mut told);
-    life.cpu_end = Micros(told.cpu_ns / 1_000);
-    life.cpu_reads = told.cpu_reads;
-    life.told = told.stretches;
+    let end = life.pass(1_000, on_cpu(1_000));
+    stretches.finish(end, &mut life);
     life
 }
 
@@ -134,14 +129,14 @@ proptest! {
     fn a_life_is_told_without_a_gap_and_nothing_twice(life in life()) {
         let first = life.told.first().map(|stretch| stretch.start_ns);
         let last = life.told.last().map(|stretch| stretch.end_ns);
-        prop_assert_eq!((first, last), (Some(life.start), Some(life.end)));
+        prop_assert_eq!((first, last), (Some(life.start), Some(life.now)));
         for pair in life.told.windows(2) {
             prop_assert_eq!(pair[0].end_ns, pair[1].start_ns);
         }
         prop_assert_eq!(sum(&life, |s| s.turns.into()), life.turns);
         prop_assert_eq!(sum(&life, |s| s.steps.into()), life.steps);
         prop_assert_eq!(sum(&life, |s| s.accepts.into()), life.accepts);
-        prop_assert_eq!(sum(&life, |s| s.cpu_us.0), life.cpu_end.0 - life.cpu_start.0);
+        prop_assert_eq!(sum(&life, |s| s.cpu_us.0), life.cpu_ns / 1_000 - CPU_BEFORE.0);
         // Whole microseconds of each stretch: what is missing is less than one for each.
         let polls_us = sum(&life, |s| s.poll_us.0);
         prop_assert!(polls_us * 1_000 <= life.polls_ns);
@@ -166,7 +161,7 @@ proptest! {
             let long = stretch.end_ns.0 - stretch.start_ns.0 >= LONG_NS;
             let cut = life.long_polls.iter().any(|(called, _)| *called == stretch.end_ns);
             let held = life.holds.contains(&stretch.end_ns);
-            prop_assert!(long || cut || held || stretch.end_ns == life.end, "{:?}", stretch);
+            prop_assert!(long || cut || held || stretch.end_ns == life.now, "{:?}", stretch);
         }
     }
 }
