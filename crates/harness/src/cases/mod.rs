@@ -95,6 +95,7 @@ const FILES: &[(&str, &str)] = &[
     ("proxy-halves-throughput", include_str!("../../cases/proxy-halves-throughput.toml")),
     ("withheld-cpu", include_str!("../../cases/withheld-cpu.toml")),
     ("why-499", include_str!("../../cases/why-499.toml")),
+    ("faults", include_str!("../../cases/faults.toml")),
     ("fault-pairs", include_str!("../../cases/fault-pairs.toml")),
     ("layered-collapse", include_str!("../../cases/layered-collapse.toml")),
     ("static-scaling", include_str!("../../cases/static-scaling.toml")),
