@@ -11,7 +11,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::{schema, script};
 
-use crate::support::{Running, Runs, Said, family, in_turn, is_gone, say, turnstile, until};
+use crate::support::{
+    Running, Runs, Said, document, family, in_turn, is_gone, say, turnstile, until,
+};
 
 /// A trial that is over soon: no downloads, and fetches enough for a verdict.
 const TINY: &str = "--slow 0 --idle 500ms --duration 500ms --arrivals 48/s --fetch-size 1KiB";
@@ -26,8 +28,7 @@ fn compare(runs: &Runs, more: &[&str]) -> Command {
 }
 
 fn journal(dir: &Path) -> Journal {
-    let text = fs::read_to_string(dir.join("campaign.json")).expect("the journal");
-    serde_json::from_str(&text).expect("a whole journal")
+    document(&dir.join("campaign.json")).expect("the journal")
 }
 
 fn slots(journal: &Journal) -> Vec<Slot> {
@@ -57,8 +58,7 @@ fn is_compared(dir: &Path, run: &Said, rounds: u32) {
         assert_eq!(records.manifest.arm.proxy.reuseport, done.slot.arm == 1, "{done:?}");
         assert_eq!(records.manifest.arm.load.slow, 0, "what follows -- is for all");
     }
-    let text = fs::read_to_string(dir.join("comparison.json")).expect("comparison.json");
-    let comparison: Value = serde_json::from_str(&text).expect("JSON");
+    let comparison: Value = document(&dir.join("comparison.json")).expect("comparison.json");
     assert_eq!(schema::faults(schema::COMPARISON, &comparison), Vec::<String>::new());
     let pairs = comparison["pairs"].as_array().expect("pairs");
     assert_eq!(pairs.len(), 1);
@@ -91,17 +91,15 @@ fn two_arms_are_compared() {
     // Told again from its records, it is what was filed.
     let again = say(turnstile().arg("report").arg(&dir).arg("--json"));
     assert_eq!(again.code(), Some(0), "{}", again.stderr);
-    let filed = fs::read_to_string(dir.join("comparison.json")).expect("comparison.json");
-    let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
-    assert_eq!(json(&again.stdout), json(&filed));
+    let told: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(Some(told), document(&dir.join("comparison.json")));
     is_reported_again(&dir, &again.stdout);
 }
 
 /// The manifest of the one trial in `place`, once it is there.
 fn manifest_in(place: &Path) -> Option<Manifest> {
     let run = fs::read_dir(place).ok()?.next()?.ok()?;
-    let text = fs::read_to_string(run.path().join("manifest.json")).ok()?;
-    Some(serde_json::from_str(&text).expect("a manifest"))
+    document(&run.path().join("manifest.json"))
 }
 
 fn is_in_measure(place: &&PathBuf) -> bool {

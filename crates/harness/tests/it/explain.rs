@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use records::{Cause, Caveat, CaveatCode, Outcome, Summary};
+use records::{Cause, Caveat, CaveatCode, Outcome};
 use serde_json::Value;
 
-use crate::support::{Runs, Said, in_turn, installed, is_root, say, turnstile};
+use crate::support::{self, Runs, Said, in_turn, installed, is_root, say, share, turnstile};
 
 /// What `turnstile explain` says of `dir`.
 fn explain(dir: &Path, more: &[&str]) -> Said {
@@ -56,8 +56,7 @@ fn a_starved_run_is_explained_down_to_one_fetch() {
     }
 
     // Its figures are those of the summary.
-    let text = fs::read_to_string(dir.join("summary.json")).expect("a summary");
-    let summary: Summary = serde_json::from_str(&text).expect("a summary");
+    let summary = runs.summary();
     let story = json(explain(&dir, &["--json"]));
     assert!(summary.late.fetches > 0, "nothing was late: {}", run.stdout);
     assert_eq!(story["summary"]["late"]["fetches"], summary.late.fetches);
@@ -133,7 +132,7 @@ fn a_full_disk_ends_the_capture_and_not_the_run() {
     apart.args(["--mount", "sh", "-c", mount]).arg(runs.path());
     apart.arg(trial.get_program()).args(trial.get_args());
     let said = say(&mut apart);
-    let summary: Summary = serde_json::from_str(&said.stdout).expect(&said.stderr);
+    let summary = support::summary(&said);
     let missing = |caveat: &&Caveat| caveat.code == CaveatCode::PacketsMissing;
     let caveats: Vec<&Caveat> = summary.caveats.iter().filter(missing).collect();
     let [Caveat { message, .. }] = caveats.as_slice() else { panic!("{caveats:?}") };
@@ -155,10 +154,9 @@ fn an_origin_that_delays_is_told_from_a_worker_that_turns() {
     say(runs.trial(&delays).args(lengths)).ended_well();
     let dir = runs.dir().expect("a run directory");
 
-    let text = fs::read_to_string(dir.join("summary.json")).expect("a summary");
-    let summary: Summary = serde_json::from_str(&text).expect("a summary");
+    let summary = runs.summary();
     let attempts = summary.measure.attempts;
-    assert!(summary.measure.outcomes.count(Outcome::Ok) > 0, "{text}");
+    assert!(summary.measure.outcomes.count(Outcome::Ok) > 0, "{summary:?}");
     let fetch = |number: u64| json(explain(&dir, &["--json", "--fetch", &number.to_string()]));
     let served = |fetch: &Value| fetch["outcome"] == Outcome::Ok.name();
     for fetch in (0..attempts).map(fetch).filter(served).take(8) {
@@ -177,14 +175,10 @@ fn an_origin_that_delays_is_told_from_a_worker_that_turns() {
 
     // Who does not know when it answered takes some of that for the worker's fault.
     fs::remove_file(dir.join("origin.ndjson")).expect("a file");
-    let report = say(turnstile().args(["report", "--json"]).arg(&dir)).ended_well();
-    let untold: Summary = serde_json::from_str(&report.stdout).expect("a summary");
-    let of = |summary: &Summary, cause: Cause| -> u64 {
-        let mut causes = summary.causes.iter();
-        causes.find(|share| share.cause == cause).map_or(0, |share| share.time_us.0)
-    };
-    assert!(of(&summary, Cause::Upstream) > of(&untold, Cause::Upstream), "{text}");
-    assert!(of(&summary, Cause::Convoy) < of(&untold, Cause::Convoy), "{text}");
+    let untold = support::summary(&say(turnstile().args(["report", "--json"]).arg(&dir)));
+    let shares = |cause| (share(&summary, cause), share(&untold, cause));
+    let (upstream, convoy) = (shares(Cause::Upstream), shares(Cause::Convoy));
+    assert!(upstream.0 > upstream.1 && convoy.0 < convoy.1, "{upstream:?}, {convoy:?}");
     assert_eq!(summary.late.time_us, untold.late.time_us);
 }
 

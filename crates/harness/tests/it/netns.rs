@@ -10,7 +10,9 @@ use records::run_dir::NETWORK;
 use records::{Phase, Verdict};
 use testkit::{Signal, pids};
 
-use crate::support::{Running, Runs, family, in_turn, installed, is_gone, root, summary, until};
+use crate::support::{
+    Running, Runs, document, family, in_turn, installed, is_gone, root, summary, until,
+};
 
 const TCP_RMEM: &str = "/proc/sys/net/ipv4/tcp_rmem";
 
@@ -65,11 +67,6 @@ fn inhabited() -> BTreeSet<u64> {
     namespaces(&pids().filter(|pid| !is_gone(*pid)).collect::<Vec<u32>>())
 }
 
-fn network(runs: &Runs) -> LabReadBack {
-    let path = runs.dir().expect("a run").join(NETWORK);
-    serde_json::from_str(&fs::read_to_string(path).expect("network.json")).expect("a lab")
-}
-
 fn whole_run(more: &[&str]) {
     let _turn = in_turn();
     if !root() || !installed("ip") {
@@ -91,7 +88,7 @@ fn whole_run(more: &[&str]) {
     assert!(nets.is_disjoint(&inhabited()));
     assert_eq!(outside(), before);
 
-    let lab = network(&runs);
+    let lab: LabReadBack = document(&runs.dir().expect("a run").join(NETWORK)).expect("a lab");
     let rmem = |name: &str| {
         let host = lab.hosts.iter().find(|host| host.name == name).expect("a host");
         let of = |s: &&netlab::SysctlReadBack| s.name == "net.ipv4.tcp_rmem";

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use records::{Cause, Manifest, Phase, Role, RunRecords, Summary};
+use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 pub(crate) use testkit::is_root;
 pub(crate) use testkit::{
@@ -21,6 +22,12 @@ pub(crate) fn turnstile() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("turnstile"));
     command.env_remove("NO_COLOR").env_remove("COLUMNS");
     command
+}
+
+/// The document at `path`, once it is there.
+pub(crate) fn document<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(serde_json::from_str(&text).expect("a whole document"))
 }
 
 /// A place for one run directory.
@@ -52,8 +59,12 @@ impl Runs {
 
     /// The manifest as it is now, once it is there.
     pub(crate) fn manifest(&self) -> Option<Manifest> {
-        let text = fs::read_to_string(self.dir()?.join("manifest.json")).ok()?;
-        Some(serde_json::from_str(&text).expect("a whole manifest"))
+        document(&self.dir()?.join("manifest.json"))
+    }
+
+    /// The summary as it was filed.
+    pub(crate) fn summary(&self) -> Summary {
+        document(&self.dir().expect("a run").join("summary.json")).expect("a summary")
     }
 
     /// All records of the run.

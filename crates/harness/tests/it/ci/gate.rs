@@ -9,6 +9,7 @@ use serde_json::Value;
 use testkit::{Running, Signal, schema};
 
 use crate::ci::{GATE, Place, Proxy, busy, in_turn, say};
+use crate::support::document;
 
 /// The message of a check with these options, refused with that code before any trial.
 fn refused(place: &Place, words: &str, code: i32) -> String {
@@ -100,9 +101,7 @@ fn a_breach_is_told_in_every_form() {
     assert_eq!(check["outcome"], word);
     assert_eq!(check["exit_code"].as_i64(), said.code().map(i64::from));
     let records = check["records"].as_str().expect("a directory");
-    let filed: Value =
-        serde_json::from_str(&place.read(&format!("{records}/check.json"))).expect("JSON");
-    assert_eq!(filed, check);
+    assert_eq!(Some(&check), document(&place.path().join(records).join("check.json")).as_ref());
     for trial in check["trials"].as_array().expect("trials") {
         let dir = trial["dir"].as_str().expect("a directory");
         assert!(place.path().join(records).join(dir).join("summary.json").is_file(), "{dir}");
@@ -138,8 +137,7 @@ fn what_cannot_be_written_is_told_by_all_that_can() {
     let error = errors[0].as_str().expect("words");
     assert!(error.starts_with("failed to write the JUnit report to /dev/full: "), "{error}");
     let records = check["records"].as_str().expect("a directory");
-    let filed = place.read(&format!("{records}/check.json"));
-    assert_eq!(serde_json::from_str::<Value>(&filed).expect("JSON"), check);
+    assert_eq!(Some(&check), document(&place.path().join(records).join("check.json")).as_ref());
     assert!(place.read("check.md").contains(error), "{}", place.read("check.md"));
     assert!(said.stderr.contains(error), "{}", said.stderr);
     assert!(said.stderr.contains("failed to write the step summary"), "{}", said.stderr);
