@@ -10,7 +10,7 @@ use records::{Manifest, Summary};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::support::{family, in_turn, kill, say, those_of, turnstile, until};
+use crate::support::{document, family, in_turn, kill, say, those_of, turnstile, until};
 use crate::tmux::Tmux;
 
 /// Trials that end only when they are told to, with little to move: 20 fetches take a quarter of a second.
@@ -96,14 +96,11 @@ impl Stage {
         let show = only(&self.runs()).expect("a show");
         let places = ["left-starved", "right-cured"].map(|place| show.join(place));
         let runs = places.iter().filter_map(|place| only(place));
-        runs.map(|run| {
-            let read = |name: &str| fs::read_to_string(run.join(name)).ok();
-            let manifest = read("manifest.json").expect("a manifest");
-            let manifest = serde_json::from_str(&manifest).expect("a manifest");
-            let summary = read("summary.json").map(|text| serde_json::from_str(&text));
-            (manifest, summary.transpose().expect("a summary"))
-        })
-        .collect()
+        let told = |run: PathBuf| {
+            let manifest = document(&run.join("manifest.json")).expect("a manifest");
+            (manifest, document(&run.join("summary.json")))
+        };
+        runs.map(told).collect()
     }
 }
 
@@ -139,7 +136,17 @@ fn every_key_does_what_it_says_in_colour_and_in_any_size() {
     tmux.key("n");
     tmux.await_text("fetches beside downloads");
     tmux.await_text("fetches failed.");
-    the_picture_follows_the_size(tmux);
+    for (width, height) in [(121, 41), (2, 2), (80, 24)] {
+        tmux.resize((width, height));
+        if height > 2 {
+            tmux.await_screen(&format!("{width} columns"), |screen| {
+                let widest = screen.lines().map(|line| line.chars().count()).max();
+                let both = screen.contains("starved: ") && screen.contains("cured: ");
+                let size = (widest, screen.lines().count());
+                both && size == (Some(width.into()), height.into())
+            });
+        }
+    }
     assert!(tmux.text().contains("act 2 of 6"));
     tmux.key("Space");
     tmux.await_text("the trial goes on behind the picture");
@@ -181,9 +188,10 @@ fn however_it_is_ended_nothing_is_left() {
         (Signal::HUP, 2, "fetches alone"),
         (Signal::INT, 2, "fetches beside downloads"),
         (Signal::TERM, 5, "fetches alone"),
+        (Signal::KILL, 2, "served, half in"),
     ] {
         let Some(stage) = Stage::new((80, 24)) else { return };
-        stage.begin("");
+        stage.begin(if signal == Signal::KILL { "NO_COLOR=1" } else { "" });
         stage.go_to(act);
         if signal == Signal::INT {
             stage.tmux.key("n");
@@ -194,6 +202,12 @@ fn however_it_is_ended_nothing_is_left() {
             Signal::INT => stage.tmux.key("C-c"),
             // The eldest: the show itself.
             _ => kill(family.iter().copied().min().expect("a show"), signal),
+        }
+        if signal == Signal::KILL {
+            // Who is killed gives no terminal back; what it drew is still there.
+            assert_eq!(colours(&stage.tmux), 0);
+            testkit::await_gone(family);
+            continue;
         }
         assert_eq!(stage.assert_restored(&family), 128 + signal.as_raw(), "in act {act}");
         if signal == Signal::INT {
@@ -225,34 +239,6 @@ fn a_show_ends_with_its_terminal() {
         // What it had is kept, and says that it is a part.
         assert!(stage.trials().iter().all(|(trial, _)| trial.interrupted.is_some()), "{before}");
     }
-}
-
-#[test]
-fn a_show_without_colour_that_is_killed_leaves_nobody() {
-    let _turn = in_turn();
-    let Some(stage) = Stage::new((80, 24)) else { return };
-    stage.begin("NO_COLOR=1");
-    stage.go_to(2);
-    stage.tmux.await_text("served, half in");
-    assert_eq!(colours(&stage.tmux), 0);
-    let family = stage.family();
-    kill(family.iter().copied().min().expect("a show"), Signal::KILL);
-    testkit::await_gone(family);
-}
-
-/// In an act with a trial behind it.
-fn the_picture_follows_the_size(tmux: &Tmux) {
-    let both = |screen: &str| screen.contains("starved: ") && screen.contains("cured: ");
-    let wide = |screen: &str, width: usize| {
-        let widest = screen.lines().map(|line| line.chars().count()).max();
-        both(screen) && widest == Some(width)
-    };
-    tmux.await_screen("80 columns", |screen| wide(screen, 80));
-    tmux.resize((121, 41));
-    tmux.await_screen("121 columns", |screen| wide(screen, 121) && screen.lines().count() == 41);
-    tmux.resize((2, 2));
-    tmux.resize((80, 24));
-    tmux.await_screen("80 columns again", |screen| wide(screen, 80));
 }
 
 /// How many of the screen's sequences colour letters or their ground: ECMA-48, SGR. 39 and 49 are the
