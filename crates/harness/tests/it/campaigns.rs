@@ -31,28 +31,19 @@ fn journal(dir: &Path) -> Journal {
     document(&dir.join("campaign.json")).expect("the journal")
 }
 
-fn slots(journal: &Journal) -> Vec<Slot> {
-    let mut slots: Vec<Slot> = journal.done.iter().map(|done| done.slot).collect();
-    slots.sort();
-    slots
-}
-
-/// Every slot of two arms in `rounds` rounds.
-fn all_slots(rounds: u32) -> Vec<Slot> {
-    (0..rounds).flat_map(|round| [0, 1].map(|arm| Slot { round, arm })).collect()
-}
-
 /// The run directories of all trials, also of those that were cut short.
 fn trials(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir.join("trials")) else { return Vec::new() };
     entries.map(|entry| entry.expect("entry").path()).collect()
 }
 
-fn is_compared(dir: &Path, run: &Said, rounds: u32) {
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+/// Two arms in two rounds.
+fn is_compared(dir: &Path, run: &Said) {
     let journal = journal(dir);
-    assert_eq!((journal.purpose.as_str(), journal.rounds), ("compare", rounds));
-    assert_eq!(slots(&journal), all_slots(rounds));
+    assert_eq!((journal.purpose.as_str(), journal.rounds, journal.seed), ("compare", 2, 7));
+    let mut slots: Vec<Slot> = journal.done.iter().map(|done| done.slot).collect();
+    slots.sort();
+    assert_eq!(slots, [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(round, arm)| Slot { round, arm }));
     for done in &journal.done {
         let records = RunRecords::load(&dir.join(&done.dir)).expect("a whole run");
         assert_eq!(records.manifest.arm.proxy.reuseport, done.slot.arm == 1, "{done:?}");
@@ -81,16 +72,14 @@ fn two_arms_are_compared() {
     let markdown = elsewhere.path().join("table.md");
     let file = markdown.display().to_string();
     let more = [ARMS.as_slice(), &["--rounds", "2", "--seed", "7", "--markdown", &file]].concat();
-    let run = say(&mut compare(&runs, &more));
+    let run = say(&mut compare(&runs, &more)).ended_well();
     let dir = runs.dir().expect("a campaign");
-    is_compared(&dir, &run, 2);
+    is_compared(&dir, &run);
     assert!(run.stderr.contains("seed 7") && run.stderr.contains("round 2/2"), "{}", run.stderr);
-    assert_eq!(journal(&dir).seed, 7);
     assert!(fs::read_to_string(markdown).expect("the table").contains('|'));
 
     // Told again from its records, it is what was filed.
-    let again = say(turnstile().arg("report").arg(&dir).arg("--json"));
-    assert_eq!(again.code(), Some(0), "{}", again.stderr);
+    let again = say(turnstile().arg("report").arg(&dir).arg("--json")).ended_well();
     let told: Value = serde_json::from_str(&again.stdout).expect("JSON");
     assert_eq!(Some(told), document(&dir.join("comparison.json")));
     is_reported_again(&dir, &again.stdout);
@@ -140,8 +129,7 @@ fn cut_short(signal: Signal) {
     } else {
         // Who was killed wrote no page; the directory has all that one is made of.
         assert!(!dir.join("report.html").exists());
-        let made = say(turnstile().arg("report").arg(&dir).arg("--html"));
-        assert_eq!(made.code(), Some(0), "{}", made.stderr);
+        say(turnstile().arg("report").arg(&dir).arg("--html")).ended_well();
     }
     let page = fs::read_to_string(dir.join("report.html")).expect("the page");
     assert!(page.contains("1 of 4 trials are done"), "it is not whole");
@@ -168,12 +156,10 @@ fn a_plan_begins_nothing() {
     let text = plan(&words);
     assert_eq!(text, plan(&words), "the same seed, the same order");
     assert!(text.starts_with("6 trials in 3 rounds, seed 5, about "), "{text}");
-    for round in 1..=3 {
-        let of_round = |line: &&str| line.starts_with(&format!("round {round:>3}  "));
-        let mut arms: Vec<_> = text.lines().filter(of_round).collect();
-        arms.sort_unstable();
-        assert_eq!(arms.len(), 2, "{text}");
-        assert!(arms[0].ends_with("own") && arms[1].ends_with("shared"), "{text}");
+    for line in
+        (1..=3).flat_map(|round| ["own", "shared"].map(|arm| format!("round {round:>3}  {arm}")))
+    {
+        assert_eq!(text.lines().filter(|told| *told == line).count(), 1, "{line}: {text}");
     }
     assert!(plan(&["case", "herd"]).contains("--accept herd"));
 
@@ -192,8 +178,7 @@ fn a_plan_begins_nothing() {
 
 #[test]
 fn cases_are_listed_by_name() {
-    let list = say(turnstile().args(["case", "list"]));
-    assert_eq!(list.code(), Some(0), "{}", list.stderr);
+    let list = say(turnstile().args(["case", "list"])).ended_well();
     let names: Vec<_> =
         list.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
     for name in harness::cases::names() {
@@ -234,8 +219,7 @@ fn a_case_is_told_beside_what_was_published() {
     let runs = Runs::new();
     let mut command = turnstile();
     command.args(["case", "herd", "--quiet", "--runs-dir"]).arg(runs.path()).arg("--");
-    let run = say(command.args(TINY.split(' ')));
-    assert_eq!(run.code(), Some(0), "{}", run.stderr);
+    let run = say(command.args(TINY.split(' '))).ended_well();
     let dir = runs.dir().expect("a campaign");
     let journal = journal(&dir);
     assert_eq!((journal.purpose.as_str(), journal.done.len()), ("case herd", journal.arms.len()));

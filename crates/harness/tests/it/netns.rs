@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Command;
 
 use netlab::LabReadBack;
@@ -42,36 +43,37 @@ fn outside() -> Outside {
     }
 }
 
+/// The network namespace that a link of `/proc` leads to.
+fn namespace(link: impl AsRef<Path>) -> Option<u64> {
+    let to = fs::read_link(link).ok()?;
+    to.to_str()?.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
+}
+
 /// Namespaces of processes that are not in ours.
-fn namespaces(pids: &[u32]) -> BTreeSet<u64> {
-    let inode = |pid: &str| {
-        let link = fs::read_link(format!("/proc/{pid}/ns/net")).ok()?;
-        link.to_str()?.trim_start_matches("net:[").trim_end_matches(']').parse::<u64>().ok()
-    };
-    let ours = inode("self").expect("a namespace");
-    pids.iter().filter_map(|pid| inode(&pid.to_string())).filter(|net| *net != ours).collect()
+fn namespaces(pids: impl Iterator<Item = u32>) -> BTreeSet<u64> {
+    let ours = namespace("/proc/self/ns/net").expect("a namespace");
+    let all = pids.filter_map(|pid| namespace(format!("/proc/{pid}/ns/net")));
+    all.filter(|net| *net != ours).collect()
 }
 
 /// Network namespaces that a process keeps open.
 fn kept_by(pid: u32) -> BTreeSet<u64> {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let link = |file: fs::DirEntry| fs::read_link(file.path()).ok();
-    let inode = |link: std::path::PathBuf| {
-        link.to_str()?.strip_prefix("net:[")?.strip_suffix(']')?.parse().ok()
-    };
-    files.filter_map(link).filter_map(inode).collect()
+    files.filter_map(|file| namespace(file.path())).collect()
 }
 
 /// Namespaces in which any process of this host is.
 fn inhabited() -> BTreeSet<u64> {
-    namespaces(&pids().filter(|pid| !is_gone(*pid)).collect::<Vec<u32>>())
+    namespaces(pids().filter(|pid| !is_gone(*pid)))
 }
 
-fn whole_run(more: &[&str]) {
+#[test]
+fn each_role_has_a_host_of_its_own() {
     let _turn = in_turn();
     if !root() || !installed("ip") {
         return;
     }
+    let more = if installed("nginx") { ["--proxy", "nginx"].as_slice() } else { &["--reuseport"] };
     let (before, runs) = (outside(), Runs::new());
     let rmem = ["--sysctl", "net.ipv4.tcp_rmem=40960,40960,40960", "--json"];
     let mut command = runs.trial(&["--netns"]);
@@ -80,7 +82,7 @@ fn whole_run(more: &[&str]) {
     let all = family(running.id());
     let nets = kept_by(running.id());
     assert_eq!(nets.len(), 5, "four hosts and a switch");
-    assert_eq!(namespaces(&all).len(), 4, "a host for each role");
+    assert_eq!(namespaces(all.iter().copied()).len(), 4, "a host for each role");
     assert_eq!(outside(), before, "while it runs");
     let run = running.finish().ended_well();
     let left: Vec<_> = all.iter().filter(|pid| !is_gone(**pid)).collect();
@@ -111,48 +113,30 @@ fn whole_run(more: &[&str]) {
 }
 
 #[test]
-fn each_role_has_a_host_of_its_own() {
-    let proxy = ["--proxy", "nginx"];
-    whole_run(if installed("nginx") { &proxy } else { &["--reuseport"] });
-}
-
-/// When the harness is ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
-    /// No phase tells of this moment: the first namespace that is kept open does.
-    HostsAreMade,
-    /// With nginx, if it is installed, on a host of its own.
-    UnderLoad,
-}
-
-#[test]
 fn no_host_outlives_the_harness() {
     let _turn = in_turn();
     if !root() || !installed("ip") {
         return;
     }
-    for (when, signal) in [
-        (When::UnderLoad, Signal::INT),
-        (When::UnderLoad, Signal::KILL),
-        (When::HostsAreMade, Signal::KILL),
+    // Under load with nginx, if it is installed, on a host of its own; and while the hosts are made, of which no
+    // phase tells: the first namespace that is kept open does.
+    for (phase, signal) in [
+        (Some(Phase::Measure), Signal::INT),
+        (Some(Phase::Measure), Signal::KILL),
+        (None, Signal::KILL),
     ] {
         let (before, runs) = (outside(), Runs::new());
         let mut command = runs.trial(&["--netns", "--duration", "50s"]);
-        if when == When::UnderLoad && installed("nginx") {
+        if phase.is_some() && installed("nginx") {
             command.args(["--proxy", "nginx", "--trace=off"]);
         }
         let mut running = Running::start(&mut command);
         let id = running.id();
-        let nets = match when {
-            When::HostsAreMade => {
-                until("a namespace", || Some(kept_by(id)).filter(|nets| !nets.is_empty()))
-            }
-            When::UnderLoad => {
-                runs.await_phase(&mut running, Phase::Measure);
-                kept_by(id)
-            }
-        };
-        assert!(when == When::HostsAreMade || nets.len() == 5, "four hosts and a switch: {nets:?}");
+        if let Some(phase) = phase {
+            runs.await_phase(&mut running, phase);
+        }
+        let nets = until("a namespace", || Some(kept_by(id)).filter(|nets| !nets.is_empty()));
+        assert!(phase.is_none() || nets.len() == 5, "four hosts and a switch: {nets:?}");
         let all = family(id);
         running.signal(signal);
         assert_eq!(running.finish().status.signal(), Some(signal.as_raw()));

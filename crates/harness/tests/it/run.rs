@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::fs;
 
-use records::{MonoNs, Phase, Recording, Role, RunRecords, SocketEnd, Summary, Verdict, Watched};
+use records::{MonoNs, Phase, Recording, Role, RunRecords, SocketEnd, Verdict, Watched};
 
 use crate::support::{Runs, in_turn, say, turnstile};
 
@@ -46,12 +46,11 @@ fn a_run_leaves_every_file_and_its_report_can_be_made_again() {
         assert_ne!(fs::metadata(dir.join(&name)).expect("metadata").len(), 0, "{name} is empty");
     }
 
-    let again = say(turnstile().arg("report").arg(&dir));
-    assert_eq!((again.code(), again.stdout), (Some(0), run.stdout));
+    assert_eq!(say(turnstile().arg("report").arg(&dir)).ended_well().stdout, run.stdout);
     let json = say(turnstile().args(["report", "--json"]).arg(&dir));
     assert_eq!(json.stdout, fs::read_to_string(dir.join("summary.json")).expect("read"));
 
-    let summary: Summary = serde_json::from_str(&json.stdout).expect("a summary");
+    let summary = runs.summary();
     assert!(summary.idle.attempts >= 20 && summary.measure.attempts >= 20, "{summary:?}");
     assert_eq!(summary.slow.workers_holding, 2, "each worker holds a download");
     assert!(summary.slow.bytes.0 > 0);
@@ -124,7 +123,7 @@ fn without_downloads_fetches_are_healthy() {
         let dir = runs.dir().expect("a run");
         let filed = fs::read_to_string(dir.join("summary.json")).expect("read");
         assert_eq!((run.stdout, run.stderr.as_str()), (filed.clone(), ""), "nothing else");
-        let summary: Summary = serde_json::from_str(&filed).expect("a summary");
+        let summary = runs.summary();
         assert!(!summary.arm.proxy.reuseport);
         assert_eq!((summary.slow.downloads, summary.slow.bytes.0), (0, 0));
         assert!(summary.measure.attempts >= 20);
