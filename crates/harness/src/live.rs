@@ -1,7 +1,7 @@
-//! A trial as a process of its own, `turnstile run`, as a campaign or a show starts it; and its records
-//! while it writes them: a show draws them, a benchmark takes its samples from them.
+//! A trial as a process of its own, `turnstile run`, as a campaign, a show or a benchmark starts it; and its
+//! records while it writes them, for a show to draw.
 //!
-//! Not for: figures. What is read here is shown or timed; the summary is made by the trial itself.
+//! Not for: figures. What is read here is shown; the summary is made by the trial itself.
 //!
 //! Invariants:
 //! - A trial does nothing for being followed: what is read are the files that it writes anyway. Only
@@ -187,7 +187,7 @@ impl Tail {
 }
 
 /// The only run directory in `place`, if there is one yet.
-pub(crate) fn run_in(place: &Path) -> Option<PathBuf> {
+pub fn run_in(place: &Path) -> Option<PathBuf> {
     let mut entries = fs::read_dir(place).ok()?.filter_map(Result::ok);
     entries.find(|entry| entry.path().is_dir()).map(|entry| entry.path())
 }
