@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, PairOf, arm_row};
 use records::{ArmRow, ArmSpec, Micros, Summary, Verdict, count};
+use serde::Deserialize;
 
 /// A campaign, as its journal and its trials tell of it.
 #[derive(Clone, Debug)]
@@ -42,17 +43,24 @@ pub struct Arm {
     pub trials: Vec<Ran>,
 }
 
+/// What is told of a published situation.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct CaseWords {
+    /// What happens, in one line.
+    pub title: String,
+    /// Who told of it, and in which setting.
+    pub source: String,
+    /// The words that explain it: paragraphs.
+    pub story: String,
+    /// What to look at in the figures.
+    pub look: String,
+}
+
 /// A published situation, with its figures as they were published and as they are here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What happens, in one line.
-    pub title: String,
-    /// Who told of it.
-    pub source: String,
-    /// The words that explain it: paragraphs.
-    pub story: Vec<String>,
-    /// What to look at.
-    pub look: String,
+    /// What is told of it.
+    pub words: CaseWords,
     /// Its arms as they are here.
     pub arms: Vec<CaseArm>,
 }
@@ -119,7 +127,7 @@ impl Campaign {
 
     /// What it is called.
     pub(crate) fn title(&self) -> String {
-        let case = self.case.as_ref().map(|case| format!(": {}", case.title));
+        let case = self.case.as_ref().map(|case| format!(": {}", case.words.title));
         let of = case.unwrap_or_else(|| format!(" of {} arms", self.arms.len()));
         format!("{}{of}, {}", self.purpose, count(self.rounds.into(), "round", "rounds"))
     }

@@ -22,7 +22,7 @@ mod table;
 mod text;
 pub mod words;
 
-pub use campaign::{Arm, Campaign, Case, CaseArm, CaseFigure};
+pub use campaign::{Arm, Campaign, Case, CaseArm, CaseFigure, CaseWords};
 pub use data::{AbsenceData, FetchData, HoldData, PageData, Span, StretchData};
 pub use page::{campaign_html, html};
 pub use svg::{campaign_svg, svg};

@@ -106,7 +106,7 @@ impl Show {
 }
 
 /// What happens in a phase.
-const fn meaning(phase: Phase) -> &'static str {
+pub const fn meaning(phase: Phase) -> &'static str {
     match phase {
         Phase::Setup => "starting",
         Phase::Idle => "fetches alone",

@@ -22,7 +22,7 @@ const FIGURES: [(&str, &str, Made); 17] = [
     ("outcomes", "fetches", outcomes),
     ("latency", "latency", latency),
     // Good fetches a second; a case shows them beside those of other arms.
-    (THROUGHPUT, "throughput", throughput),
+    (THROUGHPUT, "throughput", |_| None),
     // In how many trials the causes of the arm came first.
     (NAMED, "named first", |_| None),
     // Segments that a server on a host of its own sent for each fetch under load.
@@ -46,7 +46,7 @@ const FIGURES: [(&str, &str, Made); 17] = [
     ("wakeups", "empty wakeups", wakeups),
 ];
 
-/// The figures that are of all trials of a case.
+/// The figures that are of all trials of a case, and of none alone.
 pub(super) const THROUGHPUT: &str = "throughput";
 pub(super) const NAMED: &str = "named";
 
@@ -117,10 +117,6 @@ fn latency(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
     let [p50, p90, p99, max, mean] = figures.map(Micros);
     let idle = Micros(summary.idle.latency_us.p50);
     Some(format!("p50 {p50}, p90 {p90}, p99 {p99}, max {max}, mean {mean}; idle p50 {idle}"))
-}
-
-fn throughput(Analysis { summary, .. }: &Analysis<'_>) -> Option<String> {
-    summary.good_per_sec().map(|rate| format!("{rate:.0} good fetches/s"))
 }
 
 /// The sessions of fetches under load that were logged.

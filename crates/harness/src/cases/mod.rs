@@ -15,22 +15,17 @@ use std::path::Path;
 use analysis::Analysis;
 use analysis::guard::rounds::Ran;
 use records::{Cause, RunRecords, Summary};
+use report::CaseWords;
 use serde::Deserialize;
 
 pub use figure::CaseFigure;
 
 /// A case, as it stands in its file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What happens, in one line.
-    pub title: String,
-    /// Who told of it, and in which setting.
-    pub source: String,
-    /// The words that explain it: paragraphs.
-    pub story: String,
-    /// What to look at in the figures.
-    pub look: String,
+    /// What is told of it.
+    #[serde(flatten)]
+    pub words: CaseWords,
     /// The figures to be shown of every arm.
     pub figures: Vec<CaseFigure>,
     /// Its arms. One that names a proxy is run once with each build of it that is given by hand.
@@ -67,19 +62,6 @@ impl CaseArm {
         // A version, and a number where two builds tell the same one.
         let of_version = |letter: char| letter.is_ascii_digit() || " .()".contains(letter);
         name.strip_prefix(&self.name).is_some_and(|rest| rest.chars().all(of_version))
-    }
-}
-
-impl Case {
-    /// The case as it is told, with what its arms came to.
-    pub(crate) fn with(&self, arms: Vec<report::CaseArm>) -> report::Case {
-        report::Case {
-            title: self.title.clone(),
-            source: self.source.clone(),
-            story: self.story.trim().split("\n\n").map(str::to_owned).collect(),
-            look: self.look.clone(),
-            arms,
-        }
     }
 }
 
@@ -156,7 +138,7 @@ pub(crate) fn told(
             figures: case.figures.iter().map(figure).collect(),
         });
     }
-    Ok(case.with(arms))
+    Ok(report::Case { words: case.words.clone(), arms })
 }
 
 /// In how many trials these causes came first; `None`: none is expected.

@@ -61,7 +61,7 @@ pub(super) fn find(name: &str) -> Result<Case, String> {
 }
 
 fn list(output: &OutputOptions) -> anyhow::Result<ExitCode> {
-    let title = |name| Some((name, cases::find(name)?.title));
+    let title = |name| Some((name, cases::find(name)?.words.title));
     let cases: Vec<(&str, String)> = cases::names().filter_map(title).collect();
     let text =
         if output.json { report::json(&cases) } else { report::case_list(&cases, output.style()) };

@@ -242,7 +242,9 @@ impl Pen {
     fn state(self, arm: &ArmView) -> Line<'static> {
         let (text, look) = match &arm.stage {
             Stage::Waiting => ("waits for its turn".to_owned(), self.ink(SOFT)),
-            Stage::Running => (running(arm), Look::new()),
+            Stage::Running => {
+                (trial::meaning(arm.phase().unwrap_or(Phase::Setup)).to_owned(), Look::new())
+            }
             Stage::Over(Err(_)) => ("did not run".to_owned(), self.ink(FAILED)),
             Stage::Over(Ok(summary)) => {
                 let (mark, color) = match summary.verdict {
@@ -347,18 +349,6 @@ impl Pen {
         let figure = Span::styled(figure, look);
         row(&glyph.to_string(), vec![Span::styled(cells, look)], figure)
     }
-}
-
-fn running(arm: &ArmView) -> String {
-    let words = match arm.phase().unwrap_or(Phase::Setup) {
-        Phase::Setup => "starts",
-        Phase::Idle => "fetches alone",
-        Phase::Load => "downloads start",
-        Phase::Measure => "fetches beside downloads",
-        Phase::Drain => "the last fetches",
-        Phase::Teardown => "stops, and counts",
-    };
-    words.to_owned()
 }
 
 /// A lane between its label and its figure.

@@ -184,7 +184,7 @@ fn cases_are_listed_by_name() {
     for name in harness::cases::names() {
         assert!(names.contains(&name), "{name} is missing: {}", list.stdout);
         let case = harness::cases::find(name).expect("a case");
-        assert!(list.stdout.contains(&case.title), "{}", list.stdout);
+        assert!(list.stdout.contains(&case.words.title), "{}", list.stdout);
     }
 }
 

@@ -69,14 +69,14 @@ pub fn arms_markdown(rows: &[ArmRow]) -> String {
 /// The whole of a case, with a newline after each line.
 pub(crate) fn case(case: &Case, rows: &[ArmRow], dir: &Path, style: Style) -> String {
     let mut sheet = Sheet::new(style);
-    sheet.line(&style.paint(Tint::Label, &case.title));
-    for paragraph in &case.story {
+    sheet.line(&style.paint(Tint::Label, &case.words.title));
+    for paragraph in case.words.story.trim().split("\n\n") {
         sheet.section();
         sheet.prose(0, paragraph);
     }
     sheet.section();
-    sheet.labelled("source", &case.source);
-    sheet.labelled("look at", &case.look);
+    sheet.labelled("source", &case.words.source);
+    sheet.labelled("look at", &case.words.look);
     sheet.section();
     sheet.table(&arms(rows).without(&ASIDE));
     for CaseArm { name, verdict, dir, figures } in &case.arms {

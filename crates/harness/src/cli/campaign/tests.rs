@@ -34,10 +34,11 @@ fn every_case_is_told_within_the_width() {
                 })
                 .collect(),
         });
-        let campaign = report::Campaign { case: Some(told.with(arms.collect())), ..nothing() };
+        let case = report::Case { words: told.words.clone(), arms: arms.collect() };
+        let campaign = report::Campaign { case: Some(case), ..nothing() };
         let text = campaign.text(Style::Plain);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{name}:\n{text}");
-        assert!(text.contains(&told.title) && text.contains("records     runs/x-case"));
+        assert!(text.contains(&told.words.title) && text.contains("records     runs/x-case"));
         for arm in &told.arms {
             for published in arm.published.values() {
                 let words: Vec<&str> = published.split_whitespace().take(3).collect();
