@@ -92,13 +92,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// The case of that name, if there is one.
+/// The case of that name.
+///
+/// # Errors
+/// There is none, and where the names stand.
 ///
 /// # Panics
 /// Its file, which is ours, does not read.
-pub fn find(name: &str) -> Option<Case> {
-    let (known, text) = FILES.iter().find(|(known, _)| *known == name)?;
-    Some(toml::from_str(text).unwrap_or_else(|error| panic!("case {known}: {error}")))
+pub fn find(name: &str) -> Result<Case, String> {
+    let none = || format!("there is no case {name:?}; `turnstile case list` tells which there are");
+    let (known, text) = FILES.iter().find(|(known, _)| *known == name).ok_or_else(none)?;
+    Ok(toml::from_str(text).unwrap_or_else(|error| panic!("case {known}: {error}")))
 }
 
 /// The case with every arm's figures, of its typical trial, beside what was published; of the trials of each

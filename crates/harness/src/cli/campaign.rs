@@ -186,7 +186,11 @@ pub(super) fn tell(
     gate: Option<Gate>,
     options: &CampaignOptions,
 ) -> anyhow::Result<ExitCode> {
-    let mut done = vec![write_comparison(report), write_page(report).map(drop)];
+    let mut done = vec![write_page(report).map(drop)];
+    if let Some(comparison) = &report.comparison {
+        let written = run_dir::write_json(&report.dir.join("comparison.json"), comparison);
+        done.push(written.context("failed to file the comparison"));
+    }
     if let Some(path) = &options.markdown {
         let written = fs::write(path, report.markdown());
         done.push(written.with_context(|| format!("failed to write {}", path.display())));
@@ -221,7 +225,7 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
         }
     }
     told.iter_mut().for_each(|(_, of_arm)| of_arm.sort_by_key(|ran| ran.round));
-    let case = journal.purpose.strip_prefix(CASE).and_then(cases::find);
+    let case = journal.purpose.strip_prefix(CASE).and_then(|name| cases::find(name).ok());
     let case = case.map(|case| cases::told(&case, &campaign.dir, &told)).transpose();
     let comparison = (journal.purpose == COMPARE).then(|| Comparison::of(&told));
     let arms = journal.arms.iter().cloned().zip(told);
@@ -236,13 +240,6 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
         comparison,
         case: case.context("failed to read the trials")?,
     })
-}
-
-/// Writes the comparison, if it is one, into the campaign's directory.
-fn write_comparison(campaign: &report::Campaign) -> anyhow::Result<()> {
-    let Some(comparison) = &campaign.comparison else { return Ok(()) };
-    let path = campaign.dir.join("comparison.json");
-    run_dir::write_json(&path, comparison).context("failed to file the comparison")
 }
 
 /// Writes the page into the campaign's directory; returns its path.

@@ -45,7 +45,7 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     if options.name == "list" {
         return list(&options.campaign.output);
     }
-    let case = find(&options.name).unwrap_or_else(|error| super::usage_text(&error));
+    let case = cases::find(&options.name).unwrap_or_else(|error| super::usage_text(&error));
     let arms = arms(options, &case);
     if arms.is_empty() {
         anyhow::bail!("failed to run case {}: none of its arms can be run here", options.name);
@@ -54,14 +54,8 @@ pub(super) fn case(options: &CaseOptions) -> anyhow::Result<ExitCode> {
     campaign::tell(&report, None, &options.campaign)
 }
 
-/// The case of that name, or what is said where there is none.
-pub(super) fn find(name: &str) -> Result<Case, String> {
-    let none = || format!("there is no case {name:?}; `turnstile case list` tells which there are");
-    cases::find(name).ok_or_else(none)
-}
-
 fn list(output: &OutputOptions) -> anyhow::Result<ExitCode> {
-    let title = |name| Some((name, cases::find(name)?.words.title));
+    let title = |name| cases::find(name).map(|case| (name, case.words.title)).ok();
     let cases: Vec<(&str, String)> = cases::names().filter_map(title).collect();
     let text =
         if output.json { report::json(&cases) } else { report::case_list(&cases, output.style()) };

@@ -4,10 +4,9 @@
 //! They are read before those of the command line, which win, or are added where one may be repeated.
 
 use std::ffi::OsString;
-use std::fs;
-use std::fs::OpenOptions;
+use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -125,14 +124,11 @@ fn named(words: &[OsString]) -> Option<PathBuf> {
 
 /// Writes a file to begin with; one that is there stays.
 pub(super) fn init(InitOptions { file }: &InitOptions) -> anyhow::Result<ExitCode> {
-    write(file).with_context(|| format!("failed to write {}", file.display()))?;
+    let written = File::create_new(file).and_then(|mut new| new.write_all(TEMPLATE.as_bytes()));
+    written.with_context(|| format!("failed to write {}", file.display()))?;
     let file = file.display();
     output::say(&format!(
         "turnstile: wrote {file}: change it, then turnstile --config {file}, or check, or compare"
     ));
     Ok(ExitCode::SUCCESS)
-}
-
-fn write(file: &Path) -> std::io::Result<()> {
-    OpenOptions::new().write(true).create_new(true).open(file)?.write_all(TEMPLATE.as_bytes())
 }

@@ -11,7 +11,7 @@ use trial::{TrialOptions, signals};
 
 use super::campaign::planned;
 use super::output;
-use crate::demo::{ArmPlan, DemoPlan, Ended, Stage, Timing};
+use crate::demo::{ArmView, DemoPlan, Stage, Timing};
 
 /// What is shown, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -77,14 +77,14 @@ const DRAIN: &str = "A worker reads one until its socket is empty.";
 pub(super) fn demo(options: &DemoOptions) -> anyhow::Result<ExitCode> {
     let plan = plan(options).unwrap_or_else(|error| super::usage_text(&error));
     anyhow::ensure!(has_screen(), "a show needs a terminal, and keys from it");
-    let ended = crate::demo::run(plan)?;
-    let told = output::print(printable(&farewell(&ended)).as_bytes());
+    let (arms, signal) = crate::demo::run(plan)?;
+    let told = output::print(printable(&farewell(&arms)).as_bytes());
     // Also where nobody can be told any more: the terminal has hung up.
-    if let Some(signal) = ended.signal {
+    if let Some(signal) = signal {
         signals::die_by(signal);
     }
     told.context("failed to print where the runs are")?;
-    let broken = ended.arms.iter().any(|arm| matches!(arm.stage, Stage::Over(Err(_))));
+    let broken = arms.iter().any(|arm| matches!(arm.stage, Stage::Over(Err(_))));
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -101,9 +101,8 @@ fn plan(options: &DemoOptions) -> Result<DemoPlan, String> {
         // Who gives phases another length is shown that length.
         (timing.idle, timing.measure) = (idle.as_duration(), duration.as_duration());
         load_cpus = plan.cpus.load.clone();
-        let words = spec.args;
         let options = if own.is_empty() { "--reuseport" } else { own }.to_owned();
-        Ok::<_, String>(ArmPlan { name: name.to_owned(), options, words, says, arm })
+        Ok::<_, String>(ArmView::new(spec, options, says, arm))
     };
     let arms = [arm("starved", "", DRAIN)?, arm("cured", cure, cure_says)?];
     let style = Style::for_stream(&io::stdout());
@@ -118,10 +117,10 @@ pub(super) fn has_screen() -> bool {
 }
 
 /// What is left of the show: of each arm what it proved, in the words of its report, and where that is.
-fn farewell(ended: &Ended) -> String {
+fn farewell(arms: &[ArmView]) -> String {
     let mut text = String::new();
-    for arm in &ended.arms {
-        text += &format!("{:<8} {}\n", arm.plan.name, arm.proved());
+    for arm in arms {
+        text += &format!("{:<8} {}\n", arm.spec.name, arm.proved());
         if let Some(dir) = arm.run_dir().filter(|_| arm.summary().is_some()) {
             text += &format!("         turnstile report {} --open\n", dir.display());
         }

@@ -6,23 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use records::{
-    Arm, Fetch, Hold, Holder, Micros, MonoNs, Outcome, Phase, RunRecords, Stretch, Summary,
+    Arm, ArmSpec, Fetch, Hold, Holder, Micros, MonoNs, Outcome, Phase, RunRecords, Stretch, Summary,
 };
-
-/// An arm as it is announced.
-#[derive(Clone, Debug)]
-pub struct ArmPlan {
-    /// What it is called: `starved`, `cured`.
-    pub name: String,
-    /// The options that set it apart, as typed.
-    pub options: String,
-    /// All options of its trial.
-    pub words: Vec<String>,
-    /// What these do, in one sentence for a room.
-    pub says: &'static str,
-    /// The setting of all toggles.
-    pub arm: Arm,
-}
 
 /// Where its trial stands.
 #[derive(Clone, Debug)]
@@ -38,8 +23,14 @@ pub enum Stage {
 /// All that is known of one arm.
 #[derive(Clone, Debug)]
 pub struct ArmView {
-    /// How it is announced.
-    pub plan: ArmPlan,
+    /// What it is called, `starved` or `cured`, and all options of its trial.
+    pub spec: ArmSpec,
+    /// The options that set it apart, as typed.
+    pub options: String,
+    /// What these do, in one sentence for a room.
+    pub says: &'static str,
+    /// The setting of all toggles.
+    pub arm: Arm,
     /// Where its trial stands.
     pub stage: Stage,
     /// Where its run directory is made.
@@ -50,8 +41,9 @@ pub struct ArmView {
 
 impl ArmView {
     /// An arm of which nothing is known but its plan.
-    pub(super) fn new(plan: ArmPlan) -> Self {
-        Self { plan, stage: Stage::Waiting, place: None, records: RunRecords::default() }
+    pub fn new(spec: ArmSpec, options: String, says: &'static str, arm: Arm) -> Self {
+        let (stage, place, records) = (Stage::Waiting, None, RunRecords::default());
+        Self { spec, options, says, arm, stage, place, records }
     }
 
     /// The phase in progress, or the last.

@@ -26,7 +26,7 @@ use rustix::process::Signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use trial::run_dir;
 
-pub use self::arm::{ArmPlan, ArmView, Stage};
+pub use self::arm::{ArmView, Stage};
 use crate::live::{self, LiveTrial, OwnCpus};
 use crate::screen::{Key, Screen};
 
@@ -34,7 +34,7 @@ use crate::screen::{Key, Screen};
 #[derive(Debug)]
 pub struct DemoPlan {
     /// The starved arm and the cured one.
-    pub arms: [ArmPlan; 2],
+    pub arms: [ArmView; 2],
     /// How long it takes.
     pub timing: Timing,
     /// Where the directory of the show is made.
@@ -103,15 +103,6 @@ const ACTS: [(Act, &str); 6] = [
     (Act::Closing, "side by side"),
 ];
 
-/// How a show ended.
-#[derive(Debug)]
-pub struct Ended {
-    /// Its trials, as far as they came.
-    pub arms: [ArmView; 2],
-    /// The signal that ended it; Ctrl-C is SIGINT.
-    pub signal: Option<i32>,
-}
-
 /// What is shown of a run.
 const SHOWN: [&str; 5] = [DOWNLOADS, STEPS, FETCHES, SOCKETS, WORKERS];
 /// Time between two pictures: half of what passes between two writes of a trial.
@@ -120,12 +111,13 @@ const FRAME: Duration = Duration::from_millis(100);
 /// count for another phase there.
 const ENOUGH: usize = 22;
 
-/// Shows it. Call it on the main thread: trials end with the thread that started them.
+/// Shows it: its trials, as far as they came, and the signal that ended it; Ctrl-C is SIGINT. Call it on the
+/// main thread: trials end with the thread that started them.
 ///
 /// # Errors
 /// The directory, the terminal or a handler of signals could not be made. Nothing is left running
 /// then, and the terminal is as it was.
-pub fn run(plan: DemoPlan) -> anyhow::Result<Ended> {
+pub fn run(plan: DemoPlan) -> anyhow::Result<([ArmView; 2], Option<i32>)> {
     let (sender, signals) = mpsc::channel();
     stop::on_signals(&[SIGINT, SIGTERM, SIGHUP], move |signal| match sender.send(signal) {
         Ok(()) => Next::Wait,
@@ -138,15 +130,14 @@ pub fn run(plan: DemoPlan) -> anyhow::Result<Ended> {
         .with_context(|| format!("failed to make {}", plan.runs_dir.display()))?;
     let mut screen = Screen::enter().context("failed to take the terminal")?;
     let dir = run_dir::make_new(&plan.runs_dir, &name)?;
-    let arms = plan.arms.map(ArmView::new);
-    let mut show = Show::new(arms, plan.timing, cpus, dir);
+    let mut show = Show::new(plan.arms, plan.timing, cpus, dir);
     let signal = show.acts(&mut screen, plan.style, &signals);
     // First the terminal: whoever left should see it again at once.
     drop(screen);
     show.stop(&signals);
     // Where nothing was recorded no empty shell is left behind; another stays.
     let _ = std::fs::remove_dir(&show.dir);
-    Ok(Ended { arms: show.arms, signal })
+    Ok((show.arms, signal))
 }
 
 /// A show in progress.
@@ -270,8 +261,8 @@ impl Show {
         if let Act::Trial(index) = *act {
             let arm = &mut self.arms[index];
             let side = ["left", "right"][index];
-            let place = self.dir.join(format!("{side}-{}", arm.plan.name));
-            let start = || LiveTrial::start(&arm.plan.words, &place, SHOWN);
+            let place = self.dir.join(format!("{side}-{}", arm.spec.name));
+            let start = || LiveTrial::start(&arm.spec.args, &place, SHOWN);
             match self.cpus.lifted(start) {
                 Ok(trial) => {
                     arm.stage = Stage::Running;

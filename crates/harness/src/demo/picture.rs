@@ -98,7 +98,7 @@ fn said(show: &Show) -> Vec<String> {
     let [before, after] = &show.arms;
     match show.act() {
         Act::Opening => {
-            let (arm, workers) = (&before.plan.arm, u64::from(before.plan.arm.proxy.workers));
+            let (arm, workers) = (&before.arm, u64::from(before.arm.proxy.workers));
             let workers = count(workers, "worker", "workers");
             let cap = arm.fetch.cap;
             vec![format!(
@@ -110,9 +110,9 @@ fn said(show: &Show) -> Vec<String> {
             let cause = before.summary().and_then(words::causes);
             [Some(before.proved()), cause].into_iter().flatten().collect()
         }
-        Act::Change => vec![format!("One change: {}. {}", after.plan.options, after.plan.says)],
+        Act::Change => vec![format!("One change: {}. {}", after.options, after.says)],
         Act::Closing => {
-            let told = |arm: &ArmView| format!("{}  {}", arm.plan.name, arm.proved());
+            let told = |arm: &ArmView| format!("{}  {}", arm.spec.name, arm.proved());
             let rate = |arm: &ArmView| arm.summary().map(|summary| summary.slow.bytes_per_sec);
             let rates = rate(before).zip(rate(after));
             let rates = rates.map(|(before, after)| format!("downloads  {before}, then {after}"));
@@ -130,9 +130,9 @@ fn trial(arm: &ArmView) -> String {
         };
     }
     if all == 0 {
-        let load = &arm.plan.arm.load;
+        let load = &arm.arm.load;
         let downloads = count(load.slow.into(), "download", "downloads");
-        return format!("Now {downloads} of {}. {}", load.slow_size.exact(), arm.plan.says);
+        return format!("Now {downloads} of {}. {}", load.slow_size.exact(), arm.says);
     }
     let failed = format!("{failed} of {all} fetches failed");
     match arm.longest().filter(|hold| hold.length_us() >= LONG) {
@@ -140,7 +140,7 @@ fn trial(arm: &ArmView) -> String {
             let (whom, length) = (words::holder(arm.holder(hold)), hold.length_us());
             format!("{failed}. Worker {} served {whom} alone for {length}.", hold.worker)
         }
-        None => format!("{failed}. {}", arm.plan.says),
+        None => format!("{failed}. {}", arm.says),
     }
 }
 
@@ -211,7 +211,7 @@ impl Pen {
             true => (border::THICK, Look::new().add_modifier(Modifier::BOLD)),
             false => (border::PLAIN, self.ink(SOFT)),
         };
-        let title = format!(" {}: {} ", arm.plan.name, arm.plan.options);
+        let title = format!(" {}: {} ", arm.spec.name, arm.options);
         let block = Block::bordered().border_set(set).border_style(look).title(title);
         let inner = block.inner(area);
         block.render(area, buf);
@@ -223,7 +223,7 @@ impl Pen {
         let idle = idle.map_or_else(String::new, |idle| format!(" idle: {idle}"));
         rows.push(Line::styled(idle, self.ink(SOFT)));
         // A tall screen has tall lanes.
-        let workers = arm.plan.arm.proxy.workers;
+        let workers = arm.arm.proxy.workers;
         let lanes = usize::try_from(workers).unwrap_or(1).max(1);
         let tall = (room.saturating_sub(8) / lanes).saturating_sub(1).clamp(1, 4);
         for worker in (0..workers).take(room) {

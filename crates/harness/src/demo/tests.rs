@@ -1,7 +1,7 @@
 use analysis::Analysis;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use records::{ListenerSample, MonoNs, RunRecords};
+use records::{ArmSpec, ListenerSample, MonoNs, RunRecords};
 use testkit::fixture::{Run, at_ms};
 
 use super::*;
@@ -41,9 +41,8 @@ fn tell(arm: &mut ArmView, run: &Run, until: MonoNs) {
 
 fn show(act: usize) -> Show {
     let arm = |name: &str, options: &str, says| {
-        let (name, options) = (name.to_owned(), options.to_owned());
-        let arm = records::from_words(&["--reuseport"]);
-        ArmView::new(ArmPlan { name, options, words: Vec::new(), says, arm })
+        let spec = ArmSpec { name: name.to_owned(), args: Vec::new() };
+        ArmView::new(spec, options.to_owned(), says, records::from_words(&["--reuseport"]))
     };
     let cure = "The buffer runs empty, so the worker comes back.";
     let drain = "A worker reads one until its socket is empty.";

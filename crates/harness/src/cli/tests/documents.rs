@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::{Cli, Command, case};
+use super::super::{Cli, Command};
 use crate::campaign::arm;
+use crate::cases;
 use clap::Parser;
 
 /// All pages but those that tell of the past.
@@ -78,7 +79,7 @@ fn fault(words: &[String]) -> Result<(), String> {
         Some(Command::Compare(options)) => options.campaign.trial,
         Some(Command::Case(options)) => {
             if options.name != "list" {
-                case::find(&options.name)?;
+                cases::find(&options.name)?;
             }
             options.campaign.trial
         }
