@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bench::Host;
 use criterion::Criterion;
 
 fn main() -> ExitCode {
@@ -11,10 +10,9 @@ fn main() -> ExitCode {
         return harness::main();
     }
     let mut criterion = Criterion::default().configure_from_args();
-    let host = Host::new();
-    bench::fast_fetch::benchmarks(&mut criterion, &host, Path::new(env!("CARGO_TARGET_TMPDIR")));
-    bench::data_plane::direct_vs_proxied(&mut criterion, &host);
-    bench::data_plane::relay(&mut criterion, &host);
+    let (cpus, place) = (bench::own_cpus(), Path::new(env!("CARGO_TARGET_TMPDIR")));
+    bench::fast_fetch::benchmarks(&mut criterion, &cpus, place);
+    bench::data_plane::benchmarks(&mut criterion, &cpus, place);
     criterion.final_summary();
     ExitCode::SUCCESS
 }

@@ -1,8 +1,9 @@
 //! Criterion benchmarks: what a small fetch suffers beside downloads, by the proxy's settings, and
 //! of the data plane what a byte costs on its way.
 //!
-//! Fetches are those of real trials. For the data plane the roles run as they do in a trial: real
-//! processes, on ports that the kernel chose, on CPUs of their own. Only who starts them differs.
+//! Each is of a trial, `turnstile run`, run before its first sample and only if it is not filtered out: real
+//! processes, on ports that the kernel chose, on CPUs of their own. Criterion is given times from the
+//! trial's records, and computes while nothing is measured.
 //!
 //! Not for: verdicts. Whether a setting starves its fetches is a trial's to say, and whether two
 //! settings differ is a comparison's.
@@ -16,9 +17,16 @@ pub mod data_plane;
 pub mod fast_fetch;
 
 use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
 
-use harness::live::OwnCpus;
-use records::{Pin, ProxyToggles};
+use anyhow::{Context, anyhow};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode};
+use harness::live::{LiveTrial, OwnCpus, run_in};
+use records::{Pin, ProxyToggles, RunRecords, Summary};
 use trial::cpu_plan::CpuPlan;
 
 /// Whether this process is `turnstile`, started by another of this program: a trial or a role. Cargo
@@ -29,28 +37,67 @@ pub fn is_turnstile() -> bool {
     starts && !args.iter().any(|word| word == "--bench")
 }
 
-/// The CPUs of this host as a trial divides them; this process keeps to those of the load.
-#[derive(Debug)]
-pub struct Host {
-    plan: CpuPlan,
-    own: OwnCpus,
+/// Whether criterion only tries whether every benchmark works.
+fn is_test() -> bool {
+    std::env::args_os().any(|word| word == "--test")
 }
 
-impl Host {
-    /// Divides them for two workers.
-    ///
-    /// # Panics
-    /// The kernel does not tell which CPUs there are.
-    #[expect(clippy::new_without_default, reason = "it moves the calling thread")]
-    pub fn new() -> Self {
-        let make = || {
-            let workers = ProxyToggles::default().workers;
-            let plan = CpuPlan::new(&net::cpu::allowed()?, workers, &Pin::Auto)?;
-            let own = OwnCpus::new(plan.load.clone())?;
-            Ok(Self { plan, own })
-        };
-        or_panic(make())
+/// Divides the CPUs of this host as a trial does: this process keeps to those of the load.
+///
+/// # Panics
+/// The kernel does not tell which CPUs there are.
+pub fn own_cpus() -> OwnCpus {
+    let make = || {
+        let workers = ProxyToggles::default().workers;
+        let plan = CpuPlan::new(&net::cpu::allowed()?, workers, &Pin::Auto)?;
+        Ok(OwnCpus::new(plan.load)?)
+    };
+    or_panic(make())
+}
+
+/// A group of which each sample is one time from a trial: criterion takes one iteration a sample where it has
+/// no time for more.
+fn group<'a>(c: &'a mut Criterion, name: &str, samples: usize) -> BenchmarkGroup<'a, WallTime> {
+    const NO_TIME: Duration = Duration::from_nanos(1);
+    let mut group = c.benchmark_group(name);
+    group
+        .sample_size(samples)
+        .sampling_mode(SamplingMode::Flat)
+        .warm_up_time(NO_TIME)
+        .measurement_time(NO_TIME);
+    group
+}
+
+/// Gives criterion the times that `trial` tells, one after the other.
+///
+/// # Panics
+/// There is no trial, or it has fewer than are asked for.
+fn measure(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    id: BenchmarkId,
+    mut trial: impl FnMut() -> anyhow::Result<Vec<Duration>>,
+) {
+    let mut times = None;
+    group.bench_function(id, |bencher| {
+        let times = times.get_or_insert_with(|| or_panic(trial()).into_iter());
+        let mut next = || times.next().context("the trial told too few times");
+        bencher.iter_custom(|count| or_panic((0..count).map(|_| next()).sum()));
+    });
+}
+
+/// Runs a trial of these options: what it says of itself, and its records. Its run directory stays in `place`,
+/// until the next one there.
+fn run(options: &str, place: &Path, cpus: &OwnCpus) -> anyhow::Result<(Box<Summary>, RunRecords)> {
+    let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+    match fs::remove_dir_all(place) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
     }
+    let start = || LiveTrial::start(&options, place, []);
+    let trial = cpus.lifted(start).context("failed to start a trial")?;
+    let summary = trial.end().map_err(|why| anyhow!("the trial failed: {why}"))?;
+    let dir = run_in(place).context("the trial left no run")?;
+    Ok((summary, RunRecords::load(&dir)?))
 }
 
 /// Criterion's benchmarks return nothing; a panic unwinds, so the children end with it.
