@@ -1,10 +1,10 @@
 use std::path::Path;
 
 use clap::CommandFactory;
-use records::{Bytes, Micros, Pin, Placement, ReadPolicy, Role};
+use records::{Bytes, Role};
 
 use trial::cpu_plan::CpuPlan;
-use trial::{TrialOptions, TrialPlan};
+use trial::TrialPlan;
 
 use super::*;
 
@@ -21,6 +21,16 @@ fn run(words: &str) -> run::RunOptions {
         None => cli.run,
         Some(Command::Run(options)) => *options,
         Some(other) => panic!("another command: {other:?}"),
+    }
+}
+
+/// The options of a trial that stand behind all others.
+fn behind(command: Option<Command>) -> Vec<String> {
+    match command {
+        Some(Command::Check(options)) => options.trial,
+        Some(Command::Compare(options)) => options.campaign.trial,
+        Some(Command::Case(options)) => options.campaign.trial,
+        _ => Vec::new(),
     }
 }
 
@@ -43,18 +53,6 @@ fn run_may_be_left_out() {
         assert_eq!(plan.trial.arm.rcvbuf(), Some(Bytes(40_960)), "{words}");
         assert_eq!(plan.files.label.as_deref(), Some("reuseport-rcvbuf40960"), "{words}");
     }
-}
-
-#[test]
-fn the_defaults_are_the_documented_ones() {
-    let plan = planned("");
-    let TrialOptions { arm, idle, duration, hold, .. } = plan.trial;
-    assert_eq!([idle, duration, hold], [3_000_000, 8_000_000, 10_000].map(Micros));
-    assert_eq!(plan.runs_dir.to_str(), Some("runs"));
-    assert_eq!((arm.load.slow, arm.load.slow_size), (4, Bytes::gib(2)));
-    assert_eq!((arm.fetch.fetch_size, arm.fetch.cap), (Bytes::mib(3), Micros(1_000_000)));
-    assert_eq!((arm.proxy.workers, arm.proxy.read_policy), (2, ReadPolicy::Drain));
-    assert_eq!((arm.place, arm.pin), (Placement::Spread, Pin::Auto));
 }
 
 #[test]
@@ -92,13 +90,7 @@ fn options_of_a_trial_stand_behind_all_others() {
         ("case herd --slow 2", "--slow 2"),
         ("compare --rounds 3", ""),
     ] {
-        let trial = match typed(words).expect(words).command {
-            Some(Command::Check(options)) => options.trial,
-            Some(Command::Compare(options)) => options.campaign.trial,
-            Some(Command::Case(options)) => options.campaign.trial,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(trial.join(" "), read, "{words}");
+        assert_eq!(behind(typed(words).expect(words).command).join(" "), read, "{words}");
     }
 }
 
@@ -141,14 +133,11 @@ fn options_of_a_file_stand_before_those_that_are_typed() {
         ("compare --arm b: --config FILE", r#"name: "b", args: []"#, "--slow 2 --label a.b"),
         ("check -- --config FILE", "rounds: None", "--config FILE"),
     ] {
-        let (said, found) = match read(text, words).expect(words).command {
-            Some(Command::Check(options)) => (format!("{options:?}"), options.trial),
-            Some(Command::Compare(options)) => (format!("{options:?}"), options.campaign.trial),
-            other => panic!("{other:?}"),
-        };
+        let command = read(text, words).expect(words).command;
+        let said = format!("{command:?}");
         assert!(said.contains(own), "{words}: no {own} in {said}");
         let trial = trial.replace("FILE", &file.display().to_string());
-        assert_eq!(found.join(" "), trial, "{words}");
+        assert_eq!(behind(command).join(" "), trial, "{words}");
     }
     for (text, words, says) in [
         (text, "report --config FILE", "unexpected argument '--config'"),

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::{Cli, Command};
+use super::behind;
 use crate::campaign::arm;
 use crate::cases;
 use clap::Parser;
@@ -74,18 +75,12 @@ fn fault(words: &[String]) -> Result<(), String> {
         0 => Cli::try_parse_from(["turnstile"]).map_err(|error| error.to_string()),
         _ => Err(error.to_string()),
     })?;
-    let trial = match cli.command {
-        Some(Command::Check(options)) => options.trial,
-        Some(Command::Compare(options)) => options.campaign.trial,
-        Some(Command::Case(options)) => {
-            if options.name != "list" {
-                cases::find(&options.name)?;
-            }
-            options.campaign.trial
-        }
-        _ => Vec::new(),
-    };
-    arm::from_words("all", trial).map(drop)
+    if let Some(Command::Case(options)) = &cli.command
+        && options.name != "list"
+    {
+        cases::find(&options.name)?;
+    }
+    arm::from_words("all", behind(cli.command)).map(drop)
 }
 
 #[test]
