@@ -58,14 +58,10 @@ fn what_is_done_is_not_to_do_again() {
     assert_eq!(again.journal, campaign.journal);
     assert_eq!(again.journal.done[0].dir.to_str(), Some("trials/x/y"));
     assert_eq!(again.journal.to_do(), all[1..]);
-}
 
-#[test]
-fn an_attempt_that_was_cut_short_keeps_its_place() {
-    let runs = TempDir::new().expect("a directory");
-    let campaign = Campaign::create(runs.path(), journal(2, 3, 5)).expect("a campaign");
+    // An attempt that was cut short keeps its place.
     for name in ["trials/02-2-b-1", "trials/02-2-b-1-2"] {
-        let place = campaign.place_for(Slot { round: 1, arm: 1 }).expect("a place");
+        let place = again.place_for(Slot { round: 1, arm: 1 }).expect("a place");
         assert!(place.ends_with(name), "{}", place.display());
     }
 }

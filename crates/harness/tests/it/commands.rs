@@ -112,8 +112,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("compare --config nowhere.toml", "--config nowhere.toml: No such file"),
     ("compare --arm a: --arm b: --slow 2 --config x", "--config x: No such file"),
     // A case.
-    ("case starvation", "no case \"starvation\""),
-    ("case starvation", "turnstile case list"),
+    ("case starvation", "no case \"starvation\"; `turnstile case list`"),
     ("case herd --markdown nowhere/x.md", "--markdown nowhere/x.md: "),
     ("case herd --proxy-bin /bin/true", "no proxy but the mirror"),
     ("case nginx-eras --proxy-bin /bin/true", "is it nginx?"),

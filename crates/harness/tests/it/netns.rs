@@ -15,32 +15,21 @@ use crate::support::{
     Running, Runs, document, family, in_turn, installed, is_gone, root, summary, until,
 };
 
-const TCP_RMEM: &str = "/proc/sys/net/ipv4/tcp_rmem";
-
 /// What of this host a run in namespaces must leave as it was.
-#[derive(Debug, PartialEq, Eq)]
-struct Outside {
-    links: String,
-    rmem: String,
-    congestion: String,
-    named: BTreeSet<String>,
-}
-
-fn outside() -> Outside {
+fn outside() -> [(&'static str, String); 4] {
     let read = |path: &str| fs::read_to_string(path).expect("a setting");
     let links = Command::new("ip").args(["-o", "addr"]).output().expect("ip");
+    let links = String::from_utf8_lossy(&links.stdout);
+    // Lifetimes of addresses count down.
+    let links: Vec<_> = links.lines().map(|line| line.split("valid_lft").next()).collect();
     let named = fs::read_dir("/run/netns").into_iter().flatten();
-    Outside {
-        // Lifetimes of addresses count down.
-        links: String::from_utf8_lossy(&links.stdout)
-            .lines()
-            .map(|line| line.split("valid_lft").next().unwrap_or_default())
-            .collect::<Vec<_>>()
-            .join("\n"),
-        rmem: read(TCP_RMEM),
-        congestion: read("/proc/sys/net/ipv4/tcp_congestion_control"),
-        named: named.map(|e| e.expect("entry").file_name().to_string_lossy().into()).collect(),
-    }
+    let named: BTreeSet<_> = named.map(|entry| entry.expect("entry").file_name()).collect();
+    [
+        ("rmem", read("/proc/sys/net/ipv4/tcp_rmem")),
+        ("congestion", read("/proc/sys/net/ipv4/tcp_congestion_control")),
+        ("links", format!("{links:?}")),
+        ("named", format!("{named:?}")),
+    ]
 }
 
 /// The network namespace that a link of `/proc` leads to.
@@ -97,7 +86,7 @@ fn each_role_has_a_host_of_its_own() {
         host.sysctls.iter().find(of).expect("tcp_rmem").effective.clone()
     };
     assert_eq!(rmem("proxy"), "40960 40960 40960");
-    let usual = before.rmem.split_whitespace().collect::<Vec<_>>().join(" ");
+    let usual = before[0].1.split_whitespace().collect::<Vec<_>>().join(" ");
     for host in ["origin", "slow", "fast"] {
         assert_eq!(rmem(host), usual, "{host}");
     }
