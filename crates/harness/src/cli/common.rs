@@ -115,9 +115,9 @@ pub(super) fn look_at(files: &[(&str, &Option<PathBuf>)]) -> Result<(), String> 
             access(&dir, Access::WRITE_OK | Access::EXEC_OK).map_err(io::Error::from)
         }
     };
-    let named = files.iter().filter_map(|(option, path)| Some((option, path.as_ref()?)));
-    named.map(|(option, path)| (option, path, look(path))).try_for_each(|(option, path, seen)| {
-        seen.map_err(|why| {
+    files.iter().try_for_each(|(option, path)| {
+        let Some(path) = path else { return Ok(()) };
+        look(path).map_err(|why| {
             format!("{option} {}: no file can be written there: {why}", path.display())
         })
     })

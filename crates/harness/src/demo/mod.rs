@@ -66,15 +66,11 @@ impl Timing {
 
     /// How long an act takes. Of a trial this is about: beside its two phases it starts processes and
     /// downloads, awaits the last fetches, and makes its report.
-    fn of(&self, act: Act) -> Duration {
-        let secs = match act {
-            Act::Trial(_) => return self.idle + self.measure + Duration::from_millis(1_500),
-            Act::Opening => 6,
-            Act::Verdict => 9,
-            Act::Change => 7,
-            Act::Closing => 22,
-        };
-        Duration::from_secs(secs) / self.hurry
+    fn of(&self, (act, _, secs): (Act, &str, u64)) -> Duration {
+        match act {
+            Act::Trial(_) => self.idle + self.measure + Duration::from_millis(secs * 1_000 + 500),
+            _ => Duration::from_secs(secs) / self.hurry,
+        }
     }
 }
 
@@ -93,14 +89,14 @@ enum Act {
     Closing,
 }
 
-/// Every act in order, with its title.
-const ACTS: [(Act, &str); 6] = [
-    (Act::Opening, "who is there"),
-    (Act::Trial(0), "before the cure"),
-    (Act::Verdict, "what it proved"),
-    (Act::Change, "one change"),
-    (Act::Trial(1), "with the cure"),
-    (Act::Closing, "side by side"),
+/// Every act in order, with its title and how many seconds it takes on a stage; a trial beside its phases.
+const ACTS: [(Act, &str, u64); 6] = [
+    (Act::Opening, "who is there", 6),
+    (Act::Trial(0), "before the cure", 1),
+    (Act::Verdict, "what it proved", 9),
+    (Act::Change, "one change", 7),
+    (Act::Trial(1), "with the cure", 1),
+    (Act::Closing, "side by side", 22),
 ];
 
 /// What is shown of a run.
@@ -193,7 +189,7 @@ impl Show {
     fn is_over(&self, now: MonoNs) -> bool {
         match self.act() {
             Act::Trial(arm) => matches!(self.arms[arm].stage, Stage::Over(_)),
-            act => now.since(self.act_began) >= self.timing.of(act),
+            _ => now.since(self.act_began) >= self.timing.of(ACTS[self.act]),
         }
     }
 
@@ -254,7 +250,7 @@ impl Show {
 
     /// On to the next act, if there is one.
     fn advance(&mut self, now: MonoNs) -> bool {
-        let Some((act, _)) = ACTS.get(self.act + 1) else { return false };
+        let Some((act, ..)) = ACTS.get(self.act + 1) else { return false };
         self.act += 1;
         self.act_began = now;
         (self.hastened, self.ended) = (false, None);

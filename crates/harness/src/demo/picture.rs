@@ -74,7 +74,7 @@ pub(super) fn draw(show: &Show, now: MonoNs, style: Style, buf: &mut Buffer) {
 }
 
 fn title(show: &Show, now: MonoNs) -> String {
-    let total = ACTS.iter().map(|(act, _)| show.timing.of(*act)).sum();
+    let total = ACTS.iter().map(|act| show.timing.of(*act)).sum();
     let times = [now.since(show.began), total].map(|time: Duration| time.as_secs());
     let [now, total] = times.map(|secs| format!("{}:{:02}", secs / 60, secs % 60));
     let (act, acts, title) = (show.act + 1, ACTS.len(), ACTS[show.act].1);
