@@ -80,10 +80,8 @@ impl LiveTrial {
     /// # Errors
     /// It made none: what it said last, or how it ended.
     pub fn end(mut self) -> Result<Box<Summary>, String> {
-        let status = match self.child.reap() {
-            Ok(status) => status.to_string(),
-            Err(error) => error.to_string(),
-        };
+        let reaped = self.child.reap();
+        let status = reaped.map_or_else(|error| error.to_string(), |status| status.to_string());
         if let Some(summary) = self.follow.dir().and_then(summary) {
             return Ok(Box::new(summary));
         }
@@ -176,13 +174,10 @@ impl Tail {
             return;
         };
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let rest = self.rest.split_off(whole);
-        let lines = std::mem::replace(&mut self.rest, rest);
+        let lines: Vec<u8> = self.rest.drain(..whole).collect();
         let lines = String::from_utf8_lossy(&lines);
-        lines
-            .lines()
-            .filter_map(|line| Record::from_line(line).ok())
-            .for_each(|one| records.add(one));
+        let all = lines.lines().filter_map(|line| Record::from_line(line).ok());
+        all.for_each(|one| records.add(one));
     }
 }
 
