@@ -36,7 +36,6 @@ impl RunWriter {
     /// # Errors
     /// The directory cannot be made or written.
     pub fn create(runs_dir: &Path, started: Timestamp, label: &str) -> anyhow::Result<Self> {
-        fs::create_dir_all(runs_dir).map_err(unwritten(runs_dir))?;
         let name = format!("{}-{label}", started.strftime("%Y%m%dT%H%M%SZ"));
         let mut run = Self { dir: make_new(runs_dir, &name)?, files: BTreeMap::new() };
         for name in RECORD_FILES {
@@ -137,11 +136,12 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Makes `runs_dir/name`; a name that is taken gets `-2`, `-3`, ...
+/// Makes `runs_dir/name`, and what is missing above it; a name that is taken gets `-2`, `-3`, ...
 ///
 /// # Errors
 /// As `mkdir(2)`.
 pub fn make_new(runs_dir: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(runs_dir).map_err(unwritten(runs_dir))?;
     let mut dir = runs_dir.join(name);
     for copy in 2.. {
         match fs::create_dir(&dir) {

@@ -161,8 +161,6 @@ impl Campaign {
     /// The directory cannot be made or written.
     pub(crate) fn create(runs_dir: &Path, journal: Journal) -> anyhow::Result<Self> {
         let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-        fs::create_dir_all(runs_dir)
-            .with_context(|| format!("failed to make {}", runs_dir.display()))?;
         let name = format!("{time}-{}", arm::slug(&journal.purpose));
         let campaign = Self { dir: run_dir::make_new(runs_dir, &name)?, journal };
         campaign.save()?;
@@ -193,12 +191,9 @@ impl Campaign {
 
     /// A directory for the run directory of a trial, one that no earlier attempt used.
     fn place_for(&self, slot: Slot) -> anyhow::Result<PathBuf> {
-        let trials = self.dir.join(TRIALS);
-        fs::create_dir_all(&trials)
-            .with_context(|| format!("failed to make {}", trials.display()))?;
         let slug = arm::slug(self.journal.arm_name(slot));
         let name = format!("{:02}-{}-{slug}", slot.round + 1, slot.arm + 1);
-        run_dir::make_new(&trials, &name)
+        run_dir::make_new(&self.dir.join(TRIALS), &name)
     }
 
     /// Notes that a trial ended.

@@ -122,8 +122,6 @@ pub fn run(plan: DemoPlan) -> anyhow::Result<([ArmView; 2], Option<i32>)> {
     .context("failed to take note of signals")?;
     let cpus = OwnCpus::new(plan.load_cpus).context("failed to choose a CPU")?;
     let name = format!("{}-demo", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
-    std::fs::create_dir_all(&plan.runs_dir)
-        .with_context(|| format!("failed to make {}", plan.runs_dir.display()))?;
     let mut screen = Screen::enter().context("failed to take the terminal")?;
     let dir = run_dir::make_new(&plan.runs_dir, &name)?;
     let mut show = Show::new(plan.arms, plan.timing, cpus, dir);
