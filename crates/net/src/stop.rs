@@ -4,6 +4,7 @@
 //! process, and does that itself where nobody listens.
 
 use std::io;
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -63,6 +64,20 @@ pub fn on_signals(
     let (signals, on_signal) = (signals.to_vec(), Box::new(on_signal));
     hearing.listeners.push(Listener { signals, on_signal });
     added
+}
+
+/// Those of these signals that come while the receiver lives; then they do what they do by default, unless
+/// others listen.
+///
+/// # Errors
+/// The handlers or the thread could not be made.
+pub fn signals(signals: &[i32]) -> io::Result<Receiver<i32>> {
+    let (sender, receiver) = mpsc::channel();
+    on_signals(signals, move |signal| match sender.send(signal) {
+        Ok(()) => Next::Wait,
+        Err(_) => Next::Unheard,
+    })?;
+    Ok(receiver)
 }
 
 /// Who listens in this process, and to which signals.

@@ -22,13 +22,13 @@ pub(crate) mod arm;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use analysis::guard::rounds::Ran;
 use anyhow::{Context, bail, ensure};
 use jiff::Timestamp;
-use net::stop::{self, Next};
+use net::stop;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
@@ -36,6 +36,7 @@ use records::run_dir::SUMMARY;
 use records::{ArmSpec, RunRecords, SCHEMA_VERSION, Summary, Verdict};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use trial::run_dir;
 
 use crate::live::{self, LiveTrial};
@@ -230,13 +231,8 @@ impl Campaign {
                 output::say(&line);
             }
         };
-        let (sender, signals) = mpsc::channel();
-        stop::on_signal(move |signal| match sender.send(signal) {
-            Ok(()) => Next::Wait,
-            // The last trial is over: there is nobody to be asked to end but this process.
-            Err(_) => Next::Unheard,
-        })
-        .context("failed to take note of signals")?;
+        // Once the last trial is over there is nobody to be asked to end but this process.
+        let signals = stop::signals(&[SIGINT, SIGTERM]).context("failed to take note of signals")?;
         let to_do = self.journal.to_do();
         progress(format!("turnstile: about {}", self.journal.length(to_do.len())));
         for (slot, after) in to_do.iter().zip((0..to_do.len()).rev()) {

@@ -11,14 +11,14 @@ mod arm;
 mod picture;
 
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use anyhow::Context;
 use jiff::Timestamp;
 use net::clock;
 use net::cpu::CpuList;
-use net::stop::{self, Next};
+use net::stop;
 use records::run_dir::{DOWNLOADS, FETCHES, SOCKETS, STEPS, WORKERS};
 use records::{MonoNs, Phase};
 use report::{Style, headline};
@@ -114,12 +114,8 @@ const ENOUGH: usize = 22;
 /// The directory, the terminal or a handler of signals could not be made. Nothing is left running
 /// then, and the terminal is as it was.
 pub fn run(plan: DemoPlan) -> anyhow::Result<([ArmView; 2], Option<i32>)> {
-    let (sender, signals) = mpsc::channel();
-    stop::on_signals(&[SIGINT, SIGTERM, SIGHUP], move |signal| match sender.send(signal) {
-        Ok(()) => Next::Wait,
-        Err(_) => Next::Unheard,
-    })
-    .context("failed to take note of signals")?;
+    let signals = stop::signals(&[SIGINT, SIGTERM, SIGHUP]);
+    let signals = signals.context("failed to take note of signals")?;
     let cpus = OwnCpus::new(plan.load_cpus).context("failed to choose a CPU")?;
     let name = format!("{}-demo", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     let mut screen = Screen::enter().context("failed to take the terminal")?;

@@ -118,7 +118,7 @@ impl Front {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub(super) fn wait(&mut self, stop: &Receiver<()>, patience: Duration) -> io::Result<bool> {
+    pub(super) fn wait(&mut self, stop: &Receiver<i32>, patience: Duration) -> io::Result<bool> {
         if let Self::Terminal { screen, .. } = self {
             let keys = screen.keys(patience)?;
             let leaves = keys.iter().any(|key| matches!(key, Key::Quit | Key::Interrupt));

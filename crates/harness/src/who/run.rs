@@ -1,10 +1,10 @@
 //! The loop: looks, tells, and looks again, until it is over.
 
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use net::stop::{self, Next};
+use net::stop;
 use probe::{HoldState, ProbeError, READ_EVERY, Watch};
 use records::count;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -32,12 +32,7 @@ const SILENT: Duration = Duration::from_secs(5);
 /// Nobody can be watched, or not any more; the terminal is as it was before.
 pub(crate) fn run(options: &WhoOptions, has_screen: bool) -> anyhow::Result<()> {
     let set_up = "failed to set up the watch";
-    let (stopper, stop) = mpsc::channel();
-    stop::on_signals(&[SIGINT, SIGTERM, SIGHUP], move |_| match stopper.send(()) {
-        Ok(()) => Next::Wait,
-        Err(_) => Next::Unheard,
-    })
-    .context(set_up)?;
+    let stop = stop::signals(&[SIGINT, SIGTERM, SIGHUP]).context(set_up)?;
     let processes = Processes::find(options)?;
     let ids = processes.ids();
     let mut watch = Watch::holds(&[], options.threshold).map_err(|error| match error {
@@ -93,7 +88,7 @@ struct Running {
 }
 
 impl Running {
-    fn watch(mut self, options: &WhoOptions, stop: &Receiver<()>) -> anyhow::Result<()> {
+    fn watch(mut self, options: &WhoOptions, stop: &Receiver<i32>) -> anyhow::Result<()> {
         let began = Instant::now();
         let end = options.length.map(|length| began + length.as_duration());
         let (mut refreshed, mut learnt, mut silent) = (began, began, Some(began + SILENT));
