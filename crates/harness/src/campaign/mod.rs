@@ -232,7 +232,8 @@ impl Campaign {
             }
         };
         // Once the last trial is over there is nobody to be asked to end but this process.
-        let signals = stop::signals(&[SIGINT, SIGTERM]).context("failed to take note of signals")?;
+        let signals =
+            stop::signals(&[SIGINT, SIGTERM]).context("failed to take note of signals")?;
         let to_do = self.journal.to_do();
         progress(format!("turnstile: about {}", self.journal.length(to_do.len())));
         for (slot, after) in to_do.iter().zip((0..to_do.len()).rev()) {

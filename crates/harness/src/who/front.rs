@@ -125,7 +125,7 @@ impl Front {
             return Ok(leaves || stop.try_recv().is_ok());
         }
         match stop.recv_timeout(patience) {
-            Ok(()) => Ok(true),
+            Ok(_) => Ok(true),
             Err(RecvTimeoutError::Timeout) => Ok(false),
             // The handler's thread is gone, and with it every way to end but ours.
             Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::BrokenPipe.into()),
