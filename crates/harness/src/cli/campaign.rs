@@ -13,7 +13,6 @@ use analysis::guard::rounds::Ran;
 use analysis::guard::{Comparison, ERROR, Gate};
 use anyhow::Context;
 use jiff::Timestamp;
-use records::run_dir::REPORT;
 use records::{ArmSpec, count};
 use report::Arm;
 use trial::{RunDirOptions, TrialPlan, run_dir, signals};
@@ -21,6 +20,7 @@ use trial::{RunDirOptions, TrialPlan, run_dir, signals};
 use super::common::{OutputOptions, TrialsOptions, look_at};
 use super::config::ConfigOptions;
 use super::output;
+use super::report::write_page;
 use crate::campaign::{Campaign, Journal, arm};
 use crate::cases;
 
@@ -186,7 +186,7 @@ pub(super) fn tell(
     gate: Option<Gate>,
     options: &CampaignOptions,
 ) -> anyhow::Result<ExitCode> {
-    let mut done = vec![write_page(report).map(drop)];
+    let mut done = vec![write_page(&report.dir, &report::campaign_html(report)).map(drop)];
     if let Some(comparison) = &report.comparison {
         let written = run_dir::write_json(&report.dir.join("comparison.json"), comparison);
         done.push(written.context("failed to file the comparison"));
@@ -240,14 +240,6 @@ pub(super) fn read(campaign: &Campaign) -> anyhow::Result<report::Campaign> {
         comparison,
         case: case.context("failed to read the trials")?,
     })
-}
-
-/// Writes the page into the campaign's directory; returns its path.
-pub(super) fn write_page(campaign: &report::Campaign) -> anyhow::Result<PathBuf> {
-    let path = campaign.dir.join(REPORT);
-    fs::write(&path, report::campaign_html(campaign))
-        .with_context(|| format!("failed to write {}", path.display()))?;
-    Ok(path)
 }
 
 #[cfg(test)]

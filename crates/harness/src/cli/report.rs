@@ -78,11 +78,10 @@ pub(super) fn print(
     output.print(&text)
 }
 
-/// Writes the page into the run directory; returns its path.
-pub(super) fn write_page(dir: &Path, analysis: &Analysis<'_>) -> anyhow::Result<PathBuf> {
+/// Writes the page into the directory of a run or a campaign; returns its path.
+pub(super) fn write_page(dir: &Path, page: &str) -> anyhow::Result<PathBuf> {
     let path = dir.join(REPORT);
-    fs::write(&path, report::html(analysis))
-        .with_context(|| format!("failed to write {}", path.display()))?;
+    fs::write(&path, page).with_context(|| format!("failed to write {}", path.display()))?;
     Ok(path)
 }
 
@@ -98,7 +97,7 @@ pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
         if *svg {
             output.print(&report::campaign_svg(&report).context("there was no fetch")?)?;
         } else if page {
-            made(options, &campaign::write_page(&report)?)?;
+            made(options, &write_page(&dir, &report::campaign_html(&report))?)?;
         } else {
             output.print(&if output.json { report.json() } else { report.text(output.style()) })?;
         }
@@ -109,7 +108,7 @@ pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
             let drawn = report::svg(&analysis);
             output.print(&drawn.context("no worker and no fetch of this run is known")?)?;
         } else if page {
-            made(options, &write_page(&dir, &analysis)?)?;
+            made(options, &write_page(&dir, &report::html(&analysis))?)?;
         } else if options.csv {
             output.print(&report::csv(&analysis))?;
         } else {

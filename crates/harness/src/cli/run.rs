@@ -60,7 +60,7 @@ pub(super) fn run(options: RunOptions) -> anyhow::Result<ExitCode> {
     let records = load(&dir)?;
     let analysis = Analysis::of(&records);
     file(&dir, &analysis)?;
-    write_page(&dir, &analysis)?;
+    write_page(&dir, &report::html(&analysis))?;
     print(&analysis, &dir, &output, verbose)?;
     for fault in &faults {
         say(&format!("turnstile: {}", fault.message));
