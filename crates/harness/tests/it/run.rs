@@ -1,7 +1,6 @@
 //! Whole runs: the files that they leave, their reports, and what is seen of them from outside.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 use std::fs;
 
 use records::{MonoNs, Phase, Recording, Role, RunRecords, SocketEnd, Verdict, Watched};
@@ -125,7 +124,7 @@ fn without_downloads_fetches_are_healthy() {
         let run = say(&mut runs.trial(&["--slow", "0", "--json", "--quiet"])).ended_well();
         let dir = runs.dir().expect("a run");
         let filed = fs::read_to_string(dir.join("summary.json")).expect("read");
-        assert_eq!((run.stdout, run.stderr.as_str()), (filed.clone(), ""), "nothing else");
+        assert_eq!((run.stdout, run.stderr.as_str()), (filed, ""), "nothing else");
         let summary = runs.summary();
         assert!(!summary.arm.proxy.reuseport);
         assert_eq!((summary.slow.downloads, summary.slow.bytes.0), (0, 0));
@@ -145,12 +144,6 @@ fn by<K: Ord, S: Copy>(samples: &[S], key: fn(&S) -> K) -> BTreeMap<K, Vec<S>> {
     all
 }
 
-fn assert_never_back<S: Debug, T: PartialOrd>(samples: &[S], figure: fn(&S) -> T) {
-    for pair in samples.windows(2) {
-        assert!(figure(&pair[0]) <= figure(&pair[1]), "{pair:?}");
-    }
-}
-
 /// A run of two workers with a listener and downloads each.
 fn is_seen_from_outside(records: &RunRecords) {
     let manifest = &records.manifest;
@@ -168,18 +161,18 @@ fn is_seen_from_outside(records: &RunRecords) {
     assert_eq!(who, [workers.as_slice(), &roles].concat());
     for (who, samples) in &threads {
         assert!(samples.len() >= 10, "{who:?}: {samples:?}");
-        assert_never_back(samples, |sample| sample.at_ns);
+        assert!(samples.is_sorted_by_key(|sample| sample.at_ns), "{samples:?}");
         // There is one fast client for the idle phase, and another one under load.
         if *who != Watched::Role(Role::Fast) {
-            assert_never_back(samples, |sample| sample.run_ns);
-            assert_never_back(samples, |sample| sample.run_wait_ns);
+            assert!(samples.is_sorted_by_key(|sample| sample.run_ns), "{samples:?}");
+            assert!(samples.is_sorted_by_key(|sample| sample.run_wait_ns), "{samples:?}");
         }
     }
     let of_workers = by(&records.samples, |sample| sample.worker);
     for samples in of_workers.values() {
         // One as each phase began, from the idle phase to the end.
         assert!(samples.len() >= 5, "{samples:?}");
-        assert_never_back(samples, |sample| sample.system_ms);
+        assert!(samples.is_sorted_by_key(|sample| sample.system_ms), "{samples:?}");
     }
     assert_eq!(of_workers.len(), 2);
 
