@@ -12,7 +12,7 @@ use serde_json::Value;
 use testkit::{schema, script};
 
 use crate::support::{
-    Running, Runs, Said, document, family, in_turn, is_gone, say, turnstile, until,
+    Running, Runs, Said, document, family, in_turn, is_gone, only, say, turnstile, until,
 };
 
 /// A trial that is over soon: no downloads, and fetches enough for a verdict.
@@ -87,8 +87,7 @@ fn two_arms_are_compared() {
 
 /// The manifest of the one trial in `place`, once it is there.
 fn manifest_in(place: &Path) -> Option<Manifest> {
-    let run = fs::read_dir(place).ok()?.next()?.ok()?;
-    document(&run.path().join("manifest.json"))
+    document(&only(place)?.join("manifest.json"))
 }
 
 fn is_in_measure(place: &&PathBuf) -> bool {

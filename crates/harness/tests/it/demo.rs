@@ -10,7 +10,7 @@ use records::{Manifest, Summary};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::support::{document, family, in_turn, kill, say, those_of, turnstile, until};
+use crate::support::{document, family, in_turn, kill, only, say, those_of, turnstile, until};
 use crate::tmux::Tmux;
 
 /// Trials that end only when they are told to, with little to move: 20 fetches take a quarter of a second.
@@ -102,14 +102,6 @@ impl Stage {
         };
         runs.map(told).collect()
     }
-}
-
-/// The only directory there is, if there is one.
-fn only(place: &Path) -> Option<PathBuf> {
-    let mut entries = fs::read_dir(place).ok()?.map(|entry| entry.expect("an entry").path());
-    let first = entries.next()?;
-    assert_eq!(entries.next(), None, "one only in {}", place.display());
-    Some(first)
 }
 
 #[test]

@@ -30,6 +30,14 @@ pub(crate) fn document<T: DeserializeOwned>(path: &Path) -> Option<T> {
     Some(serde_json::from_str(&text).expect("a whole document"))
 }
 
+/// The only directory there is, if there is one.
+pub(crate) fn only(place: &Path) -> Option<PathBuf> {
+    let mut entries = fs::read_dir(place).ok()?.map(|entry| entry.expect("an entry").path());
+    let first = entries.next()?;
+    assert_eq!(entries.next(), None, "one only in {}", place.display());
+    Some(first)
+}
+
 /// A place for one run directory.
 pub(crate) struct Runs(TempDir);
 
@@ -51,10 +59,7 @@ impl Runs {
 
     /// The one run directory, once it is there.
     pub(crate) fn dir(&self) -> Option<PathBuf> {
-        let mut entries = fs::read_dir(self.path()).expect("read_dir");
-        let dir = entries.next()?.expect("an entry").path();
-        assert!(entries.next().is_none(), "one run only");
-        Some(dir)
+        only(self.path())
     }
 
     /// The manifest as it is now, once it is there.
