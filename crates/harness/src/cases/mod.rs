@@ -95,7 +95,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The case of that name.
 ///
 /// # Errors
-/// There is none, and where the names stand.
+/// There is none of that name; the error says what lists them.
 ///
 /// # Panics
 /// Its file, which is ours, does not read.
