@@ -16,14 +16,16 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use harness::live::OwnCpus;
 use records::{Bytes, DownloadInterval, Phase, RunRecords};
 
-/// Each group with its names and the options of their trials.
-const GROUPS: [(&str, &[(&str, &str)]); 2] = [
+/// Each group with what its trials share, its names, and the options of each.
+const GROUPS: [(&str, &str, &[(&str, &str)]); 2] = [
     (
         "direct_vs_proxied",
-        &[("direct", "--slow 4 --proxy direct"), ("proxied_drain", "--slow 4 --reuseport")],
+        "--slow 4",
+        &[("direct", "--proxy direct"), ("proxied_drain", "--reuseport")],
     ),
     (
         "relay",
+        "--workers 1 --slow 1",
         &[
             ("drain/4KiB", ""),
             ("short-read/4KiB", "--read-policy short-read"),
@@ -35,9 +37,9 @@ const GROUPS: [(&str, &[(&str, &str)]); 2] = [
     ),
 ];
 
-/// What all of them have: one worker and one download unless told otherwise; downloads of hours at any rate
-/// that one core reaches, so none ends; and next to no fetches, since a trial has some.
-const LOAD: &str = "--workers 1 --slow 1 --slow-size 65536GiB --arrivals 1/s --fetch-size 1KiB";
+/// What all of them have: downloads of hours at any rate that one core reaches, so none ends; and next to no
+/// fetches, since a trial has some.
+const LOAD: &str = "--slow-size 65536GiB --arrivals 1/s --fetch-size 1KiB";
 
 /// What one iteration moves: some 50 ms of a draining proxy on one core.
 const ITERATION: Bytes = Bytes::mib(64);
@@ -50,13 +52,13 @@ const SAMPLES: usize = 10;
 /// # Panics
 /// A trial cannot be run, or its load stands still: there is no figure then.
 pub fn benchmarks(c: &mut Criterion, cpus: &OwnCpus, place: &Path) {
-    for (name, arms) in GROUPS {
+    for (name, shared, arms) in GROUPS {
         let mut group = crate::group(c, name, SAMPLES);
         group.throughput(Throughput::Bytes(ITERATION.0));
         for (arm, options) in arms {
             let place = place.join("data_plane").join(name).join(arm.replace('/', "-"));
             let length = if crate::is_test() { "1s" } else { "3s" };
-            let options = format!("{LOAD} --idle 200ms --duration {length} {options}");
+            let options = format!("{LOAD} --idle 200ms --duration {length} {shared} {options}");
             crate::measure(&mut group, BenchmarkId::from_parameter(arm), || {
                 let (summary, records) = crate::run(&options, &place, cpus)?;
                 ensure!(summary.slow.broken == 0, "a download broke off: the load does not stand");
