@@ -3,8 +3,8 @@ use std::path::Path;
 use clap::CommandFactory;
 use records::{Bytes, Role};
 
-use trial::cpu_plan::CpuPlan;
 use trial::TrialPlan;
+use trial::cpu_plan::CpuPlan;
 
 use super::*;
 
