@@ -6,12 +6,13 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use http_body_util::Full;
 use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use records::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::body::Body;
+use crate::body::Pattern;
 use crate::request_log::Asked;
 
 /// An application server: its workers, and what each of them does before an answer's head.
@@ -30,9 +31,7 @@ impl Application {
     /// `workers` workers that wait for `delay` before each answer, in whole milliseconds, rounded up,
     /// from `after` their first request on.
     pub(crate) fn new(delay: Duration, after: Duration, workers: Option<u32>) -> Self {
-        // On the 16-bit machine where this saturates there is no such crowd.
-        let count = |workers| usize::try_from(workers).unwrap_or(Semaphore::MAX_PERMITS);
-        let workers = workers.map(|workers| Arc::new(Semaphore::new(count(workers))));
+        let workers = workers.map(|workers| Arc::new(Semaphore::new(workers as usize)));
         Self { delay, after, first: Arc::default(), workers }
     }
 
@@ -62,33 +61,28 @@ impl Application {
 /// The only resource: any number of bytes.
 const PREFIX: &str = "/bytes/";
 
-/// The answer to `request`; hyper leaves the body of a HEAD out.
+/// The answer to `request`, which `worker` has worked on; hyper leaves the body of a HEAD out.
 ///
 /// An error's body is empty: its status says it all, and a client that counts bytes is not misled.
-pub(crate) fn respond<B>(request: &Request<B>) -> Response<Body> {
-    let Some(size) = request.uri().path().strip_prefix(PREFIX) else {
-        return answer(StatusCode::NOT_FOUND, Bytes(0));
-    };
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut refusal = answer(StatusCode::METHOD_NOT_ALLOWED, Bytes(0));
-        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return refusal;
+pub(crate) fn respond<B>(
+    request: &Request<B>,
+    worker: Option<OwnedSemaphorePermit>,
+) -> Response<Full<Pattern>> {
+    let (mut status, mut size, mut header) = (StatusCode::NOT_FOUND, Bytes(0), None);
+    if let Some(asked) = request.uri().path().strip_prefix(PREFIX) {
+        (status, size, header) = match (request.method(), asked.parse()) {
+            (&Method::GET | &Method::HEAD, Ok(size)) => {
+                (StatusCode::OK, size, Some((CONTENT_TYPE, "application/octet-stream")))
+            }
+            (&Method::GET | &Method::HEAD, Err(_)) => (StatusCode::BAD_REQUEST, size, header),
+            _ => (StatusCode::METHOD_NOT_ALLOWED, size, Some((ALLOW, "GET, HEAD"))),
+        };
     }
-    match size.parse() {
-        Ok(size) => {
-            let mut found = answer(StatusCode::OK, size);
-            let octets = HeaderValue::from_static("application/octet-stream");
-            found.headers_mut().insert(CONTENT_TYPE, octets);
-            found
-        }
-        Err(_) => answer(StatusCode::BAD_REQUEST, Bytes(0)),
-    }
-}
-
-fn answer(status: StatusCode, size: Bytes) -> Response<Body> {
-    let mut response = Response::new(Body::new(size.0));
-    *response.status_mut() = status;
+    let mut answer = Response::new(Full::new(Pattern::new(size, worker)));
+    *answer.status_mut() = status;
     // Said here and not left to hyper, so that a HEAD and a body of nothing tell it too.
-    response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size.0));
-    response
+    answer.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size.0));
+    let header = header.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    answer.headers_mut().extend(header);
+    answer
 }

@@ -6,13 +6,12 @@
 //! milliseconds, during which no fetch is answered. So a connection counts what it wrote and lets the
 //! others run.
 
-use std::convert::Infallible;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use bytes::Buf;
-use hyper::body::{Frame, SizeHint};
+use records::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -31,9 +30,6 @@ const SLICE: usize = 32 * 1024;
 /// step of a draining proxy ended inside one of our calls.
 const SLICES: usize = 16;
 
-/// The largest part handed to hyper at once: any, as long as a `usize` holds it everywhere.
-const PART: u64 = 1 << 30;
-
 /// A slice from every phase of the pattern.
 static STORE: [u8; SLICE + PERIOD] = store();
 
@@ -49,23 +45,21 @@ const fn store() -> [u8; SLICE + PERIOD] {
     store
 }
 
-/// A run of the pattern as a buffer, on its way to the kernel: it has a length, and no storage of its
-/// own. The last one of a body keeps its worker busy; hyper drops what it has written to the last byte.
+/// A body as a buffer, on its way to the kernel: it has a length, and no storage of its own.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     /// The next byte, as an offset within the period.
     phase: usize,
     left: usize,
-    /// Held for its drop alone: the worker takes the next request then.
+    /// Its worker, which is busy until the kernel has taken the last byte, or until the connection has ended:
+    /// hyper drops what it has written. Absent where workers are not counted.
     _worker: Option<OwnedSemaphorePermit>,
 }
 
 impl Pattern {
-    /// The `length` bytes of a body that begin at `offset`, and the worker that is free after them.
-    fn new(offset: u64, length: usize, worker: Option<OwnedSemaphorePermit>) -> Self {
-        // Less than PERIOD, so it fits.
-        let phase = usize::try_from(offset % PERIOD as u64).unwrap_or(0);
-        Self { phase, left: length, _worker: worker }
+    /// The first `size` bytes of the pattern, and the worker that is free after them.
+    pub(crate) fn new(size: Bytes, worker: Option<OwnedSemaphorePermit>) -> Self {
+        Self { phase: 0, left: size.as_usize(), _worker: worker }
     }
 
     fn slice(phase: usize, left: usize) -> &'static [u8] {
@@ -102,56 +96,6 @@ impl Buf for Pattern {
             used += 1;
         }
         used
-    }
-}
-
-/// The body of one answer.
-#[derive(Debug)]
-pub(crate) struct Body {
-    sent: u64,
-    size: u64,
-    /// Its worker; absent where workers are not counted.
-    worker: Option<OwnedSemaphorePermit>,
-}
-
-impl Body {
-    /// The first `size` bytes of the pattern.
-    pub(crate) fn new(size: u64) -> Self {
-        Self { sent: 0, size, worker: None }
-    }
-
-    /// The same, with a worker that is busy until the kernel has taken the last byte, or until the
-    /// connection has ended.
-    pub(crate) fn worked_on_by(self, worker: Option<OwnedSemaphorePermit>) -> Self {
-        Self { worker, ..self }
-    }
-}
-
-impl hyper::body::Body for Body {
-    type Data = Pattern;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Pattern>, Infallible>>> {
-        let part = (self.size - self.sent).min(PART);
-        if part == 0 {
-            return Poll::Ready(None);
-        }
-        let offset = self.sent;
-        self.sent += part;
-        let worker = if self.is_end_stream() { self.worker.take() } else { None };
-        let length = usize::try_from(part).unwrap_or(usize::MAX);
-        Poll::Ready(Some(Ok(Frame::data(Pattern::new(offset, length, worker)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.sent == self.size
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.size - self.sent)
     }
 }
 
@@ -232,7 +176,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Turns<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -1,9 +1,9 @@
 //! Listens, accepts, serves, and stops when told to.
 
 use std::convert::Infallible;
+use std::fs;
 use std::net::TcpListener as StdTcpListener;
 use std::time::Duration;
-use std::{fs, io};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -13,7 +13,7 @@ use net::role::{self, RoleError};
 use net::tcp::{self, Buffers, Listen};
 use records::{Bytes, Effective, ListenerMode, Ready, Record, Role};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::OriginOptions;
@@ -58,7 +58,9 @@ pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
         listen: Some(listener.local_addr().map_err(RoleError::host(LISTEN))?),
         ..Ready::new(Role::Origin, std::process::id(), effective)
     };
-    let runtime = runtime().map_err(RoleError::process)?;
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().event_interval(EVENT_INTERVAL);
+    let runtime = builder.build().map_err(RoleError::process)?;
     let application = Application::new(
         options.delay.as_duration(),
         options.delay_after.as_duration(),
@@ -70,10 +72,6 @@ pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
     runtime.shutdown_background();
     printer.finish();
     ended
-}
-
-fn runtime() -> io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().event_interval(EVENT_INTERVAL).build()
 }
 
 /// Accepts until told to stop.
@@ -127,7 +125,7 @@ async fn connection(stream: TcpStream, from: u16, application: Application, log:
     let service = service_fn(async |request| {
         let mut asked = log.asked(from);
         let worker = application.work(&mut asked).await;
-        let answer = respond(&request).map(|body| body.worked_on_by(worker));
+        let answer = respond(&request, worker);
         // hyper writes it before this connection waits for anything.
         asked.answered();
         Ok::<_, Infallible>(answer)
@@ -149,22 +147,17 @@ const UNKNOWN: Bytes = Bytes::mib(4);
 /// The size to ask for to get as much as this kernel gives: what is queued there keeps the proxy busy
 /// while this process waits for its CPU. `None`: leave it to its tuning.
 fn largest_send_buffer() -> Option<Bytes> {
-    let read = |path| fs::read_to_string(path).ok().and_then(|text| last_number(&text));
-    choose(read(WMEM_MAX), read(TCP_WMEM))
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    choose(&read(WMEM_MAX), &read(TCP_WMEM))
 }
 
 /// A size that is asked for is doubled (socket(7)) and never tuned again, so asking is a loss where
 /// the kernel's own tuning goes further: with the usual `wmem_max` of 208 KiB, tuning reaches 4 MiB.
-fn choose(wmem_max: Option<Bytes>, tcp_wmem: Option<Bytes>) -> Option<Bytes> {
-    let asked = wmem_max.unwrap_or(UNKNOWN);
-    match tcp_wmem {
-        Some(tuned) if asked + asked <= tuned => None,
-        _ => Some(asked),
-    }
-}
-
-fn last_number(text: &str) -> Option<Bytes> {
-    text.split_whitespace().last()?.parse().ok().map(Bytes)
+fn choose(wmem_max: &str, tcp_wmem: &str) -> Option<Bytes> {
+    let last = |text: &str| text.split_whitespace().last()?.parse().ok().map(Bytes);
+    let asked = last(wmem_max).unwrap_or(UNKNOWN);
+    let tuned_further = last(tcp_wmem).is_some_and(|tuned| asked + asked <= tuned);
+    (!tuned_further).then_some(asked)
 }
 
 #[cfg(test)]

@@ -3,18 +3,13 @@
 use super::*;
 
 #[test]
-fn a_small_limit_is_left_to_the_tuning() {
-    let usual = (last_number("212992\n"), last_number("4096\t16384\t4194304\n"));
-    assert_eq!(choose(usual.0, usual.1), None);
-}
-
-#[test]
-fn a_large_limit_is_used() {
-    assert_eq!(choose(Some(Bytes::mib(4)), Some(Bytes::mib(4))), Some(Bytes::mib(4)));
-}
-
-#[test]
-fn without_proc_it_asks() {
-    assert_eq!(last_number("what?"), None);
-    assert_eq!(choose(None, None), Some(Bytes::mib(4)));
+fn a_small_limit_is_left_to_the_tuning_and_a_large_one_is_used() {
+    for (wmem_max, tcp_wmem, asked) in [
+        ("212992\n", "4096\t16384\t4194304\n", None),
+        ("4194304", "4194304", Some(UNKNOWN)),
+        // Without proc it asks.
+        ("what?", "", Some(UNKNOWN)),
+    ] {
+        assert_eq!(choose(wmem_max, tcp_wmem), asked, "{wmem_max:?}");
+    }
 }

@@ -82,34 +82,6 @@ fn clients_that_go_away_leave_nothing_behind() {
 }
 
 #[test]
-fn a_fetch_is_answered_while_downloads_take_all_they_can() {
-    let origin = Origin::start();
-    let addr = origin.addr();
-    let downloads: Vec<_> = (0..2)
-        .map(|_| {
-            std::thread::spawn(move || {
-                let mut stream = TcpStream::connect(addr).expect("it accepts");
-                stream.write_all(b"GET /bytes/1TiB HTTP/1.0\r\n\r\n").expect("it reads");
-                let mut buffer = vec![0; 1 << 20];
-                let mut total = 0_u64;
-                // Until the origin is gone.
-                while let Ok(read @ 1..) = stream.read(&mut buffer) {
-                    total += read as u64;
-                }
-                total
-            })
-        })
-        .collect();
-    for _ in 0..10 {
-        origin.get("/bytes/1MiB").assert_body(1 << 20);
-    }
-    drop(origin);
-    for download in downloads {
-        assert!(download.join().expect("no panic") > 0, "the download moved");
-    }
-}
-
-#[test]
 fn without_descriptors_it_waits_and_says_so_once() {
     let mut origin = Process::start(&mut with_open_files(20, &command()));
     assert_eq!(origin.ready.effective.max_open_files, 20);
