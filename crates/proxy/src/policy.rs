@@ -8,7 +8,7 @@
 use std::io;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use records::{Bytes, MonoNs, ReadPolicy, SessionEnd, StepEnd};
+use records::{Bytes, Hold, MonoNs, ReadPolicy, SessionEnd, StepEnd};
 
 /// What ended a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,28 +48,18 @@ pub(crate) struct ReadLimit {
     policy: ReadPolicy,
     /// nginx's `rev->available`: bytes FIONREAD promised and nobody has read; `None` is its -1.
     promised: Option<u64>,
-    /// What the step under way has read so far.
-    pub(crate) step: StepReads,
-}
-
-/// What one step has read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StepReads {
-    pub(crate) bytes: Bytes,
-    /// Reads that returned data.
-    pub(crate) reads: u64,
-    /// When the step began, by the true clock.
-    pub(crate) start: MonoNs,
+    /// The step under way: when it began, and what it has read so far.
+    pub(crate) step: Hold,
 }
 
 impl ReadLimit {
     pub(crate) fn new(policy: ReadPolicy) -> Self {
-        Self { policy, promised: None, step: StepReads::default() }
+        Self { policy, promised: None, step: Hold::default() }
     }
 
     /// A step begins: quotas are fresh.
     pub(crate) fn begin_step(&mut self, now: MonoNs) {
-        self.step = StepReads { start: now, ..StepReads::default() };
+        self.step = Hold { start_ns: now, ..Hold::default() };
     }
 
     /// A readable event arrived. nginx sets `available = -1` there
@@ -96,7 +86,7 @@ impl ReadLimit {
             ReadPolicy::Fionread => self.fionread(read, short, unread),
             ReadPolicy::Bytes(Bytes(quota)) => yield_when(self.step.bytes.0 >= quota),
             ReadPolicy::Reads(quota) => yield_when(self.step.reads >= quota),
-            ReadPolicy::Time(quota) => yield_when(now().micros_since(self.step.start) >= quota),
+            ReadPolicy::Time(quota) => yield_when(now().micros_since(self.step.start_ns) >= quota),
         }
     }
 

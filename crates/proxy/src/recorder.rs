@@ -104,9 +104,15 @@ impl RingReader {
 }
 
 impl Recorder {
-    /// A recorder for `worker` and the end from which its records are taken.
+    /// A recorder for `worker`, which begins `now`, and the end from which its records are taken. To be made
+    /// on the worker's own thread: its CPU time counts.
     /// Steps and loop turns of at least `hold` are told one by one in a full recording.
-    pub(crate) fn new(worker: u32, hold: Micros, recording: Recording) -> (Self, RingReader) {
+    pub(crate) fn new(
+        worker: u32,
+        hold: Micros,
+        recording: Recording,
+        now: MonoNs,
+    ) -> (Self, RingReader) {
         let (told, out) = RingBuffer::new(RING_RECORDS);
         let (given_back, spare) = RingBuffer::new(SPARE);
         let lost = Arc::new(AtomicU64::new(0));
@@ -116,20 +122,12 @@ impl Recorder {
             Recording::Minimal => None,
             Recording::Full => Some(Full {
                 hold,
-                stretches: Stretches::begin(worker, MonoNs(0), Micros(0)),
-                totals_told: MonoNs(0),
+                stretches: Stretches::begin(worker, now, thread_cpu()),
+                totals_told: now,
             }),
         };
         let recorder = Self { ring: Ring { told, spare, lost: Arc::clone(&lost) }, totals, full };
         (recorder, RingReader { told: out, spare: given_back, lost, last })
-    }
-
-    /// The worker's first poll is called `now`. On the worker's own thread: its CPU time counts.
-    pub(crate) fn begin(&mut self, now: MonoNs) {
-        if let Some(full) = &mut self.full {
-            full.stretches = Stretches::begin(self.totals.worker, now, thread_cpu());
-            full.totals_told = now;
-        }
     }
 
     /// A poll returned.

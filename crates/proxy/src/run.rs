@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -14,14 +14,14 @@ use net::cpu;
 use net::log_file;
 use net::role::{self, RoleError};
 use net::stop::{self, Next};
-use records::{BufferingMode, Bytes, Effective, LogMode, ProxyToggles, Ready, Record, Role, Spool};
+use records::{BufferingMode, Effective, LogMode, ProxyToggles, Ready, Record, Role, Spool};
 use rustix::thread::gettid;
 use socket2::SockRef;
 
 use crate::ProxyOptions;
 use crate::listener::Listeners;
 use crate::recorder::{Recorder, RingReader};
-use crate::session::{Buffering, Limits};
+use crate::session::{Limits, temp_file};
 use crate::worker::{Worker, WorkerSetup};
 use crate::writer::{InlineLog, Writer};
 
@@ -53,7 +53,6 @@ pub fn run(options: &ProxyOptions) -> Result<(), RoleError> {
         toggles: options.toggles.clone(),
         upstream: options.upstream,
         connections: fit_connections(options, max_open_files)?,
-        buffering: buffering(&options.toggles),
     });
     let (events, inbox) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
@@ -159,15 +158,16 @@ fn start(
     let index = setup.index;
     let failed = |error| worker_failed(index, &error);
     let log = access_log(options, LogMode::Inline, InlineLog::open)?;
-    let (recorder, ring) = Recorder::new(index, options.hold, options.recording);
+    let (hold, recording) = (options.hold, options.recording);
     let cpu = options.pin.as_ref().map(|cpus| cpus.in_turn(index as usize));
     let begin = move || {
         if let Some(cpu) = cpu {
             cpu::pin_current_thread(&[cpu])?;
         }
         let (cpus, tid) = (cpu::allowed()?, gettid().as_raw_nonzero().get());
+        let (recorder, ring) = Recorder::new(index, hold, recording, net::clock::now());
         let (worker, waker) = Worker::new(setup, recorder, log)?;
-        io::Result::Ok((worker, Running { waker, tid, cpus }))
+        io::Result::Ok((worker, (Running { waker, tid, cpus }, ring)))
     };
     let (started, ready) = mpsc::channel();
     thread::Builder::new()
@@ -181,7 +181,7 @@ fn start(
         })
         .map_err(failed)?;
     let gone = |_| Err(io::Error::other("its thread ended before it began"));
-    Ok((ready.recv().unwrap_or_else(gone).map_err(failed)?, ring))
+    ready.recv().unwrap_or_else(gone).map_err(failed)
 }
 
 /// What `open` makes of the path of the access log, if there is one and its lines are written in this mode.
@@ -203,12 +203,12 @@ fn access_log<T>(
 
 /// Whether temporary files can be made: better asked now than by the first slow client.
 fn try_spool(toggles: &ProxyToggles) -> Result<(), RoleError> {
-    let Some(Buffering { dir, file_max: Bytes(1..) }) = buffering(toggles) else { return Ok(()) };
-    tempfile::tempfile_in(&dir).map(drop).map_err(|error| {
-        let dir = dir.display();
+    if toggles.buffering == BufferingMode::Off || toggles.spool == Spool::Off {
+        return Ok(());
+    }
+    temp_file(&toggles.spool).map(drop).map_err(|error| {
         RoleError::Unable(format!(
-            "failed to make a temporary file in {dir}: {error}: name a directory that can be written \
-             with --spool"
+            "failed to make a temporary file: {error}: name a directory that can be written with --spool"
         ))
     })
 }
@@ -235,16 +235,4 @@ fn fit_connections(options: &ProxyOptions, limit: u64) -> Result<usize, RoleErro
          or lower --worker-connections",
         needed(sessions)
     )))
-}
-
-/// How answers are buffered; `None`: they are not.
-fn buffering(toggles: &ProxyToggles) -> Option<Buffering> {
-    // `proxy_max_temp_file_size`.
-    let file_max = toggles.spool_max.unwrap_or(Bytes::gib(1));
-    let (dir, file_max) = match &toggles.spool {
-        Spool::Dir(dir) => (dir.clone(), file_max),
-        Spool::Default => (std::env::temp_dir(), file_max),
-        Spool::Off => (PathBuf::new(), Bytes(0)),
-    };
-    (toggles.buffering == BufferingMode::On).then_some(Buffering { dir, file_max })
 }

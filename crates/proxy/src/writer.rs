@@ -81,10 +81,7 @@ fn write_line(
     session: &Session,
     zone: &TimeZone,
 ) -> io::Result<()> {
-    if session.status == 0 {
-        return Ok(());
-    }
-    writeln!(out, "{}", LogLine { client, session, zone })
+    if session.is_logged() { writeln!(out, "{}", LogLine { client, session, zone }) } else { Ok(()) }
 }
 
 /// The access log as nginx writes it without `buffer=`: by the worker itself, a `write(2)` a line.

@@ -10,8 +10,7 @@ const MS: u64 = 1_000_000;
 
 /// A worker that turns four times a second for three seconds, with a hold in each turn.
 fn busy(recording: Recording) -> Vec<Record> {
-    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), recording);
-    recorder.begin(MonoNs(0));
+    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), recording, MonoNs(0));
     let at = |ms: u64| MonoNs(ms * MS);
     for turn in 1..=12 {
         let called = (turn - 1) * 250;
@@ -72,7 +71,7 @@ fn a_minimal_recording_tells_sessions_and_the_last_totals() {
 
 #[test]
 fn what_does_not_fit_is_counted_once() {
-    let (mut recorder, mut out) = Recorder::new(7, Micros(10_000), Recording::Minimal);
+    let (mut recorder, mut out) = Recorder::new(7, Micros(10_000), Recording::Minimal, MonoNs(0));
     let accepted = Accepted { worker: 7, session: 0, client_port: 1, at_ns: MonoNs(0) };
     (0..RING_RECORDS).for_each(|_| recorder.accepted(accepted));
     assert_eq!(out.amended(MonoNs(5)), None, "nothing is lost yet");
@@ -93,7 +92,7 @@ fn what_does_not_fit_is_counted_once() {
 
 #[test]
 fn what_a_worker_allocates_comes_back_to_it_and_is_used_again() {
-    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal);
+    let (mut recorder, mut out) = Recorder::new(0, Micros(10_000), Recording::Minimal, MonoNs(0));
     for second in 1..=3 {
         recorder.tell_totals(MonoNs(second));
         let told = out.pop().expect("totals");

@@ -22,7 +22,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::os::unix::fs::FileExt;
 
 use http1::Body;
-use records::{SessionEnd, StepEnd};
+use records::{SessionEnd, Spool, StepEnd};
 
 pub(super) use self::pages::{Pages, WhenShort};
 
@@ -44,6 +44,14 @@ pub(crate) trait TempFile: fmt::Debug {
     /// # Errors
     /// As `pread(2)`; or the file ends too early, since somebody cut it.
     fn fetch(&self, into: &mut [u8], at: u64) -> io::Result<()>;
+}
+
+/// A temporary file where the options say (`proxy_temp_path`).
+pub(crate) fn temp_file(spool: &Spool) -> io::Result<File> {
+    match spool {
+        Spool::Dir(dir) => tempfile::tempfile_in(dir),
+        Spool::Default | Spool::Off => tempfile::tempfile(),
+    }
 }
 
 impl TempFile for File {

@@ -4,7 +4,7 @@
 //! Not for: whose fault a stall was. Between two steps the worker may as well have been busy with
 //! others; what is known here is only what the first of the two had to wait for.
 
-use records::{Bytes, Micros, MonoNs, SessionEnd, StepEnd};
+use records::{Accepted, Bytes, Hold, Micros, MonoNs, SessionEnd, StepEnd};
 
 /// nginx's own status for a client that closed before an answer's head was sent.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
@@ -35,9 +35,11 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Of a session that is accepted `now`.
-    pub(super) fn new(client_port: u16, now: MonoNs) -> Self {
-        let record = records::Session { client_port, accepted_ns: now, ..Default::default() };
+    /// Of a session that was just accepted.
+    pub(super) fn new(accepted: &Accepted) -> Self {
+        let &Accepted { worker, session, client_port, at_ns: accepted_ns } = accepted;
+        let record =
+            records::Session { worker, session, client_port, accepted_ns, ..Default::default() };
         Self { record, ..Self::default() }
     }
 
@@ -71,8 +73,9 @@ impl Log {
         self.record.body_bytes += Bytes(bytes as u64 - of_head);
     }
 
-    /// A step was made from `start` to `end`.
-    pub(super) fn count_step(&mut self, start: MonoNs, end: MonoNs, ended_by: StepEnd) {
+    /// A step was made.
+    pub(super) fn count_step(&mut self, step: &Hold) {
+        let &Hold { start_ns: start, end_ns: end, ended_by, .. } = step;
         let length = end.0.saturating_sub(start.0);
         self.record.steps += 1;
         self.steps_ns += length;
@@ -93,7 +96,7 @@ impl Log {
         self.last_ended_by = Some(ended_by);
     }
 
-    /// All that is told of a session that ends `now` as `end`, but for what only its worker knows.
+    /// All that is told of a session that ends `now` as `end`, but for the time of day.
     pub(super) fn record(&self, end: SessionEnd, now: MonoNs, cached_ms: u64) -> records::Session {
         let micros = |ns: u64| Micros(ns / 1_000);
         let mut told = self.record.clone();

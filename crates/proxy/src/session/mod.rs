@@ -25,21 +25,20 @@ mod log;
 mod upstream;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::path::PathBuf;
 use std::time::Duration;
 
-use records::{Bytes, MonoNs, ProxyToggles, ReadPolicy, SessionEnd, StepEnd};
+use records::{Accepted, Hold, MonoNs, ProxyToggles, ReadPolicy, SessionEnd, StepEnd};
 
-pub(crate) use self::buffered::TempFile;
+pub(crate) use self::buffered::{TempFile, temp_file};
 pub(crate) use self::connection::{Event, Stream};
 
 use self::buffered::Buffered;
 use self::connection::{Buffer, Connection};
 use self::log::Log;
 use self::upstream::Relay;
-use crate::policy::{ReadDone, ReadLimit, StepReads, Stop};
+use crate::policy::{ReadDone, ReadLimit, Stop};
 
 /// For a client's whole request head, for a handshake with the upstream, for the whole head of its answer,
 /// between two reads of the answer's body, and between two writes to either: nginx's defaults of
@@ -78,17 +77,6 @@ pub(crate) struct Limits {
     pub(crate) upstream: SocketAddr,
     /// Sessions of a worker at a time (`worker_connections`).
     pub(crate) connections: usize,
-    /// `None`: answers pass unbuffered.
-    pub(crate) buffering: Option<Buffering>,
-}
-
-/// Where buffered sessions keep what their clients do not take, and how much of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Buffering {
-    /// Directory of the files (`proxy_temp_path`).
-    pub(crate) dir: PathBuf,
-    /// Bytes that one session writes to its file at most (`proxy_max_temp_file_size`); zero: none.
-    pub(crate) file_max: Bytes,
 }
 
 /// Which of the two connections an event is about.
@@ -103,10 +91,8 @@ pub(crate) enum Peer {
 pub(crate) struct Step {
     /// What ended it.
     pub(crate) stop: Stop,
-    /// What it read from the upstream, and when it began.
-    pub(crate) read: StepReads,
-    /// When it ended, by the true clock.
-    pub(crate) end: MonoNs,
+    /// What is told of it if it was a hold, but for the loop turn, which its worker knows.
+    pub(crate) hold: Hold,
 }
 
 /// See the module's head.
@@ -117,7 +103,7 @@ pub(crate) struct Session<S> {
     phase: Phase,
     upstream: Connection<S>,
     client: Connection<S>,
-    pub(crate) client_addr: SocketAddr,
+    pub(crate) client_ip: IpAddr,
     /// Of the request, once it is known.
     method: String,
     limit: ReadLimit,
@@ -153,17 +139,22 @@ enum Phase {
 }
 
 impl<S: Stream> Session<S> {
-    /// A session on a connection that was accepted `now`, and has had no event yet.
-    pub(crate) fn new(client: S, client_addr: SocketAddr, policy: ReadPolicy, now: MonoNs) -> Self {
+    /// A session on a connection from `client_ip` that was just accepted, and has had no event yet.
+    pub(crate) fn new(
+        client: S,
+        client_ip: IpAddr,
+        policy: ReadPolicy,
+        accepted: &Accepted,
+    ) -> Self {
         Self {
             phase: Phase::ReadingRequest(Vec::new()),
             upstream: Connection::closed(),
             client: Connection::new(client),
-            client_addr,
+            client_ip,
             method: String::new(),
             limit: ReadLimit::new(policy),
-            log: Log::new(client_addr.port(), now),
-            deadline: now + TIMEOUT,
+            log: Log::new(accepted),
+            deadline: accepted.at_ns + TIMEOUT,
         }
     }
 
@@ -205,13 +196,19 @@ impl<S: Stream> Session<S> {
         if moved && let Some(deadline) = phase.deadline(end) {
             self.deadline = deadline;
         }
-        let read = limit.step;
-        log.count_step(read.start, end, stop.ended_by());
-        Step { stop, read, end }
+        let hold = Hold {
+            worker: log.record.worker,
+            session: log.record.session,
+            client_port: log.record.client_port,
+            end_ns: end,
+            ended_by: stop.ended_by(),
+            ..limit.step
+        };
+        log.count_step(&hold);
+        Step { stop, hold }
     }
 
-    /// What is told of the session once it is closed `now`, but for what only its worker knows;
-    /// `cached_ms` is the worker's cached clock.
+    /// What is told of the session once it is closed `now`, but for the time of day; `cached_ms` is the worker's cached clock.
     pub(crate) fn record(&self, end: SessionEnd, now: MonoNs, cached_ms: u64) -> records::Session {
         self.log.record(end, now, cached_ms)
     }

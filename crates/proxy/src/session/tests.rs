@@ -6,7 +6,7 @@ mod world;
 
 use std::time::Duration;
 
-use records::{Micros, MonoNs, SessionEnd, StepEnd};
+use records::{Accepted, Hold, Micros, MonoNs, SessionEnd, StepEnd};
 
 use super::Peer::{Client, Upstream};
 use super::log::Log;
@@ -248,13 +248,13 @@ fn while_the_upstream_is_ahead_only_a_quota_ends_a_step() {
             world.origin().more = BODY as u64 - 4096;
             let step = world.one_step(Upstream);
             assert!(matches!(step.stop, Stop::Blocked(_)), "{at} {policy}: {:?}", step.stop);
-            assert!(step.read.bytes.0 >= BODY as u64 - 8192, "{at} {policy}: {}", step.read.bytes);
+            assert!(step.hold.bytes.0 >= BODY as u64 - 8192, "{at} {policy}: {}", step.hold.bytes);
         }
         let mut world = kind("bytes:64KiB");
         world.origin().more = BODY as u64 / 2;
         for _ in 0..10 {
             let step = world.one_step(Upstream);
-            let bytes = step.read.bytes.0;
+            let bytes = step.hold.bytes.0;
             assert_eq!(step.stop, Stop::Yield, "{at}");
             assert!((64 << 10..72 << 10).contains(&bytes), "{at}: one step took {bytes}");
         }
@@ -271,7 +271,7 @@ fn a_step_without_an_end_ends_with_the_proxy_and_tells_what_it_did() {
         world.ends_after(100);
         let step = world.one_step(peer);
         assert_eq!(step.stop, Stop::Close(SessionEnd::Shutdown));
-        assert_eq!((step.read.reads, step.read.bytes.0), (reads, reads * 4096));
+        assert_eq!((step.hold.reads, step.hold.bytes.0), (reads, reads * 4096));
     }
 }
 
@@ -287,7 +287,7 @@ fn a_short_write_is_the_last_call_of_its_step() {
     let before = calls(&world);
     world.origin().more = 1 << 20;
     let step = world.one_step(Upstream);
-    assert_eq!((step.stop, step.read.bytes.0), (Stop::Blocked(StepEnd::DownstreamFull), 8192));
+    assert_eq!((step.stop, step.hold.bytes.0), (Stop::Blocked(StepEnd::DownstreamFull), 8192));
     let (reads, writes) = calls(&world);
     assert_eq!((reads - before.0, writes - before.1), (2, 2), "the second write was short");
     let sent = world.client().got.len();
@@ -304,7 +304,7 @@ fn a_quota_that_is_used_up_by_the_head_ends_that_step() {
             world.origin().more = 1 << 20;
         });
         let step = world.one_step(Upstream);
-        assert_eq!((step.read.reads, step.stop), (1, Stop::Yield));
+        assert_eq!((step.hold.reads, step.stop), (1, Stop::Yield));
         assert!(world.client_text().starts_with("HTTP/1.1 200 OK"), "what was read is handed on");
     }
 }
@@ -313,22 +313,23 @@ fn a_quota_that_is_used_up_by_the_head_ends_that_step() {
 /// `head`.
 fn steps(head: Option<u64>, given: &[(u64, u64, StepEnd)]) -> records::Session {
     let at = |us: u64| MonoNs(us * 1_000);
-    let mut log = Log::new(1, MonoNs(0));
+    let mut log = Log::new(&Accepted::default());
     if let Some(head) = head {
         log.head_complete(at(head), 0);
     }
     for &(start, end, by) in given {
-        log.count_step(at(start), at(end), by);
+        let (start_ns, end_ns) = (at(start), at(end));
+        log.count_step(&Hold { start_ns, end_ns, ended_by: by, ..Hold::default() });
     }
     log.record(SessionEnd::Completed, MonoNs(0), 0)
 }
 
 #[test]
 fn steps_are_summed_below_the_microsecond() {
-    let mut log = Log::new(1, MonoNs(0));
+    let mut log = Log::new(&Accepted::default());
     for start in 0..1_000 {
-        let start = MonoNs(start * 2_000);
-        log.count_step(start, MonoNs(start.0 + 1_700), StepEnd::UpstreamEmpty);
+        let (start_ns, end_ns) = (MonoNs(start * 2_000), MonoNs(start * 2_000 + 1_700));
+        log.count_step(&Hold { start_ns, end_ns, ..Hold::default() });
     }
     let told = log.record(SessionEnd::Completed, MonoNs(0), 0);
     assert_eq!(

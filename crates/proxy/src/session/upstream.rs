@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use http1::{Body, BodyFraming, FramingError, HeadError, ResponseHead};
-use records::{SessionEnd, StepEnd};
+use records::{BufferingMode, Bytes, SessionEnd, Spool, StepEnd};
 
 use super::buffered::{Buffered, Pages, WhenShort};
 use super::connection::{Buffer, IoResult};
@@ -92,18 +92,22 @@ impl<E: Env> Context<'_, E> {
         self.log.head_complete(self.env.now(), self.env.cached_ms());
         self.log.answer_begins(answer.status, head.len());
         self.moved = true;
-        let limits = self.env.limits();
-        let Some(buffering) = &limits.buffering else {
+        let toggles = &self.env.limits().toggles;
+        if toggles.buffering == BufferingMode::Off {
             head.extend_from_slice(rest);
             let over = body.is_done().then_some(SessionEnd::Completed);
             return Ok(Phase::Relaying(Relay { body, out: Buffer::holding(head), over }));
-        };
+        }
         let when_short = match answer.body {
             BodyFraming::Chunked => WhenShort::GoesOn,
             _ => WhenShort::Waits,
         };
-        let size = limits.toggles.buffer.as_usize();
-        let pages = Pages::new(size, len, rest, buffering.file_max, when_short);
+        // `proxy_max_temp_file_size`.
+        let file_max = match toggles.spool {
+            Spool::Off => Bytes(0),
+            _ => toggles.spool_max.unwrap_or(Bytes::gib(1)),
+        };
+        let pages = Pages::new(toggles.buffer.as_usize(), len, rest, file_max, when_short);
         let head = Buffer::holding(head);
         Ok(Phase::Buffering(Box::new(Buffered::new(body, head, pages, self))))
     }

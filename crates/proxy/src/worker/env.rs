@@ -12,7 +12,7 @@ use rustix::io::ioctl_fionread;
 
 use super::WorkerSetup;
 use super::sessions::SessionKey;
-use crate::session::{Env, Limits, Peer, Stream, TempFile};
+use crate::session::{Env, Limits, Peer, Stream, TempFile, temp_file};
 use crate::upstream_buffers;
 
 /// The worker as one session sees it.
@@ -37,8 +37,7 @@ impl Env for WorkerEnv<'_> {
     }
 
     fn temp_file(&self) -> io::Result<Box<dyn TempFile>> {
-        let buffering = self.setup.limits.buffering.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-        Ok(Box::new(tempfile::tempfile_in(&buffering.dir)?))
+        Ok(Box::new(temp_file(&self.setup.limits.toggles.spool)?))
     }
 
     fn now(&self) -> MonoNs {

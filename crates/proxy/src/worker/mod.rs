@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Waker};
-use records::{Accepted, Hold, LoopTurn, MonoNs, SessionEnd};
+use records::{Accepted, BufferingMode, Hold, LoopTurn, SessionEnd};
 
 use self::env::{CachedClock, WorkerEnv};
 use self::sessions::{Place, SessionKey, Sessions, Slot, WAKER};
@@ -53,7 +53,6 @@ pub(crate) struct Worker {
     turn: LoopTurn,
     /// `None`: the worker does not write the access log.
     log: Option<InlineLog>,
-    next_session: u64,
 }
 
 /// What a batch of events asks for, in their order.
@@ -75,7 +74,7 @@ impl Worker {
         let listener = Arc::clone(&setup.listener);
         let acceptor = Acceptor::open(poll.registry(), listener, &setup.limits.toggles)?;
         let clock = CachedClock::new();
-        let turn = turn(setup.index, 0, clock.mono, 0);
+        let turn = LoopTurn { worker: setup.index, end_ns: clock.mono, ..LoopTurn::default() };
         let worker = Self {
             setup,
             poll,
@@ -86,7 +85,6 @@ impl Worker {
             recorder,
             turn,
             log,
-            next_session: 0,
         };
         Ok((worker, waker))
     }
@@ -95,8 +93,6 @@ impl Worker {
     pub(crate) fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
         let mut work = Vec::new();
-        self.turn.end_ns = net::clock::now();
-        self.recorder.begin(self.turn.end_ns);
         while !self.setup.stop.load(Ordering::Relaxed) {
             let timeout = self.poll_timeout();
             match self.poll.poll(&mut events, timeout) {
@@ -134,8 +130,13 @@ impl Worker {
         self.clock = CachedClock::new();
         self.recorder.polled(called, self.clock.mono);
         self.acceptor.resume(self.poll.registry(), self.clock.mono);
-        let events = u32::try_from(events.iter().count()).unwrap_or(u32::MAX);
-        self.turn = turn(self.setup.index, self.turn.turn + 1, self.clock.mono, events);
+        self.turn = LoopTurn {
+            worker: self.setup.index,
+            turn: self.turn.turn + 1,
+            start_ns: self.clock.mono,
+            events: u32::try_from(events.iter().count()).unwrap_or(u32::MAX),
+            ..LoopTurn::default()
+        };
     }
 
     /// Remembers what the events say and lines up the work: events first, in their order, then the
@@ -201,30 +202,29 @@ impl Worker {
     /// other worker may have it then, and its client knows where it stands.
     fn admit(&mut self, mut stream: TcpStream, addr: SocketAddr) {
         let full = self.sessions.len() >= self.setup.limits.connections;
-        let number = self.next_session;
-        self.next_session += 1;
         self.turn.accepts += 1;
-        let at_ns = net::clock::now();
-        self.recorder.accepted(Accepted {
+        let accepted = Accepted {
             worker: self.setup.index,
-            session: number,
+            session: self.recorder.totals.sessions,
             client_port: addr.port(),
-            at_ns,
-        });
-        let key = self.sessions.next_key(number);
+            at_ns: net::clock::now(),
+        };
+        self.recorder.accepted(accepted);
+        let key = self.sessions.next_key(accepted.session);
         let interest = Interest::READABLE | Interest::WRITABLE;
         // Small writes go out at once where answers are unbuffered, and wait for more where they are
         // buffered (`ngx_http_upstream_send_response`).
-        let at_once = match self.setup.limits.buffering {
-            None => stream.set_nodelay(true),
-            Some(_) => Ok(()),
+        let at_once = match self.setup.limits.toggles.buffering {
+            BufferingMode::Off => stream.set_nodelay(true),
+            BufferingMode::On => Ok(()),
         };
         let watched = at_once.and_then(|()| {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)
         });
-        let session = Session::new(stream, addr, self.setup.limits.toggles.read_policy, at_ns);
+        let policy = self.setup.limits.toggles.read_policy;
+        let session = Session::new(stream, addr.ip(), policy, &accepted);
         let timer = session.deadline;
-        let slot = Slot { session, key, number, place: Place::default(), timer };
+        let slot = Slot { session, key, place: Place::default(), timer };
         match watched {
             _ if full => {
                 self.recorder.totals.accept_pauses += 1;
@@ -247,19 +247,8 @@ impl Worker {
         let Some(slot) = self.sessions.get(key) else { return };
         slot.place.begin_step();
         let step = run(&mut slot.session, &mut env);
-        let hold = Hold {
-            worker: self.setup.index,
-            turn: self.turn.turn,
-            session: slot.number,
-            client_port: slot.session.client_addr.port(),
-            start_ns: step.read.start,
-            end_ns: step.end,
-            bytes: step.read.bytes,
-            reads: step.read.reads,
-            ended_by: step.stop.ended_by(),
-        };
         self.turn.steps += 1;
-        self.recorder.step(hold);
+        self.recorder.step(Hold { turn: self.turn.turn, ..step.hold });
         if step.stop == Stop::Yield && slot.place.make_ready() {
             self.yielded.push(key);
         }
@@ -277,10 +266,8 @@ impl Worker {
     /// Tells of a session and closes it.
     fn end(&mut self, slot: Slot, end: SessionEnd) {
         let mut record = slot.session.record(end, net::clock::now(), self.clock.ms());
-        record.worker = self.setup.index;
-        record.session = slot.number;
         record.log.at_unix_ms = self.clock.unix_ms;
-        let client = slot.session.client_addr.ip();
+        let client = slot.session.client_ip;
         if let Some(log) = &mut self.log {
             log.prepare(client, &record);
         }
@@ -311,11 +298,6 @@ impl Worker {
         }
         self.recorder.finish(net::clock::now());
     }
-}
-
-/// A loop turn that starts `now`.
-fn turn(worker: u32, turn: u64, now: MonoNs, events: u32) -> LoopTurn {
-    LoopTurn { worker, turn, start_ns: now, end_ns: now, events, steps: 0, accepts: 0 }
 }
 
 #[cfg(test)]

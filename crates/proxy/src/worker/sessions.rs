@@ -82,8 +82,6 @@ impl Place {
 pub(super) struct Slot {
     pub(super) session: Session<TcpStream>,
     pub(super) key: SessionKey,
-    /// Counts up from 0 within the worker.
-    pub(super) number: u64,
     pub(super) place: Place,
     /// The timer entry of the session that counts.
     pub(super) timer: MonoNs,

@@ -3,10 +3,10 @@
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use records::{Bytes, ReadPolicy, SessionEnd};
+use records::{BufferingMode, Bytes, ReadPolicy, SessionEnd};
 
 use super::world::{Closed, World, limits};
-use crate::session::{Buffering, Peer};
+use crate::session::Peer;
 
 const LIVES: u64 = 6_000;
 
@@ -120,7 +120,10 @@ impl Life {
     fn live(&mut self) -> World {
         let mut limits = limits(self.policy);
         limits.toggles.buffer = Bytes(self.page);
-        limits.buffering = self.spool.map(|max| Buffering { dir: "".into(), file_max: Bytes(max) });
+        limits.toggles.spool_max = self.spool.map(Bytes);
+        if self.spool.is_some() {
+            limits.toggles.buffering = BufferingMode::On;
+        }
         let mut world = World::new(limits);
         match self.disk {
             Disk::Sound => {}

@@ -1,11 +1,10 @@
 //! The stations between upstream and client, one at a time: what a step does, and what is told.
 
-use records::{Bytes, SessionEnd, StepEnd};
+use records::{BufferingMode, Bytes, SessionEnd, StepEnd};
 
 use super::world::{Closed, World, limits};
 use super::{GET, stuck};
 use crate::policy::Stop;
-use crate::session::Buffering;
 use crate::session::Peer::{Client, Upstream};
 
 /// Bytes of all pages of a session.
@@ -19,7 +18,8 @@ fn spooling(file_max: u64) -> World {
 
 pub(super) fn spooling_by(policy: &str, file_max: u64) -> World {
     let mut limits = limits(policy.parse().expect("a policy"));
-    limits.buffering = Some(Buffering { dir: "".into(), file_max: Bytes(file_max) });
+    limits.toggles.buffering = BufferingMode::On;
+    limits.toggles.spool_max = Some(Bytes(file_max));
     World::new(limits)
 }
 
@@ -36,7 +36,7 @@ fn what_a_client_does_not_take_is_spooled_and_the_upstream_let_go() {
     world.quietly(|world| world.sends(Upstream, &body[..90_000]));
     let step = world.one_step(Upstream);
     let stop = Stop::Blocked(StepEnd::UpstreamEmpty);
-    assert_eq!((step.stop, step.read.bytes), (stop, Bytes(90_000)));
+    assert_eq!((step.stop, step.hold.bytes), (stop, Bytes(90_000)));
     // Nine pages wait in memory, the head's among them; the rest is in the file.
     assert!((90_000 - MEMORY..90_000 - MEMORY + 2 * WRITE).contains(&world.disk().bytes.len()));
     // The head's page has what its head left of it.
@@ -63,7 +63,7 @@ fn a_full_spool_ends_the_step_at_the_client_and_is_not_begun_anew() {
     assert_eq!(step.stop, Stop::Blocked(StepEnd::DownstreamFull));
     // Pages go into it whole: a third one does not fit.
     assert_eq!(
-        (step.read.bytes, world.disk().bytes.len()),
+        (step.hold.bytes, world.disk().bytes.len()),
         (Bytes((MEMORY + WRITE - head) as u64), WRITE - head)
     );
     // All of the file is taken, and its place stays taken; what finds no page waits at the upstream.

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use records::{MonoNs, ReadPolicy, SessionEnd};
+use records::{Accepted, MonoNs, ReadPolicy, SessionEnd};
 
 use crate::policy::Stop;
 use crate::session::{Env, Event, Limits, Peer, Session, Step, Stream, TempFile};
@@ -20,7 +20,7 @@ const ORIGIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
 pub(super) fn limits(read_policy: ReadPolicy) -> Limits {
     let toggles = ProxyToggles { read_policy, ..ProxyToggles::default() };
-    Limits { toggles, upstream: ORIGIN, connections: 1, buffering: None }
+    Limits { toggles, upstream: ORIGIN, connections: 1 }
 }
 
 /// How a peer ended its side.
@@ -256,8 +256,9 @@ impl World {
         let disk = Rc::default();
         let (now, questions) = (MonoNs(1_000_000_000), Cell::new(u64::MAX));
         let host = Host { origin, disk, dialed: false, now, limits, questions };
-        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000));
-        let session = Session::new(client.clone(), addr, host.limits.toggles.read_policy, now);
+        let accepted = Accepted { at_ns: now, ..Accepted::default() };
+        let policy = host.limits.toggles.read_policy;
+        let session = Session::new(client.clone(), ORIGIN.ip(), policy, &accepted);
         let mut world =
             Self { host, client, session, events: Vec::new(), worker_away: false, end: None };
         world.happens(Peer::Client, Event { writable: true, ..Event::default() });
