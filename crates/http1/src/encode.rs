@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use http::StatusCode;
+
 use crate::{RequestHead, ResponseHead};
 
 impl RequestHead {
@@ -61,7 +63,8 @@ fn push_line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
 ///
 /// For errors, whose answers have a body.
 pub fn error_response(status: u16) -> (Vec<u8>, usize) {
-    let reason = reason_phrase(status);
+    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let reason = reason.unwrap_or("Unknown");
     let body = format!("{status} {reason}\n");
     let length = body.len();
     let head = format!(
@@ -69,19 +72,4 @@ pub fn error_response(status: u16) -> (Vec<u8>, usize) {
          Connection: close\r\n\r\n"
     );
     ((head.clone() + &body).into_bytes(), head.len())
-}
-
-/// The usual words for a status of ours (RFC 9110 15, RFC 6585); `Unknown` for others.
-const fn reason_phrase(status: u16) -> &'static str {
-    match status {
-        400 => "Bad Request",
-        408 => "Request Timeout",
-        413 => "Content Too Large",
-        431 => "Request Header Fields Too Large",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        504 => "Gateway Timeout",
-        505 => "HTTP Version Not Supported",
-        _ => "Unknown",
-    }
 }

@@ -115,15 +115,8 @@ impl Acceptor {
         listener: Arc<TcpListener>,
         toggles: &ProxyToggles,
     ) -> io::Result<Self> {
-        let flags = watch_flags(toggles);
-        let acceptor = Self { listener, flags, paused_until: None };
-        acceptor.watch(registry).map_err(|error| match error {
-            Errno::INVAL if flags.contains(EventFlags::EXCLUSIVE) => io::Error::new(
-                io::ErrorKind::Unsupported,
-                "this kernel has no EPOLLEXCLUSIVE (Linux 4.5): run with --reuseport or --accept herd",
-            ),
-            error => error.into(),
-        })?;
+        let acceptor = Self { listener, flags: watch_flags(toggles), paused_until: None };
+        acceptor.watch(registry)?;
         Ok(acceptor)
     }
 

@@ -45,8 +45,7 @@ const EVENTS: usize = 1024;
 const GATHER: Duration = Duration::from_millis(2);
 
 /// The loop and all that it steers.
-pub(crate) struct Client<'a> {
-    options: &'a SlowOptions,
+pub(crate) struct Client {
     poll: Poll,
     /// Orders; `None`: to end every download and the process.
     orders: Receiver<Option<SlowOrder>>,
@@ -55,50 +54,47 @@ pub(crate) struct Client<'a> {
     interval_ns: MonoNs,
 }
 
-impl<'a> Client<'a> {
-    pub(crate) fn new(
-        options: &'a SlowOptions,
+impl Client {
+    /// Downloads until told to stop, or until the time is over.
+    pub(crate) fn run(
+        options: &SlowOptions,
         poll: Poll,
         orders: Receiver<Option<SlowOrder>>,
         shared: Shared,
-    ) -> Self {
+    ) -> Result<(), RoleError> {
+        let start = clock::now();
         let slots = (0..options.toggles.slow).map(Slot::new).collect();
-        Self { options, poll, orders, shared, slots, interval_ns: clock::now() }
-    }
-
-    /// Downloads until told to stop, or until the time is over.
-    pub(crate) fn run(mut self) -> Result<(), RoleError> {
-        let start = self.interval_ns;
-        let end = self.options.duration.map(|duration| start + duration.as_duration());
-        let interval = self.options.interval.as_duration();
+        let mut client = Self { poll, orders, shared, slots, interval_ns: start };
+        let end = options.duration.map(|duration| start + duration.as_duration());
+        let interval = options.interval.as_duration();
         let mut interval_end = start + interval;
         let mut events = Events::with_capacity(EVENTS);
         let mut pause = Pause::UntilEvent;
         loop {
             let wake = end.map_or(interval_end, |end| end.min(interval_end));
-            self.wait(&mut events, pause, wake)?;
+            client.wait(&mut events, pause, wake)?;
             for event in &events {
                 // The waker's token is no slot's.
-                if let Some(slot) = self.slots.get_mut(event.token().0) {
+                if let Some(slot) = client.slots.get_mut(event.token().0) {
                     slot.wake();
                 }
             }
-            while let Ok(order) = self.orders.try_recv() {
-                let Some(order) = order else { return self.stop() };
-                self.obey(order)?;
+            while let Ok(order) = client.orders.try_recv() {
+                let Some(order) = order else { return client.stop() };
+                client.obey(order)?;
             }
             pause = Pause::UntilEvent;
             let now = clock::now();
-            for slot in self.slots.iter_mut().filter(|slot| slot.due <= now) {
-                pause = pause.max(slot.turn(&mut self.shared, clock::now())?);
+            for slot in client.slots.iter_mut().filter(|slot| slot.due <= now) {
+                pause = pause.max(slot.turn(&mut client.shared, clock::now())?);
             }
             let now = clock::now();
             if end.is_some_and(|end| now >= end) {
-                return self.stop();
+                return client.stop();
             }
             if now >= interval_end {
-                self.take_what_lies_there()?;
-                self.tell_interval(now)?;
+                client.take_what_lies_there()?;
+                client.tell_interval(now)?;
                 interval_end = interval_end.max(now - interval) + interval;
             }
         }

@@ -58,7 +58,7 @@ pub fn run(options: &SlowOptions) -> Result<(), RoleError> {
     role::tell(&Record::Ready(Ready::new(Role::Slow, std::process::id(), effective)))?;
     let registry = poll.registry().try_clone().map_err(RoleError::process)?;
     let shared = shared(options, rate, registry)?;
-    Client::new(options, poll, orders, shared).run()
+    Client::run(options, poll, orders, shared)
 }
 
 /// What each download may be read at most. Another host is spared, whatever was asked for.

@@ -106,31 +106,23 @@ impl Slot {
     /// Starts the next connection, from the same port as before if that can be.
     fn dial(&mut self, shared: &Shared, now: MonoNs) -> Result<(), RoleError> {
         let dial = |from| Dial { addr: shared.target, from, buffers: Buffers::default() }.start();
-        let socket = match dial(self.from) {
-            // The port is in TIME_WAIT, still fading, or taken.
-            Err(error)
-                if self.from.is_some()
-                    && matches!(
-                        error.kind(),
-                        ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable
-                    ) =>
-            {
-                self.port_failures += 1;
-                if self.port_failures <= PORT_RETRIES.0 {
-                    self.due = now + PORT_RETRIES.1;
-                    return Ok(());
-                }
-                dial(None)
+        let mut socket = dial(self.from);
+        // The port is in TIME_WAIT, still fading, or taken.
+        let taken = |kind| matches!(kind, ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable);
+        if self.from.is_some() && socket.as_ref().is_err_and(|error| taken(error.kind())) {
+            self.port_failures += 1;
+            if self.port_failures <= PORT_RETRIES.0 {
+                self.due = now + PORT_RETRIES.1;
+                return Ok(());
             }
-            other => other,
-        };
+            socket = dial(None);
+        }
         self.port_failures = 0;
         match socket {
             Ok(socket) => {
-                let (token, interest) =
-                    (Token(self.index as usize), Interest::READABLE | Interest::WRITABLE);
-                let watched =
-                    shared.registry.register(&mut SourceFd(&socket.as_raw_fd()), token, interest);
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                let (fd, token) = (socket.as_raw_fd(), Token(self.index as usize));
+                let watched = shared.registry.register(&mut SourceFd(&fd), token, interest);
                 watched.map_err(RoleError::host("wait for sockets"))?;
                 let conn = self.conn.insert(Conn::new(socket, shared.rate, now));
                 self.from = conn.local;
