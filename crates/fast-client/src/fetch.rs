@@ -53,21 +53,6 @@ pub(crate) struct Ended {
     pub(crate) warning: Option<String>,
 }
 
-/// Why a fetch failed before its cap.
-#[derive(Debug)]
-enum Failure {
-    /// The answer, or the lack of one.
-    Answer(Outcome),
-    /// A system call.
-    Socket(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Socket(error)
-    }
-}
-
 impl Plan {
     /// # Errors
     /// The body that is to be sent cannot be read, or is too long.
@@ -108,20 +93,8 @@ impl Plan {
     ) -> Ended {
         let deadline = tokio::time::Instant::now() + self.cap;
         let start_ns = clock::now();
-        let mut record = Fetch {
-            fetch,
-            phase: self.phase,
-            intended_ns: intended.unwrap_or(start_ns),
-            start_ns,
-            client_port: None,
-            connect_us: None,
-            first_byte_us: None,
-            total_us: Micros(0),
-            response_us: Micros(0),
-            bytes: Bytes(0),
-            status: None,
-            outcome: Outcome::Ok,
-        };
+        let (phase, intended_ns) = (self.phase, intended.unwrap_or(start_ns));
+        let mut record = Fetch { fetch, phase, intended_ns, start_ns, ..Fetch::default() };
         // What is in the record outlives the attempt that is dropped at the cap.
         let result = tokio::time::timeout_at(deadline, self.attempt(kept, &mut record)).await;
         let end = clock::now();
@@ -130,8 +103,7 @@ impl Plan {
         let (mut kept, mut warning) = (None, None);
         match result {
             Ok(Ok(stream)) if age <= self.cap => kept = stream,
-            Ok(Err(Failure::Answer(outcome))) if age <= self.cap => record.outcome = outcome,
-            Ok(Err(Failure::Socket(error))) if age <= self.cap => {
+            Ok(Err(error)) if age <= self.cap => {
                 record.outcome = outcome_of(error.kind(), &record);
                 warning = (record.outcome == Outcome::LocalError).then(|| error.to_string());
             }
@@ -147,7 +119,7 @@ impl Plan {
         &self,
         kept: Option<TcpStream>,
         seen: &mut Fetch,
-    ) -> Result<Option<TcpStream>, Failure> {
+    ) -> io::Result<Option<TcpStream>> {
         if let Some(stream) = kept {
             seen.client_port = stream.local_addr().ok().map(|local| local.port());
             seen.connect_us = Some(Micros(0));
@@ -164,7 +136,7 @@ impl Plan {
         self.exchange(stream, seen).await
     }
 
-    async fn dial(&self, seen: &mut Fetch) -> Result<TcpStream, Failure> {
+    async fn dial(&self, seen: &mut Fetch) -> io::Result<TcpStream> {
         let dial = Dial { addr: self.target, from: None, buffers: Buffers::default() };
         let socket = dial.start()?;
         // Known from here on, also if the handshake never ends.
@@ -173,22 +145,22 @@ impl Plan {
         let stream = TcpStream::from_std(StdTcpStream::from(socket))?;
         stream.writable().await?;
         if let Some(error) = stream.take_error()? {
-            return Err(error.into());
+            return Err(error);
         }
         if local == Some(self.target) {
             // The kernel connected the socket to itself: nobody listens there.
-            return Err(Failure::Answer(Outcome::Refused));
+            return Err(ErrorKind::ConnectionRefused.into());
         }
         seen.connect_us = Some(age(seen));
         Ok(stream)
     }
 
-    /// Asks, and reads the answer.
+    /// Asks, and reads the answer. One that is not what was wanted is [`ErrorKind::InvalidData`].
     async fn exchange(
         &self,
         mut stream: TcpStream,
         seen: &mut Fetch,
-    ) -> Result<Option<TcpStream>, Failure> {
+    ) -> io::Result<Option<TcpStream>> {
         stream.write_all(&self.request).await?;
         let mut answer = Answer::to(self.wanted.clone());
         loop {
@@ -204,9 +176,9 @@ impl Plan {
             seen.status = answer.status();
             seen.bytes = Bytes(answer.payload());
             match state {
-                State::More if end => return Err(Failure::Answer(Outcome::ClosedEarly)),
+                State::More if end => return Err(ErrorKind::UnexpectedEof.into()),
                 State::More => {}
-                State::Unwanted => return Err(Failure::Answer(Outcome::BadStatus)),
+                State::Unwanted => return Err(ErrorKind::InvalidData.into()),
                 State::Whole | State::Overrun => {
                     let keeps = answer.keeps_connection() && !end && state == State::Whole;
                     return Ok(
@@ -255,11 +227,13 @@ const fn timeout(fetch: &Fetch) -> Outcome {
     }
 }
 
-/// What a failed system call is to whoever counts outcomes, where the fetch is. By the kind of the error,
-/// never by its words.
+/// What a failed system call, or an answer that is none, is to whoever counts outcomes, where the fetch is. By
+/// the kind of the error, never by its words.
 fn outcome_of(kind: ErrorKind, fetch: &Fetch) -> Outcome {
     match kind {
         ErrorKind::ConnectionRefused => Outcome::Refused,
+        ErrorKind::UnexpectedEof => Outcome::ClosedEarly,
+        ErrorKind::InvalidData => Outcome::BadStatus,
         // EPIPE: a write after the peer's reset was already told.
         ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted

@@ -31,22 +31,16 @@ pub(crate) struct Tally {
 }
 
 /// The fetches of one outcome in this second.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Count {
     seen: u64,
     /// How many of them have a record.
     told: u64,
-    /// Each so-manieth has one: as many as there were in the second before, so that those that have one are
+    /// Each so-manieth has one (zero: each): as many as there were in the second before, so that those that have one are
     /// spread over the second.
     stride: u64,
     /// The others, by their times.
     times: BTreeMap<Micros, u64>,
-}
-
-impl Default for Count {
-    fn default() -> Self {
-        Self { seen: 0, told: 0, stride: 1, times: BTreeMap::new() }
-    }
 }
 
 impl Tally {
@@ -71,7 +65,7 @@ impl Tally {
     fn record(&mut self, fetch: Fetch) -> Option<Fetch> {
         let count = self.counts.entry((fetch.phase, fetch.outcome)).or_default();
         count.seen += 1;
-        if count.seen.is_multiple_of(count.stride) && count.told < self.most {
+        if count.seen.is_multiple_of(count.stride.max(1)) && count.told < self.most {
             count.told += 1;
             return Some(fetch);
         }
@@ -84,7 +78,7 @@ impl Tally {
         let from_ns = std::mem::replace(&mut self.from, now);
         let mut totals = Vec::new();
         for (&(phase, outcome), count) in &mut self.counts {
-            let next = Count { stride: count.seen.div_ceil(self.most).max(1), ..Count::default() };
+            let next = Count { stride: count.seen.div_ceil(self.most), ..Count::default() };
             let Count { times, .. } = std::mem::replace(count, next);
             if !times.is_empty() {
                 let times_us = times.into_iter().collect();

@@ -6,20 +6,7 @@ use super::*;
 
 /// A fetch that ended so.
 pub(crate) fn fetch(outcome: Outcome, total_us: u64) -> Fetch {
-    Fetch {
-        fetch: 0,
-        phase: Phase::Measure,
-        intended_ns: MonoNs(0),
-        start_ns: MonoNs(0),
-        client_port: None,
-        connect_us: None,
-        first_byte_us: None,
-        total_us: Micros(total_us),
-        response_us: Micros(total_us),
-        bytes: Bytes(0),
-        status: None,
-        outcome,
-    }
+    Fetch { total_us: Micros(total_us), outcome, ..Fetch::default() }
 }
 
 #[test]

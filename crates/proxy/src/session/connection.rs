@@ -142,45 +142,33 @@ impl<S: Stream> Connection<S> {
     }
 
     fn receive(&mut self, call: impl FnMut(&mut S) -> io::Result<usize>) -> IoResult {
-        match &mut self.stream {
-            Some(stream) if self.ready.readable => {
-                let result = retried(stream, call);
-                self.ready.readable = result != IoResult::Blocked;
-                result
-            }
-            Some(_) => IoResult::Blocked,
-            None => IoResult::Broken,
-        }
+        attempt(&mut self.stream, &mut self.ready.readable, call)
     }
 
     fn send(&mut self, offered: usize, call: impl FnMut(&mut S) -> io::Result<usize>) -> IoResult {
-        match &mut self.stream {
-            Some(stream) if self.ready.writable => {
-                let result = retried(stream, call);
-                self.ready.writable = match result {
-                    IoResult::Bytes(sent) => sent >= offered,
-                    IoResult::Blocked => false,
-                    IoResult::End | IoResult::Broken => true,
-                };
-                result
-            }
-            Some(_) => IoResult::Blocked,
-            None => IoResult::Broken,
-        }
+        let result = attempt(&mut self.stream, &mut self.ready.writable, call);
+        self.ready.writable &= !matches!(result, IoResult::Bytes(sent) if sent < offered);
+        result
     }
 }
 
-/// What a call came to that no signal cut short.
-fn retried<S>(stream: &mut S, mut call: impl FnMut(&mut S) -> io::Result<usize>) -> IoResult {
-    loop {
-        return match call(stream) {
-            Ok(0) => IoResult::End,
-            Ok(bytes) => IoResult::Bytes(bytes),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => IoResult::Blocked,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => IoResult::Broken,
-        };
+/// What a call that no signal cuts short comes to on a stream, if that is `ready` for it.
+fn attempt<S>(
+    stream: &mut Option<S>,
+    ready: &mut bool,
+    mut call: impl FnMut(&mut S) -> io::Result<usize>,
+) -> IoResult {
+    let Some(stream) = stream else { return IoResult::Broken };
+    while *ready {
+        match call(stream) {
+            Ok(0) => return IoResult::End,
+            Ok(bytes) => return IoResult::Bytes(bytes),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => *ready = false,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return IoResult::Broken,
+        }
     }
+    IoResult::Blocked
 }
 
 /// A piece of memory that is filled, then emptied, then filled again: what waits to be written. Its memory

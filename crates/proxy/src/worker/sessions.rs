@@ -29,11 +29,8 @@ pub(super) const GENERATIONS: u32 = 1 << 30;
 impl SessionKey {
     /// The token of one connection of this session: the 64 bits that epoll keeps for us.
     pub(super) fn token(self, peer: Peer) -> Token {
-        let side = match peer {
-            Peer::Client => 0,
-            Peer::Upstream => 1,
-        };
-        Token(((self.generation as usize) << 33) | ((self.slot as usize) << 1) | side)
+        let (generation, slot) = (self.generation as usize, self.slot as usize);
+        Token((generation << 33) | (slot << 1) | peer as usize)
     }
 
     /// Which connection of which session `token` means.
