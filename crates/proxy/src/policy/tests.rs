@@ -15,35 +15,25 @@ fn limit(policy: ReadPolicy) -> ReadLimit {
     limit
 }
 
-fn full(limit: &mut ReadLimit) -> ControlFlow<Stop> {
-    read(limit, PAGE)
-}
-
-fn read(limit: &mut ReadLimit, got: usize) -> ControlFlow<Stop> {
-    let unasked = || -> io::Result<u64> { panic!("this policy has no use for FIONREAD") };
-    limit.after_read(ReadDone { got, offered: PAGE }, unasked, || MonoNs(0))
-}
-
-fn read_with_fionread(limit: &mut ReadLimit, got: usize, unread: u64) -> ControlFlow<Stop> {
-    limit.after_read(ReadDone { got, offered: PAGE }, || Ok(unread), || MonoNs(0))
+/// A read of `got` bytes; `unread` is what FIONREAD sees if it is asked, which without it must not be.
+fn read(limit: &mut ReadLimit, got: usize, unread: Option<u64>) -> ControlFlow<Stop> {
+    let unread = || Ok(unread.expect("a policy that has a use for FIONREAD"));
+    limit.after_read(ReadDone { got, offered: PAGE }, unread, || MonoNs(0))
 }
 
 #[test]
-fn drain_never_ends_a_step() {
-    let mut limit = limit(ReadPolicy::Drain);
-    for _ in 0..100_000 {
-        assert_eq!(full(&mut limit), Continue(()));
+fn full_reads_end_no_step_and_a_short_one_does_by_its_policy() {
+    for (policy, ends) in [
+        // nginx before 1.11 read on after a short read.
+        (ReadPolicy::Drain, Continue(())),
+        (ReadPolicy::ShortRead, Break(Stop::Blocked(StepEnd::ShortRead))),
+    ] {
+        let mut limit = limit(policy);
+        for _ in 0..100_000 {
+            assert_eq!(read(&mut limit, PAGE, None), Continue(()));
+        }
+        assert_eq!(read(&mut limit, PAGE - 1, None), ends, "{policy}");
     }
-    assert_eq!(read(&mut limit, 1), Continue(()), "nginx < 1.11 read on after a short read");
-}
-
-#[test]
-fn short_read_ends_at_the_first_short_read_only() {
-    let mut limit = limit(ReadPolicy::ShortRead);
-    for _ in 0..100_000 {
-        assert_eq!(full(&mut limit), Continue(()));
-    }
-    assert_eq!(read(&mut limit, PAGE - 1), Break(Stop::Blocked(StepEnd::ShortRead)));
 }
 
 /// Full reads, each with what FIONREAD sees if it is asked: `None` means that it must not be.
@@ -62,11 +52,7 @@ fn fionread_reads_what_it_saw_and_no_more() {
     ] {
         let mut limit = limit(ReadPolicy::Fionread);
         for (at, &(unread, goes)) in reads.iter().enumerate() {
-            let said = match unread {
-                Some(unread) => read_with_fionread(&mut limit, PAGE, unread),
-                None => full(&mut limit),
-            };
-            assert_eq!(said, goes, "read {at} of {reads:?}");
+            assert_eq!(read(&mut limit, PAGE, unread), goes, "read {at} of {reads:?}");
         }
     }
 }
@@ -74,14 +60,14 @@ fn fionread_reads_what_it_saw_and_no_more() {
 #[test]
 fn fionread_keeps_its_count_over_steps_until_an_event_or_a_failure() {
     let mut limit = limit(ReadPolicy::Fionread);
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 2 * PAGE as u64), Continue(()));
+    assert_eq!(read(&mut limit, PAGE, Some(2 * PAGE as u64)), Continue(()));
     limit.begin_step(MonoNs(1));
-    assert_eq!(full(&mut limit), Continue(()));
+    assert_eq!(read(&mut limit, PAGE, None), Continue(()));
     limit.on_readable();
     let (failing, done) = (|| Err(io::Error::other("no")), ReadDone { got: PAGE, offered: PAGE });
     assert_eq!(limit.after_read(done, failing, || MonoNs(0)), Continue(()));
-    assert_eq!(read_with_fionread(&mut limit, PAGE, 100), Continue(()), "it asks again");
-    assert_eq!(full(&mut limit), Break(Stop::Blocked(StepEnd::Fionread)));
+    assert_eq!(read(&mut limit, PAGE, Some(100)), Continue(()), "it asks again");
+    assert_eq!(read(&mut limit, PAGE, None), Break(Stop::Blocked(StepEnd::Fionread)));
 }
 
 #[test]
@@ -89,9 +75,9 @@ fn quotas_yield_and_are_fresh_in_the_next_step() {
     for policy in [ReadPolicy::Bytes(Bytes::kib(12)), ReadPolicy::Reads(3)] {
         let mut limit = limit(policy);
         for _ in 0..5 {
-            assert_eq!(full(&mut limit), Continue(()));
-            assert_eq!(full(&mut limit), Continue(()));
-            assert_eq!(full(&mut limit), Break(Stop::Yield), "{policy}");
+            assert_eq!(read(&mut limit, PAGE, None), Continue(()));
+            assert_eq!(read(&mut limit, PAGE, None), Continue(()));
+            assert_eq!(read(&mut limit, PAGE, None), Break(Stop::Yield), "{policy}");
             limit.begin_step(MonoNs(0));
         }
     }

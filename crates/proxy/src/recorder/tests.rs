@@ -1,7 +1,6 @@
 //! What goes into the ring in each extent of recording, and what it takes there.
 
-use records::{Bytes, StepEnd};
-
+use records::Bytes;
 use testkit::pick;
 
 use super::*;
@@ -15,27 +14,11 @@ fn busy(recording: Recording) -> Vec<Record> {
     for turn in 1..=12 {
         let called = (turn - 1) * 250;
         recorder.polled(at(called), at(called + 100));
-        recorder.accepted(Accepted { worker: 0, session: turn, client_port: 1, at_ns: at(called) });
-        recorder.step(Hold {
-            worker: 0,
-            turn,
-            session: turn,
-            client_port: 1,
-            start_ns: at(called + 100),
-            end_ns: at(called + 200),
-            bytes: Bytes(7),
-            reads: 1,
-            ended_by: StepEnd::UpstreamEmpty,
-        });
-        recorder.loop_turn(LoopTurn {
-            worker: 0,
-            turn,
-            start_ns: at(called + 100),
-            end_ns: at(called + 250),
-            events: 1,
-            steps: 1,
-            accepts: 1,
-        });
+        recorder.accepted(Accepted::default());
+        let (start_ns, end_ns, bytes) = (at(called + 100), at(called + 200), Bytes(7));
+        recorder.step(Hold { start_ns, end_ns, bytes, reads: 1, ..Hold::default() });
+        let end_ns = at(called + 250);
+        recorder.loop_turn(LoopTurn { turn, start_ns, end_ns, ..LoopTurn::default() });
     }
     recorder.finish(at(3_100));
     all(&mut out)
@@ -72,11 +55,10 @@ fn a_minimal_recording_tells_sessions_and_the_last_totals() {
 #[test]
 fn what_does_not_fit_is_counted_once() {
     let (mut recorder, mut out) = Recorder::new(7, Micros(10_000), Recording::Minimal, MonoNs(0));
-    let accepted = Accepted { worker: 7, session: 0, client_port: 1, at_ns: MonoNs(0) };
-    (0..RING_RECORDS).for_each(|_| recorder.accepted(accepted));
+    (0..RING_RECORDS).for_each(|_| recorder.accepted(Accepted::default()));
     assert_eq!(out.amended(MonoNs(5)), None, "nothing is lost yet");
     // The ring is full: so the last totals do not fit either.
-    recorder.accepted(accepted);
+    recorder.accepted(Accepted::default());
     recorder.finish(MonoNs(1));
     let told = all(&mut out);
     assert_eq!(told.iter().filter_map(pick!(WorkerTotals)).count(), 0);

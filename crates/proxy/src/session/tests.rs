@@ -126,7 +126,7 @@ fn every_life_has_its_end_its_status_and_its_bytes() {
     for (at, (script, end, status, bytes)) in cases.into_iter().enumerate() {
         let world = play(script);
         let record = world.record();
-        assert_eq!((world.end(), record.status), (Some(end), status), "case {at}");
+        assert_eq!((world.end, record.status), (Some(end), status), "case {at}");
         assert_eq!(record.body_bytes.0, bytes, "case {at}: {:?}", world.client_text());
         let answers = world.client_text().matches("HTTP/1.1 ").count();
         assert_eq!(answers, usize::from(![0, 499].contains(&status)), "case {at}");
@@ -152,7 +152,7 @@ fn a_client_that_had_closed_before_it_was_served_is_499_with_rt_zero() {
         world.closes(Client, Closed::Fin);
     });
     world.run();
-    assert_eq!(world.end(), Some(SessionEnd::ClientClosed));
+    assert_eq!(world.end, Some(SessionEnd::ClientClosed));
     let record = world.record();
     assert_eq!(record.status, 499);
     assert_eq!(record.log.rt_ms, 0, "the worker's clock stood still");
@@ -177,13 +177,13 @@ fn an_answer_of_our_own_has_the_time_that_a_client_is_given() {
         late(&mut world);
         world.client_room(0);
         world.time_passes();
-        assert_eq!((world.end(), world.time_left()), (None, MINUTE), "{status}");
+        assert_eq!((world.end, world.time_left()), (None, MINUTE), "{status}");
         // A slow client has as much for each piece.
         world.clock_moves(Duration::from_secs(59));
         world.client_room(10);
-        assert_eq!((world.end(), world.time_left()), (None, MINUTE), "{status}");
+        assert_eq!((world.end, world.time_left()), (None, MINUTE), "{status}");
         world.client_room(1 << 40);
-        assert!(world.end().is_some());
+        assert!(world.end.is_some());
         assert!(world.client_text().starts_with(&format!("HTTP/1.1 {status} ")));
     }
 }
@@ -209,17 +209,17 @@ fn a_client_that_goes_on_talking_is_lingered_over_for_thirty_seconds() {
     assert!(world.client_text().starts_with("HTTP/1.1 400 "));
     assert!(world.client().fin_sent);
     for _ in 0..7 {
-        assert_eq!((world.end(), world.time_left()), (None, Duration::from_secs(5)));
+        assert_eq!((world.end, world.time_left()), (None, Duration::from_secs(5)));
         world.clock_moves(Duration::from_secs(4));
         world.sends(Client, b"more");
     }
     assert!(world.time_left() < Duration::from_secs(3), "28 of 30 are over");
     world.time_passes();
-    assert_eq!(world.end(), Some(SessionEnd::BadRequest));
+    assert_eq!(world.end, Some(SessionEnd::BadRequest));
 
     let mut world = refused("drain");
     world.closes(Client, Closed::Fin);
-    assert_eq!(world.end(), Some(SessionEnd::BadRequest), "it has waited for that");
+    assert_eq!(world.end, Some(SessionEnd::BadRequest), "it has waited for that");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The pages without a session: how much is read, stored and sent at a time; and errors of a real file. That
-//! all comes out in its order, whatever happens, the simulated sessions show.
+//! The pages without a session: how much is read and sent at a time; and errors of a real file. What is
+//! stored is told by the stations of a session; that all comes out in its order, whatever happens, by the simulated ones.
 
 use records::Bytes;
 
@@ -8,13 +8,14 @@ use super::*;
 
 const SIZE: usize = 64;
 
-fn pages(file_max: u64, head: usize, when_short: WhenShort) -> Pages {
-    Pages::new(SIZE, head, &[], Bytes(file_max), when_short)
+/// None of them filled, without a file.
+fn pages(head: usize) -> Pages {
+    Pages::new(SIZE, head, &[], Bytes(0), WhenShort::Waits)
 }
 
 /// All pages made and full.
-fn filled(file_max: u64) -> Pages {
-    let mut pages = pages(file_max, SIZE, WhenShort::Waits);
+fn filled() -> Pages {
+    let mut pages = pages(SIZE);
     while read(&mut pages, usize::MAX) > 0 {}
     pages
 }
@@ -30,17 +31,8 @@ fn read(pages: &mut Pages, most: usize) -> usize {
     offered
 }
 
-/// One write into the file: how much.
-fn spool(pages: &mut Pages) -> usize {
-    let before = pages.file_end();
-    let oldest = pages.to_spool().iter().map(|slice| slice.len()).sum();
-    pages.spooled(oldest);
-    usize::try_from(pages.file_end() - before).expect("small")
-}
-
 /// One write to a client that takes at most so much: how much was offered.
 fn send(pages: &mut Pages, most: usize) -> usize {
-    pages.read_back(|_, _| Ok(())).expect("read");
     let offered: usize = pages.line(&[]).iter().map(|slice| slice.len()).sum();
     assert_eq!(offered == 0, pages.is_drained());
     pages.sent(offered.min(most));
@@ -49,7 +41,7 @@ fn send(pages: &mut Pages, most: usize) -> usize {
 
 #[test]
 fn pages_are_made_one_by_one_and_then_read_all_at_once() {
-    let mut pages = pages(0, 24, WhenShort::Waits);
+    let mut pages = pages(24);
     // First what the head has left of its own page.
     for expected in [SIZE - 24].into_iter().chain([SIZE; PAGES - 1]) {
         assert_eq!(read(&mut pages, usize::MAX), expected);
@@ -62,7 +54,7 @@ fn pages_are_made_one_by_one_and_then_read_all_at_once() {
 
 #[test]
 fn two_pages_are_written_at_a_time_and_all_of_them_at_the_end() {
-    let mut pages = filled(0);
+    let mut pages = filled();
     assert_eq!(send(&mut pages, SIZE / 2), 2 * SIZE);
     assert!(!pages.has_room(), "half a page left");
     assert_eq!(send(&mut pages, SIZE), SIZE + SIZE / 2);
@@ -70,21 +62,9 @@ fn two_pages_are_written_at_a_time_and_all_of_them_at_the_end() {
     while send(&mut pages, usize::MAX) > 0 {}
     pages.finish();
     assert_eq!(send(&mut pages, usize::MAX), 10, "a short page waits for more");
-    let mut pages = filled(0);
+    let mut pages = filled();
     pages.finish();
     assert_eq!(send(&mut pages, usize::MAX), SIZE * PAGES);
-}
-
-#[test]
-fn two_pages_are_spooled_at_a_time_and_never_a_part_of_one() {
-    let mut pages = filled(3 * SIZE as u64 + 10);
-    assert_eq!(spool(&mut pages), 2 * SIZE);
-    assert_eq!(read(&mut pages, 0), 2 * SIZE, "the next read has their room");
-    assert_eq!(spool(&mut pages), SIZE);
-    assert_eq!(spool(&mut pages), 0, "another page does not fit");
-    // The file goes first, and its place stays taken.
-    assert_eq!(send(&mut pages, usize::MAX), 3 * SIZE);
-    assert_eq!((send(&mut pages, usize::MAX), spool(&mut pages)), (2 * SIZE, 0));
 }
 
 #[test]

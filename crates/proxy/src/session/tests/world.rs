@@ -10,11 +10,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use records::{Accepted, MonoNs, ReadPolicy, SessionEnd};
+use records::{Accepted, MonoNs, ProxyToggles, ReadPolicy, SessionEnd};
 
 use crate::policy::Stop;
 use crate::session::{Env, Event, Limits, Peer, Session, Step, Stream, TempFile};
-use records::ProxyToggles;
 
 const ORIGIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
@@ -41,8 +40,8 @@ pub(super) struct Pipe {
     pub(super) got: Vec<u8>,
     /// How much the session may still write before EAGAIN.
     room: usize,
-    connected: bool,
-    refused: bool,
+    /// What a look at the handshake says; `None`: it has succeeded.
+    handshake: Option<io::ErrorKind>,
     pub(super) fin_sent: bool,
     /// The next read returns at most this much (a signal cut it short).
     pub(super) cut: Option<usize>,
@@ -76,31 +75,11 @@ impl Read for SimStream {
     }
 
     fn read_vectored(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        Self::each(into, |slice| (slice.len(), self.read(slice)))
-    }
-}
-
-impl SimStream {
-    /// As one call of `readv(2)` or `writev(2)`: what the first slices leave goes to the next.
-    fn each<S>(
-        slices: impl IntoIterator<Item = S>,
-        mut call: impl FnMut(S) -> (usize, io::Result<usize>),
-    ) -> io::Result<usize> {
-        let mut all = 0;
-        for slice in slices {
-            match call(slice) {
-                (0, _) => {}
-                (_, Err(error)) if all == 0 => return Err(error),
-                (_, Err(_)) => break,
-                (offered, Ok(moved)) => {
-                    all += moved;
-                    if moved < offered {
-                        break;
-                    }
-                }
-            }
-        }
-        Ok(all)
+        let mut bytes = vec![0; into.iter().map(|slice| slice.len()).sum()];
+        let got = self.read(&mut bytes)?;
+        let room = into.iter_mut().flat_map(|slice| slice.iter_mut());
+        room.zip(&bytes[..got]).for_each(|(to, from)| *to = *from);
+        Ok(got)
     }
 }
 
@@ -121,7 +100,8 @@ impl Write for SimStream {
     }
 
     fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
-        Self::each(from, |slice| (slice.len(), self.write(slice)))
+        let bytes: Vec<u8> = from.iter().flat_map(|slice| slice.to_vec()).collect();
+        self.write(&bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -131,12 +111,7 @@ impl Write for SimStream {
 
 impl Stream for SimStream {
     fn connected(&self) -> io::Result<()> {
-        let pipe = self.0.borrow();
-        match (pipe.refused, pipe.connected) {
-            (true, _) => Err(io::ErrorKind::ConnectionRefused.into()),
-            (false, true) => Ok(()),
-            (false, false) => Err(io::ErrorKind::WouldBlock.into()),
-        }
+        self.0.borrow().handshake.map_or(Ok(()), |kind| Err(kind.into()))
     }
 
     fn unread(&self) -> io::Result<u64> {
@@ -194,10 +169,10 @@ impl TempFile for SimFile {
 }
 
 /// The worker's half of the world.
-struct Host {
+pub(super) struct Host {
     origin: SimStream,
     disk: Rc<RefCell<Disk>>,
-    dialed: bool,
+    pub(super) dialed: bool,
     now: MonoNs,
     limits: Limits,
     /// How often a step may still ask whether the proxy was told to end, until it was.
@@ -236,12 +211,12 @@ impl Env for Host {
 
 /// See the module's head.
 pub(super) struct World {
-    host: Host,
+    pub(super) host: Host,
     client: SimStream,
     session: Session<SimStream>,
     events: Vec<(Peer, Event)>,
     worker_away: bool,
-    end: Option<SessionEnd>,
+    pub(super) end: Option<SessionEnd>,
 }
 
 impl World {
@@ -253,6 +228,7 @@ impl World {
     pub(super) fn new(limits: Limits) -> Self {
         let pipe = || SimStream(Rc::new(RefCell::new(Pipe { room: 1 << 40, ..Pipe::default() })));
         let (client, origin) = (pipe(), pipe());
+        origin.0.borrow_mut().handshake = Some(io::ErrorKind::WouldBlock);
         let disk = Rc::default();
         let (now, questions) = (MonoNs(1_000_000_000), Cell::new(u64::MAX));
         let host = Host { origin, disk, dialed: false, now, limits, questions };
@@ -334,12 +310,12 @@ impl World {
     }
 
     pub(super) fn connect_succeeds(&mut self) {
-        self.origin().connected = true;
+        self.origin().handshake = None;
         self.happens(Peer::Upstream, Event { writable: true, ..Event::default() });
     }
 
     pub(super) fn connect_fails(&mut self) {
-        self.origin().refused = true;
+        self.origin().handshake = Some(io::ErrorKind::ConnectionRefused);
         self.happens(Peer::Upstream, Event { readable: true, writable: true, hung_up: true });
     }
 
@@ -368,14 +344,6 @@ impl World {
     /// How long the session would wait from now on.
     pub(super) fn time_left(&self) -> Duration {
         self.session.deadline.since(self.host.now)
-    }
-
-    pub(super) fn end(&self) -> Option<SessionEnd> {
-        self.end
-    }
-
-    pub(super) fn is_dialed(&self) -> bool {
-        self.host.dialed
     }
 
     pub(super) fn client_text(&self) -> String {
