@@ -9,15 +9,14 @@ use std::net::SocketAddr;
 use records::{Role, SCHEMA_VERSION};
 use testkit::{Running, say};
 
-use crate::support::{Run, Server, command, ok};
+use crate::support::{Run, command, ok, saying};
 
 const NOWHERE: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 80);
 
 #[test]
 fn the_first_line_says_who_it_is() {
-    let server = Server::saying(ok(1));
-    let run = Run::of(server.addr, &["--duration", "1ms", "--fetch-size", "1"]);
+    let run = Run::of(saying(ok(1)), &["--duration", "1ms", "--fetch-size", "1"]);
     assert_eq!((run.ready.role, run.ready.schema_version), (Role::Fast, SCHEMA_VERSION));
     assert_eq!(run.ready.listen, None);
     assert!(!run.ready.effective.cpus.is_empty() && run.ready.effective.max_open_files > 0);
@@ -37,8 +36,7 @@ fn a_burst_is_for_an_open_loop_on_this_host() {
 
 #[test]
 fn a_reader_that_went_away_ends_it() {
-    let server = Server::saying(ok(1));
     let args = ["--arrivals", "100/s", "--duration", "1h", "--fetch-size", "1"];
-    let mut client = Running::unheard(&mut command(server.addr, &args));
+    let mut client = Running::unheard(&mut command(saying(ok(1)), &args));
     assert_eq!(client.finish().code(), Some(1));
 }

@@ -5,11 +5,15 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use records::{Bytes, Outcome};
+use records::{Bytes, Micros, Outcome};
 use socket2::{Domain, SockRef, Socket, Type};
-use testkit::{Process, free_addr, with_open_files};
+use testkit::{Process, free_addr, origin, with_open_files};
 
-use crate::support::{CAP, Run, Server, command, ok, wait_for_end};
+use crate::support::{Run, command, ok, server, wait_for_end};
+
+/// One small fetch, which is given up after [`CAP`].
+const ASKED: [&str; 4] = ["--fetch-size", "1000", "--cap", "1s"];
+const CAP: Micros = Micros(1_000_000);
 
 /// What a server does once it has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +23,10 @@ enum Then {
     Resets,
 }
 
-fn server(answer: &str, then: Then) -> Server {
+/// A server that says `answer`.
+fn says(answer: &str, then: Then) -> SocketAddr {
     let answer = answer.to_owned();
-    Server::start(move |mut stream| {
+    server(move |mut stream| {
         stream.write_all(answer.as_bytes()).expect("the client waits");
         match then {
             Then::Closes => stream.shutdown(Shutdown::Write).expect("open"),
@@ -42,7 +47,7 @@ fn every_answer_has_its_outcome() {
     const CHUNKS: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let half = format!("1f4\r\n{}\r\n", "x".repeat(500));
     // An answer of 1000 bytes, by default; any whole one with 2xx to a path of one's own.
-    let asked = ["--fetch-size", "1000", "--cap", "1s"].as_slice();
+    let asked = ASKED.as_slice();
     let large = ["--fetch-size", "20MiB", "--cap", "20s"].as_slice();
     let own = ["--fetch-path", "/health"].as_slice();
     let head = ["--fetch-path", "HEAD /health"].as_slice();
@@ -81,7 +86,7 @@ fn every_answer_has_its_outcome() {
         (own, LENGTH.replace("200 OK", "302 Found"), Closes, BadStatus, Some(302), 0),
         (head, LENGTH.to_owned(), Closes, Ok, Some(200), 0),
     ] {
-        let fetch = Run::with(server(&answer, then).addr, args);
+        let fetch = Run::with(says(&answer, then), args);
         assert_eq!(fetch.outcome, outcome, "{answer:.80} {fetch:?}");
         // A reset takes with it what was not read yet.
         if then != Resets {
@@ -97,11 +102,11 @@ fn every_answer_has_its_outcome() {
 #[test]
 fn ok_has_every_phase_in_order() {
     let (sender, ports) = mpsc::channel();
-    let server = Server::start(move |mut stream| {
+    let server = server(move |mut stream| {
         let _ = sender.send(stream.peer_addr().expect("connected").port());
         let _ = stream.write_all(&ok(1000));
     });
-    let fetch = Run::one(server.addr);
+    let fetch = Run::with(server, &["--fetch-size", "1000", "--cap", "30s"]);
     assert_eq!((fetch.outcome, fetch.status, fetch.bytes), (Outcome::Ok, Some(200), Bytes(1000)));
     assert_eq!(fetch.client_port, ports.recv().ok(), "the port that the server saw");
     let (connect, first) =
@@ -111,44 +116,36 @@ fn ok_has_every_phase_in_order() {
 }
 
 #[test]
-fn timeout_connect_when_the_queue_is_full() {
+fn without_an_answer_a_fetch_says_how_far_it_came() {
     // A queue of length 0 holds one connection. With it full the kernel drops further SYNs, and
     // the handshake hangs until the client sends its SYN again, a second later.
     let listener = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).expect("a free port");
     listener.listen(0).expect("bound");
-    let addr = listener.local_addr().expect("bound").as_socket().expect("an IP address");
+    let full = listener.local_addr().expect("bound").as_socket().expect("an IP address");
     let mut fillers = Vec::new();
-    while let Ok(filler) = TcpStream::connect_timeout(&addr, Duration::from_millis(100)) {
+    while let Ok(filler) = TcpStream::connect_timeout(&full, Duration::from_millis(100)) {
         fillers.push(filler);
         assert!(fillers.len() < 100, "the queue never fills");
     }
-    let fetch = Run::capped(addr);
-    assert_eq!((fetch.outcome, fetch.connect_us), (Outcome::TimeoutConnect, None));
-    assert!(fetch.client_port.is_some(), "known although the handshake never ended");
-    assert!(fetch.total_us >= CAP, "at its true age");
-}
-
-#[test]
-fn timeout_no_byte_when_nothing_is_answered() {
-    let fetch = Run::capped(Server::start(wait_for_end).addr);
-    assert_eq!((fetch.outcome, fetch.first_byte_us), (Outcome::TimeoutNoByte, None));
-    assert!(fetch.connect_us.is_some() && fetch.client_port.is_some());
-    assert!(fetch.total_us >= CAP && fetch.response_us >= fetch.total_us);
-}
-
-#[test]
-fn refused_when_nobody_listens() {
-    let fetch = Run::one(free_addr());
-    assert_eq!((fetch.outcome, fetch.connect_us), (Outcome::Refused, None));
-    assert!(fetch.client_port.is_some());
+    for (addr, outcome, connects) in [
+        (full, Outcome::TimeoutConnect, false),
+        (server(wait_for_end), Outcome::TimeoutNoByte, true),
+        (free_addr(), Outcome::Refused, false),
+    ] {
+        let fetch = Run::with(addr, &ASKED);
+        assert_eq!((fetch.outcome, fetch.connect_us.is_some()), (outcome, connects));
+        assert_eq!(fetch.first_byte_us, None);
+        assert!(fetch.client_port.is_some(), "known although the handshake never ended");
+        assert!(outcome == Outcome::Refused || fetch.total_us >= CAP, "at its true age");
+        assert!(fetch.response_us >= fetch.total_us);
+    }
 }
 
 #[test]
 fn local_error_when_this_host_has_no_descriptor() {
-    let server = Server::start(wait_for_end);
     let args = ["--arrivals", "1000/s", "--duration", "60ms", "--cap", "500ms"];
-    let mut limited = with_open_files(20, &command(server.addr, &args));
+    let mut limited = with_open_files(20, &command(server(wait_for_end), &args));
     let run = Run::rest_of(Process::start(&mut limited));
     assert_eq!((run.status.code(), run.fetches.len()), (Some(0), 60));
     let count = |outcome| run.fetches.iter().filter(|fetch| fetch.outcome == outcome).count();
@@ -162,16 +159,14 @@ fn a_fetch_sends_its_file() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), "name=x").expect("written");
     let (tell, told) = mpsc::channel();
-    let server = Server {
-        addr: testkit::origin(move |mut stream, head| {
-            let mut body = [0; 6];
-            stream.read_exact(&mut body).expect("it sends all");
-            tell.send((head, body)).expect("the test waits");
-            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").expect("it reads");
-        }),
-    };
+    let server = origin(move |mut stream, head| {
+        let mut body = [0; 6];
+        stream.read_exact(&mut body).expect("it sends all");
+        tell.send((head, body)).expect("the test waits");
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").expect("it reads");
+    });
     let path = file.path().display().to_string();
-    let fetch = Run::with(server.addr, &["--fetch-path", "/login", "--fetch-body", &path]);
+    let fetch = Run::with(server, &["--fetch-path", "/login", "--fetch-body", &path]);
     assert_eq!(fetch.outcome, Outcome::Ok);
     let (head, body) = told.recv().expect("a request");
     assert!(head.starts_with("POST /login HTTP/1.1\r\n"), "{head}");

@@ -4,40 +4,22 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, ExitStatus};
 
-use records::{Fetch, Micros, Outcome, Ready, Record};
+use records::{Fetch, Outcome, Ready, Record};
 use testkit::Process;
 
-/// The cap of [`Run::capped`]; the others' is far away.
-pub(crate) const CAP: Micros = Micros(1_000_000);
-
-/// A server on a port of its own; its threads end with the test process.
-pub(crate) struct Server {
-    pub(crate) addr: SocketAddr,
+/// A server that gives every connection, its request read, to `answer` on a thread of its own.
+pub(crate) fn server(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    testkit::origin(move |stream, _| answer(stream))
 }
 
-impl Server {
-    /// Gives every connection, its request read, to `answer` on a thread of its own.
-    pub(crate) fn start(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
-        Self { addr: testkit::origin(move |stream, _| answer(stream)) }
-    }
-
-    /// Answers every request with `answer` and closes.
-    pub(crate) fn saying(answer: impl Into<Vec<u8>>) -> Self {
-        let answer = answer.into();
-        Self::start(move |mut stream| {
-            // A client that gave up may be gone.
-            let _ = stream.write_all(&answer);
-        })
-    }
-
-    /// Says `answer` and then nothing, with the connection open.
-    pub(crate) fn hanging_after(answer: impl Into<Vec<u8>>) -> Self {
-        let answer = answer.into();
-        Self::start(move |mut stream| {
-            let _ = stream.write_all(&answer);
-            wait_for_end(stream);
-        })
-    }
+/// One that says `answer` to every request and then nothing, with the connection open.
+pub(crate) fn saying(answer: impl Into<Vec<u8>>) -> SocketAddr {
+    let answer = answer.into();
+    server(move |mut stream| {
+        // A client that gave up may be gone.
+        let _ = stream.write_all(&answer);
+        wait_for_end(stream);
+    })
 }
 
 /// A whole and right answer of `size` bytes.
@@ -80,20 +62,6 @@ impl Run {
         let said = client.finish();
         let fetches = said.records().into_iter().map(fetch).collect();
         Self { ready: client.ready.clone(), fetches, status: said.status, said: said.stderr }
-    }
-
-    /// One small fetch that has all the time it needs.
-    pub(crate) fn one(addr: SocketAddr) -> Fetch {
-        Self::single(addr, "30s")
-    }
-
-    /// One small fetch that is given up after [`CAP`].
-    pub(crate) fn capped(addr: SocketAddr) -> Fetch {
-        Self::single(addr, "1s")
-    }
-
-    fn single(addr: SocketAddr, cap: &str) -> Fetch {
-        Self::with(addr, &["--fetch-size", "1000", "--cap", cap])
     }
 
     /// One fetch with these options.
