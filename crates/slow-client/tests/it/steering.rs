@@ -32,13 +32,8 @@ fn held_downloads_send_nothing_before_the_order() {
     }
     assert_eq!(requests.load(Ordering::SeqCst), 0);
     slow.say("{\"order\":\"go\"}");
-    let mut completed = [false; 4];
-    while completed != [true; 4] {
-        let download = slow.download();
-        assert_eq!(download.end, DownloadEnd::Completed);
-        completed[download.slot as usize] = true;
-        // Once released, the next of the slot does not wait for another order.
-    }
+    slow.completed(4, 100);
+    // Once released, the next of the slot does not wait for another order.
     while slow.download().ordinal < 2 {}
     slow.stop();
 }
@@ -148,12 +143,9 @@ fn a_thousand_downloads_run_at_once() {
     let addr = listener.local_addr().expect("bound");
     thread::spawn(move || {
         // All of them stand before the first is served.
-        let streams: Vec<_> =
-            listener.incoming().take(DOWNLOADS as usize).map_while(Result::ok).collect();
-        for mut stream in streams {
-            let _ = whole(&mut stream, SIZE);
-        }
-        for mut stream in listener.incoming().map_while(Result::ok) {
+        let mut incoming = listener.incoming().map_while(Result::ok);
+        let streams: Vec<_> = incoming.by_ref().take(DOWNLOADS as usize).collect();
+        for mut stream in streams.into_iter().chain(incoming) {
             let _ = whole(&mut stream, SIZE);
         }
     });
@@ -163,13 +155,7 @@ fn a_thousand_downloads_run_at_once() {
         slow.dialed();
     }
     slow.say("{\"order\":\"go\"}");
-    let mut completed = vec![false; DOWNLOADS as usize];
-    while completed.contains(&false) {
-        let download = slow.download();
-        assert_eq!(download.end, DownloadEnd::Completed);
-        assert_eq!(download.bytes.0, SIZE as u64);
-        completed[download.slot as usize] = true;
-    }
+    slow.completed(DOWNLOADS, SIZE as u64);
     let ended = slow.stop();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     for slot in 0..DOWNLOADS {

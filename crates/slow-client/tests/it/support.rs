@@ -1,6 +1,7 @@
 //! The slow client under test: a process whose records are read as they come, and kept. And servers for
 //! one test each, on a port that the kernel chose; every connection has a thread.
 
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::ops::{Deref, DerefMut};
@@ -55,6 +56,16 @@ impl Slow {
     /// The next download that ends.
     pub(crate) fn download(&mut self) -> Download {
         self.wait_for("the end of a download", pick!(Download))
+    }
+
+    /// Waits until each of so many slots has had a whole download, of `size` bytes.
+    pub(crate) fn completed(&mut self, slots: u32, size: u64) {
+        let mut left: BTreeSet<u32> = (0..slots).collect();
+        while !left.is_empty() {
+            let download = self.download();
+            assert_eq!((download.end, download.bytes.0), (DownloadEnd::Completed, size));
+            left.remove(&download.slot);
+        }
     }
 
     /// The next connection that stands.
