@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use net::clock;
 use records::MonoNs;
@@ -41,7 +42,9 @@ impl Alarm {
         if clock::now() >= at {
             return Ok(());
         }
-        let time = Itimerspec { it_interval: timespec(0), it_value: timespec(at.0) };
+        let it_value =
+            Timespec::try_from(Duration::from_nanos(at.0)).map_err(io::Error::other)?;
+        let time = Itimerspec { it_interval: Timespec::default(), it_value };
         timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::ABSTIME, &time)?;
         loop {
             let mut ready = self.0.readable().await?;
@@ -52,9 +55,4 @@ impl Alarm {
             }
         }
     }
-}
-
-fn timespec(nanos: u64) -> Timespec {
-    let part = |part: u64| i64::try_from(part).unwrap_or(i64::MAX);
-    Timespec { tv_sec: part(nanos / 1_000_000_000), tv_nsec: part(nanos % 1_000_000_000) }
 }

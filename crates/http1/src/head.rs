@@ -4,7 +4,6 @@ use crate::{BodyFraming, HEAD_MAX, MAX_HEADERS};
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct RequestHead {
     /// What is to be done, as `GET`. Names are case-sensitive.
     pub method: String,
@@ -112,7 +111,6 @@ fn split_absolute(target: &str) -> Option<(&str, &str)> {
 
 /// The head of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ResponseHead {
     /// Version of the sender: HTTP/1.0 or HTTP/1.1.
     pub minor: u8,

@@ -20,21 +20,13 @@ use records::{Answered, AnswersLost, MonoNs, Record, Role};
 /// Records that may wait to be printed: a second of more requests than one thread answers.
 const WAITING: usize = 16 * 1024;
 
-/// For the last records to be read, once we were told to stop.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// For the last records to be read, once we were told to stop, by a reader that may have fallen asleep.
+pub(crate) const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Where requests are noted down.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestLog {
     records: SyncSender<Answered>,
-    lost: Arc<AtomicU64>,
-}
-
-/// The thread that prints what the log takes.
-#[derive(Debug)]
-pub(crate) struct Printer {
-    /// Closed when the thread ends.
-    ended: Receiver<()>,
     lost: Arc<AtomicU64>,
 }
 
@@ -47,10 +39,10 @@ pub(crate) struct Asked<'a> {
 }
 
 impl RequestLog {
-    /// An empty log, and the printer that ends with its last copy.
-    pub(crate) fn open() -> io::Result<(Self, Printer)> {
+    /// An empty log, and a channel that closes when what it took is printed, after the end of its last copy.
+    pub(crate) fn open() -> io::Result<(Self, Receiver<()>)> {
         let (records, waiting) = sync_channel(WAITING);
-        let (end, ended) = channel();
+        let (end, printed) = channel();
         let lost = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&lost);
         thread::Builder::new().name(role::thread_name(Role::Origin, "records")).spawn(
@@ -60,7 +52,7 @@ impl RequestLog {
                 drop(end);
             },
         )?;
-        Ok((Self { records, lost: Arc::clone(&lost) }, Printer { ended, lost }))
+        Ok((Self { records, lost }, printed))
     }
 
     /// Notes that the head of a request from `upstream_port` has been read.
@@ -100,21 +92,6 @@ impl Drop for Asked<'_> {
     fn drop(&mut self) {
         self.taken();
         self.log.tell(self.told);
-    }
-}
-
-impl Printer {
-    /// Waits until what the log took is printed, but not for a reader that has fallen asleep.
-    pub(crate) fn finish(self) {
-        // Nothing is ever sent: closed, or too late.
-        let _ = self.ended.recv_timeout(LAST_WORDS);
-        let lost = self.lost.load(Ordering::Relaxed);
-        if lost > 0 {
-            role::say(
-                "origin",
-                &format!("{lost} requests have no record: its reader was too slow"),
-            );
-        }
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::OriginOptions;
 use crate::application::{Application, respond};
 use crate::body::Turns;
-use crate::request_log::RequestLog;
+use crate::request_log::{LAST_WORDS, RequestLog};
 
 /// How long to let connections end when there is no descriptor for a new one.
 const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(50);
@@ -66,11 +66,12 @@ pub fn run(options: &OriginOptions) -> Result<(), RoleError> {
         options.delay_after.as_duration(),
         options.workers,
     );
-    let (log, printer) = RequestLog::open().map_err(RoleError::process)?;
+    let (log, printed) = RequestLog::open().map_err(RoleError::process)?;
     let ended = runtime.block_on(serve(listener, ready, application, log));
     // Connections that are under way are dropped where they are, and their requests told of.
     runtime.shutdown_background();
-    printer.finish();
+    // Nothing is ever sent: closed, or too late.
+    let _ = printed.recv_timeout(LAST_WORDS);
     ended
 }
 

@@ -132,7 +132,10 @@ impl Slot {
             Err(error) => {
                 let end = end_of(&error);
                 if end == DownloadEnd::LocalError {
-                    warn_once(&shortage(&error));
+                    warn_once(&format!(
+                        "this host could not start a download, nor perhaps others ({error}): raise \
+                         `ulimit -n`, widen net.ipv4.ip_local_port_range, or lower --slow"
+                    ));
                 }
                 self.tell(end, now)
             }
@@ -198,18 +201,6 @@ impl Slot {
         let all = self.ended + self.conn.as_ref().map_or(0, |conn| conn.bytes);
         Bytes(all - std::mem::replace(&mut self.told, all))
     }
-}
-
-/// What is to be said of a dial that this host has nothing left for.
-fn shortage(error: &io::Error) -> String {
-    let advice = match error.kind() {
-        ErrorKind::AddrNotAvailable => "widen net.ipv4.ip_local_port_range",
-        _ => "raise `ulimit -n`",
-    };
-    format!(
-        "this host could not start a download, nor perhaps others ({error}): {advice}, or lower \
-         --slow"
-    )
 }
 
 /// Whose fault it is that a dial did not start. connect(2): without a free port of this host the

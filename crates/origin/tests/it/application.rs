@@ -117,18 +117,20 @@ fn one_that_leaves_the_queue_is_not_waited_for() {
 }
 
 #[test]
-fn it_delays_every_head_of_the_application() {
-    let origin = Origin::with(&["--delay", "1m"]);
-    let waiting: Vec<TcpStream> = ["3", "many", "0"].map(|size| ask(&origin, size)).into();
-    assert!(!waiting.iter().any(is_answered), "they come in a minute");
-}
-
-#[test]
-fn until_its_delays_begin_it_answers_at_once() {
-    // By the names that these options had.
-    let origin = Origin::with(&["--think", "1m", "--think-after", "1h"]);
-    await_answer(&ask(&origin, "3"));
-    await_answer(&ask(&origin, "3"));
+fn it_delays_every_head_of_the_application_once_its_delays_begin() {
+    for (options, delayed) in [
+        (&["--delay", "1m"][..], true),
+        // By the names that these options had.
+        (&["--think", "1m", "--think-after", "1h"], false),
+    ] {
+        let origin = Origin::with(options);
+        let waiting = ["3", "many", "0"].map(|size| ask(&origin, size));
+        if delayed {
+            assert!(!waiting.iter().any(is_answered), "they come in a minute");
+        } else {
+            waiting.iter().for_each(await_answer);
+        }
+    }
 }
 
 #[test]

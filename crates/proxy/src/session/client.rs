@@ -6,7 +6,6 @@ use std::ops::ControlFlow::{self, Break, Continue};
 
 use http1::{BodyFraming, RequestHead};
 use records::{SessionEnd, StepEnd};
-use rustix::io::Errno;
 
 use super::connection::{Buffer, Connection, IoResult};
 use super::{Context, Env, Phase, Stream, blocked};
@@ -80,12 +79,10 @@ impl<E: Env> Context<'_, E> {
 
     /// No upstream connection could be had: whose fault it is stands in the end.
     pub(super) fn answer_unreachable(&mut self, error: &io::Error) -> Phase {
-        let end = if error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error()) {
-            SessionEnd::NoPort
-        } else if net::tcp::is_shortage(error) {
-            SessionEnd::LocalError
-        } else {
-            SessionEnd::UpstreamUnreachable
+        let end = match error.kind() {
+            io::ErrorKind::AddrNotAvailable => SessionEnd::NoPort,
+            _ if net::tcp::is_shortage(error) => SessionEnd::LocalError,
+            _ => SessionEnd::UpstreamUnreachable,
         };
         self.answer(502, end)
     }

@@ -283,12 +283,10 @@ impl Worker {
     /// Ends sessions whose peer was too slow.
     fn expire(&mut self) {
         let now = self.clock.mono;
-        while let Some((at, key)) = self.sessions.pop_late(now) {
+        while let Some(key) = self.sessions.late(now) {
             self.step(key, |session, env| session.on_deadline(env));
             // What is left of it is looked at again.
-            if self.sessions.get(key).is_some_and(|slot| slot.timer == at) {
-                self.sessions.set_timer(key);
-            }
+            self.sessions.set_timer(key);
         }
     }
 

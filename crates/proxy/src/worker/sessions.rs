@@ -1,8 +1,8 @@
 //! A worker's sessions: which one an event is about, in which queue each stands, and when each is
 //! looked at.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
+use std::mem;
 
 use mio::Token;
 use mio::net::TcpStream;
@@ -59,12 +59,12 @@ pub(super) enum Place {
 impl Place {
     /// It is to run in this loop turn. Whether it has to be put into the work: it is not in yet.
     pub(super) fn line_up(&mut self) -> bool {
-        std::mem::replace(self, Self::Work) != Self::Work
+        mem::replace(self, Self::Work) != Self::Work
     }
 
     /// It has yielded. Whether it has to be put into the ready queue: it is not in yet.
     pub(super) fn make_ready(&mut self) -> bool {
-        std::mem::replace(self, Self::Ready) != Self::Ready
+        mem::replace(self, Self::Ready) != Self::Ready
     }
 
     /// Its turn has come. One that yielded, and has a step for its deadline, keeps its place.
@@ -80,7 +80,7 @@ pub(super) struct Slot {
     pub(super) session: Session<TcpStream>,
     pub(super) key: SessionKey,
     pub(super) place: Place,
-    /// The timer entry of the session that counts.
+    /// When to look at it, by its timer entry.
     pub(super) timer: MonoNs,
 }
 
@@ -88,13 +88,12 @@ pub(super) struct Slot {
 #[derive(Default)]
 pub(super) struct Sessions {
     slab: Slab<Slot>,
-    /// When to look at which session, earliest first. Of several entries of one session only the one that it
-    /// keeps counts ([`Slot::timer`]).
+    /// When to look at which session, earliest first: an entry of each ([`Slot::timer`]).
     ///
-    /// A session that moves puts its deadline off at every step; the heap hears of that only when the
-    /// old deadline comes up, so moving costs nothing here. A deadline that comes nearer gets an entry
-    /// at once; the entry it replaces is passed over when it comes up.
-    timers: BinaryHeap<Reverse<(MonoNs, SessionKey)>>,
+    /// A session that moves puts its deadline off at every step; the set hears of that only when the
+    /// old deadline comes up, so moving costs nothing here. A deadline that comes nearer changes the entry
+    /// at once.
+    timers: BTreeSet<(MonoNs, SessionKey)>,
 }
 
 impl Sessions {
@@ -111,7 +110,7 @@ impl Sessions {
     }
 
     pub(super) fn insert(&mut self, slot: Slot) {
-        self.timers.push(Reverse((slot.timer, slot.key)));
+        self.timers.insert((slot.timer, slot.key));
         self.slab.insert(slot);
     }
 
@@ -121,7 +120,8 @@ impl Sessions {
     }
 
     pub(super) fn remove(&mut self, key: SessionKey) -> Option<Slot> {
-        self.get(key)?;
+        let timer = self.get(key)?.timer;
+        self.timers.remove(&(timer, key));
         self.slab.try_remove(key.slot as usize)
     }
 
@@ -132,30 +132,28 @@ impl Sessions {
 
     /// When one of them has to be looked at.
     pub(super) fn first_timer(&self) -> Option<MonoNs> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
+        self.timers.first().map(|(at, _)| *at)
     }
 
     /// Gives a session a timer entry for its deadline, in place of the one it had.
     pub(super) fn set_timer(&mut self, key: SessionKey) {
         if let Some(slot) = self.get(key) {
             let at = slot.session.deadline;
-            slot.timer = at;
-            self.timers.push(Reverse((at, key)));
+            let before = mem::replace(&mut slot.timer, at);
+            self.timers.remove(&(before, key));
+            self.timers.insert((at, key));
         }
     }
 
-    /// A session whose deadline has passed by `now`, and the time of its timer entry. Entries of sessions
-    /// that have put theirs off are set anew.
-    pub(super) fn pop_late(&mut self, now: MonoNs) -> Option<(MonoNs, SessionKey)> {
-        while self.first_timer().is_some_and(|first| first <= now)
-            && let Some(Reverse((at, key))) = self.timers.pop()
+    /// A session whose deadline has passed by `now`. Entries of those that have put theirs off are set anew.
+    pub(super) fn late(&mut self, now: MonoNs) -> Option<SessionKey> {
+        while let Some(&(at, key)) = self.timers.first()
+            && at <= now
         {
-            let slot = self.get(key).filter(|slot| slot.timer == at);
-            match slot.map(|slot| slot.session.deadline) {
-                Some(deadline) if deadline <= now => return Some((at, key)),
-                Some(_) => self.set_timer(key),
-                None => {}
+            if self.get(key)?.session.deadline <= now {
+                return Some(key);
             }
+            self.set_timer(key);
         }
         None
     }

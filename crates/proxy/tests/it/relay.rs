@@ -3,11 +3,11 @@
 
 use std::fs::{self, Metadata};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use records::SessionEnd;
@@ -114,7 +114,7 @@ fn a_full_worker_turns_clients_away_and_serves_when_there_is_room() {
         let open = [proxy.connect(), proxy.connect()];
         for asked in [b"".as_slice(), &get("/bytes/10")] {
             // Closed, or reset where its request had come before that: no byte either way.
-            assert!(proxy.try_ask(asked).is_empty());
+            assert!(proxy.ask(asked).is_empty());
             let session = proxy.await_session();
             assert_eq!((session.status, session.end), (0, SessionEnd::TurnedAway));
         }
@@ -129,31 +129,6 @@ fn a_full_worker_turns_clients_away_and_serves_when_there_is_room() {
 /// More than the sockets on the way hold: with a receive buffer of 64 KiB at the client.
 const LARGE: usize = 64 << 20;
 
-/// An origin that says when all of its answer was taken from it.
-fn telling_origin(size: usize) -> (SocketAddr, Receiver<()>) {
-    let (tell, told) = channel();
-    let tell = Mutex::new(tell);
-    let addr = origin(move |mut stream, _| {
-        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n");
-        let sent =
-            stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&pattern(size)));
-        if sent.is_ok() {
-            // Closing waits for nothing: the kernel still has the last of it.
-            let _ = stream.read(&mut [0]);
-            let _ = tell.lock().map(|tell| tell.send(()));
-        }
-    });
-    (addr, told)
-}
-
-/// A client that has asked and takes nothing.
-fn stuck_client(proxy: &Proxy) -> TcpStream {
-    let mut client = proxy.connect();
-    SockRef::from(&client).set_recv_buffer_size(32 << 10).expect("a small buffer");
-    client.write_all(&get("/")).expect("the proxy reads");
-    client
-}
-
 /// The files without a name that the proxy has open in `dir`.
 fn spool_files(proxy: &Proxy, dir: &Path) -> Vec<Metadata> {
     let device = fs::metadata(dir).expect("a folder").dev();
@@ -163,20 +138,24 @@ fn spool_files(proxy: &Proxy, dir: &Path) -> Vec<Metadata> {
         .collect()
 }
 
-fn answer(client: &mut TcpStream) -> Vec<u8> {
-    let mut answer = Vec::new();
-    client.read_to_end(&mut answer).expect("the whole answer");
-    answer
-}
-
 #[test]
 fn an_upstream_is_drained_while_its_client_takes_nothing() {
     let dir = tempfile::tempdir().expect("a folder");
-    let (upstream, drained) = telling_origin(LARGE);
+    let (tell, drained) = channel();
+    let upstream = origin(move |mut stream, _| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LARGE}\r\n\r\n");
+        let _ = stream.write_all(&[head.as_bytes(), &pattern(LARGE)].concat());
+        // Closing waits for nothing: the kernel still has the last of it.
+        let _ = stream.read(&mut [0]);
+        let _ = tell.send(());
+    });
     let spool = dir.path().to_str().expect("a path");
     let proxy = Proxy::start(upstream, &["--workers", "1", "--buffering", "on", "--spool", spool]);
     let before = resident_kib(proxy.id());
-    let mut client = stuck_client(&proxy);
+    // It takes nothing.
+    let mut client = proxy.connect();
+    SockRef::from(&client).set_recv_buffer_size(32 << 10).expect("a small buffer");
+    client.write_all(&get("/")).expect("the proxy reads");
     drained.recv_timeout(PATIENCE).expect("the origin is let go");
     let grown = resident_kib(proxy.id()).saturating_sub(before);
     assert!(grown < 4 << 10, "{grown} KiB for one session");
@@ -184,7 +163,8 @@ fn an_upstream_is_drained_while_its_client_takes_nothing() {
     assert!(file.len() > LARGE as u64 / 2, "{} bytes in it", file.len());
     assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 0, "it has no name");
 
-    let answer = answer(&mut client);
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).expect("the whole answer");
     assert!(body(&answer) == pattern(LARGE), "other bytes");
     let session = proxy.await_session();
     assert_eq!((session.end, session.body_bytes.0), (SessionEnd::Completed, LARGE as u64));

@@ -21,14 +21,6 @@ impl Proxy {
         ask(self.addr(), request)
     }
 
-    /// As [`Self::ask`], of a proxy that may close before it is asked.
-    pub(crate) fn try_ask(&self, request: &[u8]) -> Vec<u8> {
-        let mut stream = self.connect();
-        let mut answer = Vec::new();
-        let _ = stream.write_all(request).and_then(|()| stream.read_to_end(&mut answer));
-        answer
-    }
-
     /// The next session that ends.
     pub(crate) fn await_session(&self) -> Session {
         self.await_record("a session", pick!(Session))
@@ -53,12 +45,11 @@ impl Deref for Proxy {
     }
 }
 
-/// Sends `request` and reads to the end; a reset ends it as well.
+/// Sends `request` and reads to the end; a reset ends it as well, and a close before the request.
 pub(crate) fn ask(addr: SocketAddr, request: &[u8]) -> Vec<u8> {
     let mut stream = connect(addr);
-    stream.write_all(request).expect("the proxy reads");
     let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
+    let _ = stream.write_all(request).and_then(|()| stream.read_to_end(&mut answer));
     answer
 }
 
