@@ -207,8 +207,10 @@ fn try_spool(toggles: &ProxyToggles) -> Result<(), RoleError> {
         return Ok(());
     }
     temp_file(&toggles.spool).map(drop).map_err(|error| {
+        let spool = &toggles.spool;
         RoleError::Unable(format!(
-            "failed to make a temporary file: {error}: name a directory that can be written with --spool"
+            "failed to make a temporary file (--spool {spool}): {error}: name a directory that can be \
+             written"
         ))
     })
 }

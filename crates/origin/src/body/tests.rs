@@ -20,7 +20,7 @@ proptest! {
         pattern.advance(offset);
         let mut slices = [IoSlice::new(&[]); 4];
         let used = pattern.chunks_vectored(&mut slices);
-        let vectored = slices[..used].concat();
+        let vectored: Vec<u8> = slices[..used].iter().flat_map(|slice| slice.to_vec()).collect();
         prop_assert_eq!(vectored.len(), length.min(4 * SLICE));
         let mut all = Vec::new();
         for step in steps.into_iter().chain([usize::MAX]) {

@@ -208,7 +208,8 @@ impl<S: Stream> Session<S> {
         Step { stop, hold }
     }
 
-    /// What is told of the session once it is closed `now`, but for the time of day; `cached_ms` is the worker's cached clock.
+    /// What is told of the session once it is closed `now`, but for the time of day; `cached_ms` is the
+    /// worker's cached clock.
     pub(crate) fn record(&self, end: SessionEnd, now: MonoNs, cached_ms: u64) -> records::Session {
         self.log.record(end, now, cached_ms)
     }

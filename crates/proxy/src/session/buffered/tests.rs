@@ -1,5 +1,6 @@
 //! The pages without a session: how much is read and sent at a time; and errors of a real file. What is
-//! stored is told by the stations of a session; that all comes out in its order, whatever happens, by the simulated ones.
+//! stored is told by the stations of a session; that all comes out in its order, whatever happens, by the
+//! simulated ones.
 
 use records::Bytes;
 
