@@ -88,11 +88,6 @@ impl Answer {
         if ends { self.whole(State::Whole) } else { State::More }
     }
 
-    /// What it is to be like.
-    pub fn wanted(&self) -> &Wanted {
-        &self.wanted
-    }
-
     /// The status, once the final head has come.
     pub fn status(&self) -> Option<u16> {
         self.head.as_ref().map(|(head, _)| head.status)

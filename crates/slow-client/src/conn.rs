@@ -154,11 +154,12 @@ impl Conn {
             Some(bucket) => bucket.allowed(now),
             None => TURN,
         };
-        let uploaded = self.bytes - counted(answer);
+        let own = shared.wanted.own;
+        let uploaded = self.bytes - counted(answer, own);
         let mut turn = Turn::Yields;
         while budget > 0 && turn == Turn::Yields {
             let (taken, state) = shared.drain.take(answer, &self.socket, budget);
-            self.bytes = uploaded + counted(answer);
+            self.bytes = uploaded + counted(answer, own);
             budget = budget.saturating_sub(taken.len() as u64);
             if let Some(bucket) = &mut self.pace {
                 bucket.spend(taken.len() as u64);
@@ -203,10 +204,9 @@ impl Conn {
     }
 }
 
-/// Bytes of an answer that count as moved. Of the user's own server some have no body, so heads do too.
-fn counted(answer: &Answer) -> u64 {
-    let head = if answer.wanted().own { answer.head_len() } else { 0 };
-    head + answer.payload()
+/// Bytes of an answer that count as moved. Of the user's `own` server some have no body, so heads do too.
+fn counted(answer: &Answer, own: bool) -> u64 {
+    answer.payload() + if own { answer.head_len() } else { 0 }
 }
 
 fn end_of(state: State) -> Option<DownloadEnd> {

@@ -1,7 +1,7 @@
 //! What is answered to which request; connections: kept, closed, reset, many, and more than there are
 //! descriptors for.
 
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
@@ -23,15 +23,15 @@ fn every_byte_is_its_offset_modulo_251() {
 #[test]
 fn a_head_is_the_answer_without_its_body_and_the_connection_serves_on() {
     let origin = Origin::start();
-    let mut stream = BufReader::new(origin.connect());
+    let mut stream = origin.connect();
     for size in [0, 2 << 30] {
         let both = format!(
             "HEAD /bytes/{size} HTTP/1.1\r\nHost: o\r\n\r\nGET /bytes/7 HTTP/1.1\r\nHost: o\r\n\r\n"
         );
-        stream.get_mut().write_all(both.as_bytes()).expect("it reads");
-        let head = Answer::read(&mut stream, "HEAD");
+        stream.write_all(both.as_bytes()).expect("it reads");
+        let head = Answer::read(&stream, "HEAD");
         assert_eq!((head.status, head.length), (200, size));
-        Answer::read(&mut stream, "GET").assert_body(7);
+        Answer::read(&stream, "GET").assert_body(7);
     }
 }
 
@@ -54,10 +54,10 @@ fn other_paths_methods_and_sizes_are_refused() {
 #[test]
 fn a_half_closed_client_gets_its_answer() {
     let origin = Origin::start();
-    let mut stream = BufReader::new(origin.connect());
-    stream.get_mut().write_all(b"GET /bytes/9MiB HTTP/1.1\r\nHost: o\r\n\r\n").expect("it reads");
-    stream.get_ref().shutdown(Shutdown::Write).expect("open");
-    Answer::read(&mut stream, "GET").assert_body(9 << 20);
+    let mut stream = origin.connect();
+    stream.write_all(b"GET /bytes/9MiB HTTP/1.1\r\nHost: o\r\n\r\n").expect("it reads");
+    stream.shutdown(Shutdown::Write).expect("open");
+    Answer::read(&stream, "GET").assert_body(9 << 20);
 }
 
 #[test]
@@ -92,6 +92,6 @@ fn without_descriptors_it_waits_and_says_so_once() {
     let mut last = origin.connect();
     last.write_all(b"GET /bytes/5 HTTP/1.0\r\n\r\n").expect("queued");
     drop(crowd);
-    Answer::read(&mut BufReader::new(last), "GET").assert_body(5);
+    Answer::read(&last, "GET").assert_body(5);
     assert_eq!(origin.stop().stderr, "", "it says it once");
 }

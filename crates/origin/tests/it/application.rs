@@ -1,7 +1,7 @@
 //! Delays and few workers: who is answered, and in which order. Nothing here looks at a clock but
 //! the test of what happens side by side.
 
-use std::io::{BufReader, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ fn one_worker_is_busy_until_its_body_is_handed_over() {
         let second = ask(&origin, "3");
         assert!(!is_answered(&second), "the only worker is busy with {size}");
         drop(first);
-        Answer::read(&mut BufReader::new(second), "GET").assert_body(3);
+        Answer::read(&second, "GET").assert_body(3);
         let (at_once, waited) = (next(&origin), next(&origin));
         assert_eq!(at_once.queued_until_ns, None, "a worker was free");
         let until = waited.queued_until_ns.expect("none was free");
@@ -68,11 +68,11 @@ fn one_worker_is_busy_until_its_body_is_handed_over() {
 #[test]
 fn a_worker_whose_body_is_handed_over_is_free_though_the_connection_stays() {
     let origin = Origin::with(&["--workers", "1"]);
-    let mut kept = BufReader::new(origin.connect());
+    let mut kept = origin.connect();
     // Nothing is sent of a body that is empty, or that a HEAD leaves out.
     for (method, size) in [("GET", 40_960), ("GET", 0), ("HEAD", 1 << 40), ("GET", 9 << 20)] {
-        write!(kept.get_mut(), "{method} /bytes/{size} HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
-        assert_eq!(Answer::read(&mut kept, method).length, size);
+        write!(kept, "{method} /bytes/{size} HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
+        assert_eq!(Answer::read(&kept, method).length, size);
         origin.get("/bytes/5").assert_body(5);
     }
     for path in ["/nothing", "/bytes/many"] {
@@ -113,7 +113,7 @@ fn one_that_leaves_the_queue_is_not_waited_for() {
     socket2::SockRef::from(&second).set_linger(Some(Duration::ZERO)).expect("settable");
     drop(second);
     drop(first);
-    Answer::read(&mut BufReader::new(third), "GET").assert_body(3);
+    Answer::read(&third, "GET").assert_body(3);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn delays_go_side_by_side_and_a_worker_works_on_one_request_at_a_time() {
         let start = Instant::now();
         let crowd: Vec<TcpStream> = (0..requests).map(|_| ask(&origin, "7")).collect();
         for stream in crowd {
-            Answer::read(&mut BufReader::new(stream), "GET").assert_body(7);
+            Answer::read(&stream, "GET").assert_body(7);
         }
         let took = start.elapsed().as_millis();
         assert!((least..most).contains(&took), "{options:?}: {took} ms");

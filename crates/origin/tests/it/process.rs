@@ -2,7 +2,7 @@
 //! that nobody has to listen.
 
 use std::collections::BTreeMap;
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use records::{Answered, Bytes, MonoNs, Record, Role, SCHEMA_VERSION};
@@ -20,13 +20,13 @@ pub(crate) fn next(origin: &Origin) -> Answered {
 #[test]
 fn every_request_is_told_of_by_the_port_that_asked() {
     let origin = Origin::start();
-    let mut stream = BufReader::new(origin.connect());
-    let port = stream.get_ref().local_addr().expect("connected").port();
+    let mut stream = origin.connect();
+    let port = stream.local_addr().expect("connected").port();
     let mut before = None;
     // A refusal is an answer as well.
     for (method, path) in [("GET", "/bytes/40960"), ("HEAD", "/bytes/9"), ("GET", "/nothing")] {
-        write!(stream.get_mut(), "{method} {path} HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
-        Answer::read(&mut stream, method);
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
+        Answer::read(&stream, method);
         let told = next(&origin);
         assert_eq!(told.upstream_port, port);
         assert!(Some(told.request_ns) > before, "{told:?} after {before:?}");
@@ -76,10 +76,10 @@ fn requests_that_are_never_answered_are_told_of_as_well() {
 fn a_reader_that_has_gone_misses_nothing() {
     let mut origin = Origin::start();
     origin.0.hear_no_more();
-    let mut stream = BufReader::new(origin.connect());
+    let mut stream = origin.connect();
     for _ in 0..100 {
-        write!(stream.get_mut(), "HEAD /bytes/0 HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
-        Answer::read(&mut stream, "HEAD");
+        write!(stream, "HEAD /bytes/0 HTTP/1.1\r\nHost: o\r\n\r\n").expect("kept");
+        Answer::read(&stream, "HEAD");
     }
     assert_eq!(origin.0.stop().ended_well().stderr, "");
 }
