@@ -309,21 +309,6 @@ fn a_quota_that_is_used_up_by_the_head_ends_that_step() {
     }
 }
 
-/// The record of steps (start, end, ended by), in microseconds, after a head that was complete at
-/// `head`.
-fn steps(head: Option<u64>, given: &[(u64, u64, StepEnd)]) -> records::Session {
-    let at = |us: u64| MonoNs(us * 1_000);
-    let mut log = Log::new(&Accepted::default());
-    if let Some(head) = head {
-        log.head_complete(at(head), 0);
-    }
-    for &(start, end, by) in given {
-        let (start_ns, end_ns) = (at(start), at(end));
-        log.count_step(&Hold { start_ns, end_ns, ended_by: by, ..Hold::default() });
-    }
-    log.record(SessionEnd::Completed, MonoNs(0), 0)
-}
-
 #[test]
 fn steps_are_summed_below_the_microsecond() {
     let mut log = Log::new(&Accepted::default());
@@ -341,6 +326,7 @@ fn steps_are_summed_below_the_microsecond() {
 #[test]
 fn stalls_add_up_by_what_the_step_before_lacked() {
     use StepEnd as E;
+    // Start and end of each step, in microseconds.
     let waits = [
         (0, 10, E::UpstreamEmpty),
         (3_010, 3_020, E::DownstreamFull),
@@ -354,7 +340,15 @@ fn stalls_add_up_by_what_the_step_before_lacked() {
     // A head that came in a later step, or never: what was before it was waiting for the head.
     for (head, upstream, client) in [(Some(5), 4_000, 2_000), (Some(5_025), 1_000, 0), (None, 0, 0)]
     {
-        let steps = steps(head, &waits);
+        let mut log = Log::new(&Accepted::default());
+        if let Some(head) = head {
+            log.head_complete(MonoNs(head * 1_000), 0);
+        }
+        for (start, end, ended_by) in waits {
+            let (start_ns, end_ns) = (MonoNs(start * 1_000), MonoNs(end * 1_000));
+            log.count_step(&Hold { start_ns, end_ns, ended_by, ..Hold::default() });
+        }
+        let steps = log.record(SessionEnd::Completed, MonoNs(0), 0);
         let stalled = (steps.stalled_upstream_us, steps.stalled_client_us);
         assert_eq!(stalled, (Micros(upstream), Micros(client)), "{head:?}");
         assert_eq!(steps.steps_us, Micros(71));

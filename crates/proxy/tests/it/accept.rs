@@ -50,16 +50,9 @@ fn every_connection_is_accepted_in_every_mode() {
 /// In one round of the herd's test.
 const CONNECTIONS: u64 = 1_000;
 
-/// What eight workers did for [`CONNECTIONS`] connections that came one at a time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Woken {
-    /// Times that they fell asleep: as often they were woken.
-    at_all: u64,
-    /// Times that their poll named a listener at which nobody waited any more.
-    for_nothing: u64,
-}
-
-fn woken(mode: &str) -> Woken {
+/// How often eight workers fell asleep (as often they were woken) while [`CONNECTIONS`] connections came one at a
+/// time, and how often their poll named a listener at which nobody waited any more.
+fn woken(mode: &str) -> [u64; 2] {
     let cpus = net::cpu::allowed().expect("CPUs");
     let pin = format!("{},{}", cpus[0], cpus[1]);
     let args = ["--workers", "8", "--accept", mode, "--pin", &pin];
@@ -70,7 +63,7 @@ fn woken(mode: &str) -> Woken {
     }
     let at_all = proxy.ready.worker_tids.iter().map(|tid| sleeps(proxy.id(), *tid)).sum();
     let for_nothing = totals(proxy).iter().map(|totals| totals.empty_wakeups).sum();
-    Woken { at_all, for_nothing }
+    [at_all, for_nothing]
 }
 
 fn sleeps(pid: u32, tid: i32) -> u64 {
@@ -87,18 +80,16 @@ fn a_herd_wakes_for_nothing_and_one_alone_does_not() {
     }
     // The kernel looks again before it lets a poll return: only who loses a race comes back for
     // nothing, more or less often as others use the CPUs.
-    let mut sums = [Woken::default(); 2];
+    let mut sums = [[0; 2]; 2];
     for _ in 0..10 {
         for (sum, mode) in sums.iter_mut().zip(MODES) {
-            let round = woken(mode);
-            sum.at_all += round.at_all;
-            sum.for_nothing += round.for_nothing;
+            sum.iter_mut().zip(woken(mode)).for_each(|(sum, more)| *sum += more);
         }
-        if sums[0].for_nothing >= 500 {
+        if sums[0][1] >= 500 {
             break;
         }
     }
     println!("{MODES:?}: {sums:?}");
-    let [herd, exclusive] = sums;
-    assert!(herd.for_nothing > exclusive.for_nothing && herd.at_all > 3 * exclusive.at_all);
+    let [[herd, herd_for_nothing], [exclusive, for_nothing]] = sums;
+    assert!(herd_for_nothing > for_nothing && herd > 3 * exclusive);
 }

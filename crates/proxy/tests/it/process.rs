@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::thread;
 
 use records::{Bytes, Micros, Record, Role, Session, SessionEnd, Stretch};
-use testkit::{Said, listen, pick, say};
+use testkit::{listen, pick, say};
 
 use crate::support::{Proxy, ask, bytes_origin, command, get, resident_kib};
 
@@ -86,11 +86,6 @@ fn sigterm_ends_a_step_that_has_no_end_with_all_that_it_did() {
     let _ = reader.join();
 }
 
-fn said(args: &[&str]) -> Said {
-    let upstream = "127.0.0.1:1".parse().expect("an address");
-    say(&mut command(upstream, args))
-}
-
 #[test]
 fn what_cannot_be_is_refused_with_what_to_do() {
     let (_taken, busy) = listen();
@@ -114,7 +109,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         (&["--buffering", "on", "--spool", "/dev/null"], 1, "/dev/null"),
         (&["--worker-connections", "1000000", "--workers", "256"], 1, "ulimit -n"),
     ] {
-        let message = said(args).refused(code);
+        let message = say(&mut command(first.addr(), args)).refused(code);
         assert!(message.contains(says), "{args:?}: {message}");
     }
 }
