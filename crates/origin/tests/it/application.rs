@@ -21,7 +21,7 @@ fn ask(origin: &Origin, size: &str) -> TcpStream {
 
 /// Returns when the origin has seen all that was sent to it before: it has one thread, and what is
 /// no request is answered without the application.
-fn settle(origin: &Origin) {
+pub(crate) fn settle(origin: &Origin) {
     let mut stream = origin.connect();
     stream.write_all(b"what?\r\n\r\n").expect("it reads");
     let mut answer = String::new();

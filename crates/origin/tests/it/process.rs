@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use records::{Answered, Bytes, MonoNs, Record, Role, SCHEMA_VERSION};
+use records::{Answered, Bytes, Role, SCHEMA_VERSION};
 use socket2::SockRef;
 use testkit::{Signal, pick, say};
 
+use crate::application::settle;
 use crate::support::{Answer, Origin, command};
 
 const DELAY: Duration = Duration::from_millis(100);
@@ -56,19 +57,13 @@ fn requests_that_are_never_answered_are_told_of_as_well() {
     for stream in &mut streams {
         stream.write_all(b"GET /bytes/3 HTTP/1.1\r\nHost: o\r\n\r\n").expect("it reads");
     }
-    // What is no request is answered once all that came before it was read.
-    let mut last = origin.connect();
-    last.write_all(b"what?\r\n\r\n").expect("it reads");
-    last.read_to_end(&mut Vec::new()).expect("an answer and a close");
+    settle(&origin);
     let [gone, _there] = streams;
     SockRef::from(&gone).set_linger(Some(Duration::ZERO)).expect("settable");
     drop(gone);
-    let said = origin.0.end(Signal::TERM).ended_well().stdout;
-    let told = said.lines().map(|line| match Record::from_line(line) {
-        Ok(Record::Answered(told)) => (told.upstream_port, told.head_ns),
-        other => panic!("{other:?} of {line:?}"),
-    });
-    let told: BTreeMap<u16, Option<MonoNs>> = told.collect();
+    let said = origin.0.stop().ended_well().records();
+    let told = said.into_iter().filter_map(pick!(Answered));
+    let told: BTreeMap<_, _> = told.map(|told| (told.upstream_port, told.head_ns)).collect();
     assert_eq!(told, ports.map(|port| (port, None)).into());
 }
 

@@ -247,7 +247,7 @@ fn a_stop_ends_every_download_once_and_tells_the_last_interval() {
         let addr = server(|_, stream| endless(stream));
         let mut slow = Slow::start(addr, "--slow 3 --interval 50ms");
         slow.moving();
-        slow.signal(signal);
+        slow.process.signal(signal);
         let ended = slow.ended();
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
         let stopped = ended.downloads(DownloadEnd::Stopped);

@@ -82,7 +82,7 @@ fn a_redialled_download_comes_from_another_port() {
 fn the_end_of_the_orders_is_not_the_end_but_a_duration_is() {
     let addr = server(|_, stream| whole(stream, 100));
     let mut slow = Slow::start(addr, "--slow 1 --slow-size 100 --orders --duration 300ms");
-    slow.stdin = None;
+    slow.process.stdin = None;
     while slow.download().ordinal < 3 {}
     assert_eq!(slow.ended().code, Some(0));
 }

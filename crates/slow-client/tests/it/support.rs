@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::ops::{Deref, DerefMut};
 use std::process::Command;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use testkit::{Process, Running, Signal, listen, pick, read_head};
 
 /// A running slow client.
 pub(crate) struct Slow {
-    process: Process,
+    pub(crate) process: Process,
     seen: Vec<Record>,
 }
 
@@ -85,13 +84,13 @@ impl Slow {
 
     /// Writes a line to its standard input.
     pub(crate) fn say(&mut self, line: &str) {
-        let stdin = self.stdin.as_mut().expect("still open");
+        let stdin = self.process.stdin.as_mut().expect("still open");
         writeln!(stdin, "{line}").expect("it reads its orders");
     }
 
     /// Changes its soft limit of open descriptors while it runs, and tells the old one.
     pub(crate) fn limit_files(&self, current: Option<u64>) -> Option<u64> {
-        let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
+        let pid = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
         let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
         let old = prlimit(pid, Resource::Nofile, Rlimit { current, maximum });
         old.expect("our child").current
@@ -106,22 +105,8 @@ impl Slow {
 
     /// Tells it to stop and waits until it has.
     pub(crate) fn stop(self) -> Ended {
-        self.signal(Signal::TERM);
+        self.process.signal(Signal::TERM);
         self.ended()
-    }
-}
-
-impl Deref for Slow {
-    type Target = Process;
-
-    fn deref(&self) -> &Process {
-        &self.process
-    }
-}
-
-impl DerefMut for Slow {
-    fn deref_mut(&mut self) -> &mut Process {
-        &mut self.process
     }
 }
 
