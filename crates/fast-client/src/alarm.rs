@@ -42,8 +42,7 @@ impl Alarm {
         if clock::now() >= at {
             return Ok(());
         }
-        let it_value =
-            Timespec::try_from(Duration::from_nanos(at.0)).map_err(io::Error::other)?;
+        let it_value = Timespec::try_from(Duration::from_nanos(at.0)).map_err(io::Error::other)?;
         let time = Itimerspec { it_interval: Timespec::default(), it_value };
         timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::ABSTIME, &time)?;
         loop {

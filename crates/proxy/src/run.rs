@@ -203,7 +203,7 @@ fn access_log<T>(
 
 /// Whether temporary files can be made: better asked now than by the first slow client.
 fn try_spool(toggles: &ProxyToggles) -> Result<(), RoleError> {
-    if toggles.buffering == BufferingMode::Off || toggles.spool == Spool::Off {
+    if toggles.buffering != BufferingMode::On || toggles.spool == Spool::Off {
         return Ok(());
     }
     temp_file(&toggles.spool).map(drop).map_err(|error| {

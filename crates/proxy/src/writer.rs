@@ -81,7 +81,11 @@ fn write_line(
     session: &Session,
     zone: &TimeZone,
 ) -> io::Result<()> {
-    if session.is_logged() { writeln!(out, "{}", LogLine { client, session, zone }) } else { Ok(()) }
+    if session.is_logged() {
+        writeln!(out, "{}", LogLine { client, session, zone })
+    } else {
+        Ok(())
+    }
 }
 
 /// The access log as nginx writes it without `buffer=`: by the worker itself, a `write(2)` a line.

@@ -93,7 +93,7 @@ impl<E: Env> Context<'_, E> {
         self.log.answer_begins(answer.status, head.len());
         self.moved = true;
         let toggles = &self.env.limits().toggles;
-        if toggles.buffering == BufferingMode::Off {
+        if toggles.buffering != BufferingMode::On {
             head.extend_from_slice(rest);
             let over = body.is_done().then_some(SessionEnd::Completed);
             return Ok(Phase::Relaying(Relay { body, out: Buffer::holding(head), over }));

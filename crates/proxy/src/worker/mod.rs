@@ -215,8 +215,8 @@ impl Worker {
         // Small writes go out at once where answers are unbuffered, and wait for more where they are
         // buffered (`ngx_http_upstream_send_response`).
         let at_once = match self.setup.limits.toggles.buffering {
-            BufferingMode::Off => stream.set_nodelay(true),
             BufferingMode::On => Ok(()),
+            BufferingMode::Default | BufferingMode::Off => stream.set_nodelay(true),
         };
         let watched = at_once.and_then(|()| {
             self.poll.registry().register(&mut stream, key.token(Peer::Client), interest)

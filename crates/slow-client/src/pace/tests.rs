@@ -23,7 +23,10 @@ fn it_starts_empty_and_is_due_on_a_tick_that_all_buckets_share() {
         assert_eq!(u128::from(due.0) % TICK.as_nanos(), 0, "rate {rate}");
         let wait = due.since(START);
         let least = if rate == 1 { Duration::from_secs(1) } else { Duration::from_nanos(1) };
-        assert!(wait >= least && bucket.allowed(due) >= (rate / 100).max(1), "rate {rate}: {wait:?}");
+        assert!(
+            wait >= least && bucket.allowed(due) >= (rate / 100).max(1),
+            "rate {rate}: {wait:?}"
+        );
     }
 }
 
