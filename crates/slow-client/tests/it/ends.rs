@@ -153,9 +153,10 @@ fn what_is_not_the_answer_is_told_with_what_came_and_is_not_asked_for_at_full_sp
         (String::new(), Closes, ClosedEarly, 0),
         (format!("{OK}Conte"), Closes, ClosedEarly, 0),
         (String::new(), Resets, Reset, 0),
+        // No interval after the one before has bytes of that one.
+        (PART.to_owned(), Resets, Reset, 4),
         (format!("{OK}\r\npart"), Closes, ClosedEarly, 4),
         (format!("{OK}{CHUNKS}4\r\nabcd\r\n9\r\nef"), Closes, ClosedEarly, 6),
-        (PART.to_owned(), Resets, Reset, 4),
         ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno".into(), Closes, BadStatus, 0),
         ("SSH-2.0-x\r\n".into(), Closes, BadStatus, 0),
         ("\n".repeat(9000), Closes, BadStatus, 0),
