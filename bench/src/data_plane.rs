@@ -28,9 +28,9 @@ const ARMS: [(&str, &str, &str); 8] = [
     ("relay", "drain/64KiB", "--workers 1 --slow 1 --buffer 64KiB"),
 ];
 
-/// What all of them have: downloads of hours at any rate that one core reaches, so none ends; and next to no
-/// fetches, since a trial has some.
-const LOAD: &str = "--slow-size 65536GiB --arrivals 1/s --fetch-size 1KiB";
+/// What all of them have: downloads of hours at any rate that one core reaches, so none ends; and fetches, by
+/// which a trial knows its phases, as small as can be.
+const LOAD: &str = "--slow-size 65536GiB --fetch-size 1KiB";
 
 /// What one iteration moves: some 50 ms of a draining proxy on one core.
 const ITERATION: Bytes = Bytes::mib(64);
@@ -48,7 +48,7 @@ pub fn benchmarks(c: &mut Criterion, cpus: &OwnCpus, place: &Path) {
         group.throughput(Throughput::Bytes(ITERATION.0));
         for (_, arm, options) in ARMS.iter().filter(|(group, ..)| *group == name) {
             let place = place.join("data_plane").join(name).join(arm.replace('/', "-"));
-            let length = if crate::is_test() { "1s" } else { "3s" };
+            let length = if crate::is_test() { "1s" } else { "4s" };
             let options = format!("{LOAD} --idle 200ms --duration {length} {options}");
             crate::measure(&mut group, BenchmarkId::from_parameter(arm), || {
                 let (summary, records) = crate::run(&options, &place, cpus)?;
