@@ -48,7 +48,7 @@ fn a_server_that_is_never_ready_is_told_with_what_keeps_it() {
     }
     let none = || json!({});
     let cases: [(_, _, &[&str]); 6] = [
-        ("silent", none(), &["ready within 6.000", "refused", "its last words: waiting for a data"]),
+        ("silent", none(), &["ready within 6.000", "refused", "its last words: waiting for a"]),
         ("elsewhere", none(), &["does not answer on", "it listens on 127.0.0.1:", "{port}"]),
         ("", json!({"ready_path": "/nothing"}), &["answered 404 to GET /nothing", "--ready-path"]),
         ("", json!({"fetch_path": null}), &["answered 404 to GET /bytes/1", "--fetch-path"]),
