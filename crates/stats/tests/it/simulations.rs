@@ -18,8 +18,8 @@ use crate::draws::{
 /// remain must not be believed more than they deserve. Apart: a baseline, and another day that was the same.
 #[test]
 fn false_alarms() {
-    let ways: [(&str, fn(&[Round]) -> Judgement); 4] =
-        [("quiet", judged), ("busy", judged), ("quiet", torn_apart), ("busy", torn_apart)];
+    let paired: fn(&[Round]) -> Judgement = judged;
+    let ways = [("quiet", paired), ("busy", paired), ("quiet", torn_apart), ("busy", torn_apart)];
     for (host, judgement) in ways {
         for count in [3, 5, 10, 20] {
             let (mut alarms, mut silent) = (0.0, 0.0);
