@@ -20,7 +20,6 @@ use trial::{RunDirOptions, TrialPlan, run_dir, signals};
 use super::common::{OutputOptions, TrialsOptions, look_at};
 use super::config::ConfigOptions;
 use super::output;
-use super::report::write_page;
 use crate::campaign::{Campaign, Journal, arm};
 use crate::cases;
 
@@ -186,7 +185,7 @@ pub(super) fn tell(
     gate: Option<Gate>,
     options: &CampaignOptions,
 ) -> anyhow::Result<ExitCode> {
-    let mut done = vec![write_page(&report.dir, &report::campaign_html(report)).map(drop)];
+    let mut done = vec![output::write_page(&report.dir, &report::campaign_html(report)).map(drop)];
     if let Some(comparison) = &report.comparison {
         let written = run_dir::write_json(&report.dir.join("comparison.json"), comparison);
         done.push(written.context("failed to file the comparison"));

@@ -1,8 +1,7 @@
 //! `turnstile report [DIR]`, and the report at the end of a run: the same text from the same records.
 //! Of a campaign's directory, what the campaign said at its end.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use analysis::Analysis;
@@ -12,7 +11,6 @@ use records::RunRecords;
 use super::campaign;
 use super::common::{OutputOptions, WhichRun};
 use crate::campaign::{CAMPAIGN, Campaign};
-use records::run_dir::REPORT;
 
 /// What to report on, and how.
 #[derive(Debug, clap::Args)]
@@ -78,13 +76,6 @@ pub(super) fn print(
     output.print(&text)
 }
 
-/// Writes the page into the directory of a run or a campaign; returns its path.
-pub(super) fn write_page(dir: &Path, page: &str) -> anyhow::Result<PathBuf> {
-    let path = dir.join(REPORT);
-    fs::write(&path, page).with_context(|| format!("failed to write {}", path.display()))?;
-    Ok(path)
-}
-
 /// Makes and prints the report of a run or a campaign. But for the page, its directory stays as it is.
 pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
     let ReportOptions { svg, output, .. } = options;
@@ -97,7 +88,7 @@ pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
         if *svg {
             output.print(&report::campaign_svg(&report).context("there was no fetch")?)?;
         } else if page {
-            made(options, &write_page(&dir, &report::campaign_html(&report))?)?;
+            made(options, &crate::output::write_page(&dir, &report::campaign_html(&report))?)?;
         } else {
             output.print(&if output.json { report.json() } else { report.text(output.style()) })?;
         }
@@ -108,7 +99,7 @@ pub(super) fn report(options: &ReportOptions) -> anyhow::Result<ExitCode> {
             let drawn = report::svg(&analysis);
             output.print(&drawn.context("no worker and no fetch of this run is known")?)?;
         } else if page {
-            made(options, &write_page(&dir, &report::html(&analysis))?)?;
+            made(options, &crate::output::write_page(&dir, &report::html(&analysis))?)?;
         } else if options.csv {
             output.print(&report::csv(&analysis))?;
         } else {

@@ -12,9 +12,9 @@ use trial::{Finished, RunDirOptions, Show, TrialOptions, signals};
 
 use super::common::{OutputOptions, TrialsOptions, look_at};
 use super::config::ConfigOptions;
-use super::report::{load, print, write_page};
+use super::report::{load, print};
 use crate::live;
-use crate::output::say;
+use crate::output::{say, write_page};
 use records::run_dir::{HISTOGRAM_LOG, PERCENTILES, SUMMARY};
 
 /// One trial, and how it is told.

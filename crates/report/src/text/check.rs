@@ -3,7 +3,7 @@
 use records::count;
 use stats::Change;
 
-use super::compare::{left_out, metrics};
+use super::compare::{gate, left_out, metrics};
 use super::layout::{Style, Tint};
 use super::sheet::Sheet;
 use crate::table::{Table, cell};
@@ -40,16 +40,6 @@ fn beside_the_table(check: &Check) -> impl Iterator<Item = &String> {
     let rows: Vec<String> = check.thresholds.iter().filter_map(OverRounds::reason).collect();
     let reasons = check.reasons.iter().filter(move |reason| !rows.contains(reason));
     reasons.chain(&check.errors)
-}
-
-/// What a gate says and the process ends with.
-pub(super) fn gate(sheet: &mut Sheet, label: &str, gate: Gate, word: &str, exit_code: u8) {
-    let tint = match gate {
-        Gate::Passed => Tint::Good,
-        Gate::Breached => Tint::Bad,
-        Gate::Inconclusive => Tint::Warn,
-    };
-    sheet.whole(label, format!("{} (exit {exit_code})", sheet.paint(tint, word)));
 }
 
 /// The same as Markdown: the file of `--markdown`, and the step summary of GitHub.

@@ -6,12 +6,11 @@ use records::{ArmRow, percent};
 use stats::{Change, Finding, Judgement, LeftOut, MetricComparison, Scale};
 
 use super::arms::{ASIDE, COMPARED};
-use super::check::gate;
 use super::layout::{Style, Tint};
 use super::sheet::Sheet;
 use crate::table::Table;
 use analysis::guard::figures::{Figure, Unit};
-use analysis::guard::{Comparison, PairOf};
+use analysis::guard::{Comparison, Gate, PairOf};
 
 /// The whole of it, with a newline after each line.
 pub(crate) fn comparison(
@@ -108,6 +107,16 @@ pub(crate) fn metrics(judgement: &Judgement, [a, b]: [&str; 2]) -> Table {
         table.row(cells(metric));
     }
     table
+}
+
+/// What a gate says and the process ends with.
+pub(super) fn gate(sheet: &mut Sheet, label: &str, gate: Gate, word: &str, exit_code: u8) {
+    let tint = match gate {
+        Gate::Passed => Tint::Good,
+        Gate::Breached => Tint::Bad,
+        Gate::Inconclusive => Tint::Warn,
+    };
+    sheet.whole(label, format!("{} (exit {exit_code})", sheet.paint(tint, word)));
 }
 
 /// What a gate on the comparison says, and of which pairs why.
