@@ -231,11 +231,13 @@ impl Run<'_> {
             Action::Blame(role, what) => {
                 let (tail, name) = (self.children.stderr_tail(role), role.name());
                 let tail = tail.unwrap_or_default();
-                let what = match tail.strip_prefix(&format!("{name}: ")) {
-                    // Its own error says more than how it ended.
-                    Some(error) => error.to_owned(),
-                    None if tail.is_empty() => format!("the {name} role {what}"),
-                    None => format!("the {name} role {what}; its stderr ends with: {tail}"),
+                let what = if tail.starts_with(&format!("{name}: ")) {
+                    // Its own error, which begins with its name, says more than how it ended.
+                    tail
+                } else if tail.is_empty() {
+                    format!("the {name} role {what}")
+                } else {
+                    format!("the {name} role {what}; its stderr ends with: {tail}")
                 };
                 self.fault(Side::from(role), what);
             }
